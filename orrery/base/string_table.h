@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+namespace orrery {
+
+/// Names a string of one StringTable. Value 0 is the empty string in every table.
+enum class StringId : std::uint32_t { kEmpty = 0 };
+
+/// Every distinct string once. Ids count up in order of first appearance, so the same sequence of
+/// calls gives the same ids. The characters never move: a view stays valid as long as the table.
+class StringTable {
+ public:
+  StringTable();
+
+  /// Returns the id of `text`, adding it if it is new.
+  StringId Intern(std::string_view text);
+
+  [[nodiscard]] std::string_view View(StringId id) const {
+    return views_[static_cast<std::size_t>(id)];
+  }
+
+  /// Returns the id of `text`, or kEmpty if the table does not hold it.
+  [[nodiscard]] StringId Find(std::string_view text) const;
+
+  /// How many strings there are, the empty one included.
+  [[nodiscard]] std::size_t size() const { return views_.size(); }
+
+  /// Adds all strings of `other` and returns, for each of its ids, the id here.
+  std::vector<StringId> Merge(const StringTable& other);
+
+  friend bool operator==(const StringTable& lhs, const StringTable& rhs) {
+    return lhs.views_ == rhs.views_;
+  }
+
+ private:
+  struct Hash {
+    std::size_t operator()(std::string_view text) const;
+  };
+
+  std::string_view Store(std::string_view text);
+
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t block_used_ = 0;
+  std::size_t block_size_ = 0;
+  std::vector<std::string_view> views_;
+  tsl::robin_map<std::string_view, StringId, Hash, std::equal_to<>,
+                 std::allocator<std::pair<std::string_view, StringId>>, /*StoreHash=*/true>
+      ids_;
+};
+
+}  // namespace orrery

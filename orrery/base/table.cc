@@ -1,0 +1,85 @@
+#include "orrery/base/table.h"
+
+#include <utility>
+
+#include "orrery/base/check.h"
+
+namespace orrery {
+namespace {
+
+bool Fits(const Table::Cell& cell, Table::Type type) {
+  switch (type) {
+    case Table::Type::kInteger:
+      return std::holds_alternative<std::int64_t>(cell);
+    case Table::Type::kNumber:
+      return std::holds_alternative<double>(cell);
+    case Table::Type::kText:
+      return std::holds_alternative<std::string>(cell);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::size_t Table::AddColumn(std::string name, Type type) {
+  columns_.push_back({.name = std::move(name), .type = type, .cells = {}});
+  columns_.back().cells.resize(num_rows_);
+  return columns_.size() - 1;
+}
+
+std::size_t Table::AddRow() {
+  for (Column& column : columns_) {
+    column.cells.emplace_back();
+  }
+  return num_rows_++;
+}
+
+void Table::Set(std::size_t row, std::size_t column, Cell cell) {
+  ORRERY_CHECK(std::holds_alternative<std::monostate>(cell) || Fits(cell, columns_[column].type),
+               "a cell has the type of its column");
+  columns_[column].cells[row] = std::move(cell);
+}
+
+std::optional<std::size_t> Table::FindColumn(std::string_view name) const {
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    if (columns_[column].name == name) {
+      return column;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> Table::Number(std::size_t row, std::string_view column) const {
+  const auto index = FindColumn(column);
+  if (!index) {
+    return std::nullopt;
+  }
+  const Cell& cell = At(row, *index);
+  if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
+    return static_cast<double>(*integer);
+  }
+  if (const auto* number = std::get_if<double>(&cell)) {
+    return *number;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Table::Integer(std::size_t row, std::string_view column) const {
+  const auto index = FindColumn(column);
+  if (!index) {
+    return std::nullopt;
+  }
+  const auto* integer = std::get_if<std::int64_t>(&At(row, *index));
+  return integer == nullptr ? std::nullopt : std::optional(*integer);
+}
+
+std::optional<std::string_view> Table::Text(std::size_t row, std::string_view column) const {
+  const auto index = FindColumn(column);
+  if (!index) {
+    return std::nullopt;
+  }
+  const auto* text = std::get_if<std::string>(&At(row, *index));
+  return text == nullptr ? std::nullopt : std::optional<std::string_view>(*text);
+}
+
+}  // namespace orrery

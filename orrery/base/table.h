@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "orrery/base/error.h"
+
+namespace orrery {
+
+/// A small table of named columns, for measurements and results: nccl-tests logs, CSV files,
+/// counter tables. A column holds integers, numbers or text; a missing value is not zero.
+class Table {
+ public:
+  enum class Type { kInteger, kNumber, kText };
+
+  using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+  /// Adds a column; all rows so far get a missing value. Returns its index.
+  std::size_t AddColumn(std::string name, Type type);
+
+  /// Adds a row with a missing value in each column; returns its index.
+  std::size_t AddRow();
+
+  /// The cell must be missing or of the column's type.
+  void Set(std::size_t row, std::size_t column, Cell cell);
+
+  [[nodiscard]] std::size_t num_rows() const { return num_rows_; }
+
+  [[nodiscard]] std::size_t num_columns() const { return columns_.size(); }
+
+  [[nodiscard]] const std::string& column_name(std::size_t column) const {
+    return columns_[column].name;
+  }
+
+  [[nodiscard]] Type column_type(std::size_t column) const { return columns_[column].type; }
+
+  [[nodiscard]] std::optional<std::size_t> FindColumn(std::string_view name) const;
+
+  [[nodiscard]] const Cell& At(std::size_t row, std::size_t column) const {
+    return columns_[column].cells[row];
+  }
+
+  /// Missing, not a number, or no such column: nothing.
+  [[nodiscard]] std::optional<double> Number(std::size_t row, std::string_view column) const;
+  [[nodiscard]] std::optional<std::int64_t> Integer(std::size_t row, std::string_view column) const;
+  [[nodiscard]] std::optional<std::string_view> Text(std::size_t row,
+                                                     std::string_view column) const;
+
+  bool operator==(const Table&) const = default;
+
+ private:
+  struct Column {
+    std::string name;
+    Type type = Type::kText;
+    std::vector<Cell> cells;
+
+    bool operator==(const Column&) const = default;
+  };
+
+  std::vector<Column> columns_;
+  std::size_t num_rows_ = 0;
+};
+
+}  // namespace orrery

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+
+namespace orrery::trace {
+
+// Stored on disk by number: append at the end, never reorder.
+
+enum class TrackKind : std::uint8_t { kHost, kDevice, kOther };
+
+enum class ActivityKind : std::uint8_t {
+  kKernel,
+  kCopy,
+  kSet,
+  kOther,  // device work of other accelerators, whole graphs
+};
+
+enum class CopyKind : std::uint8_t {
+  kNone,
+  kHostToDevice,
+  kDeviceToHost,
+  kHostToArray,
+  kArrayToHost,
+  kArrayToArray,
+  kArrayToDevice,
+  kDeviceToArray,
+  kDeviceToDevice,
+  kHostToHost,
+  kPeerToPeer,
+  kUnknown,
+};
+
+enum class ApiKind : std::uint8_t { kRuntime, kDriver, kOther };
+
+enum class AnnotationKind : std::uint8_t { kHost, kDevice };
+
+enum class SyncKind : std::uint8_t {
+  kUnknown,
+  kEvent,            // the host waits for an event
+  kStreamWaitEvent,  // a stream waits for an event
+  kStream,
+  kContext,
+  kEventRecord,  // not a wait: a stream passes an event
+};
+
+enum class DeviceKind : std::uint8_t { kCpu, kGpu, kOther };
+
+enum class GraphNodeKind : std::uint8_t {
+  kRoot,        // process and thread roots
+  kOperator,
+  kAnnotation,  // user scopes
+  kDeviceWork,  // GPU rows inside execution traces that were merged with Kineto
+};
+
+enum class TimeOrigin : std::uint8_t {
+  kUnknown,         // usable inside one file only
+  kEpoch,           // nanoseconds since 1970-01-01 UTC
+  kRecordingStart,  // nanoseconds since the recording began
+};
+
+enum class Severity : std::uint8_t {
+  kNote,  // worth knowing; nothing is lost
+  kLoss,  // something of the input is not in the trace
+};
+
+enum class CollectiveKind : std::uint8_t {
+  kUnknown,
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
+  kSend,
+  kRecv,
+  kSendRecv,  // a point-to-point kernel whose direction the file does not say
+  kBarrier,
+};
+
+enum class DataType : std::uint8_t {
+  kUnknown,
+  kFloat64,
+  kFloat32,
+  kFloat16,
+  kBFloat16,
+  kFloat8E4M3,
+  kFloat8E5M2,
+  kFloat8Other,
+  kInt64,
+  kInt32,
+  kInt16,
+  kInt8,
+  kUInt8,
+  kBool,
+  kComplex64,
+  kComplex128,
+  kComplex32,
+};
+
+}  // namespace orrery::trace

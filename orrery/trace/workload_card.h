@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace orrery::trace {
+
+/// What the owner of a run wrote about it: model, data, hardware, parallelism. Cards are written by
+/// hand and irregular, so a card is its scalar values by dotted path ("workload.data.batch_size");
+/// list elements use their index ("hardware.bandwidth_gbps.0").
+struct WorkloadCard {
+  std::string file;
+  std::map<std::string, std::string, std::less<>> values;
+
+  [[nodiscard]] std::optional<std::string_view> Text(std::string_view path) const;
+  [[nodiscard]] std::optional<std::int64_t> Integer(std::string_view path) const;
+  [[nodiscard]] std::optional<double> Number(std::string_view path) const;
+
+  bool operator==(const WorkloadCard&) const = default;
+};
+
+}  // namespace orrery::trace
