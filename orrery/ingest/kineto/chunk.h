@@ -20,7 +20,9 @@ struct FlowEnd {
 /// A name the file gives to a process or thread ("M" event).
 struct TrackName {
   bool is_thread = false;
-  trace::RowId track = trace::kNoRow;  // whose process and thread are meant
+  std::int64_t process = -1;
+  std::int64_t thread = -1;
+  StringId process_text = StringId::kEmpty;  // where the process is named, not numbered
   StringId name = StringId::kEmpty;
 };
 

@@ -1,8 +1,10 @@
 #include "orrery/ingest/kineto/row_builder.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <initializer_list>
+#include <utility>
 
 #include "orrery/base/decimal.h"
 #include "orrery/ingest/kineto/json_text.h"
@@ -395,8 +397,11 @@ void RowBuilder::AddTrackName(EventTokens& event) {
   const std::string_view what = Unquoted(event.name);
   const bool is_thread = what == "thread_name";
   if ((is_thread || what == "process_name") && event.Has(ArgKey::kMetadataName)) {
+    const auto process = NumberOfTrack(event.process);
     chunk_.track_names.push_back({.is_thread = is_thread,
-                                  .track = HostTrack(event),
+                                  .process = process.value_or(-1),
+                                  .thread = NumberOfTrack(event.thread).value_or(-1),
+                                  .process_text = process ? StringId::kEmpty : Text(event.process),
                                   .name = Text(event.Arg(ArgKey::kMetadataName))});
   }
 }
