@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -53,8 +54,8 @@ Status CheckMemory(const std::deque<RankReader>& ranks, std::size_t file_bytes,
 Status Run(const std::vector<ReadTask>& tasks, std::string_view file, int threads) {
   std::vector<std::size_t> order(tasks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t lhs, std::size_t rhs) {
-    return tasks[lhs].num_bytes > tasks[rhs].num_bytes;
+  std::sort(order.begin(), order.end(), [&](std::size_t lhs, std::size_t rhs) {
+    return std::pair(tasks[rhs].num_bytes, lhs) < std::pair(tasks[lhs].num_bytes, rhs);
   });
   std::vector<Status> results(tasks.size());
   ForEachIndex(
