@@ -117,7 +117,7 @@ def outcome_of(name, returncode, log):
     if not executed:
         executed = re.findall(r"^#(\d+)\s", log, re.MULTILINE)
     coverage = re.findall(r"\bcov: (\d+)", log)
-    finding = re.search(r"(?:SUMMARY: |ERROR: )(.*)", log)
+    finding = re.search(r"SUMMARY: (.*)", log) or re.search(r"ERROR: (.*)", log)
     result = "ok"
     if returncode:
         result = finding.group(1) if finding else f"exit status {returncode}"
