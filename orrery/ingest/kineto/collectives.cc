@@ -84,6 +84,7 @@ class Builder {
       AddFakeCalls();
     }
     Sort();
+    DropUnusedGroups();
     trace_.problems.Note("collective call without a kernel (groups of one rank, or not recorded)",
                          has_kernels_ ? without_kernel_ : 0);
   }
@@ -318,6 +319,29 @@ class Builder {
       for (RowId& link : *links) {
         link = link == kNoRow ? kNoRow : new_place[link];
       }
+    }
+  }
+
+  // Waits name groups, too, among them one without a name that nobody communicates in.
+  void DropUnusedGroups() {
+    trace::ProcessGroups& groups = trace_.process_groups;
+    std::vector<bool> used(groups.size(), false);
+    for (const RowId group : trace_.collectives.group) {
+      if (group != kNoRow) {
+        used[group] = true;
+      }
+    }
+    std::vector<RowId> new_place(groups.size(), kNoRow);
+    std::vector<RowId> kept;
+    for (RowId row = 0; row < groups.size(); ++row) {
+      if (used[row] || groups.name[row] != StringId::kEmpty) {
+        new_place[row] = static_cast<RowId>(kept.size());
+        kept.push_back(row);
+      }
+    }
+    trace::PermuteRows(groups, kept);
+    for (RowId& group : trace_.collectives.group) {
+      group = group == kNoRow ? kNoRow : new_place[group];
     }
   }
 
