@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -14,48 +15,57 @@ namespace {
 
 class Descriptor {
  public:
-  explicit Descriptor(const std::string& path) : value_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  explicit Descriptor(int number) : number_(number) {}
 
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
   ~Descriptor() {
-    if (value_ >= 0) {
-      close(value_);
+    if (number_ >= 0) {
+      close(number_);
     }
   }
 
-  [[nodiscard]] int value() const { return value_; }
+  [[nodiscard]] int number() const { return number_; }
 
  private:
-  int value_;
+  int number_;
 };
 
-auto FailOpening(const std::string& path, int error) {
-  const auto kind = error == ENOENT ? Error::Kind::kNotFound : Error::Kind::kSystem;
-  return Fail(kind, fmt::format("{}: cannot open: {}", path, std::strerror(error)));
+tl::unexpected<Error> FailBySystem(const std::string& path, std::string_view what) {
+  const auto kind = errno == ENOENT ? Error::Kind::kNotFound : Error::Kind::kSystem;
+  return Fail(kind, fmt::format("{}: cannot {}: {}", path, what, std::strerror(errno)));
 }
 
 }  // namespace
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
-  const Descriptor file(path);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status{};
-  if (file.value() < 0 || fstat(file.value(), &status) != 0) {
-    return FailOpening(path, errno);
+  if (file.number() < 0 || fstat(file.number(), &status) != 0) {
+    return FailBySystem(path, "open");
   }
   if (!S_ISREG(status.st_mode)) {
-    return Fail(Error::Kind::kUnsupported, fmt::format("{}: not a regular file", path));
+    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: is not a regular file", path));
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) {
     return MappedFile(nullptr, 0);
   }
-  void* const data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value(), 0);
+  void* const data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (data == MAP_FAILED) {
-    return FailOpening(path, errno);
+    return FailBySystem(path, "map");
   }
   return MappedFile(static_cast<const char*>(data), size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
 }
 
 MappedFile::~MappedFile() {

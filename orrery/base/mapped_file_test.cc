@@ -1,49 +1,60 @@
 #include "orrery/base/mapped_file.h"
 
 #include <filesystem>
-#include <fstream>
+#include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/packing.h"
 
 namespace orrery {
 namespace {
 
-std::string WriteFile(const std::string& name, std::string_view content) {
-  const std::string path = ::testing::TempDir() + name;
-  std::ofstream(path, std::ios::binary) << content;
-  return path;
+using ::testing::HasSubstr;
+
+class MappedFileTest : public ::testing::Test {
+ protected:
+  ~MappedFileTest() override { std::filesystem::remove(path_); }
+
+  MappedFile Map(std::string_view content) {
+    EXPECT_TRUE(WriteFile(path_, content).has_value());
+    return MappedFile::Open(path_).value();
+  }
+
+  std::string path_ = ::testing::TempDir() + "mapped_file_test";
+};
+
+TEST_F(MappedFileTest, TheContentIsThere) {
+  EXPECT_EQ(Map("content").bytes(), "content");
 }
 
-TEST(MappedFileTest, BytesAreThoseOfTheFileAndSurviveAMove) {
-  const std::string path = WriteFile("mapped_file", "some bytes");
-
-  auto opened = MappedFile::Open(path);
-  ASSERT_TRUE(opened);
-  const MappedFile moved = *std::move(opened);
-
-  EXPECT_EQ(moved.bytes(), "some bytes");
+TEST_F(MappedFileTest, AnEmptyFileIsEmpty) {
+  EXPECT_EQ(Map("").bytes(), "");
 }
 
-TEST(MappedFileTest, AnEmptyFileHasNoBytes) {
-  const auto file = MappedFile::Open(WriteFile("mapped_empty", ""));
+TEST_F(MappedFileTest, TheContentMovesWithTheObject) {
+  MappedFile first = Map("content");
+  MappedFile second = std::move(first);
+  MappedFile third = std::move(second);
+  second = std::move(third);
 
-  ASSERT_TRUE(file);
-  EXPECT_TRUE(file->bytes().empty());
+  EXPECT_EQ(second.bytes(), "content");
 }
 
-TEST(MappedFileTest, AMissingFileIsNotFound) {
+TEST_F(MappedFileTest, AMissingFileIsNotFound) {
   const auto file = MappedFile::Open("/no/such/file");
 
-  ASSERT_FALSE(file);
+  ASSERT_FALSE(file.has_value());
   EXPECT_EQ(file.error().kind(), Error::Kind::kNotFound);
-  EXPECT_EQ(file.error().message(), "/no/such/file: cannot open: No such file or directory");
+  EXPECT_THAT(file.error().message(), HasSubstr("/no/such/file"));
 }
 
-TEST(MappedFileTest, AFolderIsRefused) {
+TEST_F(MappedFileTest, ADirectoryIsRefused) {
   const auto file = MappedFile::Open(::testing::TempDir());
 
-  ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().kind(), Error::Kind::kUnsupported);
+  ASSERT_FALSE(file.has_value());
+  EXPECT_THAT(file.error().message(), HasSubstr("is not a regular file"));
 }
 
 }  // namespace
