@@ -1,0 +1,7 @@
+set(SOURCES
+  collectives.cc copy_names.cc device_rows.cc emit_nvtx.cc export_context.cc export_info.cc
+  gpu_map.cc gpu_metrics.cc json_fields.cc memory_rows.cc message_sizes.cc nccl_operations.cc
+  nccl_ranges.cc nsys_format.cc nvtx_payload.cc nvtx_rows.cc rank_builder.cc rank_set.cc
+  runtime_rows.cc slice_rows.cc sqlite_database.cc sync_rows.cc)
+set(TESTS)
+set(FUZZERS nsys_fuzz.cc)
