@@ -3,5 +3,5 @@ set(SOURCES
   gpu_map.cc gpu_metrics.cc json_fields.cc memory_rows.cc message_sizes.cc nccl_operations.cc
   nccl_ranges.cc nsys_format.cc nvtx_payload.cc nvtx_rows.cc rank_builder.cc rank_set.cc
   runtime_rows.cc slice_rows.cc sqlite_database.cc sync_rows.cc)
-set(TESTS)
+set(TESTS nsys_samples_test.cc)
 set(FUZZERS nsys_fuzz.cc)
