@@ -44,11 +44,12 @@ bool RepairHeader(std::string& content) {
   if (page_bytes < 512) {
     return false;
   }
-  const std::size_t pages = (content.size() + page_bytes - 1) / page_bytes;
+  const std::size_t pages = content.size() / page_bytes;
   if (ReadBigEndian(content, 28, 4) <= pages) {
     return false;
   }
-  content.resize(pages * page_bytes, '\0');
+  // Without the rest of the last page, which SQLite would read as rows of nothing.
+  content.resize(std::max(pages * page_bytes, kHeaderBytes));
   for (std::size_t i = 0; i < 4; ++i) {
     content[28 + i] = static_cast<char>(pages >> (8 * (3 - i)) & 0xFF);
   }
