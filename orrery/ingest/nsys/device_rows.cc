@@ -56,8 +56,9 @@ DeviceRow ReadShared(ExportContext& context, RankSet& ranks, const TableScan& ro
   if (!time) {
     return {};
   }
+  const std::int64_t global_pid = row.Integer(kProcess, kUnknownProcess);
   const ProcessKey process =
-      row.IsMissing(kProcess) ? kUnknownProcess : ProcessOf(row.Integer(kProcess));
+      global_pid == kUnknownProcess ? kUnknownProcess : ProcessOf(global_pid);
   RankBuilder& rank = ranks.ForDevice(process, row.SmallInteger(kDevice));
   const std::int64_t cuda_context = row.Integer(kContext, -1);
   ranks.NoteContext(rank, cuda_context);
