@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/kineto_frame.h"
 #include "bench/random_bits.h"
+#include "bench/repetition.h"
 
 namespace orrery::bench {
 
@@ -43,10 +45,8 @@ constexpr std::array<std::string_view, kNumCategories> kCategoryNames = {"cpu_op
                                                                          "fwdbwd",
                                                                          "other"};
 
-constexpr std::int64_t kFirstStepNs = 3'845'883'906'067'107;
 constexpr std::int64_t kFirstCorrelation = 28'000;
 constexpr std::int64_t kFirstSequence = 30'000;
-constexpr int kScaleBits = 20;
 
 Category CategoryOf(WorkKind kind) {
   switch (kind) {
@@ -60,41 +60,17 @@ Category CategoryOf(WorkKind kind) {
   return kKernel;
 }
 
-/// Where one repetition of the step lies, and how much it is stretched.
-struct Repetition {
-  std::int64_t number = 0;
-  std::int64_t origin_ns = 0;
-  std::int64_t scale = 0;  // in units of 2^-20
-
-  // Monotonic, so that what nests in the step nests in every repetition.
-  [[nodiscard]] std::int64_t At(std::int64_t step_ns) const {
-    return origin_ns + ((step_ns * scale) >> kScaleBits);
-  }
-};
-
-std::vector<Repetition> Repetitions(const TrainingStep& step, const KinetoFileOptions& options) {
-  std::vector<Repetition> all;
-  std::int64_t origin_ns = kFirstStepNs;
-  for (std::int64_t number = 0; number < options.num_steps; ++number) {
-    const std::uint64_t bits = MixBits(options.seed + static_cast<std::uint64_t>(number) + 1);
-    const std::int64_t scale = (1 << kScaleBits) + static_cast<std::int64_t>(bits % 65'536);
-    all.push_back({number, origin_ns, scale});
-    origin_ns = all.back().At(step.duration_ns);
-  }
-  return all;
-}
-
 class KinetoWriter {
  public:
   KinetoWriter(const TrainingStep& step, const KinetoFileOptions& options, TextWriter& out)
       : step_(step),
         options_(options),
         out_(out),
-        repetitions_(Repetitions(step, options)),
+        repetitions_(Repetitions(step.duration_ns, options.num_steps, options.seed)),
         process_(538 + options.rank) {}
 
   KinetoStatistics Write() {
-    WriteFrame();
+    WriteKinetoFrame(options_, out_);
     WriteOps(Thread::kAutograd);
     WriteOps(Thread::kMain);
     WriteMemory();
@@ -354,7 +330,7 @@ class KinetoWriter {
                  const std::string& value) {
     BeginRow(kOther);
     out_.Text(fmt::format("    \"name\": \"{}\", \"ph\": \"M\", \"ts\": ", what));
-    out_.Microseconds(kFirstStepNs);
+    out_.Microseconds(kTraceBeginNs);
     out_.Text(
         fmt::format(", \"pid\": {}, \"tid\": {},\n    \"args\": {{\n      \"{}\": {}\n    }}\n  }}",
                     pid, tid, key, value));
@@ -386,9 +362,9 @@ class KinetoWriter {
     const std::int64_t end_ns = repetitions_.back().At(step_.duration_ns);
     BeginRow(kOther);
     out_.Text("    \"ph\": \"X\", \"cat\": \"Trace\", \"ts\": ");
-    out_.Microseconds(kFirstStepNs - 1000);
+    out_.Microseconds(kTraceBeginNs - 1000);
     out_.Text(", \"dur\": ");
-    out_.Microseconds(end_ns - kFirstStepNs + 2000);
+    out_.Microseconds(end_ns - kTraceBeginNs + 2000);
     out_.Text(
         ",\n    \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\",\n    \"name\": \"PyTorch "
         "Profiler (0)\",\n    \"args\": {\n      \"Op count\": 0\n    }\n  }");
@@ -398,31 +374,6 @@ class KinetoWriter {
         "\"tid\": \"\", \"ts\": ");
     out_.Microseconds(end_ns + 1000);
     out_.Text("\n  }");
-  }
-
-  void WriteFrame() {
-    out_.Text("\n  {\n    \"schemaVersion\": 1,\n    \"deviceProperties\": [\n");
-    for (int device = 0; device < 8; ++device) {
-      out_.Text(fmt::format(
-          "    {{\n      \"id\": {}, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": "
-          "150109880320,\n      \"computeMajor\": 9, \"computeMinor\": 0,\n      "
-          "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048,\n      "
-          "\"regsPerBlock\": 65536, \"warpSize\": 32,\n      \"sharedMemPerBlock\": 49152, "
-          "\"numSms\": 132\n    }}{}\n",
-          device, device < 7 ? "," : ""));
-    }
-    out_.Text(fmt::format(
-        "    ],\n      \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": "
-        "{}, \"pg_count\": 1, \"pg_config\": [{{\"pg_name\": \"1\", \"pg_desc\": "
-        "\"tensor_parallel\", \"backend_config\": \"cuda:nccl\", \"pg_size\": 8, \"ranks\": [0, 1, "
-        "2, 3, 4, 5, 6, 7]}}], \"nccl_version\": \"2.27.3\"}},\n",
-        options_.rank, options_.world_size));
-    out_.Text(
-        "      \"record_shapes\": 1,\n      \"profile_memory\": 1,\n      \"with_stack\": 1,\n     "
-        " "
-        "\"cuda_driver_version\": 13000,\n      \"cuda_runtime_version\": 13000,\n      "
-        "\"cupti_version\": 130001,\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": "
-        "1790857026000000000,\n  \"traceEvents\": [\n");
   }
 
   [[nodiscard]] KinetoStatistics Statistics() const {
