@@ -3,9 +3,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/allocation.h"
 #include "orrery/cli/command.h"
 
 int main(int argc, char** argv) {
+  orrery::ReturnFreedMemoryEarly();
   CLI::App app("Orrery: records, explains and predicts machine-learning training");
   app.set_version_flag("--version", std::string("orrery ") + ORRERY_VERSION);
   app.require_subcommand(1);
