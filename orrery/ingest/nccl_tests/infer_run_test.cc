@@ -52,8 +52,13 @@ TEST(InferRunTest, AllGatherAndAllToAllLookTheSameButShareTheirRanks) {
 }
 
 TEST(InferRunTest, RootedTestsWithFactorOneAreToldApartByTheReduction) {
-  EXPECT_EQ(InferRun(RunOf(100.00, 100.00, "none", 0)).test, "broadcast");
-  EXPECT_EQ(InferRun(RunOf(100.00, 100.00, "sum", 0)).test, "reduce");
+  auto copies = RunOf(100.00, 100.00, "none", 0);
+  copies.num_ranks = 8;
+  auto reduces = RunOf(100.00, 100.00, "sum", 0);
+  reduces.num_ranks = 8;
+
+  EXPECT_EQ(InferRun(copies).test, "broadcast");
+  EXPECT_EQ(InferRun(reduces).test, "reduce");
 }
 
 // On two ranks an all-reduce has the factor 1, as send-receive and reduce have.

@@ -106,33 +106,37 @@ class TextLogParser {
   bool AddRows(std::string_view content, Process& process) {
     const std::vector<Word> words = SplitWords(content);
     std::span<const Word> rest(words);
-    bool found = false;
+    std::int64_t num_begun = 0;
+    std::int64_t num_torn = 0;
     bool has_other_text = false;
     while (!rest.empty()) {
-      if (!BeginsRow(rest)) {
+      std::size_t num_words = 1;
+      if (BeginsRow(rest)) {
+        ++num_begun;
+        num_words = AddRow(rest, process);
+        num_torn += num_words == 0 ? 1 : 0;
+        num_words = std::max<std::size_t>(num_words, 1);
+      } else {
         has_other_text = true;
-        rest = rest.subspan(1);
-        continue;
       }
-      found = true;
-      rest = rest.subspan(AddRow(rest, process));
+      rest = rest.subspan(num_words);
     }
-    if (found && has_other_text) {
+    problems_.Loss("torn row", num_torn, Place());
+    if (num_begun > 0 && num_torn == 0 && has_other_text) {
       problems_.Note("other text in the line of a row", 1, Place());
     }
-    if (!found && IsRestOfRow(words)) {
+    if (num_begun == 0 && IsRestOfRow(words)) {
       problems_.Note("piece of a torn row", 1, Place());
     }
-    return found;
+    return num_begun > 0;
   }
 
-  // Returns how many words were used up.
+  // Returns how many words the row has, 0 if it is not complete.
   std::size_t AddRow(std::span<const Word> words, Process& process) {
     const ColumnLayout* const layout = LayoutFor(words.size(), process);
     auto parsed = layout == nullptr ? std::nullopt : layout->ParseRow(words);
     if (!parsed) {
-      problems_.Loss("torn row", 1, Place());
-      return 3;
+      return 0;
     }
     Run& run = CurrentRun(process);
     // A command line that an earlier run has used names that one.
