@@ -1,6 +1,9 @@
 #include "orrery/trace/collective_groups.h"
 
+#include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -69,10 +72,8 @@ std::vector<std::int32_t> MembersFromRange(const Trace& trace, RowId group) {
 
 }  // namespace
 
-std::optional<CollectiveGroup> IdentifyGroup(const Trace& trace, RowId group) {
-  if (group == kNoRow) {
-    return std::nullopt;
-  }
+std::optional<CollectiveGroup> IdentifyGroup(const Trace& trace, RowId group,
+                                             bool communicators_shared) {
   CollectiveGroup identity{.num_ranks = GroupSize(trace, group),
                            .members = MembersFromRange(trace, group)};
   std::vector<std::int32_t> ranks = NumbersIn(trace.Text(trace.process_groups.ranks[group]));
@@ -84,12 +85,30 @@ std::optional<CollectiveGroup> IdentifyGroup(const Trace& trace, RowId group) {
   } else if (trace.process_groups.rank_start[group] >= 0 ||
              !NameOrDescription(trace, group).empty()) {
     identity.key = KeyFromRange(trace, group);
-  } else if (trace.process_groups.communicator[group] != 0) {
+  } else if (communicators_shared && trace.process_groups.communicator[group] != 0) {
     identity.key = fmt::format("communicator {:#x}", trace.process_groups.communicator[group]);
   } else {
     return std::nullopt;
   }
   return identity;
+}
+
+bool AreCommunicatorsShared(const TraceSet& set) {
+  std::map<std::uint64_t, std::size_t> ranks_of_communicator;
+  for (const Trace& trace : set.ranks) {
+    std::set<std::uint64_t> of_rank;
+    for (RowId group = 0; group < trace.process_groups.size(); ++group) {
+      if (trace.process_groups.communicator[group] != 0 && GroupSize(trace, group) != 1) {
+        of_rank.insert(trace.process_groups.communicator[group]);
+      }
+    }
+    for (const std::uint64_t communicator : of_rank) {
+      ++ranks_of_communicator[communicator];
+    }
+  }
+  const auto num_shared = std::count_if(ranks_of_communicator.begin(), ranks_of_communicator.end(),
+                                        [](const auto& entry) { return entry.second > 1; });
+  return 2 * static_cast<std::size_t>(num_shared) >= ranks_of_communicator.size();
 }
 
 std::int32_t GroupSize(const Trace& trace, RowId group) {

@@ -4,6 +4,7 @@
 #include <compare>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -85,10 +86,11 @@ LocalKey KeyOfRow(const Trace& trace, RowId row, std::uint32_t group) {
   return key;
 }
 
-std::vector<std::uint32_t> IdentifyGroups(const Trace& trace, GroupTable& groups) {
+std::vector<std::uint32_t> IdentifyGroups(const Trace& trace, bool communicators_shared,
+                                          GroupTable& groups) {
   std::vector<std::uint32_t> ids(trace.process_groups.size(), kNoGroup);
   for (RowId row = 0; row < ids.size(); ++row) {
-    if (auto group = IdentifyGroup(trace, row)) {
+    if (auto group = IdentifyGroup(trace, row, communicators_shared)) {
       ids[row] = groups.Add(*std::move(group));
     }
   }
@@ -109,8 +111,8 @@ void AppendRow(const Trace& trace, RowId row, RankRows& rows, LocalLane& lane) {
   }
 }
 
-std::vector<LocalLane> SortRank(const Trace& trace, GroupTable& groups, RankRows& rows) {
-  const std::vector<std::uint32_t> group_ids = IdentifyGroups(trace, groups);
+std::vector<LocalLane> SortRank(const Trace& trace, std::span<const std::uint32_t> group_ids,
+                                RankRows& rows) {
   std::map<LocalKey, std::size_t> lane_of_key;
   std::vector<LocalLane> lanes;
   for (RowId row = 0; row < trace.collectives.size(); ++row) {
@@ -303,12 +305,15 @@ std::vector<CollectiveLane> JoinRanks(const TraceSet& set, std::vector<RankLanes
 CollectiveLanes SortIntoLanes(const TraceSet& set) {
   CollectiveLanes result;
   result.ranks.resize(set.ranks.size());
+  const bool communicators_shared = AreCommunicatorsShared(set);
   GroupTable groups;
   std::vector<RankLanes> ranks;
   for (const std::uint32_t place : PlacesInRankOrder(set)) {
     RankRows& rows = result.ranks[place];
-    rows = SelectRows(set.ranks[place]);
-    ranks.push_back({place, RankOf(set, place), SortRank(set.ranks[place], groups, rows)});
+    const Trace& trace = set.ranks[place];
+    rows = SelectRows(trace);
+    const auto group_ids = IdentifyGroups(trace, communicators_shared, groups);
+    ranks.push_back({place, RankOf(set, place), SortRank(trace, group_ids, rows)});
   }
   result.lanes = JoinRanks(set, ranks, groups);
   result.groups = groups.Take();

@@ -7,80 +7,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/trace/test_runs.h"
+
 namespace orrery::trace {
 namespace {
+
+using test_runs::AddCall;
+using test_runs::AddGroup;
+using test_runs::Call;
+using test_runs::Group;
+using test_runs::MakeRun;
 
 using testing::Each;
 using testing::ElementsAre;
 using enum CollectiveKind;
-
-// A call as the tests write it; times in µs.
-struct Call {
-  std::int64_t begin = 0;
-  std::int64_t duration = 10;
-  CollectiveKind kind = kAllReduce;
-  RowId group = kNoRow;
-  std::int64_t bytes = -1;
-  std::int64_t sequence = -1;
-  std::uint64_t comms_id = 0;
-  std::int32_t peer = -1;
-  RowId track = kNoRow;
-  std::int32_t num_kernels = 1;
-  DataType type = DataType::kFloat32;
-};
-
-struct Group {
-  std::string name = {};
-  std::string ranks = {};
-  std::string description = {};
-  std::int32_t size = -1;
-  bool cut = false;
-  std::int32_t start = -1;
-  std::int32_t stride = -1;
-  std::uint64_t communicator = 0;
-};
-
-RowId AddGroup(Trace& trace, const Group& group) {
-  return trace.process_groups.Append({.name = trace.strings.Intern(group.name),
-                                      .description = trace.strings.Intern(group.description),
-                                      .num_ranks = group.size,
-                                      .ranks = trace.strings.Intern(group.ranks),
-                                      .ranks_cut = static_cast<std::uint8_t>(group.cut ? 1 : 0),
-                                      .rank_start = group.start,
-                                      .rank_stride = group.stride,
-                                      .communicator = group.communicator});
-}
-
-void AddCall(Trace& trace, const Call& call) {
-  trace.collectives.Append({.begin_ns = call.begin * 1000,
-                            .duration_ns = call.duration * 1000,
-                            .kind = call.kind,
-                            .group = call.group,
-                            .data_type = call.type,
-                            .in_bytes = call.bytes,
-                            .out_bytes = call.bytes,
-                            .sequence = call.sequence,
-                            .comms_id = call.comms_id,
-                            .peer = call.peer,
-                            .track = call.track,
-                            .num_kernels = call.num_kernels});
-}
-
-// Ranks 0, 1, … each with the groups (rows 0, 1, …) and its calls.
-TraceSet MakeRun(const std::vector<Group>& groups, const std::vector<std::vector<Call>>& calls) {
-  TraceSet set;
-  for (std::size_t rank = 0; rank < calls.size(); ++rank) {
-    Trace& trace = set.ranks.emplace_back();
-    trace.info.rank = static_cast<std::int32_t>(rank);
-    for (const Group& group : groups) {
-      AddGroup(trace, group);
-    }
-    for (const Call& call : calls[rank]) {
-      AddCall(trace, call);
-    }
-  }
-  return set;
-}
 
 // The rows of an instance's members as (rank index, row).
 std::vector<std::pair<std::uint32_t, RowId>> Members(const MatchedCollectives& matched,
@@ -367,6 +307,24 @@ TEST(CollectiveMatchingTest, ACommunicatorIsAKey) {
   ASSERT_EQ(matched.size(), 1U);
   EXPECT_EQ(matched.groups[matched.instances.group[0]].key, "communicator 0xabcd");
   EXPECT_EQ(matched.instances.rule[0], MatchRule::kGroupPosition);
+}
+
+// Old files write the address of an object in the process, which other ranks do not have: streams
+// and sizes tell the groups apart.
+TEST(CollectiveMatchingTest, ACommunicatorThatIsAnAddressIsNoKey) {
+  TraceSet set = MakeRun({}, {{}, {}, {}});
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    Trace& trace = set.ranks[rank];
+    const RowId group = AddGroup(trace, {.size = 3, .communicator = 0x5555'0000 + rank});
+    AddCall(trace, {.begin = 0, .group = group});
+  }
+
+  const MatchedCollectives matched = MatchCollectives(set);
+
+  ASSERT_EQ(matched.size(), 1U);
+  EXPECT_EQ(matched.instances.num_members[0], 3U);
+  EXPECT_EQ(matched.instances.rule[0], MatchRule::kStreamPosition);
+  EXPECT_EQ(matched.instances.flags[0], 0);
 }
 
 // Three of four ranks were recorded: the record is usable and says so.
