@@ -257,17 +257,12 @@ std::string RepairJson(std::string_view text, JsonRepairs& repairs) {
 }
 
 void LogRepairs(const JsonRepairs& repairs, std::string_view first, trace::ProblemLog& problems) {
-  const auto note = [&](std::string_view what, std::int64_t count) {
-    if (count > 0) {
-      problems.Note(what, count, first);
-    }
-  };
-  note("control character in a string, now escaped", repairs.control_characters);
-  note("invalid UTF-8, replaced", repairs.invalid_utf8);
-  note("lone surrogate in a string, replaced", repairs.lone_surrogates);
-  note("invalid escape in a string, kept as text", repairs.invalid_escapes);
-  note("NaN or infinity as a bare word, now unknown", repairs.non_numbers);
-  note("stray comma", repairs.stray_commas);
+  problems.Note("control character in a string, now escaped", repairs.control_characters, first);
+  problems.Note("invalid UTF-8, replaced", repairs.invalid_utf8, first);
+  problems.Note("lone surrogate in a string, replaced", repairs.lone_surrogates, first);
+  problems.Note("invalid escape in a string, kept as text", repairs.invalid_escapes, first);
+  problems.Note("NaN or infinity as a bare word, now unknown", repairs.non_numbers, first);
+  problems.Note("stray comma", repairs.stray_commas, first);
 }
 
 }  // namespace orrery::ingest
