@@ -224,10 +224,7 @@ std::optional<CollectiveCall> ReadRecordedCall(const Trace& trace, RowId node) {
 }
 
 bool IsCollectiveOperator(std::string_view name) {
-  constexpr std::array<std::string_view, 4> kNamespaces{
-      "c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "c10d_functional::"};
-  return std::any_of(kNamespaces.begin(), kNamespaces.end(),
-                     [&](std::string_view space) { return name.starts_with(space); }) &&
+  return (name.starts_with("c10d::") || name.starts_with("_c10d_functional::")) &&
          trace::ParseCollectiveName(name).has_value();
 }
 

@@ -19,7 +19,7 @@ struct CallOfNode {
   CollectiveCall call;
 };
 
-std::vector<CallOfNode> ReadRecordedCalls(const Trace& trace, std::vector<RowId> nodes) {
+std::vector<CallOfNode> ReadRecordedCalls(const Trace& trace, const std::vector<RowId>& nodes) {
   std::vector<CallOfNode> calls;
   for (const RowId node : nodes) {
     if (auto call = ReadRecordedCall(trace, node)) {
@@ -46,37 +46,27 @@ std::vector<RowId> FindNodes(const Trace& trace, auto&& is_wanted) {
   return found;
 }
 
-// An operator such as _c10d_functional::all_reduce calls c10d::allreduce_: one collective. The
-// outer one knows the group by name.
+// An operator such as _c10d_functional::all_reduce calls c10d::allreduce_: one collective, the
+// outer one, which knows its group by name. Parents may come behind their children in files that
+// were changed, so each nest is walked up.
+bool IsInsideAnother(const Trace& trace, RowId node, const std::vector<bool>& is_collective) {
+  RowId outer = trace.graph_nodes.parent[node];
+  while (outer != kNoRow && !is_collective[outer]) {
+    outer = trace.graph_nodes.parent[outer];
+  }
+  return outer != kNoRow;
+}
+
 std::vector<CallOfNode> ReadOperatorCalls(const Trace& trace, const std::vector<RowId>& nodes) {
-  const auto& parents = trace.graph_nodes.parent;
-  std::vector<RowId> outer_of(trace.graph_nodes.size(), kNoRow);
   std::vector<bool> is_collective(trace.graph_nodes.size(), false);
-  std::vector<bool> is_outer(trace.graph_nodes.size(), false);
   for (const RowId node : nodes) {
     is_collective[node] = true;
   }
-  for (const RowId node : nodes) {
-    RowId outer = parents[node];
-    while (outer != kNoRow && !is_collective[outer]) {
-      outer = parents[outer];
-    }
-    outer_of[node] = outer;
-    if (outer != kNoRow) {
-      is_outer[outer] = true;
-    }
-  }
   std::vector<CallOfNode> calls;
   for (const RowId node : nodes) {
-    if (is_outer[node]) {
-      continue;
+    if (!IsInsideAnother(trace, node, is_collective)) {
+      calls.push_back({node, ReadOperatorCall(trace, node)});
     }
-    CollectiveCall call = ReadOperatorCall(trace, node);
-    for (RowId outer = outer_of[node]; outer != kNoRow && !call.group.says_which();
-         outer = outer_of[outer]) {
-      call.group = ReadOperatorCall(trace, outer).group;
-    }
-    calls.push_back({node, std::move(call)});
   }
   return calls;
 }

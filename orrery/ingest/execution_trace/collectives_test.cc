@@ -154,7 +154,8 @@ TEST(ExecutionTraceCollectives, ReadsOperatorsWhereNothingWasRecorded) {
   const Trace trace = ReadText(Flat(
       R"json({"name": "_c10d_functional::all_reduce", "id": 3, "parent": 1, "op_schema":
           "_c10d_functional::all_reduce(Tensor input, str reduce_op, str group_name) -> Tensor",
-          "inputs": [[1,2,0,8,2,"cuda:0"], "sum", "tp"]},
+          "inputs": [[1,2,0,8,2,"cuda:0"], "sum", "tp"],
+          "input_types": ["Tensor(c10::BFloat16)"], "outputs": [[1,2,0,8,2,"cuda:0"]]},
          {"name": "c10d::allreduce_", "id": 4, "parent": 3, "op_schema":
           "c10d::allreduce_(Tensor[] tensors, __torch__.ProcessGroup process_group, bool async_op=True, int timeout=-1) -> (Tensor[], Work)",
           "inputs": [[[1,2,0,8,2,"cuda:0"]], "<Object>", true, -1],
@@ -165,12 +166,11 @@ TEST(ExecutionTraceCollectives, ReadsOperatorsWhereNothingWasRecorded) {
           "inputs": [[1,2,0,64,2,"cuda:0"], [1,2,0,8,2,"cuda:0"], "<Object>"]})json"));
   ASSERT_EQ(trace.collectives.size(), 2U);
   const auto reduce = trace.collectives.At(0);
-  EXPECT_EQ(trace.Text(reduce.name), "c10d::allreduce_");
-  EXPECT_EQ(reduce.graph_node, RowOf(trace, 4));
+  EXPECT_EQ(trace.Text(reduce.name), "_c10d_functional::all_reduce");
+  EXPECT_EQ(reduce.graph_node, RowOf(trace, 3));
   EXPECT_EQ(reduce.data_type, DataType::kBFloat16);
   EXPECT_EQ(reduce.in_bytes, 16);
-  EXPECT_EQ(reduce.out_bytes, 16) << "in place";
-  EXPECT_EQ(reduce.is_async, 1);
+  EXPECT_EQ(reduce.out_bytes, 16);
   ASSERT_NE(reduce.group, kNoRow);
   EXPECT_EQ(trace.Text(trace.process_groups.name[reduce.group]), "tp");
   const auto gather = trace.collectives.At(1);

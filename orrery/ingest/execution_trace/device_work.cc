@@ -1,47 +1,33 @@
 #include "orrery/ingest/execution_trace/device_work.h"
 
-#include <array>
 #include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "orrery/ingest/execution_trace/json_value.h"
+#include "orrery/ingest/kineto/adjust.h"
+#include "orrery/ingest/kineto/categories.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
 
 using trace::ActivityKind;
-using trace::CopyKind;
 using trace::kNoRow;
 using trace::RowId;
 using trace::Trace;
 
 ActivityKind KindOf(std::string_view category) {
-  if (category == "kernel" || category == "Kernel") {
-    return ActivityKind::kKernel;
+  switch (kineto::FindCategory(category)) {
+    case kineto::Category::kKernel:
+      return ActivityKind::kKernel;
+    case kineto::Category::kCopy:
+      return ActivityKind::kCopy;
+    case kineto::Category::kSet:
+      return ActivityKind::kSet;
+    default:
+      return ActivityKind::kOther;
   }
-  if (category == "gpu_memcpy" || category == "Memcpy") {
-    return ActivityKind::kCopy;
-  }
-  return category == "gpu_memset" || category == "Memset" ? ActivityKind::kSet
-                                                          : ActivityKind::kOther;
-}
-
-CopyKind CopyKindOf(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, CopyKind>, 5> kDirections{{
-      {"HtoD", CopyKind::kHostToDevice},
-      {"DtoH", CopyKind::kDeviceToHost},
-      {"DtoD", CopyKind::kDeviceToDevice},
-      {"HtoH", CopyKind::kHostToHost},
-      {"PtoP", CopyKind::kPeerToPeer},
-  }};
-  for (const auto& [word, kind] : kDirections) {
-    if (name.find(word) != std::string_view::npos) {
-      return kind;
-    }
-  }
-  return CopyKind::kUnknown;
 }
 
 class ActivityBuilder {
@@ -56,8 +42,6 @@ class ActivityBuilder {
     row.duration_ns = trace_.graph_nodes.duration_ns[node];
     row.name = trace_.graph_nodes.name[node];
     row.kind = KindOf(Text(Field(keys, "cat")).value_or(""));
-    row.copy_kind =
-        row.kind == ActivityKind::kCopy ? CopyKindOf(trace_.Text(row.name)) : CopyKind::kNone;
     row.correlation = Integer(Field(args, "correlation")).value_or(-1);
     row.external_id = Integer(Field(args, "External id")).value_or(-1);
     row.bytes = Integer(Field(args, "bytes")).value_or(-1);
@@ -127,6 +111,7 @@ void AddActivities(Trace& trace) {
     }
     builder.Add(node);
   }
+  kineto::ClassifyCopies(trace);
 }
 
 }  // namespace orrery::ingest::execution_trace

@@ -70,20 +70,4 @@ std::optional<std::string_view> Text(const std::optional<JsonElement>& value) {
   return text;
 }
 
-std::string QuotedJson(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted.push_back('\\');
-      quoted.push_back(c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      quoted.append(fmt::format("\\u{:04x}", static_cast<unsigned>(c)));
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  quoted.push_back('"');
-  return quoted;
-}
-
 }  // namespace orrery::ingest::execution_trace

@@ -44,7 +44,4 @@ class JsonText {
 
 [[nodiscard]] std::optional<std::string_view> Text(const std::optional<JsonElement>& value);
 
-/// Writes `text` as a JSON string.
-[[nodiscard]] std::string QuotedJson(std::string_view text);
-
 }  // namespace orrery::ingest::execution_trace

@@ -1,14 +1,13 @@
 #include "orrery/ingest/execution_trace/node_reader.h"
 
 #include <array>
-#include <charconv>
 #include <limits>
 #include <optional>
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/execution_trace/json_value.h"
-#include "orrery/ingest/microseconds.h"
+#include "orrery/base/decimal.h"
+#include "orrery/ingest/kineto/json_text.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
@@ -19,21 +18,12 @@ using trace::GraphNodes;
 constexpr std::int32_t kUserScope = 7;
 
 // "12", "\"12\"" and, for a list of parents, the first of "[12,13]".
-std::optional<std::int64_t> ParseInteger(std::string_view raw) {
-  if (raw.starts_with('"') || raw.starts_with('[')) {
+std::optional<std::int64_t> IntegerOf(std::string_view raw) {
+  if (raw.starts_with('[')) {
     raw.remove_prefix(1);
-    raw = raw.substr(0, raw.find_first_of("\",]"));
+    raw = raw.substr(0, raw.find_first_of(",]"));
   }
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(raw.data(), raw.data() + raw.size(), number);
-  if (error != std::errc() || end != raw.data() + raw.size() || raw.empty()) {
-    return std::nullopt;
-  }
-  return number;
-}
-
-std::string_view WithoutQuotes(std::string_view raw) {
-  return raw.size() >= 2 && raw.front() == '"' ? raw.substr(1, raw.size() - 2) : raw;
+  return kineto::IntegerOf(raw);
 }
 
 struct NumberColumn {
@@ -83,7 +73,7 @@ bool FitsSmall(std::int64_t number) {
 }
 
 bool TakeNumber(std::string_view key, std::string_view raw, GraphNodes::Row& row) {
-  const auto number = ParseInteger(raw);
+  const auto number = IntegerOf(raw);
   if (!number) {
     return false;
   }
@@ -103,7 +93,7 @@ bool TakeNumber(std::string_view key, std::string_view raw, GraphNodes::Row& row
 }
 
 bool TakeTime(std::string_view key, std::string_view raw, GraphNodes::Row& row) {
-  const auto nanoseconds = ParseMicroseconds(WithoutQuotes(raw));
+  const auto nanoseconds = ParseMicroseconds(kineto::Unquoted(raw));
   if (!nanoseconds || *nanoseconds < 0) {
     return false;
   }
@@ -214,13 +204,13 @@ void NodeReader::TakeOrKeep(std::string_view key, const Value& value) {
 
 bool NodeReader::TakeColumn(std::string_view key, const Value& value) {
   if (key == "id") {
-    const auto id = ParseInteger(value.raw);
+    const auto id = IntegerOf(value.raw);
     node_.row.id = id.value_or(0);
     node_.has_id = id.has_value();
     return node_.has_id;
   }
   if (key == "parent" || key == "ctrl_deps") {
-    node_.parent_id = ParseInteger(value.raw).value_or(-1);
+    node_.parent_id = IntegerOf(value.raw).value_or(-1);
     // More than one dependency is kept as it is, beside the first.
     return value.raw.find(',') == std::string_view::npos;
   }
@@ -252,7 +242,7 @@ void NodeReader::Keep(std::string_view key, std::string_view raw) {
   if (!attributes_.empty()) {
     attributes_.push_back(',');
   }
-  attributes_.append(QuotedJson(key));
+  attributes_.append(kineto::Quoted(key));
   attributes_.push_back(':');
   attributes_.append(raw);
 }
