@@ -177,7 +177,7 @@ class Reader {
     } else if (stream_.end() == JsonEnd::kBetweenValues) {
       trace_.problems.Loss("closed early: the brackets at the end are missing", 1,
                            fmt::format("byte {}, {}", stream_.offset(), NodesKept()));
-    } else if (!has_finish_) {
+    } else if (stream_.end() == JsonEnd::kComplete && !has_finish_) {
       trace_.problems.Note("no finish_ts: the recording was not finished");
     }
   }

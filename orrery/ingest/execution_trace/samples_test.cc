@@ -172,6 +172,20 @@ TEST(ExecutionTraceSamples, GiveTheSizesOfMegatronAllReduces) {
   EXPECT_EQ(trace.process_groups.num_ranks[first.group], 8);
 }
 
+TEST(ExecutionTraceSamples, GiveWhatACutArchiveStillHolds) {
+  if (!std::filesystem::exists(SharedPath("h200"))) {
+    GTEST_SKIP() << "no samples";
+  }
+  const auto packed = OpenFile(SharedPath("h200/fake-tp8.et.json.gz"));
+  const std::string bytes = *ReadAll(**packed);
+  const Trace whole = ReadText(bytes);
+  const Trace cut = ReadText(std::string_view(bytes).substr(0, bytes.size() / 2));
+  EXPECT_GT(cut.graph_nodes.size(), 1000U);
+  EXPECT_LT(cut.graph_nodes.size(), whole.graph_nodes.size());
+  EXPECT_EQ(ProblemCount(cut, "truncated JSON"), 1);
+  EXPECT_EQ(ProblemCount(cut, "damaged compression"), 1);
+}
+
 TEST(ExecutionTraceSamples, GiveFakeGroupsTheirSizes) {
   if (!std::filesystem::exists(SharedPath("h200"))) {
     GTEST_SKIP() << "no samples";
