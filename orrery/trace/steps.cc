@@ -1,0 +1,162 @@
+#include "orrery/trace/steps.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cctype>
+#include <functional>
+#include <regex>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace orrery::trace {
+namespace {
+
+using NameTest = std::function<bool(std::string_view)>;
+
+bool IsDigit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+// "iteration12", "iteration 12", "train step 12", "step 12": the word, an optional space, digits.
+bool IsNumbered(std::string_view name, std::string_view word) {
+  if (!name.starts_with(word)) {
+    return false;
+  }
+  name.remove_prefix(word.size());
+  if (name.starts_with(' ') || name.starts_with('_') || name.starts_with('#')) {
+    name.remove_prefix(1);
+  }
+  return !name.empty() && std::all_of(name.begin(), name.end(), IsDigit);
+}
+
+bool IsProfilerStep(std::string_view name) {
+  return name.starts_with("ProfilerStep#") && name.size() > 13 && IsDigit(name[13]);
+}
+
+bool IsServingStep(std::string_view name) {
+  return name.starts_with("execute_context_") ||
+         (name.starts_with("execute_") && name.size() > 8 && IsDigit(name[8]) &&
+          name.find("_context_") != std::string_view::npos);
+}
+
+bool IsIteration(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kWords{"iteration",     "Iteration", "train step",
+                                                   "training step", "step",      "Step"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view word) { return IsNumbered(name, word); });
+}
+
+bool IsRunBatch(std::string_view name) {
+  return name.ends_with(": run_batch");
+}
+
+// The number in a marker: its last run of digits, as in "ProfilerStep#12" and "iteration 12".
+std::int64_t NumberIn(std::string_view name) {
+  std::size_t end = name.size();
+  while (end > 0 && !IsDigit(name[end - 1])) {
+    --end;
+  }
+  std::size_t begin = end;
+  while (begin > 0 && IsDigit(name[begin - 1])) {
+    --begin;
+  }
+  std::int64_t number = -1;
+  std::from_chars(name.data() + begin, name.data() + end, number);
+  return number;
+}
+
+// Tests every distinct name once.
+class NameFilter {
+ public:
+  NameFilter(const Trace& trace, const NameTest& test)
+      : trace_(trace), test_(test), known_(trace.strings.size(), -1) {}
+
+  bool operator()(StringId id) {
+    signed char& known = known_[static_cast<std::size_t>(id)];
+    if (known < 0) {
+      known = test_(trace_.Text(id)) ? 1 : 0;
+    }
+    return known == 1;
+  }
+
+ private:
+  const Trace& trace_;
+  const NameTest& test_;
+  std::vector<signed char> known_;
+};
+
+void TakeAnnotations(Trace& trace, const NameTest& test) {
+  NameFilter is_marker(trace, test);
+  const Annotations& ranges = trace.annotations;
+  for (RowId row = 0; row < ranges.size(); ++row) {
+    if (ranges.kind[row] == AnnotationKind::kHost && is_marker(ranges.name[row])) {
+      trace.steps.Append({.begin_ns = ranges.begin_ns[row],
+                          .duration_ns = ranges.duration_ns[row],
+                          .name = ranges.name[row],
+                          .number = NumberIn(trace.Text(ranges.name[row])),
+                          .annotation = row});
+    }
+  }
+}
+
+template <typename Table>
+void TakeSlices(Trace& trace, const Table& table, const NameTest& test) {
+  NameFilter is_marker(trace, test);
+  for (RowId row = 0; row < table.size(); ++row) {
+    if (is_marker(table.name[row])) {
+      trace.steps.Append({.begin_ns = table.begin_ns[row],
+                          .duration_ns = table.duration_ns[row],
+                          .name = table.name[row],
+                          .number = static_cast<std::int64_t>(trace.steps.size())});
+    }
+  }
+}
+
+void FindMarkedSteps(Trace& trace, const std::string& marker) {
+  const std::regex expression(marker, std::regex::ECMAScript | std::regex::optimize);
+  const NameTest matches = [&](std::string_view name) {
+    return std::regex_search(name.begin(), name.end(), expression);
+  };
+  TakeAnnotations(trace, matches);
+  if (trace.steps.empty()) {
+    TakeSlices(trace, trace.host_ops, matches);
+  }
+  if (trace.steps.empty()) {
+    TakeSlices(trace, trace.python_calls, matches);
+  }
+}
+
+}  // namespace
+
+void FindSteps(Trace& trace, const std::string& marker) {
+  trace.steps = {};
+  if (!marker.empty()) {
+    FindMarkedSteps(trace, marker);
+    return;
+  }
+  for (const NameTest& family : {NameTest(IsProfilerStep), NameTest(IsServingStep)}) {
+    TakeAnnotations(trace, family);
+    if (!trace.steps.empty()) {
+      return;
+    }
+  }
+  TakeSlices(trace, trace.python_calls, IsRunBatch);
+  if (trace.steps.empty()) {
+    TakeAnnotations(trace, IsIteration);
+  }
+}
+
+Status CheckStepMarker(const std::string& marker) {
+  try {
+    const std::regex expression(marker);
+  } catch (const std::regex_error& error) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("--step-marker is not a regular expression: {}", error.what()));
+  }
+  return {};
+}
+
+}  // namespace orrery::trace
