@@ -60,9 +60,13 @@ class Lanes {
   std::size_t last_ = 0;
 };
 
-bool AllNest(std::span<const LayoutSlice> slices) {
+// Tells whether all slices up to `highest_layer` nest on one lane.
+bool NestTogether(std::span<const LayoutSlice> slices, int highest_layer) {
   OpenLane lane;
   for (const LayoutSlice& slice : slices) {
+    if (slice.layer > highest_layer) {
+      continue;
+    }
     if (!lane.Fits(slice)) {
       return false;
     }
@@ -71,15 +75,15 @@ bool AllNest(std::span<const LayoutSlice> slices) {
   return true;
 }
 
-std::uint8_t HighestLayer(std::span<const LayoutSlice> slices) {
-  std::uint8_t highest = 0;
+int HighestLayer(std::span<const LayoutSlice> slices) {
+  int highest = -1;
   for (const LayoutSlice& slice : slices) {
-    highest = std::max(highest, slice.layer);
+    highest = std::max<int>(highest, slice.layer);
   }
   return highest;
 }
 
-void LayOutLayer(std::span<const LayoutSlice> slices, std::uint8_t layer, Lanes& lanes,
+void LayOutLayer(std::span<const LayoutSlice> slices, int layer, Lanes& lanes,
                  std::vector<Lane>& result) {
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (slices[i].layer == layer) {
@@ -92,13 +96,14 @@ void LayOutLayer(std::span<const LayoutSlice> slices, std::uint8_t layer, Lanes&
 
 std::vector<Lane> LayOutSlices(std::span<const LayoutSlice> slices) {
   std::vector<Lane> result(slices.size(), 0);
-  if (AllNest(slices)) {
-    return result;
+  const int highest = HighestLayer(slices);
+  int layer = 0;
+  while (layer <= highest && NestTogether(slices, layer)) {
+    ++layer;
   }
-  Lane next = 0;
-  for (int layer = 0; layer <= HighestLayer(slices); ++layer) {
+  for (Lane next = layer > 0 ? 1 : 0; layer <= highest; ++layer) {
     Lanes lanes(next);
-    LayOutLayer(slices, static_cast<std::uint8_t>(layer), lanes, result);
+    LayOutLayer(slices, layer, lanes, result);
     next = lanes.end();
   }
   return result;

@@ -24,9 +24,10 @@ using Lane = std::uint16_t;
 /// other: what viewers demand of a thread. Lanes count from 0; slices come in order of begin time,
 /// ties longer first.
 ///
-/// When everything nests, all is on lane 0. Else the layers are laid out one after the other, each
-/// on lanes of its own, so that the odd row does not push kernels aside; within a layer a slice
-/// goes to the first lane it fits (greedy, hence deterministic). Costs O(slices * lanes).
+/// The lowest layers share lane 0 as long as they nest together. The other layers are laid out one
+/// after the other, each on lanes of its own, so that the odd row does not push kernels aside;
+/// there a slice goes to the first lane it fits (greedy, hence deterministic). Costs
+/// O(slices * lanes).
 [[nodiscard]] std::vector<Lane> LayOutSlices(std::span<const LayoutSlice> slices);
 
 /// Returns how many lanes a layout uses; at least one.

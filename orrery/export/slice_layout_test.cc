@@ -33,8 +33,9 @@ std::vector<LayoutSlice> RandomSlices(std::uint32_t seed, int count) {
   std::mt19937 random(seed);
   std::vector<LayoutSlice> slices;
   for (int i = 0; i < count; ++i) {
-    const std::int64_t begin = random() % 200;
-    slices.push_back({begin, begin + random() % 40, static_cast<std::uint8_t>(random() % 2)});
+    const auto begin = static_cast<std::int64_t>(random() % 200);
+    const auto duration = static_cast<std::int64_t>(random() % 40);
+    slices.push_back({begin, begin + duration, static_cast<std::uint8_t>(random() % 2)});
   }
   std::stable_sort(slices.begin(), slices.end(), [](const auto& lhs, const auto& rhs) {
     return lhs.begin_ns != rhs.begin_ns ? lhs.begin_ns < rhs.begin_ns : lhs.end_ns > rhs.end_ns;
@@ -67,6 +68,12 @@ TEST(SliceLayoutTest, AHigherLayerGivesWayWhenItCrosses) {
 TEST(SliceLayoutTest, LayersShareALaneWhileTheyNest) {
   const std::vector<LayoutSlice> slices = {{0, 10, 1}, {2, 8, 0}, {10, 30, 1}};
   EXPECT_THAT(LayOutSlices(slices), Each(Eq(0)));
+}
+
+TEST(SliceLayoutTest, OnlyTheLayersThatCrossLeaveTheFirstLane) {
+  // Layer 1 lies around layer 0; layer 2 crosses both.
+  const std::vector<LayoutSlice> slices = {{0, 10, 1}, {1, 9, 0}, {8, 12, 2}};
+  EXPECT_THAT(LayOutSlices(slices), ElementsAre(0, 0, 1));
 }
 
 TEST(SliceLayoutTest, AnAttachedSliceFollowsItsOwner) {
