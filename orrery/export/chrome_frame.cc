@@ -105,14 +105,18 @@ void WriteMetadataValue(const Trace& trace, RowId row, JsonStrings& strings, Jso
   }
 }
 
-// The keys of a single file come back at the top, where Kineto has them.
-void WriteMetadataAtTop(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
+// Writes what the file said about itself, without the keys that we write ourselves; returns
+// whether there was anything.
+bool WriteMetadata(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
+  bool any = false;
   for (RowId row = 0; row < trace.metadata.size(); ++row) {
     if (!IsOwnKey(trace.Text(trace.metadata.key[row]))) {
+      json.Raw(any ? ",\n" : "");
       WriteMetadataValue(trace, row, strings, json);
-      json.Raw(",\n");
+      any = true;
     }
   }
+  return any;
 }
 
 bool HasDistributedInfo(const Trace& trace) {
@@ -130,7 +134,10 @@ void WriteSingleRank(const Trace& trace, JsonWriter& json) {
     WriteDistributedInfo(trace, strings, json);
     json.Raw(",\n");
   }
-  WriteMetadataAtTop(trace, strings, json);
+  // The keys of a single file come back at the top, where Kineto has them.
+  if (WriteMetadata(trace, strings, json)) {
+    json.Raw(",\n");
+  }
 }
 
 std::string_view OriginName(trace::TimeOrigin origin) {
@@ -221,9 +228,7 @@ void WriteRankFrame(const Trace& trace, JsonStrings& strings, JsonWriter& json) 
   json.Raw(", \"distributedInfo\": ");
   WriteDistributedInfo(trace, strings, json);
   json.Raw(", \"metadata\": {");
-  WriteList(json, trace.metadata.size(), [&](std::size_t row) {
-    WriteMetadataValue(trace, static_cast<RowId>(row), strings, json);
-  });
+  WriteMetadata(trace, strings, json);
   json.Raw("}");
 }
 

@@ -1,4 +1,5 @@
 #include <string_view>
+#include <vector>
 
 #include "orrery/export/chrome_events.h"
 
@@ -45,12 +46,20 @@ void WriteProcess(const ChromeProcess& process, ChromeEvents& events) {
 }  // namespace
 
 void WriteRowNames(const ChromeRows& rows, ChromeEvents& events) {
-  for (const ChromeProcess& process : rows.processes) {
-    WriteProcess(process, events);
+  std::vector<bool> process_is_used(rows.processes.size(), false);
+  for (const ChromeThread& thread : rows.threads) {
+    process_is_used[thread.process] = process_is_used[thread.process] || thread.is_used;
+  }
+  for (std::size_t i = 0; i < rows.processes.size(); ++i) {
+    if (process_is_used[i]) {
+      WriteProcess(rows.processes[i], events);
+    }
   }
   for (const ChromeThread& thread : rows.threads) {
-    WriteText(events, "thread_name", thread.place, "name", thread.name);
-    WriteSortIndex(events, "thread_sort_index", thread.place, thread.sort_index);
+    if (thread.is_used) {
+      WriteText(events, "thread_name", thread.place, "name", thread.name);
+      WriteSortIndex(events, "thread_sort_index", thread.place, thread.sort_index);
+    }
   }
 }
 

@@ -63,16 +63,10 @@ class RowBuilder {
     return tid;
   }
 
-  void StartTrack() { rows_.first_thread_of_track.push_back(rows_.threads.size()); }
-
-  void AddThread(ChromeThread thread) {
-    thread.place =
-        fmt::format("\"pid\":{},\"tid\":{}", rows_.processes[thread.process].pid, thread.tid);
-    rows_.threads.push_back(std::move(thread));
-  }
-
-  // Adds the rows behind the first one of a track.
-  void AddFurtherLanes(const ChromeThread& first, Lane num_lanes) {
+  // Adds the rows of a track: its own thread and one for each further lane.
+  void AddTrack(const ChromeThread& first, Lane num_lanes) {
+    rows_.first_thread_of_track.push_back(rows_.threads.size());
+    AddThread(first);
     for (Lane lane = 1; lane < num_lanes; ++lane) {
       ChromeThread thread = first;
       thread.tid = fmt::format("{}", FreshTid(first.process));
@@ -84,6 +78,12 @@ class RowBuilder {
   ChromeRows Take() { return std::move(rows_); }
 
  private:
+  void AddThread(ChromeThread thread) {
+    thread.place =
+        fmt::format("\"pid\":{},\"tid\":{}", rows_.processes[thread.process].pid, thread.tid);
+    rows_.threads.push_back(std::move(thread));
+  }
+
   ChromeRows rows_;
   std::map<std::string, std::size_t> process_of_pid_;
   std::vector<std::set<std::int64_t>> used_tids_;
@@ -119,6 +119,10 @@ ChromeThread KinetoThread(const Trace& trace, RowId track, std::size_t process) 
           .name = TrackTitle(trace, track),
           .sort_index = std::max<std::int64_t>(number, 0),
           .place = {}};
+}
+
+ChromeThread OwnThread(const std::string& name, std::size_t process) {
+  return {.process = process, .tid = Quoted(name), .name = name, .place = {}};
 }
 
 std::string DeviceProcessName(std::int64_t rank, std::int32_t device) {
@@ -162,6 +166,14 @@ std::int64_t ClaimTid(RowBuilder& builder, std::size_t process, std::int64_t wan
   return wanted;
 }
 
+// Tracks of the trace count as used: their names are worth keeping.
+bool IsUsed(RowId track, const DrawnTracks& tracks, const RankLayout& layout) {
+  if (track < tracks.none) {
+    return true;
+  }
+  return track == tracks.steps ? layout.uses_steps : layout.uses_no_track;
+}
+
 std::string Own(RowId track, const DrawnTracks& tracks) {
   return track == tracks.steps ? "steps" : "no track";
 }
@@ -176,18 +188,12 @@ ChromeRows KinetoRows(const Trace& trace, const RankLayout& layout) {
     builder.Claim(builder.Process(KinetoProcess(trace, track)), trace.tracks.thread[track]);
   }
   for (RowId track = 0; track < tracks.count; ++track) {
-    const bool is_own = track >= tracks.none;
-    const std::size_t process =
-        builder.Process(is_own ? OwnProcess() : KinetoProcess(trace, track));
-    const ChromeThread thread = is_own ? ChromeThread{.process = process,
-                                                      .tid = Quoted(Own(track, tracks)),
-                                                      .name = Own(track, tracks),
-                                                      .sort_index = 0,
-                                                      .place = {}}
-                                       : KinetoThread(trace, track, process);
-    builder.StartTrack();
-    builder.AddThread(thread);
-    builder.AddFurtherLanes(thread, layout.num_lanes[track]);
+    ChromeThread thread =
+        track < tracks.none
+            ? KinetoThread(trace, track, builder.Process(KinetoProcess(trace, track)))
+            : OwnThread(Own(track, tracks), builder.Process(OwnProcess()));
+    thread.is_used = IsUsed(track, tracks, layout);
+    builder.AddTrack(thread, layout.num_lanes[track]);
   }
   return builder.Take();
 }
@@ -211,10 +217,9 @@ ChromeRows RankRows(const Trace& trace, const RankLayout& layout, std::int64_t r
                               .tid = fmt::format("{}", tids[track]),
                               .name = TrackTitle(trace, track),
                               .sort_index = tids[track],
+                              .is_used = IsUsed(track, tracks, layout),
                               .place = {}};
-    builder.StartTrack();
-    builder.AddThread(thread);
-    builder.AddFurtherLanes(thread, layout.num_lanes[track]);
+    builder.AddTrack(thread, layout.num_lanes[track]);
   }
   return builder.Take();
 }

@@ -25,6 +25,7 @@ struct ChromeThread {
   std::string tid;          // as JSON
   std::string name;
   std::int64_t sort_index = 0;
+  bool is_used = true;
   std::string place;  // the fields that put an event here: "pid":538,"tid":598
 };
 

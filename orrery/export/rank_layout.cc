@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace orrery::exporting {
@@ -178,6 +179,23 @@ KernelWaits KernelWaitsOf(const Trace& trace, std::span<const CollectiveWait> wa
   return result;
 }
 
+bool HasRowsWithoutTrack(const Trace& trace) {
+  bool found = false;
+  trace::ForEachTable(trace, [&]<typename Table>(const char*, const Table& table) {
+    // A collective is drawn as its kernels.
+    if constexpr (requires { table.track; } && !std::is_same_v<Table, trace::Collectives>) {
+      found =
+          found || std::find(table.track.begin(), table.track.end(), kNoRow) != table.track.end();
+    }
+  });
+  return found;
+}
+
+bool HasSteps(std::span<const PlacedSlice> slices) {
+  return std::any_of(slices.begin(), slices.end(),
+                     [](const PlacedSlice& slice) { return slice.kind == SliceKind::kStep; });
+}
+
 }  // namespace
 
 std::vector<std::vector<CollectiveWait>> WaitsByRank(std::size_t num_ranks,
@@ -200,6 +218,8 @@ RankLayout LayOutRank(const Trace& trace, std::span<const CollectiveWait> waits)
   layout.slices = InsertWaits(std::move(layout.slices), KernelWaitsOf(trace, waits));
   LayOutTracks(trace, layout.slices);
   IndexLanes(trace, layout);
+  layout.uses_no_track = HasRowsWithoutTrack(trace);
+  layout.uses_steps = HasSteps(layout.slices);
   return layout;
 }
 

@@ -45,6 +45,10 @@ struct RankLayout {
   /// For each track, then for rows that name no track, then for the steps (see DrawnTracks).
   std::vector<Lane> num_lanes;
 
+  /// Whether anything is drawn on the tracks of our own: rows without a track, steps.
+  bool uses_no_track = false;
+  bool uses_steps = false;
+
   /// By kind, then row. Of rows that are not drawn it says nothing.
   std::array<std::vector<Lane>, kNumSliceKinds> lane_of_row;
 
