@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "orrery/base/check.h"
+#include "orrery/base/packing.h"
 
 namespace orrery {
 namespace {
@@ -204,16 +205,9 @@ std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed, Compression com
   return packed;
 }
 
-Compression CompressionForName(std::string_view path) {
-  if (path.ends_with(".gz")) {
-    return Compression::kGzip;
-  }
-  return path.ends_with(".zst") ? Compression::kZstd : Compression::kNone;
-}
-
 Result<std::unique_ptr<ByteSink>> CreatePackedFile(const std::string& path) {
   ORRERY_TRY(std::unique_ptr<ByteSink> file, CreateFile(path));
-  return Pack(std::move(file), CompressionForName(path));
+  return Pack(std::move(file), CompressionOfName(path));
 }
 
 }  // namespace orrery

@@ -46,10 +46,7 @@ class MemorySink : public ByteSink {
 [[nodiscard]] std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed,
                                              Compression compression);
 
-/// Tells from the end of a file's name how it should be compressed: ".gz", ".zst", else not.
-[[nodiscard]] Compression CompressionForName(std::string_view path);
-
-/// Creates a file that is compressed as its name says.
+/// Creates a file that is compressed as its name asks (see CompressionOfName).
 [[nodiscard]] Result<std::unique_ptr<ByteSink>> CreatePackedFile(const std::string& path);
 
 }  // namespace orrery

@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "orrery/base/packing.h"
+
 namespace orrery {
 namespace {
 
@@ -104,7 +106,7 @@ TEST_F(ByteSinkTest, NamesChooseTheCompressionAndContentComesBack) {
     ASSERT_TRUE(sink->Write(std::string_view(text).substr(1000)));
     ASSERT_TRUE(sink->Close());
     const std::string packed = Content(Path(name));
-    EXPECT_EQ(SniffCompression(packed), CompressionForName(name)) << name;
+    EXPECT_EQ(SniffCompression(packed), CompressionOfName(name)) << name;
     EXPECT_EQ(Unpacked(packed), text) << name;
   }
   EXPECT_LT(fs::file_size(Path("a.json.gz")), text.size());
@@ -116,7 +118,7 @@ TEST_F(ByteSinkTest, NothingWrittenPacksToAnEmptyMember) {
     auto sink = CreatePackedFile(Path(name)).value();
     ASSERT_TRUE(sink->Close());
     const std::string packed = Content(Path(name));
-    EXPECT_EQ(SniffCompression(packed), CompressionForName(name));
+    EXPECT_EQ(SniffCompression(packed), CompressionOfName(name));
     EXPECT_EQ(Unpacked(packed), "");
   }
 }

@@ -160,10 +160,12 @@ class ZstdDecoder : public Decoder {
  public:
   ZstdDecoder() : stream_(ZSTD_createDStream(), &ZSTD_freeDStream) { Restart(); }
 
-  void Restart() override { ZSTD_initDStream(stream_.get()); }
+  void Restart() override { wanted_ = ZSTD_initDStream(stream_.get()); }
 
+  // Feeds no more than the decoder asks for, one block a step: what a step produced is lost when
+  // damage follows in the same step.
   Progress Step(std::string_view packed, std::span<char> out) override {
-    ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+    ZSTD_inBuffer in{packed.data(), std::min(packed.size(), wanted_), 0};
     ZSTD_outBuffer target{out.data(), out.size(), 0};
     const std::size_t status = ZSTD_decompressStream(stream_.get(), &target, &in);
     Progress progress{.consumed = in.pos,
@@ -173,6 +175,7 @@ class ZstdDecoder : public Decoder {
     if (ZSTD_isError(status) != 0) {
       progress.error = ZSTD_getErrorName(status);
     }
+    wanted_ = status;
     return progress;
   }
 
@@ -180,6 +183,7 @@ class ZstdDecoder : public Decoder {
 
  private:
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
+  std::size_t wanted_ = 0;
 };
 
 class UnpackingSource : public ByteSource {

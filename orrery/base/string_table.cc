@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "orrery/base/check.h"
+
 namespace orrery {
 namespace {
 
@@ -19,24 +21,41 @@ std::size_t StringTable::Hash::operator()(std::string_view text) const {
 
 StringTable::StringTable() {
   views_.emplace_back();
-  ids_.emplace(std::string_view(), StringId::kEmpty);
+  index_->ids.emplace(std::string_view(), StringId::kEmpty);
+}
+
+StringTable StringTable::FromBlob(std::unique_ptr<char[]> characters,
+                                  std::span<const std::uint64_t> lengths) {
+  ORRERY_CHECK(!lengths.empty() && lengths[0] == 0, "the first string is the empty one");
+  StringTable table;
+  table.views_.reserve(lengths.size());
+  const char* next = characters.get();
+  for (const std::uint64_t length : lengths.subspan(1)) {
+    table.views_.emplace_back(next, length);
+    next += length;
+  }
+  table.blocks_.push_back(std::move(characters));
+  table.index_->is_complete = lengths.size() == 1;
+  return table;
 }
 
 StringId StringTable::Intern(std::string_view text) {
+  IdByText& ids = CompleteIndex();
   const std::size_t hash = Hash()(text);
-  if (const auto found = ids_.find(text, hash); found != ids_.end()) {
+  if (const auto found = ids.find(text, hash); found != ids.end()) {
     return found->second;
   }
   const auto id = static_cast<StringId>(views_.size());
   const std::string_view stored = Store(text);
   views_.push_back(stored);
-  ids_.emplace(stored, id);
+  ids.emplace(stored, id);
   return id;
 }
 
 StringId StringTable::Find(std::string_view text) const {
-  const auto found = ids_.find(text);
-  return found == ids_.end() ? StringId::kEmpty : found->second;
+  const IdByText& ids = CompleteIndex();
+  const auto found = ids.find(text);
+  return found == ids.end() ? StringId::kEmpty : found->second;
 }
 
 std::vector<StringId> StringTable::Merge(const StringTable& other) {
@@ -46,6 +65,21 @@ std::vector<StringId> StringTable::Merge(const StringTable& other) {
     here.push_back(Intern(text));
   }
   return here;
+}
+
+StringTable::IdByText& StringTable::CompleteIndex() const {
+  if (index_->is_complete.load(std::memory_order_acquire)) {
+    return index_->ids;
+  }
+  const std::lock_guard lock(index_->completing);
+  if (!index_->is_complete.load(std::memory_order_relaxed)) {
+    index_->ids.reserve(views_.size());
+    for (std::size_t id = 0; id < views_.size(); ++id) {
+      index_->ids.emplace(views_[id], static_cast<StringId>(id));
+    }
+    index_->is_complete.store(true, std::memory_order_release);
+  }
+  return index_->ids;
 }
 
 std::string_view StringTable::Store(std::string_view text) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +21,12 @@ enum class StringId : std::uint32_t { kEmpty = 0 };
 class StringTable {
  public:
   StringTable();
+
+  /// Takes over strings that lie one after the other in `characters`: string i has `lengths[i]`
+  /// bytes. They must be distinct and the first one empty, as in another table's order of ids.
+  /// Costs a view per string; the look-up by text is prepared at the first Intern or Find.
+  [[nodiscard]] static StringTable FromBlob(std::unique_ptr<char[]> characters,
+                                            std::span<const std::uint64_t> lengths);
 
   /// Returns the id of `text`, adding it if it is new.
   StringId Intern(std::string_view text);
@@ -44,15 +53,26 @@ class StringTable {
     std::size_t operator()(std::string_view text) const;
   };
 
+  using IdByText =
+      tsl::robin_map<std::string_view, StringId, Hash, std::equal_to<>,
+                     std::allocator<std::pair<std::string_view, StringId>>, /*StoreHash=*/true>;
+
+  // Lives behind a pointer so that the table can move although a mutex cannot.
+  struct Index {
+    std::atomic<bool> is_complete = true;
+    std::mutex completing;
+    IdByText ids;
+  };
+
+  // Const, because Find must be safe to call from many threads at once.
+  [[nodiscard]] IdByText& CompleteIndex() const;
   std::string_view Store(std::string_view text);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::size_t block_used_ = 0;
   std::size_t block_size_ = 0;
   std::vector<std::string_view> views_;
-  tsl::robin_map<std::string_view, StringId, Hash, std::equal_to<>,
-                 std::allocator<std::pair<std::string_view, StringId>>, /*StoreHash=*/true>
-      ids_;
+  std::unique_ptr<Index> index_ = std::make_unique<Index>();
 };
 
 }  // namespace orrery

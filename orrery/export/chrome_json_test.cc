@@ -251,7 +251,7 @@ TEST(ChromeJsonTest, AnyTextGivesValidJson) {
   trace.info.host_name = "\xff\"";
   const ParsedFile file(Written(SetOf(std::move(trace))));
   const std::string_view read_back = file.Only("cat", "cpu_op")["name"].get_string().value();
-  EXPECT_EQ(read_back, std::string_view("\"\\\n\0\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", 13));
+  EXPECT_EQ(read_back, std::string_view("\"\\\n\0\uFFFD\uFFFD", 10));
   EXPECT_TRUE(file.Only("ph", "C")["args"][""].is_null());
 }
 

@@ -1,65 +1,13 @@
 #include "orrery/export/json_writer.h"
 
 #include <cmath>
-#include <utility>
+
+#include "orrery/base/utf8.h"
 
 namespace orrery::exporting {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
-
-bool IsContinuation(std::string_view text, std::size_t at) {
-  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
-}
-
-// The smallest and largest second byte that may follow a first byte: keeps out overlong forms,
-// surrogates and what lies beyond U+10FFFF.
-std::pair<unsigned char, unsigned char> SecondByteRange(unsigned char first) {
-  switch (first) {
-    case 0xE0:
-      return {0xA0, 0xBF};
-    case 0xED:
-      return {0x80, 0x9F};
-    case 0xF0:
-      return {0x90, 0xBF};
-    case 0xF4:
-      return {0x80, 0x8F};
-    default:
-      return {0x80, 0xBF};
-  }
-}
-
-std::size_t LengthFromFirstByte(unsigned char first) {
-  if (first < 0x80) {
-    return 1;
-  }
-  if (first >= 0xC2 && first <= 0xDF) {
-    return 2;
-  }
-  if (first >= 0xE0 && first <= 0xEF) {
-    return 3;
-  }
-  return first >= 0xF0 && first <= 0xF4 ? 4 : 0;
-}
-
-// Returns the bytes of the UTF-8 character at `at`, or 0 when there is none.
-std::size_t CharacterLength(std::string_view text, std::size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  const std::size_t length = LengthFromFirstByte(first);
-  if (length <= 1) {
-    return length;
-  }
-  if (!IsContinuation(text, at + 1)) {
-    return 0;
-  }
-  const auto second = static_cast<unsigned char>(text[at + 1]);
-  const auto [smallest, largest] = SecondByteRange(first);
-  bool valid = second >= smallest && second <= largest;
-  for (std::size_t i = 2; i < length; ++i) {
-    valid = valid && IsContinuation(text, at + i);
-  }
-  return valid ? length : 0;
-}
 
 bool IsPlainAscii(char c) {
   return c >= ' ' && c != '"' && c != '\\' && static_cast<unsigned char>(c) < 0x7F;
@@ -95,11 +43,11 @@ bool IsPlainJsonText(std::string_view text) {
       ++at;
       continue;
     }
-    const std::size_t length = CharacterLength(text, at);
-    if (length < 2) {
+    const CodePoint character = FirstCodePoint(text.substr(at));
+    if (!character.is_valid || character.num_bytes == 1) {
       return false;
     }
-    at += length;
+    at += character.num_bytes;
   }
   return true;
 }
@@ -141,19 +89,18 @@ void JsonWriter::String(std::string_view text) {
 }
 
 void JsonWriter::Escaped(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t length = CharacterLength(text, at);
-    if (length == 0) {
-      Raw("\\ufffd");
-    } else if (!NeedsEscape(text[at])) {
-      Raw(text.substr(at, length));
-    } else if (const std::string_view escape = ShortEscape(text[at]); !escape.empty()) {
+  while (!text.empty()) {
+    const CodePoint character = FirstCodePoint(text);
+    if (!character.is_valid) {
+      Raw(kReplacementCharacter);
+    } else if (!NeedsEscape(text.front())) {
+      Raw(text.substr(0, character.num_bytes));
+    } else if (const std::string_view escape = ShortEscape(text.front()); !escape.empty()) {
       Raw(escape);
     } else {
-      Raw(fmt::format("\\u{:04x}", static_cast<unsigned>(text[at])));
+      Raw(fmt::format("\\u{:04x}", static_cast<unsigned>(text.front())));
     }
-    at += length == 0 ? 1 : length;
+    text.remove_prefix(character.num_bytes);
   }
 }
 

@@ -14,8 +14,8 @@ struct Rank {
   const trace::Trace& trace;
   const RankLayout& layout;
   RankTracks& tracks;
-  std::uint64_t index = 0;     // among the ranks of the set
-  std::int64_t zero_ns = 0;    // what time stamps count from
+  std::uint64_t index = 0;   // among the ranks of the set
+  std::int64_t zero_ns = 0;  // what time stamps count from
 };
 
 /// Writes the slices of a rank, with arrows between them, in order of time.

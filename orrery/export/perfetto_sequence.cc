@@ -98,8 +98,7 @@ void Sequence::Start(std::int32_t type, std::uint64_t track) {
 }
 
 void Sequence::Name(StringId name) {
-  protozero::pbf_writer(event_).add_uint64(event::kNameId,
-                                           names_.Id(strings_, name, new_entries_));
+  protozero::pbf_writer(event_).add_uint64(event::kNameId, names_.Id(strings_, name, new_entries_));
 }
 
 void Sequence::Name(std::string_view name) {

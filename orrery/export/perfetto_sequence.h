@@ -38,7 +38,7 @@ struct TrackDescription {
   std::uint64_t uuid = 0;
   std::uint64_t parent = 0;  // 0: none
   std::string name;
-  std::int32_t order = 0;    // among its siblings, from 1; 0: any
+  std::int32_t order = 0;  // among its siblings, from 1; 0: any
   bool is_counter = false;
   bool counts_bytes = false;
 };
@@ -91,8 +91,11 @@ class Sequence {
   void Number(std::string_view key, double value);
   void Words(std::string_view key, std::string_view value);
   void Text(std::string_view key, StringId value);
+
   void Json(std::string_view key, StringId value) { Text(key, value); }
+
   void Triple(std::string_view key, std::int64_t x, std::int64_t y, std::int64_t z);
+
   // Arguments without a column are for the files that are read again.
   void Fields(StringId) {}
 

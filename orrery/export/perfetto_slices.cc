@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <functional>
-#include <queue>
-#include <string_view>
+#include <span>
 #include <tuple>
 #include <vector>
 
-#include "orrery/export/event_args.h"
 #include "orrery/export/perfetto_rank.h"
 #include "orrery/export/row_lists.h"
+#include "orrery/export/slice_args.h"
+#include "orrery/export/slice_edges.h"
 #include "orrery/export/slice_names.h"
 
 namespace orrery::exporting::perfetto {
@@ -15,7 +14,6 @@ namespace {
 
 using trace::kNoRow;
 using trace::RowId;
-using trace::Trace;
 
 // Indices of the slices in order of begin, ties longer first: parents before children.
 std::vector<std::uint32_t> InTimeOrder(std::span<const PlacedSlice> slices) {
@@ -32,34 +30,26 @@ std::vector<std::uint32_t> InTimeOrder(std::span<const PlacedSlice> slices) {
   return order;
 }
 
-// A slice that was begun and not yet ended; of equal ends the one that was begun last comes first.
-struct OpenSlice {
-  std::int64_t end_ns;
-  std::uint32_t position;  // in time order
-  std::uint64_t track;
-
-  friend bool operator>(const OpenSlice& lhs, const OpenSlice& rhs) {
-    return std::tie(lhs.end_ns, rhs.position) > std::tie(rhs.end_ns, lhs.position);
-  }
-};
-
 class SliceWriter {
  public:
   SliceWriter(const Rank& rank, Sequence& sequence)
-      : rank_(rank), sequence_(sequence), names_(rank.trace),
+      : rank_(rank),
+        sequence_(sequence),
+        names_(rank.trace),
         launched_(rank.trace.runtime_calls.size(), rank.trace.activities.launch),
         backward_(rank.trace.host_ops.size(), rank.trace.host_ops.forward_op) {}
 
   void Write() {
     const std::span<const PlacedSlice> slices = rank_.layout.slices;
     const std::vector<std::uint32_t> order = InTimeOrder(slices);
-    for (std::uint32_t position = 0; position < order.size(); ++position) {
-      const PlacedSlice& slice = slices[order[position]];
-      EndUntil(slice.begin_ns);
-      Begin(slice);
-      open_.push({slice.end_ns, position, rank_.tracks.Lane(slice.track, slice.lane)});
+    std::vector<TimedSlice> times;
+    times.reserve(order.size());
+    for (const std::uint32_t slice : order) {
+      times.push_back({slices[slice].begin_ns, slices[slice].end_ns});
     }
-    EndUntil(std::numeric_limits<std::int64_t>::max());
+    WalkEdges(
+        times, [&](std::size_t i) { Begin(slices[order[i]]); },
+        [&](std::size_t i) { End(slices[order[i]]); });
   }
 
  private:
@@ -67,55 +57,33 @@ class SliceWriter {
     return static_cast<std::uint64_t>(at_ns - rank_.zero_ns);
   }
 
-  void EndUntil(std::int64_t until_ns) {
-    while (!open_.empty() && open_.top().end_ns <= until_ns) {
-      sequence_.Start(event::kSliceEnd, open_.top().track);
-      sequence_.Write(Stamp(open_.top().end_ns));
-      open_.pop();
-    }
+  [[nodiscard]] std::uint64_t TrackOf(const PlacedSlice& slice) const {
+    return rank_.tracks.Lane(slice.track, slice.lane);
+  }
+
+  void End(const PlacedSlice& slice) {
+    sequence_.Start(event::kSliceEnd, TrackOf(slice));
+    sequence_.Write(Stamp(slice.end_ns));
   }
 
   void Begin(const PlacedSlice& slice) {
-    sequence_.Start(event::kSliceBegin, rank_.tracks.Lane(slice.track, slice.lane));
+    sequence_.Start(event::kSliceBegin, TrackOf(slice));
     sequence_.Category(names_.Category(slice));
     if (slice.kind == SliceKind::kWait) {
       sequence_.Name("wait");
     } else {
       sequence_.Name(names_.Name(slice));
-      VisitSliceArgs(slice);
-      AddFlows(slice);
     }
+    VisitSliceArgs(rank_.trace, names_, slice, sequence_);
+    AddFlows(slice);
     sequence_.Write(Stamp(slice.begin_ns));
-  }
-
-  void VisitSliceArgs(const PlacedSlice& slice) {
-    const Trace& trace = rank_.trace;
-    switch (slice.kind) {
-      case SliceKind::kActivity:
-        return VisitActivityArgs(trace, slice.row, sequence_);
-      case SliceKind::kHostOp:
-        return VisitHostOpArgs(trace, slice.row, names_.CollectiveOfOp(slice.row), sequence_);
-      case SliceKind::kRuntimeCall:
-        return VisitRuntimeCallArgs(trace, slice.row, sequence_);
-      case SliceKind::kAnnotation:
-        return VisitAnnotationArgs(trace, slice.row, sequence_);
-      case SliceKind::kPythonCall:
-        return VisitPythonCallArgs(trace, slice.row, sequence_);
-      case SliceKind::kSync:
-        return VisitSyncArgs(trace, slice.row, sequence_);
-      case SliceKind::kStep:
-      case SliceKind::kOther:
-      case SliceKind::kWait:
-        return;
-    }
   }
 
   void AddFlows(const PlacedSlice& slice) {
     if (slice.kind == SliceKind::kRuntimeCall) {
       StartFlows(launched_.RowsOf(slice.row), FlowUse::kLaunch);
     }
-    if (slice.kind == SliceKind::kActivity &&
-        rank_.trace.activities.launch[slice.row] != kNoRow) {
+    if (slice.kind == SliceKind::kActivity && rank_.trace.activities.launch[slice.row] != kNoRow) {
       sequence_.TerminatingFlow(FlowId(rank_, FlowUse::kLaunch, slice.row));
     }
     if (slice.kind == SliceKind::kHostOp) {
@@ -140,11 +108,12 @@ class SliceWriter {
   RowLists launched_;  // by runtime call: activities
   RowLists backward_;  // by operator: its backward operators
   std::vector<std::uint64_t> flow_ids_;
-  std::priority_queue<OpenSlice, std::vector<OpenSlice>, std::greater<>> open_;
 };
 
 }  // namespace
 
-void WriteSlices(const Rank& rank, Sequence& sequence) { SliceWriter(rank, sequence).Write(); }
+void WriteSlices(const Rank& rank, Sequence& sequence) {
+  SliceWriter(rank, sequence).Write();
+}
 
 }  // namespace orrery::exporting::perfetto

@@ -13,8 +13,7 @@ using trace::Trace;
 using trace::TrackKind;
 
 bool IsOnDevice(const Trace& trace, RowId drawn_track) {
-  return drawn_track < trace.tracks.size() &&
-         trace.tracks.kind[drawn_track] == TrackKind::kDevice;
+  return drawn_track < trace.tracks.size() && trace.tracks.kind[drawn_track] == TrackKind::kDevice;
 }
 
 // What a thread or stream is, by the numbers of the profiler; names where those are made up.
@@ -56,11 +55,14 @@ std::uint64_t TrackUuids::Of(std::string identity) {
 RankTracks::RankTracks(const Trace& trace, const RankLayout& layout, std::int64_t rank,
                        std::uint64_t parent, std::int32_t order, TrackUuids& uuids,
                        Sequence& sequence)
-    : trace_(trace), layout_(layout), rank_name_(fmt::format("rank {}", rank)), uuids_(uuids),
-      sequence_(sequence), lanes_(layout.num_lanes.size()) {
+    : trace_(trace),
+      layout_(layout),
+      rank_name_(fmt::format("rank {}", rank)),
+      uuids_(uuids),
+      sequence_(sequence),
+      lanes_(layout.num_lanes.size()) {
   rank_track_ = uuids_.Of(rank_name_);
-  sequence_.Describe(
-      {.uuid = rank_track_, .parent = parent, .name = rank_name_, .order = order});
+  sequence_.Describe({.uuid = rank_track_, .parent = parent, .name = rank_name_, .order = order});
   DescribeThreads();
   DescribeStreams();
 }

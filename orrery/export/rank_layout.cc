@@ -144,14 +144,15 @@ std::array<std::size_t, kNumSliceKinds> TableSizes(const Trace& trace) {
           trace.activities.size(),   trace.syncs.size(),        trace.activities.size()};
 }
 
-void IndexLanes(const Trace& trace, RankLayout& layout) {
+void IndexSlices(const Trace& trace, RankLayout& layout) {
   layout.num_lanes.assign(DrawnTracks(trace).count, 1);
   const auto sizes = TableSizes(trace);
   for (std::size_t kind = 0; kind < kNumSliceKinds; ++kind) {
-    layout.lane_of_row[kind].assign(sizes[kind], 0);
+    layout.slice_of_row[kind].assign(sizes[kind], RankLayout::kNotDrawn);
   }
-  for (const PlacedSlice& slice : layout.slices) {
-    layout.lane_of_row[static_cast<std::size_t>(slice.kind)][slice.row] = slice.lane;
+  for (std::uint32_t i = 0; i < layout.slices.size(); ++i) {
+    const PlacedSlice& slice = layout.slices[i];
+    layout.slice_of_row[static_cast<std::size_t>(slice.kind)][slice.row] = i;
     Lane& num_lanes = layout.num_lanes[slice.track];
     num_lanes = std::max(num_lanes, static_cast<Lane>(slice.lane + 1));
   }
@@ -217,7 +218,7 @@ RankLayout LayOutRank(const Trace& trace, std::span<const CollectiveWait> waits)
   std::sort(layout.slices.begin(), layout.slices.end(), ComesFirst);
   layout.slices = InsertWaits(std::move(layout.slices), KernelWaitsOf(trace, waits));
   LayOutTracks(trace, layout.slices);
-  IndexLanes(trace, layout);
+  IndexSlices(trace, layout);
   layout.uses_no_track = HasRowsWithoutTrack(trace);
   layout.uses_steps = HasSteps(layout.slices);
   return layout;

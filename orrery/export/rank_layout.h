@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -49,11 +50,14 @@ struct RankLayout {
   bool uses_no_track = false;
   bool uses_steps = false;
 
-  /// By kind, then row. Of rows that are not drawn it says nothing.
-  std::array<std::vector<Lane>, kNumSliceKinds> lane_of_row;
+  /// By kind, then row: the index into `slices`, or kNotDrawn.
+  std::array<std::vector<std::uint32_t>, kNumSliceKinds> slice_of_row;
 
+  static constexpr std::uint32_t kNotDrawn = std::numeric_limits<std::uint32_t>::max();
+
+  /// The lane of a row that is drawn.
   [[nodiscard]] Lane LaneOf(SliceKind kind, trace::RowId row) const {
-    return lane_of_row[static_cast<std::size_t>(kind)][row];
+    return slices[slice_of_row[static_cast<std::size_t>(kind)][row]].lane;
   }
 };
 

@@ -102,6 +102,7 @@ void TakeAnnotations(Trace& trace, const NameTest& test) {
   }
 }
 
+// Steps of tables whose names may carry no number count up.
 template <typename Table>
 void TakeSlices(Trace& trace, const Table& table, const NameTest& test) {
   NameFilter is_marker(trace, test);
@@ -110,7 +111,9 @@ void TakeSlices(Trace& trace, const Table& table, const NameTest& test) {
       trace.steps.Append({.begin_ns = table.begin_ns[row],
                           .duration_ns = table.duration_ns[row],
                           .name = table.name[row],
-                          .number = static_cast<std::int64_t>(trace.steps.size())});
+                          .number = IsProfilerStep(trace.Text(table.name[row]))
+                                        ? NumberIn(trace.Text(table.name[row]))
+                                        : static_cast<std::int64_t>(trace.steps.size())});
     }
   }
 }
@@ -137,15 +140,19 @@ void FindSteps(Trace& trace, const std::string& marker) {
     FindMarkedSteps(trace, marker);
     return;
   }
-  for (const NameTest& family : {NameTest(IsProfilerStep), NameTest(IsServingStep)}) {
-    TakeAnnotations(trace, family);
+  const std::array<std::function<void()>, 5> families{
+      [&] { TakeAnnotations(trace, IsProfilerStep); },
+      // Files of 2021 have no category of their own for annotations.
+      [&] { TakeSlices(trace, trace.host_ops, IsProfilerStep); },
+      [&] { TakeAnnotations(trace, IsServingStep); },
+      [&] { TakeSlices(trace, trace.python_calls, IsRunBatch); },
+      [&] { TakeAnnotations(trace, IsIteration); },
+  };
+  for (const auto& take : families) {
+    take();
     if (!trace.steps.empty()) {
       return;
     }
-  }
-  TakeSlices(trace, trace.python_calls, IsRunBatch);
-  if (trace.steps.empty()) {
-    TakeAnnotations(trace, IsIteration);
   }
 }
 

@@ -90,6 +90,7 @@ ORRERY_TRACE_TABLE(Activities, ORRERY_ACTIVITY_COLUMNS);
   X(RowId, parent, kNoRow) /* HostOps */           \
   X(RowId, annotation, kNoRow) /* innermost one around it */ \
   X(RowId, forward_op, kNoRow) /* of a backward operator */ \
+  X(RowId, collective, kNoRow) /* the one it asks for */ \
   X(RowId, graph_node, kNoRow) /* GraphNodes */
 ORRERY_TRACE_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
 
@@ -221,6 +222,7 @@ ORRERY_TRACE_TABLE(Counters, ORRERY_COUNTER_COLUMNS);
   X(std::int32_t, python_id, -1)               \
   X(std::int32_t, python_parent_id, -1)        \
   X(std::int32_t, module_id, -1)               \
+  X(std::int32_t, event_index, -1)             \
   X(StringId, extra, StringId::kEmpty)         \
   X(RowId, parent, kNoRow) /* PythonCalls */
 ORRERY_TRACE_TABLE(PythonCalls, ORRERY_PYTHON_CALL_COLUMNS);

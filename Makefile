@@ -1,0 +1,78 @@
+# The front door. What really happens is in CMakePresets.json, the CMake files and tools/.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+SECONDS ?= 60
+BYTES ?= 1000000000
+
+SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
+
+# LeakSanitizer of GCC 12 costs four seconds a process on aarch64; leaks are looked for by the
+# fuzzers, which clang builds.
+ifeq ($(shell uname -m),aarch64)
+ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
+endif
+
+.DEFAULT_GOAL := build
+.PHONY: help packages fuzz-packages lint-packages build demo test bench fuzz asan tsan lint format \
+  install clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+packages:  ## install the Debian packages of packages.txt that are missing
+	@tools/install_packages packages.txt
+
+build: build/build.ninja  ## build everything; the program is build/orrery (the default)
+	cmake --build build -j $(JOBS)
+
+build/build.ninja: CMakePresets.json | packages
+	cmake --preset release
+
+demo: build  ## look at a small recorded trace and translate it, under build/demo
+	tools/demo build/orrery $(SAMPLE) build/demo
+
+test: build  ## build, then run every test
+	ctest --test-dir build --output-on-failure -j2
+
+bench: build  ## speed and memory of reading against Python (BYTES=1000000000, LARGE=1 for > 4 GB)
+	python3 bench/ingest.py --build build --bytes $(BYTES) $(if $(LARGE),--large)
+
+fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
+	cmake --build build-fuzz -j $(JOBS)
+	python3 tools/run_fuzzers.py --build build-fuzz --seconds $(SECONDS)
+
+fuzz-packages: packages
+	@tools/install_packages packages-fuzz.txt
+
+build-fuzz/build.ninja: CMakePresets.json | fuzz-packages
+	cmake --preset fuzz
+
+asan: build-asan/build.ninja  ## every test under the address and undefined-behaviour sanitizers
+	cmake --build build-asan -j $(JOBS)
+	$(ASAN_SETTINGS) ctest --test-dir build-asan --output-on-failure -j2
+
+build-asan/build.ninja: CMakePresets.json | packages
+	cmake --preset dev
+
+tsan: build-tsan/build.ninja  ## every test under the thread sanitizer
+	cmake --build build-tsan -j $(JOBS)
+	ctest --test-dir build-tsan --output-on-failure -j2
+
+build-tsan/build.ninja: CMakePresets.json | packages
+	cmake --preset tsan
+
+lint-packages: packages
+	@tools/install_packages packages-lint.txt
+
+lint: build lint-packages  ## format, clang-tidy, layers, headers that compile alone (FILES=regex limits clang-tidy)
+	tools/lint build $(JOBS) $(FILES)
+
+format: lint-packages  ## rewrite all C++ sources in the house format
+	git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
+
+install: build  ## install program, manual page and documents under PREFIX=/usr/local
+	cmake --install build --prefix $(PREFIX)
+
+clean:  ## remove everything that was built
+	rm -rf build build-asan build-tsan build-fuzz

@@ -1,0 +1,96 @@
+#include "orrery/base/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "orrery/base/check.h"
+
+namespace orrery {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+bool IsUnknown(std::span<const double> values) {
+  return values.empty() ||
+         std::any_of(values.begin(), values.end(), [](double value) { return std::isnan(value); });
+}
+
+// Neumaier's summation: carries what each addition rounds away.
+double Sum(std::span<const double> values) {
+  double sum = 0;
+  double lost = 0;
+  for (const double value : values) {
+    const double next = sum + value;
+    lost += std::abs(sum) >= std::abs(value) ? (sum - next) + value : (value - next) + sum;
+    sum = next;
+  }
+  // Infinite values make the correction NaN, the sum itself is right.
+  return std::isfinite(lost) ? sum + lost : sum;
+}
+
+}  // namespace
+
+double Mean(std::span<const double> values) {
+  return IsUnknown(values) ? kUnknown : Sum(values) / static_cast<double>(values.size());
+}
+
+double Median(std::span<const double> values) {
+  return Quantile(values, 0.5);
+}
+
+double Quantile(std::span<const double> values, double q) {
+  ORRERY_CHECK(q >= 0 && q <= 1, "a quantile is between 0 and 1");
+  if (IsUnknown(values)) {
+    return kUnknown;
+  }
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double position = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double share = position - static_cast<double>(below);
+  // Equal neighbours (also infinite ones) need no interpolation.
+  return share == 0 || sorted[below] == sorted[above]
+             ? sorted[below]
+             : sorted[below] + share * (sorted[above] - sorted[below]);
+}
+
+double MedianAbsoluteDeviation(std::span<const double> values) {
+  const double median = Median(values);
+  std::vector<double> distances;
+  distances.reserve(values.size());
+  for (const double value : values) {
+    distances.push_back(std::abs(value - median));
+  }
+  return Median(distances);
+}
+
+double GeometricMean(std::span<const double> values) {
+  std::vector<double> logarithms;
+  logarithms.reserve(values.size());
+  for (const double value : values) {
+    logarithms.push_back(value > 0 ? std::log(value) : kUnknown);
+  }
+  return std::exp(Mean(logarithms));
+}
+
+double TheilSenSlope(std::span<const double> x, std::span<const double> y) {
+  ORRERY_CHECK(x.size() == y.size(), "a point has an x and a y");
+  if (IsUnknown(x) || IsUnknown(y)) {
+    return kUnknown;
+  }
+  std::vector<double> slopes;
+  for (std::size_t first = 0; first < x.size(); ++first) {
+    for (std::size_t second = first + 1; second < x.size(); ++second) {
+      if (x[first] != x[second]) {
+        slopes.push_back((y[second] - y[first]) / (x[second] - x[first]));
+      }
+    }
+  }
+  return Median(slopes);
+}
+
+}  // namespace orrery

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+
+namespace orrery {
+
+// All functions give the same bits for the same values in the same order. Without values, or with
+// a NaN among them, the result is NaN: unknown is not zero.
+
+/// Returns the arithmetic mean (compensated summation, so the order hardly matters).
+[[nodiscard]] double Mean(std::span<const double> values);
+
+/// Returns the middle value, or the mean of the two middle ones.
+[[nodiscard]] double Median(std::span<const double> values);
+
+/// Returns the value below which the share `q` (0 to 1) lies: linear interpolation between the
+/// sorted values at position q * (n - 1), as NumPy does by default.
+[[nodiscard]] double Quantile(std::span<const double> values, double q);
+
+/// Returns the median of the absolute distances from the median, without the factor 1.4826 that
+/// would estimate a standard deviation.
+[[nodiscard]] double MedianAbsoluteDeviation(std::span<const double> values);
+
+/// Returns the n-th root of the product, through logarithms; NaN if a value is not above zero.
+[[nodiscard]] double GeometricMean(std::span<const double> values);
+
+/// Returns the median slope over all pairs of points with different x (Theil-Sen): a line that
+/// one outlier in four cannot bend. Costs O(n²) time and memory; NaN without such a pair.
+[[nodiscard]] double TheilSenSlope(std::span<const double> x, std::span<const double> y);
+
+}  // namespace orrery

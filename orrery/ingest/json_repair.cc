@@ -1,0 +1,273 @@
+#include "orrery/ingest/json_repair.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace orrery::ingest {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+bool IsBlank(char c) {
+  return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+bool IsControl(char c) {
+  return static_cast<unsigned char>(c) < 0x20;
+}
+
+bool IsAscii(char c) {
+  return static_cast<unsigned char>(c) < 0x80;
+}
+
+// Characters of a string that are copied without a closer look.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) {
+    plain[c] = c != '"' && c != '\\';
+  }
+  return plain;
+}();
+
+bool IsPlain(char c) {
+  return kPlain[static_cast<unsigned char>(c)];
+}
+
+// Smallest code point that may be written in a sequence of so many bytes; less is "overlong".
+constexpr std::array<std::uint32_t, 5> kSmallestOfLength{0, 0, 0x80, 0x800, 0x10000};
+
+std::size_t LengthFromLeadByte(unsigned char lead) {
+  if (lead >= 0xC2 && lead <= 0xDF) {
+    return 2;
+  }
+  if ((lead & 0xF0) == 0xE0) {
+    return 3;
+  }
+  return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+}
+
+// Returns the length of the valid UTF-8 sequence of two or more bytes in front, 0 if there is none.
+std::size_t Utf8Length(std::string_view text) {
+  const std::size_t length = LengthFromLeadByte(static_cast<unsigned char>(text[0]));
+  if (length == 0 || text.size() < length) {
+    return 0;
+  }
+  std::uint32_t point = static_cast<unsigned char>(text[0]) & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xC0) != 0x80) {
+      return 0;
+    }
+    point = point << 6 | (byte & 0x3FU);
+  }
+  const bool is_surrogate = point >= 0xD800 && point <= 0xDFFF;
+  return point < kSmallestOfLength[length] || point > 0x10FFFF || is_surrogate ? 0 : length;
+}
+
+// Reads the four digits of "\uXXXX"; nothing when `text` does not start with such an escape.
+std::optional<std::uint32_t> UnicodeEscape(std::string_view text) {
+  if (text.size() < 6 || text[0] != '\\' || text[1] != 'u') {
+    return std::nullopt;
+  }
+  std::uint32_t unit = 0;
+  for (const char c : text.substr(2, 4)) {
+    const std::size_t digit = std::string_view("0123456789abcdefABCDEF").find(c);
+    if (digit == std::string_view::npos) {
+      return std::nullopt;
+    }
+    unit = unit << 4 | static_cast<std::uint32_t>(digit < 16 ? digit : digit - 6);
+  }
+  return unit;
+}
+
+bool IsHighSurrogate(std::uint32_t unit) {
+  return unit >= 0xD800 && unit <= 0xDBFF;
+}
+
+bool IsLowSurrogate(std::uint32_t unit) {
+  return unit >= 0xDC00 && unit <= 0xDFFF;
+}
+
+// What ends a number or a word.
+constexpr std::string_view kDelimiters = ",:[]{}\" \t\r\n";
+
+// Spellings of Python, JavaScript and C, without a sign.
+bool IsNonNumber(std::string_view word) {
+  constexpr std::array<std::string_view, 8> kWords{"NaN",      "nan", "NAN", "Infinity",
+                                                   "infinity", "inf", "Inf", "INF"};
+  if (word.starts_with('-') || word.starts_with('+')) {
+    word.remove_prefix(1);
+  }
+  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+}
+
+class Repairer {
+ public:
+  Repairer(std::string_view text, JsonRepairs& repairs) : rest_(text), repairs_(repairs) {
+    out_.reserve(text.size() + 16);
+  }
+
+  std::string Run() {
+    while (!rest_.empty()) {
+      Token();
+    }
+    FlushComma();
+    return std::move(out_);
+  }
+
+ private:
+  void Token() {
+    const char c = rest_.front();
+    if (IsBlank(c)) {
+      rest_.remove_prefix(1);
+    } else if (c == ',') {
+      Comma();
+    } else if (c == ']' || c == '}') {
+      DropComma();
+      Copy(1);
+    } else {
+      FlushComma();
+      c == '"' ? String() : Atom();
+    }
+  }
+
+  // A comma is written when the next value shows that it separates something.
+  void Comma() {
+    const bool after_opening = out_.empty() || out_.back() == '[' || out_.back() == '{';
+    repairs_.stray_commas += comma_waits_ || after_opening;
+    comma_waits_ = !after_opening;
+    rest_.remove_prefix(1);
+  }
+
+  void FlushComma() {
+    if (comma_waits_) {
+      out_.push_back(',');
+      comma_waits_ = false;
+    }
+  }
+
+  void DropComma() {
+    repairs_.stray_commas += comma_waits_;
+    comma_waits_ = false;
+  }
+
+  // A number, a word, a colon or an opening bracket.
+  void Atom() {
+    const auto end =
+        std::max<std::size_t>(1, std::min(rest_.find_first_of(kDelimiters), rest_.size()));
+    if (IsNonNumber(rest_.substr(0, end))) {
+      ++repairs_.non_numbers;
+      out_.append("null");
+      rest_.remove_prefix(end);
+    } else {
+      Copy(end);
+    }
+  }
+
+  void String() {
+    Copy(1);
+    while (!rest_.empty()) {
+      const auto special = std::find_if_not(rest_.begin(), rest_.end(), IsPlain);
+      Copy(static_cast<std::size_t>(special - rest_.begin()));
+      if (rest_.empty()) {
+        return;
+      }
+      if (rest_.front() == '"') {
+        return Copy(1);
+      }
+      Special();
+    }
+  }
+
+  void Special() {
+    if (rest_.front() == '\\') {
+      Escape();
+    } else if (IsControl(rest_.front())) {
+      ++repairs_.control_characters;
+      out_.append(fmt::format("\\u{:04x}", static_cast<unsigned>(rest_.front())));
+      rest_.remove_prefix(1);
+    } else if (const std::size_t length = IsAscii(rest_.front()) ? 1 : Utf8Length(rest_)) {
+      Copy(length);
+    } else {
+      ++repairs_.invalid_utf8;
+      Replace(1);
+    }
+  }
+
+  void Escape() {
+    if (const auto unit = UnicodeEscape(rest_)) {
+      return UnicodeUnit(*unit);
+    }
+    constexpr std::string_view kKnown = "\"\\/bfnrt";
+    if (rest_.size() >= 2 && kKnown.find(rest_[1]) != std::string_view::npos) {
+      return Copy(2);
+    }
+    ++repairs_.invalid_escapes;
+    out_.push_back('\\');
+    Copy(1);
+  }
+
+  void UnicodeUnit(std::uint32_t unit) {
+    if (!IsHighSurrogate(unit) && !IsLowSurrogate(unit)) {
+      return Copy(6);
+    }
+    const auto second = IsHighSurrogate(unit) ? UnicodeEscape(rest_.substr(6)) : std::nullopt;
+    if (second && IsLowSurrogate(*second)) {
+      return Copy(12);
+    }
+    ++repairs_.lone_surrogates;
+    Replace(6);
+  }
+
+  void Copy(std::size_t count) {
+    out_.append(rest_.substr(0, count));
+    rest_.remove_prefix(count);
+  }
+
+  void Replace(std::size_t count) {
+    out_.append(kReplacement);
+    rest_.remove_prefix(count);
+  }
+
+  std::string_view rest_;
+  JsonRepairs& repairs_;
+  std::string out_;
+  bool comma_waits_ = false;
+};
+
+}  // namespace
+
+JsonRepairs& JsonRepairs::operator+=(const JsonRepairs& other) {
+  control_characters += other.control_characters;
+  invalid_utf8 += other.invalid_utf8;
+  lone_surrogates += other.lone_surrogates;
+  invalid_escapes += other.invalid_escapes;
+  non_numbers += other.non_numbers;
+  stray_commas += other.stray_commas;
+  return *this;
+}
+
+std::string RepairJson(std::string_view text, JsonRepairs& repairs) {
+  return Repairer(text, repairs).Run();
+}
+
+void LogRepairs(const JsonRepairs& repairs, std::string_view first, trace::ProblemLog& problems) {
+  const auto note = [&](std::string_view what, std::int64_t count) {
+    if (count > 0) {
+      problems.Note(what, count, first);
+    }
+  };
+  note("control character in a string, now escaped", repairs.control_characters);
+  note("invalid UTF-8, replaced", repairs.invalid_utf8);
+  note("lone surrogate in a string, replaced", repairs.lone_surrogates);
+  note("invalid escape in a string, kept as text", repairs.invalid_escapes);
+  note("NaN or infinity as a bare word, now unknown", repairs.non_numbers);
+  note("stray comma", repairs.stray_commas);
+}
+
+}  // namespace orrery::ingest

@@ -1,0 +1,252 @@
+#include "orrery/ingest/kineto/adjust.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace orrery::ingest::kineto {
+namespace {
+
+using trace::ActivityKind;
+using trace::CopyKind;
+using trace::kNoRow;
+using trace::RowId;
+using trace::Trace;
+
+constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;
+
+// Where the recording may reach: its end, and the longest that a slice can be.
+struct RecordingWindow {
+  std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+  std::int64_t longest_ns = kDayNs;
+};
+
+RecordingWindow FindWindow(const Trace& trace) {
+  RecordingWindow window;
+  const trace::OtherSlices& slices = trace.other_slices;
+  std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();
+  for (RowId row = 0; row < slices.size(); ++row) {
+    if (trace.Text(slices.category[row]) == "Trace" && slices.duration_ns[row] > 0) {
+      begin_ns = std::min(begin_ns, slices.begin_ns[row]);
+      window.end_ns = std::max(window.end_ns, slices.begin_ns[row] + slices.duration_ns[row]);
+    }
+  }
+  if (window.end_ns > begin_ns) {
+    // Rows may begin before the window opens, so a little more than the window is plausible.
+    window.longest_ns = 2 * (window.end_ns - begin_ns) + 1'000'000'000;
+    return window;
+  }
+  ForEachTable(trace, [&]<typename Table>(const char*, const Table& table) {
+    if constexpr (requires { table.begin_ns; } && !std::is_same_v<Table, trace::GraphNodes>) {
+      for (const std::int64_t time_ns : table.begin_ns) {
+        window.end_ns = std::max(window.end_ns, time_ns);
+      }
+    }
+  });
+  return window;
+}
+
+CopyKind CopyKindOf(std::string_view name) {
+  using Entry = std::pair<std::string_view, CopyKind>;
+  static constexpr auto kKinds = std::to_array<Entry>({
+      {"HtoD", CopyKind::kHostToDevice},
+      {"DtoH", CopyKind::kDeviceToHost},
+      {"HtoA", CopyKind::kHostToArray},
+      {"AtoH", CopyKind::kArrayToHost},
+      {"AtoA", CopyKind::kArrayToArray},
+      {"AtoD", CopyKind::kArrayToDevice},
+      {"DtoA", CopyKind::kDeviceToArray},
+      {"DtoD", CopyKind::kDeviceToDevice},
+      {"HtoH", CopyKind::kHostToHost},
+      {"PtoP", CopyKind::kPeerToPeer},
+      {"HOST_TO_DEVICE", CopyKind::kHostToDevice},
+      {"DEVICE_TO_HOST", CopyKind::kDeviceToHost},
+      {"DEVICE_TO_DEVICE", CopyKind::kDeviceToDevice},
+      {"HostToDevice", CopyKind::kHostToDevice},
+      {"DeviceToHost", CopyKind::kDeviceToHost},
+      {"DeviceToDevice", CopyKind::kDeviceToDevice},
+  });
+  for (const auto& [word, kind] : kKinds) {
+    if (name.find(word) != std::string_view::npos) {
+      return kind;
+    }
+  }
+  return CopyKind::kUnknown;
+}
+
+// What a kernel of ROCm's own runtime really is.
+std::optional<ActivityKind> RuntimeKernelKind(std::string_view name) {
+  if (name.starts_with("MEMORY_COPY_") || name.starts_with("__amd_rocclr_copyBuffer")) {
+    return ActivityKind::kCopy;
+  }
+  if (name.starts_with("__amd_rocclr_fillBuffer")) {
+    return ActivityKind::kSet;
+  }
+  return std::nullopt;
+}
+
+// What one kernel name means for all activities that have it.
+struct NameMeaning {
+  bool asked = false;
+  CopyKind copy = CopyKind::kUnknown;
+  std::optional<ActivityKind> kind;
+};
+
+RowId FindOperator(const trace::HostOps& ops, RowId track, std::int64_t begin_ns) {
+  auto row = static_cast<RowId>(
+      std::lower_bound(ops.begin_ns.begin(), ops.begin_ns.end(), begin_ns) - ops.begin_ns.begin());
+  RowId found = kNoRow;
+  // The innermost of those that begin there.
+  for (; row < ops.size() && ops.begin_ns[row] == begin_ns; ++row) {
+    found = ops.track[row] == track ? row : found;
+  }
+  return found;
+}
+
+enum class XlaPlace { kNone, kDeviceOps, kDeviceOther, kSteps, kHost };
+
+XlaPlace PlaceOf(const Trace& trace, RowId track) {
+  const std::string_view process = trace.Text(trace.tracks.process_name[track]);
+  const std::string_view thread = trace.Text(trace.tracks.name[track]);
+  if (process.find("/device:") == std::string_view::npos) {
+    return process.find("/host:") == std::string_view::npos ? XlaPlace::kNone : XlaPlace::kHost;
+  }
+  if (thread == "Steps") {
+    return XlaPlace::kSteps;
+  }
+  const bool runs_operators = thread.find("XLA Ops") != std::string_view::npos ||
+                              thread.find("Stream") != std::string_view::npos;
+  return runs_operators ? XlaPlace::kDeviceOps : XlaPlace::kDeviceOther;
+}
+
+// Returns whether the slice has a table of its own now.
+bool PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace place) {
+  switch (place) {
+    case XlaPlace::kDeviceOps:
+    case XlaPlace::kDeviceOther:
+      trace.activities.Append({.begin_ns = slice.begin_ns,
+                               .duration_ns = slice.duration_ns,
+                               .name = slice.name,
+                               .track = slice.track,
+                               .kind = place == XlaPlace::kDeviceOps ? ActivityKind::kKernel
+                                                                     : ActivityKind::kOther,
+                               .extra = slice.extra});
+      return true;
+    case XlaPlace::kHost:
+      trace.annotations.Append({.begin_ns = slice.begin_ns,
+                                .duration_ns = slice.duration_ns,
+                                .name = slice.name,
+                                .track = slice.track,
+                                .extra = slice.extra});
+      return true;
+    case XlaPlace::kSteps:
+    case XlaPlace::kNone:
+      return false;
+  }
+  return false;
+}
+
+void MarkDeviceTracks(trace::Tracks& tracks, const std::vector<XlaPlace>& places) {
+  for (RowId track = 0; track < tracks.size(); ++track) {
+    if (places[track] != XlaPlace::kNone && places[track] != XlaPlace::kHost) {
+      tracks.kind[track] = trace::TrackKind::kDevice;
+      tracks.device[track] = static_cast<std::int32_t>(tracks.process[track]);
+    }
+  }
+}
+
+}  // namespace
+
+void ShiftTimes(Trace& trace, std::int64_t base_ns) {
+  ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
+    if constexpr (requires { table.begin_ns; } && !std::is_same_v<Table, trace::GraphNodes>) {
+      for (std::int64_t& time_ns : table.begin_ns) {
+        time_ns += base_ns;
+      }
+    }
+  });
+  for (std::int64_t& time_ns : trace.flows.end_ns) {
+    time_ns += base_ns;
+  }
+}
+
+void ClipDurations(Trace& trace) {
+  const RecordingWindow window = FindWindow(trace);
+  std::int64_t clipped = 0;
+  ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
+    if constexpr (requires { table.duration_ns; } && !std::is_same_v<Table, trace::GraphNodes>) {
+      for (RowId row = 0; row < table.size(); ++row) {
+        if (table.duration_ns[row] > window.longest_ns) {
+          table.duration_ns[row] =
+              std::max<std::int64_t>(0, window.end_ns - table.begin_ns[row]);
+          ++clipped;
+        }
+      }
+    }
+  });
+  trace.problems.Note("absurd duration, clipped to the end of the recording", clipped);
+}
+
+void ClassifyCopies(Trace& trace) {
+  std::vector<NameMeaning> meanings(trace.strings.size());
+  trace::Activities& activities = trace.activities;
+  std::int64_t reclassified = 0;
+  for (RowId row = 0; row < activities.size(); ++row) {
+    NameMeaning& meaning = meanings[static_cast<std::size_t>(activities.name[row])];
+    if (!meaning.asked) {
+      const std::string_view name = trace.Text(activities.name[row]);
+      meaning = {.asked = true, .copy = CopyKindOf(name), .kind = RuntimeKernelKind(name)};
+    }
+    if (activities.kind[row] == ActivityKind::kKernel && meaning.kind) {
+      activities.kind[row] = *meaning.kind;
+      ++reclassified;
+    }
+    if (activities.kind[row] == ActivityKind::kCopy) {
+      activities.copy_kind[row] = meaning.copy;
+    }
+  }
+  trace.problems.Note("copy or fill that ROCm recorded as a kernel, counted as what it is",
+                      reclassified);
+}
+
+void LinkForwardBackward(Trace& trace, const std::vector<std::pair<FlowEnd, FlowEnd>>& arrows) {
+  std::int64_t unmatched = 0;
+  for (const auto& [start, end] : arrows) {
+    const RowId forward = FindOperator(trace.host_ops, start.track, start.time_ns);
+    const RowId backward = FindOperator(trace.host_ops, end.track, end.time_ns);
+    if (forward == kNoRow || backward == kNoRow) {
+      ++unmatched;
+      continue;
+    }
+    trace.host_ops.forward_op[backward] = forward;
+  }
+  trace.problems.Note("forward-backward arrow without its operators", unmatched);
+}
+
+bool SortOutXla(Trace& trace) {
+  std::vector<XlaPlace> places;
+  bool has_device = false;
+  for (RowId track = 0; track < trace.tracks.size(); ++track) {
+    places.push_back(PlaceOf(trace, track));
+    has_device |= places.back() != XlaPlace::kNone && places.back() != XlaPlace::kHost;
+  }
+  if (!has_device) {
+    return false;
+  }
+  MarkDeviceTracks(trace.tracks, places);
+  const trace::OtherSlices slices = std::move(trace.other_slices);
+  trace.other_slices = {};
+  for (RowId row = 0; row < slices.size(); ++row) {
+    const trace::OtherSlices::Row slice = slices.At(row);
+    const XlaPlace place = slice.track == kNoRow ? XlaPlace::kNone : places[slice.track];
+    if (!PlaceXlaSlice(trace, slice, place)) {
+      trace.other_slices.Append(slice);
+    }
+  }
+  return true;
+}
+
+}  // namespace orrery::ingest::kineto

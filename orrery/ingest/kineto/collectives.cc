@@ -1,0 +1,340 @@
+#include "orrery/ingest/kineto/collectives.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+#include "orrery/base/decimal.h"
+#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/shape_text.h"
+#include "orrery/trace/collective_names.h"
+#include "orrery/trace/data_types.h"
+#include "orrery/trace/finish.h"
+
+namespace orrery::ingest::kineto {
+namespace {
+
+using trace::CollectiveKind;
+using trace::Collectives;
+using trace::DataType;
+using trace::kNoRow;
+using trace::RowId;
+using trace::Trace;
+
+// Which kernels communicate, asked once for each name.
+class KernelNames {
+ public:
+  explicit KernelNames(const Trace& trace) : trace_(trace), known_(trace.strings.size()) {}
+
+  const std::optional<trace::CommunicationKernel>& Classify(StringId name) {
+    Known& known = known_[static_cast<std::size_t>(name)];
+    if (!known.asked) {
+      known = {.asked = true, .kernel = trace::ClassifyCommunicationKernel(trace_.Text(name))};
+    }
+    return known.kernel;
+  }
+
+ private:
+  struct Known {
+    bool asked = false;
+    std::optional<trace::CommunicationKernel> kernel;
+  };
+
+  const Trace& trace_;
+  std::vector<Known> known_;
+};
+
+DataType TypeInList(std::string_view types) {
+  for (const std::string_view item : ArrayItems(types)) {
+    const DataType type = trace::ParseDataType(Unquoted(item));
+    if (type != DataType::kUnknown) {
+      return type;
+    }
+  }
+  return DataType::kUnknown;
+}
+
+std::string_view ItemAt(std::string_view array, std::size_t index) {
+  const auto items = ArrayItems(array);
+  return index < items.size() ? items[index] : std::string_view();
+}
+
+bool IsGatherLike(CollectiveKind kind) {
+  return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
+}
+
+class Builder {
+ public:
+  explicit Builder(Trace& trace)
+      : trace_(trace),
+        args_(std::move(trace.collectives)),
+        names_(trace),
+        call_name_(trace.strings.Find("record_param_comms")) {
+    trace_.collectives = {};
+  }
+
+  void Run() {
+    AddKernels();
+    AddCallsWithoutKernels();
+    if (trace_.collectives.empty()) {
+      AddFakeCalls();
+    }
+    Sort();
+    trace_.problems.Note("collective call without a kernel (groups of one rank, or not recorded)",
+                         has_kernels_ ? without_kernel_ : 0);
+  }
+
+ private:
+  [[nodiscard]] bool IsCall(RowId op) const {
+    return call_name_ != StringId::kEmpty && trace_.host_ops.name[op] == call_name_;
+  }
+
+  [[nodiscard]] RowId CallAround(RowId op) const {
+    while (op != kNoRow && !IsCall(op)) {
+      op = trace_.host_ops.parent[op];
+    }
+    return op;
+  }
+
+  void AddKernels() {
+    for (RowId row = 0; row < trace_.activities.size(); ++row) {
+      const bool may_communicate = trace_.activities.kind[row] == trace::ActivityKind::kKernel ||
+                                   trace_.activities.kind[row] == trace::ActivityKind::kOther;
+      const RowId own_args = trace_.activities.collective[row];
+      trace_.activities.collective[row] = kNoRow;
+      if (!may_communicate) {
+        continue;
+      }
+      const auto& kernel = names_.Classify(trace_.activities.name[row]);
+      if (kernel || own_args != kNoRow) {
+        AddKernel(row, own_args, kernel.value_or(trace::CommunicationKernel{}));
+      }
+    }
+  }
+
+  void AddKernel(RowId row, RowId own_args, const trace::CommunicationKernel& kernel) {
+    has_kernels_ = true;
+    const RowId call = CallAround(trace_.activities.host_op[row]);
+    const std::int64_t begin_ns = trace_.activities.begin_ns[row];
+    const std::int64_t end_ns = begin_ns + trace_.activities.duration_ns[row];
+    Collectives& all = trace_.collectives;
+    if (call != kNoRow) {
+      if (const auto known = of_call_.find(call); known != of_call_.end()) {
+        const RowId instance = known->second;
+        trace_.activities.collective[row] = instance;
+        ++all.num_kernels[instance];
+        const std::int64_t last_ns =
+            std::max(end_ns, all.begin_ns[instance] + all.duration_ns[instance]);
+        all.begin_ns[instance] = std::min(all.begin_ns[instance], begin_ns);
+        all.duration_ns[instance] = last_ns - all.begin_ns[instance];
+        return;
+      }
+    }
+    Collectives::Row instance = Describe(call, own_args, kernel);
+    instance.begin_ns = begin_ns;
+    instance.duration_ns = end_ns - begin_ns;
+    instance.track = trace_.activities.track[row];
+    instance.num_kernels = 1;
+    trace_.activities.collective[row] = Add(instance, call);
+  }
+
+  void AddCallsWithoutKernels() {
+    for (RowId op = 0; op < trace_.host_ops.size(); ++op) {
+      if (!IsCall(op) || of_call_.contains(op) || IsWait(op)) {
+        if (!of_call_.contains(op)) {
+          trace_.host_ops.collective[op] = kNoRow;
+        }
+        continue;
+      }
+      ++without_kernel_;
+      Collectives::Row instance = Describe(op, kNoRow, {});
+      instance.begin_ns = trace_.host_ops.begin_ns[op];
+      instance.duration_ns = trace_.host_ops.duration_ns[op];
+      Add(instance, op);
+    }
+  }
+
+  void AddFakeCalls() {
+    std::vector<bool> is_inside(trace_.host_ops.size(), false);
+    for (RowId op = 0; op < trace_.host_ops.size(); ++op) {
+      const RowId parent = trace_.host_ops.parent[op];
+      is_inside[op] = parent != kNoRow && is_inside[parent];
+      const std::string_view name = trace_.Text(trace_.host_ops.name[op]);
+      if (!name.starts_with("c10d::") && !name.starts_with("_c10d_functional::")) {
+        continue;
+      }
+      const auto kind = trace::ParseCollectiveName(name);
+      if (!kind || is_inside[op]) {
+        continue;
+      }
+      is_inside[op] = true;
+      Add(DescribeFake(op, *kind), op);
+    }
+  }
+
+  RowId Add(Collectives::Row instance, RowId call) {
+    instance.host_op = call;
+    const RowId row = trace_.collectives.Append(instance);
+    if (call != kNoRow) {
+      of_call_.emplace(call, row);
+      trace_.host_ops.collective[call] = row;
+    }
+    return row;
+  }
+
+  // A wait has the number of the call that it waits for in place of tensors.
+  [[nodiscard]] bool IsWait(RowId op) const {
+    const RowId args = trace_.host_ops.collective[op];
+    if (args != kNoRow) {
+      return trace_.Text(args_.name[args]) == "wait";
+    }
+    const std::string_view values = trace_.Text(trace_.host_ops.concrete_inputs[op]);
+    if (values.find("\"wait\"") != std::string_view::npos) {
+      return true;
+    }
+    return Unquoted(ItemAt(trace_.Text(trace_.host_ops.input_types[op]), 0)) == "Scalar";
+  }
+
+  Collectives::Row Describe(RowId call, RowId kernel_args,
+                            const trace::CommunicationKernel& kernel) {
+    const RowId call_args = call == kNoRow ? kNoRow : trace_.host_ops.collective[call];
+    Collectives::Row row;
+    if (call_args != kNoRow) {
+      row = args_.At(call_args);
+    } else if (kernel_args != kNoRow) {
+      row = args_.At(kernel_args);
+    } else if (call != kNoRow) {
+      ReadInputs(call, row);
+    }
+    if (row.kind == CollectiveKind::kUnknown) {
+      row.kind = kernel.kind;
+    }
+    if (row.kind == CollectiveKind::kUnknown && call != kNoRow) {
+      row.kind = KindOfAnnotation(call);
+    }
+    if (row.data_type == DataType::kUnknown) {
+      row.data_type = kernel.data_type;
+    }
+    row.in_bytes = trace::SizeInBytes(row.in_elements, row.data_type);
+    row.out_bytes = trace::SizeInBytes(row.out_elements, row.data_type);
+    return row;
+  }
+
+  // Files before PyTorch 2.3 have shapes and values of the call, but no collective arguments:
+  // tensors, sequence number, group, rank, name, splits, splits, group size.
+  void ReadInputs(RowId call, Collectives::Row& row) {
+    const std::string_view values = trace_.Text(trace_.host_ops.concrete_inputs[call]);
+    const auto items = ArrayItems(values);
+    const auto text_at = [&](std::size_t index) {
+      return index < items.size() ? Unquoted(items[index]) : std::string_view();
+    };
+    row.sequence = ParseInteger(text_at(1)).value_or(-1);
+    const auto group = UnsignedOf(text_at(2));
+    const auto group_size = items.size() >= 8 ? ParseInteger(text_at(items.size() - 1)) : std::nullopt;
+    if (group && *group != 0) {
+      row.group = GroupOf(*group, group_size.value_or(-1));
+    }
+    const std::string_view dims = trace_.Text(trace_.host_ops.input_dims[call]);
+    row.in_elements = NumElements(ItemAt(dims, 0)).value_or(-1);
+    row.data_type = TypeInList(trace_.Text(trace_.host_ops.input_types[call]));
+    row.name = trace_.strings.Intern(text_at(4));
+  }
+
+  RowId GroupOf(std::uint64_t communicator, std::int64_t num_ranks) {
+    const auto known = groups_.find(communicator);
+    if (known != groups_.end()) {
+      return known->second;
+    }
+    const bool fits = num_ranks >= 0 && num_ranks <= INT32_MAX;
+    const RowId row = trace_.process_groups.Append(
+        {.num_ranks = fits ? static_cast<std::int32_t>(num_ranks) : -1,
+         .communicator = communicator});
+    groups_.emplace(communicator, row);
+    return row;
+  }
+
+  // The annotation "nccl:all_reduce" inside a call says its kind.
+  [[nodiscard]] CollectiveKind KindOfAnnotation(RowId call) const {
+    const trace::Annotations& ranges = trace_.annotations;
+    const std::int64_t begin_ns = trace_.host_ops.begin_ns[call];
+    const std::int64_t end_ns = begin_ns + trace_.host_ops.duration_ns[call];
+    auto at = static_cast<RowId>(
+        std::lower_bound(ranges.begin_ns.begin(), ranges.begin_ns.end(), begin_ns) -
+        ranges.begin_ns.begin());
+    for (; at < ranges.size() && ranges.begin_ns[at] <= end_ns; ++at) {
+      const std::string_view name = trace_.Text(ranges.name[at]);
+      if (ranges.track[at] == trace_.host_ops.track[call] && name.starts_with("nccl:")) {
+        return trace::ParseCollectiveName(name).value_or(CollectiveKind::kUnknown);
+      }
+    }
+    return CollectiveKind::kUnknown;
+  }
+
+  // The c10d operator of a call that went to the fake process group. The base forms take the
+  // output buffer first.
+  Collectives::Row DescribeFake(RowId op, CollectiveKind kind) {
+    const std::string_view name = trace_.Text(trace_.host_ops.name[op]);
+    const std::string_view dims = trace_.Text(trace_.host_ops.input_dims[op]);
+    const auto first = NumElements(ItemAt(dims, 0));
+    const auto second = NumElements(ItemAt(dims, 1));
+    const bool output_first = name.starts_with("c10d::") && IsGatherLike(kind) && second;
+    Collectives::Row row;
+    row.begin_ns = trace_.host_ops.begin_ns[op];
+    row.duration_ns = trace_.host_ops.duration_ns[op];
+    row.name = trace_.host_ops.name[op];
+    row.kind = kind;
+    row.in_elements = (output_first ? second : first).value_or(-1);
+    row.out_elements = output_first            ? first.value_or(-1)
+                       : IsGatherLike(kind) ? -1
+                                               : row.in_elements;
+    row.data_type = TypeInList(trace_.Text(trace_.host_ops.input_types[op]));
+    row.in_bytes = trace::SizeInBytes(row.in_elements, row.data_type);
+    row.out_bytes = trace::SizeInBytes(row.out_elements, row.data_type);
+    return row;
+  }
+
+  // Calls and kernels were added in turn; links follow the rows to their place in time.
+  void Sort() {
+    Collectives& all = trace_.collectives;
+    std::vector<RowId> order(all.size());
+    for (RowId row = 0; row < order.size(); ++row) {
+      order[row] = row;
+    }
+    std::stable_sort(order.begin(), order.end(), [&](RowId a, RowId b) {
+      return std::pair(all.begin_ns[a], -all.duration_ns[a]) <
+             std::pair(all.begin_ns[b], -all.duration_ns[b]);
+    });
+    std::vector<RowId> new_place(order.size());
+    for (RowId place = 0; place < order.size(); ++place) {
+      new_place[order[place]] = place;
+    }
+    trace::PermuteRows(all, order);
+    for (std::vector<RowId>* links :
+         {&trace_.activities.collective, &trace_.host_ops.collective}) {
+      for (RowId& link : *links) {
+        link = link == kNoRow ? kNoRow : new_place[link];
+      }
+    }
+  }
+
+  Trace& trace_;
+  Collectives args_;
+  KernelNames names_;
+  StringId call_name_;
+  tsl::robin_map<RowId, RowId> of_call_;
+  tsl::robin_map<std::uint64_t, RowId> groups_;
+  bool has_kernels_ = false;
+  std::int64_t without_kernel_ = 0;
+};
+
+}  // namespace
+
+void BuildCollectives(Trace& trace) {
+  Builder(trace).Run();
+}
+
+}  // namespace orrery::ingest::kineto

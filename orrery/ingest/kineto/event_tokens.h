@@ -1,0 +1,119 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace orrery::ingest::kineto {
+
+/// The arguments of events that have a column, or a part in finding one.
+enum class ArgKey : std::uint8_t {
+  kExternalId,
+  kRecordFunctionId,
+  kEventIndex,
+  kSequenceNumber,
+  kForwardThread,
+  kInputDims,
+  kInputType,
+  kInputStrides,
+  kConcreteInputs,
+  kCallStack,
+  kModuleHierarchy,
+  kPythonId,
+  kPythonParentId,
+  kPythonModuleId,
+  kCallbackId,
+  kCorrelation,
+  kDevice,
+  kInDevice,
+  kStream,
+  kRegisters,
+  kSharedMemory,
+  kGrid,
+  kBlock,
+  kOccupancy,
+  kBytes,
+  kGraphNode,
+  kBandwidth,
+  kWaitOnStream,
+  kRecordCorrelation,
+  kWaitOnEvent,
+  kEventId,
+  kDeviceType,
+  kDeviceId,
+  kAddress,
+  kMemoryBytes,
+  kTotalAllocated,
+  kTotalReserved,
+  kCollectiveName,
+  kDataType,
+  kInElements,
+  kOutElements,
+  kInSplits,
+  kOutSplits,
+  kRankStart,
+  kRankStride,
+  kGroupSize,
+  kGroupName,
+  kGroupDescription,
+  kGroupRanks,
+  kRank,
+  kDestinationRank,
+  kSourceRank,
+  kGroupSequence,
+  kCommsId,
+  kIsAsync,
+  kMetadataName,
+  kMetadataLabels,
+  kMetadataSortIndex,
+  kNone,
+};
+
+inline constexpr std::size_t kNumArgKeys = static_cast<std::size_t>(ArgKey::kNone);
+static_assert(kNumArgKeys <= 64, "the set of present arguments is one word");
+
+/// Returns the key of an argument's name, or kNone.
+[[nodiscard]] ArgKey FindArgKey(std::string_view name);
+
+/// Returns the current spelling of an argument's name.
+[[nodiscard]] std::string_view ArgKeyName(ArgKey key);
+
+/// One event of the file as the text of its values: numbers as they stand, strings with their
+/// quotes, arrays and objects whole. Absent fields are empty.
+struct EventTokens {
+  std::string_view phase;
+  std::string_view category;
+  std::string_view name;
+  std::string_view process;
+  std::string_view thread;
+  std::string_view time;
+  std::string_view duration;
+  std::string_view id;
+  bool args_are_not_an_object = false;
+
+  std::uint64_t present = 0;
+  std::array<std::string_view, kNumArgKeys> args;
+  std::string extra;  // all other arguments, as the inside of a JSON object
+
+  [[nodiscard]] bool Has(ArgKey key) const {
+    return (present >> static_cast<unsigned>(key) & 1U) != 0;
+  }
+
+  /// The text of an argument, empty when absent.
+  [[nodiscard]] std::string_view Arg(ArgKey key) const {
+    return Has(key) ? args[static_cast<std::size_t>(key)] : std::string_view();
+  }
+
+  void SetArg(ArgKey key, std::string_view value) {
+    present |= std::uint64_t{1} << static_cast<unsigned>(key);
+    args[static_cast<std::size_t>(key)] = value;
+  }
+
+  void AddExtra(std::string_view quoted_key, std::string_view value);
+
+  void Clear();
+};
+
+}  // namespace orrery::ingest::kineto

@@ -1,0 +1,116 @@
+#include <string>
+#include <utility>
+
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/kineto/adjust.h"
+#include "orrery/ingest/kineto/assembler.h"
+#include "orrery/ingest/kineto/collectives.h"
+#include "orrery/ingest/kineto/metadata.h"
+#include "orrery/ingest/kineto/pipeline.h"
+#include "orrery/trace/finish.h"
+
+namespace orrery::ingest::kineto {
+namespace {
+
+// Microseconds of this size count from 1970: the profiler's clock reads so since 2001.
+constexpr std::int64_t kEarliestEpochNs = std::int64_t{1'000'000'000} * 1'000'000'000;
+
+bool Contains(std::string_view text, std::string_view what) {
+  return text.find(what) != std::string_view::npos;
+}
+
+bool Matches(const InputFile& file) {
+  const std::string_view head = file.head();
+  std::size_t at = head.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  at = head.find_first_not_of(" \n\r\t", at);
+  if (at == std::string_view::npos) {
+    return false;
+  }
+  if (head[at] == '[') {
+    at = head.find_first_not_of(" \n\r\t", at + 1);
+    return at != std::string_view::npos && head[at] == '{' && Contains(head, "\"ph\"");
+  }
+  if (head[at] != '{' || Contains(head, "\"workload_graph\"")) {
+    return false;
+  }
+  return Contains(head, "\"traceEvents\"") || Contains(head, "\"deviceProperties\"") ||
+         Contains(head, "\"computeProperties\"") ||
+         (Contains(head, "\"schemaVersion\"") && Contains(head, "\"distributedInfo\""));
+}
+
+std::string GenerationOf(const Features& features, bool has_base) {
+  if (features.capital_categories) {
+    return "2021";
+  }
+  if (features.async_flows) {
+    return "2022";
+  }
+  if (features.group_sequence) {
+    return "2026";
+  }
+  if (has_base) {
+    return "2024-2025";
+  }
+  return features.decimal_times ? "early 2024" : "2023";
+}
+
+void Describe(trace::Trace& trace, const Features& features, bool has_base, bool is_xla) {
+  if (is_xla && !features.kineto_categories) {
+    trace.info.format = "XLA Chrome JSON";
+    return;
+  }
+  const bool is_kineto = features.kineto_categories || has_base || !trace.devices.empty() ||
+                         trace.info.rank >= 0;
+  trace.info.format = is_kineto ? "Kineto JSON" : "Chrome JSON";
+  if (is_kineto) {
+    trace.info.format_version = GenerationOf(features, has_base);
+  }
+}
+
+void SetTimes(trace::Trace& trace, const TimeBase& time_base) {
+  ClipDurations(trace);
+  if (time_base.base_ns) {
+    ShiftTimes(trace, *time_base.base_ns);
+  }
+  const trace::Span span = trace::RecordedSpan(trace);
+  trace.info.time_origin = time_base.base_ns || span.begin_ns >= kEarliestEpochNs
+                               ? trace::TimeOrigin::kEpoch
+                               : trace::TimeOrigin::kUnknown;
+}
+
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
+  ORRERY_TRY(auto source, file.OpenContent());
+  Assembler assembler;
+  auto frame = ReadEvents(std::move(source), {.threads = options.threads}, assembler);
+  if (!frame) {
+    return FailWithin(file.path(), frame);
+  }
+  auto arrows = assembler.PairFlows();
+  assembler.NameTracks();
+  trace::Trace trace = std::move(assembler.trace());
+  const TimeBase time_base = ReadMetadata(frame->head, frame->tail, trace);
+  const bool is_xla = SortOutXla(trace);
+  Describe(trace, assembler.features(), time_base.base_ns.has_value(), is_xla);
+  ClassifyCopies(trace);
+  SetTimes(trace, time_base);
+  for (auto& [start, end] : arrows) {
+    start.time_ns += time_base.base_ns.value_or(0);
+    end.time_ns += time_base.base_ns.value_or(0);
+  }
+  trace::FinishTrace(trace, {.step_marker = options.step_marker});
+  LinkForwardBackward(trace, arrows);
+  BuildCollectives(trace);
+  trace.info.files = {file.path()};
+  FileContent content;
+  content.traces.push_back(std::move(trace));
+  return content;
+}
+
+}  // namespace
+
+const Format& GetFormat() {
+  static constexpr Format kFormat{.name = "Kineto JSON", .matches = Matches, .read = Read};
+  return kFormat;
+}
+
+}  // namespace orrery::ingest::kineto

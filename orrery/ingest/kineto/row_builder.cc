@@ -1,0 +1,593 @@
+#include "orrery/ingest/kineto/row_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <initializer_list>
+#include <utility>
+
+#include "orrery/base/decimal.h"
+#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/trace/collective_names.h"
+#include "orrery/trace/data_types.h"
+
+namespace orrery::ingest::kineto {
+namespace {
+
+using trace::RowId;
+
+constexpr std::uint64_t Keys(std::initializer_list<ArgKey> keys) {
+  std::uint64_t set = 0;
+  for (const ArgKey key : keys) {
+    set |= std::uint64_t{1} << static_cast<unsigned>(key);
+  }
+  return set;
+}
+
+constexpr std::uint64_t kCollectiveKeys =
+    Keys({ArgKey::kCollectiveName, ArgKey::kDataType, ArgKey::kInElements, ArgKey::kOutElements,
+          ArgKey::kInSplits, ArgKey::kOutSplits, ArgKey::kRankStart, ArgKey::kRankStride,
+          ArgKey::kGroupSize, ArgKey::kGroupName, ArgKey::kGroupDescription, ArgKey::kGroupRanks,
+          ArgKey::kRank, ArgKey::kDestinationRank, ArgKey::kSourceRank, ArgKey::kGroupSequence,
+          ArgKey::kCommsId, ArgKey::kIsAsync});
+
+// The three numbers of "[4, 1, 1]".
+std::array<std::int32_t, 3> TripleOf(std::string_view token) {
+  std::array<std::int32_t, 3> triple{-1, -1, -1};
+  std::size_t at = 0;
+  for (std::int32_t& number : triple) {
+    at = token.find_first_of("0123456789-", at);
+    if (at == std::string_view::npos) {
+      break;
+    }
+    const char* const begin = token.data() + at;
+    const auto [stop, error] = std::from_chars(begin, token.data() + token.size(), number);
+    if (error != std::errc()) {
+      number = -1;
+      break;
+    }
+    at += static_cast<std::size_t>(stop - begin);
+  }
+  return triple;
+}
+
+std::int32_t Narrow(std::int64_t value) {
+  return value >= INT32_MIN && value <= INT32_MAX ? static_cast<std::int32_t>(value) : -1;
+}
+
+trace::SyncKind SyncKindOf(std::string_view name) {
+  if (name == "Stream Sync") {
+    return trace::SyncKind::kStream;
+  }
+  if (name == "Context Sync" || name == "Context Synchronize") {
+    return trace::SyncKind::kContext;
+  }
+  if (name == "Event Sync") {
+    return trace::SyncKind::kEvent;
+  }
+  return name == "Stream Wait Event" ? trace::SyncKind::kStreamWaitEvent
+                                     : trace::SyncKind::kUnknown;
+}
+
+trace::DeviceKind DeviceKindOf(std::int64_t device_type) {
+  return device_type == 0   ? trace::DeviceKind::kCpu
+         : device_type == 1 ? trace::DeviceKind::kGpu
+                            : trace::DeviceKind::kOther;
+}
+
+// A thread or process that the file names by number, by a number as text, or as "stream 7".
+std::optional<std::int64_t> NumberOfTrack(std::string_view token) {
+  std::string_view text = Unquoted(token);
+  if (text.starts_with("stream ")) {
+    text.remove_prefix(7);
+  }
+  return ParseInteger(text);
+}
+
+}  // namespace
+
+void RowBuilder::Add(EventTokens& event) {
+  ++chunk_.num_events;
+  if (event.args_are_not_an_object) {
+    chunk_.rows.problems.Note("event whose args are not an object");
+  }
+  const std::string_view phase = Unquoted(event.phase);
+  switch (phase.size() == 1 ? phase.front() : '\0') {
+    case 'X':
+      return AddSlice(event);
+    case 's':
+    case 't':
+    case 'f':
+      return AddFlowEnd(event);
+    case 'i':
+    case 'I':
+    case 'R':
+      return AddInstant(event);
+    case 'C':
+      return AddCounters(event);
+    case 'M':
+      return AddTrackName(event);
+    default:
+      if (event.phase.empty()) {
+        chunk_.rows.problems.Note("entry without a phase in the list of events");
+      } else {
+        chunk_.rows.problems.Loss("event of a phase that Orrery does not read", 1,
+                                  std::string("phase ") + std::string(phase));
+      }
+  }
+}
+
+void RowBuilder::AddSlice(EventTokens& event) {
+  const auto times = TimesOf(event);
+  if (!times) {
+    return;
+  }
+  const std::string_view name = Unquoted(event.category);
+  const Category category = FindCategory(name);
+  if (category != Category::kOther) {
+    chunk_.features.kineto_categories = true;
+    chunk_.features.capital_categories |= IsCategoryOf2021(name);
+  }
+  switch (category) {
+    case Category::kHostOp:
+      return AddHostOp(event, *times);
+    case Category::kHostAnnotation:
+      return AddAnnotation(event, *times, trace::AnnotationKind::kHost);
+    case Category::kDeviceAnnotation:
+      return AddAnnotation(event, *times, trace::AnnotationKind::kDevice);
+    case Category::kKernel:
+      return AddActivity(event, *times, trace::ActivityKind::kKernel);
+    case Category::kCopy:
+      return AddActivity(event, *times, trace::ActivityKind::kCopy);
+    case Category::kSet:
+      return AddActivity(event, *times, trace::ActivityKind::kSet);
+    case Category::kOtherDeviceWork:
+      return AddActivity(event, *times, trace::ActivityKind::kOther);
+    case Category::kRuntime:
+      return AddCall(event, *times, trace::ApiKind::kRuntime);
+    case Category::kDriver:
+      return AddCall(event, *times, trace::ApiKind::kDriver);
+    case Category::kOtherApi:
+      return AddCall(event, *times, trace::ApiKind::kOther);
+    case Category::kSync:
+      return AddSync(event, *times, false);
+    case Category::kEventRecord:
+      return AddSync(event, *times, true);
+    case Category::kPython:
+      return AddPythonCall(event, *times);
+    default:
+      return AddOther(event, *times);
+  }
+}
+
+void RowBuilder::AddHostOp(EventTokens& event, Times times) {
+  constexpr std::uint64_t kUsed =
+      Keys({ArgKey::kExternalId, ArgKey::kRecordFunctionId, ArgKey::kEventIndex,
+            ArgKey::kSequenceNumber, ArgKey::kForwardThread, ArgKey::kInputDims,
+            ArgKey::kInputType, ArgKey::kInputStrides, ArgKey::kConcreteInputs, ArgKey::kCallStack,
+            ArgKey::kModuleHierarchy});
+  const bool is_collective = event.Has(ArgKey::kCollectiveName);
+  const std::int64_t record_function_id = Integer(event, ArgKey::kRecordFunctionId, 0);
+  chunk_.features.record_function_ids |= event.Has(ArgKey::kRecordFunctionId);
+  chunk_.rows.host_ops.Append({
+      .begin_ns = times.begin_ns,
+      .duration_ns = times.duration_ns,
+      .name = Text(event.name),
+      .track = HostTrack(event),
+      .external_id = Integer(event, ArgKey::kExternalId, -1),
+      .record_function_id = record_function_id,
+      .event_index = Integer(event, ArgKey::kEventIndex, -1),
+      .sequence = Integer(event, ArgKey::kSequenceNumber, -1),
+      .forward_thread = Integer(event, ArgKey::kForwardThread, -1),
+      .input_dims = Json(event.Arg(ArgKey::kInputDims)),
+      .input_types = Json(event.Arg(ArgKey::kInputType)),
+      .input_strides = Json(event.Arg(ArgKey::kInputStrides)),
+      .concrete_inputs = Json(event.Arg(ArgKey::kConcreteInputs)),
+      .call_stack = Text(event.Arg(ArgKey::kCallStack)),
+      .module_hierarchy = Text(event.Arg(ArgKey::kModuleHierarchy)),
+      .extra = Extra(event, is_collective ? kUsed | kCollectiveKeys : kUsed),
+      .collective = is_collective ? AddCollective(event) : trace::kNoRow,
+  });
+}
+
+void RowBuilder::AddAnnotation(EventTokens& event, Times times, trace::AnnotationKind kind) {
+  constexpr std::uint64_t kUsed = Keys({ArgKey::kExternalId, ArgKey::kRecordFunctionId});
+  const bool on_device = kind == trace::AnnotationKind::kDevice;
+  chunk_.rows.annotations.Append({
+      .begin_ns = times.begin_ns,
+      .duration_ns = times.duration_ns,
+      .name = Text(event.name),
+      .track = on_device ? DeviceTrack(event) : HostTrack(event),
+      .kind = kind,
+      .external_id = Integer(event, ArgKey::kExternalId, -1),
+      .record_function_id = Integer(event, ArgKey::kRecordFunctionId, 0),
+      .extra = Extra(event, kUsed),
+  });
+}
+
+void RowBuilder::AddActivity(EventTokens& event, Times times, trace::ActivityKind kind) {
+  constexpr std::uint64_t kShape = Keys({ArgKey::kGrid, ArgKey::kBlock, ArgKey::kRegisters,
+                                         ArgKey::kSharedMemory, ArgKey::kOccupancy});
+  // The bandwidth of a copy is its bytes over its time: nothing to keep.
+  constexpr std::uint64_t kUsed =
+      Keys({ArgKey::kExternalId, ArgKey::kCorrelation, ArgKey::kDevice, ArgKey::kStream,
+            ArgKey::kBytes, ArgKey::kGraphNode, ArgKey::kBandwidth});
+  if (times.begin_ns == 0) {
+    chunk_.rows.problems.Note("GPU activity at time 0, where the profiler puts times it clamps");
+  }
+  const bool is_collective = event.Has(ArgKey::kCollectiveName);
+  const bool has_shape = (event.present & kShape) != 0;
+  const RowId collective = is_collective ? AddCollective(event) : trace::kNoRow;
+  const StringId extra =
+      Extra(event, kUsed | kShape | (is_collective ? kCollectiveKeys : std::uint64_t{0}));
+  chunk_.rows.activities.Append({
+      .begin_ns = times.begin_ns,
+      .duration_ns = times.duration_ns,
+      .name = Text(event.name),
+      .track = DeviceTrack(event),
+      .kind = kind,
+      .correlation = Integer(event, ArgKey::kCorrelation, -1),
+      .external_id = Integer(event, ArgKey::kExternalId, -1),
+      .bytes = Integer(event, ArgKey::kBytes, -1),
+      .graph_node = Integer(event, ArgKey::kGraphNode, -1),
+      .shape = has_shape ? LaunchShape(event) : trace::kNoRow,
+      .collective = collective,
+      .extra = has_shape ? StringId::kEmpty : extra,
+  });
+}
+
+void RowBuilder::AddCall(EventTokens& event, Times times, trace::ApiKind api) {
+  constexpr std::uint64_t kUsed =
+      Keys({ArgKey::kExternalId, ArgKey::kCorrelation, ArgKey::kCallbackId});
+  chunk_.rows.runtime_calls.Append({
+      .begin_ns = times.begin_ns,
+      .duration_ns = times.duration_ns,
+      .name = Text(event.name),
+      .track = HostTrack(event),
+      .api = api,
+      .correlation = Integer(event, ArgKey::kCorrelation, -1),
+      .external_id = Integer(event, ArgKey::kExternalId, -1),
+      .callback_id = Narrow(Integer(event, ArgKey::kCallbackId, -1)),
+      .extra = Extra(event, kUsed),
+  });
+}
+
+void RowBuilder::AddSync(EventTokens& event, Times times, bool is_record) {
+  constexpr std::uint64_t kUsed =
+      Keys({ArgKey::kCorrelation, ArgKey::kDevice, ArgKey::kStream, ArgKey::kWaitOnStream,
+            ArgKey::kRecordCorrelation, ArgKey::kWaitOnEvent, ArgKey::kEventId});
+  const StringId name = Text(event.name);
+  chunk_.rows.syncs.Append({
+      .begin_ns = times.begin_ns,
+      .duration_ns = times.duration_ns,
+      .name = name,
+      .track = DeviceTrack(event),
+      .kind = is_record ? trace::SyncKind::kEventRecord : SyncKindOf(chunk_.rows.Text(name)),
+      .device = Narrow(Integer(event, ArgKey::kDevice, -1)),
+      .stream = Integer(event, ArgKey::kStream, -1),
+      .correlation = Integer(event, ArgKey::kCorrelation, -1),
+      .event_id = Integer(event, is_record ? ArgKey::kEventId : ArgKey::kWaitOnEvent, -1),
+      .wait_on_stream = Integer(event, ArgKey::kWaitOnStream, -1),
+      .record_correlation = Integer(event, ArgKey::kRecordCorrelation, -1),
+      .extra = Extra(event, kUsed),
+  });
+}
+
+void RowBuilder::AddPythonCall(EventTokens& event, Times times) {
+  constexpr std::uint64_t kUsed = Keys({ArgKey::kPythonId, ArgKey::kPythonParentId,
+                                        ArgKey::kPythonModuleId, ArgKey::kEventIndex});
+  chunk_.rows.python_calls.Append({
+      .begin_ns = times.begin_ns,
+      .duration_ns = times.duration_ns,
+      .name = Text(event.name),
+      .track = HostTrack(event),
+      .python_id = Narrow(Integer(event, ArgKey::kPythonId, -1)),
+      .python_parent_id = Narrow(Integer(event, ArgKey::kPythonParentId, -1)),
+      .module_id = Narrow(Integer(event, ArgKey::kPythonModuleId, -1)),
+      .event_index = Narrow(Integer(event, ArgKey::kEventIndex, -1)),
+      .extra = Extra(event, kUsed),
+  });
+}
+
+void RowBuilder::AddOther(EventTokens& event, Times times) {
+  chunk_.rows.other_slices.Append({
+      .begin_ns = times.begin_ns,
+      .duration_ns = times.duration_ns,
+      .name = Text(event.name),
+      .category = Text(event.category),
+      .track = HostTrack(event),
+      .extra = Extra(event, 0),
+  });
+}
+
+void RowBuilder::AddInstant(EventTokens& event) {
+  const auto time_ns = TimeOf(event);
+  if (!time_ns) {
+    return;
+  }
+  // Files of 2021 have memory events without a category.
+  if (FindCategory(Unquoted(event.category)) == Category::kMemory ||
+      event.name == "\"[memory]\"") {
+    return AddMemoryEvent(event, *time_ns);
+  }
+  chunk_.rows.instants.Append({
+      .begin_ns = *time_ns,
+      .name = Text(event.name),
+      .category = Text(event.category),
+      .track = HostTrack(event),
+      .extra = Extra(event, 0),
+  });
+}
+
+void RowBuilder::AddMemoryEvent(EventTokens& event, std::int64_t time_ns) {
+  constexpr std::uint64_t kUsed =
+      Keys({ArgKey::kMemoryBytes, ArgKey::kAddress, ArgKey::kDeviceType, ArgKey::kDeviceId,
+            ArgKey::kTotalAllocated, ArgKey::kTotalReserved, ArgKey::kEventIndex});
+  chunk_.rows.memory_events.Append({
+      .begin_ns = time_ns,
+      .bytes = Integer(event, ArgKey::kMemoryBytes, 0),
+      .address = UnsignedOf(event.Arg(ArgKey::kAddress)).value_or(0),
+      .device_kind = DeviceKindOf(Integer(event, ArgKey::kDeviceType, 0)),
+      .device = Narrow(Integer(event, ArgKey::kDeviceId, -1)),
+      .total_allocated_bytes = Integer(event, ArgKey::kTotalAllocated, -1),
+      .total_reserved_bytes = Integer(event, ArgKey::kTotalReserved, -1),
+      .track = HostTrack(event),
+      .name = Text(event.name),
+      .extra = Extra(event, kUsed),
+  });
+}
+
+void RowBuilder::AddCounters(EventTokens& event) {
+  const auto time_ns = TimeOf(event);
+  if (!time_ns) {
+    return;
+  }
+  Extra(event, 0);
+  const std::string base(TextOf(event.name, unescaped_));
+  const RowId track = HostTrack(event);
+  // The extras are `"key": value, …`; counters have plain numbers as values.
+  std::string_view rest = event.extra;
+  std::int64_t added = 0;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find("\": ");
+    if (colon == std::string_view::npos) {
+      break;
+    }
+    const std::string_view key = rest.substr(1, colon - 1);
+    rest.remove_prefix(colon + 3);
+    const std::size_t end = std::min(rest.find(", \""), rest.size());
+    if (const auto value = NumberOf(rest.substr(0, end))) {
+      const std::string name = key.empty() ? base : base + " " + std::string(key);
+      chunk_.rows.counters.Append({.begin_ns = *time_ns,
+                                   .name = chunk_.rows.strings.Intern(name),
+                                   .track = track,
+                                   .value = *value});
+      ++added;
+    }
+    rest.remove_prefix(std::min(end + 2, rest.size()));
+  }
+  if (added == 0) {
+    chunk_.rows.problems.Loss("counter event without a number");
+  }
+}
+
+void RowBuilder::AddFlowEnd(EventTokens& event) {
+  const std::string_view category_text = Unquoted(event.category);
+  const Category category = FindCategory(category_text);
+  if (category == Category::kLaunchFlow) {
+    chunk_.features.async_flows |= category_text != "ac2g";
+    ++chunk_.num_launch_arrow_ends;
+    return;
+  }
+  const auto time_ns = TimeOf(event);
+  if (!time_ns) {
+    return;
+  }
+  chunk_.flow_ends.push_back({
+      .time_ns = *time_ns,
+      .id = IntegerOf(event.id).value_or(static_cast<std::int64_t>(Text(event.id))),
+      .track = HostTrack(event),
+      .category = Text(event.category),
+      .name = Text(event.name),
+      .is_start = Unquoted(event.phase) == "s",
+  });
+}
+
+void RowBuilder::AddTrackName(EventTokens& event) {
+  const std::string_view what = Unquoted(event.name);
+  const bool is_thread = what == "thread_name";
+  if ((is_thread || what == "process_name") && event.Has(ArgKey::kMetadataName)) {
+    const auto process = NumberOfTrack(event.process);
+    chunk_.track_names.push_back({.is_thread = is_thread,
+                                  .process = process.value_or(-1),
+                                  .thread = NumberOfTrack(event.thread).value_or(-1),
+                                  .process_text = process ? StringId::kEmpty : Text(event.process),
+                                  .name = Text(event.Arg(ArgKey::kMetadataName))});
+  }
+}
+
+RowId RowBuilder::AddCollective(const EventTokens& event) {
+  const auto integer = [&](ArgKey key) { return IntegerOf(event.Arg(key)).value_or(-1); };
+  const StringId name = Text(event.Arg(ArgKey::kCollectiveName));
+  const std::string_view name_text = chunk_.rows.Text(name);
+  const trace::DataType type =
+      trace::ParseDataType(Unquoted(event.Arg(ArgKey::kDataType)));
+  std::int64_t peer = integer(ArgKey::kDestinationRank);
+  peer = peer < 0 ? integer(ArgKey::kSourceRank) : peer;
+  chunk_.features.group_sequence |= event.Has(ArgKey::kGroupSequence);
+  return chunk_.rows.collectives.Append({
+      .name = name,
+      .kind =
+          trace::ParseCollectiveName(name_text).value_or(trace::CollectiveKind::kUnknown),
+      .group = AddProcessGroup(event),
+      .data_type = type,
+      .in_elements = integer(ArgKey::kInElements),
+      .out_elements = integer(ArgKey::kOutElements),
+      .in_bytes = trace::SizeInBytes(integer(ArgKey::kInElements), type),
+      .out_bytes = trace::SizeInBytes(integer(ArgKey::kOutElements), type),
+      .in_splits = Text(event.Arg(ArgKey::kInSplits)),
+      .out_splits = Text(event.Arg(ArgKey::kOutSplits)),
+      .sequence = integer(ArgKey::kGroupSequence),
+      .comms_id = UnsignedOf(event.Arg(ArgKey::kCommsId)).value_or(0),
+      .peer = Narrow(peer),
+      .is_async = static_cast<std::uint8_t>(event.Arg(ArgKey::kIsAsync) == "true" ||
+                                            event.Arg(ArgKey::kIsAsync) == "1"),
+  });
+}
+
+RowId RowBuilder::AddProcessGroup(const EventTokens& event) {
+  std::string key;
+  for (const ArgKey part : {ArgKey::kGroupName, ArgKey::kGroupDescription, ArgKey::kGroupRanks,
+                            ArgKey::kGroupSize}) {
+    key += event.Arg(part);
+    key += '\n';
+  }
+  if (key.size() == 4) {
+    return trace::kNoRow;
+  }
+  if (const auto known = groups_.find(key); known != groups_.end()) {
+    return known->second;
+  }
+  const auto integer = [&](ArgKey part) {
+    return Narrow(IntegerOf(event.Arg(part)).value_or(-1));
+  };
+  const StringId ranks = Text(event.Arg(ArgKey::kGroupRanks));
+  const bool is_cut = chunk_.rows.Text(ranks).find("...") != std::string_view::npos;
+  const RowId row = chunk_.rows.process_groups.Append({
+      .name = Text(event.Arg(ArgKey::kGroupName)),
+      .description = Text(event.Arg(ArgKey::kGroupDescription)),
+      .num_ranks = integer(ArgKey::kGroupSize),
+      .ranks = ranks,
+      .ranks_cut = static_cast<std::uint8_t>(is_cut),
+      .rank_start = integer(ArgKey::kRankStart),
+      .rank_stride = integer(ArgKey::kRankStride),
+  });
+  groups_.emplace(std::move(key), row);
+  return row;
+}
+
+RowId RowBuilder::LaunchShape(EventTokens& event) {
+  std::string key;
+  for (const ArgKey part : {ArgKey::kGrid, ArgKey::kBlock, ArgKey::kRegisters,
+                            ArgKey::kSharedMemory, ArgKey::kOccupancy}) {
+    key += event.Arg(part);
+    key += '\n';
+  }
+  key += event.extra;
+  if (const auto known = shapes_.find(key); known != shapes_.end()) {
+    return known->second;
+  }
+  const auto grid = TripleOf(event.Arg(ArgKey::kGrid));
+  const auto block = TripleOf(event.Arg(ArgKey::kBlock));
+  const RowId row = chunk_.rows.launch_shapes.Append({
+      .grid_x = grid[0],
+      .grid_y = grid[1],
+      .grid_z = grid[2],
+      .block_x = block[0],
+      .block_y = block[1],
+      .block_z = block[2],
+      .registers_per_thread = Narrow(Integer(event, ArgKey::kRegisters, -1)),
+      .shared_memory_bytes = Integer(event, ArgKey::kSharedMemory, -1),
+      .occupancy_percent = Narrow(Integer(event, ArgKey::kOccupancy, -1)),
+      .extra = Json(event.extra),
+  });
+  shapes_.emplace(std::move(key), row);
+  return row;
+}
+
+std::optional<std::int64_t> RowBuilder::TimeOf(const EventTokens& event) {
+  const auto time_ns = ParseMicroseconds(Unquoted(event.time));
+  if (!time_ns) {
+    chunk_.rows.problems.Loss("event without a usable time stamp");
+    return std::nullopt;
+  }
+  if (IsQuoted(event.time)) {
+    chunk_.rows.problems.Note("time stamp written as a string");
+  }
+  chunk_.features.decimal_times |= event.time.find('.') != std::string_view::npos;
+  return time_ns;
+}
+
+std::optional<RowBuilder::Times> RowBuilder::TimesOf(const EventTokens& event) {
+  const auto begin_ns = TimeOf(event);
+  if (!begin_ns) {
+    return std::nullopt;
+  }
+  auto duration_ns = ParseMicroseconds(Unquoted(event.duration));
+  if (!duration_ns) {
+    chunk_.rows.problems.Note(event.duration.empty() ? "slice without a duration, taken as 0"
+                                                     : "duration that is no number, taken as 0");
+    duration_ns = 0;
+  } else if (*duration_ns < 0) {
+    chunk_.rows.problems.Note("negative duration, taken as 0");
+    duration_ns = 0;
+  }
+  return Times{*begin_ns, *duration_ns};
+}
+
+RowId RowBuilder::HostTrack(const EventTokens& event) {
+  return Track(trace::TrackKind::kHost, event.process, event.thread);
+}
+
+RowId RowBuilder::DeviceTrack(const EventTokens& event) {
+  const std::string_view device = event.Has(ArgKey::kDevice)     ? event.Arg(ArgKey::kDevice)
+                                  : event.Has(ArgKey::kInDevice) ? event.Arg(ArgKey::kInDevice)
+                                                                 : event.process;
+  const std::string_view stream =
+      event.Has(ArgKey::kStream) ? event.Arg(ArgKey::kStream) : event.thread;
+  return Track(trace::TrackKind::kDevice, device, stream);
+}
+
+RowId RowBuilder::Track(trace::TrackKind kind, std::string_view process, std::string_view thread) {
+  for (std::size_t i = tracks_.size(); i > 0; --i) {
+    const KnownTrack& known = tracks_[i - 1];
+    if (known.kind == kind && known.process == process && known.thread == thread) {
+      return known.row;
+    }
+  }
+  const auto process_number = NumberOfTrack(process);
+  const auto thread_number = NumberOfTrack(thread);
+  const bool on_device = kind == trace::TrackKind::kDevice;
+  const RowId row = chunk_.rows.tracks.Append({
+      .kind = kind,
+      .process = process_number.value_or(-1),
+      .thread = thread_number.value_or(-1),
+      .device = on_device ? Narrow(process_number.value_or(-1)) : -1,
+      .process_name = process_number ? StringId::kEmpty : Text(process),
+      .name = thread_number ? StringId::kEmpty : Text(thread),
+  });
+  tracks_.push_back({.kind = kind, .process = process, .thread = thread, .row = row});
+  return row;
+}
+
+std::int64_t RowBuilder::Integer(const EventTokens& event, ArgKey key, std::int64_t otherwise) {
+  if (!event.Has(key)) {
+    return otherwise;
+  }
+  const std::string_view token = event.Arg(key);
+  if (const auto value = IntegerOf(token)) {
+    return *value;
+  }
+  if (token != "null") {
+    chunk_.rows.problems.Note("argument that should be a number and is not", 1,
+                              std::string(ArgKeyName(key)));
+  }
+  return otherwise;
+}
+
+StringId RowBuilder::Text(std::string_view token) {
+  return chunk_.rows.strings.Intern(TextOf(token, unescaped_));
+}
+
+StringId RowBuilder::Extra(EventTokens& event, std::uint64_t used) {
+  std::uint64_t left = event.present & ~used;
+  for (unsigned key = 0; left != 0; ++key, left >>= 1) {
+    if ((left & 1U) != 0) {
+      event.AddExtra('"' + std::string(ArgKeyName(static_cast<ArgKey>(key))) + '"',
+                     event.args[key]);
+    }
+  }
+  return event.extra.empty() ? StringId::kEmpty : Json(event.extra);
+}
+
+}  // namespace orrery::ingest::kineto

@@ -1,0 +1,239 @@
+#include "orrery/ingest/kineto/window_parser.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <simdjson.h>
+
+#include "orrery/ingest/kineto/event_tokens.h"
+#include "orrery/ingest/kineto/row_builder.h"
+
+// On-demand parsing is compiled for the build target, so on x86-64 this file is built for
+// x86-64-v3 (see format.cmake); elsewhere the target's vectors are used anyway.
+
+namespace orrery::ingest::kineto {
+namespace {
+
+namespace ondemand = simdjson::ondemand;
+
+constexpr std::size_t kFrame = 2 + simdjson::SIMDJSON_PADDING;
+
+std::string_view WithoutTrailingSpace(std::string_view token) {
+  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' ||
+                            token.back() == '\t')) {
+    token.remove_suffix(1);
+  }
+  return token;
+}
+
+// The name of a field, with its quotes.
+std::string_view QuotedKey(const ondemand::field& field) {
+  const char* const begin = field.key().raw();
+  const char* end = begin;
+  while (*end != '"') {
+    end += *end == '\\' ? 2 : 1;
+  }
+  return {begin - 1, static_cast<std::size_t>(end - begin) + 2};
+}
+
+std::string_view Inside(std::string_view quoted) {
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+// The whole text of a value; empty if it is broken.
+std::string_view ValueText(ondemand::value& value) {
+  const std::string_view token = value.raw_json_token();
+  std::string_view text;
+  if (token.front() == '[') {
+    ondemand::array array;
+    if (value.get_array().get(array) != simdjson::SUCCESS ||
+        array.raw_json().get(text) != simdjson::SUCCESS) {
+      return {};
+    }
+    return WithoutTrailingSpace(text);
+  }
+  if (token.front() == '{') {
+    ondemand::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS ||
+        object.raw_json().get(text) != simdjson::SUCCESS) {
+      return {};
+    }
+    return WithoutTrailingSpace(text);
+  }
+  return WithoutTrailingSpace(token);
+}
+
+enum class Field { kPhase, kCategory, kName, kProcess, kThread, kTime, kDuration, kId, kArgs, kNone };
+
+Field FindField(std::string_view key) {
+  switch (key.size()) {
+    case 2:
+      return key == "ph" ? Field::kPhase
+             : key == "ts" ? Field::kTime
+             : key == "id" ? Field::kId
+                           : Field::kNone;
+    case 3:
+      return key == "cat"   ? Field::kCategory
+             : key == "pid" ? Field::kProcess
+             : key == "tid" ? Field::kThread
+             : key == "dur" ? Field::kDuration
+                            : Field::kNone;
+    case 4:
+      return key == "name" ? Field::kName : key == "args" ? Field::kArgs : Field::kNone;
+    default:
+      return Field::kNone;
+  }
+}
+
+// Returns false where the text is not JSON.
+bool ReadArgs(ondemand::value& value, EventTokens& event) {
+  if (value.raw_json_token().front() != '{') {
+    const std::string_view text = ValueText(value);
+    event.args_are_not_an_object = text != "null";
+    return !text.empty();
+  }
+  ondemand::object args;
+  if (value.get_object().get(args) != simdjson::SUCCESS) {
+    return false;
+  }
+  for (auto entry : args) {
+    ondemand::field field;
+    if (std::move(entry).get(field) != simdjson::SUCCESS) {
+      return false;
+    }
+    const std::string_view key = QuotedKey(field);
+    const std::string_view text = ValueText(field.value());
+    if (text.empty()) {
+      return false;
+    }
+    const ArgKey known = FindArgKey(Inside(key));
+    if (known != ArgKey::kNone) {
+      event.SetArg(known, text);
+    } else {
+      event.AddExtra(key, text);
+    }
+  }
+  return true;
+}
+
+bool ReadField(ondemand::field& field, EventTokens& event) {
+  const Field known = FindField(Inside(QuotedKey(field)));
+  if (known == Field::kArgs) {
+    return ReadArgs(field.value(), event);
+  }
+  const std::string_view text = ValueText(field.value());
+  switch (known) {
+    case Field::kPhase:
+      event.phase = text;
+      break;
+    case Field::kCategory:
+      event.category = text;
+      break;
+    case Field::kName:
+      event.name = text;
+      break;
+    case Field::kProcess:
+      event.process = text;
+      break;
+    case Field::kThread:
+      event.thread = text;
+      break;
+    case Field::kTime:
+      event.time = text;
+      break;
+    case Field::kDuration:
+      event.duration = text;
+      break;
+    case Field::kId:
+      event.id = text;
+      break;
+    default:
+      break;
+  }
+  return !text.empty();
+}
+
+bool ReadEvent(ondemand::value& element, EventTokens& event) {
+  event.Clear();
+  if (element.raw_json_token().front() != '{') {
+    return !ValueText(element).empty();
+  }
+  ondemand::object object;
+  if (element.get_object().get(object) != simdjson::SUCCESS) {
+    return false;
+  }
+  for (auto entry : object) {
+    ondemand::field field;
+    if (std::move(entry).get(field) != simdjson::SUCCESS || !ReadField(field, event)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Window::Window(std::size_t capacity)
+    : buffer_(std::make_unique_for_overwrite<char[]>(capacity + kFrame)), capacity_(capacity) {
+  buffer_[0] = '[';
+}
+
+void Window::Grow(std::size_t capacity) {
+  auto larger = std::make_unique_for_overwrite<char[]>(capacity + kFrame);
+  std::memcpy(larger.get(), buffer_.get(), capacity_ + 1);
+  buffer_ = std::move(larger);
+  capacity_ = capacity;
+}
+
+void Window::Close(std::size_t size) {
+  size_ = size;
+  buffer_[1 + size] = ']';
+  std::memset(buffer_.get() + size + 2, ' ', simdjson::SIMDJSON_PADDING);
+}
+
+struct WindowParser::State {
+  ondemand::parser parser;
+  EventTokens event;
+};
+
+WindowParser::WindowParser() : state_(std::make_unique<State>()) {}
+
+WindowParser::~WindowParser() = default;
+WindowParser::WindowParser(WindowParser&&) noexcept = default;
+WindowParser& WindowParser::operator=(WindowParser&&) noexcept = default;
+
+WindowParser::Parsed WindowParser::Parse(Window& window, Chunk& chunk) {
+  constexpr Parsed kBroken{};
+  const std::size_t length = window.size_ + 2;
+  ondemand::document document;
+  ondemand::array events;
+  if (state_->parser
+              .iterate(simdjson::padded_string_view(window.buffer_.get(), length,
+                                                    length + simdjson::SIMDJSON_PADDING))
+              .get(document) != simdjson::SUCCESS ||
+      document.get_array().get(events) != simdjson::SUCCESS) {
+    return kBroken;
+  }
+  RowBuilder rows(chunk);
+  for (auto entry : events) {
+    ondemand::value element;
+    if (std::move(entry).get(element) != simdjson::SUCCESS ||
+        !ReadEvent(element, state_->event)) {
+      return kBroken;
+    }
+    rows.Add(state_->event);
+  }
+  // Beyond the list's end there is nothing when its `]` is the one that we put there.
+  const char* next = nullptr;
+  if (document.current_location().get(next) != simdjson::SUCCESS ||
+      next >= window.buffer_.get() + length) {
+    return {.outcome = Outcome::kWhole, .list_end = window.size_};
+  }
+  while (*--next != ']') {
+  }
+  return {.outcome = Outcome::kListEnds,
+          .list_end = static_cast<std::size_t>(next - window.text())};
+}
+
+}  // namespace orrery::ingest::kineto

@@ -1,0 +1,3 @@
+set(SOURCES orr.cc)
+set(TESTS orr_test.cc)
+set(FUZZERS orr_fuzz.cc)

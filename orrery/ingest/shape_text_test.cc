@@ -1,0 +1,28 @@
+#include "orrery/ingest/shape_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::ingest {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(ShapeTextTest, ItemsOfAnArrayKeepTheirNesting) {
+  EXPECT_THAT(ArrayItems(R"([[4, 2], [], "a, b", 3])"),
+              ElementsAre("[4, 2]", "[]", R"("a, b")", "3"));
+  EXPECT_THAT(ArrayItems("[]"), IsEmpty());
+  EXPECT_THAT(ArrayItems("12"), IsEmpty());
+}
+
+TEST(ShapeTextTest, ListsOfTensorsAddUp) {
+  EXPECT_EQ(NumElements("[4, 2048, 4096]"), 4LL * 2048 * 4096);
+  EXPECT_EQ(NumElements("[[4, 2], [3]]"), 11);
+  EXPECT_EQ(NumElements("[[]]"), 1);
+  EXPECT_EQ(NumElements("[]"), std::nullopt);
+  EXPECT_EQ(NumElements("[9223372036854775807, 2]"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace orrery::ingest

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <zstd.h>
+
+#include "orrery/base/error.h"
+#include "orrery/trace/orr/layout.h"
+
+namespace orrery::trace::orr {
+
+/// Values of 1, 4 or 8 bytes that lie one after the other.
+struct RawValues {
+  const std::byte* data = nullptr;
+  std::size_t value_bytes = 0;
+  std::size_t count = 0;
+};
+
+struct EncodedBlock {
+  BlockEntry entry;  // without its offset
+  std::string bytes;
+};
+
+/// Packs blocks. Values become distances from the smallest one, or from the one before if those
+/// are narrower, in as few bytes as the largest distance needs; then zstd, where it saves enough.
+class BlockEncoder {
+ public:
+  BlockEncoder() : context_(ZSTD_createCCtx()) {}
+
+  [[nodiscard]] EncodedBlock Encode(const RawValues& values);
+
+  [[nodiscard]] EncodedBlock EncodeCharacters(std::string_view characters);
+
+ private:
+  struct FreeContext {
+    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  };
+
+  void Pack(EncodedBlock& block, std::string_view plain);
+
+  std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
+  std::string plain_;
+};
+
+/// Unpacks blocks of `file`; keeps its working memory from block to block.
+class BlockDecoder {
+ public:
+  explicit BlockDecoder(std::string_view file) : file_(file), context_(ZSTD_createDCtx()) {}
+
+  /// Returns `count` values of `value_bytes` each, valid until the next call. Trusts nothing: a
+  /// block that is not exactly such values is an error.
+  [[nodiscard]] Result<const std::byte*> Decode(const BlockEntry& block, std::size_t value_bytes,
+                                                std::size_t count);
+
+  /// Puts the characters of a block to `out`; they must be exactly `size`.
+  [[nodiscard]] Status DecodeCharacters(const BlockEntry& block, char* out, std::size_t size);
+
+ private:
+  struct FreeContext {
+    void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+  };
+
+  [[nodiscard]] Result<std::string_view> StoredBytes(const BlockEntry& block) const;
+  [[nodiscard]] Status Unpack(std::string_view stored, char* out, std::size_t size);
+
+  std::string_view file_;
+  std::unique_ptr<ZSTD_DCtx, FreeContext> context_;
+  std::vector<char> plain_;
+  std::vector<std::byte> values_;
+};
+
+}  // namespace orrery::trace::orr

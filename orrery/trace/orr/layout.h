@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/workload_card.h"
+
+// What a container holds, as docs/formats/orr.md describes it: blocks of packed values, and a
+// directory that says what they mean.
+
+namespace orrery::trace::orr {
+
+/// What a column's values are. Stored by number: append at the end, never reorder.
+enum class ValueKind : std::uint8_t {
+  kInt64,
+  kUInt64,
+  kInt32,
+  kUInt8,
+  kFloat64,
+  kString,
+  kRow,
+  kEnum
+};
+
+enum class Transform : std::uint8_t {
+  kOffset,  // value = base + stored
+  kDelta,   // value = previous value + base + stored
+};
+
+enum class Packing : std::uint8_t { kRaw, kZstd };
+
+/// One block: where its bytes are and how they become values again.
+struct BlockEntry {
+  std::uint64_t offset = 0;
+  std::uint32_t stored_bytes = 0;
+  Transform transform = Transform::kOffset;
+  std::uint8_t width = 0;  // bytes of a stored value; 0: nothing is stored, all are zero
+  Packing packing = Packing::kRaw;
+  std::uint64_t base = 0;
+  std::uint64_t first = 0;     // the first value, for kDelta
+  std::uint64_t checksum = 0;  // XXH64 of the stored bytes
+
+  bool operator==(const BlockEntry&) const = default;
+};
+
+using BlockList = std::vector<BlockEntry>;
+
+struct ColumnEntry {
+  std::string name;
+  ValueKind kind = ValueKind::kInt64;
+  BlockList blocks{};
+
+  bool operator==(const ColumnEntry&) const = default;
+};
+
+struct TableEntry {
+  std::string name;
+  std::uint64_t num_rows = 0;
+  std::vector<ColumnEntry> columns{};
+
+  bool operator==(const TableEntry&) const = default;
+};
+
+/// The strings of a rank: their lengths as 64-bit integers, and all characters one after the other.
+struct StringsEntry {
+  std::uint64_t num_strings = 0;
+  std::uint64_t num_characters = 0;
+  BlockList lengths;
+  BlockList characters;
+
+  bool operator==(const StringsEntry&) const = default;
+};
+
+struct RankEntry {
+  TraceInfo info;
+  ProblemLog problems;
+  StringsEntry strings;
+  std::vector<TableEntry> tables;
+
+  bool operator==(const RankEntry&) const = default;
+};
+
+struct Directory {
+  std::uint32_t rows_per_block = 0;
+  std::uint32_t characters_per_block = 0;
+  std::optional<WorkloadCard> card{};
+  ProblemLog problems{};
+  std::vector<RankEntry> ranks{};
+
+  bool operator==(const Directory&) const = default;
+};
+
+/// Calls `visit(blocks)` for each list of blocks of a rank, in the order they have in the file.
+template <typename Rank, typename Visit>
+void ForEachBlockList(Rank& rank, Visit&& visit) {
+  visit(rank.strings.lengths);
+  visit(rank.strings.characters);
+  for (auto& table : rank.tables) {
+    for (auto& column : table.columns) {
+      visit(column.blocks);
+    }
+  }
+}
+
+/// Bounds what a reader needs as working memory.
+inline constexpr std::uint32_t kMaxRowsPerBlock = 1 << 20;
+
+inline constexpr std::string_view kDamageMend =
+    "the file is damaged; copy it again, or convert the original recording again";
+
+}  // namespace orrery::trace::orr

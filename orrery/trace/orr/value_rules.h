@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "orrery/base/string_table.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/orr/layout.h"
+
+namespace orrery::trace::orr {
+
+/// What values of a column's type are on disk.
+template <typename T>
+constexpr ValueKind KindOf() {
+  if constexpr (std::is_same_v<T, StringId>) {
+    return ValueKind::kString;
+  } else if constexpr (std::is_enum_v<T>) {
+    static_assert(sizeof(T) == 1);
+    return ValueKind::kEnum;
+  } else if constexpr (std::is_same_v<T, RowId>) {
+    return ValueKind::kRow;
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    return ValueKind::kInt64;
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return ValueKind::kUInt64;
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    return ValueKind::kInt32;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return ValueKind::kFloat64;
+  } else {
+    static_assert(std::is_same_v<T, std::uint8_t>, "a new type of column wants a ValueKind");
+    return ValueKind::kUInt8;
+  }
+}
+
+/// Tells whether the enumeration of `value` names it. The compiler writes "Kind::kName" for those
+/// that have a name, and "(Kind)13" for others.
+template <auto value>
+consteval bool HasName() {
+  const std::string_view signature = __PRETTY_FUNCTION__;
+  return signature[signature.find("value = ") + 8] != '(';
+}
+
+/// Counts the enumerators of an enumeration that begins at 0 and has no gaps.
+template <typename Enum, std::size_t from = 0>
+consteval std::size_t NumEnumerators() {
+  if constexpr (HasName<static_cast<Enum>(from)>()) {
+    return NumEnumerators<Enum, from + 1>();
+  } else {
+    return from;
+  }
+}
+
+/// Returns the name of the table whose rows a link column names. Fails a check for a column that
+/// is not listed: a new link is one line in value_rules.cc.
+[[nodiscard]] std::string_view LinkTarget(std::string_view table, std::string_view column);
+
+}  // namespace orrery::trace::orr

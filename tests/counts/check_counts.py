@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Compares what `orrery info --json` counts with counts taken in plain Python.
+
+    tests/counts/check_counts.py --program build/orrery --shared ../shared FORMAT
+
+FORMAT is kineto, execution_trace, nsys or nccl_tests. Nothing of Orrery is used to count: only
+json, gzip, sqlite3 and regular expressions, so that a mistake of a reader shows. Exit status: 0
+all equal, 1 some differ, 77 the sample files are not there.
+"""
+
+import argparse
+import collections
+import csv
+import gzip
+import json
+import pathlib
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+
+KINETO_COUNTS = {
+    "kernel": "kernels", "Kernel": "kernels",
+    "gpu_memcpy": "copies", "Memcpy": "copies",
+    "gpu_memset": "sets", "Memset": "sets",
+    "cpu_op": "host_ops",
+    "python_function": "python_functions", "Python": "python_functions",
+    "Runtime": "runtime_calls", "cuda_runtime": "runtime_calls", "cuda_driver": "runtime_calls",
+    "mtia_runtime": "runtime_calls", "glow_runtime": "runtime_calls",
+    "xpu_runtime": "runtime_calls", "xpu_driver": "runtime_calls",
+    "privateuse1_runtime": "runtime_calls", "privateuse1_driver": "runtime_calls",
+}
+
+COLLECTIVE_WORDS = ("reduce", "gather", "scatter", "broadcast", "alltoall", "all_to_all", "send",
+                    "recv", "barrier")
+
+NSYS_TABLES = {
+    "CUPTI_ACTIVITY_KIND_KERNEL": "kernels",
+    "CUPTI_ACTIVITY_KIND_MEMCPY": "copies",
+    "CUPTI_ACTIVITY_KIND_MEMSET": "sets",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "runtime_calls",
+}
+
+# size count type redop [root], then twice: time algbw busbw wrong.
+NCCL_ROW = re.compile(
+    r"(?:^|[:\s])\d+\s+\d+\s+[a-z]\w*\s+\w+(?:\s+-?\d+)?"
+    r"(?:\s+[\d.e+]+\s+[\d.]+\s+[\d.]+\s+(?:N/A|[\d.e+-]+)){2}\s*$")
+
+
+def read_bytes(path):
+    content = path.read_bytes()
+    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+
+
+def is_communication_kernel(name):
+    lower = name.lower()
+    return "nccl" in lower or "rccl" in lower
+
+
+def c10d_calls(names):
+    """Counts collective operators of torch.distributed.
+
+    A functional operator calls the c10d operator of the same work, so only one kind is counted.
+    """
+    for prefix in ("c10d::", "_c10d_functional::"):
+        calls = sum(1 for name in names if name.startswith(prefix)
+                    and any(word in name for word in COLLECTIVE_WORDS))
+        if calls:
+            return calls
+    return 0
+
+
+def encloses(outer, inner):
+    return (outer["pid"], outer["tid"]) == (inner["pid"], inner["tid"]) and (
+        outer["ts"] <= inner["ts"] and inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"])
+
+
+def kineto_communication_calls(host_rows):
+    """Counts collective calls on the host.
+
+    Before 2024 record_param_comms does not say what it is; the annotation nccl:NAME inside it does,
+    and a wait has none.
+    """
+    records = [row for row in host_rows if row["name"] == "record_param_comms"]
+    marks = [row for row in host_rows if row["name"].startswith("nccl:")]
+    calls = 0
+    for record in records:
+        name = record.get("args", {}).get("Collective name")
+        if name:
+            calls += name != "wait"
+        else:
+            calls += any(encloses(record, mark) for mark in marks)
+    return calls or c10d_calls(row["name"] for row in host_rows)
+
+
+def count_kineto(path):
+    document = json.loads(read_bytes(path))
+    counts = collections.Counter()
+    communication_kernels = 0
+    host_rows = []
+    for event in document["traceEvents"] if isinstance(document, dict) else document:
+        category, name = event.get("cat"), str(event.get("name", ""))
+        if event.get("ph") != "X":
+            continue
+        if category == "Operator" and not name.startswith("ProfilerStep#"):
+            counts["host_ops"] += 1
+        if category in KINETO_COUNTS:
+            counts[KINETO_COUNTS[category]] += 1
+        if category in ("kernel", "Kernel"):
+            communication_kernels += is_communication_kernel(name)
+        if category in ("cpu_op", "user_annotation"):
+            host_rows.append(event)
+    counts["collectives"] = communication_kernels or kineto_communication_calls(host_rows)
+    return {key: counts[key] for key in (*dict.fromkeys(KINETO_COUNTS.values()), "collectives")}
+
+
+def node_attributes(node):
+    nested = {attribute["name"]: attribute["value"] for attribute in node.get("attrs", [])}
+    return {**node, **nested}
+
+
+def is_wait(node):
+    inputs = node.get("inputs", [])
+    values = inputs["values"] if isinstance(inputs, dict) else inputs
+    return node_attributes(node).get("collective_name") == "wait" or "wait" in values
+
+
+def is_operator(node):
+    is_root = "[pytorch|profiler|execution" in node["name"]
+    return not is_root and "ph" not in node and node_attributes(node).get("scope") != 7
+
+
+def count_execution_trace(path):
+    nodes = json.loads(read_bytes(path))["nodes"]
+    calls = sum(1 for node in nodes if node["name"] == "record_param_comms" and not is_wait(node))
+    return {
+        "host_ops": sum(1 for node in nodes if is_operator(node)),
+        "collectives": calls or c10d_calls(node["name"] for node in nodes),
+    }
+
+
+def count_nsys(path):
+    with tempfile.NamedTemporaryFile(suffix=".sqlite") as plain:
+        plain.write(read_bytes(path))
+        plain.flush()
+        return count_nsys_tables(sqlite3.connect(f"file:{plain.name}?mode=ro", uri=True))
+
+
+def count_nsys_tables(database):
+    tables = {name for (name,) in database.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    counts = {}
+    for table, key in NSYS_TABLES.items():
+        counts[key] = database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] \
+            if table in tables else 0
+    counts["collectives"] = database.execute(
+        "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id = shortName "
+        "WHERE lower(value) LIKE '%nccl%'").fetchone()[0] \
+        if "CUPTI_ACTIVITY_KIND_KERNEL" in tables else 0
+    return counts
+
+
+def count_nccl_tests(path):
+    lines = read_bytes(path).decode(errors="replace").splitlines()
+    return {"rows": sum(1 for line in lines if NCCL_ROW.search(line))}
+
+
+COUNT = {
+    "kineto": count_kineto,
+    "execution_trace": count_execution_trace,
+    "nsys": count_nsys,
+    "nccl_tests": count_nccl_tests,
+}
+
+INDEX_FORMATS = {
+    "kineto": ("Kineto JSON",),
+    "execution_trace": ("PyTorch execution trace JSON",),
+    "nsys": ("nsys SQLite", "nsys SQLite (gzip)"),
+}
+
+
+def sample_files(kind, shared):
+    if kind == "nccl_tests":
+        return sorted((shared / "comm").rglob("*.log"))
+    with open(shared / "traces" / "INDEX.csv", newline="") as index:
+        return [shared / "traces" / row["path"] for row in csv.DictReader(index)
+                if row["format"] in INDEX_FORMATS[kind]]
+
+
+def reported_counts(program, path):
+    """Returns the program's counts, summed over the ranks, or a sentence on why there are none."""
+    done = subprocess.run([program, "info", "--json", path], capture_output=True, text=True)
+    if done.returncode not in (0, 3):
+        return f"exit status {done.returncode}: {done.stderr.strip()}"
+    try:
+        ranks = json.loads(done.stdout)["ranks"]
+    except (ValueError, KeyError) as error:
+        return f"no usable JSON: {error}"
+    total = collections.Counter()
+    for rank in ranks:
+        total.update(rank["counts"])
+    return total
+
+
+def mismatches(path, expected, reported):
+    """Yields (path, count, expected, reported) for everything that differs."""
+    if isinstance(reported, str):
+        yield path, "-", "-", reported
+        return
+    for key, count in expected.items():
+        if reported.get(key, 0) != count:
+            yield path, key, count, reported.get(key, "absent")
+
+
+def print_table(rows):
+    cells = [("file", "count", "expected", "orrery info")] + [tuple(map(str, row)) for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(3)]
+    for row in cells:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)), row[3], sep="  ")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--shared", required=True, type=pathlib.Path)
+    parser.add_argument("format", choices=sorted(COUNT))
+    options = parser.parse_args()
+    if not options.shared.is_dir():
+        print(f"SKIPPED counts of {options.format}: {options.shared} is not there")
+        return SKIPPED
+
+    files = sample_files(options.format, options.shared)
+    rows = []
+    for path in files:
+        rows += mismatches(path.relative_to(options.shared), COUNT[options.format](path),
+                           reported_counts(options.program, path))
+    if rows:
+        print_table(rows)
+    print(f"{options.format}: {len(files)} files, {len(rows)} counts differ")
+    return 1 if rows or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

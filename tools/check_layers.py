@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Checks who uses whom.
+
+    tools/check_layers.py --layers build/layers.txt --allowed tools/layers_allowed.txt --root .
+
+Three rules: a module declares (DEPS) only modules of lower floors; a file includes only what its
+module declares; and every source is named by a list in its module's build files.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]orrery/(\w+)/', re.MULTILINE)
+
+
+def parse_layers(text):
+    """Reads "trace: base" lines into {"trace": ["base"]}."""
+    layers = {}
+    for line in text.splitlines():
+        module, colon, deps = line.partition(":")
+        if colon:
+            layers[module.strip()] = deps.split()
+    return layers
+
+
+def parse_floors(text):
+    """Returns the floor of each module, 1 the lowest."""
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
+    floors = [modules for modules in lines if modules]
+    return {module: number for number, modules in enumerate(floors, 1) for module in modules}
+
+
+def floor_violations(layers, floors):
+    for module, deps in sorted(layers.items()):
+        if module not in floors:
+            yield f"'{module}' has no floor: name it in tools/layers_allowed.txt"
+            continue
+        for dep in deps:
+            if floors.get(dep, 0) >= floors[module]:
+                yield (f"'{module}' (floor {floors[module]}) declares '{dep}' "
+                       f"(floor {floors[dep]}), which is not below it")
+
+
+def sources_of(module, root):
+    folder = root / "orrery" / module
+    return sorted(p for p in folder.rglob("*") if p.suffix in (".h", ".cc"))
+
+
+def include_violations(layers, root):
+    for module, deps in sorted(layers.items()):
+        for source in sources_of(module, root):
+            for used in INCLUDE.findall(source.read_text(errors="replace")):
+                if used != module and used not in deps:
+                    yield f"{source.relative_to(root)}: '{module}' does not declare '{used}'"
+
+
+def unlisted_sources(layers, root):
+    """A source that no list names is not built, and nobody notices."""
+    for module in sorted(layers):
+        folder = root / "orrery" / module
+        lists = [*folder.rglob("CMakeLists.txt"), *folder.rglob("*.cmake")]
+        named = set(re.findall(r"[\w./]+\.cc", " ".join(p.read_text() for p in lists)))
+        names = {pathlib.PurePath(name).name for name in named}
+        for source in sources_of(module, root):
+            if source.suffix == ".cc" and source.name not in names:
+                yield f"{source.relative_to(root)}: no list of '{module}' names this source"
+
+
+def violations(layers, floors, root):
+    yield from floor_violations(layers, floors)
+    yield from include_violations(layers, root)
+    yield from unlisted_sources(layers, root)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--layers", required=True, type=pathlib.Path)
+    parser.add_argument("--allowed", required=True, type=pathlib.Path)
+    parser.add_argument("--root", default=".", type=pathlib.Path)
+    options = parser.parse_args()
+
+    layers = parse_layers(options.layers.read_text())
+    found = list(violations(layers, parse_floors(options.allowed.read_text()), options.root))
+    for line in found:
+        print(line)
+    print(f"{len(layers)} modules, {len(found)} violations")
+    return 1 if found or not layers else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

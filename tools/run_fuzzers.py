@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Runs every fuzzer for a while and fails if one finds something.
+
+    tools/run_fuzzers.py --build build-fuzz [--seconds 60] [--jobs 2] [--only NAME]
+
+A fuzzer starts from small files: those of its own folder under tests/fuzz_seeds, and pieces of the
+traces under tests/data and, where it is there, ../shared. What a fuzzer learns stays in
+BUILD/corpus/NAME; what it finds goes to BUILD/findings/NAME.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import gzip
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+MAX_SEED_BYTES = 200_000
+MAX_SEEDS = 60
+ROWS_KEPT = 120
+
+
+@dataclasses.dataclass
+class Seeds:
+    """Where a fuzzer's seeds come from, under tests/data and ../shared, and how long they may get."""
+
+    globs: list
+    max_len: int = 65536
+
+
+# By the start of the fuzzer's name; the first that fits is taken.
+SEEDS = [
+    ("kineto", Seeds(["traces/**/*kineto*.json*", "traces/hta/**/*.json.gz", "traces/kineto/*",
+                      "traces/tracelens/**/*.json.gz", "h200/*.kineto.json.gz"])),
+    ("execution_trace", Seeds(["traces/**/*et*.json*", "h200/*.et.json.gz"])),
+    ("et", Seeds(["traces/**/*et*.json*", "h200/*.et.json.gz"])),
+    ("nsys", Seeds(["traces/**/*.sqlite*", "nsys/*"], max_len=262144)),
+    ("chakra", Seeds(["traces/chakra/*", "chakra/*"])),
+    ("xplane", Seeds(["traces/**/*.xplane.pb*", "xplane/*"])),
+    ("rocprof", Seeds(["traces/tracelens/rocprof/*", "rocprof/*"])),
+    ("nccl", Seeds(["comm/**/*.log", "nccl_tests/*"])),
+    ("workload_card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
+    ("card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
+    ("orr", Seeds(["orr/*", "**/*.orr"])),
+    ("", Seeds(["**/*.json*"])),
+]
+
+
+@dataclasses.dataclass
+class Outcome:
+    name: str
+    executions: str
+    coverage: str
+    result: str
+    log: str = ""
+
+
+def seeds_of(name):
+    return next(seeds for start, seeds in SEEDS if name.startswith(start))
+
+
+def thinned(value, depth=0):
+    """Returns a JSON value with the long lists near its top cut down to some of their rows."""
+    if depth > 2:
+        return value
+    if isinstance(value, dict):
+        return {key: thinned(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list) and len(value) > ROWS_KEPT:
+        return value[:: len(value) // ROWS_KEPT + 1]
+    return value
+
+
+def small_form(path):
+    """Returns at most MAX_SEED_BYTES of the unpacked file, whole where that can be had."""
+    content = path.read_bytes()
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    if len(content) <= MAX_SEED_BYTES:
+        return content
+    try:
+        content = json.dumps(thinned(json.loads(content)), separators=(",", ":")).encode()
+    except ValueError:
+        pass
+    return content[:MAX_SEED_BYTES]
+
+
+def seed_files(name, root):
+    """Yields the files a fuzzer starts from, its own small ones first."""
+    own = root / "tests" / "fuzz_seeds" / name
+    yield from sorted(p for p in own.glob("*") if p.is_file())
+    for folder in (root / "tests" / "data", root.parent / "shared"):
+        for pattern in seeds_of(name).globs:
+            yield from sorted(p for p in folder.glob(pattern) if p.is_file())
+
+
+def write_seeds(name, root, folder):
+    """Writes the seeds into `folder`, each once, named by content; returns how many there are."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = set()
+    for path in seed_files(name, root):
+        if len(written) == MAX_SEEDS:
+            break
+        content = small_form(path)
+        digest = hashlib.sha1(content).hexdigest()
+        (folder / digest).write_bytes(content)
+        written.add(digest)
+    return len(written)
+
+
+def outcome_of(name, returncode, log):
+    executed = re.findall(r"stat::number_of_executed_units:\s*(\d+)", log)
+    if not executed:
+        executed = re.findall(r"^#(\d+)\s", log, re.MULTILINE)
+    coverage = re.findall(r"\bcov: (\d+)", log)
+    finding = re.search(r"SUMMARY: (.*)", log) or re.search(r"ERROR: (.*)", log)
+    result = "ok"
+    if returncode:
+        result = finding.group(1) if finding else f"exit status {returncode}"
+    return Outcome(name, executed[-1] if executed else "-", coverage[-1] if coverage else "-",
+                   result, log)
+
+
+def run_fuzzer(fuzzer, root, build, seconds):
+    name = fuzzer.name
+    corpus, seeds = build / "corpus" / name, build / "seeds" / name
+    findings = build / "findings" / name
+    for folder in (corpus, findings):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_seeds(name, root, seeds)
+    command = [str(fuzzer), f"-max_total_time={seconds}", "-rss_limit_mb=2048", "-timeout=25",
+               f"-max_len={seeds_of(name).max_len}", "-print_final_stats=1",
+               f"-artifact_prefix={findings}/", str(corpus), str(seeds)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    return outcome_of(name, done.returncode, done.stderr)
+
+
+def print_table(outcomes):
+    width = max(len(outcome.name) for outcome in outcomes)
+    print(f"{'fuzzer':{width}}  {'executions':>12}  {'coverage':>9}  result")
+    for outcome in outcomes:
+        print(f"{outcome.name:{width}}  {outcome.executions:>12}  {outcome.coverage:>9}  "
+              f"{outcome.result}")
+
+
+def is_program(path):
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--seconds", default=60, type=int)
+    parser.add_argument("--jobs", default=2, type=int)
+    parser.add_argument("--only", default="", help="run only fuzzers whose name contains this")
+    options = parser.parse_args()
+    root = pathlib.Path(__file__).resolve().parent.parent
+    build = options.build.resolve()
+
+    fuzzers = [p for p in sorted((build / "fuzzers").glob("*")) if is_program(p)]
+    fuzzers = [p for p in fuzzers if options.only in p.name]
+    if not fuzzers:
+        print(f"run_fuzzers: no fuzzers in {options.build}/fuzzers; build the preset 'fuzz' first.",
+              file=sys.stderr)
+        return 1
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(
+            lambda fuzzer: run_fuzzer(fuzzer, root, build, options.seconds), fuzzers))
+    failed = [outcome for outcome in outcomes if outcome.result != "ok"]
+    for outcome in failed:
+        print(f"==== {outcome.name}\n{outcome.log[-6000:]}")
+    print_table(outcomes)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
