@@ -46,6 +46,7 @@ SEEDS = [
     ("nccl", Seeds(["comm/**/*.log", "nccl_tests/*"])),
     ("workload_card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
     ("card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
+    ("csv", Seeds(["slowdown/*.csv", "truth/*.csv", "golden/*.csv", "csv/*"], max_len=16384)),
     ("orr", Seeds(["orr/*", "**/*.orr"])),
     ("", Seeds(["**/*.json*"])),
 ]

@@ -76,7 +76,21 @@ void WriteGroup(const Trace& trace, RowId row, JsonStrings& strings, JsonWriter&
   json.Raw("}");
 }
 
+// What the file itself had under this key, with more than we have columns for.
+std::string_view OriginalDistributedInfo(const Trace& trace) {
+  for (RowId row = 0; row < trace.metadata.size(); ++row) {
+    if (trace.Text(trace.metadata.key[row]) == "distributedInfo" &&
+        trace.metadata.is_json[row] != 0) {
+      return trace.Text(trace.metadata.value[row]);
+    }
+  }
+  return {};
+}
+
 void WriteDistributedInfo(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
+  if (const std::string_view original = OriginalDistributedInfo(trace); !original.empty()) {
+    return json.Raw(original);
+  }
   json.Raw("{");
   JsonArgs fields(json, strings, trace.strings);
   if (!trace.info.backend.empty()) {

@@ -1,3 +1,4 @@
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,9 +37,16 @@ void WriteSortIndex(ChromeEvents& events, std::string_view what, std::string_vie
   json.Raw("}}");
 }
 
+// Ids that are text are names already.
+bool IsText(std::string_view id) {
+  return id.starts_with('"');
+}
+
 void WriteProcess(const ChromeProcess& process, ChromeEvents& events) {
   const std::string place = "\"pid\":" + process.pid + ",\"tid\":0";
-  WriteText(events, "process_name", place, "name", process.name);
+  if (!IsText(process.pid)) {
+    WriteText(events, "process_name", place, "name", process.name);
+  }
   WriteText(events, "process_labels", place, "labels", process.labels);
   WriteSortIndex(events, "process_sort_index", place, process.sort_index);
 }
@@ -57,7 +65,9 @@ void WriteRowNames(const ChromeRows& rows, ChromeEvents& events) {
   }
   for (const ChromeThread& thread : rows.threads) {
     if (thread.is_used) {
-      WriteText(events, "thread_name", thread.place, "name", thread.name);
+      if (!IsText(thread.tid)) {
+        WriteText(events, "thread_name", thread.place, "name", thread.name);
+      }
       WriteSortIndex(events, "thread_sort_index", thread.place, thread.sort_index);
     }
   }

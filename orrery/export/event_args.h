@@ -168,6 +168,7 @@ void VisitPythonCallArgs(const trace::Trace& trace, trace::RowId row, Args& args
   KnownInteger(args, "Python id", calls.python_id[row]);
   KnownInteger(args, "Python parent id", calls.python_parent_id[row]);
   KnownInteger(args, "Python module id", calls.module_id[row]);
+  KnownInteger(args, "Ev Idx", calls.event_index[row]);
   args.Fields(calls.extra[row]);
 }
 

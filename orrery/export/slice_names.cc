@@ -5,8 +5,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 // Work and calls of other makers have no category of their own in Kineto; these are read back as
@@ -45,22 +43,10 @@ std::string_view SyncCategory(trace::SyncKind kind) {
   return kind == trace::SyncKind::kEventRecord ? "cuda_event" : "cuda_sync";
 }
 
-std::vector<RowId> FindCollectivesOfOps(const Trace& trace) {
-  std::vector<RowId> collective_of_op(trace.host_ops.size(), kNoRow);
-  const StringId carrier = trace.strings.Find("record_param_comms");
-  for (RowId row = 0; row < trace.collectives.size(); ++row) {
-    const RowId op = trace.collectives.host_op[row];
-    if (op < collective_of_op.size() && trace.host_ops.name[op] == carrier) {
-      collective_of_op[op] = row;
-    }
-  }
-  return collective_of_op;
-}
-
 }  // namespace
 
 SliceNames::SliceNames(const Trace& trace)
-    : trace_(trace), collective_of_op_(FindCollectivesOfOps(trace)) {}
+    : trace_(trace), carrier_(trace.strings.Find("record_param_comms")) {}
 
 StringId SliceNames::Name(const PlacedSlice& slice) const {
   switch (slice.kind) {

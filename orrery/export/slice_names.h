@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string_view>
-#include <vector>
 
 #include "orrery/base/string_table.h"
 #include "orrery/export/rank_layout.h"
@@ -20,14 +19,15 @@ class SliceNames {
   [[nodiscard]] std::string_view Category(const PlacedSlice& slice) const;
 
   /// Returns the collective whose arguments an operator carries, or kNoRow. PyTorch puts them on
-  /// the operator record_param_comms.
+  /// the operator record_param_comms and nowhere else.
   [[nodiscard]] trace::RowId CollectiveOfOp(trace::RowId host_op) const {
-    return collective_of_op_[host_op];
+    return trace_.host_ops.name[host_op] == carrier_ ? trace_.host_ops.collective[host_op]
+                                                     : trace::kNoRow;
   }
 
  private:
   const trace::Trace& trace_;
-  std::vector<trace::RowId> collective_of_op_;
+  StringId carrier_;
 };
 
 }  // namespace orrery::exporting

@@ -62,7 +62,8 @@ void AddHostRows(Trace& trace, const TestTracks& tracks) {
                              .concrete_inputs = name("[\"\", \"0\"]"),
                              .call_stack = name("a.py(1): \"f\"\nb.py(2): g"),
                              .module_hierarchy = name("Net.layer"),
-                             .extra = name("\"Backend\": \"nccl\"")});
+                             .extra = name("\"Backend\": \"nccl\""),
+                             .collective = 0});
   trace.host_ops.Append({.begin_ns = At(400),
                          .duration_ns = 100 * kMicrosecond,
                          .name = name("MmBackward0"),

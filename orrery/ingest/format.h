@@ -17,8 +17,8 @@ namespace orrery::ingest {
 
 struct ReadOptions {
   int threads = 0;           // 0: one for each core
-  UnpackLimits unpack;
-  std::string step_marker;   // regular expression; empty: the known markers
+  UnpackLimits unpack = {};
+  std::string step_marker = {};  // regular expression; empty: the known markers
 };
 
 /// Measurements that are a table rather than a trace, such as an nccl-tests log.

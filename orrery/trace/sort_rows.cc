@@ -1,5 +1,8 @@
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
+#include <numeric>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <tbb/task_group.h>
@@ -10,91 +13,80 @@ namespace orrery::trace {
 namespace {
 
 // What rows are ordered by: begin, then the longer one (it may be the parent of the other), then
-// the profiler's own number, then the order of arrival.
-struct SortKey {
-  std::int64_t begin_ns;
-  std::int64_t duration_ns;
-  std::int64_t number;
-  RowId row;
+// the profiler's own number, then the order of arrival. Rows are compared where they stand: keys
+// beside the table would double the memory of a large trace.
+template <typename Table>
+class RowOrder {
+ public:
+  explicit RowOrder(const Table& table) : table_(table) {}
 
-  friend bool operator<(const SortKey& lhs, const SortKey& rhs) {
-    if (lhs.begin_ns != rhs.begin_ns) {
-      return lhs.begin_ns < rhs.begin_ns;
+  bool operator()(RowId lhs, RowId rhs) const {
+    if (table_.begin_ns[lhs] != table_.begin_ns[rhs]) {
+      return table_.begin_ns[lhs] < table_.begin_ns[rhs];
     }
-    if (lhs.duration_ns != rhs.duration_ns) {
-      return lhs.duration_ns > rhs.duration_ns;
+    if constexpr (requires(const Table& table) { table.duration_ns; }) {
+      if (table_.duration_ns[lhs] != table_.duration_ns[rhs]) {
+        return table_.duration_ns[lhs] > table_.duration_ns[rhs];
+      }
     }
-    return lhs.number != rhs.number ? lhs.number < rhs.number : lhs.row < rhs.row;
+    if constexpr (requires(const Table& table) { table.external_id; }) {
+      if (table_.external_id[lhs] != table_.external_id[rhs]) {
+        return table_.external_id[lhs] < table_.external_id[rhs];
+      }
+    }
+    return lhs < rhs;
   }
+
+ private:
+  const Table& table_;
 };
 
+// Where the ascending runs of the table begin, and its end.
 template <typename Table>
-SortKey KeyOf(const Table& table, RowId row) {
-  SortKey key{.begin_ns = table.begin_ns[row], .duration_ns = 0, .number = 0, .row = row};
-  if constexpr (requires { table.duration_ns; }) {
-    key.duration_ns = table.duration_ns[row];
-  }
-  if constexpr (requires { table.external_id; }) {
-    key.number = table.external_id[row];
-  }
-  return key;
-}
-
-template <typename Table>
-bool IsSorted(const Table& table) {
+std::vector<std::size_t> FindRuns(const Table& table) {
+  const RowOrder<Table> is_before(table);
+  std::vector<std::size_t> runs{0};
   for (RowId row = 1; row < table.size(); ++row) {
-    if (KeyOf(table, row) < KeyOf(table, row - 1)) {
-      return false;
+    if (is_before(row, row - 1)) {
+      runs.push_back(row);
     }
   }
-  return true;
+  runs.push_back(table.size());
+  return runs;
 }
 
-// Files are mostly sorted pieces (one thread after the other), so merging the ascending runs beats
-// a sort from scratch.
-void SortRuns(std::vector<SortKey>& keys) {
-  std::vector<std::size_t> run_begins{0};
-  for (std::size_t i = 1; i < keys.size(); ++i) {
-    if (keys[i] < keys[i - 1]) {
-      run_begins.push_back(i);
-    }
-  }
-  if (run_begins.size() > 64) {
-    std::sort(keys.begin(), keys.end());
-    return;
-  }
-  run_begins.push_back(keys.size());
-  const auto at = [&](std::size_t i) { return keys.begin() + static_cast<std::ptrdiff_t>(i); };
-  while (run_begins.size() > 2) {
+// Merges neighbouring runs until one is left.
+template <typename Order>
+void MergeRuns(std::vector<std::size_t> runs, std::vector<RowId>& rows, const Order& is_before) {
+  const auto at = [&](std::size_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(i); };
+  while (runs.size() > 2) {
     std::vector<std::size_t> merged{0};
-    for (std::size_t i = 0; i + 2 < run_begins.size(); i += 2) {
-      std::inplace_merge(at(run_begins[i]), at(run_begins[i + 1]), at(run_begins[i + 2]));
-      merged.push_back(run_begins[i + 2]);
+    for (std::size_t i = 0; i + 2 < runs.size(); i += 2) {
+      std::inplace_merge(at(runs[i]), at(runs[i + 1]), at(runs[i + 2]), is_before);
+      merged.push_back(runs[i + 2]);
     }
-    if (merged.back() != keys.size()) {
-      merged.push_back(keys.size());
+    if (merged.back() != rows.size()) {
+      merged.push_back(rows.size());
     }
-    run_begins = std::move(merged);
+    runs = std::move(merged);
   }
 }
 
+// Files are mostly sorted pieces (one thread after the other): merging these beats sorting from
+// scratch as long as they are few.
 template <typename Table>
 void SortTable(Table& table) {
-  if (IsSorted(table)) {
+  constexpr std::size_t kMaxRuns = 64;
+  const std::vector<std::size_t> runs = FindRuns(table);
+  if (runs.size() <= 2) {
     return;
   }
-  std::vector<RowId> order;
-  order.reserve(table.size());
-  {
-    std::vector<SortKey> keys;
-    keys.reserve(table.size());
-    for (RowId row = 0; row < table.size(); ++row) {
-      keys.push_back(KeyOf(table, row));
-    }
-    SortRuns(keys);
-    for (const SortKey& key : keys) {
-      order.push_back(key.row);
-    }
+  std::vector<RowId> order(table.size());
+  std::iota(order.begin(), order.end(), RowId{0});
+  if (runs.size() > kMaxRuns) {
+    std::sort(order.begin(), order.end(), RowOrder<Table>(table));
+  } else {
+    MergeRuns(runs, order, RowOrder<Table>(table));
   }
   PermuteRows(table, order);
 }

@@ -26,7 +26,7 @@ KINETO_COUNTS = {
     "kernel": "kernels", "Kernel": "kernels",
     "gpu_memcpy": "copies", "Memcpy": "copies",
     "gpu_memset": "sets", "Memset": "sets",
-    "cpu_op": "host_ops",
+    "cpu_op": "host_ops", "Operator": "host_ops",
     "python_function": "python_functions", "Python": "python_functions",
     "Runtime": "runtime_calls", "cuda_runtime": "runtime_calls", "cuda_driver": "runtime_calls",
     "mtia_runtime": "runtime_calls", "glow_runtime": "runtime_calls",
@@ -105,8 +105,6 @@ def count_kineto(path):
         category, name = event.get("cat"), str(event.get("name", ""))
         if event.get("ph") != "X":
             continue
-        if category == "Operator" and not name.startswith("ProfilerStep#"):
-            counts["host_ops"] += 1
         if category in KINETO_COUNTS:
             counts[KINETO_COUNTS[category]] += 1
         if category in ("kernel", "Kernel"):

@@ -42,7 +42,7 @@ class CheckCountsTest(unittest.TestCase):
             slice_event("cpu_op", "aten::mm"), slice_event("Operator", "aten::mm"),
             slice_event("Operator", "ProfilerStep#3"), slice_event("python_function", "f"),
             {"ph": "s", "cat": "kernel", "name": "not a slice"})
-        self.assertEqual(counts, {"kernels": 2, "copies": 1, "sets": 1, "host_ops": 2,
+        self.assertEqual(counts, {"kernels": 2, "copies": 1, "sets": 1, "host_ops": 3,
                                   "python_functions": 1, "runtime_calls": 2, "collectives": 0})
 
     def test_collectives_are_kernels_where_there_are_any(self):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -63,6 +64,23 @@ std::string_view ItemAt(std::string_view array, std::size_t index) {
   return index < items.size() ? items[index] : std::string_view();
 }
 
+// The array behind a key of `extra`; the extras of annotations are one level of JSON.
+std::string_view ExtraValue(std::string_view extra, std::string_view key) {
+  const std::size_t at = extra.find('"' + std::string(key) + "\": [");
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::size_t begin = extra.find('[', at);
+  int depth = 0;
+  for (std::size_t end = begin; end < extra.size(); ++end) {
+    depth += extra[end] == '[' ? 1 : extra[end] == ']' ? -1 : 0;
+    if (depth == 0) {
+      return extra.substr(begin, end - begin + 1);
+    }
+  }
+  return {};
+}
+
 bool IsGatherLike(CollectiveKind kind) {
   return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
 }
@@ -84,6 +102,7 @@ class Builder {
       AddFakeCalls();
     }
     Sort();
+    DropUnusedGroups();
     trace_.problems.Note("collective call without a kernel (groups of one rank, or not recorded)",
                          has_kernels_ ? without_kernel_ : 0);
   }
@@ -186,7 +205,8 @@ class Builder {
     return row;
   }
 
-  // A wait has the number of the call that it waits for in place of tensors.
+  // A wait has the number of the call that it waits for in place of tensors. Where values were not
+  // recorded, calls are told by the annotation that NCCL's backend puts inside.
   [[nodiscard]] bool IsWait(RowId op) const {
     const RowId args = trace_.host_ops.collective[op];
     if (args != kNoRow) {
@@ -195,6 +215,9 @@ class Builder {
     const std::string_view values = trace_.Text(trace_.host_ops.concrete_inputs[op]);
     if (values.find("\"wait\"") != std::string_view::npos) {
       return true;
+    }
+    if (values.empty() && trace_.host_ops.input_types[op] == StringId::kEmpty) {
+      return AnnotationIn(op) == kNoRow;
     }
     return Unquoted(ItemAt(trace_.Text(trace_.host_ops.input_types[op]), 0)) == "Scalar";
   }
@@ -213,8 +236,10 @@ class Builder {
     if (row.kind == CollectiveKind::kUnknown) {
       row.kind = kernel.kind;
     }
-    if (row.kind == CollectiveKind::kUnknown && call != kNoRow) {
-      row.kind = KindOfAnnotation(call);
+    if (call != kNoRow && (row.kind == CollectiveKind::kUnknown || row.in_elements < 0)) {
+      if (const RowId annotation = AnnotationIn(call); annotation != kNoRow) {
+        ReadAnnotation(annotation, row);
+      }
     }
     if (row.data_type == DataType::kUnknown) {
       row.data_type = kernel.data_type;
@@ -257,8 +282,8 @@ class Builder {
     return row;
   }
 
-  // The annotation "nccl:all_reduce" inside a call says its kind.
-  [[nodiscard]] CollectiveKind KindOfAnnotation(RowId call) const {
+  // The annotation "nccl:all_reduce" inside a call, or kNoRow.
+  [[nodiscard]] RowId AnnotationIn(RowId call) const {
     const trace::Annotations& ranges = trace_.annotations;
     const std::int64_t begin_ns = trace_.host_ops.begin_ns[call];
     const std::int64_t end_ns = begin_ns + trace_.host_ops.duration_ns[call];
@@ -266,12 +291,28 @@ class Builder {
         std::lower_bound(ranges.begin_ns.begin(), ranges.begin_ns.end(), begin_ns) -
         ranges.begin_ns.begin());
     for (; at < ranges.size() && ranges.begin_ns[at] <= end_ns; ++at) {
-      const std::string_view name = trace_.Text(ranges.name[at]);
-      if (ranges.track[at] == trace_.host_ops.track[call] && name.starts_with("nccl:")) {
-        return trace::ParseCollectiveName(name).value_or(CollectiveKind::kUnknown);
+      if (ranges.track[at] == trace_.host_ops.track[call] &&
+          trace_.Text(ranges.name[at]).starts_with("nccl:")) {
+        return at;
       }
     }
-    return CollectiveKind::kUnknown;
+    return kNoRow;
+  }
+
+  // What the annotation knows: the kind from its name, the size from its shapes.
+  void ReadAnnotation(RowId annotation, Collectives::Row& row) const {
+    if (row.kind == CollectiveKind::kUnknown) {
+      row.kind = trace::ParseCollectiveName(trace_.Text(trace_.annotations.name[annotation]))
+                     .value_or(CollectiveKind::kUnknown);
+    }
+    const std::string_view extra = trace_.Text(trace_.annotations.extra[annotation]);
+    const std::string_view dims = ExtraValue(extra, "Input Dims");
+    if (row.in_elements < 0) {
+      row.in_elements = NumElements(ItemAt(dims, 0)).value_or(-1);
+    }
+    if (row.data_type == DataType::kUnknown) {
+      row.data_type = TypeInList(ExtraValue(extra, "Input type"));
+    }
   }
 
   // The c10d operator of a call that went to the fake process group. The base forms take the
@@ -318,6 +359,29 @@ class Builder {
       for (RowId& link : *links) {
         link = link == kNoRow ? kNoRow : new_place[link];
       }
+    }
+  }
+
+  // Waits name groups, too, among them one without a name that nobody communicates in.
+  void DropUnusedGroups() {
+    trace::ProcessGroups& groups = trace_.process_groups;
+    std::vector<bool> used(groups.size(), false);
+    for (const RowId group : trace_.collectives.group) {
+      if (group != kNoRow) {
+        used[group] = true;
+      }
+    }
+    std::vector<RowId> new_place(groups.size(), kNoRow);
+    std::vector<RowId> kept;
+    for (RowId row = 0; row < groups.size(); ++row) {
+      if (used[row] || groups.name[row] != StringId::kEmpty) {
+        new_place[row] = static_cast<RowId>(kept.size());
+        kept.push_back(row);
+      }
+    }
+    trace::PermuteRows(groups, kept);
+    for (RowId& group : trace_.collectives.group) {
+      group = group == kNoRow ? kNoRow : new_place[group];
     }
   }
 

@@ -134,6 +134,12 @@ std::optional<double> NumberOf(std::string_view token) {
   return value;
 }
 
+std::string WithoutBlanks(std::string_view list) {
+  std::string text(list);
+  std::erase(text, ' ');
+  return text;
+}
+
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {

@@ -30,6 +30,9 @@ namespace orrery::ingest::kineto {
 /// A number with decimals.
 [[nodiscard]] std::optional<double> NumberOf(std::string_view token);
 
+/// A list without its blanks: files write "[0, 1]" and "[0,1]" for the same ranks.
+[[nodiscard]] std::string WithoutBlanks(std::string_view list);
+
 /// Writes `text` as a JSON string with its quotes.
 [[nodiscard]] std::string Quoted(std::string_view text);
 

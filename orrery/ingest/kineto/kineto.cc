@@ -1,3 +1,5 @@
+#include "orrery/ingest/kineto/kineto.h"
+
 #include <string>
 #include <utility>
 

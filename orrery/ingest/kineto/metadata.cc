@@ -160,21 +160,33 @@ class MetadataReader {
     }
   }
 
+  // Calls of a group may have named it already; the frame knows more of it.
   void ReadGroup(const dom::object& group) {
-    const std::string ranks = TextMember(group, "ranks");
     std::string description = TextMember(group, "pg_desc");
     description = description.empty() ? TextMember(group, "uid") : description;
-    const std::string backend_config = TextMember(group, "backend_config");
-    const std::string backend =
-        backend_config.empty() ? TextMember(group, "backend") : backend_config;
-    trace_.process_groups.Append({
+    const std::string ranks = WithoutBlanks(TextMember(group, "ranks"));
+    trace::ProcessGroups::Row row{
         .name = trace_.strings.Intern(TextMember(group, "pg_name")),
         .description = trace_.strings.Intern(description),
-        .backend = trace_.strings.Intern(backend),
+        .backend = trace_.strings.Intern(BackendOf(group)),
         .num_ranks = SmallMember(group, "pg_size"),
         .ranks = trace_.strings.Intern(ranks),
         .ranks_cut = static_cast<std::uint8_t>(ranks.find("...") != std::string::npos),
-    });
+    };
+    trace::ProcessGroups& groups = trace_.process_groups;
+    for (trace::RowId known = 0; known < groups.size(); ++known) {
+      if (groups.name[known] == row.name && groups.ranks[known] == row.ranks) {
+        groups.backend[known] = row.backend;
+        groups.description[known] = row.description;
+        return;
+      }
+    }
+    groups.Append(row);
+  }
+
+  static std::string BackendOf(const dom::object& group) {
+    const std::string config = TextMember(group, "backend_config");
+    return config.empty() ? TextMember(group, "backend") : config;
   }
 
   void ReadLog(std::string_view key, const dom::array& lines) {

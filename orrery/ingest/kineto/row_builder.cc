@@ -451,7 +451,8 @@ RowId RowBuilder::AddProcessGroup(const EventTokens& event) {
   const auto integer = [&](ArgKey part) {
     return Narrow(IntegerOf(event.Arg(part)).value_or(-1));
   };
-  const StringId ranks = Text(event.Arg(ArgKey::kGroupRanks));
+  const StringId ranks = chunk_.rows.strings.Intern(
+      WithoutBlanks(TextOf(event.Arg(ArgKey::kGroupRanks), unescaped_)));
   const bool is_cut = chunk_.rows.Text(ranks).find("...") != std::string_view::npos;
   const RowId row = chunk_.rows.process_groups.Append({
       .name = Text(event.Arg(ArgKey::kGroupName)),

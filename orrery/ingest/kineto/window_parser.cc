@@ -61,7 +61,9 @@ std::string_view ValueText(ondemand::value& value) {
     }
     return WithoutTrailingSpace(text);
   }
-  return WithoutTrailingSpace(token);
+  // The on-demand parser takes any token for a value; a bracket or comma means there is none.
+  const bool is_value = std::string_view("]},:").find(token.front()) == std::string_view::npos;
+  return is_value ? WithoutTrailingSpace(token) : std::string_view();
 }
 
 enum class Field { kPhase, kCategory, kName, kProcess, kThread, kTime, kDuration, kId, kArgs, kNone };

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -125,21 +127,26 @@ void NarrowValues(const RawValues& values, const BlockEntry& entry, std::string&
   }
 }
 
+// Returns the transforms worth trying. The narrower one wins; between equals only packing decides.
 template <typename U>
-BlockEntry ChooseTransform(const RawValues& values) {
-  const Range<U> plain = RangeOfValues<U>(values);
-  BlockEntry entry{.width = plain.width(), .base = plain.base()};
-  if (entry.width == 0) {
-    return entry;
+std::vector<BlockEntry> Candidates(const RawValues& values) {
+  const Range<U> offsets = RangeOfValues<U>(values);
+  const BlockEntry offset{.width = offsets.width(), .base = offsets.base()};
+  if (offset.width == 0) {
+    return {offset};
   }
   const Range<U> deltas = RangeOfDeltas<U>(values);
-  if (deltas.width() < entry.width) {
-    entry.transform = Transform::kDelta;
-    entry.width = deltas.width();
-    entry.base = deltas.base();
-    entry.first = Load<U>(values.data, 0);
+  const BlockEntry delta{.transform = Transform::kDelta,
+                         .width = deltas.width(),
+                         .base = deltas.base(),
+                         .first = Load<U>(values.data, 0)};
+  if (delta.width < offset.width) {
+    return {delta};
   }
-  return entry;
+  if (delta.width > offset.width || offset.width == 1) {
+    return {offset};
+  }
+  return {offset, delta};
 }
 
 template <typename U, typename Stored>
@@ -194,13 +201,18 @@ bool IsWidth(std::uint8_t width, std::size_t value_bytes) {
 }  // namespace
 
 EncodedBlock BlockEncoder::Encode(const RawValues& values) {
-  EncodedBlock block;
+  std::optional<EncodedBlock> best;
   WithUnsigned(values.value_bytes, [&]<typename U>(U) {
-    block.entry = ChooseTransform<U>(values);
-    NarrowValues<U>(values, block.entry, plain_);
+    for (const BlockEntry& candidate : Candidates<U>(values)) {
+      EncodedBlock block{.entry = candidate, .bytes = {}};
+      NarrowValues<U>(values, candidate, plain_);
+      Pack(block, plain_);
+      if (!best || block.bytes.size() < best->bytes.size()) {
+        best = std::move(block);
+      }
+    }
   });
-  Pack(block, plain_);
-  return block;
+  return *std::move(best);
 }
 
 EncodedBlock BlockEncoder::EncodeCharacters(std::string_view characters) {

@@ -26,8 +26,9 @@ struct EncodedBlock {
   std::string bytes;
 };
 
-/// Packs blocks. Values become distances from the smallest one, or from the one before if those
-/// are narrower, in as few bytes as the largest distance needs; then zstd, where it saves enough.
+/// Packs blocks. Values become distances from the smallest one or from the one before, whichever
+/// is smaller in the end, in as few bytes as the largest distance needs; then zstd, where it saves
+/// enough.
 class BlockEncoder {
  public:
   BlockEncoder() : context_(ZSTD_createCCtx()) {}

@@ -15,7 +15,8 @@ namespace {
 constexpr double kJsonBytesPerRow = 400;
 
 // Rows with the habits of a training step: rising times and ids, names and shapes that repeat from
-// layer to layer, durations that vary around the usual one of their name.
+// layer to layer, durations that vary around the usual one of their name, and a text of its own for
+// every fourth operator.
 class TrainingTrace {
  public:
   Trace Build(std::int64_t num_ops) {
@@ -40,19 +41,21 @@ class TrainingTrace {
     const auto kind = static_cast<std::uint32_t>(index % 900);
     now_ns_ += 2000 + Below(3000);
     const RowId parent = last_top_ == kNoRow || index % 3 == 0 ? kNoRow : last_top_;
-    const RowId op = trace_.host_ops.Append({.begin_ns = now_ns_,
-                                             .duration_ns = 5000 + kind * 17 + Below(2000),
-                                             .name = Name(kind),
-                                             .track = index % 900 < 600 ? 0U : 1U,
-                                             .external_id = index + 1,
-                                             .record_function_id = index + 1,
-                                             .event_index = index,
-                                             .sequence = index % 4 == 0 ? index / 4 : -1,
-                                             .forward_thread = index % 900 < 600 ? 0 : 1,
-                                             .input_dims = Name(900 + kind),
-                                             .input_types = Name(1800 + kind % 50),
-                                             .concrete_inputs = Name(1900 + kind),
-                                             .parent = parent});
+    const RowId op =
+        trace_.host_ops.Append({.begin_ns = now_ns_,
+                                .duration_ns = 5000 + kind * 17 + Below(2000),
+                                .name = Name(kind),
+                                .track = index % 900 < 600 ? 0U : 1U,
+                                .external_id = index + 1,
+                                .record_function_id = index + 1,
+                                .event_index = index,
+                                .sequence = index % 4 == 0 ? index / 4 : -1,
+                                .forward_thread = index % 900 < 600 ? 0 : 1,
+                                .input_dims = Name(900 + kind),
+                                .input_types = Name(1800 + kind % 50),
+                                .concrete_inputs = Name(1900 + kind),
+                                .extra = index % 4 == 0 ? UniqueText(index) : StringId::kEmpty,
+                                .parent = parent});
     last_top_ = parent == kNoRow ? op : last_top_;
     if (index % 4 != 3) {
       AddLaunch(index, kind, op);
@@ -82,6 +85,12 @@ class TrainingTrace {
     device_ns_ += duration_ns;
   }
 
+  StringId UniqueText(std::int64_t index) {
+    return trace_.strings.Intern(
+        "\"Stack\": \"module.py(" + std::to_string(index * 7919) +
+        ") forward; layers.py(77) __call__\", \"Seed\": " + std::to_string(random_()));
+  }
+
   static StringId Name(std::uint32_t number) { return static_cast<StringId>(1 + number % 4000); }
 
   std::int64_t Below(std::uint64_t limit) { return static_cast<std::int64_t>(random_() % limit); }
@@ -105,12 +114,16 @@ const TraceSet& Set() {
 
 struct Sizes {
   double column_bytes = 0;
+  double string_bytes = 0;
   double rows = 0;
 };
 
 Sizes SizesOf(const TraceSet& set) {
   Sizes sizes;
   for (const Trace& trace : set.ranks) {
+    for (std::size_t id = 0; id < trace.strings.size(); ++id) {
+      sizes.string_bytes += static_cast<double>(trace.strings.View(StringId(id)).size());
+    }
     ForEachTable(trace, [&](const char*, const auto& table) {
       sizes.rows += static_cast<double>(table.size());
       ForEachColumn(table, [&]<typename T>(const char*, const std::vector<T>& column) {
@@ -130,6 +143,7 @@ void Report(benchmark::State& state, const std::string& path) {
   state.counters["columns_MB_per_s"] = rate(sizes.column_bytes);
   state.counters["json_MB_per_s"] = rate(sizes.rows * kJsonBytesPerRow);
   state.counters["columns_MB"] = sizes.column_bytes / 1e6;
+  state.counters["strings_MB"] = sizes.string_bytes / 1e6;
   state.counters["file_MB"] = static_cast<double>(std::filesystem::file_size(path)) / 1e6;
 }
 

@@ -1,0 +1,32 @@
+#include "bench/kineto_frame.h"
+
+#include <fmt/format.h>
+
+namespace orrery::bench {
+
+void WriteKinetoFrame(const KinetoFileOptions& options, TextWriter& out) {
+  out.Text("\n  {\n    \"schemaVersion\": 1,\n    \"deviceProperties\": [\n");
+  for (int device = 0; device < 8; ++device) {
+    out.Text(fmt::format(
+        "    {{\n      \"id\": {}, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": "
+        "150109880320,\n      \"computeMajor\": 9, \"computeMinor\": 0,\n      "
+        "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048,\n      "
+        "\"regsPerBlock\": 65536, \"warpSize\": 32,\n      \"sharedMemPerBlock\": 49152, "
+        "\"numSms\": 132\n    }}{}\n",
+        device, device < 7 ? "," : ""));
+  }
+  out.Text(fmt::format(
+      "    ],\n      \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": "
+      "{}, \"pg_count\": 1, \"pg_config\": [{{\"pg_name\": \"1\", \"pg_desc\": "
+      "\"tensor_parallel\", \"backend_config\": \"cuda:nccl\", \"pg_size\": 8, \"ranks\": [0, 1, "
+      "2, 3, 4, 5, 6, 7]}}], \"nccl_version\": \"2.27.3\"}},\n",
+      options.rank, options.world_size));
+  out.Text(
+      "      \"record_shapes\": 1,\n      \"profile_memory\": 1,\n      \"with_stack\": 1,\n     "
+      " "
+      "\"cuda_driver_version\": 13000,\n      \"cuda_runtime_version\": 13000,\n      "
+      "\"cupti_version\": 130001,\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": "
+      "1790857026000000000,\n  \"traceEvents\": [\n");
+}
+
+}  // namespace orrery::bench

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace orrery::cli {
+
+/// What the program ends with.
+enum ExitStatus : int {
+  kExitOk = 0,
+  kExitUnusable = 2,  // wrong input; one sentence on standard error says which
+  kExitPartial = 3,   // something was kept and something lost; the output says what
+};
+
+// One function for each verb: adds its options to `app` and stores what running it returns in
+// `status`. They are listed in main.cc.
+
+void AddInfoCommand(CLI::App& app, int& status);
+void AddConvertCommand(CLI::App& app, int& status);
+
+}  // namespace orrery::cli

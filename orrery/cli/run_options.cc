@@ -1,0 +1,33 @@
+#include "orrery/cli/run_options.h"
+
+#include "orrery/base/progress.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/trace/steps.h"
+
+namespace orrery::cli {
+
+void AddRunOptions(CLI::App& verb, RunArguments& arguments) {
+  verb.add_option("--threads", arguments.threads, "threads to use (default: one for each core)")
+      ->check(CLI::Range(0, 1024));
+  verb.add_option("--max-unpack-ratio", arguments.max_unpack_ratio,
+                  "refuse packed files that grow by more than this factor")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--step-marker", arguments.step_marker,
+                  "regular expression for the names of ranges that are steps");
+}
+
+Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments) {
+  ORRERY_TRY_STATUS(trace::CheckStepMarker(arguments.step_marker));
+  ProgressLine line(TerminalProgress());
+  ingest::RunOptions options;
+  options.read.threads = arguments.threads;
+  options.read.unpack.max_ratio = arguments.max_unpack_ratio;
+  options.read.step_marker = arguments.step_marker;
+  options.progress = [&](std::size_t done, std::size_t total, std::string_view file) {
+    line.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), file);
+  };
+  return ingest::ReadRun(arguments.paths, options);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,48 @@
+#include "orrery/cli/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/command.h"
+
+namespace orrery::cli {
+namespace {
+
+std::size_t TerminalWidth() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+TimePoint Now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+}  // namespace
+
+void Print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+int PrintError(const Error& error) {
+  fmt::print(stderr, "orrery: {}\n", error.message());
+  return kExitUnusable;
+}
+
+ProgressLine::Options TerminalProgress() {
+  return {.write =
+              [](std::string_view text) {
+                std::fwrite(text.data(), 1, text.size(), stderr);
+                std::fflush(stderr);
+              },
+          .is_terminal = isatty(STDERR_FILENO) != 0,
+          .width = TerminalWidth(),
+          .now = Now};
+}
+
+}  // namespace orrery::cli

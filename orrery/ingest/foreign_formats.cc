@@ -1,0 +1,101 @@
+#include "orrery/ingest/foreign_formats.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/core.h>
+
+namespace orrery::ingest {
+namespace {
+
+bool Contains(std::string_view text, std::string_view what) {
+  return text.find(what) != std::string_view::npos;
+}
+
+bool IsText(std::string_view head) {
+  return std::none_of(head.begin(), head.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+}
+
+// Protobuf messages in a row, each behind its length, the first one with string fields only.
+bool IsChakra(std::string_view head) {
+  return Contains(head, "is_cpu_op") || Contains(head, "comm_type") || Contains(head, "schema\xea");
+}
+
+bool IsXplane(std::string_view head) {
+  return head.starts_with('\x0a') && (Contains(head, "/host:") || Contains(head, "/device:"));
+}
+
+std::string NotYet(std::string_view name) {
+  return fmt::format("this is {}, which this version of Orrery does not read yet", name);
+}
+
+std::string DescribeSqlite(std::string_view head) {
+  if (Contains(head, "rocpd_")) {
+    return NotYet("a rocpd database of rocprofiler");
+  }
+  return "this is an SQLite database, but not an export of Nsight Systems "
+         "(no CUPTI_ACTIVITY_KIND_* table and no META_DATA_EXPORT)";
+}
+
+std::string DescribeJson(std::string_view head) {
+  if (Contains(head, "\"rocprofiler-sdk-tool\"")) {
+    return NotYet("JSON of rocprofv3");
+  }
+  if (Contains(head, "\"workload_graph\"")) {
+    return NotYet("a Chakra trace as JSON");
+  }
+  if (Contains(head, "\"segments\"") && Contains(head, "\"device_traces\"")) {
+    return NotYet("a memory snapshot of PyTorch");
+  }
+  const std::size_t first = head.find_first_not_of(" \n\r\t");
+  if (head.substr(first).starts_with("[[")) {
+    return NotYet("a memory timeline of the PyTorch profiler");
+  }
+  return "this is JSON, but neither a Kineto trace (no \"traceEvents\") nor a PyTorch execution "
+         "trace (no \"schema\" and \"nodes\")";
+}
+
+}  // namespace
+
+std::string DescribeForeignFile(const InputFile& file) {
+  const std::string_view head = file.head();
+  if (head.empty()) {
+    return "the file is empty";
+  }
+  if (head.starts_with("SQLite format 3")) {
+    return DescribeSqlite(head);
+  }
+  if (head.starts_with("NVF1")) {
+    return NotYet("a recording of NVLink counters (NVF1)");
+  }
+  if (head.size() > 262 && head.substr(257, 5) == "ustar") {
+    return "this is a tar archive: unpack it and give Orrery the folder";
+  }
+  if (head.starts_with("PK\x03\x04")) {
+    return "this is a zip archive: unpack it and give Orrery the folder";
+  }
+  const std::size_t first = head.find_first_not_of(" \n\r\t");
+  if (first == std::string_view::npos) {
+    return "the file holds nothing but blanks";
+  }
+  if (head[first] == '{' || head[first] == '[') {
+    return DescribeJson(head);
+  }
+  if (IsXplane(head)) {
+    return NotYet("an XPlane recording of the XLA profiler");
+  }
+  if (!IsText(head) && IsChakra(head)) {
+    return NotYet("a Chakra execution trace");
+  }
+  if (Contains(head, "\"ID\",\"Process ID\"") ||
+      Contains(head, "\"Process ID\",\"Kernel Name\",\"Invocations\"")) {
+    return NotYet("a CSV table of Nsight Compute");
+  }
+  return "Orrery does not recognise this file; it reads Kineto JSON, PyTorch execution traces, "
+         "Nsight Systems SQLite exports, nccl-tests logs, workload cards and .orr files";
+}
+
+}  // namespace orrery::ingest

@@ -1,0 +1,208 @@
+#include "orrery/ingest/nsys/device_rows.h"
+
+#include <array>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/nsys/copy_names.h"
+#include "orrery/ingest/nsys/json_fields.h"
+
+namespace orrery::ingest::nsys {
+namespace {
+
+using trace::ActivityKind;
+using trace::CopyKind;
+
+constexpr std::string_view kKernelTable = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::string_view kCopyTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
+constexpr std::string_view kSetTable = "CUPTI_ACTIVITY_KIND_MEMSET";
+constexpr std::string_view kGraphTable = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+
+// What the four tables have in common; each reader's columns begin with these.
+enum Column : std::size_t {
+  kStart,
+  kEnd,
+  kProcess,
+  kDevice,
+  kStream,
+  kContext,
+  kCorrelation,
+  kGraphNode,
+  kGraph,
+  kNumShared,
+};
+
+template <std::size_t N>
+constexpr auto WithSharedColumns(const std::array<std::string_view, N>& own) {
+  std::array<std::string_view, kNumShared + N> all{"start",         "end",         "globalPid",
+                                                   "deviceId",      "streamId",    "contextId",
+                                                   "correlationId", "graphNodeId", "graphId"};
+  for (std::size_t i = 0; i < N; ++i) {
+    all[kNumShared + i] = own[i];
+  }
+  return all;
+}
+
+struct DeviceRow {
+  RankBuilder* rank = nullptr;
+  trace::Activities::Row activity = {};
+};
+
+// Reads the shared columns; no rank if the row has no time.
+DeviceRow ReadShared(ExportContext& context, RankSet& ranks, const TableScan& row,
+                     std::string_view table) {
+  const std::optional<Interval> time = context.ReadInterval(row, kStart, kEnd, table);
+  if (!time) {
+    return {};
+  }
+  const std::int64_t global_pid = row.Integer(kProcess, kUnknownProcess);
+  const ProcessKey process =
+      global_pid == kUnknownProcess ? kUnknownProcess : ProcessOf(global_pid);
+  RankBuilder& rank = ranks.ForDevice(process, row.SmallInteger(kDevice));
+  const std::int64_t cuda_context = row.Integer(kContext, -1);
+  ranks.NoteContext(rank, cuda_context);
+  const std::int64_t graph_node = row.Integer(kGraphNode, -1);
+  return {.rank = &rank,
+          .activity = {.begin_ns = time->begin_ns,
+                       .duration_ns = time->duration_ns,
+                       .track = rank.StreamTrack(row.Integer(kStream)),
+                       .correlation = row.Integer(kCorrelation, -1),
+                       .graph_node = graph_node == 0 ? -1 : graph_node,
+                       .extra = rank.ActivityExtra(cuda_context, row.Integer(kGraph, -1))}};
+}
+
+constexpr std::array<std::string_view, 3> kNameColumns{"demangledName", "shortName", "mangledName"};
+
+constexpr auto kKernelColumns = [] {
+  std::array<std::string_view, kNameColumns.size() + kLaunchColumns.size()> own{};
+  std::size_t next = 0;
+  for (const std::string_view column : kNameColumns) {
+    own[next++] = column;
+  }
+  for (const std::string_view column : kLaunchColumns) {
+    own[next++] = column;
+  }
+  return WithSharedColumns(own);
+}();
+
+StringId KernelName(RankBuilder& rank, const TableScan& row) {
+  for (std::size_t i = 0; i < kNameColumns.size(); ++i) {
+    const std::int64_t id = row.Integer(kNumShared + i, -1);
+    const StringId name = id < 0 ? StringId::kEmpty : rank.Name(id);
+    if (name != StringId::kEmpty) {
+      return name;
+    }
+  }
+  rank.trace.problems.Note("kernel without a name");
+  return StringId::kEmpty;
+}
+
+LaunchKey ReadLaunchKey(const TableScan& row) {
+  LaunchKey key;
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    key[i] = row.Integer(kNumShared + kNameColumns.size() + i, -1);
+  }
+  return key;
+}
+
+void ReadKernels(ExportContext& context, RankSet& ranks) {
+  context.ForEachRow(kKernelTable, kKernelColumns, [&](const TableScan& row) {
+    DeviceRow read = ReadShared(context, ranks, row, kKernelTable);
+    if (read.rank == nullptr) {
+      return;
+    }
+    read.activity.name = KernelName(*read.rank, row);
+    read.activity.shape = read.rank->Shape(ReadLaunchKey(row));
+    read.rank->trace.activities.Append(read.activity);
+  });
+}
+
+enum CopyColumn : std::size_t {
+  kCopyBytes = kNumShared,
+  kCopyKind,
+  kSourceKind,
+  kTargetKind,
+  kSourceDevice,
+  kTargetDevice,
+  kMigrationCause,
+  kCopyCount,
+};
+
+StringId CopyExtra(RankBuilder& rank, const TableScan& row) {
+  JsonFields extra;
+  const auto add = [&](std::string_view name, std::size_t column) {
+    if (!row.IsMissing(column)) {
+      extra.Add(name, row.Integer(column, -1));
+    }
+  };
+  add("context", kContext);
+  add("graph id", kGraph);
+  add("source device", kSourceDevice);
+  add("target device", kTargetDevice);
+  add("migration cause", kMigrationCause);
+  add("copy count", kCopyCount);
+  return rank.Intern(extra.text());
+}
+
+void ReadCopies(ExportContext& context, RankSet& ranks) {
+  static constexpr auto kColumns = WithSharedColumns(
+      std::array<std::string_view, 8>{"bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId",
+                                      "dstDeviceId", "migrationCause", "copyCount"});
+  CopyNames names(context);
+  context.ForEachRow(kCopyTable, kColumns, [&](const TableScan& row) {
+    DeviceRow read = ReadShared(context, ranks, row, kCopyTable);
+    if (read.rank == nullptr) {
+      return;
+    }
+    read.activity.kind = ActivityKind::kCopy;
+    read.activity.copy_kind = names.Kind(row.Integer(kCopyKind, -1));
+    read.activity.name = read.rank->Intern(names.CopyName(
+        read.activity.copy_kind, row.Integer(kSourceKind, -1), row.Integer(kTargetKind, -1)));
+    read.activity.bytes = row.Integer(kCopyBytes, -1);
+    read.activity.extra = CopyExtra(*read.rank, row);
+    read.rank->trace.activities.Append(read.activity);
+  });
+}
+
+void ReadSets(ExportContext& context, RankSet& ranks) {
+  static constexpr auto kColumns =
+      WithSharedColumns(std::array<std::string_view, 2>{"bytes", "memKind"});
+  CopyNames names(context);
+  context.ForEachRow(kSetTable, kColumns, [&](const TableScan& row) {
+    DeviceRow read = ReadShared(context, ranks, row, kSetTable);
+    if (read.rank == nullptr) {
+      return;
+    }
+    read.activity.kind = ActivityKind::kSet;
+    read.activity.bytes = row.Integer(kNumShared, -1);
+    read.activity.name = read.rank->Intern(names.SetName(row.Integer(kNumShared + 1, -1)));
+    read.rank->trace.activities.Append(read.activity);
+  });
+}
+
+void ReadGraphs(ExportContext& context, RankSet& ranks) {
+  static constexpr auto kColumns = WithSharedColumns(std::array<std::string_view, 0>{});
+  context.ForEachRow(kGraphTable, kColumns, [&](const TableScan& row) {
+    DeviceRow read = ReadShared(context, ranks, row, kGraphTable);
+    if (read.rank == nullptr) {
+      return;
+    }
+    const std::int64_t graph = row.Integer(kGraph, -1);
+    read.activity.kind = ActivityKind::kOther;
+    read.activity.name = read.rank->Intern(graph < 0 ? std::string("CUDA graph")
+                                                     : fmt::format("CUDA graph {}", graph));
+    read.rank->trace.activities.Append(read.activity);
+  });
+}
+
+}  // namespace
+
+void ReadDeviceRows(ExportContext& context, RankSet& ranks) {
+  ReadKernels(context, ranks);
+  ReadCopies(context, ranks);
+  ReadSets(context, ranks);
+  ReadGraphs(context, ranks);
+}
+
+}  // namespace orrery::ingest::nsys

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <tsl/robin_map.h>
+
+#include "orrery/ingest/nsys/global_id.h"
+#include "orrery/ingest/nsys/sqlite_database.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+
+namespace orrery::ingest::nsys {
+
+/// A row of an `ENUM_*` table: "CUDA_MEMCPY_KIND_HTOD" and "Host-to-Device".
+struct EnumEntry {
+  std::string name;
+  std::string label;
+};
+
+using EnumTable = std::map<std::int64_t, EnumEntry>;
+
+struct Interval {
+  std::int64_t begin_ns = 0;
+  std::int64_t duration_ns = 0;
+
+  [[nodiscard]] std::int64_t end_ns() const { return begin_ns + duration_ns; }
+};
+
+/// How the times of an export become times of a trace.
+///
+/// They count from the start of the recording. With TARGET_INFO_SESSION_START_TIME.utcEpochNs the
+/// time is utcEpochNs + t - EXPORT_PARAM_TIME_SHIFT; with EXPORT_PARAM_TIME_NORMALIZE t is UTC
+/// already; else t - EXPORT_PARAM_TIME_SHIFT counts from the start of the recording.
+struct TimeBase {
+  std::int64_t offset_ns = 0;
+  trace::TimeOrigin origin = trace::TimeOrigin::kRecordingStart;
+};
+
+/// What all readers of one export share: the database, its strings and names, the time base, and
+/// what went wrong.
+class ExportContext {
+ public:
+  explicit ExportContext(const SqliteDatabase& database) : database_(database) {}
+
+  /// Reads StringIds, the names of processes and threads, and the time base.
+  void Load();
+
+  [[nodiscard]] const SqliteDatabase& database() const { return database_; }
+
+  [[nodiscard]] const TimeBase& time_base() const { return time_base_; }
+
+  /// The text of a row of StringIds; empty if there is none.
+  [[nodiscard]] std::string_view String(std::int64_t id) const;
+
+  [[nodiscard]] std::string_view ProcessName(ProcessKey process) const;
+  [[nodiscard]] std::string_view ThreadName(std::int64_t global_tid) const;
+
+  [[nodiscard]] EnumTable ReadEnum(std::string_view table);
+
+  /// Reads a time; nothing (and a problem) if the row has none or an absurd one.
+  std::optional<std::int64_t> ReadTime(const TableScan& row, std::size_t column,
+                                       std::string_view table);
+
+  /// Reads begin and end. An end that is missing or before the begin gives the duration 0 and a
+  /// problem.
+  std::optional<Interval> ReadInterval(const TableScan& row, std::size_t start, std::size_t end,
+                                       std::string_view table);
+
+  /// Calls `visit(row)` for each row of `table` and notes damage.
+  template <typename Visit>
+  void ForEachRow(std::string_view table, std::span<const std::string_view> columns,
+                  Visit&& visit) {
+    TableScan scan = database_.Scan(table, columns);
+    while (scan.Next()) {
+      visit(scan);
+    }
+    FinishScan(table, scan);
+  }
+
+  /// Tables that have been read so far.
+  [[nodiscard]] const std::set<std::string, std::less<>>& tables_read() const {
+    return tables_read_;
+  }
+
+  trace::ProblemLog damage;    // concerns every rank
+  trace::ProblemLog problems;  // of rows whose rank is not known
+
+ private:
+  void FinishScan(std::string_view table, const TableScan& scan);
+  void LoadStrings();
+  void LoadNames();
+  void LoadTimeBase();
+
+  const SqliteDatabase& database_;
+  TimeBase time_base_;
+  std::string characters_;
+
+  struct Slice {
+    std::size_t begin = 0;
+    std::size_t size = 0;
+  };
+
+  tsl::robin_map<std::int64_t, Slice> strings_;
+  std::map<ProcessKey, std::string> process_names_;
+  tsl::robin_map<std::int64_t, std::int64_t> thread_name_ids_;
+  std::set<std::string, std::less<>> tables_read_;
+};
+
+}  // namespace orrery::ingest::nsys

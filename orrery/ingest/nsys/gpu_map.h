@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/rank_set.h"
+#include "orrery/trace/tables.h"
+
+namespace orrery::ingest::nsys {
+
+/// The GPUs of the machine and what each process calls them. Activities number devices as their
+/// process sees them (CUDA_VISIBLE_DEVICES), target information and metrics as the machine does;
+/// TARGET_INFO_CUDA_DEVICE translates where the export has it.
+class GpuMap {
+ public:
+  explicit GpuMap(ExportContext& context);
+
+  /// Writes the devices that the rank's process can use, under its own numbers.
+  void FillDevices(RankBuilder& rank) const;
+
+  /// Returns the rank that works on a GPU of the machine, or null.
+  [[nodiscard]] RankBuilder* FindRank(const RankSet& ranks, std::int64_t gpu) const;
+
+ private:
+  struct Gpu {
+    std::int64_t id = 0;
+    std::int64_t cuda_device = -1;  // its number when all devices are visible
+    std::string name = {};
+    std::int64_t memory_bytes = -1;
+    std::int32_t multiprocessors = -1;
+    std::int32_t compute_major = -1;
+    std::int32_t compute_minor = -1;
+    std::string extra = {};
+  };
+
+  void ReadGpus(ExportContext& context);
+  void ReadCudaDevices(ExportContext& context);
+  void AppendDevice(RankBuilder& rank, const Gpu& gpu, std::int32_t id) const;
+  [[nodiscard]] std::int64_t GpuOf(const RankBuilder& rank) const;
+
+  std::map<std::int64_t, Gpu> gpus_;
+  // By process number and the process's own device number.
+  std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> gpu_of_device_;
+};
+
+}  // namespace orrery::ingest::nsys

@@ -1,0 +1,168 @@
+#include "orrery/ingest/nsys/nvtx_payload.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace orrery::ingest::nsys {
+namespace {
+
+constexpr std::size_t kHeaderBytes = 32;
+
+// Schemas and enumerations that a program registers have numbers from here on.
+constexpr std::int64_t kFirstRegistered = 1 << 24;
+
+std::uint64_t ReadWord(std::string_view bytes, std::size_t offset, std::size_t size) {
+  static_assert(std::endian::native == std::endian::little, "payloads are little-endian");
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data() + offset, size);
+  return word;
+}
+
+struct FieldType {
+  std::uint64_t bytes = 0;  // 0: a type we do not read
+  bool is_signed = false;
+  bool is_float = false;
+};
+
+// NVTX_PAYLOAD_ENTRY_TYPE_* of the NVTX extension for payloads, for a 64-bit Linux program.
+FieldType TypeOf(std::int64_t type) {
+  constexpr std::array kTypes{
+      FieldType{},  // invalid
+      FieldType{1, true},
+      FieldType{1},  // char
+      FieldType{2, true},
+      FieldType{2},  // short
+      FieldType{4, true},
+      FieldType{4},  // int
+      FieldType{8, true},
+      FieldType{8},  // long
+      FieldType{8, true},
+      FieldType{8},  // long long
+      FieldType{1, true},
+      FieldType{1},  // int8
+      FieldType{2, true},
+      FieldType{2},  // int16
+      FieldType{4, true},
+      FieldType{4},  // int32
+      FieldType{8, true},
+      FieldType{8},              // int64
+      FieldType{4, true, true},  // float
+      FieldType{8, true, true},  // double
+      FieldType{},               // long double
+      FieldType{8},              // size_t
+      FieldType{8},              // address
+  };
+  if (type >= kFirstRegistered) {
+    return {4};  // NCCL's enumerations
+  }
+  const bool is_known = type >= 0 && type < static_cast<std::int64_t>(kTypes.size());
+  return is_known ? kTypes[static_cast<std::size_t>(type)] : FieldType{};
+}
+
+std::uint64_t SignExtended(std::uint64_t bits, std::uint64_t bytes) {
+  const auto shift = static_cast<int>(64 - 8 * bytes);
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << shift) >> shift);
+}
+
+double FloatValue(std::uint64_t bits, std::uint64_t bytes) {
+  return bytes == 4 ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)))
+                    : std::bit_cast<double>(bits);
+}
+
+// The data of a payload. The fourth word has been seen as the place of the data and as the size of
+// the whole, so it is believed only where the data fit.
+std::string_view DataOf(std::string_view bytes) {
+  const std::uint64_t size = ReadWord(bytes, 16, 8);
+  const std::uint64_t offset = ReadWord(bytes, 24, 8);
+  const bool is_place = offset >= kHeaderBytes && offset <= bytes.size() &&
+                        size <= bytes.size() - static_cast<std::size_t>(offset);
+  return bytes.substr(is_place ? static_cast<std::size_t>(offset) : kHeaderBytes,
+                      static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+PayloadDecoder::PayloadDecoder(ExportContext& context) {
+  ReadFields(context);
+  ReadEnums(context);
+}
+
+void PayloadDecoder::ReadFields(ExportContext& context) {
+  static constexpr std::array<std::string_view, 6> kColumns{"domainId", "schemaId", "idx",
+                                                            "type",     "name",     "offset"};
+  context.ForEachRow("NVTX_PAYLOAD_SCHEMA_ENTRIES", kColumns, [&](TableScan& row) {
+    const std::int64_t offset = row.Integer(5);
+    if (offset >= 0) {
+      schemas_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = {
+          .name = std::string(row.Text(4)),
+          .type = row.Integer(3),
+          .offset = static_cast<std::uint64_t>(offset)};
+    }
+  });
+}
+
+void PayloadDecoder::ReadEnums(ExportContext& context) {
+  static constexpr std::array<std::string_view, 4> kColumns{"domainId", "schemaId", "value",
+                                                            "name"};
+  context.ForEachRow("NVTX_PAYLOAD_ENUM_ENTRIES", kColumns, [&](TableScan& row) {
+    enums_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = row.Text(3);
+  });
+}
+
+std::optional<PayloadValue> PayloadDecoder::DecodeField(const Field& field, std::int64_t domain,
+                                                        std::string_view data) const {
+  const FieldType type = TypeOf(field.type);
+  if (type.bytes == 0 || field.offset > data.size() || type.bytes > data.size() - field.offset) {
+    return std::nullopt;
+  }
+  const std::uint64_t bits = ReadWord(data, field.offset, type.bytes);
+  PayloadValue value{.name = field.name, .bits = bits, .is_signed = type.is_signed};
+  if (type.is_float) {
+    value.is_float = true;
+    value.number = FloatValue(bits, type.bytes);
+  } else if (type.is_signed) {
+    value.bits = SignExtended(bits, type.bytes);
+  }
+  if (const auto names = enums_.find({domain, field.type}); names != enums_.end()) {
+    const auto name = names->second.find(static_cast<std::int64_t>(bits));
+    value.enum_name = name == names->second.end() ? std::string_view() : name->second;
+  }
+  return value;
+}
+
+std::optional<std::vector<PayloadValue>> PayloadDecoder::Decode(std::string_view bytes) const {
+  if (bytes.size() < kHeaderBytes) {
+    return std::nullopt;
+  }
+  // Both fit into 32 bits; the upper halves of their words have been seen to hold flags.
+  const auto domain = static_cast<std::int64_t>(ReadWord(bytes, 0, 4));
+  const auto schema = schemas_.find({domain, static_cast<std::int64_t>(ReadWord(bytes, 8, 4))});
+  if (schema == schemas_.end()) {
+    return std::nullopt;
+  }
+  const std::string_view data = DataOf(bytes);
+  std::vector<PayloadValue> values;
+  for (const auto& [index, field] : schema->second) {
+    if (const auto value = DecodeField(field, domain, data)) {
+      values.push_back(*value);
+    }
+  }
+  return values;
+}
+
+void AddPayload(JsonFields& extra, const std::vector<PayloadValue>& payload) {
+  for (const PayloadValue& value : payload) {
+    if (!value.enum_name.empty()) {
+      extra.AddText(value.name, value.enum_name);
+    } else if (value.is_float) {
+      extra.AddNumber(value.name, value.number);
+    } else if (value.is_signed) {
+      extra.Add(value.name, static_cast<std::int64_t>(value.bits));
+    } else {
+      extra.AddUnsigned(value.name, value.bits);
+    }
+  }
+}
+
+}  // namespace orrery::ingest::nsys

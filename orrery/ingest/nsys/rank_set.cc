@@ -1,0 +1,118 @@
+#include "orrery/ingest/nsys/rank_set.h"
+
+#include <algorithm>
+
+namespace orrery::ingest::nsys {
+namespace {
+
+// A machine has a few dozen; thousands are damage, and each costs the memory of a trace.
+constexpr std::size_t kMaxRanks = 1024;
+
+}  // namespace
+
+RankBuilder& RankSet::ForDevice(ProcessKey process, std::int32_t device) {
+  if (latest_ != nullptr && latest_->process() == process && latest_->device() == device) {
+    return *latest_;
+  }
+  auto found = by_device_.find({process, device});
+  if (found == by_device_.end() && ranks_.size() >= kMaxRanks) {
+    context_.problems.Note("device row beyond 1,024 pairs of process and device; put to the first");
+    return *ranks_.front();
+  }
+  if (found == by_device_.end()) {
+    ranks_.push_back(std::make_unique<RankBuilder>(context_, process, device));
+    found = by_device_.emplace(std::pair(process, device), ranks_.back().get()).first;
+  }
+  latest_ = found->second;
+  return *latest_;
+}
+
+void RankSet::NoteContext(RankBuilder& rank, std::int64_t context) {
+  const std::pair key(rank.process(), context);
+  if (context >= 0 && key != latest_context_) {
+    by_context_.try_emplace(key, &rank);
+    latest_context_ = key;
+  }
+}
+
+void RankSet::Seal() {
+  if (ranks_.empty()) {
+    ForDevice(kUnknownProcess, -1);
+  }
+  std::sort(ranks_.begin(), ranks_.end(), [](const auto& lhs, const auto& rhs) {
+    return std::pair(lhs->process(), lhs->device()) < std::pair(rhs->process(), rhs->device());
+  });
+  for (const auto& rank : ranks_) {
+    groups_[rank->process()].ranks.push_back(rank.get());
+  }
+  for (auto& [process, group] : groups_) {
+    if (group.ranks.size() < 2) {
+      continue;
+    }
+    for (RankBuilder* rank : group.ranks) {
+      for (const std::int64_t correlation : rank->trace.activities.correlation) {
+        group.by_correlation.try_emplace(correlation, rank);
+      }
+    }
+  }
+}
+
+RankSet::Group* RankSet::FindGroup(ProcessKey process) {
+  auto found = groups_.find(process);
+  if (found == groups_.end()) {
+    found = groups_.find(kUnknownProcess);
+  }
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
+RankSet::Home RankSet::ForCall(ProcessKey process, std::int64_t correlation) {
+  Group* group = FindGroup(process);
+  if (group == nullptr) {
+    return {.rank = &first(), .is_own = false};
+  }
+  if (correlation >= 0) {
+    const auto found = group->by_correlation.find(correlation);
+    if (found != group->by_correlation.end()) {
+      return {.rank = found->second, .is_own = true, .found_by_work = true};
+    }
+  }
+  return {.rank = group->ranks.front(), .is_own = true};
+}
+
+RankBuilder& RankSet::ForContext(ProcessKey process, std::int64_t context,
+                                 std::int64_t correlation) {
+  const auto found = by_context_.find({process, context});
+  return found != by_context_.end() ? *found->second : *ForCall(process, correlation).rank;
+}
+
+RankBuilder& RankSet::ForRange(std::int64_t global_tid, const Interval& time) {
+  const auto launches = launches_on_thread_.find(global_tid);
+  if (launches != launches_on_thread_.end()) {
+    const auto inside = std::lower_bound(
+        launches->second.begin(), launches->second.end(), time.begin_ns,
+        [](const Launch& launch, std::int64_t begin_ns) { return launch.begin_ns < begin_ns; });
+    if (inside != launches->second.end() && inside->begin_ns < time.end_ns()) {
+      return *inside->rank;
+    }
+  }
+  return *ForCall(ProcessOf(global_tid), -1).rank;
+}
+
+RankBuilder& RankSet::ForProcessDevice(ProcessKey process, std::int32_t device) {
+  const auto found = by_device_.find({process, device});
+  return found != by_device_.end() ? *found->second : *ForCall(process, -1).rank;
+}
+
+void RankSet::NoteLaunch(std::int64_t global_tid, std::int64_t begin_ns, RankBuilder& rank) {
+  launches_on_thread_[global_tid].push_back({.begin_ns = begin_ns, .rank = &rank});
+}
+
+void RankSet::SealLaunches() {
+  for (auto thread = launches_on_thread_.begin(); thread != launches_on_thread_.end(); ++thread) {
+    std::stable_sort(
+        thread.value().begin(), thread.value().end(),
+        [](const Launch& lhs, const Launch& rhs) { return lhs.begin_ns < rhs.begin_ns; });
+  }
+}
+
+}  // namespace orrery::ingest::nsys

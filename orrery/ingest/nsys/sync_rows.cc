@@ -1,0 +1,199 @@
+#include "orrery/ingest/nsys/sync_rows.h"
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "orrery/ingest/nsys/json_fields.h"
+
+namespace orrery::ingest::nsys {
+namespace {
+
+using trace::SyncKind;
+
+constexpr std::string_view kSyncTable = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+constexpr std::string_view kRecordTable = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
+
+// CUPTI's "none" for streams and events.
+constexpr std::int64_t kNone = 0xFFFFFFFF;
+
+std::int64_t ReadId(const TableScan& row, std::size_t column) {
+  const std::int64_t id = row.Integer(column, -1);
+  return id == kNone ? -1 : id;
+}
+
+struct SyncName {
+  SyncKind kind;
+  std::string_view name;
+};
+
+// By `syncType`; the names are Kineto's.
+constexpr std::array kSyncNames{
+    SyncName{SyncKind::kUnknown, "Sync"},
+    SyncName{SyncKind::kEvent, "Event Sync"},
+    SyncName{SyncKind::kStreamWaitEvent, "Stream Wait Event"},
+    SyncName{SyncKind::kStream, "Stream Sync"},
+    SyncName{SyncKind::kContext, "Context Sync"},
+};
+
+const SyncName& NameOf(std::int64_t type) {
+  const bool is_known = type >= 0 && type < static_cast<std::int64_t>(kSyncNames.size());
+  return kSyncNames[is_known ? static_cast<std::size_t>(type) : 0];
+}
+
+struct EventRecord {
+  ProcessKey process = kUnknownProcess;
+  std::int64_t time_ns = 0;  // meaningless without has_time
+  bool has_time = false;
+  std::int64_t context = -1;
+  std::int64_t stream = -1;
+  std::int64_t correlation = -1;
+  std::int64_t event = -1;
+  std::int64_t sync_id = -1;
+};
+
+std::vector<EventRecord> ReadRecords(ExportContext& context) {
+  static constexpr std::array<std::string_view, 7> kColumns{
+      "timestamp", "globalPid", "contextId", "streamId", "correlationId", "eventId", "eventSyncId"};
+  std::vector<EventRecord> records;
+  context.ForEachRow(kRecordTable, kColumns, [&](const TableScan& row) {
+    EventRecord record{.process = ProcessOf(row.Integer(1)),
+                       .context = row.Integer(2, -1),
+                       .stream = ReadId(row, 3),
+                       .correlation = row.Integer(4, -1),
+                       .event = ReadId(row, 5),
+                       .sync_id = ReadId(row, 6)};
+    // 0 means that the profiler did not collect it.
+    if (row.Integer(0) != 0) {
+      const auto time_ns = context.ReadTime(row, 0, kRecordTable);
+      record.has_time = time_ns.has_value();
+      record.time_ns = time_ns.value_or(0);
+    }
+    records.push_back(record);
+  });
+  return records;
+}
+
+using CallTimes = tsl::robin_map<std::int64_t, std::int64_t>;
+
+CallTimes BeginOfCalls(const trace::RuntimeCalls& calls) {
+  CallTimes begin_of_call;
+  for (trace::RowId row = 0; row < calls.size(); ++row) {
+    if (calls.correlation[row] >= 0) {
+      begin_of_call.try_emplace(calls.correlation[row], calls.begin_ns[row]);
+    }
+  }
+  return begin_of_call;
+}
+
+void AppendRecords(ExportContext& context, RankSet& ranks, std::vector<EventRecord>& records) {
+  std::map<RankBuilder*, CallTimes> begin_of_call;
+  for (EventRecord& record : records) {
+    RankBuilder& rank = ranks.ForContext(record.process, record.context, record.correlation);
+    if (!record.has_time) {
+      const auto [calls, is_new] = begin_of_call.try_emplace(&rank);
+      if (is_new) {
+        calls->second = BeginOfCalls(rank.trace.runtime_calls);
+      }
+      const auto call = calls->second.find(record.correlation);
+      record.has_time = call != calls->second.end();
+      record.time_ns = record.has_time ? call->second : 0;
+    }
+    if (!record.has_time) {
+      context.problems.Loss("event record without a time", 1, kRecordTable);
+      continue;
+    }
+    rank.trace.syncs.Append(
+        {.begin_ns = record.time_ns,
+         .name = rank.Intern("Event Record"),
+         .track = rank.StreamTrack(record.stream),
+         .kind = SyncKind::kEventRecord,
+         .device = rank.device(),
+         .stream = record.stream,
+         .correlation = RankSet::IsForeign(rank, record.process) ? -1 : record.correlation,
+         .event_id = record.event});
+  }
+}
+
+using RecordIndex = std::map<std::pair<ProcessKey, std::int64_t>, const EventRecord*>;
+
+RecordIndex IndexBySyncId(const std::vector<EventRecord>& records) {
+  RecordIndex index;
+  for (const EventRecord& record : records) {
+    if (record.sync_id >= 0) {
+      index.try_emplace({record.process, record.sync_id}, &record);
+    }
+  }
+  return index;
+}
+
+enum SyncColumn : std::size_t {
+  kStart,
+  kEnd,
+  kProcess,
+  kContext,
+  kStream,
+  kCorrelation,
+  kType,
+  kEvent,
+  kSyncId,
+};
+
+constexpr std::array<std::string_view, 9> kSyncColumns{"start",     "end",      "globalPid",
+                                                       "contextId", "streamId", "correlationId",
+                                                       "syncType",  "eventId",  "eventSyncId"};
+
+SyncName ReadKind(ExportContext& context, const TableScan& row) {
+  const SyncName& name = NameOf(row.Integer(kType));
+  // Nsight Systems 2026.1 files waits for a stream under this number too; they name no event.
+  if (name.kind == SyncKind::kStreamWaitEvent && ReadId(row, kEvent) < 0 &&
+      ReadId(row, kStream) >= 0) {
+    context.problems.Note("stream wait without an event; taken as a wait for the stream", 1,
+                          kSyncTable);
+    return kSyncNames[3];
+  }
+  return name;
+}
+
+void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& records,
+                const TableScan& row) {
+  const std::optional<Interval> time = context.ReadInterval(row, kStart, kEnd, kSyncTable);
+  if (!time) {
+    return;
+  }
+  const ProcessKey process = ProcessOf(row.Integer(kProcess));
+  const std::int64_t correlation = row.Integer(kCorrelation, -1);
+  const std::int64_t cuda_context = row.Integer(kContext, -1);
+  // Not by deviceId, which is 0 on every device in exports of 2026.
+  RankBuilder& rank = ranks.ForContext(process, cuda_context, correlation);
+  const SyncName name = ReadKind(context, row);
+  const std::int64_t stream = ReadId(row, kStream);
+  const auto record = records.find({process, ReadId(row, kSyncId)});
+  const bool has_record = record != records.end();
+  JsonFields extra;
+  extra.Add("context", cuda_context);
+  rank.trace.syncs.Append({.begin_ns = time->begin_ns,
+                           .duration_ns = time->duration_ns,
+                           .name = rank.Intern(name.name),
+                           .track = rank.StreamTrack(stream),
+                           .kind = name.kind,
+                           .device = rank.device(),
+                           .stream = stream,
+                           .correlation = RankSet::IsForeign(rank, process) ? -1 : correlation,
+                           .event_id = ReadId(row, kEvent),
+                           .wait_on_stream = has_record ? record->second->stream : -1,
+                           .record_correlation = has_record ? record->second->correlation : -1,
+                           .extra = rank.Intern(extra.text())});
+}
+
+}  // namespace
+
+void ReadSyncRows(ExportContext& context, RankSet& ranks) {
+  std::vector<EventRecord> records = ReadRecords(context);
+  AppendRecords(context, ranks, records);
+  const RecordIndex by_sync_id = IndexBySyncId(records);
+  context.ForEachRow(kSyncTable, kSyncColumns,
+                     [&](const TableScan& row) { AppendSync(context, ranks, by_sync_id, row); });
+}
+
+}  // namespace orrery::ingest::nsys

@@ -1,0 +1,82 @@
+#include "orrery/ingest/rank_names.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <string>
+
+namespace orrery::ingest {
+namespace {
+
+bool IsDigit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+std::optional<std::int32_t> NumberAt(std::string_view text, std::size_t at) {
+  std::int32_t number = 0;
+  const auto [stop, error] =
+      std::from_chars(text.data() + at, text.data() + text.size(), number);
+  if (error != std::errc() || stop == text.data() + at || number < 0) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+// The number behind a word, with one of "-_ ." between at most: "rank-3".
+std::optional<std::int32_t> NumberBehind(std::string_view name, std::string_view word) {
+  for (std::size_t at = name.find(word); at != std::string_view::npos;
+       at = name.find(word, at + 1)) {
+    std::size_t digits = at + word.size();
+    if (digits < name.size() && std::string_view("-_. ").find(name[digits]) != std::string::npos) {
+      ++digits;
+    }
+    if (digits < name.size() && IsDigit(name[digits])) {
+      return NumberAt(name, digits);
+    }
+  }
+  return std::nullopt;
+}
+
+// The number at the end of the name without its extensions: "kineto_trace_3.json.gz".
+std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kExtensions{".gz",     ".zst",   ".json", ".trace",
+                                                        ".sqlite", ".pt",    ".et",   ".orr"};
+  bool stripped = true;
+  while (stripped) {
+    stripped = false;
+    for (const std::string_view extension : kExtensions) {
+      if (name.ends_with(extension)) {
+        name.remove_suffix(extension.size());
+        stripped = true;
+      }
+    }
+  }
+  std::size_t begin = name.size();
+  while (begin > 0 && IsDigit(name[begin - 1])) {
+    --begin;
+  }
+  const bool stands_alone = begin > 0 && (name[begin - 1] == '_' || name[begin - 1] == '.' ||
+                                          name[begin - 1] == '-');
+  // More digits than a rank has are a time or a process id.
+  if (begin == name.size() || !stands_alone || name.size() - begin > 6) {
+    return std::nullopt;
+  }
+  return NumberAt(name, begin);
+}
+
+}  // namespace
+
+std::optional<std::int32_t> RankInFileName(std::string_view path) {
+  std::string name(path.substr(path.find_last_of('/') + 1));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const std::string_view word : {"rank", "worker"}) {
+    if (const auto rank = NumberBehind(name, word)) {
+      return rank;
+    }
+  }
+  return NumberAtEnd(name);
+}
+
+}  // namespace orrery::ingest

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace orrery::ingest {
+
+/// Finds the rank in a file's name: "rank3_trace.json", "rank-3.x.json", "kineto_trace_3.json",
+/// "worker3_…", "nsys_3.sqlite", "megatron_kineto_3.json.gz". Nothing if there is none.
+[[nodiscard]] std::optional<std::int32_t> RankInFileName(std::string_view path);
+
+}  // namespace orrery::ingest

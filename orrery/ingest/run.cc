@@ -1,0 +1,229 @@
+#include "orrery/ingest/run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/base/parallel.h"
+#include "orrery/ingest/foreign_formats.h"
+#include "orrery/ingest/rank_names.h"
+#include "orrery/ingest/registry.h"
+#include "orrery/trace/graph_link.h"
+
+namespace orrery::ingest {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Candidate {
+  std::string path;
+  bool was_named = false;  // by the user, not found in a folder
+};
+
+Status AddFolder(const std::string& folder, std::vector<Candidate>& files) {
+  std::error_code error;
+  std::vector<std::string> found;
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (entry->is_regular_file(error) && !name.starts_with('.')) {
+      found.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    return Fail(Error::Kind::kSystem,
+                fmt::format("{}: cannot read the folder: {}", folder, error.message()));
+  }
+  std::sort(found.begin(), found.end());
+  for (std::string& path : found) {
+    files.push_back({.path = std::move(path), .was_named = false});
+  }
+  return {};
+}
+
+Result<std::vector<Candidate>> FindFiles(const std::vector<std::string>& paths) {
+  std::vector<Candidate> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) {
+      return Fail(Error::Kind::kNotFound, fmt::format("{}: no such file or folder", path));
+    }
+    if (!fs::is_directory(status)) {
+      files.push_back({.path = path, .was_named = true});
+      continue;
+    }
+    const std::size_t before = files.size();
+    ORRERY_TRY_STATUS(AddFolder(path, files));
+    if (files.size() == before) {
+      return Fail(Error::Kind::kNotFound, fmt::format("{}: the folder holds no files", path));
+    }
+  }
+  return files;
+}
+
+Result<FileContent> ReadFile(const std::string& path, const ReadOptions& options) {
+  ORRERY_TRY(const InputFile file, InputFile::Open(path, options.unpack));
+  for (const Format* format : KnownFormats()) {
+    if (format->matches(file)) {
+      return format->read(file, options);
+    }
+  }
+  return Fail(Error::Kind::kUnsupported, fmt::format("{}: {}", path, DescribeForeignFile(file)));
+}
+
+bool IsGraph(const trace::Trace& trace) {
+  return !trace.graph_nodes.empty() && trace.host_ops.empty() && trace.activities.empty();
+}
+
+std::string FilesOf(const trace::Trace& trace) {
+  std::string names;
+  for (const std::string& file : trace.info.files) {
+    names += (names.empty() ? "" : ", ") + file;
+  }
+  return names;
+}
+
+// Gives traces without a rank the one in their file's name. Several traces of one file are numbered
+// in order.
+void NameRanks(std::vector<trace::Trace>& traces) {
+  const bool is_alone = traces.size() == 1;
+  std::int32_t next = 0;
+  for (trace::Trace& trace : traces) {
+    if (trace.info.rank >= 0) {
+      continue;
+    }
+    const auto in_name = is_alone && !trace.info.files.empty()
+                             ? RankInFileName(trace.info.files.front())
+                             : std::optional<std::int32_t>(next++);
+    trace.info.rank = in_name.value_or(0);
+  }
+}
+
+// Joins the traces of a rank: a Kineto trace and an execution trace become one.
+class RankJoiner {
+ public:
+  Status Add(trace::Trace trace) {
+    const auto same_rank = std::find_if(ranks_.begin(), ranks_.end(), [&](const trace::Trace& known) {
+      return known.info.rank == trace.info.rank;
+    });
+    if (same_rank == ranks_.end()) {
+      ranks_.push_back(std::move(trace));
+      return {};
+    }
+    if (IsGraph(*same_rank) == IsGraph(trace) || !same_rank->graph_nodes.empty() == !trace.graph_nodes.empty()) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("{} and {} both claim rank {}: give Orrery the files of one run only",
+                              FilesOf(*same_rank), FilesOf(trace), trace.info.rank));
+    }
+    if (IsGraph(*same_rank)) {
+      std::swap(*same_rank, trace);
+    }
+    trace::LinkGraph(*same_rank, std::move(trace));
+    return {};
+  }
+
+  std::vector<trace::Trace> Take() {
+    std::stable_sort(ranks_.begin(), ranks_.end(), [](const trace::Trace& a, const trace::Trace& b) {
+      return a.info.rank < b.info.rank;
+    });
+    return std::move(ranks_);
+  }
+
+ private:
+  std::vector<trace::Trace> ranks_;
+};
+
+// Puts the contents of files together, in the order of the files.
+class RunBuilder {
+ public:
+  Status Add(const Candidate& file, Result<FileContent>& content) {
+    if (!content) {
+      if (file.was_named) {
+        return tl::unexpected(content.error());
+      }
+      return Skip(file, content.error());
+    }
+    run_.set.problems.Merge(content->problems, file.path);
+    if (content->card) {
+      if (run_.set.card) {
+        run_.set.problems.Note("more than one workload card, the first is used", 1, file.path);
+      } else {
+        run_.set.card = std::move(content->card);
+      }
+    }
+    for (MeasurementTable& table : content->tables) {
+      run_.tables.push_back(std::move(table));
+    }
+    NameRanks(content->traces);
+    for (trace::Trace& trace : content->traces) {
+      ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
+    }
+    return {};
+  }
+
+  Result<Run> Finish(const std::vector<std::string>& paths) {
+    run_.set.ranks = ranks_.Take();
+    if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
+      return Fail(Error::Kind::kNotFound,
+                  fmt::format("{}: nothing here that Orrery reads ({} files skipped{})",
+                              paths.empty() ? "" : paths.front(), run_.skipped.size(),
+                              run_.skipped.empty()
+                                  ? ""
+                                  : "; the first: " + run_.skipped.front().file + ": " +
+                                        run_.skipped.front().why));
+    }
+    return std::move(run_);
+  }
+
+ private:
+  Status Skip(const Candidate& file, const Error& error) {
+    std::string why = error.message();
+    if (why.starts_with(file.path + ": ")) {
+      why.erase(0, file.path.size() + 2);
+    }
+    // A file of another kind is no loss; one of ours that could not be read is.
+    if (error.kind() != Error::Kind::kUnsupported) {
+      run_.set.problems.Loss("file that could not be read", 1, file.path + ": " + why);
+    }
+    run_.skipped.push_back({.file = file.path, .why = std::move(why)});
+    return {};
+  }
+
+  Run run_;
+  RankJoiner ranks_;
+};
+
+}  // namespace
+
+bool Run::is_partial() const {
+  const auto lossy = [](const auto& part) { return part.problems.has_loss(); };
+  return set.problems.has_loss() || std::any_of(set.ranks.begin(), set.ranks.end(), lossy) ||
+         std::any_of(tables.begin(), tables.end(), lossy);
+}
+
+Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& options) {
+  ORRERY_TRY(const std::vector<Candidate> files, FindFiles(paths));
+  std::vector<Result<FileContent>> contents(files.size());
+  std::atomic<std::size_t> done = 0;
+  ParallelFor(files.size(), options.read.threads, [&](std::size_t i) {
+    contents[i] = ReadFile(files[i].path, options.read);
+    const std::size_t now_done = ++done;
+    if (options.progress) {
+      options.progress(now_done, files.size(), files[i].path);
+    }
+  });
+  RunBuilder builder;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    ORRERY_TRY_STATUS(builder.Add(files[i], contents[i]));
+    contents[i] = FileContent();
+  }
+  return builder.Finish(paths);
+}
+
+}  // namespace orrery::ingest
