@@ -116,7 +116,8 @@ ChromeThread KinetoThread(const Trace& trace, RowId track, std::size_t process) 
   const std::string_view name = trace.Text(trace.tracks.name[track]);
   return {.process = process,
           .tid = NumberOrText(number, name),
-          .name = TrackTitle(trace, track),
+          // A number below zero is made up; without a name there is nothing to say.
+          .name = number < 0 && name.empty() ? std::string() : TrackTitle(trace, track),
           .sort_index = std::max<std::int64_t>(number, 0),
           .place = {}};
 }

@@ -176,7 +176,8 @@ template <typename Args>
 void VisitSyncArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
   const trace::Syncs& syncs = trace.syncs;
   const bool records = syncs.kind[row] == trace::SyncKind::kEventRecord;
-  if (!records) {
+  if (!records &&
+      trace.Text(syncs.extra[row]).find("\"cuda_sync_kind\":") == std::string_view::npos) {
     args.Text("cuda_sync_kind", syncs.name[row]);
   }
   args.Integer("stream", syncs.stream[row]);

@@ -6,15 +6,11 @@
 
 namespace orrery::exporting {
 
-/// Tells `args` the arguments of an annotation. One that moved aside says where it belongs, unless
-/// an earlier export did.
+/// Tells `args` the arguments of an annotation. One that moved aside says where it belongs.
 template <typename Args>
 void VisitPlacedAnnotation(const trace::Trace& trace, const PlacedSlice& slice, Args& args) {
-  const trace::Annotations& table = trace.annotations;
-  const bool says_stream =
-      trace.Text(table.extra[slice.row]).find("\"stream\":") != std::string_view::npos;
-  if (slice.lane > 0 && !says_stream) {
-    VisitPlaceArgs(trace, table.track[slice.row], args);
+  if (slice.lane > 0) {
+    VisitPlaceArgs(trace, trace.annotations.track[slice.row], args);
   }
   VisitAnnotationArgs(trace, slice.row, args);
 }
