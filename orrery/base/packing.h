@@ -14,7 +14,8 @@ namespace orrery {
 /// Tells from a file name we were given to write how to pack: ".gz", ".zst", or not at all.
 [[nodiscard]] Compression CompressionOfName(std::string_view path);
 
-/// Writes a file, packed as its name asks; an existing one is replaced.
+/// Writes a file, packed as its name asks; an existing one is replaced when all is
+/// written.
 [[nodiscard]] Status WriteFile(const std::string& path, std::string_view bytes);
 
 }  // namespace orrery

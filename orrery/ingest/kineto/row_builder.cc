@@ -192,6 +192,7 @@ void RowBuilder::AddHostOp(EventTokens& event, Times times) {
 
 void RowBuilder::AddAnnotation(EventTokens& event, Times times, trace::AnnotationKind kind) {
   constexpr std::uint64_t kUsed = Keys({ArgKey::kExternalId, ArgKey::kRecordFunctionId});
+  constexpr std::uint64_t kPlace = Keys({ArgKey::kDevice, ArgKey::kStream});
   const bool on_device = kind == trace::AnnotationKind::kDevice;
   chunk_.rows.annotations.Append({
       .begin_ns = times.begin_ns,
@@ -201,7 +202,7 @@ void RowBuilder::AddAnnotation(EventTokens& event, Times times, trace::Annotatio
       .kind = kind,
       .external_id = Integer(event, ArgKey::kExternalId, -1),
       .record_function_id = Integer(event, ArgKey::kRecordFunctionId, 0),
-      .extra = Extra(event, kUsed),
+      .extra = Extra(event, on_device ? kUsed | kPlace : kUsed),
   });
 }
 

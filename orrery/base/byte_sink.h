@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+
+namespace orrery {
+
+/// Where bytes go. Nothing counts as written before `Close` succeeded; a sink that is destroyed
+/// unclosed leaves nothing behind.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+
+  [[nodiscard]] virtual Status Write(std::string_view bytes) = 0;
+
+  /// Finishes the output; call it once, after the last Write.
+  [[nodiscard]] virtual Status Close() = 0;
+};
+
+/// Keeps the bytes in memory.
+class MemorySink : public ByteSink {
+ public:
+  Status Write(std::string_view bytes) override {
+    bytes_ += bytes;
+    return {};
+  }
+
+  Status Close() override { return {}; }
+
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// Writes to a temporary file beside `path`, which Close renames, so that `path` is never half
+/// written. What is not a regular file (a pipe, /dev/stdout) is written directly.
+[[nodiscard]] Result<std::unique_ptr<ByteSink>> CreateFile(const std::string& path);
+
+/// Compresses on the way to `packed`; closing closes that too. The same input gives the same bytes
+/// on one machine type.
+[[nodiscard]] std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed,
+                                             Compression compression);
+
+/// Creates a file that is compressed as its name asks (see CompressionOfName).
+[[nodiscard]] Result<std::unique_ptr<ByteSink>> CreatePackedFile(const std::string& path);
+
+}  // namespace orrery

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "orrery/export/chrome_rows.h"
+#include "orrery/export/json_writer.h"
+#include "orrery/trace/trace_set.h"
+
+namespace orrery::exporting {
+
+/// Writes the keys in front of the events, from the opening bracket on, for readers of Kineto.
+/// `base_ns` is what times count from.
+void WriteFrameHead(const trace::TraceSet& set, std::int64_t base_ns, JsonWriter& json);
+
+/// Writes what stands behind the events: the key "orrery" and the closing bracket. `rows` are
+/// those of the ranks.
+void WriteFrameTail(const trace::TraceSet& set, const std::vector<ChromeRows>& rows,
+                    std::int64_t base_ns, JsonWriter& json);
+
+/// Tells whether the times of the set count from 1970.
+[[nodiscard]] bool HasEpochTimes(const trace::TraceSet& set);
+
+}  // namespace orrery::exporting

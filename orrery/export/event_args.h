@@ -1,0 +1,206 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "orrery/trace/collective_names.h"
+#include "orrery/trace/data_types.h"
+#include "orrery/trace/trace.h"
+
+/// The arguments of events, under the names that Kineto gives them. Each function tells a visitor
+/// the arguments of one row, in a fixed order; unknown values are left out. A visitor has
+///   Integer(key, int64), Unsigned(key, uint64), Flag(key, bool), Words(key, string_view),
+///   Text(key, StringId)   a string,
+///   Json(key, StringId)   a value that is JSON text already,
+///   Triple(key, x, y, z)  an array of three,
+///   Fields(StringId)      the inside of a JSON object,
+/// and leaves out empty strings.
+
+namespace orrery::exporting {
+
+template <typename Args>
+void KnownInteger(Args& args, std::string_view key, std::int64_t value) {
+  if (value >= 0) {
+    args.Integer(key, value);
+  }
+}
+
+template <typename Args>
+void VisitGroupArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::ProcessGroups& groups = trace.process_groups;
+  args.Text("Process Group Name", groups.name[row]);
+  args.Text("Process Group Description", groups.description[row]);
+  args.Text("Process Group Ranks", groups.ranks[row]);
+  KnownInteger(args, "Group size", groups.num_ranks[row]);
+  KnownInteger(args, "Global rank start", groups.rank_start[row]);
+  KnownInteger(args, "Global rank stride", groups.rank_stride[row]);
+}
+
+/// The size in elements as PyTorch has it, or in bytes where only that is known.
+template <typename Args>
+void VisitMessageSizes(const trace::Collectives& collectives, trace::RowId row, Args& args) {
+  KnownInteger(args, "In msg nelems", collectives.in_elements[row]);
+  KnownInteger(args, "Out msg nelems", collectives.out_elements[row]);
+  if (collectives.in_elements[row] < 0 && collectives.out_elements[row] < 0) {
+    KnownInteger(args, "In msg bytes", collectives.in_bytes[row]);
+    KnownInteger(args, "Out msg bytes", collectives.out_bytes[row]);
+  }
+}
+
+template <typename Args>
+void VisitPeer(const trace::Collectives& collectives, trace::RowId row, Args& args) {
+  const bool receives = collectives.kind[row] == trace::CollectiveKind::kRecv;
+  KnownInteger(args, receives ? "Src Rank" : "Dst Rank", collectives.peer[row]);
+}
+
+template <typename Args>
+void VisitCollectiveArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::Collectives& collectives = trace.collectives;
+  args.Text("Collective name", collectives.name[row]);
+  VisitMessageSizes(collectives, row, args);
+  if (collectives.data_type[row] != trace::DataType::kUnknown) {
+    args.Words("dtype", trace::DataTypeName(collectives.data_type[row]));
+  }
+  args.Text("In split size", collectives.in_splits[row]);
+  args.Text("Out split size", collectives.out_splits[row]);
+  if (collectives.group[row] != trace::kNoRow) {
+    VisitGroupArgs(trace, collectives.group[row], args);
+  }
+  VisitPeer(collectives, row, args);
+  KnownInteger(args, "Seq", collectives.sequence[row]);
+  if (collectives.comms_id[row] != 0) {
+    args.Unsigned("Comms Id", collectives.comms_id[row]);
+  }
+}
+
+template <typename Args>
+void VisitLaunchShapeArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::LaunchShapes::Row shape = trace.launch_shapes.At(row);
+  KnownInteger(args, "registers per thread", shape.registers_per_thread);
+  KnownInteger(args, "shared memory", shape.shared_memory_bytes);
+  if (shape.grid_x >= 0) {
+    args.Triple("grid", shape.grid_x, shape.grid_y, shape.grid_z);
+  }
+  if (shape.block_x >= 0) {
+    args.Triple("block", shape.block_x, shape.block_y, shape.block_z);
+  }
+  KnownInteger(args, "est. achieved occupancy %", shape.occupancy_percent);
+  args.Fields(shape.extra);
+}
+
+/// The stream a row ran on; its thread may be another one, where slices overlap.
+template <typename Args>
+void VisitPlaceArgs(const trace::Trace& trace, trace::RowId track, Args& args) {
+  if (track < trace.tracks.size() && trace.tracks.kind[track] == trace::TrackKind::kDevice) {
+    KnownInteger(args, "device", trace.tracks.device[track]);
+    args.Integer("stream", trace.tracks.thread[track]);
+  }
+}
+
+template <typename Args>
+void VisitActivityArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::Activities& activities = trace.activities;
+  KnownInteger(args, "External id", activities.external_id[row]);
+  VisitPlaceArgs(trace, activities.track[row], args);
+  KnownInteger(args, "correlation", activities.correlation[row]);
+  KnownInteger(args, "bytes", activities.bytes[row]);
+  KnownInteger(args, "graph node id", activities.graph_node[row]);
+  if (activities.shape[row] != trace::kNoRow) {
+    VisitLaunchShapeArgs(trace, activities.shape[row], args);
+  }
+  if (activities.collective[row] != trace::kNoRow) {
+    VisitCollectiveArgs(trace, activities.collective[row], args);
+  }
+  args.Fields(activities.extra[row]);
+}
+
+/// `collective` is the call that the operator stands for, or kNoRow.
+template <typename Args>
+void VisitHostOpArgs(const trace::Trace& trace, trace::RowId row, trace::RowId collective,
+                     Args& args) {
+  const trace::HostOps& ops = trace.host_ops;
+  KnownInteger(args, "External id", ops.external_id[row]);
+  if (ops.record_function_id[row] != 0) {
+    args.Integer("Record function id", ops.record_function_id[row]);
+  }
+  KnownInteger(args, "Sequence number", ops.sequence[row]);
+  KnownInteger(args, "Fwd thread id", ops.forward_thread[row]);
+  args.Json("Concrete Inputs", ops.concrete_inputs[row]);
+  args.Json("Input type", ops.input_types[row]);
+  args.Json("Input Strides", ops.input_strides[row]);
+  args.Json("Input Dims", ops.input_dims[row]);
+  KnownInteger(args, "Ev Idx", ops.event_index[row]);
+  args.Text("Call stack", ops.call_stack[row]);
+  args.Text("Module Hierarchy", ops.module_hierarchy[row]);
+  if (collective != trace::kNoRow) {
+    VisitCollectiveArgs(trace, collective, args);
+    args.Flag("Is asynchronized op", trace.collectives.is_async[collective] != 0);
+  }
+  args.Fields(ops.extra[row]);
+}
+
+template <typename Args>
+void VisitRuntimeCallArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::RuntimeCalls& calls = trace.runtime_calls;
+  KnownInteger(args, "External id", calls.external_id[row]);
+  KnownInteger(args, "cbid", calls.callback_id[row]);
+  KnownInteger(args, "correlation", calls.correlation[row]);
+  if (calls.return_value[row] != 0) {
+    args.Integer("return value", calls.return_value[row]);
+  }
+  args.Fields(calls.extra[row]);
+}
+
+template <typename Args>
+void VisitAnnotationArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::Annotations& annotations = trace.annotations;
+  KnownInteger(args, "External id", annotations.external_id[row]);
+  if (annotations.record_function_id[row] != 0) {
+    args.Integer("Record function id", annotations.record_function_id[row]);
+  }
+  args.Text("domain", annotations.domain[row]);
+  args.Fields(annotations.extra[row]);
+}
+
+template <typename Args>
+void VisitPythonCallArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::PythonCalls& calls = trace.python_calls;
+  KnownInteger(args, "Python id", calls.python_id[row]);
+  KnownInteger(args, "Python parent id", calls.python_parent_id[row]);
+  KnownInteger(args, "Python module id", calls.module_id[row]);
+  KnownInteger(args, "Ev Idx", calls.event_index[row]);
+  args.Fields(calls.extra[row]);
+}
+
+template <typename Args>
+void VisitSyncArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::Syncs& syncs = trace.syncs;
+  const bool records = syncs.kind[row] == trace::SyncKind::kEventRecord;
+  if (!records &&
+      trace.Text(syncs.extra[row]).find("\"cuda_sync_kind\":") == std::string_view::npos) {
+    args.Text("cuda_sync_kind", syncs.name[row]);
+  }
+  args.Integer("stream", syncs.stream[row]);
+  KnownInteger(args, "correlation", syncs.correlation[row]);
+  KnownInteger(args, "device", syncs.device[row]);
+  KnownInteger(args, "wait_on_stream", syncs.wait_on_stream[row]);
+  KnownInteger(args, "wait_on_cuda_event_record_corr_id", syncs.record_correlation[row]);
+  KnownInteger(args, records ? "event_id" : "wait_on_cuda_event_id", syncs.event_id[row]);
+  args.Fields(syncs.extra[row]);
+}
+
+template <typename Args>
+void VisitMemoryEventArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+  const trace::MemoryEvents& events = trace.memory_events;
+  args.Integer("Device Type", static_cast<std::int64_t>(events.device_kind[row]));
+  args.Integer("Device Id", events.device[row]);
+  if (events.address[row] != 0) {
+    args.Unsigned("Addr", events.address[row]);
+  }
+  args.Integer("Bytes", events.bytes[row]);
+  KnownInteger(args, "Total Allocated", events.total_allocated_bytes[row]);
+  KnownInteger(args, "Total Reserved", events.total_reserved_bytes[row]);
+  args.Fields(events.extra[row]);
+}
+
+}  // namespace orrery::exporting

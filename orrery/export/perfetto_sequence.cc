@@ -1,0 +1,192 @@
+#include "orrery/export/perfetto_sequence.h"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "orrery/export/perfetto_fields.h"
+
+namespace orrery::exporting::perfetto {
+namespace {
+
+constexpr std::size_t kFlushBytes = 1 << 20;
+
+}  // namespace
+
+void PacketFile::Add(const std::string& packet) {
+  protozero::pbf_writer(buffer_).add_message(kTracePacket, packet);
+  if (buffer_.size() >= kFlushBytes) {
+    static_cast<void>(Flush());
+  }
+}
+
+Status PacketFile::Flush() {
+  if (status_) {
+    status_ = sink_.Write(buffer_);
+  }
+  buffer_.clear();
+  return status_;
+}
+
+std::uint64_t Interning::Id(std::string_view text, std::string& new_entries) {
+  const auto known = id_of_text_.find(text);
+  if (known != id_of_text_.end()) {
+    return known->second;
+  }
+  const std::uint64_t id = Define(text, new_entries);
+  id_of_text_.emplace(text, id);
+  return id;
+}
+
+std::uint64_t Interning::Id(const StringTable& strings, StringId id, std::string& new_entries) {
+  const auto index = static_cast<std::size_t>(id);
+  if (id_of_string_.empty()) {
+    id_of_string_.resize(strings.size(), 0);
+  }
+  if (id_of_string_[index] == 0) {
+    id_of_string_[index] = Define(strings.View(id), new_entries);
+  }
+  return id_of_string_[index];
+}
+
+std::uint64_t Interning::Define(std::string_view text, std::string& new_entries) {
+  protozero::pbf_writer entries(new_entries);
+  protozero::pbf_writer entry(entries, field_);
+  entry.add_uint64(interned::kEntryId, next_);
+  entry.add_string(interned::kEntryText, text.data(), text.size());
+  return next_++;
+}
+
+void Sequence::AddHeader(protozero::pbf_writer& packet) {
+  packet.add_uint32(packet::kSequenceId, id_);
+  packet.add_uint32(packet::kSequenceFlags,
+                    is_first_ ? packet::kStateCleared | packet::kNeedsState : packet::kNeedsState);
+  is_first_ = false;
+}
+
+void Sequence::Describe(const TrackDescription& track) {
+  packet_.clear();
+  protozero::pbf_writer packet(packet_);
+  AddHeader(packet);
+  {
+    protozero::pbf_writer descriptor(packet, packet::kTrackDescriptor);
+    descriptor.add_uint64(track::kUuid, track.uuid);
+    descriptor.add_string(track::kName, track.name);
+    if (track.parent != 0) {
+      descriptor.add_uint64(track::kParentUuid, track.parent);
+    }
+    if (track.is_counter) {
+      protozero::pbf_writer counter(descriptor, track::kCounter);
+      if (track.counts_bytes) {
+        counter.add_enum(track::kCounterUnit, track::kUnitSizeBytes);
+      }
+    }
+    descriptor.add_enum(track::kChildOrdering, track::kExplicitOrder);
+    if (track.order != 0) {
+      descriptor.add_int32(track::kSiblingOrderRank, track.order);
+    }
+    descriptor.add_enum(track::kSiblingMergeBehavior, track::kNoMerge);
+  }
+  file_.Add(packet_);
+}
+
+void Sequence::Start(std::int32_t type, std::uint64_t track) {
+  event_.clear();
+  protozero::pbf_writer event(event_);
+  event.add_enum(event::kType, type);
+  event.add_uint64(event::kTrackUuid, track);
+}
+
+void Sequence::Name(StringId name) {
+  protozero::pbf_writer(event_).add_uint64(event::kNameId, names_.Id(strings_, name, new_entries_));
+}
+
+void Sequence::Name(std::string_view name) {
+  protozero::pbf_writer(event_).add_uint64(event::kNameId, names_.Id(name, new_entries_));
+}
+
+void Sequence::Category(std::string_view category) {
+  if (!category.empty()) {
+    protozero::pbf_writer(event_).add_uint64(event::kCategoryIds,
+                                             categories_.Id(category, new_entries_));
+  }
+}
+
+void Sequence::Flows(std::span<const std::uint64_t> ids) {
+  protozero::pbf_writer event(event_);
+  for (const std::uint64_t id : ids) {
+    event.add_fixed64(event::kFlowIds, id);
+  }
+}
+
+void Sequence::TerminatingFlow(std::uint64_t id) {
+  protozero::pbf_writer(event_).add_fixed64(event::kTerminatingFlowIds, id);
+}
+
+void Sequence::Counter(std::int64_t value) {
+  protozero::pbf_writer(event_).add_int64(event::kCounterValue, value);
+}
+
+void Sequence::Counter(double value) {
+  protozero::pbf_writer(event_).add_double(event::kDoubleCounterValue, value);
+}
+
+template <typename AddValue>
+void Sequence::Annotate(std::string_view key, AddValue&& add_value) {
+  const std::uint64_t key_id = keys_.Id(key, new_entries_);
+  protozero::pbf_writer event(event_);
+  protozero::pbf_writer annotation(event, event::kDebugAnnotations);
+  annotation.add_uint64(annotation::kNameId, key_id);
+  add_value(annotation);
+}
+
+void Sequence::Integer(std::string_view key, std::int64_t value) {
+  Annotate(key, [&](auto& annotation) { annotation.add_int64(annotation::kInteger, value); });
+}
+
+void Sequence::Unsigned(std::string_view key, std::uint64_t value) {
+  Annotate(key, [&](auto& annotation) { annotation.add_uint64(annotation::kUnsigned, value); });
+}
+
+void Sequence::Flag(std::string_view key, bool value) {
+  Annotate(key, [&](auto& annotation) { annotation.add_bool(annotation::kBool, value); });
+}
+
+void Sequence::Number(std::string_view key, double value) {
+  Annotate(key, [&](auto& annotation) { annotation.add_double(annotation::kDouble, value); });
+}
+
+void Sequence::Words(std::string_view key, std::string_view value) {
+  Annotate(key, [&](auto& annotation) {
+    annotation.add_string(annotation::kString, value.data(), value.size());
+  });
+}
+
+void Sequence::Text(std::string_view key, StringId value) {
+  if (value != StringId::kEmpty) {
+    Annotate(key, [&](auto& annotation) {
+      annotation.add_uint64(annotation::kStringId, values_.Id(strings_, value, new_entries_));
+    });
+  }
+}
+
+void Sequence::Triple(std::string_view key, std::int64_t x, std::int64_t y, std::int64_t z) {
+  std::array<char, 80> text;
+  const auto end = fmt::format_to(text.begin(), "[{}, {}, {}]", x, y, z);
+  Words(key, {text.data(), static_cast<std::size_t>(end - text.begin())});
+}
+
+void Sequence::Write(std::uint64_t at_ns) {
+  packet_.clear();
+  protozero::pbf_writer packet(packet_);
+  packet.add_uint64(packet::kTimestamp, at_ns);
+  AddHeader(packet);
+  if (!new_entries_.empty()) {
+    packet.add_message(packet::kInternedData, new_entries_);
+    new_entries_.clear();
+  }
+  packet.add_message(packet::kTrackEvent, event_);
+  file_.Add(packet_);
+}
+
+}  // namespace orrery::exporting::perfetto
