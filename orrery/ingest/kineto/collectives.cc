@@ -85,6 +85,11 @@ bool IsGatherLike(CollectiveKind kind) {
   return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kReduceScatter;
 }
 
+// All-to-all, gather and scatter run the same kernels as sends and receives.
+bool IsVague(CollectiveKind kind) {
+  return kind == CollectiveKind::kUnknown || kind == CollectiveKind::kSendRecv;
+}
+
 class Builder {
  public:
   explicit Builder(Trace& trace)
@@ -236,7 +241,7 @@ class Builder {
     if (row.kind == CollectiveKind::kUnknown) {
       row.kind = kernel.kind;
     }
-    if (call != kNoRow && (row.kind == CollectiveKind::kUnknown || row.in_elements < 0)) {
+    if (call != kNoRow && (IsVague(row.kind) || row.in_elements < 0)) {
       if (const RowId annotation = AnnotationIn(call); annotation != kNoRow) {
         ReadAnnotation(annotation, row);
       }
@@ -301,9 +306,9 @@ class Builder {
 
   // What the annotation knows: the kind from its name, the size from its shapes.
   void ReadAnnotation(RowId annotation, Collectives::Row& row) const {
-    if (row.kind == CollectiveKind::kUnknown) {
+    if (IsVague(row.kind)) {
       row.kind = trace::ParseCollectiveName(trace_.Text(trace_.annotations.name[annotation]))
-                     .value_or(CollectiveKind::kUnknown);
+                     .value_or(row.kind);
     }
     const std::string_view extra = trace_.Text(trace_.annotations.extra[annotation]);
     const std::string_view dims = ExtraValue(extra, "Input Dims");
