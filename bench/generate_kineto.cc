@@ -1,11 +1,12 @@
 // Writes Kineto JSON of any size, for benchmarks: what the PyTorch profiler would write for a
 // tensor-parallel transformer with stacks, shapes and memory.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "bench/kineto_writer.h"
 #include "bench/output_file.h"
 #include "bench/training_step.h"
+#include "orrery/base/error.h"
 
 namespace orrery::bench {
 
@@ -101,6 +103,8 @@ Status WriteAll(const Options& options) {
 
 }  // namespace orrery::bench
 
+// A mistake in our own table of options may end the program.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
   orrery::bench::Options options;
   CLI::App app("Writes Kineto JSON of any size, for benchmarks.");

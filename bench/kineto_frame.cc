@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/kineto_writer.h"
+#include "bench/output_file.h"
+
 namespace orrery::bench {
 
 void WriteKinetoFrame(const KinetoFileOptions& options, TextWriter& out) {

@@ -1,14 +1,19 @@
 #include "bench/kineto_writer.h"
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/kineto_frame.h"
+#include "bench/output_file.h"
 #include "bench/random_bits.h"
 #include "bench/repetition.h"
+#include "bench/training_step.h"
 
 namespace orrery::bench {
 

@@ -2,14 +2,21 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <isa-l/igzip_lib.h>
+#include <sys/types.h>
 #include <unistd.h>
+
+#include "orrery/base/error.h"
 
 namespace orrery::bench {
 

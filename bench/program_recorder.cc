@@ -1,8 +1,16 @@
 #include "bench/program_recorder.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "bench/step_builder.h"
+#include "bench/training_step.h"
 
 namespace orrery::bench {
 

@@ -1,5 +1,8 @@
 #include "bench/repetition.h"
 
+#include <cstdint>
+#include <vector>
+
 #include "bench/random_bits.h"
 
 namespace orrery::bench {

@@ -1,11 +1,17 @@
 #include "bench/step_builder.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "bench/random_bits.h"
+#include "bench/training_step.h"
 
 namespace orrery::bench {
 

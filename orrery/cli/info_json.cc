@@ -134,7 +134,7 @@ std::string InfoJson(const ingest::Run& run) {
   json.Key("partial").Bool(run.is_partial());
   WriteProblems(json, run.set.problems);
   json.EndObject();
-  return json.Finish() + "\n";
+  return json.Finish();
 }
 
 }  // namespace orrery::cli

@@ -1,10 +1,20 @@
-#include <exception>
+#include <new>
 #include <string>
 
 #include <fmt/core.h>
 
 #include "orrery/base/allocation.h"
 #include "orrery/cli/command.h"
+
+namespace {
+
+// CLI11 says of a wrong verb only that one is missing.
+bool IsUnknownVerb(const CLI::App& app, int argc, char** argv) {
+  const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
+  return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty();
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   orrery::ReturnFreedMemoryEarly();
@@ -15,6 +25,10 @@ int main(int argc, char** argv) {
   int status = orrery::cli::kExitOk;
   orrery::cli::AddInfoCommand(app, status);
   orrery::cli::AddConvertCommand(app, status);
+  if (IsUnknownVerb(app, argc, argv)) {
+    fmt::print(stderr, "orrery: no such verb: {} (orrery --help lists them)\n", argv[1]);
+    return orrery::cli::kExitUnusable;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

@@ -151,6 +151,7 @@ class Layout {
       if (lane.Fits(slices_[i]) || lanes_[i] == 0) {
         lane.Add(slices_[i]);
         lanes_[i] = 0;
+        next_ = std::max(next_, Lane{1});
       }
     }
   }

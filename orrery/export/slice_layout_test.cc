@@ -73,7 +73,7 @@ TEST(SliceLayoutTest, ASliceThatEndsInsideALowerLayerGivesWay) {
 }
 
 TEST(SliceLayoutTest, SlicesOfAHigherLayerDoNotCrossEachOtherEither) {
-  const std::vector<LayoutSlice> slices = {{0, 10, 1}, {5, 15, 1}, {20, 30, 0}};
+  const std::vector<LayoutSlice> slices = {{0, 10, 1}, {5, 15, 1}, {20, 30, 1}};
   EXPECT_THAT(LayOutSlices(slices), ElementsAre(0, 1, 0));
 }
 

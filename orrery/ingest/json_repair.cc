@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/utf8.h"
+
 namespace orrery::ingest {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool IsBlank(char c) {
   return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -19,10 +19,6 @@ bool IsBlank(char c) {
 
 bool IsControl(char c) {
   return static_cast<unsigned char>(c) < 0x20;
-}
-
-bool IsAscii(char c) {
-  return static_cast<unsigned char>(c) < 0x80;
 }
 
 // Characters of a string that are copied without a closer look.
@@ -36,37 +32,6 @@ constexpr auto kPlain = [] {
 
 bool IsPlain(char c) {
   return kPlain[static_cast<unsigned char>(c)];
-}
-
-// Smallest code point that may be written in a sequence of so many bytes; less is "overlong".
-constexpr std::array<std::uint32_t, 5> kSmallestOfLength{0, 0, 0x80, 0x800, 0x10000};
-
-std::size_t LengthFromLeadByte(unsigned char lead) {
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    return 2;
-  }
-  if ((lead & 0xF0) == 0xE0) {
-    return 3;
-  }
-  return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
-}
-
-// Returns the length of the valid UTF-8 sequence of two or more bytes in front, 0 if there is none.
-std::size_t Utf8Length(std::string_view text) {
-  const std::size_t length = LengthFromLeadByte(static_cast<unsigned char>(text[0]));
-  if (length == 0 || text.size() < length) {
-    return 0;
-  }
-  std::uint32_t point = static_cast<unsigned char>(text[0]) & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xC0) != 0x80) {
-      return 0;
-    }
-    point = point << 6 | (byte & 0x3FU);
-  }
-  const bool is_surrogate = point >= 0xD800 && point <= 0xDFFF;
-  return point < kSmallestOfLength[length] || point > 0x10FFFF || is_surrogate ? 0 : length;
 }
 
 // Reads the four digits of "\uXXXX"; nothing when `text` does not start with such an escape.
@@ -191,12 +156,18 @@ class Repairer {
       ++repairs_.control_characters;
       out_.append(fmt::format("\\u{:04x}", static_cast<unsigned>(rest_.front())));
       rest_.remove_prefix(1);
-    } else if (const std::size_t length = IsAscii(rest_.front()) ? 1 : Utf8Length(rest_)) {
-      Copy(length);
     } else {
-      ++repairs_.invalid_utf8;
-      Replace(1);
+      Character();
     }
+  }
+
+  void Character() {
+    const CodePoint character = FirstCodePoint(rest_);
+    if (character.is_valid) {
+      return Copy(character.num_bytes);
+    }
+    ++repairs_.invalid_utf8;
+    Replace(character.num_bytes);
   }
 
   void Escape() {
@@ -230,7 +201,7 @@ class Repairer {
   }
 
   void Replace(std::size_t count) {
-    out_.append(kReplacement);
+    out_.append(kReplacementCharacter);
     rest_.remove_prefix(count);
   }
 
@@ -257,17 +228,12 @@ std::string RepairJson(std::string_view text, JsonRepairs& repairs) {
 }
 
 void LogRepairs(const JsonRepairs& repairs, std::string_view first, trace::ProblemLog& problems) {
-  const auto note = [&](std::string_view what, std::int64_t count) {
-    if (count > 0) {
-      problems.Note(what, count, first);
-    }
-  };
-  note("control character in a string, now escaped", repairs.control_characters);
-  note("invalid UTF-8, replaced", repairs.invalid_utf8);
-  note("lone surrogate in a string, replaced", repairs.lone_surrogates);
-  note("invalid escape in a string, kept as text", repairs.invalid_escapes);
-  note("NaN or infinity as a bare word, now unknown", repairs.non_numbers);
-  note("stray comma", repairs.stray_commas);
+  problems.Note("control character in a string, now escaped", repairs.control_characters, first);
+  problems.Note("invalid UTF-8, replaced", repairs.invalid_utf8, first);
+  problems.Note("lone surrogate in a string, replaced", repairs.lone_surrogates, first);
+  problems.Note("invalid escape in a string, kept as text", repairs.invalid_escapes, first);
+  problems.Note("NaN or infinity as a bare word, now unknown", repairs.non_numbers, first);
+  problems.Note("stray comma", repairs.stray_commas, first);
 }
 
 }  // namespace orrery::ingest

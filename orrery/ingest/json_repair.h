@@ -11,7 +11,7 @@ namespace orrery::ingest {
 /// What was mended in JSON text, by kind.
 struct JsonRepairs {
   std::int64_t control_characters = 0;  // raw ones in strings: now escaped
-  std::int64_t invalid_utf8 = 0;        // now U+FFFD, one for each wrong byte
+  std::int64_t invalid_utf8 = 0;        // now U+FFFD
   std::int64_t lone_surrogates = 0;     // \u escapes without their other half: now U+FFFD
   std::int64_t invalid_escapes = 0;     // such as \x: the backslash is now a character
   std::int64_t non_numbers = 0;         // NaN and infinities as bare words: now null

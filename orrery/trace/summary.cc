@@ -52,7 +52,6 @@ std::vector<NamedCount> CountRows(const Trace& trace) {
       {"flows", Rows(trace.flows)},
       {"graph_nodes", Rows(trace.graph_nodes)},
       {"tracks", Rows(trace.tracks)},
-      {"strings", static_cast<std::int64_t>(trace.strings.size())},
   };
 }
 

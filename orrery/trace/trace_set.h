@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,5 +19,14 @@ struct TraceSet {
 
   bool operator==(const TraceSet&) const = default;
 };
+
+/// Returns the rank of a trace of the set: what its content says, else its place in the set.
+[[nodiscard]] inline std::int32_t RankOf(const TraceSet& set, std::size_t index) {
+  const std::int32_t rank = set.ranks[index].info.rank;
+  return rank >= 0 ? rank : static_cast<std::int32_t>(index);
+}
+
+/// Returns the places of all traces in order of rank; equal ranks stay in order of place.
+[[nodiscard]] std::vector<std::uint32_t> PlacesInRankOrder(const TraceSet& set);
 
 }  // namespace orrery::trace

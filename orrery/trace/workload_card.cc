@@ -1,22 +1,66 @@
 #include "orrery/trace/workload_card.h"
 
 #include <charconv>
+#include <cmath>
 
 namespace orrery::trace {
 namespace {
 
-template <typename T>
-std::optional<T> Parse(std::optional<std::string_view> text) {
-  T value{};
-  if (!text) {
+// "1_024" and "1,024" without the separators and without blanks around.
+std::string Digits(std::string_view text) {
+  std::string digits;
+  for (const char c : text) {
+    if (c != '_' && c != ',' && c != ' ') {
+      digits.push_back(c);
+    }
+  }
+  return digits;
+}
+
+// The factor of "8B"; 0 for other suffixes.
+double FactorOf(std::string_view suffix) {
+  if (suffix.empty()) {
+    return 1;
+  }
+  if (suffix == "k" || suffix == "K") {
+    return 1e3;
+  }
+  if (suffix == "M") {
+    return 1e6;
+  }
+  if (suffix == "B" || suffix == "G") {
+    return 1e9;
+  }
+  return suffix == "T" ? 1e12 : 0;
+}
+
+std::optional<double> ParseNumber(std::string_view text) {
+  const std::string digits = Digits(text);
+  const char* const end = digits.data() + digits.size();
+  double value = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  const double factor = FactorOf({stop, end});
+  if (error != std::errc() || factor == 0 || !std::isfinite(value)) {
     return std::nullopt;
   }
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
-  if (error != std::errc() || stop != end) {
+  return value * factor;
+}
+
+std::optional<std::int64_t> ParseInteger(std::string_view text) {
+  const std::string digits = Digits(text);
+  const char* const end = digits.data() + digits.size();
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  if (error == std::errc() && stop == end) {
+    return value;
+  }
+  const auto number = ParseNumber(text);
+  // Up to here every whole double is an exact integer.
+  constexpr double kLargest = 9'007'199'254'740'992;
+  if (!number || std::abs(*number) > kLargest || *number != std::floor(*number)) {
     return std::nullopt;
   }
-  return value;
+  return static_cast<std::int64_t>(*number);
 }
 
 }  // namespace
@@ -30,11 +74,13 @@ std::optional<std::string_view> WorkloadCard::Text(std::string_view path) const 
 }
 
 std::optional<std::int64_t> WorkloadCard::Integer(std::string_view path) const {
-  return Parse<std::int64_t>(Text(path));
+  const auto text = Text(path);
+  return text ? ParseInteger(*text) : std::nullopt;
 }
 
 std::optional<double> WorkloadCard::Number(std::string_view path) const {
-  return Parse<double>(Text(path));
+  const auto text = Text(path);
+  return text ? ParseNumber(*text) : std::nullopt;
 }
 
 }  // namespace orrery::trace

@@ -16,6 +16,8 @@ struct WorkloadCard {
   std::map<std::string, std::string, std::less<>> values;
 
   [[nodiscard]] std::optional<std::string_view> Text(std::string_view path) const;
+
+  /// Numbers as people write them: "16_384", "1,024", "7e9", "8B" (8·10⁹). Words are absent.
   [[nodiscard]] std::optional<std::int64_t> Integer(std::string_view path) const;
   [[nodiscard]] std::optional<double> Number(std::string_view path) const;
 

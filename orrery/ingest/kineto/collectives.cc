@@ -233,13 +233,14 @@ class Builder {
     } else if (call != kNoRow) {
       ReadInputs(call, row);
     }
-    if (row.kind == CollectiveKind::kUnknown) {
-      row.kind = kernel.kind;
-    }
     if (call != kNoRow && (row.kind == CollectiveKind::kUnknown || row.in_elements < 0)) {
       if (const RowId annotation = AnnotationIn(call); annotation != kNoRow) {
         ReadAnnotation(annotation, row);
       }
+    }
+    // The call comes first: an all-to-all runs in a kernel called SendRecv.
+    if (row.kind == CollectiveKind::kUnknown) {
+      row.kind = kernel.kind;
     }
     if (row.data_type == DataType::kUnknown) {
       row.data_type = kernel.data_type;
@@ -266,7 +267,8 @@ class Builder {
     const std::string_view dims = trace_.Text(trace_.host_ops.input_dims[call]);
     row.in_elements = NumElements(ItemAt(dims, 0)).value_or(-1);
     row.data_type = TypeInList(trace_.Text(trace_.host_ops.input_types[call]));
-    row.name = trace_.strings.Intern(text_at(4));
+    row.kind = trace::ParseCollectiveName(text_at(4)).value_or(CollectiveKind::kUnknown);
+    row.name = trace_.strings.Intern(std::string(text_at(4)));
   }
 
   RowId GroupOf(std::uint64_t communicator, std::int64_t num_ranks) {

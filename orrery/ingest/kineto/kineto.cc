@@ -89,6 +89,9 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   if (!frame) {
     return FailWithin(file.path(), frame);
   }
+  if (assembler.num_events() == 0 && !assembler.trace().problems.has_loss()) {
+    assembler.trace().problems.Note("the list of events is empty");
+  }
   auto arrows = assembler.PairFlows();
   assembler.NameTracks();
   trace::Trace trace = std::move(assembler.trace());

@@ -1,0 +1,126 @@
+#include "orrery/ingest/card/card.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/card/flatten_yaml.h"
+
+namespace orrery::ingest::card {
+namespace {
+
+constexpr std::int64_t kMaxBytes = 1 << 20;
+
+constexpr std::array<std::string_view, 2> kMarkers{"workload", "metric_source"};
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\"'";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+bool EqualsIgnoringCase(std::string_view lhs, std::string_view rhs) {
+  return std::equal(lhs.begin(), lhs.end(), rhs.begin(), rhs.end(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  });
+}
+
+// A key without indentation; the text need not be good YAML.
+bool NamesCard(std::string_view line) {
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos || line.starts_with(' ') || line.starts_with('\t')) {
+    return false;
+  }
+  const std::string_view key = Trimmed(line.substr(0, colon));
+  return std::any_of(kMarkers.begin(), kMarkers.end(),
+                     [&](std::string_view marker) { return EqualsIgnoringCase(key, marker); });
+}
+
+bool Matches(const InputFile& file) {
+  std::string_view rest = file.head();
+  if (rest.find('\0') != std::string_view::npos) {
+    return false;
+  }
+  if (rest.starts_with("\xef\xbb\xbf")) {  // byte order mark
+    rest.remove_prefix(3);
+  }
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    if (NamesCard(rest.substr(0, end))) {
+      return true;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+// Twelve of the known cards leave out the level `model_arch`.
+void CompleteArchitecture(ScalarsByPath& values) {
+  constexpr std::array<std::string_view, 10> kFields{
+      "num_params", "num_params_active", "num_params_embedding", "num_layers",        "num_heads",
+      "head_dim",   "num_kv_heads",      "hidden_size",          "intermediate_size", "vocab_size"};
+  for (const std::string_view field : kFields) {
+    const auto found = values.find(fmt::format("workload.model.{}", field));
+    if (found != values.end()) {
+      values.emplace(fmt::format("workload.model.model_arch.{}", field), found->second);
+    }
+  }
+}
+
+// "nsys, json" instead of a list, or inside one.
+void SplitList(const std::string& path, ScalarsByPath& values) {
+  std::string joined;
+  const auto belongs = [&](const auto& value) {
+    return value.first == path || value.first.starts_with(path + ".");
+  };
+  for (const auto& value : values) {
+    joined += belongs(value) ? value.second + "," : "";
+  }
+  std::erase_if(values, belongs);
+  std::string_view rest = joined;
+  for (std::size_t index = 0; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = Trimmed(rest.substr(0, comma));
+    if (!item.empty()) {
+      values.emplace(fmt::format("{}.{}", path, index++), item);
+    }
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Result<trace::WorkloadCard> ReadCard(const InputFile& file, trace::ProblemLog& problems) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
+  if (const std::string damage = source->damage(); !damage.empty()) {
+    problems.Loss(damage);
+  }
+  ORRERY_TRY(ScalarsByPath values, FlattenYaml(text, problems));
+  CompleteArchitecture(values);
+  SplitList("metric_source.traces", values);
+  SplitList("metric_source.metrics_specific_trace", values);
+  return trace::WorkloadCard{.file = file.path(), .values = std::move(values)};
+}
+
+Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
+  FileContent content;
+  auto card = ReadCard(file, content.problems);
+  if (card) {
+    content.card = *std::move(card);
+  } else {
+    content.problems.Loss("workload card that cannot be used", 1, card.error().message());
+  }
+  return content;
+}
+
+}  // namespace
+
+const Format& GetFormat() {
+  static constexpr Format kFormat{.name = "workload card", .matches = &Matches, .read = &Read};
+  return kFormat;
+}
+
+}  // namespace orrery::ingest::card

@@ -1,0 +1,118 @@
+#include "orrery/ingest/card/flatten_yaml.h"
+
+#include <cctype>
+#include <exception>
+#include <set>
+#include <vector>
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+namespace orrery::ingest::card {
+namespace {
+
+constexpr int kMaxDepth = 64;
+constexpr int kMaxNodes = 10'000;
+
+std::string Folded(std::string_view key) {
+  std::string folded(key);
+  for (char& c : folded) {
+    c = c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return folded;
+}
+
+std::string Joined(const std::string& path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+class Flattener {
+ public:
+  explicit Flattener(trace::ProblemLog& problems) : problems_(problems) {}
+
+  Status Add(const YAML::Node& node, const std::string& path, int depth) {
+    if (++num_nodes_ > kMaxNodes || depth > kMaxDepth) {
+      return Fail(Error::Kind::kLimit,
+                  fmt::format("more than {} values or {} levels", kMaxNodes, kMaxDepth));
+    }
+    if (node.IsScalar() && !node.Scalar().empty()) {
+      scalars_[path] = node.Scalar();
+    } else if (node.IsSequence()) {
+      return AddSequence(node, path, depth);
+    } else if (node.IsMap()) {
+      return AddMap(node, path, depth);
+    }
+    return {};
+  }
+
+  [[nodiscard]] ScalarsByPath Take() { return std::move(scalars_); }
+
+ private:
+  Status AddSequence(const YAML::Node& node, const std::string& path, int depth) {
+    for (std::size_t index = 0; index < node.size(); ++index) {
+      ORRERY_TRY_STATUS(Add(node[index], Joined(path, std::to_string(index)), depth + 1));
+    }
+    return {};
+  }
+
+  Status AddMap(const YAML::Node& node, const std::string& path, int depth) {
+    const bool keeps_case = path.ends_with(".env");
+    std::set<std::string> seen;
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar()) {
+        problems_.Loss("key of a card that is not a text", 1, Place(entry.first));
+        continue;
+      }
+      const std::string& key = entry.first.Scalar();
+      const std::string child = Joined(path, keeps_case ? key : Folded(key));
+      if (!seen.insert(child).second) {
+        problems_.Note("key that a card has twice; the last counts", 1, Place(entry.first));
+        Forget(child);
+      }
+      ORRERY_TRY_STATUS(Add(entry.second, child, depth + 1));
+    }
+    return {};
+  }
+
+  void Forget(const std::string& path) {
+    std::erase_if(scalars_, [&](const auto& scalar) {
+      return scalar.first == path || scalar.first.starts_with(path + ".");
+    });
+  }
+
+  static std::string Place(const YAML::Node& node) {
+    return fmt::format("line {}", node.Mark().line + 1);
+  }
+
+  trace::ProblemLog& problems_;
+  ScalarsByPath scalars_;
+  int num_nodes_ = 0;
+};
+
+Result<ScalarsByPath> FlattenFirstDocument(std::string_view text, trace::ProblemLog& problems) {
+  const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+  if (documents.empty()) {
+    return ScalarsByPath{};
+  }
+  problems.Loss("further YAML document in the file of a card",
+                static_cast<std::int64_t>(documents.size()) - 1);
+  Flattener flattener(problems);
+  ORRERY_TRY_STATUS(flattener.Add(documents.front(), "", 0));
+  return flattener.Take();
+}
+
+}  // namespace
+
+Result<ScalarsByPath> FlattenYaml(std::string_view text, trace::ProblemLog& problems) {
+  try {
+    return FlattenFirstDocument(text, problems);
+  } catch (const YAML::Exception& error) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("line {}, column {}: {}", error.mark.line + 1, error.mark.column + 1,
+                            error.msg));
+  } catch (const std::exception& error) {
+    return Fail(Error::Kind::kInvalidInput, error.what());
+  }
+}
+
+}  // namespace orrery::ingest::card

@@ -1,0 +1,244 @@
+#include "orrery/ingest/execution_trace/execution_trace.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/execution_trace/collectives.h"
+#include "orrery/ingest/execution_trace/device_work.h"
+#include "orrery/ingest/execution_trace/json_value.h"
+#include "orrery/ingest/execution_trace/node_reader.h"
+#include "orrery/ingest/execution_trace/node_tree.h"
+#include "orrery/ingest/json_repair.h"
+#include "orrery/ingest/json_stream.h"
+#include "orrery/trace/finish.h"
+
+namespace orrery::ingest::execution_trace {
+namespace {
+
+using trace::Trace;
+
+constexpr std::string_view kFormatName = "PyTorch execution trace";
+
+// 2001-09-09 in nanoseconds since 1970; times of a steady clock are smaller.
+constexpr std::int64_t kEarliestEpochNs = 1'000'000'000'000'000'000;
+
+bool LooksLikeNode(std::string_view element) {
+  return element.find("\"id\"") != std::string_view::npos &&
+         (element.find("\"ctrl_deps\"") != std::string_view::npos ||
+          element.find("\"fw_parent\"") != std::string_view::npos);
+}
+
+// `schema` with `nodes`, or nodes of the right kind where the keys are sorted and `schema` comes
+// behind them.
+Result<bool> MatchesHead(ByteSource& head) {
+  JsonStream stream(head);
+  ORRERY_TRY(const char first, stream.PeekValue());
+  if (first != '{') {
+    return false;
+  }
+  ORRERY_TRY_STATUS(stream.EnterObject());
+  bool has_schema = false;
+  while (true) {
+    ORRERY_TRY(const auto key, stream.NextKey());
+    if (!key) {
+      return false;
+    }
+    if (*key == "schema") {
+      has_schema = true;
+    }
+    if (*key == "nodes") {
+      ORRERY_TRY(const char opening, stream.PeekValue());
+      if (opening != '[' || has_schema) {
+        return opening == '[';
+      }
+      ORRERY_TRY_STATUS(stream.EnterArray());
+      ORRERY_TRY(const auto element, stream.NextElement());
+      return element && LooksLikeNode(*element);
+    }
+  }
+}
+
+bool Matches(const InputFile& file) {
+  const auto head = OpenMemory(file.head());
+  return MatchesHead(*head).value_or(false);
+}
+
+std::string AtByte(std::int64_t offset) {
+  return fmt::format("byte {}", offset);
+}
+
+class Reader {
+ public:
+  explicit Reader(ByteSource& source) : stream_(source), nodes_(trace_.strings) {}
+
+  Result<Trace> Run() {
+    // An error in the middle (a limit, a lost bracket) ends the walk like the end of the file.
+    if (const Status walked = WalkDocument(); !walked) {
+      if (trace_.graph_nodes.empty()) {
+        return tl::unexpected(walked.error());
+      }
+      trace_.problems.Loss(fmt::format("reading stopped: {}", walked.error().message()), 1,
+                           NodesKept());
+    }
+    NoteTheEnd();
+    LogRepairs(repairs_, AtByte(first_repair_), trace_.problems);
+    NoteCommas();
+    LinkNodes(trace_, std::move(parent_ids_));
+    return std::move(trace_);
+  }
+
+ private:
+  Status WalkDocument() {
+    ORRERY_TRY_STATUS(stream_.EnterObject());
+    while (true) {
+      ORRERY_TRY(const auto key, stream_.NextKey());
+      if (!key) {
+        return {};
+      }
+      const std::string name(*key);
+      ORRERY_TRY(const char first, stream_.PeekValue());
+      if (name == "nodes" && first == '[') {
+        ORRERY_TRY_STATUS(WalkNodes());
+      } else {
+        ORRERY_TRY(const auto value, stream_.TakeValue());
+        if (value) {
+          ReadMember(name, *value);
+        }
+      }
+    }
+  }
+
+  Status WalkNodes() {
+    ORRERY_TRY_STATUS(stream_.EnterArray());
+    while (true) {
+      ORRERY_TRY(const auto element, stream_.NextElement());
+      if (!element) {
+        return {};
+      }
+      ReadNode(*element);
+    }
+  }
+
+  void ReadNode(std::string_view element) {
+    std::string text = Repaired(element);
+    const Result<Node> node = nodes_.Read(text);
+    if (node && node->has_id) {
+      trace_.graph_nodes.Append(node->row);
+      parent_ids_.push_back(node->parent_id);
+      return;
+    }
+    const std::string place = AtByte(stream_.value_offset());
+    if (!node) {
+      trace_.problems.Loss(node.error().message(), 1, place);
+    } else if (node->is_empty) {
+      trace_.problems.Note("empty object among the nodes", 1, place);
+    } else {
+      trace_.problems.Loss("node without an id", 1, place);
+    }
+  }
+
+  // Anything beside the nodes: small values that say where the trace comes from.
+  void ReadMember(const std::string& key, std::string_view value) {
+    const std::string text = Repaired(value);
+    JsonText parsed;
+    const auto string = Text(parsed.Parse(text));
+    const std::string_view content = string.value_or(text);
+    if (key == "schema") {
+      trace_.info.format_version = content;
+    }
+    has_finish_ = has_finish_ || key == "finish_ts";
+    trace_.metadata.Append({.key = trace_.strings.Intern(key),
+                            .value = trace_.strings.Intern(content),
+                            .is_json = static_cast<std::uint8_t>(string ? 0 : 1)});
+  }
+
+  std::string Repaired(std::string_view text) {
+    JsonRepairs repairs;
+    std::string repaired = RepairJson(text, repairs);
+    if (repairs.any() && first_repair_ < 0) {
+      first_repair_ = stream_.value_offset();
+    }
+    repairs_ += repairs;
+    return repaired;
+  }
+
+  [[nodiscard]] std::string NodesKept() const {
+    return fmt::format("{} nodes kept", trace_.graph_nodes.size());
+  }
+
+  void NoteTheEnd() {
+    if (stream_.end() == JsonEnd::kInsideValue) {
+      trace_.problems.Loss("truncated JSON", 1,
+                           fmt::format("byte {}, {}", stream_.offset(), NodesKept()));
+    } else if (stream_.end() == JsonEnd::kBetweenValues) {
+      trace_.problems.Loss("closed early: the brackets at the end are missing", 1,
+                           fmt::format("byte {}, {}", stream_.offset(), NodesKept()));
+    } else if (stream_.end() == JsonEnd::kComplete && !has_finish_) {
+      trace_.problems.Note("no finish_ts: the recording was not finished");
+    }
+  }
+
+  void NoteCommas() {
+    trace_.problems.Note("stray comma between nodes", stream_.num_stray_commas());
+    trace_.problems.Note("missing comma between nodes", stream_.num_missing_commas());
+  }
+
+  Trace trace_;
+  JsonStream stream_;
+  NodeReader nodes_;
+  std::vector<std::int64_t> parent_ids_;
+  JsonRepairs repairs_;
+  std::int64_t first_repair_ = -1;
+  bool has_finish_ = false;
+};
+
+// Only traces that were merged with Kineto have times.
+trace::TimeOrigin OriginOfTimes(const Trace& trace) {
+  for (const std::int64_t begin_ns : trace.graph_nodes.begin_ns) {
+    if (begin_ns >= 0) {
+      return begin_ns >= kEarliestEpochNs ? trace::TimeOrigin::kEpoch : trace::TimeOrigin::kUnknown;
+    }
+  }
+  return trace::TimeOrigin::kUnknown;
+}
+
+Result<Trace> ReadTrace(ByteSource& source, const ReadOptions& options) {
+  ORRERY_TRY(Trace trace, Reader(source).Run());
+  if (const std::string damage = source.damage(); !damage.empty()) {
+    trace.problems.Loss("damaged compression", 1, damage);
+  }
+  if (trace.graph_nodes.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "the execution trace holds no complete node");
+  }
+  trace.info.format = kFormatName;
+  trace.info.time_origin = OriginOfTimes(trace);
+  ReadCollectives(trace);
+  AddActivities(trace);
+  trace::FinishTrace(trace, {.step_marker = options.step_marker});
+  return trace;
+}
+
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
+  ORRERY_TRY(const auto content, file.OpenContent());
+  auto trace = ReadTrace(*content, options);
+  if (!trace) {
+    return FailWithin(file.path(), trace);
+  }
+  trace->info.files.push_back(file.path());
+  FileContent read;
+  read.traces.push_back(*std::move(trace));
+  return read;
+}
+
+}  // namespace
+
+const Format& GetFormat() {
+  static const Format format{.name = kFormatName, .matches = Matches, .read = Read};
+  return format;
+}
+
+}  // namespace orrery::ingest::execution_trace

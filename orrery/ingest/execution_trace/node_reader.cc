@@ -1,0 +1,261 @@
+#include "orrery/ingest/execution_trace/node_reader.h"
+
+#include <array>
+#include <limits>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "orrery/base/decimal.h"
+#include "orrery/ingest/kineto/json_text.h"
+
+namespace orrery::ingest::execution_trace {
+namespace {
+
+using trace::GraphNodeKind;
+using trace::GraphNodes;
+
+constexpr std::int32_t kUserScope = 7;
+
+// "12", "\"12\"" and, for a list of parents, the first of "[12,13]".
+std::optional<std::int64_t> IntegerOf(std::string_view raw) {
+  if (raw.starts_with('[')) {
+    raw.remove_prefix(1);
+    raw = raw.substr(0, raw.find_first_of(",]"));
+  }
+  return kineto::IntegerOf(raw);
+}
+
+struct NumberColumn {
+  std::string_view key;
+  std::int64_t GraphNodes::Row::* member;
+};
+
+constexpr std::array kNumberColumns{
+    NumberColumn{"rf_id", &GraphNodes::Row::record_function_id},
+    NumberColumn{"fw_parent", &GraphNodes::Row::forward_parent},
+    NumberColumn{"seq_id", &GraphNodes::Row::sequence},
+};
+
+struct SmallNumberColumn {
+  std::string_view key;
+  std::int32_t GraphNodes::Row::* member;
+};
+
+constexpr std::array kSmallNumberColumns{
+    SmallNumberColumn{"scope", &GraphNodes::Row::scope},
+    SmallNumberColumn{"tid", &GraphNodes::Row::thread},
+    SmallNumberColumn{"fw_tid", &GraphNodes::Row::forward_thread},
+};
+
+// JSON text. Nested nodes have "inputs": {"values": …}, flat ones "inputs" and "input_shapes".
+struct TextColumn {
+  std::string_view nested_prefix;
+  std::string_view nested_key;
+  std::string_view flat_key;
+  StringId GraphNodes::Row::* member;
+};
+
+constexpr std::array kTextColumns{
+    TextColumn{"inputs", "values", "inputs", &GraphNodes::Row::input_values},
+    TextColumn{"inputs", "shapes", "input_shapes", &GraphNodes::Row::input_shapes},
+    TextColumn{"inputs", "types", "input_types", &GraphNodes::Row::input_types},
+    TextColumn{"inputs", "strides", "input_strides", &GraphNodes::Row::input_strides},
+    TextColumn{"outputs", "values", "outputs", &GraphNodes::Row::output_values},
+    TextColumn{"outputs", "shapes", "output_shapes", &GraphNodes::Row::output_shapes},
+    TextColumn{"outputs", "types", "output_types", &GraphNodes::Row::output_types},
+    TextColumn{"outputs", "strides", "output_strides", &GraphNodes::Row::output_strides},
+};
+
+bool FitsSmall(std::int64_t number) {
+  return number >= std::numeric_limits<std::int32_t>::min() &&
+         number <= std::numeric_limits<std::int32_t>::max();
+}
+
+bool TakeNumber(std::string_view key, std::string_view raw, GraphNodes::Row& row) {
+  const auto number = IntegerOf(raw);
+  if (!number) {
+    return false;
+  }
+  for (const NumberColumn& column : kNumberColumns) {
+    if (column.key == key) {
+      row.*column.member = *number;
+      return true;
+    }
+  }
+  for (const SmallNumberColumn& column : kSmallNumberColumns) {
+    if (column.key == key && FitsSmall(*number)) {
+      row.*column.member = static_cast<std::int32_t>(*number);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool TakeTime(std::string_view key, std::string_view raw, GraphNodes::Row& row) {
+  const auto nanoseconds = ParseMicroseconds(kineto::Unquoted(raw));
+  if (!nanoseconds || *nanoseconds < 0) {
+    return false;
+  }
+  (key == "ts" ? row.begin_ns : row.duration_ns) = *nanoseconds;
+  return true;
+}
+
+tl::unexpected<Error> NotSound(std::string_view why) {
+  return Fail(Error::Kind::kInvalidInput, fmt::format("a node is not sound JSON: {}", why));
+}
+
+}  // namespace
+
+Result<Node> NodeReader::Read(std::string& text) {
+  node_ = {};
+  attributes_.clear();
+  has_chrome_keys_ = false;
+  text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+  // On-demand parsing leaves what is not asked for unchecked, and whole values are kept as text.
+  if (const auto error = validator_.parse(text.data(), text.size(), false).error()) {
+    return NotSound(simdjson::error_message(error));
+  }
+  try {
+    simdjson::ondemand::document document =
+        parser_.iterate(simdjson::padded_string_view(text.data(), text.size(), text.capacity()));
+    ReadFields(document.get_object());
+  } catch (const simdjson::simdjson_error& error) {
+    return NotSound(error.what());
+  }
+  node_.row.attributes = strings_.Intern(attributes_);
+  if (node_.row.begin_ns >= 0 && node_.row.duration_ns < 0) {
+    node_.row.duration_ns = 0;
+  }
+  DecideKind();
+  return node_;
+}
+
+void NodeReader::ReadFields(simdjson::ondemand::object object) {
+  for (auto field : object) {
+    node_.is_empty = false;
+    ReadField(field.unescaped_key(), field.value());
+  }
+}
+
+void NodeReader::ReadField(std::string_view key, simdjson::ondemand::value value) {
+  const simdjson::ondemand::json_type type = value.type();
+  if (key == "attrs" && type == simdjson::ondemand::json_type::array) {
+    ReadAttributes(value.get_array());
+  } else if ((key == "inputs" || key == "outputs") &&
+             type == simdjson::ondemand::json_type::object) {
+    ReadTensors(key, value.get_object());
+  } else {
+    TakeOrKeep(key, ReadValue(value));
+  }
+}
+
+void NodeReader::ReadAttributes(simdjson::ondemand::array attributes) {
+  for (auto attribute : attributes) {
+    std::string_view name;
+    Value value;
+    for (auto field : attribute.get_object()) {
+      const std::string_view key = field.unescaped_key();
+      if (key == "name") {
+        name = field.value().get_string();
+      } else if (key == "value") {
+        value = ReadValue(field.value());
+      }
+    }
+    if (!name.empty() && !value.raw.empty()) {
+      TakeOrKeep(name, value);
+    }
+  }
+}
+
+void NodeReader::ReadTensors(std::string_view prefix, simdjson::ondemand::object tensors) {
+  for (auto field : tensors) {
+    const std::string_view key = field.unescaped_key();
+    const std::string_view raw = ReadValue(field.value()).raw;
+    bool is_column = false;
+    for (const TextColumn& column : kTextColumns) {
+      if (column.nested_prefix == prefix && column.nested_key == key) {
+        node_.row.*column.member = strings_.Intern(raw);
+        is_column = true;
+      }
+    }
+    if (!is_column) {
+      Keep(fmt::format("{}.{}", prefix, key), raw);
+    }
+  }
+}
+
+NodeReader::Value NodeReader::ReadValue(simdjson::ondemand::value value) {
+  Value read;
+  read.raw = simdjson::to_json_string(value);
+  read.is_string = read.raw.starts_with('"');
+  if (read.is_string) {
+    read.content = value.get_string();
+  }
+  return read;
+}
+
+void NodeReader::TakeOrKeep(std::string_view key, const Value& value) {
+  if (!TakeColumn(key, value)) {
+    has_chrome_keys_ = has_chrome_keys_ || key == "ph" || key == "cat";
+    Keep(key, value.raw);
+  }
+}
+
+bool NodeReader::TakeColumn(std::string_view key, const Value& value) {
+  if (key == "id") {
+    const auto id = IntegerOf(value.raw);
+    node_.row.id = id.value_or(0);
+    node_.has_id = id.has_value();
+    return node_.has_id;
+  }
+  if (key == "parent" || key == "ctrl_deps") {
+    node_.parent_id = IntegerOf(value.raw).value_or(-1);
+    // More than one dependency is kept as it is, beside the first.
+    return value.raw.find(',') == std::string_view::npos;
+  }
+  if (key == "ts" || key == "dur") {
+    return TakeTime(key, value.raw, node_.row);
+  }
+  return TakeText(key, value) || TakeNumber(key, value.raw, node_.row);
+}
+
+bool NodeReader::TakeText(std::string_view key, const Value& value) {
+  if (key == "name" && value.is_string) {
+    node_.row.name = strings_.Intern(value.content);
+    return true;
+  }
+  if (key == "op_schema" && value.is_string) {
+    node_.row.op_schema = strings_.Intern(value.content);
+    return true;
+  }
+  for (const TextColumn& column : kTextColumns) {
+    if (column.flat_key == key) {
+      node_.row.*column.member = strings_.Intern(value.raw);
+      return true;
+    }
+  }
+  return false;
+}
+
+void NodeReader::Keep(std::string_view key, std::string_view raw) {
+  if (!attributes_.empty()) {
+    attributes_.push_back(',');
+  }
+  attributes_.append(kineto::Quoted(key));
+  attributes_.push_back(':');
+  attributes_.append(raw);
+}
+
+void NodeReader::DecideKind() {
+  const std::string_view name = strings_.View(node_.row.name);
+  if (name.starts_with("[pytorch|profiler|execution_")) {
+    node_.row.kind = GraphNodeKind::kRoot;
+  } else if (has_chrome_keys_) {
+    node_.row.kind = GraphNodeKind::kDeviceWork;
+  } else if (node_.row.scope == kUserScope) {
+    node_.row.kind = GraphNodeKind::kAnnotation;
+  }
+}
+
+}  // namespace orrery::ingest::execution_trace

@@ -1,0 +1,164 @@
+#include "orrery/ingest/execution_trace/process_groups.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace orrery::ingest::execution_trace {
+namespace {
+
+using trace::kNoRow;
+using trace::ProcessGroups;
+using trace::RowId;
+using trace::Trace;
+
+constexpr std::string_view kInitName = "## process_group:init ##";
+constexpr std::string_view kDefaultGroup = "default_pg";
+
+// A world larger than this is damage, not a machine; its list of ranks would not fit in memory.
+constexpr std::int32_t kLargestListedWorld = 1 << 20;
+
+std::string ListOfFirst(std::int32_t num_ranks) {
+  std::string list = "[";
+  for (std::int32_t rank = 0; rank < num_ranks; ++rank) {
+    fmt::format_to(std::back_inserter(list), "{}{}", rank == 0 ? "" : ",", rank);
+  }
+  return list + "]";
+}
+
+void ReadRanks(Trace& trace, const std::optional<JsonElement>& ranks, ProcessGroups::Row& row) {
+  if (ArraySize(ranks) > 0) {
+    row.ranks = trace.strings.Intern(simdjson::minify(*ranks));
+  } else if (ranks && row.num_ranks > 0 && row.num_ranks <= kLargestListedWorld) {
+    // An empty list stands for all ranks of the world.
+    row.ranks = trace.strings.Intern(ListOfFirst(row.num_ranks));
+    trace.info.world_size = row.num_ranks;
+    trace.info.backend = trace.Text(row.backend);
+  }
+}
+
+bool IsMeant(const Trace& trace, RowId group, const GroupMention& mention) {
+  if (mention.communicator != 0 && trace.process_groups.communicator[group] != 0) {
+    return trace.process_groups.communicator[group] == mention.communicator;
+  }
+  return !mention.name.empty() && trace.Text(trace.process_groups.name[group]) == mention.name;
+}
+
+RowId FindGroup(const Trace& trace, const GroupMention& mention) {
+  for (RowId group = 0; group < trace.process_groups.size(); ++group) {
+    if (IsMeant(trace, group, mention)) {
+      return group;
+    }
+  }
+  return kNoRow;
+}
+
+void ReadGroup(Trace& trace, const JsonElement& group) {
+  const auto intern = [&](std::string_view key) {
+    return trace.strings.Intern(Text(Field(group, key)).value_or(""));
+  };
+  const std::string name(Text(Field(group, "pg_name")).value_or(""));
+  if (FindGroup(trace, {.name = name}) != kNoRow) {
+    return;  // the list is written again when a group is added
+  }
+  ProcessGroups::Row row;
+  row.name = trace.strings.Intern(name);
+  row.description = intern("pg_desc");
+  row.backend = intern("backend_config");
+  row.num_ranks = SmallInteger(Field(group, "group_size"));
+  row.communicator = static_cast<std::uint64_t>(Integer(Field(group, "backend_id")).value_or(0));
+  ReadRanks(trace, Field(group, "ranks"), row);
+  trace.process_groups.Append(row);
+}
+
+// The node's only input is a string that holds a JSON array.
+void ReadGroups(Trace& trace, RowId node) {
+  JsonText values_text;
+  JsonText list_text;
+  const auto values = values_text.Parse(trace.Text(trace.graph_nodes.input_values[node]));
+  const auto list = list_text.Parse(Text(ElementAt(values, 0)).value_or(""));
+  simdjson::dom::array groups;
+  if (!list || list->get(groups)) {
+    trace.problems.Loss("unreadable list of process groups", 1,
+                        fmt::format("node {}", trace.graph_nodes.id[node]));
+    return;
+  }
+  for (const JsonElement group : groups) {
+    ReadGroup(trace, group);
+  }
+}
+
+void FillUnknown(Trace& trace, RowId group, const GroupMention& mention) {
+  ProcessGroups& groups = trace.process_groups;
+  const auto fill_number = [&](std::int32_t& target, std::int32_t number) {
+    target = target < 0 ? number : target;
+  };
+  fill_number(groups.num_ranks[group], mention.num_ranks);
+  fill_number(groups.rank_start[group], mention.rank_start);
+  fill_number(groups.rank_stride[group], mention.rank_stride);
+  if (groups.description[group] == StringId::kEmpty) {
+    groups.description[group] = trace.strings.Intern(mention.description);
+  }
+  if (mention.description == kDefaultGroup && trace.info.world_size < 0) {
+    trace.info.world_size = mention.num_ranks;
+  }
+}
+
+// Old files name neither members nor purpose: the only group with more than one rank is taken for
+// the world.
+bool IsWorld(const Trace& trace, RowId group) {
+  const ProcessGroups& groups = trace.process_groups;
+  if (trace.Text(groups.description[group]) == kDefaultGroup) {
+    return true;
+  }
+  const auto num_alone = std::count(groups.num_ranks.begin(), groups.num_ranks.end(), 1);
+  return groups.num_ranks[group] != 1 && groups.size() - static_cast<std::size_t>(num_alone) == 1;
+}
+
+}  // namespace
+
+void ReadDeclaredGroups(Trace& trace) {
+  const StringId init = trace.strings.Find(kInitName);
+  for (RowId node = 0; node < trace.graph_nodes.size() && init != StringId::kEmpty; ++node) {
+    if (trace.graph_nodes.name[node] == init) {
+      ReadGroups(trace, node);
+    }
+  }
+}
+
+RowId ResolveGroup(Trace& trace, const GroupMention& mention) {
+  if (!mention.says_which()) {
+    return trace.process_groups.size() == 1 ? 0 : kNoRow;
+  }
+  RowId group = FindGroup(trace, mention);
+  if (group == kNoRow) {
+    group = trace.process_groups.Append(
+        {.name = trace.strings.Intern(mention.name), .communicator = mention.communicator});
+  }
+  FillUnknown(trace, group, mention);
+  return group;
+}
+
+std::int32_t GlobalRank(const Trace& trace, RowId group, std::int32_t rank_in_group) {
+  if (group == kNoRow || rank_in_group < 0) {
+    return -1;
+  }
+  const ProcessGroups::Row row = trace.process_groups.At(group);
+  if (row.num_ranks >= 0 && rank_in_group >= row.num_ranks) {
+    return -1;
+  }
+  JsonText text;
+  const auto ranks = text.Parse(trace.Text(row.ranks));
+  if (ranks) {
+    return SmallInteger(ElementAt(ranks, static_cast<std::size_t>(rank_in_group)));
+  }
+  if (row.rank_start >= 0 && row.rank_stride > 0) {
+    const std::int64_t rank = row.rank_start + std::int64_t{rank_in_group} * row.rank_stride;
+    return rank <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(rank) : -1;
+  }
+  return IsWorld(trace, group) ? rank_in_group : -1;
+}
+
+}  // namespace orrery::ingest::execution_trace

@@ -1,0 +1,211 @@
+#include "orrery/ingest/nccl_tests/column_layout.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+namespace orrery::ingest::nccl_tests {
+namespace {
+
+struct NamedField {
+  std::string_view name;
+  TimingField field;
+};
+
+constexpr std::array kFields{
+    NamedField{"time", &Timing::time_us},
+    NamedField{"cputime", &Timing::cpu_time_us},
+    NamedField{"algbw", &Timing::algbw},
+    NamedField{"busbw", &Timing::busbw},
+    NamedField{"error", &Timing::wrong},
+    NamedField{"#wrong", &Timing::wrong},
+    NamedField{"#bitdiff", &Timing::bit_differences},
+    NamedField{"i_min", &Timing::iteration_min_us},
+    NamedField{"i_max", &Timing::iteration_max_us},
+    NamedField{"i_p99", &Timing::iteration_p99_us},
+    NamedField{"i_cv%", &Timing::iteration_cv_percent},
+};
+
+template <typename T>
+bool ParseWhole(std::string_view word, T& value) {
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+bool ParseCount(std::string_view word, std::int64_t& value) {
+  return ParseWhole(word, value) && value >= 0;
+}
+
+// "N/A" and NaN are complete and say nothing.
+bool ParseTiming(std::string_view word, std::optional<double>& value) {
+  double number = 0;
+  if (word == "N/A") {
+    return true;
+  }
+  if (!ParseWhole(word, number)) {
+    return false;
+  }
+  if (std::isfinite(number)) {
+    value = number;
+  }
+  return true;
+}
+
+bool ParseRoot(std::string_view word, std::optional<std::int64_t>& root) {
+  std::int64_t value = 0;
+  if (!ParseWhole(word, value)) {
+    return word == "N/A";
+  }
+  root = value;
+  return true;
+}
+
+bool IsName(std::string_view word) {
+  double ignored = 0;
+  return !ParseWhole(word, ignored);
+}
+
+}  // namespace
+
+std::vector<Word> SplitWords(std::string_view line) {
+  constexpr std::string_view kBlanks = " \t\r";
+  std::vector<Word> words;
+  std::size_t begin = line.find_first_not_of(kBlanks);
+  while (begin != std::string_view::npos) {
+    const std::size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
+    words.push_back({.text = line.substr(begin, end - begin), .begin = begin});
+    begin = line.find_first_not_of(kBlanks, end);
+  }
+  return words;
+}
+
+bool BeginsRow(std::span<const Word> words) {
+  std::int64_t ignored = 0;
+  return words.size() >= 3 && ParseCount(words[0].text, ignored) &&
+         ParseCount(words[1].text, ignored) && ElementBytes(words[2].text).has_value();
+}
+
+bool IsColumnHeader(std::span<const Word> words) {
+  const auto has = [&](std::string_view name) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const Word& word) { return word.text == name; });
+  };
+  return has("size") && has("count") && has("type") && has("algbw") && has("busbw");
+}
+
+std::optional<ColumnLayout> ColumnLayout::FromHeader(std::string_view line) {
+  const std::vector<Word> words = SplitWords(line);
+  if (!IsColumnHeader(words)) {
+    return std::nullopt;
+  }
+  ColumnLayout layout;
+  for (const Word& word : words) {
+    if (word.text != "#") {
+      layout.AddColumn(word);
+    }
+  }
+  return layout;
+}
+
+std::optional<ColumnLayout> ColumnLayout::Assumed(std::size_t num_words) {
+  switch (num_words) {
+    case 12:
+      return FromHeader("size count type redop time algbw busbw error time algbw busbw error");
+    case 13:
+      return FromHeader(
+          "size count type redop root time algbw busbw #wrong time algbw busbw #wrong");
+    default:
+      return std::nullopt;
+  }
+}
+
+void ColumnLayout::AddColumn(const Word& name) {
+  const auto known = std::find_if(kFields.begin(), kFields.end(),
+                                  [&](const NamedField& field) { return field.name == name.text; });
+  if (known != kFields.end()) {
+    const bool is_second = std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
+      return column.field == known->field;
+    });
+    if (!is_second) {
+      out_of_place_end_ = name.end();
+    }
+    columns_.push_back({.kind = Kind::kTiming,
+                        .placement = is_second ? kInPlace : kOutOfPlace,
+                        .field = known->field});
+  } else if (name.text == "size") {
+    columns_.push_back({.kind = Kind::kSize});
+  } else if (name.text == "count") {
+    columns_.push_back({.kind = Kind::kCount});
+  } else if (name.text == "type") {
+    columns_.push_back({.kind = Kind::kType});
+  } else if (name.text == "redop") {
+    columns_.push_back({.kind = Kind::kRedop});
+  } else if (name.text == "root") {
+    columns_.push_back({.kind = Kind::kRoot});
+  } else if (name.text == "timestamp") {
+    columns_.push_back({.kind = Kind::kTimestamp});
+  } else {
+    columns_.push_back({.kind = Kind::kUnknown});
+    unknown_.push_back(name.text);
+  }
+}
+
+bool ColumnLayout::Store(const Column& column, std::string_view word, Row& row) {
+  switch (column.kind) {
+    case Kind::kSize:
+      return ParseCount(word, row.size_bytes);
+    case Kind::kCount:
+      return ParseCount(word, row.count);
+    case Kind::kType:
+      row.data_type = word;
+      return IsName(word);
+    case Kind::kRedop:
+      row.redop = word;
+      return IsName(word);
+    case Kind::kRoot:
+      return ParseRoot(word, row.root);
+    case Kind::kTiming:
+      return ParseTiming(word, row.timing[column.placement].*column.field);
+    case Kind::kTimestamp:
+      row.timestamp += (row.timestamp.empty() ? "" : " ") + std::string(word);
+      return true;
+    case Kind::kUnknown:
+      return true;
+  }
+  return false;
+}
+
+std::optional<ColumnLayout::ParsedRow> ColumnLayout::ParseRow(std::span<const Word> words) const {
+  if (auto row = ParseColumns(words, /*has_out_of_place=*/true)) {
+    return row;
+  }
+  return ParseColumns(words, /*has_out_of_place=*/false);
+}
+
+std::optional<ColumnLayout::ParsedRow> ColumnLayout::ParseColumns(std::span<const Word> words,
+                                                                  bool has_out_of_place) const {
+  ParsedRow parsed;
+  for (const Column& column : columns_) {
+    const bool is_timing = column.kind == Kind::kTiming;
+    if (is_timing && column.placement == kOutOfPlace && !has_out_of_place) {
+      continue;
+    }
+    // A time stamp is a date and a time of day.
+    for (int part = column.kind == Kind::kTimestamp ? 0 : 1; part < 2; ++part) {
+      if (parsed.num_words == words.size()) {
+        return std::nullopt;
+      }
+      const Word& word = words[parsed.num_words++];
+      const bool stands_too_far_left =
+          is_timing && !has_out_of_place && word.begin <= out_of_place_end_;
+      if (stands_too_far_left || !Store(column, word.text, parsed.row)) {
+        return std::nullopt;
+      }
+    }
+  }
+  return parsed;
+}
+
+}  // namespace orrery::ingest::nccl_tests

@@ -1,0 +1,243 @@
+#include "orrery/ingest/nccl_tests/run.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/nccl_tests/infer_run.h"
+#include "orrery/trace/collective_names.h"
+
+namespace orrery::ingest::nccl_tests {
+namespace {
+
+struct NamedType {
+  std::string_view name;
+  std::int64_t bytes;
+};
+
+constexpr std::array kTypes{
+    NamedType{"int8", 1},    NamedType{"uint8", 1},  NamedType{"char", 1},
+    NamedType{"int32", 4},   NamedType{"uint32", 4}, NamedType{"int", 4},
+    NamedType{"int64", 8},   NamedType{"uint64", 8}, NamedType{"half", 2},
+    NamedType{"float", 4},   NamedType{"double", 8}, NamedType{"bfloat16", 2},
+    NamedType{"f8e4m3", 1},  NamedType{"f8e5m2", 1}, NamedType{"fp8_e4m3", 1},
+    NamedType{"fp8_e5m2", 1}};
+
+struct NamedTiming {
+  std::string_view name;
+  TimingField field;
+  bool is_always_shown;
+};
+
+constexpr std::array kTimings{
+    NamedTiming{"time_us", &Timing::time_us, true},
+    NamedTiming{"algbw_GBps", &Timing::algbw, true},
+    NamedTiming{"busbw_GBps", &Timing::busbw, true},
+    NamedTiming{"wrong", &Timing::wrong, true},
+    NamedTiming{"cpu_time_us", &Timing::cpu_time_us, false},
+    NamedTiming{"bit_differences", &Timing::bit_differences, false},
+    NamedTiming{"iteration_min_us", &Timing::iteration_min_us, false},
+    NamedTiming{"iteration_max_us", &Timing::iteration_max_us, false},
+    NamedTiming{"iteration_p99_us", &Timing::iteration_p99_us, false},
+    NamedTiming{"iteration_cv_percent", &Timing::iteration_cv_percent, false},
+};
+
+template <typename T>
+Table::Cell CellOf(const std::optional<T>& value) {
+  return value ? Table::Cell(*value) : Table::Cell();
+}
+
+Table::Cell CellOf(const std::string& text) {
+  return text.empty() ? Table::Cell() : Table::Cell(text);
+}
+
+std::string GpuOf(const Run& run) {
+  std::set<std::string> names;
+  for (const Device& device : run.devices) {
+    if (!device.gpu.empty()) {
+      names.insert(device.gpu);
+    }
+  }
+  std::string all;
+  for (const std::string& name : names) {
+    all += (all.empty() ? "" : ", ") + name;
+  }
+  return all;
+}
+
+std::optional<std::int64_t> NumNodesOf(const Run& run) {
+  std::set<std::string_view> hosts;
+  for (const Device& device : run.devices) {
+    if (!device.host.empty()) {
+      hosts.insert(device.host);
+    }
+  }
+  return hosts.empty() ? std::nullopt : std::optional(static_cast<std::int64_t>(hosts.size()));
+}
+
+// With several groups each runs the collective by itself.
+std::optional<std::int64_t> RanksOfDevices(const Run& run, trace::ProblemLog& problems) {
+  if (run.devices.empty()) {
+    return std::nullopt;
+  }
+  std::map<std::int64_t, std::int64_t> ranks_of_group;
+  std::int64_t highest = 0;
+  for (const Device& device : run.devices) {
+    ++ranks_of_group[device.group];
+    highest = std::max(highest, device.rank);
+  }
+  const std::int64_t printed = ranks_of_group.begin()->second;
+  if (ranks_of_group.size() > 1 || highest < printed) {
+    return printed;
+  }
+  problems.Note("device lines left out; the ranks were counted by the highest",
+                highest + 1 - printed);
+  return highest + 1;
+}
+
+// Adds columns to a table and fills them row by row.
+class TableBuilder {
+ public:
+  template <typename Get>
+  void AddColumn(std::string name, Table::Type type, const std::vector<Run>& runs, Get get) {
+    const std::size_t column = table_.AddColumn(std::move(name), type);
+    std::size_t index = 0;
+    for (const Run& run : runs) {
+      for (const Row& row : run.rows) {
+        table_.Set(index++, column, CellOf(get(run, row)));
+      }
+    }
+  }
+
+  void AddRows(const std::vector<Run>& runs) {
+    for (const Run& run : runs) {
+      for (std::size_t row = 0; row < run.rows.size(); ++row) {
+        table_.AddRow();
+      }
+    }
+  }
+
+  [[nodiscard]] Table Take() { return std::move(table_); }
+
+ private:
+  Table table_;
+};
+
+bool AnyRow(const std::vector<Run>& runs, auto holds) {
+  return std::any_of(runs.begin(), runs.end(), [&](const Run& run) {
+    return std::any_of(run.rows.begin(), run.rows.end(), holds);
+  });
+}
+
+void AddTimingColumns(const std::vector<Run>& runs, Placement placement, std::string_view prefix,
+                      TableBuilder& table) {
+  for (const NamedTiming& timing : kTimings) {
+    const auto value = [&](const Row& row) { return row.timing[placement].*timing.field; };
+    if (timing.is_always_shown ||
+        AnyRow(runs, [&](const Row& row) { return value(row).has_value(); })) {
+      table.AddColumn(fmt::format("{}_{}", prefix, timing.name), Table::Type::kNumber, runs,
+                      [&](const Run&, const Row& row) { return value(row); });
+    }
+  }
+}
+
+void AddRowColumns(const std::vector<Run>& runs, TableBuilder& table) {
+  using enum Table::Type;
+  table.AddColumn("test", kText, runs, [](const Run& run, const Row&) { return run.test; });
+  table.AddColumn("nranks", kInteger, runs,
+                  [](const Run& run, const Row&) { return run.num_ranks; });
+  table.AddColumn("size_bytes", kInteger, runs,
+                  [](const Run&, const Row& row) { return std::optional(row.size_bytes); });
+  table.AddColumn("count", kInteger, runs,
+                  [](const Run&, const Row& row) { return std::optional(row.count); });
+  table.AddColumn("data_type", kText, runs,
+                  [](const Run&, const Row& row) { return row.data_type; });
+  table.AddColumn("redop", kText, runs, [](const Run&, const Row& row) { return row.redop; });
+  table.AddColumn("root", kInteger, runs, [](const Run&, const Row& row) { return row.root; });
+}
+
+void AddRunColumns(const std::vector<Run>& runs, TableBuilder& table) {
+  using enum Table::Type;
+  const auto add = [&](const char* name, Table::Type type, auto get) {
+    table.AddColumn(name, type, runs, [get](const Run& run, const Row&) { return get(run); });
+  };
+  add("nodes", kInteger, NumNodesOf);
+  add("gpu", kText, GpuOf);
+  add("threads", kInteger, [](const Run& run) { return run.threads; });
+  add("gpus_per_thread", kInteger, [](const Run& run) { return run.gpus_per_thread; });
+  add("warmup_iters", kInteger, [](const Run& run) { return run.warmup_iters; });
+  add("iters", kInteger, [](const Run& run) { return run.iters; });
+  add("aggregated_iters", kInteger, [](const Run& run) { return run.aggregated_iters; });
+  add("graph_launches", kInteger, [](const Run& run) { return run.graph_launches; });
+  add("tests_version", kText, [](const Run& run) { return run.tests_version; });
+  add("nccl_version", kText, [](const Run& run) { return run.nccl_version; });
+  add("run_mean_busbw_GBps", kNumber, [](const Run& run) { return run.mean_busbw; });
+}
+
+}  // namespace
+
+std::optional<std::int64_t> ElementBytes(std::string_view type) {
+  for (const NamedType& known : kTypes) {
+    if (known.name == type) {
+      return known.bytes;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string TestOfProgram(std::string_view program) {
+  program.remove_prefix(program.find_last_of('/') + 1);
+  if (program.ends_with("_perf")) {
+    program.remove_suffix(5);
+  }
+  if (program == "sendrecv") {
+    return std::string(trace::CollectiveKindName(trace::CollectiveKind::kSendRecv));
+  }
+  const auto kind = trace::ParseCollectiveName(program);
+  // Sizes of alltoallv mean something else than those of alltoall.
+  return std::string(kind && program != "alltoallv" ? trace::CollectiveKindName(*kind) : program);
+}
+
+std::string VersionOfCode(std::int64_t code) {
+  const std::int64_t major_unit = code >= 10'000 ? 10'000 : 1'000;
+  return fmt::format("{}.{}.{}", code / major_unit, code % major_unit / 100, code % 100);
+}
+
+void CompleteRun(Run& run, trace::ProblemLog& problems) {
+  if (!run.num_ranks) {
+    run.num_ranks = RanksOfDevices(run, problems);
+  }
+  const Inferred inferred = InferRun(run);
+  const auto num_rows = static_cast<std::int64_t>(run.rows.size());
+  if (run.test.empty()) {
+    run.test = inferred.test;
+    problems.Note(inferred.test.empty() ? "row of an unknown collective; no line names the program"
+                                        : "row whose collective was guessed from its bandwidths",
+                  num_rows);
+  }
+  if (!run.num_ranks) {
+    run.num_ranks = inferred.num_ranks;
+    problems.Note(inferred.num_ranks ? "row whose number of ranks was guessed from its bandwidths"
+                                     : "row with an unknown number of ranks",
+                  num_rows);
+  }
+}
+
+Table ToTable(const std::vector<Run>& runs) {
+  TableBuilder table;
+  table.AddRows(runs);
+  AddRowColumns(runs, table);
+  AddTimingColumns(runs, kOutOfPlace, "oop", table);
+  AddTimingColumns(runs, kInPlace, "ip", table);
+  if (AnyRow(runs, [](const Row& row) { return !row.timestamp.empty(); })) {
+    table.AddColumn("timestamp", Table::Type::kText, runs,
+                    [](const Run&, const Row& row) { return row.timestamp; });
+  }
+  AddRunColumns(runs, table);
+  return table.Take();
+}
+
+}  // namespace orrery::ingest::nccl_tests

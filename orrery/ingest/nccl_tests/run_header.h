@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "orrery/ingest/nccl_tests/run.h"
+#include "orrery/trace/problems.h"
+
+namespace orrery::ingest::nccl_tests {
+
+/// What a line that starts with '#' is about.
+enum class HeaderLine {
+  kStart,    // opens the header of a run: versions, the program, its options
+  kDetail,   // continues it: devices
+  kClosing,  // comes after the last row
+  kOther,
+};
+
+[[nodiscard]] HeaderLine ClassifyHeaderLine(std::string_view text);
+
+/// Takes what a header line says into `run`; `text` is without the '#'.
+void ReadHeaderLine(std::string_view text, Run& run, trace::ProblemLog& problems);
+
+/// Versions that the libraries print between the lines of the tests ("NCCL version 2.29.3").
+[[nodiscard]] bool IsVersionLine(std::string_view line);
+void ReadVersionLine(std::string_view line, Run& run);
+
+/// Returns the test that a command line runs ("mpirun … /opt/bin/all_reduce_perf -b 8"), or
+/// nothing.
+[[nodiscard]] std::string TestOfCommand(std::string_view line);
+
+}  // namespace orrery::ingest::nccl_tests

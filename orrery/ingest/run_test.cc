@@ -1,0 +1,111 @@
+#include "orrery/ingest/run.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::ingest {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// A folder that is gone when the test is.
+class RunTest : public testing::Test {
+ protected:
+  RunTest()
+      : folder_(fs::temp_directory_path() /
+                ("orrery_run_test_" +
+                 std::string(testing::UnitTest::GetInstance()->current_test_info()->name()))) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+
+  ~RunTest() override { fs::remove_all(folder_); }
+
+  std::string Write(const std::string& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+
+  // A Kineto file with one operator; `rank` goes into its content unless it is negative.
+  std::string WriteTrace(const std::string& name, int rank) {
+    const std::string info =
+        rank < 0 ? "" : R"("distributedInfo": {"rank": )" + std::to_string(rank) + "}, ";
+    return Write(name, "{" + info +
+                           R"("deviceProperties": [], "traceEvents": [{"ph": "X", "cat": "cpu_op",
+                              "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]})");
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(RunTest, RanksComeFromContentBeforeNames) {
+  WriteTrace("rank7.json", 1);
+  WriteTrace("sub/kineto_trace_0.json", -1);
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->set.ranks.size(), 2U);
+  EXPECT_EQ(run->set.ranks[0].info.rank, 0);
+  EXPECT_EQ(run->set.ranks[1].info.rank, 1);
+  EXPECT_THAT(run->set.ranks[1].info.files.at(0), HasSubstr("rank7.json"));
+}
+
+TEST_F(RunTest, TwoFilesOfOneRankAreRefusedByName) {
+  WriteTrace("a.json", 3);
+  WriteTrace("b.json", 3);
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_FALSE(run);
+  EXPECT_THAT(run.error().message(), HasSubstr("a.json and "));
+  EXPECT_THAT(run.error().message(), HasSubstr("b.json both claim rank 3"));
+}
+
+TEST_F(RunTest, ForeignFilesOfAFolderAreSkippedAndListed) {
+  WriteTrace("a.json", 0);
+  Write("notes.txt", "hello");
+  Write(".hidden", "hello");
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_TRUE(run);
+  ASSERT_EQ(run->skipped.size(), 1U);
+  EXPECT_THAT(run->skipped[0].file, HasSubstr("notes.txt"));
+  EXPECT_FALSE(run->is_partial());
+}
+
+TEST_F(RunTest, AFolderWithoutAnythingUsableIsAnError) {
+  Write("notes.txt", "hello");
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_FALSE(run);
+  EXPECT_THAT(run.error().message(), HasSubstr("nothing here that Orrery reads"));
+}
+
+TEST_F(RunTest, ANamedFileThatIsForeignIsAnError) {
+  const std::string notes = Write("notes.txt", "hello");
+  const std::string trace = WriteTrace("a.json", 0);
+
+  EXPECT_FALSE(ReadRun({trace, notes}));
+}
+
+TEST_F(RunTest, ADamagedFileOfAFolderMakesTheRunPartial) {
+  WriteTrace("rank0.json", 0);
+  Write("rank1.json", R"({"deviceProperties": [], "traceEvents": [{"ph": "X")");
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_TRUE(run);
+  EXPECT_TRUE(run->is_partial());
+}
+
+}  // namespace
+}  // namespace orrery::ingest

@@ -1,0 +1,210 @@
+#include "orrery/trace/clock_alignment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "orrery/base/statistics.h"
+#include "orrery/trace/clock_correction.h"
+#include "orrery/trace/clock_domains.h"
+#include "orrery/trace/clock_fit.h"
+#include "orrery/trace/collective_matching.h"
+
+namespace orrery::trace {
+namespace {
+
+constexpr std::int64_t kLongestTransferNs = 10'000'000;
+constexpr double kOffsetWorthCorrectingNs = 20'000;
+constexpr double kDeviationsAboveNoise = 3;
+constexpr double kPicosecondsPerSecond = 1e12;
+
+bool IsUsable(const MatchedCollectives& matched, std::size_t instance) {
+  return IsSynchronising(matched.instances.kind[instance]) &&
+         (matched.instances.flags[instance] & ~match_flag::kSpreadTooLarge) == 0 &&
+         MinDurationNs(matched, instance) < kLongestTransferNs;
+}
+
+std::vector<MemberSet> UsableRecords(const MatchedCollectives& matched) {
+  std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> instances_of;
+  for (std::uint32_t instance = 0; instance < matched.size(); ++instance) {
+    if (IsUsable(matched, instance)) {
+      const auto first =
+          matched.members.rank_index.begin() + matched.instances.first_member[instance];
+      instances_of[{first, first + matched.instances.num_members[instance]}].push_back(instance);
+    }
+  }
+  std::vector<MemberSet> sets;
+  for (auto& [ranks, instances] : instances_of) {
+    sets.push_back({ranks, std::move(instances)});
+  }
+  return sets;
+}
+
+// The connected parts of the clocks, each known by its lowest clock.
+class Parts {
+ public:
+  Parts(std::size_t num_clocks, const std::vector<MemberSet>& sets,
+        const std::vector<std::uint32_t>& clock_of_rank)
+      : parent_(num_clocks) {
+    std::iota(parent_.begin(), parent_.end(), 0U);
+    for (const MemberSet& set : sets) {
+      for (const std::uint32_t rank : set.ranks) {
+        Join(clock_of_rank[set.ranks.front()], clock_of_rank[rank]);
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint32_t Of(std::uint32_t clock) const {
+    while (parent_[clock] != clock) {
+      clock = parent_[clock];
+    }
+    return clock;
+  }
+
+ private:
+  void Join(std::uint32_t a, std::uint32_t b) {
+    a = Of(a);
+    b = Of(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+  std::vector<std::uint32_t> parent_;
+};
+
+ClockModel EmptyModel(std::vector<std::uint32_t> clock_of_rank) {
+  const std::size_t num_ranks = clock_of_rank.size();
+  return {.clock = std::move(clock_of_rank),
+          .origin_ns = std::vector<std::int64_t>(num_ranks, 0),
+          .offset_ns = std::vector<double>(num_ranks, 0.0),
+          .drift = std::vector<double>(num_ranks, 0.0),
+          .own_offset_ns = std::vector<double>(num_ranks, 0.0),
+          .deviation_ns = std::vector<double>(num_ranks, 0.0)};
+}
+
+// Drift counts from the middle of the records, where an offset means most. Ranks of one clock
+// count from the same time, or one offset would not fit them all.
+void SetOrigins(const MatchedCollectives& matched, const std::vector<MemberSet>& sets,
+                ClockModel& model) {
+  std::map<std::uint32_t, std::int64_t> origin_of_clock;
+  for (const MemberSet& set : sets) {
+    const std::uint32_t middle = set.instances[set.instances.size() / 2];
+    for (const std::uint32_t member : matched.MembersOf(middle)) {
+      origin_of_clock.try_emplace(model.clock[matched.members.rank_index[member]],
+                                  matched.members.end_ns[member]);
+    }
+  }
+  for (std::size_t rank = 0; rank < model.clock.size(); ++rank) {
+    const auto found = origin_of_clock.find(model.clock[rank]);
+    model.origin_ns[rank] = found == origin_of_clock.end() ? 0 : found->second;
+  }
+}
+
+void Fit(const MatchedCollectives& matched, const std::vector<MemberSet>& sets, const Parts& parts,
+         ClockModel& model) {
+  std::map<std::uint32_t, std::vector<const MemberSet*>> sets_of_part;
+  for (const MemberSet& set : sets) {
+    sets_of_part[parts.Of(model.clock[set.ranks.front()])].push_back(&set);
+  }
+  for (const auto& [part, members] : sets_of_part) {
+    if (members.size() == 1) {
+      FitOneGroup(matched, *members.front(), model);
+    } else {
+      FitGroups(matched, members, model);
+    }
+  }
+}
+
+double DeviationOfClock(const ClockModel& model, const std::vector<RankClock>& ranks,
+                        std::uint32_t clock) {
+  std::vector<double> deviations;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (model.clock[rank] == clock && ranks[rank].num_records > 0) {
+      deviations.push_back(model.deviation_ns[rank]);
+    }
+  }
+  return deviations.empty() ? 0.0 : Median(deviations);
+}
+
+bool Matters(const ClockModel& model, const std::vector<RankClock>& ranks, std::size_t rank) {
+  const double offset_ns = std::abs(model.offset_ns[rank]);
+  const double noise_ns = DeviationOfClock(model, ranks, model.clock[rank]);
+  return model.drift[rank] != 0 ||
+         (offset_ns > kOffsetWorthCorrectingNs && offset_ns > kDeviationsAboveNoise * noise_ns);
+}
+
+void CountRecords(const std::vector<MemberSet>& sets, ClockAlignment& alignment) {
+  for (const MemberSet& set : sets) {
+    for (const std::uint32_t rank : set.ranks) {
+      alignment.ranks[rank].num_records += std::ssize(set.instances);
+    }
+  }
+  for (const RankClock& rank : alignment.ranks) {
+    if (rank.num_records == 0 && alignment.ranks.size() > 1) {
+      alignment.problems.Note("rank without collectives to compare clocks by");
+    }
+  }
+}
+
+void NumberParts(const Parts& parts, ClockAlignment& alignment) {
+  std::map<std::uint32_t, std::uint32_t> number_of_part;
+  for (const RankClock& rank : alignment.ranks) {
+    number_of_part.try_emplace(parts.Of(rank.clock), 0);
+  }
+  for (auto& [part, number] : number_of_part) {
+    number = alignment.num_components++;
+  }
+  for (RankClock& rank : alignment.ranks) {
+    rank.component = number_of_part.at(parts.Of(rank.clock));
+  }
+}
+
+void Conclude(const ClockModel& model, AlignClocks when, ClockAlignment& alignment) {
+  for (std::size_t index = 0; index < alignment.ranks.size(); ++index) {
+    RankClock& rank = alignment.ranks[index];
+    rank.own_offset_ns = model.own_offset_ns[index];
+    rank.offset_ns = std::llround(model.offset_ns[index]);
+    rank.deviation_ns = model.deviation_ns[index];
+    rank.drift_ps_per_s = std::llround(model.drift[index] * kPicosecondsPerSecond);
+    rank.drift_origin_ns = model.origin_ns[index];
+    rank.apply = when == AlignClocks::kAlways ||
+                 (when == AlignClocks::kIfItMatters && Matters(model, alignment.ranks, index));
+  }
+}
+
+}  // namespace
+
+bool ClockAlignment::applies() const {
+  return std::any_of(ranks.begin(), ranks.end(), [](const RankClock& rank) { return rank.apply; });
+}
+
+ClockAlignment EstimateClocks(const TraceSet& set, const MatchedCollectives& matched,
+                              AlignClocks when) {
+  ClockAlignment alignment;
+  alignment.ranks.resize(set.ranks.size());
+  ClockModel model = EmptyModel(ClockOfRank(set));
+  for (std::size_t rank = 0; rank < alignment.ranks.size(); ++rank) {
+    alignment.ranks[rank].clock = model.clock[rank];
+  }
+  const std::vector<MemberSet> sets = UsableRecords(matched);
+  const Parts parts(set.ranks.size(), sets, model.clock);
+  SetOrigins(matched, sets, model);
+  Fit(matched, sets, parts, model);
+  CountRecords(sets, alignment);
+  NumberParts(parts, alignment);
+  Conclude(model, when, alignment);
+  return alignment;
+}
+
+AlignedRun MatchAndAlign(TraceSet& set, AlignClocks when) {
+  AlignedRun run{.matched = MatchCollectives(set), .alignment = {}};
+  run.alignment = EstimateClocks(set, run.matched, when);
+  if (run.alignment.applies()) {
+    ApplyAlignment(set, run.alignment);
+    run.matched = MatchCollectives(set);
+  }
+  return run;
+}
+
+}  // namespace orrery::trace

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace_set.h"
+
+namespace orrery::trace {
+
+enum class AlignClocks : std::uint8_t {
+  kIfItMatters,  // an offset above 20 µs and three times its scatter, or a drift above 20 µs
+  kAlways,
+  kNever,
+};
+
+/// How the clock of one rank differs from the others of its component.
+struct RankClock {
+  std::uint32_t clock = 0;      // ranks that read the same clock have the same number
+  std::uint32_t component = 0;  // offsets of different components have nothing in common
+  double own_offset_ns = 0;     // from the ends of this rank alone
+  std::int64_t offset_ns = 0;   // of its clock: subtract it
+  double deviation_ns = 0;      // median absolute deviation of the rank's ends from it
+  std::int64_t num_records = 0;
+  std::int64_t drift_ps_per_s = 0;   // how fast the offset grows; 0 unless it is worth correcting
+  std::int64_t drift_origin_ns = 0;  // where, on this rank's clock, the offset is as above
+  bool apply = false;
+
+  bool operator==(const RankClock&) const = default;
+};
+
+struct ClockAlignment {
+  std::vector<RankClock> ranks;  // as TraceSet::ranks
+  std::uint32_t num_components = 0;
+  ProblemLog problems = {};
+
+  [[nodiscard]] bool applies() const;
+
+  bool operator==(const ClockAlignment&) const = default;
+};
+
+/// Estimates clock offsets from the ends of synchronising collectives: all members end within a
+/// short time of each other. Used are complete records without doubts, timed by kernels, whose
+/// transfer took less than 10 ms. (The spread of ends is no doubt here: it is what offsets cause.)
+///
+/// Ranks whose records all have the same members: the offset of a rank is the median of its
+/// distance from the median end of each record; a clock takes the median of its ranks. Several
+/// groups of ranks: weighted least squares over the median differences between clocks, the clock of
+/// the lowest rank at 0. A drift is fitted (Theil-Sen) where at least 8 records span a second.
+[[nodiscard]] ClockAlignment EstimateClocks(const TraceSet& set, const MatchedCollectives& matched,
+                                            AlignClocks when = AlignClocks::kIfItMatters);
+
+/// Matched collectives on aligned clocks.
+struct AlignedRun {
+  MatchedCollectives matched;
+  ClockAlignment alignment;
+};
+
+/// Matches collectives, estimates the clocks and applies what matters to all times of the set; then
+/// matches once more, since places in the order of time may have changed.
+[[nodiscard]] AlignedRun MatchAndAlign(TraceSet& set, AlignClocks when = AlignClocks::kIfItMatters);
+
+}  // namespace orrery::trace

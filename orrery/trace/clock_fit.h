@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "orrery/trace/matched_collectives.h"
+
+namespace orrery::trace {
+
+/// Records with the same members.
+struct MemberSet {
+  std::vector<std::uint32_t> ranks;      // places in the set of traces, in order of rank
+  std::vector<std::uint32_t> instances;  // in order of begin
+};
+
+/// What the fit finds out, each for all traces of the set.
+struct ClockModel {
+  std::vector<std::uint32_t> clock;     // given
+  std::vector<std::int64_t> origin_ns;  // given: drift counts from here, on the rank's clock
+  std::vector<double> offset_ns;        // the same for all ranks of a clock
+  std::vector<double> drift;            // likewise; ns per ns
+  std::vector<double> own_offset_ns;    // of the rank alone
+  std::vector<double> deviation_ns;     // median absolute deviation of the rank's ends
+};
+
+/// Fits the clocks of ranks that always meet in the same records.
+void FitOneGroup(const MatchedCollectives& matched, const MemberSet& group, ClockModel& model);
+
+/// Fits the clocks that several groups of ranks join; the clock of the lowest rank stays at 0.
+void FitGroups(const MatchedCollectives& matched, std::span<const MemberSet* const> groups,
+               ClockModel& model);
+
+}  // namespace orrery::trace

@@ -1,0 +1,323 @@
+#include "orrery/trace/collective_lanes.h"
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/trace/collective_events.h"
+
+namespace orrery::trace {
+namespace {
+
+constexpr std::uint32_t kNoGroup = 0xFFFFFFFF;
+
+// What tells the lanes of one rank apart before other ranks are looked at.
+struct LocalKey {
+  std::uint32_t group = kNoGroup;
+  RowId group_row = kNoRow;  // this and the track only where the group has no identity
+  RowId track = kNoRow;
+  LaneUse use = LaneUse::kCollective;
+  std::int32_t peer = -1;
+  bool sends = false;
+
+  auto operator<=>(const LocalKey&) const = default;
+};
+
+struct LocalLane {
+  LocalKey key;
+  std::int32_t group_size = -1;
+  std::vector<CollectiveEvent> events = {};
+};
+
+struct RankLanes {
+  std::uint32_t rank_index = 0;
+  std::int32_t rank = 0;
+  std::vector<LocalLane> lanes;  // in order of first use
+};
+
+class GroupTable {
+ public:
+  std::uint32_t Add(CollectiveGroup group) {
+    const auto [found, is_new] =
+        ids_.try_emplace(group.key, static_cast<std::uint32_t>(groups_.size()));
+    if (is_new) {
+      groups_.push_back(std::move(group));
+    }
+    return found->second;
+  }
+
+  [[nodiscard]] const CollectiveGroup& At(std::uint32_t id) const { return groups_[id]; }
+
+  [[nodiscard]] std::vector<CollectiveGroup> Take() { return std::move(groups_); }
+
+ private:
+  std::map<std::string, std::uint32_t, std::less<>> ids_;
+  std::vector<CollectiveGroup> groups_;
+};
+
+bool IsPointToPoint(CollectiveKind kind) {
+  return kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv;
+}
+
+LaneUse UseOf(const Trace& trace, RowId row) {
+  const CollectiveKind kind = trace.collectives.kind[row];
+  if (IsPointToPoint(kind) && trace.collectives.peer[row] >= 0) {
+    return LaneUse::kPair;
+  }
+  const bool exchange = IsPointToPoint(kind) || kind == CollectiveKind::kSendRecv;
+  return exchange ? LaneUse::kExchange : LaneUse::kCollective;
+}
+
+LocalKey KeyOfRow(const Trace& trace, RowId row, std::uint32_t group) {
+  LocalKey key{.group = group, .use = UseOf(trace, row)};
+  if (key.use == LaneUse::kPair) {
+    key.peer = trace.collectives.peer[row];
+    key.sends = trace.collectives.kind[row] == CollectiveKind::kSend;
+  } else if (group == kNoGroup) {
+    key.group_row = trace.collectives.group[row];
+    key.track = trace.collectives.track[row];
+  }
+  return key;
+}
+
+std::vector<std::uint32_t> IdentifyGroups(const Trace& trace, bool communicators_shared,
+                                          GroupTable& groups) {
+  std::vector<std::uint32_t> ids(trace.process_groups.size(), kNoGroup);
+  for (RowId row = 0; row < ids.size(); ++row) {
+    if (auto group = IdentifyGroup(trace, row, communicators_shared)) {
+      ids[row] = groups.Add(*std::move(group));
+    }
+  }
+  return ids;
+}
+
+// The k-th send belongs to the k-th receive, so parts of a batch stay apart there.
+void AppendRow(const Trace& trace, RowId row, RankRows& rows, LocalLane& lane) {
+  if (lane.key.use != LaneUse::kPair && !lane.events.empty() &&
+      IsPartOf(trace, row, lane.events.back())) {
+    AddPart(trace, row, lane.events.back());
+    rows.first_row_of_event[row] = lane.events.back().row;
+    return;
+  }
+  lane.events.push_back(EventOfRow(trace, row));
+  if (lane.key.use == LaneUse::kExchange) {
+    lane.events.back().kind = CollectiveKind::kSendRecv;
+  }
+}
+
+std::vector<LocalLane> SortRank(const Trace& trace, std::span<const std::uint32_t> group_ids,
+                                RankRows& rows) {
+  std::map<LocalKey, std::size_t> lane_of_key;
+  std::vector<LocalLane> lanes;
+  for (RowId row = 0; row < trace.collectives.size(); ++row) {
+    if (rows.first_row_of_event[row] == kNoRow) {
+      continue;
+    }
+    const RowId group_row = trace.collectives.group[row];
+    const std::uint32_t group = group_row == kNoRow ? kNoGroup : group_ids[group_row];
+    const LocalKey key = KeyOfRow(trace, row, group);
+    const auto [found, is_new] = lane_of_key.try_emplace(key, lanes.size());
+    if (is_new) {
+      lanes.push_back({.key = key, .group_size = GroupSize(trace, group_row)});
+    }
+    AppendRow(trace, row, rows, lanes[found->second]);
+  }
+  return lanes;
+}
+
+// Streams of one size and use; the first, second, … of a rank belong to those of the others.
+struct StreamClass {
+  std::int32_t group_size = -1;
+  LaneUse use = LaneUse::kCollective;
+
+  auto operator<=>(const StreamClass&) const = default;
+};
+
+bool IsStream(const LocalLane& lane) {
+  return lane.key.group == kNoGroup && lane.key.use != LaneUse::kPair;
+}
+
+std::int64_t StreamNumber(const Trace& trace, RowId track) {
+  return track == kNoRow ? -1 : trace.tracks.thread[track];
+}
+
+// Gives lanes without a group one that stands for their stream: by number when all ranks use the
+// same numbers, each once; else by order of first use.
+class StreamNames {
+ public:
+  StreamNames(const TraceSet& set, const std::vector<RankLanes>& ranks) : set_(set) {
+    for (const RankLanes& rank : ranks) {
+      std::map<StreamClass, std::vector<std::int64_t>> numbers;
+      for (const LocalLane& lane : rank.lanes) {
+        if (IsStream(lane)) {
+          numbers[{lane.group_size, lane.key.use}].push_back(NumberOf(rank, lane));
+        }
+      }
+      for (auto& [stream_class, of_rank] : numbers) {
+        Compare(stream_class, std::move(of_rank));
+      }
+    }
+  }
+
+  // Call once for each stream lane of a rank, in order of first use.
+  CollectiveGroup Name(const RankLanes& rank, const LocalLane& lane) {
+    const StreamClass stream_class{lane.group_size, lane.key.use};
+    const std::int64_t ordinal = num_named_[{rank.rank_index, stream_class}]++;
+    const std::string stream = same_numbers_.at(stream_class)
+                                   ? fmt::format("stream {}", NumberOf(rank, lane))
+                                   : fmt::format("stream in use as number {}", ordinal + 1);
+    return {.key = fmt::format("unnamed group of {}, {}, {}", SizeText(lane.group_size),
+                               lane.key.use == LaneUse::kExchange ? "exchanges" : "collectives",
+                               stream),
+            .num_ranks = lane.group_size};
+  }
+
+  static std::string SizeText(std::int32_t size) {
+    return size < 0 ? "unknown size" : fmt::format("{} ranks", size);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t NumberOf(const RankLanes& rank, const LocalLane& lane) const {
+    return StreamNumber(set_.ranks[rank.rank_index], lane.key.track);
+  }
+
+  void Compare(const StreamClass& stream_class, std::vector<std::int64_t> numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    const bool distinct = std::adjacent_find(numbers.begin(), numbers.end()) == numbers.end();
+    const auto [first, is_first] = numbers_.try_emplace(stream_class, numbers);
+    bool& same = same_numbers_.try_emplace(stream_class, true).first->second;
+    same = same && distinct && first->second == numbers;
+  }
+
+  const TraceSet& set_;
+  std::map<StreamClass, std::vector<std::int64_t>> numbers_;
+  std::map<StreamClass, bool> same_numbers_;
+  std::map<std::pair<std::uint32_t, StreamClass>, std::int64_t> num_named_;
+};
+
+// `peer` is a global rank in some files and a place in the group in others. A peer outside the
+// group, or the rank itself, gives the places away for all ranks of the group.
+class Peers {
+ public:
+  Peers(const std::vector<RankLanes>& ranks, const GroupTable& groups) : groups_(groups) {
+    for (const RankLanes& rank : ranks) {
+      for (const LocalLane& lane : rank.lanes) {
+        if (lane.key.use == LaneUse::kPair && lane.key.group != kNoGroup) {
+          bool& places = are_places_[lane.key.group];
+          places = places || CannotBeRank(groups.At(lane.key.group), lane.key.peer, rank.rank);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::int32_t GlobalRank(const LocalKey& key) const {
+    if (key.group == kNoGroup || !are_places_.at(key.group)) {
+      return key.peer;
+    }
+    const auto& members = groups_.At(key.group).members;
+    const auto place = static_cast<std::size_t>(key.peer);
+    return place < members.size() ? members[place] : key.peer;
+  }
+
+ private:
+  static bool CannotBeRank(const CollectiveGroup& group, std::int32_t peer, std::int32_t rank) {
+    const auto& members = group.members;
+    return !members.empty() &&
+           (peer == rank || std::find(members.begin(), members.end(), peer) == members.end());
+  }
+
+  const GroupTable& groups_;
+  std::map<std::uint32_t, bool> are_places_;
+};
+
+struct LaneKey {
+  std::uint32_t group = 0;
+  LaneUse use = LaneUse::kCollective;
+  std::int32_t source = -1;
+  std::int32_t destination = -1;
+
+  auto operator<=>(const LaneKey&) const = default;
+};
+
+class LaneTable {
+ public:
+  void Add(const LaneKey& key, bool group_known, LaneMember member, bool in_front) {
+    CollectiveLane& lane = lanes_[key];
+    lane.group = key.group;
+    lane.use = key.use;
+    lane.group_known = group_known;
+    lane.members.insert(in_front ? lane.members.begin() : lane.members.end(), std::move(member));
+  }
+
+  [[nodiscard]] std::vector<CollectiveLane> Take() {
+    std::vector<CollectiveLane> lanes;
+    for (auto& [key, lane] : lanes_) {
+      lanes.push_back(std::move(lane));
+    }
+    return lanes;
+  }
+
+ private:
+  std::map<LaneKey, CollectiveLane> lanes_;
+};
+
+LaneKey PairKey(std::uint32_t group, std::int32_t rank, std::int32_t peer, bool sends) {
+  return {group, LaneUse::kPair, sends ? rank : peer, sends ? peer : rank};
+}
+
+CollectiveGroup UnnamedPairs(std::int32_t group_size) {
+  return {.key = "unnamed group of " + StreamNames::SizeText(group_size), .num_ranks = group_size};
+}
+
+std::vector<CollectiveLane> JoinRanks(const TraceSet& set, std::vector<RankLanes>& ranks,
+                                      GroupTable& groups) {
+  const Peers peers(ranks, groups);
+  StreamNames names(set, ranks);
+  LaneTable table;
+  for (RankLanes& rank : ranks) {
+    for (LocalLane& lane : rank.lanes) {
+      const bool group_known = lane.key.group != kNoGroup;
+      LaneMember member{rank.rank_index, std::move(lane.events)};
+      if (lane.key.use == LaneUse::kPair) {
+        const std::uint32_t group =
+            group_known ? lane.key.group : groups.Add(UnnamedPairs(lane.group_size));
+        const std::int32_t peer = peers.GlobalRank(lane.key);
+        table.Add(PairKey(group, rank.rank, peer, lane.key.sends), group_known, std::move(member),
+                  lane.key.sends);
+      } else {
+        const std::uint32_t group =
+            group_known ? lane.key.group : groups.Add(names.Name(rank, lane));
+        table.Add({.group = group, .use = lane.key.use}, group_known, std::move(member), false);
+      }
+    }
+  }
+  return table.Take();
+}
+
+}  // namespace
+
+CollectiveLanes SortIntoLanes(const TraceSet& set) {
+  CollectiveLanes result;
+  result.ranks.resize(set.ranks.size());
+  const bool communicators_shared = AreCommunicatorsShared(set);
+  GroupTable groups;
+  std::vector<RankLanes> ranks;
+  for (const std::uint32_t place : PlacesInRankOrder(set)) {
+    RankRows& rows = result.ranks[place];
+    const Trace& trace = set.ranks[place];
+    rows = SelectRows(trace);
+    const auto group_ids = IdentifyGroups(trace, communicators_shared, groups);
+    ranks.push_back({place, RankOf(set, place), SortRank(trace, group_ids, rows)});
+  }
+  result.lanes = JoinRanks(set, ranks, groups);
+  result.groups = groups.Take();
+  return result;
+}
+
+}  // namespace orrery::trace
