@@ -255,16 +255,6 @@ TEST(ChromeJsonTest, AnyTextGivesValidJson) {
   EXPECT_TRUE(file.Only("ph", "C")["args"][""].is_null());
 }
 
-TEST(ChromeJsonTest, WhatAnEarlierExportAddedIsNotWrittenTwice) {
-  trace::Trace trace;
-  trace.other_slices.Append(
-      {.name = trace.strings.Intern("wait"), .category = trace.strings.Intern("orrery_wait")});
-  trace.counters.Append({.name = trace.strings.Intern("orrery memory of GPU 0 allocated")});
-  const ParsedFile file(Written(SetOf(std::move(trace))));
-  EXPECT_TRUE(file.EventsWith("ph", "X").empty());
-  EXPECT_TRUE(file.EventsWith("ph", "C").empty());
-}
-
 TEST(ChromeJsonTest, StepsWithoutAnAnnotationHaveARowOfTheirOwn) {
   trace::Trace trace;
   trace.steps.Append({.begin_ns = 5, .duration_ns = 10, .name = trace.strings.Intern("step 1")});

@@ -101,9 +101,6 @@ std::string CounterName(const ChromeRank& rank, RowId row) {
 void WriteCounters(const ChromeRank& rank, ChromeEvents& events) {
   const trace::Counters& table = rank.trace.counters;
   for (RowId row = 0; row < table.size(); ++row) {
-    if (IsMemoryCounter(rank.trace.Text(table.name[row]))) {
-      continue;
-    }
     BeginCounter(CounterName(rank, row), CounterPlace(rank, row), table.begin_ns[row], events);
     // The value has an empty key, as in Kineto: viewers then show the counter's name alone.
     events.json().Raw("\"\":");

@@ -53,9 +53,14 @@ void VisitPeer(const trace::Collectives& collectives, trace::RowId row, Args& ar
   KnownInteger(args, receives ? "Src Rank" : "Dst Rank", collectives.peer[row]);
 }
 
+/// Without a name nothing is told: the file had no arguments, and what was found otherwise is
+/// found again.
 template <typename Args>
 void VisitCollectiveArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
   const trace::Collectives& collectives = trace.collectives;
+  if (collectives.name[row] == StringId::kEmpty) {
+    return;
+  }
   args.Text("Collective name", collectives.name[row]);
   VisitMessageSizes(collectives, row, args);
   if (collectives.data_type[row] != trace::DataType::kUnknown) {
@@ -134,7 +139,9 @@ void VisitHostOpArgs(const trace::Trace& trace, trace::RowId row, trace::RowId c
   args.Text("Module Hierarchy", ops.module_hierarchy[row]);
   if (collective != trace::kNoRow) {
     VisitCollectiveArgs(trace, collective, args);
-    args.Flag("Is asynchronized op", trace.collectives.is_async[collective] != 0);
+    if (trace.collectives.is_async[collective] != 0) {
+      args.Flag("Is asynchronized op", true);
+    }
   }
   args.Fields(ops.extra[row]);
 }

@@ -1,10 +1,8 @@
 #include "orrery/export/matched_spans.h"
 
-#include <cstdint>
+#include <algorithm>
 #include <string>
 #include <string_view>
-
-#include <fmt/core.h>
 
 #include "orrery/trace/collective_names.h"
 
@@ -12,12 +10,11 @@ namespace orrery::exporting {
 namespace {
 
 using trace::CollectiveKind;
+using trace::MatchedCollectives;
+using trace::TraceSet;
 
-// Bus bytes for each byte of the larger buffer, as nccl-tests defines bus bandwidth.
+// Bytes on the bus for each byte of the message, as nccl-tests defines it.
 double BusFactor(CollectiveKind kind, double num_ranks) {
-  if (num_ranks < 2) {
-    return 0;
-  }
   switch (kind) {
     case CollectiveKind::kAllReduce:
       return 2 * (num_ranks - 1) / num_ranks;
@@ -33,79 +30,78 @@ double BusFactor(CollectiveKind kind, double num_ranks) {
     case CollectiveKind::kRecv:
     case CollectiveKind::kSendRecv:
       return 1;
-    case CollectiveKind::kUnknown:
     case CollectiveKind::kBarrier:
-      return 0;
+    case CollectiveKind::kUnknown:
+      break;
   }
   return 0;
 }
 
-// "[0,1,2,3]", the middle of long lists left out.
-std::string RankList(const std::vector<std::int32_t>& ranks) {
-  constexpr std::size_t kMaxShown = 8;
-  std::string text = "[";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const bool is_left_out = ranks.size() > kMaxShown && i >= kMaxShown - 1 && i + 1 < ranks.size();
-    if (is_left_out) {
-      text += i == kMaxShown - 1 ? ",…" : "";
-      continue;
-    }
-    text += fmt::format("{}{}", i == 0 ? "" : ",", ranks[i]);
-  }
-  return text + "]";
+std::string_view DescriptionOf(const TraceSet& set, const CollectiveMember& member) {
+  const trace::Trace& trace = set.ranks[member.rank_index];
+  const trace::RowId group = trace.collectives.group[member.collective];
+  return group == trace::kNoRow ? std::string_view()
+                                : trace.Text(trace.process_groups.description[group]);
 }
 
-// What people call the group: its description or name, and who is in it.
-std::string GroupTitle(const trace::TraceSet& set, const trace::MatchedCollectives& matched,
-                       std::size_t instance) {
-  const trace::CollectiveGroup& group = matched.groups[matched.instances.group[instance]];
-  const std::uint32_t member = matched.instances.first_member[instance];
-  const trace::Trace& rank = set.ranks[matched.members.rank_index[member]];
-  const trace::RowId row = rank.collectives.group[matched.members.collective[member]];
-  std::string title = "group";
-  if (row != trace::kNoRow) {
-    const std::string_view name = rank.Text(rank.process_groups.name[row]);
-    const std::string_view description = rank.Text(rank.process_groups.description[row]);
-    title += name.empty() ? "" : fmt::format(" {}", name);
-    title += description.empty() ? "" : fmt::format(" {}", description);
-  }
-  if (!group.members.empty()) {
-    return title + " " + RankList(group.members);
-  }
-  return group.num_ranks > 0 ? fmt::format("{} of {} ranks", title, group.num_ranks) : title;
+// What people call the group, and the key, since descriptions repeat.
+std::string TitleOf(std::string_view description, const std::string& key) {
+  return description.empty() ? key : std::string(description) + " " + key;
 }
 
-double NumRanks(const trace::MatchedCollectives& matched, std::size_t instance) {
-  const trace::CollectiveGroup& group = matched.groups[matched.instances.group[instance]];
-  return group.num_ranks > 0 ? group.num_ranks
-                             : static_cast<double>(matched.instances.num_members[instance]);
+bool AllOverlap(const MatchedCollectives& matched, std::size_t instance) {
+  const std::int64_t last_arrival_ns = trace::LastArrivalNs(matched, instance);
+  return std::ranges::all_of(matched.MembersOf(instance), [&](std::uint32_t member) {
+    return matched.members.end_ns[member] > last_arrival_ns;
+  });
+}
+
+bool HasWaits(const MatchedCollectives& matched, std::size_t instance) {
+  const CollectiveKind kind = matched.instances.kind[instance];
+  const bool is_exchange = kind == CollectiveKind::kSend || kind == CollectiveKind::kSendRecv;
+  return !matched.Has(instance, trace::match_flag::kUnreliable) &&
+         (trace::IsSynchronising(kind) || (is_exchange && AllOverlap(matched, instance)));
+}
+
+double NumRanks(const MatchedCollectives& matched, std::size_t instance) {
+  const std::int32_t stated = matched.groups[matched.instances.group[instance]].num_ranks;
+  return stated > 0 ? stated : matched.instances.num_members[instance];
+}
+
+std::vector<CollectiveMember> MembersOf(const MatchedCollectives& matched, std::size_t instance) {
+  std::vector<CollectiveMember> members;
+  const bool has_waits = HasWaits(matched, instance);
+  for (const std::uint32_t row : matched.MembersOf(instance)) {
+    members.push_back({.rank_index = matched.members.rank_index[row],
+                       .collective = matched.members.collective[row],
+                       .begin_ns = matched.members.begin_ns[row],
+                       .end_ns = matched.members.end_ns[row],
+                       .wait_ns = has_waits ? trace::WaitNs(matched, instance, row) : 0});
+  }
+  return members;
+}
+
+CollectiveSpan SpanOf(const TraceSet& set, const MatchedCollectives& matched,
+                      std::size_t instance) {
+  const CollectiveKind kind = matched.instances.kind[instance];
+  const bool is_reliable = !matched.Has(instance, trace::match_flag::kUnreliable);
+  CollectiveSpan span;
+  span.members = MembersOf(matched, instance);
+  span.group = TitleOf(span.members.empty() ? "" : DescriptionOf(set, span.members.front()),
+                       matched.groups[matched.instances.group[instance]].key);
+  span.name = trace::CollectiveKindName(kind);
+  span.bytes = matched.instances.bytes[instance];
+  span.bus_factor = is_reliable ? BusFactor(kind, NumRanks(matched, instance)) : 0;
+  return span;
 }
 
 }  // namespace
 
-std::vector<CollectiveSpan> SpansOf(const trace::TraceSet& set,
-                                    const trace::MatchedCollectives& matched) {
+std::vector<CollectiveSpan> SpansOf(const TraceSet& set, const MatchedCollectives& matched) {
   std::vector<CollectiveSpan> spans;
   spans.reserve(matched.size());
   for (std::size_t instance = 0; instance < matched.size(); ++instance) {
-    const CollectiveKind kind = matched.instances.kind[instance];
-    CollectiveSpan span{.group = GroupTitle(set, matched, instance),
-                        .name = std::string(trace::CollectiveKindName(kind)),
-                        .bytes = matched.instances.bytes[instance],
-                        .bus_factor = BusFactor(kind, NumRanks(matched, instance)),
-                        .members = {}};
-    const bool may_wait = trace::IsSynchronising(kind) &&
-                          !matched.Has(instance, trace::match_flag::kUnreliable);
-    for (const std::uint32_t member : matched.MembersOf(instance)) {
-      span.members.push_back({
-          .rank_index = matched.members.rank_index[member],
-          .collective = matched.members.collective[member],
-          .begin_ns = matched.members.begin_ns[member],
-          .end_ns = matched.members.end_ns[member],
-          .wait_ns = may_wait ? trace::WaitNs(matched, instance, member) : 0,
-      });
-    }
-    spans.push_back(std::move(span));
+    spans.push_back(SpanOf(set, matched, instance));
   }
   return spans;
 }

@@ -8,7 +8,9 @@
 
 namespace orrery::exporting {
 
-/// The matched collectives of a run as the writers draw them.
+/// Makes the spans that the writers draw from the collectives matched over a run. Members wait for
+/// the last arrival in kinds where nobody can go on before, and in pairs of send and receive that
+/// overlap; matches that are in doubt show no waits and no bandwidth.
 [[nodiscard]] std::vector<CollectiveSpan> SpansOf(const trace::TraceSet& set,
                                                   const trace::MatchedCollectives& matched);
 

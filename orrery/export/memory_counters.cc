@@ -1,5 +1,7 @@
 #include "orrery/export/memory_counters.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 namespace orrery::exporting {
@@ -20,10 +22,6 @@ std::string MemoryCounterName(const trace::Trace& trace, trace::RowId memory_eve
   }
   return fmt::format("{}{} {}", kPrefix, DeviceWord(kind),
                      trace.memory_events.device[memory_event]);
-}
-
-bool IsMemoryCounter(std::string_view name) {
-  return name.starts_with(kPrefix);
 }
 
 }  // namespace orrery::exporting

@@ -98,7 +98,7 @@ class PointWriter {
     const trace::Counters& table = rank_.trace.counters;
     const std::string_view name = rank_.trace.Text(table.name[point.row]);
     // Viewers cannot draw what is no number.
-    if (IsMemoryCounter(name) || !std::isfinite(table.value[point.row])) {
+    if (!std::isfinite(table.value[point.row])) {
       return;
     }
     sequence_.Start(event::kCounter, rank_.tracks.Counter(name, table.device[point.row], false));

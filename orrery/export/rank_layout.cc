@@ -45,18 +45,9 @@ void AddSteps(const Trace& trace, std::vector<PlacedSlice>& slices) {
   }
 }
 
-bool StemsFromAnExport(const Trace& trace, const PlacedSlice& slice) {
-  return trace.Text(trace.other_slices.category[slice.row]).starts_with("orrery_");
-}
-
-void AddOtherSlices(const Trace& trace, std::vector<PlacedSlice>& slices) {
-  AddSlices(trace, trace.other_slices, SliceKind::kOther, slices);
-  std::erase_if(slices, [&](const PlacedSlice& slice) { return StemsFromAnExport(trace, slice); });
-}
-
 std::vector<PlacedSlice> CollectSlices(const Trace& trace) {
   std::vector<PlacedSlice> slices;
-  AddOtherSlices(trace, slices);
+  AddSlices(trace, trace.other_slices, SliceKind::kOther, slices);
   AddSteps(trace, slices);
   AddSlices(trace, trace.annotations, SliceKind::kAnnotation, slices);
   AddSlices(trace, trace.python_calls, SliceKind::kPythonCall, slices);

@@ -85,8 +85,6 @@ struct CollectiveWait {
     std::size_t num_ranks, std::span<const CollectiveSpan> collectives);
 
 /// Lays out the slices of one rank; each communication kernel that waits gets a slice at its head.
-/// Rows of categories that Orrery itself adds on export ("orrery_…") are not drawn: they are
-/// derived anew.
 [[nodiscard]] RankLayout LayOutRank(const trace::Trace& trace,
                                     std::span<const CollectiveWait> waits = {});
 

@@ -11,7 +11,7 @@ struct LayoutSlice {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 
-  /// Slices of a higher layer give way to those of a lower one (see LayOutSlices).
+  /// A slice of a higher layer gives way to those of lower ones.
   std::uint8_t layer = 0;
 
   /// Belongs inside the slice before it, on the same lane.
@@ -24,10 +24,10 @@ using Lane = std::uint16_t;
 /// other: what viewers demand of a thread. Lanes count from 0; slices come in order of begin time,
 /// ties longer first.
 ///
-/// The lowest layers share lane 0 as long as they nest together. The other layers are laid out one
-/// after the other, each on lanes of its own, so that the odd row does not push kernels aside;
-/// there a slice goes to the first lane it fits (greedy, hence deterministic). Costs
-/// O(slices * lanes).
+/// The lowest layer is laid out greedily: a slice goes to the first lane that it fits. Of each
+/// further layer the slices that cross nothing on lane 0 join it, and the others are laid out on
+/// new lanes; so the odd row does not push kernels aside. Deterministic; costs O(n log n) for n
+/// slices on few lanes.
 [[nodiscard]] std::vector<Lane> LayOutSlices(std::span<const LayoutSlice> slices);
 
 /// Returns how many lanes a layout uses; at least one.

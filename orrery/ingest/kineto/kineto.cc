@@ -2,12 +2,14 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/collectives.h"
 #include "orrery/ingest/kineto/metadata.h"
+#include "orrery/ingest/kineto/own_export.h"
 #include "orrery/ingest/kineto/pipeline.h"
 #include "orrery/trace/finish.h"
 
@@ -94,6 +96,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   assembler.NameTracks();
   trace::Trace trace = std::move(assembler.trace());
   const TimeBase time_base = ReadMetadata(frame->head, frame->tail, trace);
+  const std::vector<trace::RowId> home = UndoExport(trace);
   const bool is_xla = SortOutXla(trace);
   Describe(trace, assembler.features(), time_base.base_ns.has_value(), is_xla);
   ClassifyCopies(trace);
@@ -101,6 +104,10 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   for (auto& [start, end] : arrows) {
     start.time_ns += time_base.base_ns.value_or(0);
     end.time_ns += time_base.base_ns.value_or(0);
+    if (!home.empty()) {
+      start.track = home[start.track];
+      end.track = home[end.track];
+    }
   }
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
   LinkForwardBackward(trace, arrows);
