@@ -21,6 +21,10 @@ target_include_directories(orrery_settings INTERFACE ${PROJECT_SOURCE_DIR})
 # the same bytes on both.
 target_compile_options(orrery_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 implements std::stable_sort with a function that it deprecates itself.
+  target_compile_options(orrery_settings INTERFACE -Wno-deprecated-declarations)
+endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(orrery_settings INTERFACE _GLIBCXX_ASSERTIONS)
 endif()
