@@ -27,6 +27,7 @@ KINETO_COUNTS = {
     "gpu_memcpy": "copies", "Memcpy": "copies",
     "gpu_memset": "sets", "Memset": "sets",
     "cpu_op": "host_ops", "Operator": "host_ops",
+    "user_annotation": "annotations", "gpu_user_annotation": "device_annotations",
     "python_function": "python_functions", "Python": "python_functions",
     "Runtime": "runtime_calls", "cuda_runtime": "runtime_calls", "cuda_driver": "runtime_calls",
     "mtia_runtime": "runtime_calls", "glow_runtime": "runtime_calls",
@@ -103,6 +104,7 @@ def count_kineto(path):
     host_rows = []
     for event in document["traceEvents"] if isinstance(document, dict) else document:
         category, name = event.get("cat"), str(event.get("name", ""))
+        counts["memory_events"] += name == "[memory]"
         if event.get("ph") != "X":
             continue
         if category in KINETO_COUNTS:
@@ -112,7 +114,8 @@ def count_kineto(path):
         if category in ("cpu_op", "user_annotation"):
             host_rows.append(event)
     counts["collectives"] = communication_kernels or kineto_communication_calls(host_rows)
-    return {key: counts[key] for key in (*dict.fromkeys(KINETO_COUNTS.values()), "collectives")}
+    keys = (*dict.fromkeys(KINETO_COUNTS.values()), "memory_events", "collectives")
+    return {key: counts[key] for key in keys}
 
 
 def node_attributes(node):

@@ -41,9 +41,13 @@ class CheckCountsTest(unittest.TestCase):
             slice_event("cuda_runtime", "r"), slice_event("cuda_driver", "d"),
             slice_event("cpu_op", "aten::mm"), slice_event("Operator", "aten::mm"),
             slice_event("Operator", "ProfilerStep#3"), slice_event("python_function", "f"),
+            slice_event("user_annotation", "forward"), slice_event("gpu_user_annotation", "forward"),
+            {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]"},
             {"ph": "s", "cat": "kernel", "name": "not a slice"})
         self.assertEqual(counts, {"kernels": 2, "copies": 1, "sets": 1, "host_ops": 3,
-                                  "python_functions": 1, "runtime_calls": 2, "collectives": 0})
+                                  "annotations": 1, "device_annotations": 1,
+                                  "python_functions": 1, "runtime_calls": 2, "memory_events": 1,
+                                  "collectives": 0})
 
     def test_collectives_are_kernels_where_there_are_any(self):
         counts = self.kineto(
