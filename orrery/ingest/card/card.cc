@@ -99,6 +99,9 @@ Result<trace::WorkloadCard> ReadCard(const InputFile& file, trace::ProblemLog& p
     problems.Loss(damage);
   }
   ORRERY_TRY(ScalarsByPath values, FlattenYaml(text, problems));
+  if (values.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "it holds no value");
+  }
   CompleteArchitecture(values);
   SplitList("metric_source.traces", values);
   SplitList("metric_source.metrics_specific_trace", values);

@@ -48,7 +48,7 @@ TEST(CardTest, EmptyValuesAreAbsent) {
   EXPECT_EQ(card->Text("workload.model.precision"), std::nullopt);
   EXPECT_EQ(card->Text("workload.data.dataset"), std::nullopt);
   EXPECT_EQ(card->Text("model_executor.protocol_selection.1"), std::nullopt);
-  EXPECT_EQ(ReadText("workload:\n  data: {dataset: ''}\n").card->values.size(), 0U);
+  EXPECT_EQ(ReadText("workload:\n  data: {dataset: '', seq_len: 8}\n").card->values.size(), 1U);
 }
 
 TEST(CardTest, AListMayHoldWordsAndNumbers) {
@@ -116,6 +116,17 @@ TEST(CardTest, AFurtherDocumentIsCountedAsLost) {
 
   EXPECT_EQ(content.card->Text("workload.a"), "1");
   EXPECT_TRUE(content.problems.has_loss());
+}
+
+// The parser ends at the stray comma of line 1 without an error; its function for several documents
+// takes all memory.
+TEST(CardTest, TextAtWhichTheParserStopsWithoutAWordIsAProblem) {
+  const FileContent nothing_read = ReadText(", x\nworkload: {a: 1}\n");
+  EXPECT_FALSE(nothing_read.card.has_value());
+  EXPECT_TRUE(nothing_read.problems.has_loss());
+
+  const FileContent partly_read = ReadText("workload: {a: 1}\n}\nb: 2\n");
+  EXPECT_TRUE(partly_read.problems.has_loss());
 }
 
 // Nine lists of nine aliases each unfold to 9^9 values.

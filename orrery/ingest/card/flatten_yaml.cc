@@ -3,9 +3,11 @@
 #include <cctype>
 #include <exception>
 #include <set>
-#include <vector>
+#include <sstream>
+#include <utility>
 
 #include <fmt/core.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 namespace orrery::ingest::card {
@@ -89,15 +91,47 @@ class Flattener {
   int num_nodes_ = 0;
 };
 
-Result<ScalarsByPath> FlattenFirstDocument(std::string_view text, trace::ProblemLog& problems) {
-  const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-  if (documents.empty()) {
-    return ScalarsByPath{};
-  }
-  problems.Loss("further YAML document in the file of a card",
-                static_cast<std::int64_t>(documents.size()) - 1);
+// Hears a document and keeps nothing.
+class Listener : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+
+  void OnSequenceEnd() override {}
+
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+
+  void OnMapEnd() override {}
+};
+
+// The parser stops without a word where a document ends, also at a stray comma. YAML::LoadAll is
+// no help: it never ends on some broken texts (", x").
+bool HasTextBehindFirstDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Listener listener;
+  parser.HandleNextDocument(listener);
+  return static_cast<bool>(parser);
+}
+
+Result<ScalarsByPath> FlattenFirstDocument(const std::string& text, trace::ProblemLog& problems) {
+  const YAML::Node document = YAML::Load(text);
+  problems.Loss("text of a card behind the end of its first YAML document",
+                HasTextBehindFirstDocument(text) ? 1 : 0);
   Flattener flattener(problems);
-  ORRERY_TRY_STATUS(flattener.Add(documents.front(), "", 0));
+  ORRERY_TRY_STATUS(flattener.Add(document, "", 0));
   return flattener.Take();
 }
 
@@ -105,7 +139,7 @@ Result<ScalarsByPath> FlattenFirstDocument(std::string_view text, trace::Problem
 
 Result<ScalarsByPath> FlattenYaml(std::string_view text, trace::ProblemLog& problems) {
   try {
-    return FlattenFirstDocument(text, problems);
+    return FlattenFirstDocument(std::string(text), problems);
   } catch (const YAML::Exception& error) {
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("line {}, column {}: {}", error.mark.line + 1, error.mark.column + 1,
