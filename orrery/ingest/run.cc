@@ -77,8 +77,9 @@ Result<FileContent> ReadFile(const std::string& path, const ReadOptions& options
   return Fail(Error::Kind::kUnsupported, fmt::format("{}: {}", path, DescribeForeignFile(file)));
 }
 
+// Execution traces that were merged with Kineto have activities, but never operators of their own.
 bool IsGraph(const trace::Trace& trace) {
-  return !trace.graph_nodes.empty() && trace.host_ops.empty() && trace.activities.empty();
+  return !trace.graph_nodes.empty() && trace.host_ops.empty();
 }
 
 std::string FilesOf(const trace::Trace& trace) {
