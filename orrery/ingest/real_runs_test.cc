@@ -5,15 +5,13 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/base/statistics.h"
-#include "orrery/ingest/registry.h"
+#include "orrery/ingest/run.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/collective_matching.h"
 
@@ -26,27 +24,6 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 using trace::MatchedCollectives;
 using trace::TraceSet;
-
-Result<trace::Trace> ReadRank(const std::string& path) {
-  ORRERY_TRY(const InputFile file, InputFile::Open(path));
-  for (const Format* format : KnownFormats()) {
-    if (format->matches(file)) {
-      ORRERY_TRY(FileContent content, format->read(file, {}));
-      return std::move(content.traces.at(0));
-    }
-  }
-  return Fail(Error::Kind::kUnsupported, path + ": unknown format");
-}
-
-// Eight ranks whose files are called `prefix`0.json.gz, …
-Result<TraceSet> ReadRun(const std::string& prefix) {
-  TraceSet set;
-  for (int rank = 0; rank < 8; ++rank) {
-    ORRERY_TRY(trace::Trace trace, ReadRank(fmt::format("{}{}.json.gz", prefix, rank)));
-    set.ranks.push_back(std::move(trace));
-  }
-  return set;
-}
 
 std::vector<double> SpreadsUs(const MatchedCollectives& matched) {
   std::vector<double> spreads;
@@ -74,17 +51,18 @@ std::vector<double> OwnOffsetsUs(const trace::ClockAlignment& alignment) {
   return offsets;
 }
 
-const std::string kMegatron = ORRERY_SHARED "/traces/astra-sim/megatron-tp8/megatron_kineto_";
-const std::string kDlrm = ORRERY_SHARED "/traces/param/dlrm-8gpu/dlrm_kineto_";
+const std::string kMegatron = ORRERY_SHARED "/traces/astra-sim/megatron-tp8";
+const std::string kDlrm = ORRERY_SHARED "/traces/param/dlrm-8gpu";
 
 TEST(RealRunsTest, MegatronMeetsEightyFourTimes) {
-  if (!std::filesystem::exists(kMegatron + "0.json.gz")) {
+  if (!std::filesystem::exists(kMegatron)) {
     GTEST_SKIP() << "the Megatron recordings are not here: " << kMegatron;
   }
-  auto set = ReadRun(kMegatron);
-  ASSERT_TRUE(set) << set.error().message();
+  auto read = ReadRun({kMegatron});
+  ASSERT_TRUE(read) << read.error().message();
+  TraceSet& set = read->set;
 
-  const trace::AlignedRun run = trace::MatchAndAlign(*set);
+  const trace::AlignedRun run = trace::MatchAndAlign(set);
 
   EXPECT_EQ(run.matched.size(), 84U);
   EXPECT_THAT(run.matched.instances.num_members, Each(8));
@@ -97,7 +75,7 @@ TEST(RealRunsTest, MegatronMeetsEightyFourTimes) {
   const std::vector<double> spreads = SpreadsUs(run.matched);
   EXPECT_EQ(Median(spreads), 30);
   EXPECT_EQ(*std::ranges::max_element(spreads), 49);
-  EXPECT_THAT(LastArrivals(*set, run.matched),
+  EXPECT_THAT(LastArrivals(set, run.matched),
               UnorderedElementsAre(Pair(0, 32), Pair(6, 28), Pair(3, 15), Pair(1, 4), Pair(2, 4),
                                    Pair(5, 1)));
   EXPECT_THAT(OwnOffsetsUs(run.alignment),
@@ -106,13 +84,14 @@ TEST(RealRunsTest, MegatronMeetsEightyFourTimes) {
 }
 
 TEST(RealRunsTest, DlrmMeetsEightTimes) {
-  if (!std::filesystem::exists(kDlrm + "0.json.gz")) {
+  if (!std::filesystem::exists(kDlrm)) {
     GTEST_SKIP() << "the DLRM recordings are not here: " << kDlrm;
   }
-  auto set = ReadRun(kDlrm);
-  ASSERT_TRUE(set) << set.error().message();
+  auto read = ReadRun({kDlrm});
+  ASSERT_TRUE(read) << read.error().message();
+  TraceSet& set = read->set;
 
-  const trace::AlignedRun run = trace::MatchAndAlign(*set);
+  const trace::AlignedRun run = trace::MatchAndAlign(set);
 
   EXPECT_EQ(run.matched.size(), 8U);
   EXPECT_THAT(run.matched.instances.num_members, Each(8));
@@ -124,7 +103,7 @@ TEST(RealRunsTest, DlrmMeetsEightTimes) {
   const std::vector<double> spreads = SpreadsUs(run.matched);
   EXPECT_EQ(Median(spreads), 2.5);
   EXPECT_EQ(*std::ranges::max_element(spreads), 7);
-  EXPECT_THAT(LastArrivals(*set, run.matched),
+  EXPECT_THAT(LastArrivals(set, run.matched),
               UnorderedElementsAre(Pair(7, 5), Pair(5, 2), Pair(4, 1)));
   EXPECT_THAT(OwnOffsetsUs(run.alignment), ElementsAre(1.0, 0.0, 0.0, -1.0, 0.5, 0.0, 0.0, 0.0));
   EXPECT_FALSE(run.alignment.applies());
