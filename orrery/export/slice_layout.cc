@@ -62,6 +62,18 @@ class Lanes {
   std::size_t last_ = 0;
 };
 
+// The usual case, and cheaper to find out than the layout by layers.
+bool AllNest(std::span<const LayoutSlice> slices) {
+  OpenLane lane;
+  for (const LayoutSlice& slice : slices) {
+    if (!lane.Fits(slice)) {
+      return false;
+    }
+    lane.Add(slice);
+  }
+  return true;
+}
+
 int HighestLayer(std::span<const LayoutSlice> slices) {
   int highest = -1;
   for (const LayoutSlice& slice : slices) {
@@ -180,6 +192,9 @@ class Layout {
 }  // namespace
 
 std::vector<Lane> LayOutSlices(std::span<const LayoutSlice> slices) {
+  if (AllNest(slices)) {
+    return std::vector<Lane>(slices.size(), 0);
+  }
   Layout layout(slices);
   layout.PlaceOnNewLanes(0);
   for (int layer = 1; layer <= HighestLayer(slices); ++layer) {

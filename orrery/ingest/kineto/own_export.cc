@@ -83,11 +83,28 @@ std::vector<RowId> HomeOfTracks(const Trace& trace, const std::vector<Lane>& lan
     const auto kind = trace::TrackKind::kHost;
     const RowId aside = FindTrack(trace, kind, lane.process, lane.thread);
     const RowId track = FindTrack(trace, kind, lane.process, lane.of_thread);
-    if (aside != kNoRow && track != kNoRow) {
+    // A lane of a lane would be a damaged file.
+    if (aside != kNoRow && track != kNoRow && home[track] == track) {
       home[aside] = track;
     }
   }
   return home;
+}
+
+// Removes the tracks that lost their rows; `home` gets the new numbers.
+void DropEmptiedTracks(Trace& trace, std::vector<RowId>& home) {
+  std::vector<RowId> kept;
+  std::vector<RowId> number(home.size(), kNoRow);
+  for (RowId row = 0; row < home.size(); ++row) {
+    if (home[row] == row) {
+      number[row] = static_cast<RowId>(kept.size());
+      kept.push_back(row);
+    }
+  }
+  trace::PermuteRows(trace.tracks, kept);
+  for (RowId& track : home) {
+    track = number[track];
+  }
 }
 
 void MoveColumn(std::vector<RowId>& column, const std::vector<RowId>& home) {
@@ -141,6 +158,7 @@ std::vector<RowId> UndoExport(Trace& trace) {
     return {};
   }
   std::vector<RowId> home = HomeOfTracks(trace, lanes);
+  DropEmptiedTracks(trace, home);
   MoveRows(trace, home);
   return home;
 }
