@@ -219,9 +219,7 @@ std::string InfoText(const ingest::Run& run) {
     }
   }
   for (const ingest::MeasurementTable& table : run.tables) {
-    text += fmt::format("{}{}: {}, {} rows\n", text.empty() ? "" : "\n", table.file, table.format,
-                        FormatCount(static_cast<std::int64_t>(table.rows.num_rows())));
-    text += Indented(draw::ToTextTable(table.rows).Render());
+    text += (text.empty() ? "" : "\n") + MeasurementText(table);
   }
   if (run.set.card) {
     text += fmt::format("{}workload card: {}\n", text.empty() ? "" : "\n", run.set.card->file);
