@@ -1,17 +1,16 @@
 #include "orrery/base/byte_source.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zstd.h>
 
 namespace orrery {
@@ -168,10 +167,8 @@ class ZstdDecoder : public Decoder {
     ZSTD_inBuffer in{packed.data(), std::min(packed.size(), wanted_), 0};
     ZSTD_outBuffer target{out.data(), out.size(), 0};
     const std::size_t status = ZSTD_decompressStream(stream_.get(), &target, &in);
-    Progress progress{.consumed = in.pos,
-                      .produced = target.pos,
-                      .member_ended = status == 0,
-                      .error = {}};
+    Progress progress{
+        .consumed = in.pos, .produced = target.pos, .member_ended = status == 0, .error = {}};
     if (ZSTD_isError(status) != 0) {
       progress.error = ZSTD_getErrorName(status);
     }
@@ -198,8 +195,7 @@ class UnpackingSource : public ByteSource {
     if (ended_ || buffer.empty()) {
       return std::size_t{0};
     }
-    ORRERY_TRY(const std::size_t count,
-               decoder_ == nullptr ? Pass(buffer) : Decode(buffer));
+    ORRERY_TRY(const std::size_t count, decoder_ == nullptr ? Pass(buffer) : Decode(buffer));
     unpacked_ += static_cast<std::int64_t>(count);
     if (decoder_ != nullptr && unpacked_ > limits_.free_bytes &&
         static_cast<double>(unpacked_) >
@@ -307,7 +303,7 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
     return Fail(kind, fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   }
   auto source = std::make_unique<FileSource>(descriptor);
-  struct stat status {};
+  struct stat status{};
   if (fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
     return Fail(Error::Kind::kInvalidInput, fmt::format("{}: is a directory", path));
   }
@@ -341,8 +337,7 @@ Result<std::string> ReadAll(ByteSource& source, std::int64_t max_bytes) {
   while (true) {
     const std::size_t before = all.size();
     all.resize(before + chunk);
-    ORRERY_TRY(const std::size_t count,
-               ReadFully(source, std::span(all).subspan(before, chunk)));
+    ORRERY_TRY(const std::size_t count, ReadFully(source, std::span(all).subspan(before, chunk)));
     all.resize(before + count);
     if (static_cast<std::int64_t>(all.size()) > max_bytes) {
       return Fail(Error::Kind::kLimit, fmt::format("larger than {} bytes", max_bytes));

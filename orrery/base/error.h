@@ -61,11 +61,11 @@ template <typename T>
 
 /// Declares `target` with the value of `expression`, or returns its error from the enclosing
 /// function. The target must not contain a comma.
-#define ORRERY_TRY(target, expression)                                                 \
-  auto ORRERY_CONCAT(orrery_try_, __LINE__) = (expression);                            \
-  if (!ORRERY_CONCAT(orrery_try_, __LINE__)) {                                         \
+#define ORRERY_TRY(target, expression)                                                \
+  auto ORRERY_CONCAT(orrery_try_, __LINE__) = (expression);                           \
+  if (!ORRERY_CONCAT(orrery_try_, __LINE__)) {                                        \
     return ::tl::unexpected(std::move(ORRERY_CONCAT(orrery_try_, __LINE__)).error()); \
-  }                                                                                    \
+  }                                                                                   \
   target = *std::move(ORRERY_CONCAT(orrery_try_, __LINE__))
 
 /// Returns the error of a Status, if it has one.

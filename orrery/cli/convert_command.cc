@@ -49,19 +49,20 @@ Result<OutputFormat> FormatOfName(std::string name) {
 }
 
 // For viewers: clocks aligned, collectives matched over the ranks.
-Status WriteForViewer(trace::TraceSet& set, OutputFormat format, const ConvertArguments& arguments) {
+Status WriteForViewer(trace::TraceSet& set, OutputFormat format,
+                      const ConvertArguments& arguments) {
   const trace::AlignedRun aligned = trace::MatchAndAlign(set, arguments.align);
   const auto spans = exporting::SpansOf(set, aligned.matched);
   ORRERY_TRY(const auto sink, CreatePackedFile(arguments.output));
-  ORRERY_TRY_STATUS(format == OutputFormat::kChrome
-                        ? exporting::WriteChromeJson(set, spans, *sink)
-                        : exporting::WritePerfetto(set, spans, *sink));
+  ORRERY_TRY_STATUS(format == OutputFormat::kChrome ? exporting::WriteChromeJson(set, spans, *sink)
+                                                    : exporting::WritePerfetto(set, spans, *sink));
   ORRERY_TRY_STATUS(sink->Close());
   Print(fmt::format("{} collective{} matched over the ranks\n",
                     draw::FormatCount(static_cast<std::int64_t>(spans.size())),
                     spans.size() == 1 ? "" : "s"));
   if (aligned.alignment.applies()) {
-    Print("clocks of the ranks aligned by the ends of their collectives (--align off leaves them)\n");
+    Print(
+        "clocks of the ranks aligned by the ends of their collectives (--align off leaves them)\n");
   }
   return {};
 }
@@ -116,13 +117,16 @@ int RunConvert(ConvertArguments arguments) {
 
 void AddConvertCommand(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ConvertArguments>();
-  CLI::App* const verb = app.add_subcommand("convert", "Translate traces for viewers and for speed");
+  CLI::App* const verb =
+      app.add_subcommand("convert", "Translate traces for viewers and for speed");
   verb->footer(
       "The name of OUT says the format:\n"
-      "  .orr                 Orrery's container, everything kept, loads ten times faster than JSON\n"
+      "  .orr                 Orrery's container, everything kept, loads ten times faster than "
+      "JSON\n"
       "  .json .json.gz .zst  Chrome JSON, for ui.perfetto.dev, chrome://tracing and Kineto tools\n"
       "  .pftrace             Perfetto's own format, for many ranks\n\n"
-      "Viewers show ranks as processes, streams as threads, launches as arrows, and each collective\n"
+      "Viewers show ranks as processes, streams as threads, launches as arrows, and each "
+      "collective\n"
       "that was matched over the ranks on a track of its group.\n\n"
       "Exit status: 0 whole, 2 unusable, 3 partial.\n\n"
       "Examples:\n"

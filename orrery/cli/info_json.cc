@@ -1,5 +1,4 @@
 #include "orrery/cli/info_output.h"
-
 #include "orrery/draw/json_writer.h"
 #include "orrery/trace/summary.h"
 

@@ -87,13 +87,13 @@ TextTable RankTable(const std::vector<trace::Trace>& ranks) {
                    {.header = "files"}});
   for (std::size_t i = 0; i < std::min(ranks.size(), kMaxFileRows); ++i) {
     const trace::Trace& rank = ranks[i];
-    table.AddRow({std::to_string(rank.info.rank),
-                  FormatDuration({trace::RecordedSpan(rank).duration_ns()}),
-                  FormatCount(static_cast<std::int64_t>(rank.steps.size())),
-                  Join(rank.info.files, " + ")});
+    table.AddRow(
+        {std::to_string(rank.info.rank), FormatDuration({trace::RecordedSpan(rank).duration_ns()}),
+         FormatCount(static_cast<std::int64_t>(rank.steps.size())), Join(rank.info.files, " + ")});
   }
   if (ranks.size() > kMaxFileRows) {
-    table.AddRow({"…", "", "", fmt::format("{} more (--json lists all)", ranks.size() - kMaxFileRows)});
+    table.AddRow(
+        {"…", "", "", fmt::format("{} more (--json lists all)", ranks.size() - kMaxFileRows)});
   }
   return table;
 }
@@ -107,8 +107,9 @@ std::vector<TextTable::Column> CountColumns(const std::vector<trace::Trace>& ran
     return columns;
   }
   for (const trace::Trace& rank : ranks) {
-    columns.push_back({.header = ranks.size() == 1 ? "count" : fmt::format("rank {}", rank.info.rank),
-                       .align = Align::kRight});
+    columns.push_back(
+        {.header = ranks.size() == 1 ? "count" : fmt::format("rank {}", rank.info.rank),
+         .align = Align::kRight});
   }
   return columns;
 }
@@ -159,7 +160,8 @@ TextTable GroupTable(const std::vector<trace::Trace>& ranks) {
       const std::vector<std::string> cells{
           name.empty() ? "(not named)" : std::string(name),
           groups.num_ranks[row] < 0 ? "?" : std::to_string(groups.num_ranks[row]),
-          std::string(rank.Text(groups.description[row])), std::string(rank.Text(groups.ranks[row]))};
+          std::string(rank.Text(groups.description[row])),
+          std::string(rank.Text(groups.ranks[row]))};
       if (std::find(seen.begin(), seen.end(), cells) == seen.end()) {
         seen.push_back(cells);
         table.AddRow(cells);
@@ -174,7 +176,8 @@ TextTable ProblemTable(const ingest::Run& run, bool& any) {
   trace::ProblemLog all;
   all.Merge(run.set.problems);
   for (const trace::Trace& rank : run.set.ranks) {
-    all.Merge(rank.problems, run.set.ranks.size() == 1 ? "" : fmt::format("rank {}", rank.info.rank));
+    all.Merge(rank.problems,
+              run.set.ranks.size() == 1 ? "" : fmt::format("rank {}", rank.info.rank));
   }
   for (const ingest::MeasurementTable& table : run.tables) {
     all.Merge(table.problems);

@@ -1,12 +1,11 @@
 #include "orrery/cli/terminal.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdio>
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "orrery/cli/command.h"
 

@@ -16,7 +16,7 @@
 namespace orrery::ingest {
 
 struct ReadOptions {
-  int threads = 0;           // 0: one for each core
+  int threads = 0;  // 0: one for each core
   UnpackLimits unpack = {};
   std::string step_marker = {};  // regular expression; empty: the known markers
 };

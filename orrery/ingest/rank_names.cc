@@ -15,8 +15,7 @@ bool IsDigit(char c) {
 
 std::optional<std::int32_t> NumberAt(std::string_view text, std::size_t at) {
   std::int32_t number = 0;
-  const auto [stop, error] =
-      std::from_chars(text.data() + at, text.data() + text.size(), number);
+  const auto [stop, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
   if (error != std::errc() || stop == text.data() + at || number < 0) {
     return std::nullopt;
   }
@@ -40,8 +39,8 @@ std::optional<std::int32_t> NumberBehind(std::string_view name, std::string_view
 
 // The number at the end of the name without its extensions: "kineto_trace_3.json.gz".
 std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kExtensions{".gz",     ".zst",   ".json", ".trace",
-                                                        ".sqlite", ".pt",    ".et",   ".orr"};
+  constexpr std::array<std::string_view, 8> kExtensions{".gz",     ".zst", ".json", ".trace",
+                                                        ".sqlite", ".pt",  ".et",   ".orr"};
   bool stripped = true;
   while (stripped) {
     stripped = false;
@@ -56,8 +55,8 @@ std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
   while (begin > 0 && IsDigit(name[begin - 1])) {
     --begin;
   }
-  const bool stands_alone = begin > 0 && (name[begin - 1] == '_' || name[begin - 1] == '.' ||
-                                          name[begin - 1] == '-');
+  const bool stands_alone =
+      begin > 0 && (name[begin - 1] == '_' || name[begin - 1] == '.' || name[begin - 1] == '-');
   // More digits than a rank has are a time or a process id.
   if (begin == name.size() || !stands_alone || name.size() - begin > 6) {
     return std::nullopt;

@@ -110,14 +110,15 @@ void NameRanks(std::vector<trace::Trace>& traces) {
 class RankJoiner {
  public:
   Status Add(trace::Trace trace) {
-    const auto same_rank = std::find_if(ranks_.begin(), ranks_.end(), [&](const trace::Trace& known) {
-      return known.info.rank == trace.info.rank;
-    });
+    const auto same_rank =
+        std::find_if(ranks_.begin(), ranks_.end(),
+                     [&](const trace::Trace& known) { return known.info.rank == trace.info.rank; });
     if (same_rank == ranks_.end()) {
       ranks_.push_back(std::move(trace));
       return {};
     }
-    if (IsGraph(*same_rank) == IsGraph(trace) || !same_rank->graph_nodes.empty() == !trace.graph_nodes.empty()) {
+    if (IsGraph(*same_rank) == IsGraph(trace) ||
+        !same_rank->graph_nodes.empty() == !trace.graph_nodes.empty()) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("{} and {} both claim rank {}: give Orrery the files of one run only",
                               FilesOf(*same_rank), FilesOf(trace), trace.info.rank));
@@ -130,9 +131,9 @@ class RankJoiner {
   }
 
   std::vector<trace::Trace> Take() {
-    std::stable_sort(ranks_.begin(), ranks_.end(), [](const trace::Trace& a, const trace::Trace& b) {
-      return a.info.rank < b.info.rank;
-    });
+    std::stable_sort(
+        ranks_.begin(), ranks_.end(),
+        [](const trace::Trace& a, const trace::Trace& b) { return a.info.rank < b.info.rank; });
     return std::move(ranks_);
   }
 
@@ -174,10 +175,9 @@ class RunBuilder {
       return Fail(Error::Kind::kNotFound,
                   fmt::format("{}: nothing here that Orrery reads ({} files skipped{})",
                               paths.empty() ? "" : paths.front(), run_.skipped.size(),
-                              run_.skipped.empty()
-                                  ? ""
-                                  : "; the first: " + run_.skipped.front().file + ": " +
-                                        run_.skipped.front().why));
+                              run_.skipped.empty() ? ""
+                                                   : "; the first: " + run_.skipped.front().file +
+                                                         ": " + run_.skipped.front().why));
     }
     return std::move(run_);
   }

@@ -95,13 +95,20 @@ constexpr std::array kKernelFamilies{
 
 // Longer words first, so that "reducescatter" is not read as "reduce".
 constexpr std::array kKindWords{
-    NamedKind{"reducescatter", kReduceScatter}, NamedKind{"reduce_scatter", kReduceScatter},
-    NamedKind{"allreduce", kAllReduce},         NamedKind{"all_reduce", kAllReduce},
-    NamedKind{"allgather", kAllGather},         NamedKind{"all_gather", kAllGather},
-    NamedKind{"alltoall", kAllToAll},           NamedKind{"all_to_all", kAllToAll},
-    NamedKind{"sendrecv", kSendRecv},           NamedKind{"broadcast", kBroadcast},
-    NamedKind{"reduce", kReduce},               NamedKind{"gather", kGather},
-    NamedKind{"scatter", kScatter},             NamedKind{"barrier", kBarrier},
+    NamedKind{"reducescatter", kReduceScatter},
+    NamedKind{"reduce_scatter", kReduceScatter},
+    NamedKind{"allreduce", kAllReduce},
+    NamedKind{"all_reduce", kAllReduce},
+    NamedKind{"allgather", kAllGather},
+    NamedKind{"all_gather", kAllGather},
+    NamedKind{"alltoall", kAllToAll},
+    NamedKind{"all_to_all", kAllToAll},
+    NamedKind{"sendrecv", kSendRecv},
+    NamedKind{"broadcast", kBroadcast},
+    NamedKind{"reduce", kReduce},
+    NamedKind{"gather", kGather},
+    NamedKind{"scatter", kScatter},
+    NamedKind{"barrier", kBarrier},
 };
 
 CollectiveKind KindInName(std::string_view lower) {
@@ -123,7 +130,8 @@ DataType TypeInName(std::string_view name) {
       return type;
     }
     // "int8_t" is two words.
-    const std::size_t second_end = std::min(name.find('_', std::min(end + 1, name.size())), name.size());
+    const std::size_t second_end =
+        std::min(name.find('_', std::min(end + 1, name.size())), name.size());
     const DataType joined = ParseDataType(name.substr(0, second_end));
     if (joined != DataType::kUnknown) {
       return joined;

@@ -22,7 +22,7 @@ inline constexpr RowId kNoRow = std::numeric_limits<RowId>::max();
 template <typename Table, typename T>
 struct ColumnOf {
   const char* name;
-  std::vector<T> Table::*member;
+  std::vector<T> Table::* member;
 };
 
 template <typename Table, typename T>
@@ -50,9 +50,7 @@ void AppendRows(Table& into, const Table& from, std::span<const StringId> string
     }
   };
   std::apply(
-      [&](const auto&... column) {
-        (append(into.*column.member, from.*column.member), ...);
-      },
+      [&](const auto&... column) { (append(into.*column.member, from.*column.member), ...); },
       Table::Columns());
 }
 
@@ -74,29 +72,31 @@ void PermuteRows(Table& table, std::span<const RowId> order) {
 /// Defines a table from its list of columns: `COLUMNS(X)` calls `X(type, name, default)` for each.
 /// One list gives the columns, a Row with the defaults, and what storage, sorting and comparison
 /// need, so that adding a column is one line.
-#define ORRERY_TRACE_TABLE(Table, COLUMNS)                                            \
-  struct Table {                                                                      \
-    struct Row {                                                                      \
-      COLUMNS(ORRERY_TABLE_ROW_FIELD)                                                 \
-    };                                                                                \
-    COLUMNS(ORRERY_TABLE_COLUMN)                                                      \
-    static constexpr auto Columns() {                                                 \
-      using Self = Table;                                                             \
-      return std::tuple_cat(COLUMNS(ORRERY_TABLE_COLUMN_ENTRY) std::tuple<>());       \
-    }                                                                                 \
-    RowId Append([[maybe_unused]] const Row& row) {                                   \
-      const auto new_row = static_cast<RowId>(size());                                \
-      COLUMNS(ORRERY_TABLE_PUSH)                                                      \
-      return new_row;                                                                 \
-    }                                                                                 \
-    [[nodiscard]] Row At(RowId row_id) const {                                        \
-      return {COLUMNS(ORRERY_TABLE_GET)};                                             \
-    }                                                                                 \
-    [[nodiscard]] std::size_t size() const {                                          \
-      return (this->*std::get<0>(Columns()).member).size();                           \
-    }                                                                                 \
-    [[nodiscard]] bool empty() const { return size() == 0; }                          \
-    bool operator==(const Table&) const = default;                                    \
+#define ORRERY_TRACE_TABLE(Table, COLUMNS)                                      \
+  struct Table {                                                                \
+    struct Row {                                                                \
+      COLUMNS(ORRERY_TABLE_ROW_FIELD)                                           \
+    };                                                                          \
+    COLUMNS(ORRERY_TABLE_COLUMN)                                                \
+    static constexpr auto Columns() {                                           \
+      using Self = Table;                                                       \
+      return std::tuple_cat(COLUMNS(ORRERY_TABLE_COLUMN_ENTRY) std::tuple<>()); \
+    }                                                                           \
+    RowId Append([[maybe_unused]] const Row& row) {                             \
+      const auto new_row = static_cast<RowId>(size());                          \
+      COLUMNS(ORRERY_TABLE_PUSH)                                                \
+      return new_row;                                                           \
+    }                                                                           \
+    [[nodiscard]] Row At(RowId row_id) const {                                  \
+      return {COLUMNS(ORRERY_TABLE_GET)};                                       \
+    }                                                                           \
+    [[nodiscard]] std::size_t size() const {                                    \
+      return (this->*std::get<0>(Columns()).member).size();                     \
+    }                                                                           \
+    [[nodiscard]] bool empty() const {                                          \
+      return size() == 0;                                                       \
+    }                                                                           \
+    bool operator==(const Table&) const = default;                              \
   }
 #define ORRERY_TABLE_ROW_FIELD(type, name, initial) type name = initial;
 #define ORRERY_TABLE_COLUMN(type, name, initial) std::vector<type> name;

@@ -46,7 +46,7 @@ enum class SyncKind : std::uint8_t {
 enum class DeviceKind : std::uint8_t { kCpu, kGpu, kOther };
 
 enum class GraphNodeKind : std::uint8_t {
-  kRoot,        // process and thread roots
+  kRoot,  // process and thread roots
   kOperator,
   kAnnotation,  // user scopes
   kDeviceWork,  // GPU rows inside execution traces that were merged with Kineto

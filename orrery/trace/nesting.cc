@@ -14,7 +14,8 @@ constexpr std::int64_t kOverhangNs = 1'000;
 
 enum class SliceKind { kAnnotation, kOperator, kCall };
 
-// A slice that is still open on its thread, with the innermost slice of each kind around its inside.
+// A slice that is still open on its thread, with the innermost slice of each kind around its
+// inside.
 struct OpenSlice {
   std::int64_t end_ns = 0;
   RowId annotation = kNoRow;

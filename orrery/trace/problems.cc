@@ -33,9 +33,8 @@ void ProblemLog::Merge(const ProblemLog& other, std::string_view place) {
 }
 
 bool ProblemLog::has_loss() const {
-  return std::any_of(problems_.begin(), problems_.end(), [](const Problem& problem) {
-    return problem.severity == Severity::kLoss;
-  });
+  return std::any_of(problems_.begin(), problems_.end(),
+                     [](const Problem& problem) { return problem.severity == Severity::kLoss; });
 }
 
 }  // namespace orrery::trace

@@ -16,36 +16,36 @@ namespace orrery::trace {
 
 /// Where slices are drawn: a host thread or a device stream. `process` and `thread` are the numbers
 /// the profiler gave; text ids of old files are mapped to negative numbers and kept in `name`.
-#define ORRERY_TRACK_COLUMNS(X)           \
-  X(TrackKind, kind, TrackKind::kHost)    \
-  X(std::int64_t, process, 0)             \
+#define ORRERY_TRACK_COLUMNS(X)                                 \
+  X(TrackKind, kind, TrackKind::kHost)                          \
+  X(std::int64_t, process, 0)                                   \
   X(std::int64_t, thread, 0) /* the stream number on devices */ \
-  X(std::int32_t, device, -1)             \
-  X(StringId, process_name, StringId::kEmpty) \
+  X(std::int32_t, device, -1)                                   \
+  X(StringId, process_name, StringId::kEmpty)                   \
   X(StringId, name, StringId::kEmpty)
 ORRERY_TRACE_TABLE(Tracks, ORRERY_TRACK_COLUMNS);
 
 /// Accelerators the profiler saw.
-#define ORRERY_DEVICE_COLUMNS(X)               \
-  X(std::int32_t, id, 0)                       \
-  X(StringId, name, StringId::kEmpty)          \
-  X(std::int64_t, memory_bytes, -1)            \
-  X(std::int32_t, multiprocessors, -1)         \
-  X(std::int32_t, compute_major, -1)           \
-  X(std::int32_t, compute_minor, -1)           \
+#define ORRERY_DEVICE_COLUMNS(X)       \
+  X(std::int32_t, id, 0)               \
+  X(StringId, name, StringId::kEmpty)  \
+  X(std::int64_t, memory_bytes, -1)    \
+  X(std::int32_t, multiprocessors, -1) \
+  X(std::int32_t, compute_major, -1)   \
+  X(std::int32_t, compute_minor, -1)   \
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TRACE_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
 
 /// How a kernel was launched; few distinct rows, shared by many kernels.
-#define ORRERY_LAUNCH_SHAPE_COLUMNS(X)         \
-  X(std::int32_t, grid_x, -1)                  \
-  X(std::int32_t, grid_y, -1)                  \
-  X(std::int32_t, grid_z, -1)                  \
-  X(std::int32_t, block_x, -1)                 \
-  X(std::int32_t, block_y, -1)                 \
-  X(std::int32_t, block_z, -1)                 \
-  X(std::int32_t, registers_per_thread, -1)    \
-  X(std::int64_t, shared_memory_bytes, -1)     \
+#define ORRERY_LAUNCH_SHAPE_COLUMNS(X)                                 \
+  X(std::int32_t, grid_x, -1)                                          \
+  X(std::int32_t, grid_y, -1)                                          \
+  X(std::int32_t, grid_z, -1)                                          \
+  X(std::int32_t, block_x, -1)                                         \
+  X(std::int32_t, block_y, -1)                                         \
+  X(std::int32_t, block_z, -1)                                         \
+  X(std::int32_t, registers_per_thread, -1)                            \
+  X(std::int64_t, shared_memory_bytes, -1)                             \
   X(std::int32_t, occupancy_percent, -1) /* the profiler's estimate */ \
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TRACE_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
@@ -62,7 +62,7 @@ ORRERY_TRACE_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
   X(std::int64_t, external_id, -1)             \
   X(std::int64_t, bytes, -1)                   \
   X(std::int64_t, graph_node, -1)              \
-  X(RowId, shape, kNoRow) /* LaunchShapes */   \
+  X(RowId, shape, kNoRow)  /* LaunchShapes */  \
   X(RowId, launch, kNoRow) /* RuntimeCalls */  \
   X(RowId, host_op, kNoRow)                    \
   X(RowId, collective, kNoRow)                 \
@@ -70,123 +70,123 @@ ORRERY_TRACE_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
 ORRERY_TRACE_TABLE(Activities, ORRERY_ACTIVITY_COLUMNS);
 
 /// Operators of the framework on the host. Shapes, types and values are JSON text.
-#define ORRERY_HOST_OP_COLUMNS(X)                  \
-  X(std::int64_t, begin_ns, 0)                     \
-  X(std::int64_t, duration_ns, 0)                  \
-  X(StringId, name, StringId::kEmpty)              \
-  X(RowId, track, kNoRow)                          \
-  X(std::int64_t, external_id, -1)                 \
-  X(std::int64_t, record_function_id, 0)           \
-  X(std::int64_t, event_index, -1)                 \
-  X(std::int64_t, sequence, -1)                    \
-  X(std::int64_t, forward_thread, -1)              \
-  X(StringId, input_dims, StringId::kEmpty)        \
-  X(StringId, input_types, StringId::kEmpty)       \
-  X(StringId, input_strides, StringId::kEmpty)     \
-  X(StringId, concrete_inputs, StringId::kEmpty)   \
-  X(StringId, call_stack, StringId::kEmpty)        \
-  X(StringId, module_hierarchy, StringId::kEmpty)  \
-  X(StringId, extra, StringId::kEmpty)             \
-  X(RowId, parent, kNoRow) /* HostOps */           \
+#define ORRERY_HOST_OP_COLUMNS(X)                            \
+  X(std::int64_t, begin_ns, 0)                               \
+  X(std::int64_t, duration_ns, 0)                            \
+  X(StringId, name, StringId::kEmpty)                        \
+  X(RowId, track, kNoRow)                                    \
+  X(std::int64_t, external_id, -1)                           \
+  X(std::int64_t, record_function_id, 0)                     \
+  X(std::int64_t, event_index, -1)                           \
+  X(std::int64_t, sequence, -1)                              \
+  X(std::int64_t, forward_thread, -1)                        \
+  X(StringId, input_dims, StringId::kEmpty)                  \
+  X(StringId, input_types, StringId::kEmpty)                 \
+  X(StringId, input_strides, StringId::kEmpty)               \
+  X(StringId, concrete_inputs, StringId::kEmpty)             \
+  X(StringId, call_stack, StringId::kEmpty)                  \
+  X(StringId, module_hierarchy, StringId::kEmpty)            \
+  X(StringId, extra, StringId::kEmpty)                       \
+  X(RowId, parent, kNoRow)     /* HostOps */                 \
   X(RowId, annotation, kNoRow) /* innermost one around it */ \
-  X(RowId, forward_op, kNoRow) /* of a backward operator */ \
-  X(RowId, collective, kNoRow) /* the one it asks for */ \
+  X(RowId, forward_op, kNoRow) /* of a backward operator */  \
+  X(RowId, collective, kNoRow) /* the one it asks for */     \
   X(RowId, graph_node, kNoRow) /* GraphNodes */
 ORRERY_TRACE_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
 
 /// Calls of the accelerator's runtime and driver libraries.
-#define ORRERY_RUNTIME_CALL_COLUMNS(X)         \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(std::int64_t, duration_ns, 0)              \
-  X(StringId, name, StringId::kEmpty)          \
-  X(RowId, track, kNoRow)                      \
-  X(ApiKind, api, ApiKind::kRuntime)           \
-  X(std::int64_t, correlation, -1)             \
-  X(std::int64_t, external_id, -1)             \
-  X(std::int32_t, callback_id, -1)             \
-  X(std::int32_t, return_value, 0)             \
-  X(StringId, extra, StringId::kEmpty)         \
+#define ORRERY_RUNTIME_CALL_COLUMNS(X)                                     \
+  X(std::int64_t, begin_ns, 0)                                             \
+  X(std::int64_t, duration_ns, 0)                                          \
+  X(StringId, name, StringId::kEmpty)                                      \
+  X(RowId, track, kNoRow)                                                  \
+  X(ApiKind, api, ApiKind::kRuntime)                                       \
+  X(std::int64_t, correlation, -1)                                         \
+  X(std::int64_t, external_id, -1)                                         \
+  X(std::int32_t, callback_id, -1)                                         \
+  X(std::int32_t, return_value, 0)                                         \
+  X(StringId, extra, StringId::kEmpty)                                     \
   X(RowId, parent, kNoRow) /* RuntimeCalls: the call that made this one */ \
   X(RowId, host_op, kNoRow)
 ORRERY_TRACE_TABLE(RuntimeCalls, ORRERY_RUNTIME_CALL_COLUMNS);
 
 /// Named ranges that people put into their programs, on the host and mirrored on the device.
-#define ORRERY_ANNOTATION_COLUMNS(X)           \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(std::int64_t, duration_ns, 0)              \
-  X(StringId, name, StringId::kEmpty)          \
-  X(RowId, track, kNoRow)                      \
-  X(AnnotationKind, kind, AnnotationKind::kHost) \
-  X(StringId, domain, StringId::kEmpty)        \
-  X(std::int64_t, external_id, -1)             \
-  X(std::int64_t, record_function_id, 0)       \
-  X(StringId, extra, StringId::kEmpty)         \
-  X(RowId, parent, kNoRow) /* Annotations, same track */ \
-  X(RowId, host, kNoRow) /* Annotations: the host range of a device range */ \
+#define ORRERY_ANNOTATION_COLUMNS(X)                                               \
+  X(std::int64_t, begin_ns, 0)                                                     \
+  X(std::int64_t, duration_ns, 0)                                                  \
+  X(StringId, name, StringId::kEmpty)                                              \
+  X(RowId, track, kNoRow)                                                          \
+  X(AnnotationKind, kind, AnnotationKind::kHost)                                   \
+  X(StringId, domain, StringId::kEmpty)                                            \
+  X(std::int64_t, external_id, -1)                                                 \
+  X(std::int64_t, record_function_id, 0)                                           \
+  X(StringId, extra, StringId::kEmpty)                                             \
+  X(RowId, parent, kNoRow)     /* Annotations, same track */                       \
+  X(RowId, host, kNoRow)       /* Annotations: the host range of a device range */ \
   X(RowId, graph_node, kNoRow) /* GraphNodes */
 ORRERY_TRACE_TABLE(Annotations, ORRERY_ANNOTATION_COLUMNS);
 
 /// Training or inference steps, found from markers.
-#define ORRERY_STEP_COLUMNS(X)                 \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(std::int64_t, duration_ns, 0)              \
-  X(StringId, name, StringId::kEmpty)          \
-  X(std::int64_t, number, -1)                  \
+#define ORRERY_STEP_COLUMNS(X)        \
+  X(std::int64_t, begin_ns, 0)        \
+  X(std::int64_t, duration_ns, 0)     \
+  X(StringId, name, StringId::kEmpty) \
+  X(std::int64_t, number, -1)         \
   X(RowId, annotation, kNoRow)
 ORRERY_TRACE_TABLE(Steps, ORRERY_STEP_COLUMNS);
 
 /// Groups of ranks that communicate. `ranks` is a JSON array; empty when the file does not say.
-#define ORRERY_PROCESS_GROUP_COLUMNS(X)        \
-  X(StringId, name, StringId::kEmpty)          \
-  X(StringId, description, StringId::kEmpty)   \
-  X(StringId, backend, StringId::kEmpty)       \
-  X(std::int32_t, num_ranks, -1)               \
-  X(StringId, ranks, StringId::kEmpty)         \
+#define ORRERY_PROCESS_GROUP_COLUMNS(X)                                          \
+  X(StringId, name, StringId::kEmpty)                                            \
+  X(StringId, description, StringId::kEmpty)                                     \
+  X(StringId, backend, StringId::kEmpty)                                         \
+  X(std::int32_t, num_ranks, -1)                                                 \
+  X(StringId, ranks, StringId::kEmpty)                                           \
   X(std::uint8_t, ranks_cut, 0) /* the profiler shortened the list with "..." */ \
-  X(std::int32_t, rank_start, -1)              \
-  X(std::int32_t, rank_stride, -1)             \
+  X(std::int32_t, rank_start, -1)                                                \
+  X(std::int32_t, rank_stride, -1)                                               \
   X(std::uint64_t, communicator, 0) /* where the tool names it (nsys, old execution traces) */
 ORRERY_TRACE_TABLE(ProcessGroups, ORRERY_PROCESS_GROUP_COLUMNS);
 
 /// Collective and point-to-point calls of this rank. The time is that of the kernels when there are
 /// any (`num_kernels` > 0), else of the call on the host.
-#define ORRERY_COLLECTIVE_COLUMNS(X)           \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(std::int64_t, duration_ns, 0)              \
-  X(StringId, name, StringId::kEmpty) /* as the file has it */ \
-  X(CollectiveKind, kind, CollectiveKind::kUnknown) \
-  X(RowId, group, kNoRow) /* ProcessGroups */  \
-  X(DataType, data_type, DataType::kUnknown)   \
-  X(std::int64_t, in_elements, -1)             \
-  X(std::int64_t, out_elements, -1)            \
-  X(std::int64_t, in_bytes, -1)                \
-  X(std::int64_t, out_bytes, -1)               \
-  X(StringId, in_splits, StringId::kEmpty)     \
-  X(StringId, out_splits, StringId::kEmpty)    \
-  X(std::int64_t, sequence, -1) /* inside the group */ \
-  X(std::uint64_t, comms_id, 0)                \
+#define ORRERY_COLLECTIVE_COLUMNS(X)                                                           \
+  X(std::int64_t, begin_ns, 0)                                                                 \
+  X(std::int64_t, duration_ns, 0)                                                              \
+  X(StringId, name, StringId::kEmpty) /* as the file has it */                                 \
+  X(CollectiveKind, kind, CollectiveKind::kUnknown)                                            \
+  X(RowId, group, kNoRow) /* ProcessGroups */                                                  \
+  X(DataType, data_type, DataType::kUnknown)                                                   \
+  X(std::int64_t, in_elements, -1)                                                             \
+  X(std::int64_t, out_elements, -1)                                                            \
+  X(std::int64_t, in_bytes, -1)                                                                \
+  X(std::int64_t, out_bytes, -1)                                                               \
+  X(StringId, in_splits, StringId::kEmpty)                                                     \
+  X(StringId, out_splits, StringId::kEmpty)                                                    \
+  X(std::int64_t, sequence, -1) /* inside the group */                                         \
+  X(std::uint64_t, comms_id, 0)                                                                \
   X(std::int32_t, peer, -1) /* global rank, or rank inside the group if that is all we have */ \
-  X(std::uint8_t, is_async, 0)                 \
-  X(RowId, host_op, kNoRow)                    \
-  X(RowId, graph_node, kNoRow) /* GraphNodes */ \
-  X(RowId, track, kNoRow) /* stream of its first kernel */ \
+  X(std::uint8_t, is_async, 0)                                                                 \
+  X(RowId, host_op, kNoRow)                                                                    \
+  X(RowId, graph_node, kNoRow) /* GraphNodes */                                                \
+  X(RowId, track, kNoRow)      /* stream of its first kernel */                                \
   X(std::int32_t, num_kernels, 0)
 ORRERY_TRACE_TABLE(Collectives, ORRERY_COLLECTIVE_COLUMNS);
 
 /// Waits of the host or of a stream, and event records.
-#define ORRERY_SYNC_COLUMNS(X)                 \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(std::int64_t, duration_ns, 0)              \
-  X(StringId, name, StringId::kEmpty)          \
-  X(RowId, track, kNoRow)                      \
-  X(SyncKind, kind, SyncKind::kUnknown)        \
-  X(std::int32_t, device, -1)                  \
-  X(std::int64_t, stream, -1)                  \
-  X(std::int64_t, correlation, -1)             \
-  X(std::int64_t, event_id, -1)                \
-  X(std::int64_t, wait_on_stream, -1)          \
+#define ORRERY_SYNC_COLUMNS(X)                                                         \
+  X(std::int64_t, begin_ns, 0)                                                         \
+  X(std::int64_t, duration_ns, 0)                                                      \
+  X(StringId, name, StringId::kEmpty)                                                  \
+  X(RowId, track, kNoRow)                                                              \
+  X(SyncKind, kind, SyncKind::kUnknown)                                                \
+  X(std::int32_t, device, -1)                                                          \
+  X(std::int64_t, stream, -1)                                                          \
+  X(std::int64_t, correlation, -1)                                                     \
+  X(std::int64_t, event_id, -1)                                                        \
+  X(std::int64_t, wait_on_stream, -1)                                                  \
   X(std::int64_t, record_correlation, -1) /* of the event record that is waited for */ \
-  X(StringId, extra, StringId::kEmpty)         \
+  X(StringId, extra, StringId::kEmpty)                                                 \
   X(RowId, call, kNoRow) /* RuntimeCalls */
 ORRERY_TRACE_TABLE(Syncs, ORRERY_SYNC_COLUMNS);
 
@@ -205,84 +205,84 @@ ORRERY_TRACE_TABLE(Syncs, ORRERY_SYNC_COLUMNS);
 ORRERY_TRACE_TABLE(MemoryEvents, ORRERY_MEMORY_EVENT_COLUMNS);
 
 /// Samples of named counters.
-#define ORRERY_COUNTER_COLUMNS(X)              \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(StringId, name, StringId::kEmpty)          \
-  X(RowId, track, kNoRow)                      \
-  X(std::int32_t, device, -1)                  \
+#define ORRERY_COUNTER_COLUMNS(X)     \
+  X(std::int64_t, begin_ns, 0)        \
+  X(StringId, name, StringId::kEmpty) \
+  X(RowId, track, kNoRow)             \
+  X(std::int32_t, device, -1)         \
   X(double, value, 0.0)
 ORRERY_TRACE_TABLE(Counters, ORRERY_COUNTER_COLUMNS);
 
 /// Python functions on the host.
-#define ORRERY_PYTHON_CALL_COLUMNS(X)          \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(std::int64_t, duration_ns, 0)              \
-  X(StringId, name, StringId::kEmpty)          \
-  X(RowId, track, kNoRow)                      \
-  X(std::int32_t, python_id, -1)               \
-  X(std::int32_t, python_parent_id, -1)        \
-  X(std::int32_t, module_id, -1)               \
-  X(std::int32_t, event_index, -1)             \
-  X(StringId, extra, StringId::kEmpty)         \
+#define ORRERY_PYTHON_CALL_COLUMNS(X)   \
+  X(std::int64_t, begin_ns, 0)          \
+  X(std::int64_t, duration_ns, 0)       \
+  X(StringId, name, StringId::kEmpty)   \
+  X(RowId, track, kNoRow)               \
+  X(std::int32_t, python_id, -1)        \
+  X(std::int32_t, python_parent_id, -1) \
+  X(std::int32_t, module_id, -1)        \
+  X(std::int32_t, event_index, -1)      \
+  X(StringId, extra, StringId::kEmpty)  \
   X(RowId, parent, kNoRow) /* PythonCalls */
 ORRERY_TRACE_TABLE(PythonCalls, ORRERY_PYTHON_CALL_COLUMNS);
 
 /// Marks without a duration.
-#define ORRERY_INSTANT_COLUMNS(X)              \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(StringId, name, StringId::kEmpty)          \
-  X(StringId, category, StringId::kEmpty)      \
-  X(RowId, track, kNoRow)                      \
+#define ORRERY_INSTANT_COLUMNS(X)         \
+  X(std::int64_t, begin_ns, 0)            \
+  X(StringId, name, StringId::kEmpty)     \
+  X(StringId, category, StringId::kEmpty) \
+  X(RowId, track, kNoRow)                 \
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TRACE_TABLE(Instants, ORRERY_INSTANT_COLUMNS);
 
 /// Slices of categories that have no table: profiler overhead, profiler windows, unknown ones.
-#define ORRERY_OTHER_SLICE_COLUMNS(X)          \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(std::int64_t, duration_ns, 0)              \
-  X(StringId, name, StringId::kEmpty)          \
-  X(StringId, category, StringId::kEmpty)      \
-  X(RowId, track, kNoRow)                      \
+#define ORRERY_OTHER_SLICE_COLUMNS(X)     \
+  X(std::int64_t, begin_ns, 0)            \
+  X(std::int64_t, duration_ns, 0)         \
+  X(StringId, name, StringId::kEmpty)     \
+  X(StringId, category, StringId::kEmpty) \
+  X(RowId, track, kNoRow)                 \
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TRACE_TABLE(OtherSlices, ORRERY_OTHER_SLICE_COLUMNS);
 
 /// Arrows of the file that have no link column (launch and forward-backward arrows become links).
-#define ORRERY_FLOW_COLUMNS(X)                 \
-  X(std::int64_t, begin_ns, 0)                 \
-  X(RowId, begin_track, kNoRow)                \
-  X(std::int64_t, end_ns, 0)                   \
-  X(RowId, end_track, kNoRow)                  \
-  X(StringId, category, StringId::kEmpty)      \
-  X(StringId, name, StringId::kEmpty)          \
+#define ORRERY_FLOW_COLUMNS(X)            \
+  X(std::int64_t, begin_ns, 0)            \
+  X(RowId, begin_track, kNoRow)           \
+  X(std::int64_t, end_ns, 0)              \
+  X(RowId, end_track, kNoRow)             \
+  X(StringId, category, StringId::kEmpty) \
+  X(StringId, name, StringId::kEmpty)     \
   X(std::int64_t, id, 0)
 ORRERY_TRACE_TABLE(Flows, ORRERY_FLOW_COLUMNS);
 
 /// Nodes of a PyTorch execution trace: operators without times, in order of `id` (start order).
 /// Values, shapes, types and strides are JSON text.
-#define ORRERY_GRAPH_NODE_COLUMNS(X)               \
-  X(std::int64_t, id, 0)                           \
-  X(StringId, name, StringId::kEmpty)              \
-  X(GraphNodeKind, kind, GraphNodeKind::kOperator) \
-  X(std::int64_t, record_function_id, 0)           \
-  X(std::int64_t, forward_parent, 0)               \
-  X(std::int64_t, sequence, -1)                    \
-  X(std::int32_t, scope, 0)                        \
-  X(std::int32_t, thread, 0)                       \
-  X(std::int32_t, forward_thread, 0)               \
-  X(StringId, op_schema, StringId::kEmpty)         \
-  X(StringId, input_values, StringId::kEmpty)      \
-  X(StringId, input_shapes, StringId::kEmpty)      \
-  X(StringId, input_types, StringId::kEmpty)       \
-  X(StringId, input_strides, StringId::kEmpty)     \
-  X(StringId, output_values, StringId::kEmpty)     \
-  X(StringId, output_shapes, StringId::kEmpty)     \
-  X(StringId, output_types, StringId::kEmpty)      \
-  X(StringId, output_strides, StringId::kEmpty)    \
-  X(StringId, attributes, StringId::kEmpty) /* those without a column, as JSON object fields */ \
-  X(std::int64_t, begin_ns, -1) /* execution traces merged with Kineto carry times */ \
-  X(std::int64_t, duration_ns, -1)                 \
-  X(RowId, parent, kNoRow) /* GraphNodes */        \
-  X(RowId, host_op, kNoRow)                        \
+#define ORRERY_GRAPH_NODE_COLUMNS(X)                                                              \
+  X(std::int64_t, id, 0)                                                                          \
+  X(StringId, name, StringId::kEmpty)                                                             \
+  X(GraphNodeKind, kind, GraphNodeKind::kOperator)                                                \
+  X(std::int64_t, record_function_id, 0)                                                          \
+  X(std::int64_t, forward_parent, 0)                                                              \
+  X(std::int64_t, sequence, -1)                                                                   \
+  X(std::int32_t, scope, 0)                                                                       \
+  X(std::int32_t, thread, 0)                                                                      \
+  X(std::int32_t, forward_thread, 0)                                                              \
+  X(StringId, op_schema, StringId::kEmpty)                                                        \
+  X(StringId, input_values, StringId::kEmpty)                                                     \
+  X(StringId, input_shapes, StringId::kEmpty)                                                     \
+  X(StringId, input_types, StringId::kEmpty)                                                      \
+  X(StringId, input_strides, StringId::kEmpty)                                                    \
+  X(StringId, output_values, StringId::kEmpty)                                                    \
+  X(StringId, output_shapes, StringId::kEmpty)                                                    \
+  X(StringId, output_types, StringId::kEmpty)                                                     \
+  X(StringId, output_strides, StringId::kEmpty)                                                   \
+  X(StringId, attributes, StringId::kEmpty) /* those without a column, as JSON object fields */   \
+  X(std::int64_t, begin_ns, -1)             /* execution traces merged with Kineto carry times */ \
+  X(std::int64_t, duration_ns, -1)                                                                \
+  X(RowId, parent, kNoRow) /* GraphNodes */                                                       \
+  X(RowId, host_op, kNoRow)                                                                       \
   X(RowId, annotation, kNoRow)
 ORRERY_TRACE_TABLE(GraphNodes, ORRERY_GRAPH_NODE_COLUMNS);
 

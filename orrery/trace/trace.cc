@@ -20,9 +20,7 @@ class SpanBuilder {
     }
   }
 
-  [[nodiscard]] Span Build() const {
-    return span_.begin_ns > span_.end_ns ? Span{} : span_;
-  }
+  [[nodiscard]] Span Build() const { return span_.begin_ns > span_.end_ns ? Span{} : span_; }
 
  private:
   Span span_{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};

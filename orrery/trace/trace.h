@@ -13,13 +13,13 @@ namespace orrery::trace {
 
 /// What is known about a rank beside its rows.
 struct TraceInfo {
-  std::int32_t rank = -1;        // -1: the content does not say
+  std::int32_t rank = -1;  // -1: the content does not say
   std::int32_t world_size = -1;
-  std::string format;            // "Kineto JSON", "nsys SQLite", …
-  std::string format_version;    // generation or schema
-  std::string producer;          // the tool that wrote it, with version, if it says
+  std::string format;          // "Kineto JSON", "nsys SQLite", …
+  std::string format_version;  // generation or schema
+  std::string producer;        // the tool that wrote it, with version, if it says
   std::string host_name;
-  std::string backend;           // of the default process group
+  std::string backend;  // of the default process group
   TimeOrigin time_origin = TimeOrigin::kUnknown;
   std::vector<std::string> files;
 

@@ -22,9 +22,8 @@ TEST(TraceTest, EveryTableListsAllItsColumns) {
   Trace trace;
   ForEachTable(trace, []<typename Table>(const char* name, Table& table) {
     std::size_t bytes = 0;
-    ForEachColumn(table, [&]<typename T>(const char*, std::vector<T>&) {
-      bytes += sizeof(std::vector<T>);
-    });
+    ForEachColumn(
+        table, [&]<typename T>(const char*, std::vector<T>&) { bytes += sizeof(std::vector<T>); });
     EXPECT_EQ(bytes, sizeof(Table)) << name;
   });
 }

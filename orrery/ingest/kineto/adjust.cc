@@ -127,13 +127,13 @@ bool PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace 
   switch (place) {
     case XlaPlace::kDeviceOps:
     case XlaPlace::kDeviceOther:
-      trace.activities.Append({.begin_ns = slice.begin_ns,
-                               .duration_ns = slice.duration_ns,
-                               .name = slice.name,
-                               .track = slice.track,
-                               .kind = place == XlaPlace::kDeviceOps ? ActivityKind::kKernel
-                                                                     : ActivityKind::kOther,
-                               .extra = slice.extra});
+      trace.activities.Append(
+          {.begin_ns = slice.begin_ns,
+           .duration_ns = slice.duration_ns,
+           .name = slice.name,
+           .track = slice.track,
+           .kind = place == XlaPlace::kDeviceOps ? ActivityKind::kKernel : ActivityKind::kOther,
+           .extra = slice.extra});
       return true;
     case XlaPlace::kHost:
       trace.annotations.Append({.begin_ns = slice.begin_ns,
@@ -180,8 +180,7 @@ void ClipDurations(Trace& trace) {
     if constexpr (requires { table.duration_ns; } && !std::is_same_v<Table, trace::GraphNodes>) {
       for (RowId row = 0; row < table.size(); ++row) {
         if (table.duration_ns[row] > window.longest_ns) {
-          table.duration_ns[row] =
-              std::max<std::int64_t>(0, window.end_ns - table.begin_ns[row]);
+          table.duration_ns[row] = std::max<std::int64_t>(0, window.end_ns - table.begin_ns[row]);
           ++clipped;
         }
       }

@@ -76,8 +76,7 @@ void Assembler::Add(const Chunk& chunk) {
 }
 
 void Assembler::MergeRows(const Chunk& chunk, const std::vector<StringId>& strings) {
-  const auto track_here =
-      MergeDistinct(chunk.rows.tracks, strings, trace_.tracks, tracks_);
+  const auto track_here = MergeDistinct(chunk.rows.tracks, strings, trace_.tracks, tracks_);
   const auto shape_here =
       MergeDistinct(chunk.rows.launch_shapes, strings, trace_.launch_shapes, shapes_);
   const auto group_here =
@@ -141,7 +140,9 @@ void Assembler::NameTracks() {
 }
 
 std::vector<std::pair<FlowEnd, FlowEnd>> Assembler::PairFlows() {
-  const auto key = [](const FlowEnd& end) { return std::tuple(end.category, end.id, !end.is_start); };
+  const auto key = [](const FlowEnd& end) {
+    return std::tuple(end.category, end.id, !end.is_start);
+  };
   std::stable_sort(flow_ends_.begin(), flow_ends_.end(),
                    [&](const FlowEnd& a, const FlowEnd& b) { return key(a) < key(b); });
   std::vector<std::pair<FlowEnd, FlowEnd>> forward_backward;

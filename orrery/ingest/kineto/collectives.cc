@@ -260,7 +260,8 @@ class Builder {
     };
     row.sequence = ParseInteger(text_at(1)).value_or(-1);
     const auto group = UnsignedOf(text_at(2));
-    const auto group_size = items.size() >= 8 ? ParseInteger(text_at(items.size() - 1)) : std::nullopt;
+    const auto group_size =
+        items.size() >= 8 ? ParseInteger(text_at(items.size() - 1)) : std::nullopt;
     if (group && *group != 0) {
       row.group = GroupOf(*group, group_size.value_or(-1));
     }
@@ -277,9 +278,9 @@ class Builder {
       return known->second;
     }
     const bool fits = num_ranks >= 0 && num_ranks <= INT32_MAX;
-    const RowId row = trace_.process_groups.Append(
-        {.num_ranks = fits ? static_cast<std::int32_t>(num_ranks) : -1,
-         .communicator = communicator});
+    const RowId row =
+        trace_.process_groups.Append({.num_ranks = fits ? static_cast<std::int32_t>(num_ranks) : -1,
+                                      .communicator = communicator});
     groups_.emplace(communicator, row);
     return row;
   }
@@ -331,9 +332,9 @@ class Builder {
     row.name = trace_.host_ops.name[op];
     row.kind = kind;
     row.in_elements = (output_first ? second : first).value_or(-1);
-    row.out_elements = output_first            ? first.value_or(-1)
+    row.out_elements = output_first         ? first.value_or(-1)
                        : IsGatherLike(kind) ? -1
-                                               : row.in_elements;
+                                            : row.in_elements;
     row.data_type = TypeInList(trace_.Text(trace_.host_ops.input_types[op]));
     row.in_bytes = trace::SizeInBytes(row.in_elements, row.data_type);
     row.out_bytes = trace::SizeInBytes(row.out_elements, row.data_type);
@@ -356,8 +357,7 @@ class Builder {
       new_place[order[place]] = place;
     }
     trace::PermuteRows(all, order);
-    for (std::vector<RowId>* links :
-         {&trace_.activities.collective, &trace_.host_ops.collective}) {
+    for (std::vector<RowId>* links : {&trace_.activities.collective, &trace_.host_ops.collective}) {
       for (RowId& link : *links) {
         link = link == kNoRow ? kNoRow : new_place[link];
       }

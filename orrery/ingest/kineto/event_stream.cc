@@ -182,9 +182,8 @@ Result<bool> EventStream::Next(Window& window, std::string& separator) {
       return true;
     }
     if (filled >= kMaxEventBytes) {
-      return Fail(Error::Kind::kLimit,
-                  fmt::format("byte {}: one event is longer than {} bytes", offset_,
-                              kMaxEventBytes));
+      return Fail(Error::Kind::kLimit, fmt::format("byte {}: one event is longer than {} bytes",
+                                                   offset_, kMaxEventBytes));
     }
     window.Grow(2 * window.capacity());
   }

@@ -12,7 +12,8 @@ std::optional<std::size_t> ListIn(std::string_view text) {
 }
 
 TEST(EventStreamTest, TheListIsTheMemberOfTheOutermostObject) {
-  const std::string text = R"({"a": {"traceEvents": [1]}, "b": "\"traceEvents\": [", "traceEvents" : [)";
+  const std::string text =
+      R"({"a": {"traceEvents": [1]}, "b": "\"traceEvents\": [", "traceEvents" : [)";
 
   EXPECT_EQ(ListIn(text + " 5"), text.size());
   EXPECT_EQ(ListIn(" [ {"), 2U);

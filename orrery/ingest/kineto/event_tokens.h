@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,23 @@ enum class ArgKey : std::uint8_t {
 
 inline constexpr std::size_t kNumArgKeys = static_cast<std::size_t>(ArgKey::kNone);
 static_assert(kNumArgKeys <= 64, "the set of present arguments is one word");
+
+/// Keys as the bits of one word.
+[[nodiscard]] constexpr std::uint64_t ArgKeySet(std::initializer_list<ArgKey> keys) {
+  std::uint64_t set = 0;
+  for (const ArgKey key : keys) {
+    set |= std::uint64_t{1} << static_cast<unsigned>(key);
+  }
+  return set;
+}
+
+/// What operators and kernels say about the collective they are part of.
+inline constexpr std::uint64_t kCollectiveKeys = ArgKeySet(
+    {ArgKey::kCollectiveName, ArgKey::kDataType, ArgKey::kInElements, ArgKey::kOutElements,
+     ArgKey::kInSplits, ArgKey::kOutSplits, ArgKey::kRankStart, ArgKey::kRankStride,
+     ArgKey::kGroupSize, ArgKey::kGroupName, ArgKey::kGroupDescription, ArgKey::kGroupRanks,
+     ArgKey::kRank, ArgKey::kDestinationRank, ArgKey::kSourceRank, ArgKey::kGroupSequence,
+     ArgKey::kCommsId, ArgKey::kIsAsync});
 
 /// Returns the key of an argument's name, or kNone.
 [[nodiscard]] ArgKey FindArgKey(std::string_view name);

@@ -38,8 +38,7 @@ std::optional<std::uint32_t> HexAt(std::string_view text, std::size_t at) {
   if (at + 4 > text.size()) {
     return std::nullopt;
   }
-  const auto [stop, error] =
-      std::from_chars(text.data() + at, text.data() + at + 4, code, 16);
+  const auto [stop, error] = std::from_chars(text.data() + at, text.data() + at + 4, code, 16);
   if (error != std::errc() || stop != text.data() + at + 4) {
     return std::nullopt;
   }

@@ -30,6 +30,11 @@ namespace orrery::ingest::kineto {
 /// A number with decimals.
 [[nodiscard]] std::optional<double> NumberOf(std::string_view token);
 
+/// A number that should have 32 bits; -1 where it has more.
+[[nodiscard]] inline std::int32_t Narrow(std::int64_t value) {
+  return value >= INT32_MIN && value <= INT32_MAX ? static_cast<std::int32_t>(value) : -1;
+}
+
 /// A list without its blanks: files write "[0, 1]" and "[0,1]" for the same ranks.
 [[nodiscard]] std::string WithoutBlanks(std::string_view list);
 

@@ -63,8 +63,8 @@ void Describe(trace::Trace& trace, const Features& features, bool has_base, bool
     trace.info.format = "XLA Chrome JSON";
     return;
   }
-  const bool is_kineto = features.kineto_categories || has_base || !trace.devices.empty() ||
-                         trace.info.rank >= 0;
+  const bool is_kineto =
+      features.kineto_categories || has_base || !trace.devices.empty() || trace.info.rank >= 0;
   trace.info.format = is_kineto ? "Kineto JSON" : "Chrome JSON";
   if (is_kineto) {
     trace.info.format_version = GenerationOf(features, has_base);

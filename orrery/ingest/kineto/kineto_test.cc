@@ -1,3 +1,5 @@
+#include "orrery/ingest/kineto/kineto.h"
+
 #include <string>
 #include <string_view>
 
@@ -6,7 +8,6 @@
 
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/kineto/assembler.h"
-#include "orrery/ingest/kineto/kineto.h"
 #include "orrery/ingest/kineto/pipeline.h"
 
 namespace orrery::ingest::kineto {
@@ -97,7 +98,8 @@ TEST(KinetoTest, AKernelKeepsItsColumnsAndFindsItsLaunchAndOperator) {
 }
 
 TEST(KinetoTest, TimesAreAbsoluteWhereTheFileHasABase) {
-  const Trace trace = ReadText(FileOf(kOp, R"json(, "baseTimeNanoseconds": 1790857026000000000)json"));
+  const Trace trace =
+      ReadText(FileOf(kOp, R"json(, "baseTimeNanoseconds": 1790857026000000000)json"));
 
   EXPECT_EQ(trace.host_ops.begin_ns[0], 1790857026000001500);
   EXPECT_EQ(trace.info.time_origin, trace::TimeOrigin::kEpoch);
@@ -105,8 +107,8 @@ TEST(KinetoTest, TimesAreAbsoluteWhereTheFileHasABase) {
 
 // A double would round this stamp to a quarter of a microsecond.
 TEST(KinetoTest, EpochTimesWithDecimalsKeepTheirNanoseconds) {
-  const Trace trace = ReadText(
-      FileOf(R"json({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1712170298123456.789,"dur":0.001})json"));
+  const Trace trace = ReadText(FileOf(
+      R"json({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1712170298123456.789,"dur":0.001})json"));
 
   EXPECT_EQ(trace.host_ops.begin_ns[0], 1712170298123456789);
   EXPECT_EQ(trace.host_ops.duration_ns[0], 1);
@@ -288,10 +290,12 @@ TEST(KinetoDamageTest, TrailingCommasAndEmptyObjects) {
 }
 
 TEST(KinetoDamageTest, ControlCharactersAndInvalidUtf8BecomeReplacements) {
-  const Trace trace = ReadText(FileOf(
-      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\x01" "b\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
-      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\xFF\",\"pid\":1,\"tid\":1,\"ts\":2,\"dur\":1}," +
-      std::string(kOp)));
+  const Trace trace =
+      ReadText(FileOf("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\x01"
+                      "b\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},"
+                      "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"c\xFF\",\"pid\":1,\"tid\":1,"
+                      "\"ts\":2,\"dur\":1}," +
+                      std::string(kOp)));
 
   ASSERT_EQ(trace.host_ops.size(), 3U);
   EXPECT_EQ(trace.Text(trace.host_ops.name[2]), "c\xEF\xBF\xBD");
@@ -383,9 +387,10 @@ TEST(KinetoDamageTest, OfDuplicateKeysTheLastWins) {
 
 TEST(KinetoDamageTest, DeepNestingIsRefusedForItsEventOnly) {
   const std::string deep = std::string(100, '[') + std::string(100, ']');
-  const Trace trace = ReadText(
-      FileOf(std::string(kOp) + R"json(,{"ph":"X","cat":"cpu_op","name":"d","pid":1,"tid":1,"ts":2,"dur":1,"args":{"x":)json" +
-             deep + "}}," + std::string(kOp)));
+  const Trace trace = ReadText(FileOf(
+      std::string(kOp) +
+      R"json(,{"ph":"X","cat":"cpu_op","name":"d","pid":1,"tid":1,"ts":2,"dur":1,"args":{"x":)json" +
+      deep + "}}," + std::string(kOp)));
 
   EXPECT_GE(trace.host_ops.size(), 2U);
 }
@@ -396,14 +401,15 @@ TEST(KinetoTest, WindowsThatAreCutWronglyAreReadAllTheSame) {
   std::string events;
   for (int i = 0; i < 3000; ++i) {
     events += R"json({"ph":"X","cat":"cpu_op","name":"}, {\"ph\"","pid":1,"tid":1,"ts":)json" +
-              std::to_string(i) + R"json(,"dur":1,"args":{"list":[{"a":1}, {"b":"}, {"}]}},)json" + "\n";
+              std::to_string(i) + R"json(,"dur":1,"args":{"list":[{"a":1}, {"b":"}, {"}]}},)json" +
+              "\n";
   }
   events.resize(events.size() - 2);
   const std::string text = FileOf(events);
   for (const std::size_t window_bytes : {200U, 1000U, 5000U}) {
     Assembler assembler;
-    const auto frame = ReadEvents(OpenMemory(text), {.threads = 2, .window_bytes = window_bytes},
-                                  assembler);
+    const auto frame =
+        ReadEvents(OpenMemory(text), {.threads = 2, .window_bytes = window_bytes}, assembler);
     ASSERT_TRUE(frame);
     EXPECT_EQ(assembler.trace().host_ops.size(), 3000U) << window_bytes;
     EXPECT_FALSE(assembler.trace().problems.has_loss()) << window_bytes;
@@ -415,16 +421,17 @@ TEST(KinetoTest, TheResultIsTheSameForAnyNumberOfThreads) {
   std::string events;
   for (int i = 0; i < 20000; ++i) {
     events += R"json({"ph":"X","cat":"cpu_op","name":"op)json" + std::to_string(i % 97) +
-              R"json(","pid":1,"tid":)json" + std::to_string(i % 3) + R"json(,"ts":)json" + std::to_string(i) +
-              R"json(,"dur":1.5,"args":{"External id":)json" + std::to_string(i) + "}},";
+              R"json(","pid":1,"tid":)json" + std::to_string(i % 3) + R"json(,"ts":)json" +
+              std::to_string(i) + R"json(,"dur":1.5,"args":{"External id":)json" +
+              std::to_string(i) + "}},";
   }
   events.pop_back();
   const std::string text = FileOf(events);
 
   const auto read = [&](int threads) {
     Assembler assembler;
-    EXPECT_TRUE(ReadEvents(OpenMemory(text), {.threads = threads, .window_bytes = 10'000},
-                           assembler));
+    EXPECT_TRUE(
+        ReadEvents(OpenMemory(text), {.threads = threads, .window_bytes = 10'000}, assembler));
     return std::move(assembler.trace());
   };
 

@@ -16,7 +16,8 @@ namespace dom = simdjson::dom;
 
 constexpr std::int64_t kLatestBaseNs = std::int64_t{1} << 61;
 
-std::int64_t IntegerMember(const dom::object& object, std::string_view key, std::int64_t otherwise) {
+std::int64_t IntegerMember(const dom::object& object, std::string_view key,
+                           std::int64_t otherwise) {
   dom::element value;
   std::int64_t number = 0;
   std::string_view text;
@@ -192,8 +193,9 @@ class MetadataReader {
   void ReadLog(std::string_view key, const dom::array& lines) {
     std::string_view first;
     if (lines.at(0).get(first) == simdjson::SUCCESS) {
-      trace_.problems.Note(fmt::format("the profiler logged an {}", key == "ERROR" ? "error" : "alert"),
-                           static_cast<std::int64_t>(lines.size()), first);
+      trace_.problems.Note(
+          fmt::format("the profiler logged an {}", key == "ERROR" ? "error" : "alert"),
+          static_cast<std::int64_t>(lines.size()), first);
     }
   }
 

@@ -138,16 +138,15 @@ class Pipeline {
     arena.execute([&] {
       const auto tokens = static_cast<std::size_t>(arena.max_concurrency()) + 1;
       tbb::parallel_pipeline(
-          tokens,
-          tbb::make_filter<void, std::shared_ptr<Work>>(
-              tbb::filter_mode::serial_in_order,
-              [&](tbb::flow_control& control) { return Cut(control); }) &
-              tbb::make_filter<std::shared_ptr<Work>, std::shared_ptr<Work>>(
-                  tbb::filter_mode::parallel,
-                  [&](std::shared_ptr<Work> work) { return Parse(std::move(work)); }) &
-              tbb::make_filter<std::shared_ptr<Work>, void>(
-                  tbb::filter_mode::serial_in_order,
-                  [&](const std::shared_ptr<Work>& work) { Collect(*work); }));
+          tokens, tbb::make_filter<void, std::shared_ptr<Work>>(
+                      tbb::filter_mode::serial_in_order,
+                      [&](tbb::flow_control& control) { return Cut(control); }) &
+                      tbb::make_filter<std::shared_ptr<Work>, std::shared_ptr<Work>>(
+                          tbb::filter_mode::parallel,
+                          [&](std::shared_ptr<Work> work) { return Parse(std::move(work)); }) &
+                      tbb::make_filter<std::shared_ptr<Work>, void>(
+                          tbb::filter_mode::serial_in_order,
+                          [&](const std::shared_ptr<Work>& work) { Collect(*work); }));
     });
     return error_ ? Status(tl::unexpected(*error_)) : Status();
   }
@@ -191,10 +190,10 @@ Result<Frame> ReadEvents(std::unique_ptr<ByteSource> source, const PipelineOptio
   EventStream stream(std::move(source), options.window_bytes);
   ORRERY_TRY(const bool has_list, stream.FindList());
   if (!has_list) {
-    assembler.trace().problems.Loss("truncated JSON", 1,
-                                    fmt::format("byte {}, before the list of events{}{}",
-                                                stream.offset(), stream.damage().empty() ? "" : "; ",
-                                                stream.damage()));
+    assembler.trace().problems.Loss(
+        "truncated JSON", 1,
+        fmt::format("byte {}, before the list of events{}{}", stream.offset(),
+                    stream.damage().empty() ? "" : "; ", stream.damage()));
     return Frame{.head = stream.head(), .tail = {}};
   }
   Collector collector(assembler);

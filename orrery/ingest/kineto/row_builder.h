@@ -64,6 +64,7 @@ class RowBuilder {
 
   std::int64_t Integer(const EventTokens& event, ArgKey key, std::int64_t otherwise);
   StringId Text(std::string_view token);
+
   StringId Json(std::string_view token) { return chunk_.rows.strings.Intern(token); }
 
   // Moves arguments whose keys are known but have no column in the event's table to the extras,

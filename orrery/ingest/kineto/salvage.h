@@ -16,8 +16,8 @@ namespace orrery::ingest::kineto {
 class Salvager {
  public:
   struct Outcome {
-    std::size_t used = 0;       // bytes dealt with; the rest needs more text
-    bool list_ended = false;    // `used` is behind the list's `]`
+    std::size_t used = 0;     // bytes dealt with; the rest needs more text
+    bool list_ended = false;  // `used` is behind the list's `]`
   };
 
   /// `offset` is where `text` stands in the file. Unless `is_last`, an event that does not end in

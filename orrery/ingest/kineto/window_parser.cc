@@ -66,12 +66,23 @@ std::string_view ValueText(ondemand::value& value) {
   return is_value ? WithoutTrailingSpace(token) : std::string_view();
 }
 
-enum class Field { kPhase, kCategory, kName, kProcess, kThread, kTime, kDuration, kId, kArgs, kNone };
+enum class Field {
+  kPhase,
+  kCategory,
+  kName,
+  kProcess,
+  kThread,
+  kTime,
+  kDuration,
+  kId,
+  kArgs,
+  kNone
+};
 
 Field FindField(std::string_view key) {
   switch (key.size()) {
     case 2:
-      return key == "ph" ? Field::kPhase
+      return key == "ph"   ? Field::kPhase
              : key == "ts" ? Field::kTime
              : key == "id" ? Field::kId
                            : Field::kNone;
@@ -220,8 +231,7 @@ WindowParser::Parsed WindowParser::Parse(Window& window, Chunk& chunk) {
   RowBuilder rows(chunk);
   for (auto entry : events) {
     ondemand::value element;
-    if (std::move(entry).get(element) != simdjson::SUCCESS ||
-        !ReadEvent(element, state_->event)) {
+    if (std::move(entry).get(element) != simdjson::SUCCESS || !ReadEvent(element, state_->event)) {
       return kBroken;
     }
     rows.Add(state_->event);
