@@ -153,10 +153,11 @@ TEST(CardTest, DeepNestingIsRefused) {
     EXPECT_FALSE(content.card.has_value());
     EXPECT_TRUE(content.problems.has_loss());
   }
-  EXPECT_FALSE(
-      ReadText("workload: " + std::string(65, '[') + std::string(65, ']')).card.has_value());
-  EXPECT_TRUE(
-      ReadText("workload: " + std::string(60, '[') + std::string(60, ']')).card.has_value());
+  const auto nested = [](std::size_t depth) {
+    return "workload: " + std::string(depth, '[') + "x" + std::string(depth, ']') + "\n";
+  };
+  EXPECT_FALSE(ReadText(nested(65)).card.has_value());
+  EXPECT_TRUE(ReadText(nested(60)).card.has_value());
 }
 
 TEST(CardTest, ALargeFileIsRefusedWithItsLimit) {
