@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/nsys/collectives.h"
@@ -69,8 +71,9 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   RankSet ranks(context);
   ReadDeviceRows(context, ranks);
   ranks.Seal();
+  std::vector<EventRecord> records = ReadSyncRows(context, ranks);
   ReadRuntimeCalls(context, ranks);
-  ReadSyncRows(context, ranks);
+  AppendEventRecords(context, ranks, std::move(records));
   ReadMemoryEvents(context, ranks);
   const GpuMap gpus(context);
   ReadGpuMetrics(context, ranks, gpus);

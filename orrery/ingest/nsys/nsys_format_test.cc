@@ -395,6 +395,25 @@ TEST_F(NsysFormatTest, AWaitKnowsTheRecordOfItsEvent) {
   EXPECT_EQ(trace.syncs.event_id[2], -1);
 }
 
+// Context 2 is that of device 1; the call of the wait launches nothing and must go there too.
+TEST_F(NsysFormatTest, WithTwoDevicesTheCallOfAWaitFollowsTheContext) {
+  AddKernel(110, 120, 5, 0, 10);
+  AddKernel(110, 120, 5, 1, 11);
+  AddCall(50, 60, Thread(5, 9), 32, 2);
+  Run(fmt::format(
+      R"(CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start, end, contextId, correlationId,
+           globalPid, syncType);
+         INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (50, 60, 2, 32, {}, 4))",
+      Process(5)));
+
+  const auto traces = Read();
+
+  ASSERT_EQ(traces.size(), 2U);
+  EXPECT_TRUE(traces[0].syncs.empty());
+  ASSERT_EQ(traces[1].syncs.size(), 1U);
+  EXPECT_EQ(traces[1].syncs.call[0], 0U);
+}
+
 // GPU 1 of the machine is device 0 of process 5.
 TEST_F(NsysFormatTest, MetricsGoToTheRankThatWorksOnTheirGpu) {
   AddKernel(110, 120, 4, 0, 10);

@@ -57,6 +57,13 @@ void RankSet::Seal() {
   }
 }
 
+void RankSet::NoteCorrelation(RankBuilder& rank, std::int64_t correlation) {
+  Group& group = groups_[rank.process()];
+  if (group.ranks.size() > 1 && correlation >= 0) {
+    group.by_correlation.try_emplace(correlation, &rank);
+  }
+}
+
 RankSet::Group* RankSet::FindGroup(ProcessKey process) {
   auto found = groups_.find(process);
   if (found == groups_.end()) {

@@ -20,9 +20,9 @@ namespace orrery::ingest::nsys {
 ///
 /// * Device rows go to the rank of their process and device.
 /// * Host rows of a process with one device go to its rank. Where a process drives several
-///   devices, a runtime call goes to the device of the work it launched, a wait to the device of
-///   its context, and an NVTX range to the device of the first launch inside it on its thread;
-///   each of them otherwise to the first device of the process.
+///   devices, waits and event records go to the device of their context, a runtime call to the
+///   device of the work, wait or record it made, and an NVTX range to the device of the first such
+///   call inside it on its thread; each of them otherwise to the first device of the process.
 /// * Rows of a process without device work go to the first rank of the export. Correlation ids
 ///   count per process, so such calls keep theirs in `extra` only.
 /// * Device rows without a process (small synthetic exports) form ranks of an unknown process;
@@ -39,13 +39,16 @@ class RankSet {
   /// Notes which device a context belongs to.
   void NoteContext(RankBuilder& rank, std::int64_t context);
 
+  /// Notes where a call belongs whose effect was met on a device.
+  void NoteCorrelation(RankBuilder& rank, std::int64_t correlation);
+
   /// Ends the device rows: puts ranks into order and indexes what host rows are found by.
   void Seal();
 
   struct Home {
     RankBuilder* rank = nullptr;
     bool is_own = true;          // the rank's process is the row's
-    bool found_by_work = false;  // among several devices of the process, by what it launched
+    bool found_by_work = false;  // among several devices of the process, by what it made
   };
 
   Home ForCall(ProcessKey process, std::int64_t correlation);

@@ -41,17 +41,6 @@ const SyncName& NameOf(std::int64_t type) {
   return kSyncNames[is_known ? static_cast<std::size_t>(type) : 0];
 }
 
-struct EventRecord {
-  ProcessKey process = kUnknownProcess;
-  std::int64_t time_ns = 0;  // meaningless without has_time
-  bool has_time = false;
-  std::int64_t context = -1;
-  std::int64_t stream = -1;
-  std::int64_t correlation = -1;
-  std::int64_t event = -1;
-  std::int64_t sync_id = -1;
-};
-
 std::vector<EventRecord> ReadRecords(ExportContext& context) {
   static constexpr std::array<std::string_view, 7> kColumns{
       "timestamp", "globalPid", "contextId", "streamId", "correlationId", "eventId", "eventSyncId"};
@@ -84,35 +73,6 @@ CallTimes BeginOfCalls(const trace::RuntimeCalls& calls) {
     }
   }
   return begin_of_call;
-}
-
-void AppendRecords(ExportContext& context, RankSet& ranks, std::vector<EventRecord>& records) {
-  std::map<RankBuilder*, CallTimes> begin_of_call;
-  for (EventRecord& record : records) {
-    RankBuilder& rank = ranks.ForContext(record.process, record.context, record.correlation);
-    if (!record.has_time) {
-      const auto [calls, is_new] = begin_of_call.try_emplace(&rank);
-      if (is_new) {
-        calls->second = BeginOfCalls(rank.trace.runtime_calls);
-      }
-      const auto call = calls->second.find(record.correlation);
-      record.has_time = call != calls->second.end();
-      record.time_ns = record.has_time ? call->second : 0;
-    }
-    if (!record.has_time) {
-      context.problems.Loss("event record without a time", 1, kRecordTable);
-      continue;
-    }
-    rank.trace.syncs.Append(
-        {.begin_ns = record.time_ns,
-         .name = rank.Intern("Event Record"),
-         .track = rank.StreamTrack(record.stream),
-         .kind = SyncKind::kEventRecord,
-         .device = rank.device(),
-         .stream = record.stream,
-         .correlation = RankSet::IsForeign(rank, record.process) ? -1 : record.correlation,
-         .event_id = record.event});
-  }
 }
 
 using RecordIndex = std::map<std::pair<ProcessKey, std::int64_t>, const EventRecord*>;
@@ -166,6 +126,7 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
   const std::int64_t cuda_context = row.Integer(kContext, -1);
   // Not by deviceId, which is 0 on every device in exports of 2026.
   RankBuilder& rank = ranks.ForContext(process, cuda_context, correlation);
+  ranks.NoteCorrelation(rank, correlation);
   const SyncName name = ReadKind(context, row);
   const std::int64_t stream = ReadId(row, kStream);
   const auto record = records.find({process, ReadId(row, kSyncId)});
@@ -188,12 +149,45 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
 
 }  // namespace
 
-void ReadSyncRows(ExportContext& context, RankSet& ranks) {
+std::vector<EventRecord> ReadSyncRows(ExportContext& context, RankSet& ranks) {
   std::vector<EventRecord> records = ReadRecords(context);
-  AppendRecords(context, ranks, records);
+  for (const EventRecord& record : records) {
+    ranks.NoteCorrelation(ranks.ForContext(record.process, record.context, record.correlation),
+                          record.correlation);
+  }
   const RecordIndex by_sync_id = IndexBySyncId(records);
   context.ForEachRow(kSyncTable, kSyncColumns,
                      [&](const TableScan& row) { AppendSync(context, ranks, by_sync_id, row); });
+  return records;
+}
+
+void AppendEventRecords(ExportContext& context, RankSet& ranks, std::vector<EventRecord> records) {
+  std::map<RankBuilder*, CallTimes> begin_of_call;
+  for (EventRecord& record : records) {
+    RankBuilder& rank = ranks.ForContext(record.process, record.context, record.correlation);
+    if (!record.has_time) {
+      const auto [calls, is_new] = begin_of_call.try_emplace(&rank);
+      if (is_new) {
+        calls->second = BeginOfCalls(rank.trace.runtime_calls);
+      }
+      const auto call = calls->second.find(record.correlation);
+      record.has_time = call != calls->second.end();
+      record.time_ns = record.has_time ? call->second : 0;
+    }
+    if (!record.has_time) {
+      context.problems.Loss("event record without a time", 1, kRecordTable);
+      continue;
+    }
+    rank.trace.syncs.Append(
+        {.begin_ns = record.time_ns,
+         .name = rank.Intern("Event Record"),
+         .track = rank.StreamTrack(record.stream),
+         .kind = SyncKind::kEventRecord,
+         .device = rank.device(),
+         .stream = record.stream,
+         .correlation = RankSet::IsForeign(rank, record.process) ? -1 : record.correlation,
+         .event_id = record.event});
+  }
 }
 
 }  // namespace orrery::ingest::nsys
