@@ -117,14 +117,14 @@ class RankJoiner {
       ranks_.push_back(std::move(trace));
       return {};
     }
-    if (IsGraph(*same_rank) == IsGraph(trace) ||
-        !same_rank->graph_nodes.empty() == !trace.graph_nodes.empty()) {
+    if (IsGraph(*same_rank)) {
+      std::swap(*same_rank, trace);
+    }
+    // One recording and one graph make a rank; two of a kind do not.
+    if (IsGraph(*same_rank) || !IsGraph(trace) || !same_rank->graph_nodes.empty()) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("{} and {} both claim rank {}: give Orrery the files of one run only",
                               FilesOf(*same_rank), FilesOf(trace), trace.info.rank));
-    }
-    if (IsGraph(*same_rank)) {
-      std::swap(*same_rank, trace);
     }
     trace::LinkGraph(*same_rank, std::move(trace));
     return {};
@@ -172,12 +172,8 @@ class RunBuilder {
   Result<Run> Finish(const std::vector<std::string>& paths) {
     run_.set.ranks = ranks_.Take();
     if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
-      return Fail(Error::Kind::kNotFound,
-                  fmt::format("{}: nothing here that Orrery reads ({} files skipped{})",
-                              paths.empty() ? "" : paths.front(), run_.skipped.size(),
-                              run_.skipped.empty() ? ""
-                                                   : "; the first: " + run_.skipped.front().file +
-                                                         ": " + run_.skipped.front().why));
+      return Fail(Error::Kind::kNotFound, fmt::format("{}: nothing here that Orrery reads{}",
+                                                      paths.empty() ? "" : paths.front(), Why()));
     }
     return std::move(run_);
   }
@@ -194,6 +190,20 @@ class RunBuilder {
     }
     run_.skipped.push_back({.file = file.path, .why = std::move(why)});
     return {};
+  }
+
+  // The first thing that went wrong, for a run that came to nothing.
+  [[nodiscard]] std::string Why() const {
+    if (!run_.set.problems.all().empty()) {
+      const trace::Problem& problem = run_.set.problems.all().front();
+      return fmt::format(" ({}: {})", problem.what, problem.first);
+    }
+    if (run_.skipped.empty()) {
+      return {};
+    }
+    const SkippedFile& first = run_.skipped.front();
+    return fmt::format(" ({} files skipped; the first: {}: {})", run_.skipped.size(), first.file,
+                       first.why);
   }
 
   Run run_;
