@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "orrery/base/allocation.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
@@ -82,6 +83,7 @@ Status Measure(const Options& options) {
 // A mistake in our own table of options may end the program.
 // NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) {
+  orrery::ReturnFreedMemoryEarly();  // as the program does
   orrery::bench::Options options;
   CLI::App app("Reads a trace file and prints seconds and peak memory as JSON.");
   app.add_option("FILE", options.path, "A file of any format that Orrery reads")->required();

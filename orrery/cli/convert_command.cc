@@ -57,9 +57,11 @@ Status WriteForViewer(trace::TraceSet& set, OutputFormat format,
   ORRERY_TRY_STATUS(format == OutputFormat::kChrome ? exporting::WriteChromeJson(set, spans, *sink)
                                                     : exporting::WritePerfetto(set, spans, *sink));
   ORRERY_TRY_STATUS(sink->Close());
-  Print(fmt::format("{} collective{} matched over the ranks\n",
-                    draw::FormatCount(static_cast<std::int64_t>(spans.size())),
-                    spans.size() == 1 ? "" : "s"));
+  if (set.ranks.size() > 1) {
+    Print(fmt::format("{} collective{} matched over the ranks\n",
+                      draw::FormatCount(static_cast<std::int64_t>(spans.size())),
+                      spans.size() == 1 ? "" : "s"));
+  }
   if (aligned.alignment.applies()) {
     Print(
         "clocks of the ranks aligned by the ends of their collectives (--align off leaves them)\n");
