@@ -30,12 +30,14 @@ tl::unexpected<Error> FailAtLine(std::int64_t line, std::string_view what) {
   return Fail(Error::Kind::kInvalidInput, fmt::format("line {}: {}", line, what));
 }
 
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 // Cuts text into records, one call each.
 class Tokenizer {
  public:
   explicit Tokenizer(std::string_view text) : rest_(text) {
-    if (rest_.starts_with("\xef\xbb\xbf")) {  // byte order mark
-      rest_.remove_prefix(3);
+    if (rest_.starts_with(kByteOrderMark)) {
+      rest_.remove_prefix(kByteOrderMark.size());
     }
   }
 
@@ -215,8 +217,14 @@ Table ToTable(const Record& header, const std::vector<Record>& records) {
   return table;
 }
 
+// Text that would not come back as it is without quotes.
+bool NeedsQuotes(std::string_view text) {
+  return text.empty() || text.find_first_of(",\"\r\n") != std::string_view::npos ||
+         text.starts_with(kByteOrderMark);
+}
+
 void AppendText(std::string_view text, std::string& out) {
-  if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  if (!NeedsQuotes(text)) {
     out += text;
     return;
   }

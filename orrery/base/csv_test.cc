@@ -187,6 +187,23 @@ TEST_P(CsvFileTest, FilesReadBackPlainAndPacked) {
   std::filesystem::remove(path);
 }
 
+// Two files with byte order marks put together: the second mark belongs to the name, and writing
+// must not make it the file's.
+TEST(CsvTest, ANameThatBeginsWithAByteOrderMarkComesBack) {
+  const auto table = ParseCsv(
+      "\xef\xbb\xbf\xef\xbb\xbf"
+      "a,b\n1,2\n");
+  ASSERT_TRUE(table.has_value());
+  EXPECT_EQ(table->column_name(0),
+            "\xef\xbb\xbf"
+            "a");
+
+  const auto again = ParseCsv(FormatCsv(*table));
+
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(*again, *table);
+}
+
 TEST(CsvFileErrorTest, AnErrorNamesFileAndLine) {
   const std::string path = ::testing::TempDir() + "csv_error_test.csv";
   ASSERT_TRUE(WriteFile(path, "a,b\n1\n").has_value());
