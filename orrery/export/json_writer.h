@@ -1,8 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -30,7 +30,7 @@ class JsonWriter {
     if (text.size() > buffer_.size() - used_) {
       return RawSlowly(text);
     }
-    std::memcpy(buffer_.data() + used_, text.data(), text.size());
+    std::copy(text.begin(), text.end(), buffer_.data() + used_);
     used_ += text.size();
   }
 
