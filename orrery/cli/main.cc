@@ -16,6 +16,7 @@ bool IsUnknownVerb(const CLI::App& app, int argc, char** argv) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): CLI11 throws for mistakes of ours in the set-up only.
 int main(int argc, char** argv) {
   orrery::ReturnFreedMemoryEarly();
   CLI::App app("Orrery: records, explains and predicts machine-learning training");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <span>
 #include <vector>
 
@@ -33,9 +34,9 @@ class ThreadStack {
       open_.pop_back();
     }
     OpenSlice around;
-    for (auto slice = open_.rbegin(); slice != open_.rend(); ++slice) {
-      if (slice->end_ns + kOverhangNs >= end_ns) {
-        around = *slice;
+    for (const OpenSlice& slice : std::views::reverse(open_)) {
+      if (slice.end_ns + kOverhangNs >= end_ns) {
+        around = slice;
         break;
       }
       ++overlaps;
