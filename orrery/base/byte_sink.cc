@@ -5,6 +5,10 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -12,10 +16,13 @@
 #include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 #include <zstd.h>
 
+#include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/packing.h"
 
 namespace orrery {

@@ -1,13 +1,16 @@
 #include "orrery/base/byte_sink.h"
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "orrery/base/byte_source.h"
 #include "orrery/base/packing.h"
 
 namespace orrery {

@@ -2,7 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,8 +16,11 @@
 #include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 #include <zstd.h>
+
+#include "orrery/base/error.h"
 
 namespace orrery {
 namespace {

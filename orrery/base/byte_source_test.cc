@@ -1,9 +1,12 @@
 #include "orrery/base/byte_source.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

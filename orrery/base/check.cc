@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <source_location>
+#include <string_view>
 
 #include <fmt/core.h>
 

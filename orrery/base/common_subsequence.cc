@@ -1,7 +1,11 @@
 #include "orrery/base/common_subsequence.h"
 
 #include <algorithm>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace orrery {
 namespace {

@@ -1,6 +1,9 @@
 #include "orrery/base/common_subsequence.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

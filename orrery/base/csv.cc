@@ -2,17 +2,25 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
 #include <fmt/format.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/base/packing.h"
+#include "orrery/base/table.h"
 
 namespace orrery {
 namespace {

@@ -1,11 +1,18 @@
 #include "orrery/base/csv.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_source.h"
 #include "orrery/base/packing.h"
+#include "orrery/base/table.h"
 
 namespace orrery {
 namespace {

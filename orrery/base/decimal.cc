@@ -1,6 +1,10 @@
 #include "orrery/base/decimal.h"
 
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 namespace orrery {

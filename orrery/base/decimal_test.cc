@@ -1,5 +1,7 @@
 #include "orrery/base/decimal.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 namespace orrery {

@@ -1,6 +1,8 @@
 #include "orrery/base/mapped_file.h"
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <gmock/gmock.h>

@@ -1,6 +1,9 @@
 #include "orrery/base/offset_graph.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
 
 namespace orrery {
 namespace {

@@ -1,10 +1,13 @@
 #include "orrery/base/packing.h"
 
 #include <memory>
-#include <utility>
+#include <string>
+#include <string_view>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/byte_source.h"
 #include "orrery/base/check.h"
+#include "orrery/base/error.h"
 
 namespace orrery {
 namespace {

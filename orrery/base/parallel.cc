@@ -1,6 +1,8 @@
 #include "orrery/base/parallel.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>

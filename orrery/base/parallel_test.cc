@@ -1,6 +1,7 @@
 #include "orrery/base/parallel.h"
 
 #include <atomic>
+#include <cstddef>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -1,9 +1,16 @@
 #include "orrery/base/progress.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "orrery/base/units.h"
 
 namespace orrery {
 namespace {

@@ -1,9 +1,15 @@
 #include "orrery/base/progress.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/units.h"
 
 namespace orrery {
 namespace {

@@ -1,6 +1,12 @@
 #include "orrery/base/table.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "orrery/base/check.h"
 

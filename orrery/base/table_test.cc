@@ -1,5 +1,10 @@
 #include "orrery/base/table.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <variant>
+
 #include <gtest/gtest.h>
 
 namespace orrery {

@@ -1,10 +1,13 @@
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 
 #include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
@@ -12,8 +15,13 @@
 #include "orrery/export/chrome_json.h"
 #include "orrery/export/matched_spans.h"
 #include "orrery/export/perfetto.h"
+#include "orrery/ingest/run.h"
 #include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/orr/orr.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,6 +1,16 @@
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "orrery/cli/info_output.h"
 #include "orrery/draw/json_writer.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/run.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/summary.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,13 +1,15 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/table.h"
 #include "orrery/cli/info_output.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
+#include "orrery/ingest/format.h"
 
 namespace orrery::cli {
 namespace {

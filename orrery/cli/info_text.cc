@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -8,7 +11,14 @@
 #include "orrery/cli/info_output.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
+#include "orrery/ingest/format.h"
+#include "orrery/ingest/run.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/summary.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 namespace {

@@ -1,7 +1,13 @@
 #include "orrery/cli/run_options.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/ingest/run.h"
 #include "orrery/trace/steps.h"
 
 namespace orrery::cli {

@@ -2,11 +2,15 @@
 
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "orrery/base/error.h"
+#include "orrery/base/progress.h"
+#include "orrery/base/units.h"
 #include "orrery/cli/command.h"
 
 namespace orrery::cli {

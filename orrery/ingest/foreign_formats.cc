@@ -1,10 +1,13 @@
 #include "orrery/ingest/foreign_formats.h"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
+
+#include "orrery/ingest/input_file.h"
 
 namespace orrery::ingest {
 namespace {

@@ -1,9 +1,12 @@
 #include "orrery/ingest/json_repair.h"
 
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <simdjson.h>
+
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 namespace {

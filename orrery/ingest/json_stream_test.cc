@@ -1,11 +1,18 @@
 #include "orrery/ingest/json_stream.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 
 namespace orrery::ingest {
 namespace {

@@ -4,7 +4,12 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 namespace orrery::ingest {
 namespace {

@@ -1,5 +1,7 @@
 #include "orrery/ingest/rank_names.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 namespace orrery::ingest {

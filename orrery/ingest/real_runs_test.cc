@@ -2,6 +2,8 @@
 // from the files by other means: collectives of equal place on the one communication stream.
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -13,7 +15,8 @@
 #include "orrery/base/statistics.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/clock_alignment.h"
-#include "orrery/trace/collective_matching.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::ingest {
 namespace {

@@ -1,5 +1,11 @@
 #include "orrery/ingest/shape_text.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "orrery/base/decimal.h"
 
 namespace orrery::ingest {

@@ -1,5 +1,7 @@
 #include "orrery/ingest/shape_text.h"
 
+#include <optional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/statistics.h"
 #include "orrery/trace/clock_correction.h"
 #include "orrery/trace/clock_domains.h"
 #include "orrery/trace/clock_fit.h"
 #include "orrery/trace/collective_matching.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

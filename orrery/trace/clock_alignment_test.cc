@@ -1,16 +1,23 @@
 #include "orrery/trace/clock_alignment.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/trace/clock_correction.h"
 #include "orrery/trace/clock_domains.h"
 #include "orrery/trace/collective_matching.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/test_runs.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

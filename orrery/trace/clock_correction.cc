@@ -1,8 +1,12 @@
 #include "orrery/trace/clock_correction.h"
 
 #include <cstddef>
+#include <cstdint>
 
 #include "orrery/base/check.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

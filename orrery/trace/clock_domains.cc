@@ -1,11 +1,18 @@
 #include "orrery/trace/clock_domains.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

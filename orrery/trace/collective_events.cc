@@ -1,6 +1,14 @@
 #include "orrery/trace/collective_events.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "orrery/trace/collective_groups.h"
+#include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,16 +1,23 @@
 #include "orrery/trace/collective_lanes.h"
 
 #include <algorithm>
-#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/trace/collective_events.h"
+#include "orrery/trace/collective_groups.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

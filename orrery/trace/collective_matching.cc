@@ -1,18 +1,25 @@
 #include "orrery/trace/collective_matching.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <span>
-#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_events.h"
+#include "orrery/trace/collective_groups.h"
 #include "orrery/trace/collective_lanes.h"
 #include "orrery/trace/collective_slots.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,8 +1,15 @@
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include <benchmark/benchmark.h>
 
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/collective_matching.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/test_runs.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,13 +1,19 @@
 #include "orrery/trace/collective_matching.h"
 
-#include <algorithm>
-#include <string>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/test_runs.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "orrery/trace/data_types.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::trace {
 namespace {

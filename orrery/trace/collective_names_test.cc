@@ -1,8 +1,11 @@
 #include "orrery/trace/collective_names.h"
 
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "orrery/trace/data_types.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,6 +1,8 @@
 // Properties of matching on whole random runs.
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <random>
@@ -14,7 +16,12 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/trace/collective_matching.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/test_runs.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,12 +1,21 @@
 #include "orrery/trace/collective_slots.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "orrery/trace/collective_events.h"
+#include "orrery/trace/collective_lanes.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/position_alignment.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,6 +1,10 @@
 #include "orrery/trace/data_types.h"
 
 #include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "orrery/trace/enums.h"
 
 namespace orrery::trace {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "orrery/trace/links.h"
 #include "orrery/trace/steps.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 

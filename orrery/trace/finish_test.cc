@@ -1,12 +1,19 @@
 #include "orrery/trace/finish.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/string_table.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/steps.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

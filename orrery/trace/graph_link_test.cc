@@ -1,11 +1,18 @@
 #include "orrery/trace/graph_link.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/graph_match.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,13 +1,20 @@
 #include "orrery/trace/graph_match.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "orrery/base/string_table.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

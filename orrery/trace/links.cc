@@ -1,11 +1,17 @@
 #include "orrery/trace/links.h"
 
-#include <algorithm>
-#include <limits>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include <tsl/robin_map.h>
+
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,7 +1,12 @@
 #include "orrery/trace/matched_collectives.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string_view>
+
+#include "orrery/trace/enums.h"
 
 namespace orrery::trace {
 

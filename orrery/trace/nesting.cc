@@ -1,10 +1,14 @@
-#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <ranges>
 #include <span>
 #include <vector>
 
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/links.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

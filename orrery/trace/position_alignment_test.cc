@@ -1,5 +1,7 @@
 #include "orrery/trace/position_alignment.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <random>
 #include <string_view>
 #include <vector>

@@ -7,7 +7,10 @@
 
 #include <tbb/task_group.h>
 
+#include "orrery/trace/columns.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

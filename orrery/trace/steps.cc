@@ -4,12 +4,22 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <regex>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/base/string_table.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,7 +1,16 @@
 #include "orrery/trace/summary.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 namespace {

@@ -1,6 +1,8 @@
 #include "orrery/trace/trace.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace orrery::trace {

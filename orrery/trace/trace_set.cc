@@ -1,7 +1,9 @@
 #include "orrery/trace/trace_set.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <vector>
 
 namespace orrery::trace {
 

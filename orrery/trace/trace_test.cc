@@ -1,6 +1,12 @@
 #include "orrery/trace/trace.h"
 
+#include <cstddef>
+
 #include <gtest/gtest.h>
+
+#include "orrery/base/string_table.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::trace {
 namespace {

@@ -2,6 +2,11 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 namespace orrery::trace {
 namespace {

@@ -1,5 +1,9 @@
 #include "orrery/trace/workload_card.h"
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace orrery::trace {

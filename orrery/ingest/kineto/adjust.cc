@@ -2,10 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,11 +1,20 @@
 #include "orrery/ingest/kineto/assembler.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <tuple>
-#include <type_traits>
+#include <utility>
+#include <vector>
 
+#include <tsl/robin_map.h>
+
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/categories.h"
+#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,6 +1,7 @@
 #include "orrery/ingest/kineto/categories.h"
 
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "orrery/ingest/kineto/name_table.h"

@@ -1,6 +1,8 @@
 #include "orrery/ingest/kineto/collectives.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,11 +12,15 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/json_text.h"
 #include "orrery/ingest/shape_text.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/columns.h"
 #include "orrery/trace/data_types.h"
-#include "orrery/trace/finish.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

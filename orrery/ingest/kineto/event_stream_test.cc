@@ -1,8 +1,15 @@
 #include "orrery/ingest/kineto/event_stream.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/ingest/kineto/window_parser.h"
 
 namespace orrery::ingest::kineto {
 namespace {

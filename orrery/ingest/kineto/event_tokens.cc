@@ -1,6 +1,8 @@
 #include "orrery/ingest/kineto/event_tokens.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "orrery/ingest/kineto/name_table.h"

@@ -1,17 +1,26 @@
 #include "orrery/ingest/kineto/kineto.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/assembler.h"
+#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/ingest/kineto/collectives.h"
 #include "orrery/ingest/kineto/metadata.h"
 #include "orrery/ingest/kineto/own_export.h"
 #include "orrery/ingest/kineto/pipeline.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

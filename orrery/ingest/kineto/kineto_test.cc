@@ -1,14 +1,23 @@
 #include "orrery/ingest/kineto/kineto.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/base/byte_source.h"
 #include "orrery/ingest/format.h"
+#include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/pipeline.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,13 +1,20 @@
 #include "orrery/ingest/kineto/metadata.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <simdjson.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/string_table.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/kineto/json_text.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,11 +1,15 @@
 #include "orrery/ingest/kineto/own_export.h"
 
+#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include <simdjson.h>
+
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,7 +1,12 @@
 #include "orrery/ingest/kineto/pipeline.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,9 +15,14 @@
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/kineto/assembler.h"
+#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/ingest/kineto/event_stream.h"
 #include "orrery/ingest/kineto/salvage.h"
 #include "orrery/ingest/kineto/window_parser.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::kineto {
 namespace {

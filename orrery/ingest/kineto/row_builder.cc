@@ -1,9 +1,19 @@
 #include "orrery/ingest/kineto/row_builder.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/kineto/categories.h"
+#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/json_text.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,14 +1,20 @@
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/json_text.h"
 #include "orrery/ingest/kineto/row_builder.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/columns.h"
 #include "orrery/trace/data_types.h"
+#include "orrery/trace/enums.h"
 
 // The rows of the device, and of collectives, which both sides describe.
 

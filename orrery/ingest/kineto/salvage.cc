@@ -1,10 +1,16 @@
 #include "orrery/ingest/kineto/salvage.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 
+#include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/kineto/event_stream.h"
+#include "orrery/ingest/kineto/window_parser.h"
 
 namespace orrery::ingest::kineto {
 namespace {

@@ -1,11 +1,13 @@
 #include "orrery/ingest/kineto/window_parser.h"
 
-#include <algorithm>
 #include <cstring>
+#include <memory>
+#include <string_view>
 #include <utility>
 
 #include <simdjson.h>
 
+#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/row_builder.h"
 
