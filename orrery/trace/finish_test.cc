@@ -117,6 +117,20 @@ TEST(FinishTest, TheOuterOfTwoNestedCallsIsTheLaunch) {
   EXPECT_THAT(trace.runtime_calls.parent, ElementsAre(kNoRow, 0));
 }
 
+// Host and device clocks differ a little: the kernel seems to begin 5 ns before its launch.
+TEST(FinishTest, AKernelBeforeItsLaunchKeepsItsTimesAndIsCounted) {
+  Trace trace;
+  trace.tracks.Append({});
+  trace.runtime_calls.Append({.begin_ns = 10, .duration_ns = 5, .track = 0, .correlation = 7});
+  trace.activities.Append({.begin_ns = 5, .duration_ns = 9, .correlation = 7});
+
+  FinishTrace(trace);
+
+  EXPECT_THAT(trace.activities.launch, ElementsAre(0));
+  EXPECT_THAT(trace.activities.begin_ns, ElementsAre(5));
+  EXPECT_EQ(CountOf(trace, "GPU activity that begins before its launch"), 1);
+}
+
 TEST(FinishTest, KernelsWithoutALaunchAreKeptAndCounted) {
   Trace trace;
   trace.activities.Append({.begin_ns = 30, .duration_ns = 1, .correlation = 7});
