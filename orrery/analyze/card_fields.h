@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "orrery/trace/trace_set.h"
+
+namespace orrery::analyze {
+
+// Values of the workload card by their last name ("batch_size", "num_params", "tp"), wherever the
+// card's author put them. A run without a card has none of them.
+
+/// Returns a number above zero; zero and below count as absent, as people leave fields unfilled.
+[[nodiscard]] std::optional<double> CardNumber(const trace::TraceSet& set, std::string_view field);
+[[nodiscard]] std::optional<std::int64_t> CardInteger(const trace::TraceSet& set,
+                                                      std::string_view field);
+[[nodiscard]] std::optional<std::string_view> CardText(const trace::TraceSet& set,
+                                                       std::string_view field);
+
+/// Returns the size of a parallel dimension ("tp", "pp", "dp" = dp_replicate · dp_shard, …) or 1.
+[[nodiscard]] std::int64_t CardParallelSize(const trace::TraceSet& set, std::string_view dimension);
+
+/// Returns the link bandwidth per device in bytes per second, inside a node or across nodes.
+[[nodiscard]] std::optional<double> CardLinkBytesPerSecond(const trace::TraceSet& set,
+                                                           bool inside_node);
+
+}  // namespace orrery::analyze

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/analyze/interval_set.h"
+#include "orrery/base/table.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/columns.h"
+#include "orrery/trace/kernel_class.h"
+#include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace_set.h"
+
+namespace orrery::analyze {
+
+enum class LinkDirection : std::uint8_t { kBoth, kSent, kReceived };
+
+/// Steps with `first` <= number < `end`.
+struct StepRange {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+};
+
+struct AnalyzeOptions {
+  std::optional<StepRange> steps = {};   // none: all but the first and the last
+  std::vector<std::int32_t> ranks = {};  // whose devices count; none: all
+  std::int64_t min_bytes = 1 << 20;      // of messages whose bandwidth counts
+  std::int64_t launch_gap_ns = 30'000;   // a shorter gap is the cost of launching
+  trace::AlignClocks align = trace::AlignClocks::kIfItMatters;
+  bool distribute_by_time = false;  // `traffic_distribution`: by time instead of bytes
+  std::optional<std::int64_t> link = {};
+  LinkDirection direction = LinkDirection::kBoth;
+  std::int32_t gpu = 0;
+  std::int32_t top = 1;
+  bool nccl_only = false;
+  int threads = 0;
+};
+
+/// A table that was read beside the traces: counters, serving results, gate logs.
+struct Measurement {
+  std::string format;
+  std::string file;
+  const Table* rows = nullptr;
+};
+
+/// One selected step on one device, on the device's own time: from the first activity that the
+/// step launched to the first one of the next step, so that windows tile the time.
+struct Window {
+  Interval time;
+  trace::RowId step = trace::kNoRow;  // Steps of the rank; kNoRow: the whole recording
+  std::int64_t number = -1;           // of the step
+  std::int64_t marker_ns = 0;         // how long the marker lasted on the host
+};
+
+/// How the time of a window was used. The first four are parts that sum to `window_ns`.
+struct Breakdown {
+  std::int64_t compute_ns = 0;                // some compute kernel runs
+  std::int64_t exposed_communication_ns = 0;  // communication and no compute kernel
+  std::int64_t exposed_memory_ns = 0;         // copies and sets alone
+  std::int64_t idle_ns = 0;
+  std::int64_t window_ns = 0;
+  std::int64_t communication_ns = 0;      // some communication kernel runs
+  std::int64_t kernel_sum_ns = 0;         // durations added, clipped to the window
+  std::int64_t communication_sum_ns = 0;  // … of communication kernels
+
+  Breakdown& operator+=(const Breakdown& other);
+  bool operator==(const Breakdown&) const = default;
+};
+
+/// One device of one rank with what the selected steps did on it.
+struct DeviceView {
+  std::uint32_t rank_index = 0;  // TraceSet::ranks
+  std::int32_t rank = 0;
+  std::int32_t device = -1;
+  std::vector<trace::RowId> activities;  // all of the device, in order of begin
+  std::vector<Window> windows;           // of the selected steps
+  std::vector<Breakdown> breakdowns;     // of each window
+  Breakdown total;                       // over the windows
+  // Clipped to the windows.
+  IntervalSet compute;
+  IntervalSet communication;
+  IntervalSet memory;
+};
+
+/// Everything the metrics look at: a run that was read once, matched, aligned, its kernels
+/// classified and its steps selected. Made by ViewRun.
+struct RunView {
+  const trace::TraceSet* set = nullptr;
+  AnalyzeOptions options;
+  trace::MatchedCollectives matched;
+  trace::ClockAlignment alignment;
+  std::vector<Measurement> measurements;
+  std::vector<std::vector<trace::KernelClass>> classes;  // [rank][activity]
+  std::vector<DeviceView> devices;  // of the chosen ranks, in order of rank and device
+
+  [[nodiscard]] const trace::Trace& TraceOf(const DeviceView& device) const {
+    return set->ranks[device.rank_index];
+  }
+
+  [[nodiscard]] trace::KernelClass ClassOf(const DeviceView& device, trace::RowId activity) const {
+    return classes[device.rank_index][activity];
+  }
+};
+
+/// Prepares a run for the metrics: aligns its clocks (changing its times), matches collectives,
+/// classifies kernels, selects steps. `set` must outlive the view. Linear in the events; ranks are
+/// prepared in parallel.
+[[nodiscard]] RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
+                              const AnalyzeOptions& options);
+
+/// Returns whether a step is selected on a rank with these steps (metrics.md 1.3: all but the first
+/// and the last when there are more than two).
+[[nodiscard]] std::vector<trace::RowId> SelectedSteps(const trace::Trace& trace,
+                                                      const AnalyzeOptions& options);
+
+}  // namespace orrery::analyze

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "orrery/trace/trace.h"
+
+namespace orrery::trace {
+
+/// What a device activity is for.
+enum class KernelClass : std::uint8_t {
+  kOther,
+  kCommunication,
+  kGemm,
+  kAttention,
+  kConvolution,
+  kNormalisation,
+  kSoftmax,
+  kElementwise,
+  kReduction,
+  kMoeRouting,
+  kMoeExpert,
+  kEmbedding,
+  kOptimizer,
+  kCopyLike,  // a kernel that moves data on one device
+  kMemory,    // a copy or set of the copy engines: not a kernel
+};
+
+inline constexpr int kNumKernelClasses = 15;
+
+/// Returns "gemm", "communication", …
+[[nodiscard]] std::string_view KernelClassName(KernelClass kernel_class);
+
+/// Classifies a kernel by its name, from one table: NCCL, RCCL and their relatives (see
+/// ClassifyCommunicationKernel), cuBLAS, CUTLASS, cuDNN, Triton, flash attention, ATen …
+[[nodiscard]] KernelClass ClassifyKernel(std::string_view name);
+
+/// Classifies by the operator that asked for a kernel, for kernels whose name says little (Triton,
+/// element-wise templates under an optimizer); kOther when the operator says nothing.
+[[nodiscard]] KernelClass ClassifyOperator(std::string_view name);
+
+/// Returns the class of each activity: copies and sets are memory; kernels of a collective are
+/// communication; else the name decides, and where it says nothing the operator.
+[[nodiscard]] std::vector<KernelClass> ClassifyActivities(const Trace& trace);
+
+/// Whether kernels of the class compute (they are P in the breakdown of time).
+[[nodiscard]] inline bool IsCompute(KernelClass kernel_class) {
+  return kernel_class != KernelClass::kCommunication && kernel_class != KernelClass::kMemory;
+}
+
+}  // namespace orrery::trace
