@@ -47,6 +47,7 @@ SEEDS = [
     ("workload_card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
     ("card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
     ("csv", Seeds(["slowdown/*.csv", "truth/*.csv", "golden/*.csv", "csv/*"], max_len=16384)),
+    ("nvf1", Seeds(["nvf1/*"], max_len=16384)),
     ("orr", Seeds(["orr/*", "**/*.orr"])),
     ("", Seeds(["**/*.json*"])),
 ]

@@ -71,9 +71,6 @@ std::string DescribeForeignFile(const InputFile& file) {
   if (head.starts_with("SQLite format 3")) {
     return DescribeSqlite(head);
   }
-  if (head.starts_with("NVF1")) {
-    return NotYet("a recording of NVLink counters (NVF1)");
-  }
   if (head.size() > 262 && head.substr(257, 5) == "ustar") {
     return "this is a tar archive: unpack it and give Orrery the folder";
   }

@@ -24,5 +24,14 @@ TEST(RankNamesTest, FoldersDatesAndProcessIdsAreNotRanks) {
   EXPECT_EQ(RankInFileName("resnet50.json"), std::nullopt);
 }
 
+TEST(RankNamesTest, TheGpuIsBehindItsWordElseWhereTheRankIs) {
+  EXPECT_EQ(GpuInFileName("run/nvlink_GPU3.bin"), 3);
+  EXPECT_EQ(GpuInFileName("rank9_gpu1.bin"), 1);
+  EXPECT_EQ(GpuInFileName("device-2.bin.gz"), 2);
+  EXPECT_EQ(GpuInFileName("nvlink_5.bin"), 5);
+  EXPECT_EQ(GpuInFileName("rank9.bin"), 9);
+  EXPECT_EQ(GpuInFileName("nvlink.bin"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace orrery::ingest
