@@ -27,10 +27,6 @@ bool IsChakra(std::string_view head) {
   return Contains(head, "is_cpu_op") || Contains(head, "comm_type") || Contains(head, "schema\xea");
 }
 
-bool IsXplane(std::string_view head) {
-  return head.starts_with('\x0a') && (Contains(head, "/host:") || Contains(head, "/device:"));
-}
-
 std::string NotYet(std::string_view name) {
   return fmt::format("this is {}, which this version of Orrery does not read yet", name);
 }
@@ -83,9 +79,6 @@ std::string DescribeForeignFile(const InputFile& file) {
   }
   if (head[first] == '{' || head[first] == '[') {
     return DescribeJson(head);
-  }
-  if (IsXplane(head)) {
-    return NotYet("an XPlane recording of the XLA profiler");
   }
   if (!IsText(head) && IsChakra(head)) {
     return NotYet("a Chakra execution trace");

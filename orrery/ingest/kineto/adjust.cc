@@ -78,6 +78,11 @@ CopyKind CopyKindOf(std::string_view name) {
       {"HostToDevice", CopyKind::kHostToDevice},
       {"DeviceToHost", CopyKind::kDeviceToHost},
       {"DeviceToDevice", CopyKind::kDeviceToDevice},
+      {"MemcpyH2D", CopyKind::kHostToDevice},
+      {"MemcpyD2H", CopyKind::kDeviceToHost},
+      {"MemcpyD2D", CopyKind::kDeviceToDevice},
+      {"MemcpyH2H", CopyKind::kHostToHost},
+      {"MemcpyP2P", CopyKind::kPeerToPeer},
   });
   for (const auto& [word, kind] : kKinds) {
     if (name.find(word) != std::string_view::npos) {
@@ -145,14 +150,16 @@ bool PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace 
            .kind = place == XlaPlace::kDeviceOps ? ActivityKind::kKernel : ActivityKind::kOther,
            .extra = slice.extra});
       return true;
+    case XlaPlace::kSteps:
     case XlaPlace::kHost:
       trace.annotations.Append({.begin_ns = slice.begin_ns,
                                 .duration_ns = slice.duration_ns,
                                 .name = slice.name,
                                 .track = slice.track,
+                                .kind = place == XlaPlace::kSteps ? trace::AnnotationKind::kDevice
+                                                                  : trace::AnnotationKind::kHost,
                                 .extra = slice.extra});
       return true;
-    case XlaPlace::kSteps:
     case XlaPlace::kNone:
       return false;
   }

@@ -1,0 +1,52 @@
+#include "orrery/ingest/xplane/hlo.h"
+
+#include <gtest/gtest.h>
+
+namespace orrery::ingest::xplane {
+namespace {
+
+using trace::CollectiveKind;
+using Phase = HloCategory::Phase;
+
+TEST(HloTest, CategoriesTellCollectivesAndCopies) {
+  EXPECT_EQ(ParseHloCategory("all-reduce").collective, CollectiveKind::kAllReduce);
+  EXPECT_EQ(ParseHloCategory("all-gather-start").collective, CollectiveKind::kAllGather);
+  EXPECT_EQ(ParseHloCategory("reduce-scatter fusion").collective, CollectiveKind::kReduceScatter);
+  EXPECT_EQ(ParseHloCategory("collective-permute-done").collective, CollectiveKind::kSendRecv);
+  EXPECT_TRUE(ParseHloCategory("copy").is_copy);
+  EXPECT_TRUE(ParseHloCategory("copy-start").is_copy);
+  EXPECT_FALSE(ParseHloCategory("copy fused").is_copy);
+}
+
+TEST(HloTest, ABroadcastIsLocal) {
+  EXPECT_FALSE(ParseHloCategory("broadcast").collective);
+  EXPECT_FALSE(ParseHloCategory("reduce").collective);
+}
+
+TEST(HloTest, AsynchronousOperationsHaveTwoPhases) {
+  EXPECT_EQ(ParseHloCategory("copy").phase, Phase::kWhole);
+  EXPECT_EQ(ParseHloCategory("copy-start").phase, Phase::kStart);
+  EXPECT_EQ(ParseHloCategory("copy-done").phase, Phase::kDone);
+  EXPECT_EQ(ParseHloCategory("send").phase, Phase::kStart);
+  EXPECT_EQ(ParseHloCategory("send-done").phase, Phase::kDone);
+}
+
+TEST(HloTest, ShapesGiveTypeAndElements) {
+  const auto shape = ParseHloShape("bf16[5,1024]{1,0:T(8,128)}");
+
+  ASSERT_TRUE(shape);
+  EXPECT_EQ(shape->data_type, trace::DataType::kBFloat16);
+  EXPECT_EQ(shape->elements, 5'120);
+  EXPECT_EQ(ParseHloShape("f32[]")->elements, 1);
+  EXPECT_EQ(ParseHloShape("s4[2]")->data_type, trace::DataType::kUnknown);
+}
+
+TEST(HloTest, OtherTextIsNoShape) {
+  for (const char* text : {"", "f32", "(f32[2], f32[2])", "f32[2,x]", "f32[-1]", "f32]2[",
+                           "f32[99999999999,99999999999]"}) {
+    EXPECT_FALSE(ParseHloShape(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::ingest::xplane
