@@ -88,7 +88,8 @@ std::string DescribeForeignFile(const InputFile& file) {
     return NotYet("a CSV table of Nsight Compute");
   }
   return "Orrery does not recognise this file; it reads Kineto JSON, PyTorch execution traces, "
-         "Nsight Systems SQLite exports, nccl-tests logs, workload cards and .orr files";
+         "Nsight Systems SQLite exports, XPlane recordings, nccl-tests logs, NVLink counters, "
+         "benchmark results, workload cards and .orr files";
 }
 
 }  // namespace orrery::ingest

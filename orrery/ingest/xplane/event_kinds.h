@@ -7,7 +7,7 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/xplane/hlo.h"
+#include "orrery/ingest/hlo.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/trace/trace.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/ingest/hlo.h"
 #include "orrery/ingest/nsys/json_fields.h"
 #include "orrery/ingest/xplane/async_pairs.h"
 #include "orrery/ingest/xplane/event_kinds.h"
@@ -35,21 +35,6 @@ constexpr std::string_view kAsyncLine = "Async XLA Ops";
 
 bool Contains(std::string_view text, std::string_view what) {
   return text.find(what) != std::string_view::npos;
-}
-
-// 3 of "/device:TPU:3" and of "/device:TPU:3 SparseCore 1"; nothing for a plane of the host.
-std::optional<std::int32_t> DeviceOf(std::string_view plane) {
-  constexpr std::string_view kDevice = "/device:";
-  const std::size_t at = plane.find(kDevice);
-  if (at == std::string_view::npos) {
-    return std::nullopt;
-  }
-  const std::size_t digits = plane.find_first_of("0123456789", at + kDevice.size());
-  std::int32_t device = -1;
-  if (digits != std::string_view::npos) {
-    std::from_chars(plane.data() + digits, plane.data() + plane.size(), device);
-  }
-  return device;
 }
 
 enum class LinePlace {
@@ -77,11 +62,6 @@ LinePlace PlaceOf(bool is_device, std::string_view line) {
   return line == "XLA Ops" ? LinePlace::kCore : LinePlace::kDeviceRange;
 }
 
-// A loop or a call lies around the operations that it runs.
-bool IsAroundOthers(std::string_view category) {
-  return category == "while" || category == "conditional" || category == "call";
-}
-
 trace::ApiKind ApiOf(std::string_view name) {
   const bool is_driver =
       name.size() > 2 && name.starts_with("cu") && name[2] >= 'A' && name[2] <= 'Z';
@@ -94,7 +74,7 @@ class PlaneRows {
       : plane_(plane),
         recording_(recording),
         trace_(recording.trace),
-        device_(DeviceOf(plane.name)),
+        device_(DeviceInXlaName(plane.name)),
         kinds_(plane, recording.trace.strings) {}
 
   void Run() {
@@ -287,25 +267,18 @@ class PlaneRows {
   }
 
   void AddCoreRow(const KindMeaning& kind) {
-    trace::Activities::Row row;
     if (kind.hlo.phase != HloCategory::Phase::kWhole) {
       KeepHalf(kind);
-      row.kind = ActivityKind::kOther;
-    } else if (IsAroundOthers(kind.category)) {
-      row.kind = ActivityKind::kOther;
-    } else {
-      row = WorkOf(kind);
     }
-    AddActivity(kind, row);
+    AddActivity(kind, WorkOf(kind, /*on_async_line=*/false));
   }
 
   // What an operation does from its begin to its end.
-  trace::Activities::Row WorkOf(const KindMeaning& kind) {
-    trace::Activities::Row row;
-    if (kind.hlo.is_copy) {
-      row.kind = ActivityKind::kCopy;
+  trace::Activities::Row WorkOf(const KindMeaning& kind, bool on_async_line) {
+    trace::Activities::Row row{.kind = ActivityKindOf(kind.hlo, on_async_line)};
+    if (row.kind == ActivityKind::kCopy) {
       row.bytes = kind.bytes;
-    } else if (kind.hlo.collective) {
+    } else if (row.kind == ActivityKind::kKernel && kind.hlo.collective) {
       row.collective = AddCollective(CollectiveOf(kind));
     }
     return row;
@@ -325,10 +298,7 @@ class PlaneRows {
   }
 
   void AddAsyncRow(const KindMeaning& kind, const Interval& interval, RowId track, StringId extra) {
-    trace::Activities::Row row = WorkOf(kind);
-    if (!kind.hlo.is_copy && !kind.hlo.collective) {
-      row.kind = ActivityKind::kOther;
-    }
+    trace::Activities::Row row = WorkOf(kind, /*on_async_line=*/true);
     row.begin_ns = interval.begin_ns;
     row.duration_ns = interval.duration_ns;
     row.name = kind.name;

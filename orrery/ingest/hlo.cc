@@ -1,11 +1,11 @@
-#include "orrery/ingest/xplane/hlo.h"
+#include "orrery/ingest/hlo.h"
 
 #include <array>
 #include <charconv>
 #include <system_error>
 #include <utility>
 
-namespace orrery::ingest::xplane {
+namespace orrery::ingest {
 namespace {
 
 using trace::CollectiveKind;
@@ -103,9 +103,36 @@ HloCategory ParseHloCategory(std::string_view category) {
     parsed.phase =
         parsed.phase == HloCategory::Phase::kWhole ? HloCategory::Phase::kStart : parsed.phase;
   }
+  parsed.is_around_others = category == "while" || category == "conditional" || category == "call";
   parsed.is_copy = category == "copy";
   parsed.collective = CollectiveOf(category);
   return parsed;
+}
+
+trace::ActivityKind ActivityKindOf(const HloCategory& category, bool on_async_line) {
+  const bool is_half = category.phase != HloCategory::Phase::kWhole && !on_async_line;
+  if (is_half || category.is_around_others) {
+    return trace::ActivityKind::kOther;
+  }
+  if (category.is_copy) {
+    return trace::ActivityKind::kCopy;
+  }
+  return on_async_line && !category.collective ? trace::ActivityKind::kOther
+                                               : trace::ActivityKind::kKernel;
+}
+
+std::optional<std::int32_t> DeviceInXlaName(std::string_view name) {
+  constexpr std::string_view kDevice = "/device:";
+  const std::size_t at = name.find(kDevice);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  std::int32_t device = -1;
+  const std::size_t digits = name.find_first_of("0123456789", at + kDevice.size());
+  if (digits != std::string_view::npos) {
+    std::from_chars(name.data() + digits, name.data() + name.size(), device);
+  }
+  return device;
 }
 
 std::optional<HloShape> ParseHloShape(std::string_view shape) {
@@ -122,4 +149,4 @@ std::optional<HloShape> ParseHloShape(std::string_view shape) {
   return HloShape{.data_type = TypeOf(shape.substr(0, open)), .elements = *elements};
 }
 
-}  // namespace orrery::ingest::xplane
+}  // namespace orrery::ingest

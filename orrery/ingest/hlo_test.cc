@@ -1,8 +1,8 @@
-#include "orrery/ingest/xplane/hlo.h"
+#include "orrery/ingest/hlo.h"
 
 #include <gtest/gtest.h>
 
-namespace orrery::ingest::xplane {
+namespace orrery::ingest {
 namespace {
 
 using trace::CollectiveKind;
@@ -31,6 +31,27 @@ TEST(HloTest, AsynchronousOperationsHaveTwoPhases) {
   EXPECT_EQ(ParseHloCategory("send-done").phase, Phase::kDone);
 }
 
+TEST(HloTest, HalvesAreWorkOnlyOnTheAsynchronousLine) {
+  const auto kind = [](const char* category, bool on_async_line) {
+    return ActivityKindOf(ParseHloCategory(category), on_async_line);
+  };
+
+  EXPECT_EQ(kind("copy", false), trace::ActivityKind::kCopy);
+  EXPECT_EQ(kind("copy-start", false), trace::ActivityKind::kOther);
+  EXPECT_EQ(kind("copy-start", true), trace::ActivityKind::kCopy);
+  EXPECT_EQ(kind("all-reduce-start", true), trace::ActivityKind::kKernel);
+  EXPECT_EQ(kind("async-start", true), trace::ActivityKind::kOther);
+  EXPECT_EQ(kind("while", false), trace::ActivityKind::kOther);
+  EXPECT_EQ(kind("loop fusion", false), trace::ActivityKind::kKernel);
+}
+
+TEST(HloTest, NamesOfPlanesTellTheDevice) {
+  EXPECT_EQ(DeviceInXlaName("/device:TPU:13"), 13);
+  EXPECT_EQ(DeviceInXlaName("/device:TPU:3 SparseCore 1"), 3);
+  EXPECT_EQ(DeviceInXlaName("/device:CUSTOM"), -1);
+  EXPECT_EQ(DeviceInXlaName("/host:CPU"), std::nullopt);
+}
+
 TEST(HloTest, ShapesGiveTypeAndElements) {
   const auto shape = ParseHloShape("bf16[5,1024]{1,0:T(8,128)}");
 
@@ -49,4 +70,4 @@ TEST(HloTest, OtherTextIsNoShape) {
 }
 
 }  // namespace
-}  // namespace orrery::ingest::xplane
+}  // namespace orrery::ingest
