@@ -45,8 +45,8 @@ std::optional<std::int32_t> NumberBehind(std::string_view name, std::string_view
 
 // The number at the end of the name without its extensions: "kineto_trace_3.json.gz".
 std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
-  constexpr std::array<std::string_view, 9> kExtensions{".gz", ".zst", ".json", ".trace", ".sqlite",
-                                                        ".pt", ".et",  ".orr",  ".bin"};
+  constexpr std::array<std::string_view, 11> kExtensions{
+      ".gz", ".zst", ".json", ".trace", ".sqlite", ".pt", ".et", ".orr", ".bin", ".pb", ".xplane"};
   bool stripped = true;
   while (stripped) {
     stripped = false;

@@ -14,6 +14,7 @@ TEST(RankNamesTest, RanksAreFoundInTheNamesThatToolsGive) {
   EXPECT_EQ(RankInFileName("torch_et_0.json.zst"), 0);
   EXPECT_EQ(RankInFileName("worker7_x.json"), 7);
   EXPECT_EQ(RankInFileName("nsys_5.sqlite"), 5);
+  EXPECT_EQ(RankInFileName("t1v-n-0a1b2c3d-w-3.xplane.pb"), 3);
   EXPECT_EQ(RankInFileName("eg.rank_1.pt.trace.json.gz"), 1);
 }
 

@@ -1,5 +1,6 @@
 #include "orrery/ingest/gate_log/gate_log.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,8 @@ class Reader {
  public:
   Reader(ByteSource& source, trace::ProblemLog& problems)
       : stream_(source), problems_(problems), rows_(EmptyTable()) {}
+
+  [[nodiscard]] std::int64_t offset() const { return stream_.offset(); }
 
   Table Run() {
     if (const Status walked = Walk(); !walked) {
@@ -127,6 +130,30 @@ class Reader {
   std::int64_t num_steps_ = 0;
 };
 
+// The walk ends with the log; what stands behind it, or is missing there, shows here.
+Status CheckRest(const InputFile& file, std::int64_t end, trace::ProblemLog& problems) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  std::string window(std::size_t{1} << 16, '\0');
+  bool has_text = false;
+  for (std::int64_t offset = 0;;) {
+    ORRERY_TRY(const std::size_t count, source->Read(window));
+    if (count == 0) {
+      break;
+    }
+    const std::int64_t skipped =
+        std::clamp<std::int64_t>(end - offset, 0, static_cast<std::int64_t>(count));
+    const std::string_view rest = std::string_view(window).substr(
+        static_cast<std::size_t>(skipped), count - static_cast<std::size_t>(skipped));
+    has_text |= rest.find_first_not_of(" \t\r\n") != std::string_view::npos;
+    offset += static_cast<std::int64_t>(count);
+  }
+  problems.Loss("text behind the log, not read", has_text ? 1 : 0, fmt::format("byte {}", end));
+  if (const std::string damage = source->damage(); !damage.empty()) {
+    problems.Loss(damage);
+  }
+  return {};
+}
+
 bool Matches(const InputFile& file) {
   return HeadHasKeys(file.head(), kMarkers);
 }
@@ -134,9 +161,10 @@ bool Matches(const InputFile& file) {
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   ORRERY_TRY(const auto source, file.OpenContent());
   MeasurementTable log{.format = "gate log", .file = file.path(), .rows = {}, .problems = {}};
-  log.rows = Reader(*source, log.problems).Run();
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    log.problems.Loss(damage);
+  Reader reader(*source, log.problems);
+  log.rows = reader.Run();
+  if (const Status rest = CheckRest(file, reader.offset(), log.problems); !rest) {
+    return FailWithin(file.path(), rest);
   }
   if (log.rows.num_rows() == 0) {
     return Fail(Error::Kind::kInvalidInput,

@@ -65,6 +65,16 @@ TEST(GateLogTest, ACutLogKeepsItsCompleteSteps) {
   }
 }
 
+TEST(GateLogTest, TextBehindTheLogIsALoss) {
+  const std::string log = R"json({"expert_loads": [[1, 2]]})json";
+
+  EXPECT_TRUE(ReadText(log + " \n").problems.all().empty());
+  const MeasurementTable twice = ReadText(log + "\n" + log);
+  EXPECT_EQ(twice.rows.num_rows(), 2U);
+  ASSERT_EQ(twice.problems.all().size(), 1U);
+  EXPECT_EQ(twice.problems.all()[0].first, "byte 26");
+}
+
 TEST(GateLogTest, ALogWithoutAStepIsRefused) {
   for (const std::string_view text :
        {R"json({"expert_loads": []})json", R"json({"expert_loads": 7})json",
