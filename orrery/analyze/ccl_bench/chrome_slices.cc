@@ -26,9 +26,9 @@ double ElementBytesOf(std::string_view type) {
   if (at == std::string_view::npos) {
     return type.ends_with("pred") ? 1 : 0;
   }
-  double bits = 0;
+  int bits = 0;
   std::from_chars(type.data() + at, type.data() + type.size(), bits);
-  return bits / 8;
+  return bits / 8.0;
 }
 
 // The product of "8,128"; of nothing it is 1.
@@ -39,10 +39,10 @@ double Elements(std::string_view dimensions) {
     if (at == std::string_view::npos) {
       break;
     }
-    double size = 1;
+    std::int64_t size = 1;
     const char* const end = dimensions.data() + dimensions.size();
     const auto [stop, error] = std::from_chars(dimensions.data() + at, end, size);
-    product *= size;
+    product *= static_cast<double>(size);
     dimensions.remove_prefix(static_cast<std::size_t>(stop - dimensions.data()));
   }
   return product;

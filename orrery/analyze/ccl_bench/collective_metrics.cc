@@ -124,7 +124,7 @@ CompatResult XlaVolume(const Trace& trace, CollectiveKind kind) {
 
 // Without sizes in the file the suite says 0, not "unknown".
 CompatResult Volume(const CompatRun& run, CollectiveKind kind) {
-  if (run.set->ranks.empty() || SourceOf(run) == Source::kNsys) {
+  if (run.set->ranks.empty()) {
     return StandIn();
   }
   const Trace& trace = run.set->ranks.front();
