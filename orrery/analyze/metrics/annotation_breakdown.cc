@@ -12,6 +12,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/selected_rows.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze::annotation_breakdown {
@@ -23,31 +24,58 @@ using trace::RowId;
 // By name; work without an annotation is under the empty one.
 using TotalOfAnnotation = std::map<std::string_view, DurationTotal>;
 
-// The innermost range around each operator that is not a step marker, which would hold
-// everything. Ranges are in order of begin, so parents come before their children.
-std::vector<RowId> InnermostRanges(const trace::Trace& trace) {
-  std::vector<bool> is_step(trace.annotations.size(), false);
+// Step markers would hold everything, so they do not count.
+std::vector<bool> CountedRanges(const trace::Trace& trace) {
+  std::vector<bool> is_counted;
+  for (const trace::AnnotationKind kind : trace.annotations.kind) {
+    is_counted.push_back(kind == trace::AnnotationKind::kHost);
+  }
   for (const RowId annotation : trace.steps.annotation) {
     if (annotation != kNoRow) {
-      is_step[annotation] = true;
+      is_counted[annotation] = false;
     }
   }
-  std::vector<RowId> range(trace.annotations.size(), kNoRow);
-  for (RowId row = 0; row < range.size(); ++row) {
-    const RowId parent = trace.annotations.parent[row];
-    range[row] = !is_step[row] ? row : parent == kNoRow ? kNoRow : range[parent];
+  return is_counted;
+}
+
+// The innermost range of the own thread around each call. Ranges and calls are in order of begin,
+// so one pass with a stack for each thread finds them.
+std::vector<RowId> RangesAroundCalls(const trace::Trace& trace) {
+  const trace::Annotations& ranges = trace.annotations;
+  const std::vector<bool> is_counted = CountedRanges(trace);
+  std::vector<std::vector<RowId>> open_on_track(trace.tracks.size());
+  const auto close_until = [&](std::vector<RowId>& open, std::int64_t time_ns) {
+    while (!open.empty() &&
+           ranges.begin_ns[open.back()] + ranges.duration_ns[open.back()] <= time_ns) {
+      open.pop_back();
+    }
+  };
+  std::vector<RowId> range_of_call(trace.runtime_calls.size(), kNoRow);
+  RowId range = 0;
+  for (RowId call = 0; call < range_of_call.size(); ++call) {
+    const std::int64_t begin_ns = trace.runtime_calls.begin_ns[call];
+    for (; range < ranges.size() && ranges.begin_ns[range] <= begin_ns; ++range) {
+      if (is_counted[range] && ranges.track[range] != kNoRow) {
+        std::vector<RowId>& open = open_on_track[ranges.track[range]];
+        close_until(open, ranges.begin_ns[range]);
+        open.push_back(range);
+      }
+    }
+    if (const RowId track = trace.runtime_calls.track[call]; track != kNoRow) {
+      close_until(open_on_track[track], begin_ns);
+      range_of_call[call] = open_on_track[track].empty() ? kNoRow : open_on_track[track].back();
+    }
   }
-  return range;
+  return range_of_call;
 }
 
 TotalOfAnnotation TotalsOf(const RunView& run, const DeviceView& device) {
   const trace::Trace& trace = run.TraceOf(device);
-  const std::vector<RowId> innermost = InnermostRanges(trace);
+  const std::vector<RowId> range_of_call = RangesAroundCalls(trace);
   std::map<StringId, DurationTotal> total_of_name;
   ForEachSelected(run, device, [&](RowId row) {
-    const RowId op = trace.activities.host_op[row];
-    const RowId around = op == kNoRow ? kNoRow : trace.host_ops.annotation[op];
-    const RowId range = around == kNoRow ? kNoRow : innermost[around];
+    const RowId call = trace.activities.launch[row];
+    const RowId range = call == kNoRow ? kNoRow : range_of_call[call];
     const StringId name = range == kNoRow ? StringId::kEmpty : trace.annotations.name[range];
     total_of_name[name].Add(trace.activities.duration_ns[row]);
   });
@@ -127,7 +155,7 @@ std::vector<Metric> Describe() {
            .unit = "%",
            .needs = {{NeedKind::kGpu}},
            .definition =
-               "Work belongs to the innermost annotation around the operator that launched it "
+               "Work belongs to the innermost annotation around the call that launched it "
                "(step markers do not count). The number is the share of the largest annotation in "
                "the summed durations of a device, mean over devices.",
            .compute = &Compute}};
