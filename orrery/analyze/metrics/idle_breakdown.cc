@@ -1,6 +1,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,17 +28,15 @@ CauseTotals TotalGaps(const RunView& run, const DeviceView& device) {
   return totals;
 }
 
-Value DescribeCauses(const CauseTotals& totals, std::int64_t window_ns) {
-  Value causes = Value::Object();
+Value RowOf(const RunView& run, const DeviceView& device) {
+  const CauseTotals totals = TotalGaps(run, device);
+  Value row = DeviceRow(device).Set("idle_ns", device.total.idle_ns);
   for (std::size_t cause = 0; cause < totals.sum_ns.size(); ++cause) {
-    const auto share = Percent(totals.sum_ns[cause], window_ns);
-    causes.Set(IdleCauseName(static_cast<IdleCause>(cause)),
-               Value::Object()
-                   .Set("ns", totals.sum_ns[cause])
-                   .Set("gaps", totals.count[cause])
-                   .Set("percent", share ? Value(*share) : Value()));
+    const std::string name(IdleCauseName(static_cast<IdleCause>(cause)));
+    row.Set(name + "_ns", totals.sum_ns[cause]);
+    row.Set(name + "_gaps", totals.count[cause]);
   }
-  return causes;
+  return row;
 }
 
 MetricResult Compute(const RunView& run) {
@@ -46,9 +45,7 @@ MetricResult Compute(const RunView& run) {
   });
   Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
-    rows.Add(DeviceRow(device)
-                 .Set("idle_ns", device.total.idle_ns)
-                 .Set("causes", DescribeCauses(TotalGaps(run, device), device.total.window_ns)));
+    rows.Add(RowOf(run, device));
   }
   result.detail.Set("per_rank", std::move(rows));
   return result;
