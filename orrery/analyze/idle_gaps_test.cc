@@ -1,6 +1,7 @@
 #include "orrery/analyze/idle_gaps.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "orrery/analyze/test_run.h"
 
@@ -79,6 +80,33 @@ TEST(IdleGapsTest, WorkOfAnotherDeviceIsADependency) {
   const std::vector<IdleGap> gaps = GapsOf(rank);
   ASSERT_EQ(gaps.size(), 1u);
   EXPECT_EQ(gaps[0].cause, IdleCause::kDependency);
+}
+
+// Whatever runs when: gaps add up to the idle time of the breakdown and nothing runs inside them.
+RC_GTEST_PROP(IdleGapsProperty, GapsAreTheIdleTime, ()) {
+  Rank rank(0);
+  const auto count = *rc::gen::inRange<std::int64_t>(1, 40);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto begin = *rc::gen::inRange<std::int64_t>(0, 500);
+    const auto length = *rc::gen::inRange<std::int64_t>(0, 30);
+    const auto stream = *rc::gen::inRange<std::int64_t>(7, 10);
+    const auto lead = *rc::gen::inRange<std::int64_t>(0, 60);
+    rank.Kernel("k", {begin, begin + length}, stream, rank.Call({begin - lead, begin - lead + 1}));
+  }
+  rank.Step(0, {-100, 200}).Step(1, {200, 600});
+  trace::TraceSet set;
+  set.ranks.push_back(rank.Finish());
+  const RunView run = ViewRun(set, {}, {});
+  const DeviceView& device = run.devices.at(0);
+  std::vector<Interval> gaps;
+  std::int64_t sum_ns = 0;
+  for (const IdleGap& gap : FindIdleGaps(run, device)) {
+    gaps.push_back(gap.time);
+    sum_ns += gap.time.length_ns();
+  }
+  RC_ASSERT(sum_ns == device.total.idle_ns);
+  const IntervalSet busy = Union(device.compute, Union(device.communication, device.memory));
+  RC_ASSERT(OverlapNs(IntervalSet::Of(gaps), busy) == 0);
 }
 
 }  // namespace

@@ -232,6 +232,7 @@ TEST(CompatTest, XlaOperationsCarryTheirFlops) {
   EXPECT_DOUBLE_EQ(ValueOf("total_trace_time", set), 5e-9);
   EXPECT_DOUBLE_EQ(ValueOf("communication_fraction", set), 60.0);
   EXPECT_DOUBLE_EQ(ValueOf("comm_kernel_breakdown_tpu", set), 3.0);
+  EXPECT_DOUBLE_EQ(ValueOf("dominant_kernel_concentration", set), 100.0) << "of categories";
   EXPECT_TRUE(ComputeCompat("moe_fraction", {.set = &set}).is_missing);
 }
 

@@ -166,6 +166,9 @@ CompatResult DominantKernelConcentration(const CompatRun& run) {
     for (const RowId row : KernelRows(trace)) {
       const StringId key = is_xla ? ExtraOf(trace, row) : trace.activities.name[row];
       const std::string_view group = is_xla ? facts_of(key).hlo_category : trace.Text(key);
+      if (group.empty()) {
+        continue;  // an operation of XLA without a category
+      }
       const double duration_us = Microseconds(trace.activities.duration_ns[row]);
       sums.Of(trace, file, key, group) += duration_us;
       all_us += duration_us;

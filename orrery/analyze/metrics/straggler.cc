@@ -42,13 +42,17 @@ Value RankRow(const RankArrivals& rank) {
 }
 
 Value CauseRow(const CauseTotal& cause) {
-  const bool outside = cause.use == SegmentUse::kHostWait && cause.culprit.empty();
   return Value::Object()
       .Set("rank", static_cast<std::int64_t>(cause.rank))
       .Set("cause", SegmentUseName(cause.use))
-      .Set("culprit", outside ? "(host busy outside the profile)" : cause.culprit)
       .Set("times", cause.count)
       .Set("excess_us", static_cast<double>(cause.excess_ns) / 1e3);
+}
+
+Value CulpritRow(const CauseTotal& cause) {
+  const bool outside = cause.use == SegmentUse::kHostWait && cause.culprit.empty();
+  return CauseRow(cause).Set("culprit",
+                             outside ? "(host busy outside the profile)" : cause.culprit);
 }
 
 void DescribeCauses(const std::vector<LateArrival>& arrivals, Value& detail) {
@@ -60,7 +64,7 @@ void DescribeCauses(const std::vector<LateArrival>& arrivals, Value& detail) {
   constexpr std::size_t kMaxCauses = 20;
   for (const CauseTotal& cause : TotalCauses(arrivals, true)) {
     if (by_culprit.items().size() < kMaxCauses) {
-      by_culprit.Add(CauseRow(cause));
+      by_culprit.Add(CulpritRow(cause));
     }
   }
   detail.Set("arrivals_explained", arrivals.size());
