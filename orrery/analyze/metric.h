@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/analyze/need.h"
@@ -37,6 +39,10 @@ struct MetricAlias {
   std::optional<std::string_view> unit = {};  // if it is not the metric's
 };
 
+/// Which way a metric should move between two runs of the same work. Neither: it describes the run
+/// (volumes, counts), or a change can be good or bad (a share of time shrinks when the rest grows).
+enum class Better : std::uint8_t { kNeither, kLower, kHigher };
+
 /// A number that can be asked for by name. To add one: a file in metrics/ with a function that
 /// returns this, and a line in the list of metrics (see ADDING_A_METRIC.md).
 struct Metric {
@@ -47,6 +53,7 @@ struct Metric {
   std::string_view definition;
   MetricResult (*compute)(const RunView& run);
   std::vector<MetricAlias> aliases = {};
+  Better better = Better::kNeither;
 };
 
 /// A metric under the name it was asked for.

@@ -39,7 +39,8 @@ std::vector<Metric> Describe() {
                  {NeedKind::kComm},
                  {.kind = NeedKind::kCollective, .collective = trace::CollectiveKind::kAllReduce}},
        .definition = "Sum over all-reduces of the shortest duration over ranks, per step",
-       .compute = &Compute}};
+       .compute = &Compute,
+       .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::allreduce_comm_time_s

@@ -87,7 +87,8 @@ std::vector<Metric> Describe() {
            .unit = "GB/s",
            .needs = {{NeedKind::kGpu}, {NeedKind::kCopies}},
            .definition = "Sum of bytes / sum of durations over copies; sets apart",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::average_memory_bandwidth

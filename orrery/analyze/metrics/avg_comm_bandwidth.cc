@@ -41,7 +41,8 @@ std::vector<Metric> Describe() {
            .unit = "GB/s",
            .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
            .definition = "Sum of bus bytes / sum of the shortest durations over ranks",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::avg_comm_bandwidth

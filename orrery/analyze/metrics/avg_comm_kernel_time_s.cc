@@ -36,7 +36,8 @@ std::vector<Metric> Describe() {
            .definition =
                "Mean over matched collectives of the shortest duration over ranks; one rank "
                "only: the mean duration, an upper bound",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::avg_comm_kernel_time_s

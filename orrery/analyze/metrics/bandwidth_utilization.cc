@@ -40,7 +40,8 @@ std::vector<Metric> Describe() {
            .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
            .definition = "Mean over all-reduces of bus bandwidth / link peak: the card's "
                          "bandwidth_gbps / 8, [1] inside a node, [0] across; else the catalogue",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::bandwidth_utilization

@@ -99,7 +99,8 @@ std::vector<Metric> Describe() {
                "(Time before a stage's first and after its last work + waiting in pipeline "
                "sends and receives) / window of the whole pipeline; mean over stages, "
                "pipelines and steps. Late hosts are reported beside it",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::bubble_size_pipeline

@@ -69,7 +69,8 @@ Metric MetricOf(std::string_view name, std::string_view meaning, std::string_vie
                 .definition =
                     "Median over matched collectives of --min-bytes or more of message size "
                     "* bus factor / shortest duration over ranks",
-                .compute = &Compute<kKind>};
+                .compute = &Compute<kKind>,
+                .better = Better::kHigher};
   if (!alias.empty()) {
     metric.aliases = {{.name = alias,
                        .difference =

@@ -59,7 +59,8 @@ std::vector<Metric> Describe() {
            .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
            .definition = "Message size (* bus factor) / shortest duration over ranks of every "
                          "communication; the number is the median bus bandwidth",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::collective_bandwidth

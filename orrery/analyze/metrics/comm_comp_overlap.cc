@@ -26,7 +26,8 @@ std::vector<Metric> Describe() {
                          "common part) / union of communication kernels; per device, then the mean",
            .compute = &Compute,
            .aliases = {{.name = "compute_comm_overlap"},
-                       {.name = "communication_overlap_ratio", .scale = 0.01, .unit = ""}}}};
+                       {.name = "communication_overlap_ratio", .scale = 0.01, .unit = ""}},
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::comm_comp_overlap

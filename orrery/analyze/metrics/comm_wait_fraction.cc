@@ -64,7 +64,8 @@ std::vector<Metric> Describe() {
            .unit = "%",
            .needs = {{NeedKind::kGpu}, {NeedKind::kMatched}},
            .definition = "100 * sum of waits / sum of durations over matched collectives",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::comm_wait_fraction

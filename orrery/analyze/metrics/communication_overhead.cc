@@ -24,7 +24,8 @@ std::vector<Metric> Describe() {
            .definition = "(Union of communication kernels without that of compute kernels) / "
                          "window; per device, then the mean",
            .compute = &Compute,
-           .aliases = {}}};
+           .aliases = {},
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::communication_overhead

@@ -26,7 +26,8 @@ std::vector<Metric> Describe() {
            .aliases = {{.name = "kernel_compute_time_group_6",
                         .difference = "ccl-bench adds durations over the whole file"},
                        {.name = "total_compute_time_s",
-                        .difference = "ccl-bench adds durations over devices and steps"}}}};
+                        .difference = "ccl-bench adds durations over devices and steps"}},
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::compute_time

@@ -96,7 +96,8 @@ std::vector<Metric> Describe() {
            .definition =
                "Union of communication kernels without that of compute kernels, per step; "
                "detail per dimension and group, waiting and transfer apart",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::exposed_comm_time

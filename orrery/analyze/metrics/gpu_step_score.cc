@@ -40,7 +40,8 @@ std::vector<Metric> Describe() {
            .unit = "",
            .needs = {},
            .definition = "w * G0 / G + (1 - w) * T0 / T; G0, T0 and w must be given",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::gpu_step_score

@@ -63,7 +63,8 @@ std::vector<Metric> Describe() {
                "activity that ends it: unknown (its launch was not recorded), host_wait (the call "
                "began after the gap did), launch_overhead (shorter than --launch-gap-us), "
                "dependency (it waited for work elsewhere that ended inside the gap), other.",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::idle_breakdown

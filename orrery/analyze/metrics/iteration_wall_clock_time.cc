@@ -52,7 +52,8 @@ std::vector<Metric> Describe() {
            .definition = "Mean duration of the selected step markers, then the mean over ranks; "
                          "without markers the length of the recording / the card's iteration",
            .compute = &Compute,
-           .aliases = {{.name = "avg_step_time"}}}};
+           .aliases = {{.name = "avg_step_time"}},
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::iteration_wall_clock_time

@@ -38,7 +38,8 @@ std::vector<Metric> Describe() {
            .needs = {{NeedKind::kGpu}, {NeedKind::kRanks}},
            .definition = "Largest / mean over devices of the union of compute kernels per step. "
                          "ccl-bench counts waiting as work",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::load_imbalance_ratio

@@ -134,7 +134,8 @@ std::vector<Metric> Describe() {
            .definition = "Bytes of all copies over their summed durations, per device, mean over "
                          "devices. Detail for each kind (HtoD, DtoH, DtoD, PtoP …; sets apart): "
                          "count, bytes, that rate, the mean and the largest rate of one copy.",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::memory_bandwidth

@@ -25,7 +25,8 @@ std::vector<Metric> Describe() {
        .definition =
            "100 * (union of copies and sets without kernels) / window; per device, then the mean",
        .compute = &Compute,
-       .aliases = {}}};
+       .aliases = {},
+       .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::memory_transfer_overhead

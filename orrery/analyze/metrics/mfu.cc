@@ -123,7 +123,8 @@ std::vector<Metric> Describe() {
                "Training: tokens * (6 N + 12 L H Q S) / (step time * devices * dense peak); "
                "inference: forward FLOPs of a batch / its latency. N: active parameters "
                "without the embedding",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::mfu

@@ -105,7 +105,8 @@ std::vector<Metric> Describe() {
                "step time, of the worst group; detail per rank: times last and first, "
                "wait, blame (others' waits when last), gain (last - second last)",
            .compute = &Compute,
-           .aliases = {{.name = "straggler_metrics"}}}};
+           .aliases = {{.name = "straggler_metrics"}},
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::straggler

@@ -32,7 +32,8 @@ std::vector<Metric> Describe() {
                         .difference = "ccl-bench divides XLA model FLOPs by 6 * parameters"},
                        {.name = "estimated_throughput_tokens_per_s",
                         .difference = "ccl-bench divides XLA model FLOPs by 6 * parameters"},
-                       {.name = "throughput_group_6"}}}};
+                       {.name = "throughput_group_6"}},
+           .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::throughput_tokens_sec

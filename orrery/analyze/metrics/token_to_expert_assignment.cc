@@ -129,7 +129,8 @@ std::vector<Metric> Describe() {
            .needs = {},
            .definition = "Largest / mean of tokens per expert (gate logs), else of what uneven "
                          "all-to-alls send to each rank",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::token_to_expert_assignment

@@ -24,7 +24,8 @@ std::vector<Metric> Describe() {
            .definition = "Union of communication kernels per step; per device, then the mean",
            .compute = &Compute,
            .aliases = {{.name = "total_comm_time_s",
-                        .difference = "ccl-bench adds durations over devices and steps"}}}};
+                        .difference = "ccl-bench adds durations over devices and steps"}},
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::total_communication_time

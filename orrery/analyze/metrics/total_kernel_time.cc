@@ -28,7 +28,8 @@ std::vector<Metric> Describe() {
            .unit = "s",
            .needs = {{NeedKind::kGpu}},
            .definition = "Sum of kernel durations inside the windows per step; mean over devices",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::total_kernel_time

@@ -73,7 +73,8 @@ std::vector<Metric> Describe() {
                "Median over requests of the mean time between tokens (serving result); else "
                "the mean duration of pure decode steps",
            .compute = &Compute,
-           .aliases = {{.name = "tpot_group_6", .scale = 1e3, .unit = "ms"}}}};
+           .aliases = {{.name = "tpot_group_6", .scale = 1e3, .unit = "ms"}},
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::tpot

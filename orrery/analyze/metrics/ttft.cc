@@ -55,7 +55,8 @@ std::vector<Metric> Describe() {
                "Median over requests of the serving result; else the duration of the first "
                "engine step that contains prefill, mean over ranks",
            .compute = &Compute,
-           .aliases = {{.name = "ttft_group_6", .scale = 1e3, .unit = "ms"}}}};
+           .aliases = {{.name = "ttft_group_6", .scale = 1e3, .unit = "ms"}},
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::ttft
