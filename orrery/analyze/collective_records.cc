@@ -109,6 +109,11 @@ bool IsKind(CollectiveKind found, CollectiveKind wanted) {
   return found == wanted || (wanted == CollectiveKind::kSendRecv && is_pair);
 }
 
+bool AreServedTogether(const trace::Collectives& table, RowId a, RowId b) {
+  return table.begin_ns[a] == table.begin_ns[b] && table.duration_ns[a] == table.duration_ns[b] &&
+         table.track[a] == table.track[b];
+}
+
 std::int64_t NumSteps(const DeviceView& device) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(device.windows.size()));
 }

@@ -9,6 +9,7 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/columns.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::analyze {
 
@@ -45,6 +46,10 @@ struct CollectiveRecord {
 /// were matched, else all ranks; -1 when nothing says.
 [[nodiscard]] std::int32_t NumParticipants(const RunView& run, std::uint32_t rank_index,
                                            trace::RowId row);
+
+/// Whether two collectives of a rank are calls that the same kernel served.
+[[nodiscard]] bool AreServedTogether(const trace::Collectives& table, trace::RowId a,
+                                     trace::RowId b);
 
 /// How many steps are selected, at least 1.
 [[nodiscard]] std::int64_t NumSteps(const RunView& run);

@@ -157,6 +157,16 @@ bool RunView::Counts(std::size_t instance) const {
          IsSelected(matched.members.rank_index[first], matched.members.begin_ns[first]);
 }
 
+std::vector<std::uint32_t> ChosenRanks(const RunView& run) {
+  std::vector<std::uint32_t> chosen;
+  for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {
+    if (IsChosen(run.options, trace::RankOf(*run.set, place))) {
+      chosen.push_back(place);
+    }
+  }
+  return chosen;
+}
+
 RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
                 const AnalyzeOptions& options) {
   RunView run;

@@ -123,6 +123,9 @@ struct RunView {
 [[nodiscard]] RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
                               const AnalyzeOptions& options);
 
+/// Returns the places in TraceSet::ranks of the chosen ranks, in order of rank.
+[[nodiscard]] std::vector<std::uint32_t> ChosenRanks(const RunView& run);
+
 /// Returns whether a step is selected on a rank with these steps (metrics.md 1.3: all but the first
 /// and the last when there are more than two).
 [[nodiscard]] std::vector<trace::RowId> SelectedSteps(const trace::Trace& trace,

@@ -14,19 +14,15 @@ void Extend(Interval& whole, std::int64_t begin_ns, std::int64_t end_ns) {
   whole.end_ns = std::max(whole.end_ns, end_ns);
 }
 
-bool IsChosen(const RunView& run, std::int32_t rank) {
-  return run.options.ranks.empty() || std::ranges::count(run.options.ranks, rank) > 0;
-}
-
 std::vector<RankSteps> StepsOfRanks(const RunView& run) {
   std::vector<RankSteps> ranks;
-  for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {
+  for (const std::uint32_t place : ChosenRanks(run)) {
     const trace::Trace& trace = run.set->ranks[place];
     RankSteps steps{.rank = trace::RankOf(*run.set, place)};
     for (const trace::RowId step : SelectedSteps(trace, run.options)) {
       steps.seconds.push_back(static_cast<double>(trace.steps.duration_ns[step]) / 1e9);
     }
-    if (!steps.seconds.empty() && IsChosen(run, steps.rank)) {
+    if (!steps.seconds.empty()) {
       ranks.push_back(std::move(steps));
     }
   }

@@ -7,6 +7,7 @@ namespace orrery::cli {
 /// What the program ends with.
 enum ExitStatus : int {
   kExitOk = 0,
+  kExitWorse = 1,     // a comparison found what it was told to look for
   kExitUnusable = 2,  // wrong input; one sentence on standard error says which
   kExitPartial = 3,   // something was kept and something lost; the output says what
 };
@@ -17,5 +18,6 @@ enum ExitStatus : int {
 void AddInfoCommand(CLI::App& app, int& status);
 void AddAnalyzeCommand(CLI::App& app, int& status);
 void AddConvertCommand(CLI::App& app, int& status);
+void AddDiffCommand(CLI::App& app, int& status);
 
 }  // namespace orrery::cli

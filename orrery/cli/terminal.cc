@@ -32,8 +32,12 @@ void Print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+void PrintNotice(std::string_view sentence) {
+  fmt::print(stderr, "orrery: {}\n", sentence);
+}
+
 int PrintError(const Error& error) {
-  fmt::print(stderr, "orrery: {}\n", error.message());
+  PrintNotice(error.message());
   return kExitUnusable;
 }
 

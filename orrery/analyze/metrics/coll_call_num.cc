@@ -46,10 +46,7 @@ Operations OperationsOf(const RunView& run, const DeviceView& device) {
   RowId previous = trace::kNoRow;
   ForEachCollective(run, device, [&](RowId row) {
     const trace::Collectives& table = trace.collectives;
-    const bool is_fused = previous != trace::kNoRow &&
-                          table.begin_ns[row] == table.begin_ns[previous] &&
-                          table.duration_ns[row] == table.duration_ns[previous] &&
-                          table.track[row] == table.track[previous];
+    const bool is_fused = previous != trace::kNoRow && AreServedTogether(table, previous, row);
     previous = row;
     if (!is_fused) {
       ++operations.by_kind[std::string(trace::CollectiveKindName(table.kind[row]))];

@@ -3,11 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
+#include "orrery/analyze/copy_kind_name.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/selected_rows.h"
@@ -20,12 +20,6 @@ namespace {
 using trace::ActivityKind;
 using trace::CopyKind;
 using trace::RowId;
-
-constexpr std::size_t kNumCopyKinds = static_cast<std::size_t>(CopyKind::kUnknown) + 1;
-
-constexpr std::array<std::string_view, kNumCopyKinds> kKindNames{"set",  "HtoD", "DtoH", "HtoA",
-                                                                 "AtoH", "AtoA", "AtoD", "DtoA",
-                                                                 "DtoD", "HtoH", "PtoP", "unknown"};
 
 struct Moved {
   std::int64_t count = 0;
@@ -65,10 +59,7 @@ MovedByKind MovedOn(const RunView& run, const DeviceView& device) {
     if (!has_rate || (kind != ActivityKind::kCopy && kind != ActivityKind::kSet)) {
       return;
     }
-    const CopyKind recorded = activities.copy_kind[row];
-    const CopyKind copy = kind == ActivityKind::kSet    ? CopyKind::kNone
-                          : recorded == CopyKind::kNone ? CopyKind::kUnknown
-                                                        : recorded;
+    const CopyKind copy = CopyKindOf(activities, row);
     moved[static_cast<std::size_t>(copy)].Add(activities.bytes[row], activities.duration_ns[row]);
   });
   return moved;
@@ -89,7 +80,7 @@ Value DescribeKinds(const MovedByKind& moved) {
   for (std::size_t kind = 0; kind < moved.size(); ++kind) {
     const Moved& part = moved[kind];
     if (part.count > 0) {
-      kinds.Set(kKindNames[kind],
+      kinds.Set(CopyKindName(static_cast<CopyKind>(kind)),
                 Value::Object()
                     .Set("count", part.count)
                     .Set("bytes", part.bytes)

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/error.h"
+#include "orrery/ingest/run.h"
+
+namespace orrery::cli {
+
+// What the verbs share that analyse runs.
+
+/// What of a run is looked at.
+struct Selection {
+  analyze::AnalyzeOptions options;
+  std::string steps;  // as given; see ReadSteps
+};
+
+/// Adds --steps, --rank, --min-bytes and --align to a verb.
+void AddSelectionOptions(CLI::App& verb, Selection& selection);
+
+/// Puts the steps that were given into the options.
+[[nodiscard]] Status ReadSteps(Selection& selection);
+
+/// Returns the metrics of these names, all when there is no name.
+[[nodiscard]] Result<std::vector<analyze::NamedMetric>> ChosenMetrics(
+    const std::vector<std::string>& names);
+
+/// Returns the tables that were read beside the traces; they point into the run.
+[[nodiscard]] std::vector<analyze::Measurement> MeasurementsOf(const ingest::Run& run);
+
+}  // namespace orrery::cli
