@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kNumLevels = 8;
 constexpr std::size_t kWorstRanks = 10;
+constexpr double kLeastRange = 1e6;  // ns: below, colours would show the noise of the clocks
 constexpr draw::Quantity kTime = draw::Quantity::kNanoseconds;
 
 draw::HeatMap MapOf(const Arrivals& arrivals) {
@@ -34,7 +35,7 @@ draw::HeatMap MapOf(const Arrivals& arrivals) {
                                      : static_cast<double>(late_ns));
     latest = std::max(latest, static_cast<double>(late_ns));
   }
-  map.levels = draw::LogLevels(latest, kNumLevels, "heat-", kTime);
+  map.levels = draw::LogLevels(std::max(latest, kLeastRange), kNumLevels, "heat-", kTime);
   return map;
 }
 
@@ -75,11 +76,11 @@ std::string ArrivalsSection(const RunReport& report) {
     return Section("arrivals", kHeading, Caption("No collective was found on several ranks."));
   }
   const draw::HeatMap map = MapOf(*report.arrivals);
-  std::string body =
-      Caption("Rows are ranks, columns are collectives; the darker (on a dark page: the brighter), "
-              "the later the rank began against the first one. A row that stands out is a rank that "
-              "others wait for; a column that stands out is a moment. Where there is more than fits, "
-              "the latest is shown.");
+  std::string body = Caption(
+      "Rows are ranks, columns are collectives; the darker (on a dark page: the brighter), "
+      "the later the rank began against the first one. A row that stands out is a rank that "
+      "others wait for; a column that stands out is a moment. Where there is more than fits, "
+      "the latest is shown.");
   body += Ramp(map) + Framed(draw::RenderHeatMap(map));
   if (!report.stragglers.empty()) {
     body += "<h3>Ranks that others wait for</h3>\n" + StragglerTable(report.stragglers);

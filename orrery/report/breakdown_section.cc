@@ -75,10 +75,9 @@ draw::Spread SpreadOf(const RunReport& report, std::size_t part) {
                       .upper_quartile = Quantile(values, 0.75),
                       .largest = Quantile(values, 1)};
   if (spread.largest > 0) {
-    spread.note = fmt::format("median {} · least {}, most {}",
-                              draw::QuantityText(spread.median, kTime),
-                              LabelOfExtreme(report, part, false),
-                              LabelOfExtreme(report, part, true));
+    spread.note =
+        fmt::format("median {} · least {}, most {}", draw::QuantityText(spread.median, kTime),
+                    LabelOfExtreme(report, part, false), LabelOfExtreme(report, part, true));
   }
   return spread;
 }
@@ -94,8 +93,9 @@ std::string SpreadOverRanks(const RunReport& report) {
 
 std::string ManyRanks(const RunReport& report) {
   return "<h3>Spread over ranks</h3>\n" +
-         Caption("A line from the least to the most, a box over the middle half of the ranks, a "
-                 "mark at the median.") +
+         Caption(
+             "A bar up to the median rank, a line from the rank with least to the rank with "
+             "most, thick over the middle half of the ranks.") +
          Framed(SpreadOverRanks(report)) + "<h3>Rank by rank</h3>\n" +
          Framed(draw::RenderStackedColumns(BarsOf(report)));
 }
@@ -149,11 +149,12 @@ std::string TimelineSection(const RunReport& report) {
   }
   const StepTimeline& timeline = *report.timeline;
   const std::size_t per_row = draw::RowLayout::For(timeline.rows.size()).items_per_row;
-  std::string text = fmt::format("{}, {}.", timeline.step,
-                                 draw::FormatDuration({timeline.length_ns}));
-  text += per_row == 1 ? " One row a rank."
-                       : fmt::format(" Each row stands for {} ranks and shows what most of them do.",
-                                     per_row);
+  std::string text =
+      fmt::format("{}, {}.", timeline.step, draw::FormatDuration({timeline.length_ns}));
+  text +=
+      per_row == 1
+          ? " One row a rank."
+          : fmt::format(" Each row stands for {} ranks and shows what most of them do.", per_row);
   return Section("timeline", "One step over ranks",
                  Caption(text) + draw::RenderLegend(PartSeries()) +
                      Framed(draw::RenderTimeline(ChartOf(timeline))));

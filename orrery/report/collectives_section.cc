@@ -19,8 +19,8 @@ namespace orrery::report {
 namespace {
 
 // In the order of the kinds' share of time; kinds beyond the list share the last.
-constexpr std::array<std::string_view, 6> kKindStyles{"compute", "transfer", "memory",
-                                                      "device-wait", "launch", "sky"};
+constexpr std::array<std::string_view, 6> kKindStyles{"compute",     "transfer", "memory",
+                                                      "device-wait", "launch",   "sky"};
 
 struct KindSummary {
   std::string kind;
@@ -134,11 +134,13 @@ std::string CollectivesSection(const RunReport& report) {
   const draw::ScatterChart chart = ChartOf(report, kinds);
   std::string body;
   if (chart.points.empty()) {
-    body = Caption("The recording does not say how large the messages are, so there is no bandwidth.");
+    body =
+        Caption("The recording does not say how large the messages are, so there is no bandwidth.");
   } else {
-    body = Caption("Each mark is a collective; a larger mark stands for several. The bus bandwidth "
-                   "compares with the link's whatever the number of ranks; its time is that of the "
-                   "fastest member, so that waiting does not count.");
+    body = Caption(
+        "Each mark is a collective; a larger mark stands for several. The bus bandwidth "
+        "compares with the link's whatever the number of ranks; its time is that of the "
+        "fastest member, so that waiting does not count.");
     body += draw::RenderScatterLegend(chart) + Framed(draw::RenderScatter(chart));
   }
   return Section("collectives", kHeading, body + "<h3>By kind</h3>\n" + KindTable(kinds));

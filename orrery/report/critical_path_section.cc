@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/chart/timeline_chart.h"
 #include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
 #include "orrery/report/page.h"
 #include "orrery/report/parts.h"
 #include "orrery/report/sections.h"
@@ -18,7 +20,8 @@
 namespace orrery::report {
 namespace {
 
-constexpr std::size_t kLongestHops = 12;
+constexpr std::size_t kMaxRows = 15;
+constexpr std::size_t kMaxNameWidth = 160;
 
 struct ClassTime {
   std::string_view path_class;
@@ -41,12 +44,17 @@ std::vector<ClassTime> TimeByClass(const CriticalPath& path) {
   return times;
 }
 
+std::string ClassName(std::string_view path_class) {
+  std::string name(path_class);
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
 std::vector<draw::Series> SeriesOf(const std::vector<ClassTime>& classes) {
   std::vector<draw::Series> series;
   for (const ClassTime& one : classes) {
-    std::string name(one.path_class);
-    std::ranges::replace(name, '_', ' ');
-    series.push_back({.name = name, .style = std::string(PathClassStyle(one.path_class))});
+    series.push_back(
+        {.name = ClassName(one.path_class), .style = std::string(PathClassStyle(one.path_class))});
   }
   return series;
 }
@@ -109,34 +117,64 @@ draw::TimelineChart ChartOf(const CriticalPath& path, const std::vector<ClassTim
   return chart;
 }
 
-std::string HopTable(const CriticalPath& path) {
-  std::vector<const Hop*> hops;
-  for (const Hop& hop : path.hops) {
-    hops.push_back(&hop);
+// Hops of one class and name.
+struct HopSum {
+  const Hop* longest = nullptr;
+  std::int64_t count = 0;
+  std::int64_t time_ns = 0;
+};
+
+void Add(const Hop& hop, HopSum& sum) {
+  ++sum.count;
+  sum.time_ns += hop.duration_ns;
+  if (sum.longest == nullptr || hop.duration_ns > sum.longest->duration_ns) {
+    sum.longest = &hop;
   }
-  std::ranges::stable_sort(hops, std::greater{}, [](const Hop* hop) { return hop->duration_ns; });
-  hops.resize(std::min(hops.size(), kLongestHops));
+}
+
+// Those that take most of the path first.
+std::vector<HopSum> LargestSums(const CriticalPath& path) {
+  std::map<std::pair<std::string_view, std::string_view>, HopSum> by_name;
+  for (const Hop& hop : path.hops) {
+    Add(hop, by_name[{hop.path_class, hop.name}]);
+  }
+  std::vector<HopSum> sums;
+  for (const auto& [name, sum] : by_name) {
+    sums.push_back(sum);
+  }
+  std::ranges::stable_sort(sums, std::greater{}, &HopSum::time_ns);
+  sums.resize(std::min(sums.size(), kMaxRows));
+  return sums;
+}
+
+std::string HopTable(const CriticalPath& path) {
   HtmlTable table{.columns = {{"what"},
                               {"class"},
-                              {"rank", true},
-                              {"begins at", true},
-                              {"lasts", true},
-                              {"of the path", true}},
+                              {"hops", true},
+                              {"in all", true},
+                              {"of the path", true},
+                              {"longest", true},
+                              {"on rank", true},
+                              {"at", true}},
                   .rows = {},
                   .style = "hops"};
-  for (const Hop* hop : hops) {
+  for (const HopSum& sum : LargestSums(path)) {
+    const Hop& hop = *sum.longest;
     const double share =
-        100 * static_cast<double>(hop->duration_ns) / static_cast<double>(path.length_ns);
-    table.rows.push_back({hop->name, hop->path_class, std::to_string(hop->rank),
-                          draw::FormatDuration({hop->begin_ns}),
-                          draw::FormatDuration({hop->duration_ns}), fmt::format("{:.1f} %", share)});
+        100 * static_cast<double>(sum.time_ns) / static_cast<double>(path.length_ns);
+    table.rows.push_back({hop.name.empty() ? "–" : draw::Truncated(hop.name, kMaxNameWidth),
+                          ClassName(hop.path_class), draw::FormatCount(sum.count),
+                          draw::FormatDuration({sum.time_ns}), fmt::format("{:.1f} %", share),
+                          draw::FormatDuration({hop.duration_ns}), std::to_string(hop.rank),
+                          draw::FormatDuration({hop.begin_ns})});
   }
   return RenderTable(table);
 }
 
 std::string Summary(const CriticalPath& path) {
   return fmt::format(
-      "{}: the chain of work that decided when the step ended takes {} and changes rank {} {}. Only "
+      "{}: the chain of work that decided when the step ended takes {} and changes rank {} {}. "
+      "Only "
       "making something on it faster makes the step faster. Waiting is never on it: where a rank "
       "waits, the path runs on the rank that is waited for.",
       path.step, draw::FormatDuration({path.length_ns}), draw::FormatCount(path.num_rank_changes),
@@ -156,7 +194,7 @@ std::string CriticalPathSection(const RunReport& report) {
                  Caption(Summary(path)) + draw::RenderLegend(SeriesOf(classes)) +
                      Framed(ClassBar(path, classes)) + "<h3>On which rank it runs</h3>\n" +
                      Framed(draw::RenderTimeline(ChartOf(path, classes))) +
-                     "<h3>Longest hops</h3>\n" + HopTable(path));
+                     "<h3>What it is made of</h3>\n" + HopTable(path));
 }
 
 }  // namespace orrery::report

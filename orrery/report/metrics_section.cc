@@ -43,9 +43,10 @@ std::string MetricsSection(const RunReport& report) {
       report.metrics, [](const MetricRow& metric) { return metric.value.has_value(); });
   std::string body = Caption(fmt::format("{} of {} apply to this run; the others say why not.",
                                          computed, report.metrics.size()));
-  body += "<input id=\"filter\" type=\"search\" placeholder=\"filter\" aria-label=\"filter\">\n"
-          "<div class=\"scroll\"><table class=\"metrics\"><thead><tr><th>metric</th>"
-          "<th class=\"number\">value</th><th>unit</th></tr></thead><tbody>\n";
+  body +=
+      "<input id=\"filter\" type=\"search\" placeholder=\"filter\" aria-label=\"filter\">\n"
+      "<div class=\"scroll\"><table class=\"metrics\"><thead><tr><th>metric</th>"
+      "<th class=\"number\">value</th><th>unit</th></tr></thead><tbody>\n";
   for (const MetricRow& metric : report.metrics) {
     body += Row(metric);
   }

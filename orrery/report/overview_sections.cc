@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "orrery/draw/chart/markup.h"
+#include "orrery/draw/chart/series.h"
 #include "orrery/report/page.h"
+#include "orrery/report/parts.h"
 #include "orrery/report/sections.h"
 
 namespace orrery::report {
@@ -30,12 +32,17 @@ std::string FactList(const std::vector<Fact>& facts) {
   return out + "</dl>\n";
 }
 
+std::string SwatchOf(const Figure& figure) {
+  return figure.part ? draw::RenderSwatch(PartSeries()[static_cast<std::size_t>(*figure.part)])
+                     : "";
+}
+
 std::string Tiles(const std::vector<Figure>& figures) {
   std::string out = "<div class=\"figures\">";
   for (const Figure& figure : figures) {
     fmt::format_to(std::back_inserter(out),
-                   "<div class=\"tile\"><span>{}</span><b>{}</b><span>{}</span></div>",
-                   EscapeMarkup(figure.label), EscapeMarkup(figure.value),
+                   "<div class=\"tile\"><span>{}{}</span><b>{}</b><span>{}</span></div>",
+                   SwatchOf(figure), EscapeMarkup(figure.label), EscapeMarkup(figure.value),
                    EscapeMarkup(figure.note));
   }
   return out + "</div>\n";
@@ -62,7 +69,8 @@ std::string FindingItem(const Finding& finding) {
 std::string HeaderSection(const RunReport& report) {
   return fmt::format(
       "<header><div class=\"top\"><span class=\"brand\">Orrery run report</span>"
-      "<button id=\"theme\" type=\"button\">light / dark</button></div>\n<h1>{}</h1>\n{}{}</header>\n"
+      "<button id=\"theme\" type=\"button\">light / "
+      "dark</button></div>\n<h1>{}</h1>\n{}{}</header>\n"
       "{}",
       EscapeMarkup(report.title), FactList(report.facts), Tiles(report.figures), kNavigation);
 }

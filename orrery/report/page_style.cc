@@ -34,7 +34,7 @@ constexpr std::string_view kLayout = R"css(
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-main{max-width:1176px;margin:0 auto;padding:28px 24px 64px}
+main{max-width:1178px;margin:0 auto;padding:28px 24px 64px}
 .top{display:flex;justify-content:space-between;align-items:center}
 .brand{color:var(--soft);font-size:13px;letter-spacing:.08em;text-transform:uppercase}
 h1{font-size:30px;line-height:1.2;font-weight:650;margin:6px 0 14px;letter-spacing:-.01em;
@@ -54,7 +54,8 @@ margin:0 0 14px}
 .tile{padding:14px 18px}
 .tile b{display:block;font-size:26px;line-height:1.25;font-weight:650;letter-spacing:-.01em;
 font-variant-numeric:tabular-nums}
-.tile span{display:block;font-size:13px;color:var(--soft)}
+.tile span{display:flex;align-items:center;gap:7px;font-size:13px;color:var(--soft)}
+.tile svg{width:11px;height:11px}
 nav{display:flex;flex-wrap:wrap;gap:4px 20px;font-size:13.5px;margin:18px 2px}
 nav a{color:var(--accent);text-decoration:none}
 nav a:hover{text-decoration:underline}
@@ -74,7 +75,8 @@ overflow:hidden}
 .legend{display:flex;flex-wrap:wrap;gap:4px 20px;list-style:none;margin:8px 0 10px;padding:0;
 font-size:13.5px}
 .legend li{display:flex;align-items:center;gap:7px}
-.legend svg{width:14px;height:14px;flex:none;overflow:visible}
+.legend svg,.tile svg{width:14px;height:14px;flex:none;overflow:visible}
+.ramp path{stroke:var(--line)}
 .ramp .legend{gap:4px 14px}
 .figure,.scroll{overflow-x:auto}
 .figure svg{display:block;width:100%;min-width:760px;height:auto}
@@ -88,7 +90,8 @@ tbody tr:last-child td{border-bottom:0}
 .metrics code{font:13.5px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .metrics small{display:block;color:var(--soft);font-size:13px;line-height:1.4}
 .metrics .missing{color:var(--soft);white-space:normal;text-align:left}
-.name{overflow-wrap:anywhere}
+.hops td:first-child{overflow-wrap:anywhere;min-width:300px}
+.hops td:not(:first-child){white-space:nowrap}
 input{font:inherit;font-size:14px;color:inherit;background:var(--page);width:260px;
 border:1px solid var(--line);border-radius:8px;padding:6px 12px;margin:4px 0 10px}
 footer{color:var(--soft);font-size:13px;margin:20px 2px}
@@ -105,12 +108,12 @@ font-variant-numeric:tabular-nums;fill:var(--soft)}
 .figure text.axis-title{font-size:12.5px}
 .figure [data-tip]:hover{filter:brightness(1.12)}
 .grid{stroke:var(--grid);stroke-width:1}
-.whisker{stroke:var(--soft);stroke-width:1.5}
-.median{stroke:var(--ink);stroke-width:2.5}
+.whisker{stroke:var(--ink);stroke-width:1.5}
+.half{stroke:var(--ink);stroke-width:5}
 .roof{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:7 5}
 .figure text.roof-label{fill:var(--roof);paint-order:stroke;stroke:var(--surface);stroke-width:4px}
 .jump{fill:none;stroke:var(--ink);stroke-width:1;opacity:.55}
-.dot{stroke:var(--surface);stroke-width:1;fill-opacity:.85}
+.dot{stroke:var(--colour);stroke-width:1.6;fill-opacity:.35}
 .waiting{fill:url(#hatch)}
 #hatch rect{fill:var(--waiting)}
 #hatch path{stroke:var(--transfer);stroke-width:2.2}
@@ -125,14 +128,14 @@ stroke:var(--waiting);stroke-width:4px}
 
 // Styles that only fill, named as their colours.
 constexpr std::string_view kFills[] = {
-    "compute", "transfer",        "memory",      "idle", "empty", "host", "host-gap",
-    "launch",  "launch-overhead", "device-wait", "sync", "other", "sky",  "heat-0",
+    "compute", "transfer",        "memory",      "idle",   "empty",  "host",   "host-gap",
+    "launch",  "launch-overhead", "device-wait", "sync",   "other",  "sky",    "heat-0",
     "heat-1",  "heat-2",          "heat-3",      "heat-4", "heat-5", "heat-6", "heat-7"};
 
 std::string Fills() {
   std::string out;
   for (const std::string_view name : kFills) {
-    out += fmt::format(".{0}{{fill:var(--{0})}}\n", name);
+    out += fmt::format(".{0}{{--colour:var(--{0});fill:var(--colour)}}\n", name);
   }
   return out;
 }

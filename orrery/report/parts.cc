@@ -12,11 +12,16 @@ struct ClassStyle {
 };
 
 constexpr std::array kClassStyles{
-    ClassStyle{"compute", "compute"},         ClassStyle{"transfer", "transfer"},
-    ClassStyle{"communication", "transfer"},  ClassStyle{"memory", "memory"},
-    ClassStyle{"host", "host"},               ClassStyle{"host_gap", "host-gap"},
-    ClassStyle{"launch", "launch"},           ClassStyle{"launch_overhead", "launch-overhead"},
-    ClassStyle{"device_wait", "device-wait"}, ClassStyle{"sync", "sync"},
+    ClassStyle{"compute", "compute"},
+    ClassStyle{"transfer", "transfer"},
+    ClassStyle{"communication", "transfer"},
+    ClassStyle{"memory", "memory"},
+    ClassStyle{"host", "host"},
+    ClassStyle{"host_gap", "host-gap"},
+    ClassStyle{"launch", "launch"},
+    ClassStyle{"launch_overhead", "launch-overhead"},
+    ClassStyle{"device_wait", "device-wait"},
+    ClassStyle{"sync", "sync"},
 };
 
 }  // namespace
@@ -32,8 +37,7 @@ const std::vector<draw::Series>& PartSeries() {
 }
 
 std::string_view PathClassStyle(std::string_view path_class) {
-  const auto* const found =
-      std::ranges::find(kClassStyles, path_class, &ClassStyle::path_class);
+  const auto* const found = std::ranges::find(kClassStyles, path_class, &ClassStyle::path_class);
   return found == kClassStyles.end() ? std::string_view("other") : found->style;
 }
 

@@ -15,7 +15,8 @@ constexpr std::string_view kThemeFromAddress =
     "document.documentElement.dataset.theme=location.hash.slice(1)</script>";
 
 // The hatching that all pictures share.
-constexpr std::string_view kPatterns = R"html(<svg width="0" height="0" style="position:absolute" aria-hidden="true">
+constexpr std::string_view kPatterns =
+    R"html(<svg width="0" height="0" style="position:absolute" aria-hidden="true">
 <defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
 <rect width="6" height="6"/><path d="M3 0V6"/></pattern></defs></svg>
 )html";

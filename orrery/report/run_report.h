@@ -10,6 +10,11 @@
 
 namespace orrery::report {
 
+/// What a device does at an instant; the parts of its time.
+enum class Part : std::uint8_t { kCompute, kTransfer, kWaiting, kMemory, kIdle };
+
+inline constexpr std::size_t kNumParts = 5;
+
 /// A thing to know about the run: "ranks", "8".
 struct Fact {
   std::string label;
@@ -21,25 +26,21 @@ struct Figure {
   std::string label;
   std::string value;
   std::string note = {};
+  std::optional<Part> part = {};  // whose colour goes with it
 };
 
 /// One thing that the run's owner should know.
 struct Finding {
-  std::string text;                    // one sentence
-  std::string more = {};               // a second one: evidence, or what to do
-  std::optional<double> share = {};    // of the step's time that it is about, 0 to 1
+  std::string text;                  // one sentence
+  std::string more = {};             // a second one: evidence, or what to do
+  std::optional<double> share = {};  // of the step's time that it is about, 0 to 1
 };
-
-/// What a device does at an instant; the parts of its time.
-enum class Part : std::uint8_t { kCompute, kTransfer, kWaiting, kMemory, kIdle };
-
-inline constexpr std::size_t kNumParts = 5;
 
 /// How one device spent its selected steps. Waiting and transfer are the two sides of communication
 /// that no compute hides.
 struct RankTime {
-  std::string label;                               // "rank 3"
-  std::array<std::int64_t, kNumParts> part_ns{};   // in the order of Part
+  std::string label;                              // "rank 3"
+  std::array<std::int64_t, kNumParts> part_ns{};  // in the order of Part
 };
 
 struct Slice {
@@ -122,19 +123,19 @@ struct MetricRow {
 /// All that the page shows, in plain values. Empty parts are said to be empty.
 struct RunReport {
   std::string title;
-  std::vector<Fact> facts;
-  std::vector<Figure> figures;
-  std::vector<Finding> findings;  // most important first
-  std::vector<RankTime> rank_times;
-  std::string steps;  // which steps the parts sum over: "3 steps"
-  std::optional<StepTimeline> timeline;
-  std::vector<CollectivePoint> collectives;
-  std::vector<Roof> roofs;
-  std::optional<CriticalPath> critical_path;
-  std::optional<Arrivals> arrivals;
-  std::vector<Straggler> stragglers;  // worst first
-  std::vector<MetricRow> metrics;
-  std::vector<std::string> notes;  // what could not be read, matched or used
+  std::vector<Fact> facts = {};
+  std::vector<Figure> figures = {};
+  std::vector<Finding> findings = {};  // most important first
+  std::vector<RankTime> rank_times = {};
+  std::string steps = {};  // which steps the parts sum over: "3 steps"
+  std::optional<StepTimeline> timeline = {};
+  std::vector<CollectivePoint> collectives = {};
+  std::vector<Roof> roofs = {};
+  std::optional<CriticalPath> critical_path = {};
+  std::optional<Arrivals> arrivals = {};
+  std::vector<Straggler> stragglers = {};  // worst first
+  std::vector<MetricRow> metrics = {};
+  std::vector<std::string> notes = {};  // what could not be read, matched or used
 };
 
 /// Returns one HTML page that needs nothing else: styles, pictures and a small script are inside.

@@ -244,13 +244,14 @@ void Describe(std::int32_t num_ranks, RunReport& report) {
                   {"steps", "8 to 12, of 14"},          {"format", "Kineto JSON"},
                   {"collectives matched", "100 %"},     {"clocks", "aligned, offsets up to 41 µs"}};
   report.figures = {{"Step time", "187 ms", "mean over ranks"},
-                    {"Compute", "65.2 %", "of the device's time"},
-                    {"Waiting", "8.4 %", "for the last rank"},
-                    {"Transfer", "24.1 %", "not hidden by compute"},
-                    {"Idle", "2.2 %", "nothing runs"}};
+                    {"Compute", "65.2 %", "of the device's time", Part::kCompute},
+                    {"Waiting", "8.4 %", "for the last rank", Part::kWaiting},
+                    {"Transfer", "24.1 %", "not hidden by compute", Part::kTransfer},
+                    {"Idle", "2.2 %", "nothing runs", Part::kIdle}};
   report.findings = {
       {"Moving data takes 24 % of the step and no compute hides it.",
-       "Most of it is all-reduce of 67.1 MB inside groups of 8; none overlaps with a kernel.", 0.24},
+       "Most of it is all-reduce of 67.1 MB inside groups of 8; none overlaps with a kernel.",
+       0.24},
       {"Rank 5 is the last to arrive at 46 of 55 collectives; the others wait 312 ms for it.",
        "Its compute takes 15 % longer than the median rank's: the same kernels, each slower.",
        0.084},

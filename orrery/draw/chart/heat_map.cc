@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kMaxColumns = 480;
 constexpr std::size_t kMaxSingleCells = 3'000;
 constexpr double kWidestCell = 40;
+constexpr double kOverlap = 0.4;  // with the next cell, so that no seam shows when a page scales
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
 struct Grid {
@@ -39,7 +40,7 @@ struct Grid {
   [[nodiscard]] Box CellBox(std::size_t row, std::size_t first, std::size_t end) const {
     return {.x = LeftOf(first),
             .y = plot.y + rows.TopOf(row),
-            .width = LeftOf(end) - LeftOf(first),
+            .width = LeftOf(end) - LeftOf(first) + kOverlap,
             .height = rows.pitch - rows.gap};
   }
 };

@@ -31,7 +31,8 @@ struct HeatMap {
 };
 
 /// Draws values as coloured cells. Where there are more rows or columns than room, a cell shows the
-/// largest value of those it stands for; above a few thousand cells there is a path for each colour.
+/// largest value of those it stands for; above a few thousand cells there is a path for each
+/// colour.
 [[nodiscard]] std::string RenderHeatMap(const HeatMap& map);
 
 }  // namespace orrery::draw

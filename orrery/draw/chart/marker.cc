@@ -26,8 +26,8 @@ constexpr std::array<Point, 12> kCross{{{-kArm, -1.1},
                                         {-1.1, kArm},
                                         {-1.1, -kArm},
                                         {-kArm, -kArm}}};
-constexpr std::array<std::span<const Point>, 5> kPolygons{kSquare, kTriangle, kDiamond,
-                                                          kUpsideDown, kCross};
+constexpr std::array<std::span<const Point>, 5> kPolygons{kSquare, kTriangle, kDiamond, kUpsideDown,
+                                                          kCross};
 
 void AppendPoint(char command, Point at, std::string& path) {
   path += command;

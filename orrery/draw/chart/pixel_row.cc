@@ -28,9 +28,8 @@ std::vector<std::size_t> PixelRow::Winners() const {
 // The span is cut into equal columns; the rounding is that of whole nanoseconds.
 std::int64_t PixelRow::TimeOf(std::size_t column) const {
   const auto span_ns = static_cast<double>(chart_->end_ns - chart_->begin_ns);
-  return chart_->begin_ns +
-         static_cast<std::int64_t>(span_ns * static_cast<double>(column) /
-                                   static_cast<double>(num_columns_));
+  return chart_->begin_ns + static_cast<std::int64_t>(span_ns * static_cast<double>(column) /
+                                                      static_cast<double>(num_columns_));
 }
 
 std::size_t PixelRow::ColumnOf(std::int64_t time_ns) const {

@@ -11,7 +11,7 @@ constexpr double kWantedHeight = 560;
 constexpr double kTallest = 26;
 constexpr double kThinnest = 2;
 constexpr std::size_t kMaxRows = 280;
-constexpr double kLabelHeight = 15;
+constexpr double kLabelHeight = 16.5;
 
 double GapOf(double pitch) {
   return pitch >= 12 ? 4 : pitch >= 5 ? 1 : 0;
@@ -24,8 +24,8 @@ RowLayout RowLayout::For(std::size_t num_items) {
   layout.items_per_row = std::max<std::size_t>(1, (num_items + kMaxRows - 1) / kMaxRows);
   const auto rows = static_cast<double>(std::max<std::size_t>(1, layout.num_rows()));
   // Whole pixels, so that all rows look alike.
-  layout.pitch = std::clamp(static_cast<double>(static_cast<int>(kWantedHeight / rows)), kThinnest,
-                            kTallest);
+  layout.pitch =
+      std::clamp(static_cast<double>(static_cast<int>(kWantedHeight / rows)), kThinnest, kTallest);
   layout.gap = GapOf(layout.pitch);
   return layout;
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr double kPlotHeight = 320;
 constexpr double kMargin = 1.6;  // factor between the outermost points and the frame
 constexpr std::size_t kMaxMarks = 2'000;
-constexpr double kSmallestMark = 4.5;
+constexpr double kSmallestMark = 5;
 constexpr double kLargestMark = 10;
 
 // Points of one series in one cell of the plot: their mean place and their number.
@@ -98,9 +98,8 @@ void DrawClusters(const ScatterChart& chart, const Clusters& clusters, SvgWriter
     const auto count = static_cast<double>(cluster.count);
     const double radius = std::min(kLargestMark, kSmallestMark + 0.7 * std::log2(count));
     const std::size_t series = cluster.first.series;
-    svg.Path(
-        MarkerPath(series, {.x = cluster.sum_x / count, .y = cluster.sum_y / count}, radius),
-        {.style = "dot " + chart.series[series].style, .tip = TipOf(chart, cluster)});
+    svg.Path(MarkerPath(series, {.x = cluster.sum_x / count, .y = cluster.sum_y / count}, radius),
+             {.style = "dot " + chart.series[series].style, .tip = TipOf(chart, cluster)});
   }
 }
 
@@ -128,13 +127,12 @@ std::string RenderScatter(const ScatterChart& chart) {
   }
   const Frame frame = FrameOf(chart);
   SvgWriter svg(kChartWidth, frame.plot.bottom() + kAxisHeight + kTitleHeight, chart.description);
-  DrawVerticalAxis({.scale = frame.y, .quantity = chart.y_quantity, .title = chart.y_title}, frame.plot,
-                   svg);
-  DrawHorizontalAxis({.scale = frame.x,
-                      .quantity = chart.x_quantity,
-                      .title = chart.x_title,
-                      .max_ticks = 12},
-                     frame.plot, svg);
+  DrawVerticalAxis(
+      {.scale = frame.y, .quantity = chart.y_quantity, .title = chart.y_title, .max_ticks = 10},
+      frame.plot, svg);
+  DrawHorizontalAxis(
+      {.scale = frame.x, .quantity = chart.x_quantity, .title = chart.x_title, .max_ticks = 14},
+      frame.plot, svg);
   DrawClusters(chart, BoundedClusters(chart, frame), svg);
   DrawLines(chart, frame, svg);
   return svg.Finish();

@@ -1,10 +1,8 @@
 #include "orrery/draw/chart/series.h"
 
-#include <iterator>
 #include <string_view>
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include "orrery/draw/chart/markup.h"
 
@@ -15,14 +13,16 @@ constexpr std::string_view kSquare = "M2 0h10q2 0 2 2v10q0 2-2 2H2q-2 0-2-2V2q0-
 
 }  // namespace
 
+std::string RenderSwatch(const Series& series) {
+  return fmt::format(
+      "<svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><path class=\"{}\" d=\"{}\"/></svg>",
+      series.style, series.swatch.empty() ? kSquare : std::string_view(series.swatch));
+}
+
 std::string RenderLegend(const std::vector<Series>& series) {
   std::string out = "<ul class=\"legend\">";
   for (const Series& one : series) {
-    fmt::format_to(std::back_inserter(out),
-                   "<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\">"
-                   "<path class=\"{}\" d=\"{}\"/></svg>{}</li>",
-                   one.style, one.swatch.empty() ? kSquare : std::string_view(one.swatch),
-                   EscapeMarkup(one.name));
+    out += fmt::format("<li>{}{}</li>", RenderSwatch(one), EscapeMarkup(one.name));
   }
   return out + "</ul>\n";
 }

@@ -12,6 +12,9 @@ struct Series {
   std::string swatch = {};  // a path in 14 × 14 for the legend; empty: a square
 };
 
+/// Returns a small picture of the colour or shape of a series.
+[[nodiscard]] std::string RenderSwatch(const Series& series);
+
 /// Returns a legend: an HTML list with a swatch for each series.
 [[nodiscard]] std::string RenderLegend(const std::vector<Series>& series);
 

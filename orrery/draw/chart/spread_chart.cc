@@ -12,10 +12,10 @@ namespace orrery::draw {
 namespace {
 
 constexpr double kRowHeight = 34;
-constexpr double kBoxHeight = 16;
-constexpr double kNameWidth = 150;
-constexpr double kNoteWidth = 330;
-constexpr double kThinnest = 2;
+constexpr double kBarHeight = 20;
+constexpr double kCapHeight = 12;
+constexpr double kNameWidth = 172;
+constexpr double kNoteWidth = 340;
 
 std::string TipOf(const Spread& row, Quantity quantity) {
   return fmt::format("{}\nsmallest {}\nlower quartile {}\nmedian {}\nupper quartile {}\nlargest {}",
@@ -29,15 +29,17 @@ void DrawRow(const Spread& row, const SpreadChart& chart, const Scale& scale, do
              SvgWriter& svg) {
   svg.Text({scale.first - 12, middle + 4}, row.series.name,
            {.style = "label", .anchor = Anchor::kEnd});
-  svg.Line({scale(row.smallest), middle}, {scale(row.largest), middle}, "whisker");
-  const double left = scale(row.lower_quartile);
-  svg.Rect({.x = left,
-            .y = middle - kBoxHeight / 2,
-            .width = std::max(kThinnest, scale(row.upper_quartile) - left),
-            .height = kBoxHeight},
+  svg.Rect({.x = scale.first,
+            .y = middle - kBarHeight / 2,
+            .width = scale(row.median) - scale.first,
+            .height = kBarHeight},
            {.style = row.series.style, .tip = TipOf(row, chart.quantity)});
-  svg.Line({scale(row.median), middle - kBoxHeight / 2 - 4},
-           {scale(row.median), middle + kBoxHeight / 2 + 4}, "median");
+  svg.Line({scale(row.smallest), middle}, {scale(row.largest), middle}, "whisker");
+  svg.Line({scale(row.lower_quartile), middle}, {scale(row.upper_quartile), middle}, "half");
+  for (const double end : {row.smallest, row.largest}) {
+    svg.Line({scale(end), middle - kCapHeight / 2}, {scale(end), middle + kCapHeight / 2},
+             "whisker");
+  }
   svg.Text({kChartWidth - kNoteWidth + 22, middle + 4}, row.note);
 }
 

@@ -25,8 +25,8 @@ struct SpreadChart {
   std::string description;
 };
 
-/// Draws a row for each spread: a line from the smallest to the largest value, a box over the middle
-/// half and a mark at the median.
+/// Draws a row for each spread: a bar up to the median, a line from the smallest to the largest
+/// value, thick over the middle half.
 [[nodiscard]] std::string RenderSpreadChart(const SpreadChart& chart);
 
 }  // namespace orrery::draw

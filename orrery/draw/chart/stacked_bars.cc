@@ -68,10 +68,8 @@ void DrawBar(const StackedBars& chart, const StackedBar& bar, const Scale& scale
 
 std::string RenderStackedBars(const StackedBars& chart) {
   const double height = kRowHeight * static_cast<double>(chart.bars.size());
-  const Box plot{.x = kLabelWidth,
-                 .y = 4,
-                 .width = kChartWidth - kLabelWidth - kNoteWidth,
-                 .height = height};
+  const Box plot{
+      .x = kLabelWidth, .y = 4, .width = kChartWidth - kLabelWidth - kNoteWidth, .height = height};
   const Scale scale{.low = 0, .high = LargestTotal(chart), .first = plot.x, .last = plot.right()};
   SvgWriter svg(kChartWidth, plot.bottom() + (chart.has_axis ? kAxisHeight : 0), chart.description);
   if (chart.has_axis) {

@@ -28,8 +28,8 @@ struct StackedBars {
 /// Draws one horizontal bar a row, with shares in the parts that have room. For a few dozen bars.
 [[nodiscard]] std::string RenderStackedBars(const StackedBars& chart);
 
-/// Draws the bars as thin upright columns side by side; above `max_columns` neighbours are averaged,
-/// so the number of elements is bounded whatever the number of bars.
+/// Draws the bars as thin upright columns side by side; above `max_columns` neighbours are
+/// averaged, so the number of elements is bounded whatever the number of bars.
 [[nodiscard]] std::string RenderStackedColumns(const StackedBars& chart,
                                                std::size_t max_columns = 520);
 

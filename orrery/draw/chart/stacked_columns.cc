@@ -87,8 +87,8 @@ std::string RenderStackedColumns(const StackedBars& chart, std::size_t max_colum
   DrawHorizontalAxis({.scale = along, .title = chart.title_along, .max_ticks = 12}, plot, svg);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     const double left = along(static_cast<double>(column * bin));
-    const double right = along(
-        static_cast<double>(std::min((column + 1) * bin, chart.bars.size())));
+    const double right =
+        along(static_cast<double>(std::min((column + 1) * bin, chart.bars.size())));
     DrawColumn(chart, columns[column], up, {.x = left, .width = right - left}, svg);
   }
   return svg.Finish();

@@ -94,8 +94,8 @@ SvgWriter& SvgWriter::Text(Point at, std::string_view text, const TextLook& look
 }
 
 std::string SvgWriter::Finish() {
-  std::string out = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\"{}>\n{}</svg>\n",
-                                attributes_, body_);
+  std::string out =
+      fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\"{}>\n{}</svg>\n", attributes_, body_);
   attributes_.clear();
   body_.clear();
   return out;
