@@ -123,6 +123,16 @@ std::vector<DeviceView> DevicesOfRank(const trace::TraceSet& set, std::uint32_t 
   return devices;
 }
 
+IntervalSet SelectedTime(const std::vector<DeviceView>& devices) {
+  std::vector<Interval> windows;
+  for (const DeviceView& device : devices) {
+    for (const Window& window : device.windows) {
+      windows.push_back(window.time);
+    }
+  }
+  return IntervalSet::Of(windows);
+}
+
 }  // namespace
 
 Breakdown& Breakdown::operator+=(const Breakdown& other) {
@@ -137,6 +147,16 @@ Breakdown& Breakdown::operator+=(const Breakdown& other) {
   return *this;
 }
 
+bool RunView::IsSelected(std::uint32_t rank_index, std::int64_t begin_ns) const {
+  return selected[rank_index].LengthWithin(begin_ns, begin_ns + 1) > 0;
+}
+
+bool RunView::Counts(std::size_t instance) const {
+  const std::uint32_t first = matched.instances.first_member[instance];
+  return waits.is_sound[instance] != 0 &&
+         IsSelected(matched.members.rank_index[first], matched.members.begin_ns[first]);
+}
+
 RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
                 const AnalyzeOptions& options) {
   RunView run;
@@ -146,17 +166,20 @@ RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
   trace::AlignedRun aligned = trace::MatchAndAlign(set, options.align);
   run.matched = std::move(aligned.matched);
   run.alignment = std::move(aligned.alignment);
+  run.waits = SplitWaits(set, run.matched);
+  run.selected.resize(set.ranks.size());
   run.classes.resize(set.ranks.size());
   std::vector<std::vector<DeviceView>> devices(set.ranks.size());
   ParallelFor(set.ranks.size(), options.threads, [&](std::size_t index) {
     run.classes[index] = trace::ClassifyActivities(set.ranks[index]);
     const auto rank_index = static_cast<std::uint32_t>(index);
-    if (IsChosen(options, trace::RankOf(set, index))) {
-      devices[index] = DevicesOfRank(set, rank_index, run.classes[index], options);
-    }
+    devices[index] = DevicesOfRank(set, rank_index, run.classes[index], options);
+    run.selected[index] = SelectedTime(devices[index]);
   });
   for (const std::uint32_t place : trace::PlacesInRankOrder(set)) {
-    std::ranges::move(devices[place], std::back_inserter(run.devices));
+    if (IsChosen(options, trace::RankOf(set, place))) {
+      std::ranges::move(devices[place], std::back_inserter(run.devices));
+    }
   }
   return run;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/analyze/interval_set.h"
+#include "orrery/analyze/waits.h"
 #include "orrery/base/table.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/columns.h"
@@ -93,9 +94,11 @@ struct RunView {
   AnalyzeOptions options;
   trace::MatchedCollectives matched;
   trace::ClockAlignment alignment;
+  CollectiveWaits waits;
   std::vector<Measurement> measurements;
   std::vector<std::vector<trace::KernelClass>> classes;  // [rank][activity]
-  std::vector<DeviceView> devices;  // of the chosen ranks, in order of rank and device
+  std::vector<IntervalSet> selected;  // [rank]: the windows of its devices
+  std::vector<DeviceView> devices;    // of the chosen ranks, in order of rank and device
 
   [[nodiscard]] const trace::Trace& TraceOf(const DeviceView& device) const {
     return set->ranks[device.rank_index];
@@ -104,6 +107,13 @@ struct RunView {
   [[nodiscard]] trace::KernelClass ClassOf(const DeviceView& device, trace::RowId activity) const {
     return classes[device.rank_index][activity];
   }
+
+  /// Whether a matched collective may enter statistics: it is sound and its first member began in a
+  /// selected step.
+  [[nodiscard]] bool Counts(std::size_t instance) const;
+
+  /// Whether a collective of a rank began in a selected step.
+  [[nodiscard]] bool IsSelected(std::uint32_t rank_index, std::int64_t begin_ns) const;
 };
 
 /// Prepares a run for the metrics: aligns its clocks (changing its times), matches collectives,

@@ -15,6 +15,7 @@ enum ExitStatus : int {
 // `status`. They are listed in main.cc.
 
 void AddInfoCommand(CLI::App& app, int& status);
+void AddAnalyzeCommand(CLI::App& app, int& status);
 void AddConvertCommand(CLI::App& app, int& status);
 
 }  // namespace orrery::cli

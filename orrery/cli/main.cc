@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   app.get_formatter()->column_width(30);
   int status = orrery::cli::kExitOk;
   orrery::cli::AddInfoCommand(app, status);
+  orrery::cli::AddAnalyzeCommand(app, status);
   orrery::cli::AddConvertCommand(app, status);
   if (IsUnknownVerb(app, argc, argv)) {
     fmt::print(stderr, "orrery: no such verb: {} (orrery --help lists them)\n", argv[1]);

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/error.h"
+#include "orrery/base/parallel.h"
+#include "orrery/cli/analyze_output.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/run_options.h"
+#include "orrery/cli/terminal.h"
+
+namespace orrery::cli {
+namespace {
+
+struct AnalyzeArguments {
+  RunArguments run;
+  analyze::AnalyzeOptions options;
+  std::vector<std::string> metrics;
+  std::string steps;
+  bool lists = false;
+  bool as_json = false;
+  bool as_csv = false;
+};
+
+// "2:5", "2:" and ":5".
+Result<analyze::StepRange> ParseSteps(std::string_view text) {
+  analyze::StepRange range{.first = 0, .end = INT64_MAX};
+  const std::size_t colon = text.find(':');
+  const auto parse = [](std::string_view digits, std::int64_t& number) {
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return digits.empty() ||
+           (parsed.ec == std::errc() && parsed.ptr == digits.data() + digits.size());
+  };
+  if (colon == std::string_view::npos || !parse(text.substr(0, colon), range.first) ||
+      !parse(text.substr(colon + 1), range.end)) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("--steps {}: must be A:B, the first step and the one after the last", text));
+  }
+  return range;
+}
+
+std::vector<analyze::Measurement> MeasurementsOf(const ingest::Run& run) {
+  std::vector<analyze::Measurement> measurements;
+  for (const ingest::MeasurementTable& table : run.tables) {
+    measurements.push_back({table.format, table.file, &table.rows});
+  }
+  return measurements;
+}
+
+Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::string>& names) {
+  std::vector<analyze::NamedMetric> chosen;
+  for (const std::string& name : names) {
+    const auto found = analyze::FindMetric(name);
+    if (!found) {
+      return Fail(Error::Kind::kNotFound,
+                  fmt::format("no metric is called {} (orrery analyze --list names them)", name));
+    }
+    chosen.push_back(*found);
+  }
+  if (names.empty()) {
+    for (const analyze::Metric& metric : analyze::AllMetrics()) {
+      chosen.push_back({.metric = &metric});
+    }
+  }
+  return chosen;
+}
+
+std::vector<NamedResult> EvaluateAll(const std::vector<analyze::NamedMetric>& metrics,
+                                     const analyze::RunView& view) {
+  std::vector<NamedResult> results(metrics.size());
+  ParallelFor(metrics.size(), view.options.threads, [&](std::size_t i) {
+    const analyze::NamedMetric& named = metrics[i];
+    const bool has_unit = named.alias != nullptr && !named.alias->unit.empty();
+    results[i] = {
+        .name = std::string(named.alias != nullptr ? named.alias->name : named.metric->name),
+        .unit = std::string(has_unit ? named.alias->unit : named.metric->unit),
+        .meaning = std::string(named.metric->meaning),
+        .result = analyze::Evaluate(named, view)};
+  });
+  return results;
+}
+
+Result<int> Analyze(AnalyzeArguments arguments) {
+  if (arguments.run.paths.empty()) {
+    if (arguments.lists) {
+      Print(MetricListText());
+      return kExitOk;
+    }
+    return Fail(Error::Kind::kInvalidInput, "PATH is required");
+  }
+  ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
+  if (!arguments.steps.empty()) {
+    ORRERY_TRY(arguments.options.steps, ParseSteps(arguments.steps));
+  }
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
+  arguments.options.threads = arguments.run.threads;
+  const analyze::RunView view = analyze::ViewRun(run.set, MeasurementsOf(run), arguments.options);
+  const std::vector<NamedResult> results = EvaluateAll(metrics, view);
+  Print(arguments.as_json  ? AnalyzeJson(results)
+        : arguments.as_csv ? AnalyzeCsv(results)
+        : arguments.lists  ? StatusText(results)
+                           : AnalyzeText(results));
+  return run.is_partial() ? kExitPartial : kExitOk;
+}
+
+int RunAnalyze(const AnalyzeArguments& arguments) {
+  const Result<int> status = Analyze(arguments);
+  return status ? *status : PrintError(status.error());
+}
+
+void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
+  verb.add_option("--metric", arguments.metrics, "only this metric; may be repeated");
+  verb.add_flag("--list", arguments.lists, "list the metrics; with PATH whether each applies");
+  verb.add_flag("--json", arguments.as_json, "print one JSON document");
+  verb.add_flag("--csv", arguments.as_csv, "print one line a metric");
+}
+
+void AddSelectionOptions(CLI::App& verb, AnalyzeArguments& arguments) {
+  static const std::map<std::string, trace::AlignClocks> kAlign{
+      {"auto", trace::AlignClocks::kIfItMatters},
+      {"always", trace::AlignClocks::kAlways},
+      {"off", trace::AlignClocks::kNever}};
+  analyze::AnalyzeOptions& options = arguments.options;
+  verb.add_option("--steps", arguments.steps,
+                  "steps A:B, A included and B not (default: all but the first and the last)");
+  verb.add_option("--rank", options.ranks, "only devices of this rank; may be repeated");
+  verb.add_option("--min-bytes", options.min_bytes, "smallest message whose bandwidth counts")
+      ->capture_default_str();
+  verb.add_option("--align", options.align, "align clocks by collective ends: auto, always, off")
+      ->transform(CLI::CheckedTransformer(kAlign, CLI::ignore_case));
+}
+
+void AddLinkOptions(CLI::App& verb, AnalyzeArguments& arguments) {
+  static const std::map<std::string, analyze::LinkDirection> kDirections{
+      {"tx", analyze::LinkDirection::kSent}, {"rx", analyze::LinkDirection::kReceived}};
+  analyze::AnalyzeOptions& options = arguments.options;
+  verb.add_option("--link", options.link, "NVLink metrics: one link (default: all)");
+  verb.add_option("--direction", options.direction, "NVLink metrics: tx or rx (default: both)")
+      ->transform(CLI::CheckedTransformer(kDirections, CLI::ignore_case));
+  verb.add_option("--gpu", options.gpu, "peak_kernels: whose kernels")->capture_default_str();
+  verb.add_option("--top", options.top, "peak_kernels: how many peaks")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb.add_flag("--nccl-only", options.nccl_only, "peak_kernels: communication kernels only");
+}
+
+}  // namespace
+
+void AddAnalyzeCommand(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<AnalyzeArguments>();
+  CLI::App* const verb = app.add_subcommand("analyze", "Metrics of a run: all, or --metric NAME");
+  verb->add_option("PATH", arguments->run.paths, "files and folders of one run");
+  AddMetricOptions(*verb, *arguments);
+  AddSelectionOptions(*verb, *arguments);
+  AddLinkOptions(*verb, *arguments);
+  AddRunOptions(*verb, arguments->run);
+  verb->callback([arguments, &status] { status = RunAnalyze(*arguments); });
+}
+
+}  // namespace orrery::cli

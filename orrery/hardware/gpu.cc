@@ -1,0 +1,103 @@
+#include "orrery/hardware/gpu.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include <yaml-cpp/yaml.h>
+
+#include "orrery/hardware/embedded_catalogue.h"
+
+namespace orrery::hardware {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kOtherSpellings{{
+    {"bfloat16", "bf16"},
+    {"float16", "fp16"},
+    {"half", "fp16"},
+    {"float32", "fp32"},
+    {"float", "fp32"},
+    {"float64", "fp64"},
+    {"double", "fp64"},
+    {"float8", "fp8"},
+    {"mxfp8", "fp8"},
+    {"e4m3", "fp8"},
+}};
+
+Gpu ReadGpu(const YAML::Node& node) {
+  Gpu gpu;
+  gpu.name = node["name"].as<std::string>();
+  gpu.vendor = node["vendor"].as<std::string>();
+  gpu.match = node["match"].as<std::vector<std::vector<std::string>>>();
+  gpu.multiprocessors = node["sms"].as<int>();
+  gpu.memory = {node["memory_gbps"].as<double>() * 1e9};
+  gpu.link = {node["link_gbps"].as<double>() * 1e9};
+  for (const auto& peak : node["peaks"]) {
+    gpu.peak_flops[peak.first.as<std::string>()] = peak.second.as<double>() * 1e12;
+  }
+  gpu.source = node["source"].as<std::string>();
+  return gpu;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
+bool IsWordCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+// "t4" must not be found inside "gt400".
+bool HasWord(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos;
+       at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    const bool begins = at == 0 || !IsWordCharacter(text[at - 1]);
+    const bool ends = end == text.size() || !IsWordCharacter(text[end]);
+    if (begins && ends) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<double> Gpu::PeakFlops(std::string_view precision) const {
+  std::string key = Lower(precision);
+  for (const auto& [other, ours] : kOtherSpellings) {
+    if (key == other) {
+      key = ours;
+    }
+  }
+  const auto found = peak_flops.find(key);
+  return found == peak_flops.end() ? std::nullopt : std::optional(found->second);
+}
+
+const std::vector<Gpu>& GpuCatalogue() {
+  static const std::vector<Gpu> catalogue = [] {
+    std::vector<Gpu> gpus;
+    for (const YAML::Node& node : YAML::Load(kEmbeddedGpus)["gpus"]) {
+      gpus.push_back(ReadGpu(node));
+    }
+    return gpus;
+  }();
+  return catalogue;
+}
+
+const Gpu* FindGpu(std::string_view name) {
+  const std::string lower = Lower(name);
+  for (const Gpu& gpu : GpuCatalogue()) {
+    for (const std::vector<std::string>& words : gpu.match) {
+      if (std::ranges::all_of(words, [&](const std::string& w) { return HasWord(lower, w); })) {
+        return &gpu;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace orrery::hardware

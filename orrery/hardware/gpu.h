@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/units.h"
+
+namespace orrery::hardware {
+
+/// What an accelerator can do at best, from its maker's papers (data/hardware/gpus.yaml).
+struct Gpu {
+  std::string name;
+  std::string vendor;
+  std::vector<std::vector<std::string>> match;  // words of the names that others use
+  int multiprocessors = 0;
+  Bandwidth memory;
+  Bandwidth link;  // all links, one direction; zero when it has none
+  std::map<std::string, double, std::less<>> peak_flops;  // per second, dense, by precision
+  std::string source;
+
+  /// Returns the dense peak in FLOP/s at "bf16", "fp8", … ("bfloat16", "float16" too).
+  [[nodiscard]] std::optional<double> PeakFlops(std::string_view precision) const;
+};
+
+/// The catalogue that is built into the program.
+[[nodiscard]] const std::vector<Gpu>& GpuCatalogue();
+
+/// Finds a device by the name a profiler or a card gives it: "NVIDIA A100-SXM4-80GB",
+/// "nvidia_h100". Nothing when no entry matches; the first when several do.
+[[nodiscard]] const Gpu* FindGpu(std::string_view name);
+
+}  // namespace orrery::hardware
