@@ -57,9 +57,9 @@ struct TimelineRow {
 
 /// One step on all devices, its time counted from the step's begin.
 struct StepTimeline {
-  std::string step;  // "step 12"
+  std::string step;  // "Step 12"
   std::int64_t length_ns = 0;
-  std::vector<TimelineRow> rows;
+  std::vector<TimelineRow> rows = {};
 };
 
 /// A collective whose members were matched.
