@@ -15,6 +15,7 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/cli/analyze_html.h"
 #include "orrery/cli/analyze_output.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
@@ -28,6 +29,7 @@ struct AnalyzeArguments {
   analyze::AnalyzeOptions options;
   std::vector<std::string> metrics;
   std::string steps;
+  std::string html_file;
   bool lists = false;
   bool as_json = false;
   bool as_csv = false;
@@ -108,10 +110,14 @@ Result<int> Analyze(AnalyzeArguments arguments) {
   arguments.options.threads = arguments.run.threads;
   const analyze::RunView view = analyze::ViewRun(run.set, MeasurementsOf(run), arguments.options);
   const std::vector<NamedResult> results = EvaluateAll(metrics, view);
-  Print(arguments.as_json  ? AnalyzeJson(results)
-        : arguments.as_csv ? AnalyzeCsv(results)
-        : arguments.lists  ? StatusText(results)
-                           : AnalyzeText(results));
+  if (!arguments.html_file.empty()) {
+    ORRERY_TRY_STATUS(WriteHtmlReport(view, results, arguments.run.paths, arguments.html_file));
+  }
+  Print(arguments.as_json              ? AnalyzeJson(results)
+        : arguments.as_csv             ? AnalyzeCsv(results)
+        : arguments.lists              ? StatusText(results)
+        : !arguments.html_file.empty() ? std::string()
+                                       : AnalyzeText(results));
   return run.is_partial() ? kExitPartial : kExitOk;
 }
 
@@ -125,6 +131,7 @@ void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
   verb.add_flag("--list", arguments.lists, "list the metrics; with PATH whether each applies");
   verb.add_flag("--json", arguments.as_json, "print one JSON document");
   verb.add_flag("--csv", arguments.as_csv, "print one line a metric");
+  verb.add_option("--html", arguments.html_file, "write a page with pictures to this file");
 }
 
 void AddSelectionOptions(CLI::App& verb, AnalyzeArguments& arguments) {
