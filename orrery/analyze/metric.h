@@ -33,8 +33,8 @@ struct MetricAlias {
   std::string_view name;
   /// How the other tool's definition differs; empty when only the spelling does.
   std::string_view difference = {};
-  double scale = 1.0;          // the alias gives `scale` times the value
-  std::string_view unit = {};  // if it is not the metric's
+  double scale = 1.0;                         // the alias gives `scale` times the value
+  std::optional<std::string_view> unit = {};  // if it is not the metric's
 };
 
 /// A number that can be asked for by name. To add one: a file in metrics/ with a function that
@@ -53,6 +53,14 @@ struct Metric {
 struct NamedMetric {
   const Metric* metric = nullptr;
   const MetricAlias* alias = nullptr;  // when the name is not the metric's own
+
+  [[nodiscard]] std::string_view name() const {
+    return alias != nullptr ? alias->name : metric->name;
+  }
+
+  [[nodiscard]] std::string_view unit() const {
+    return alias != nullptr && alias->unit ? *alias->unit : metric->unit;
+  }
 };
 
 /// All metrics, in the order of the list in CMakeLists.txt.

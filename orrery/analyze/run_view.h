@@ -97,8 +97,8 @@ struct RunView {
   CollectiveWaits waits;
   std::vector<Measurement> measurements;
   std::vector<std::vector<trace::KernelClass>> classes;  // [rank][activity]
-  std::vector<IntervalSet> selected;  // [rank]: the windows of its devices
-  std::vector<DeviceView> devices;    // of the chosen ranks, in order of rank and device
+  std::vector<IntervalSet> selected;                     // [rank]: the windows of its devices
+  std::vector<DeviceView> devices;  // of the chosen ranks, in order of rank and device
 
   [[nodiscard]] const trace::Trace& TraceOf(const DeviceView& device) const {
     return set->ranks[device.rank_index];

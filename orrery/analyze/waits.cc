@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace orrery::analyze {
 namespace {
@@ -77,10 +78,42 @@ bool IsSound(const trace::MatchedCollectives& matched, std::size_t instance,
   });
 }
 
+std::vector<std::vector<trace::RowId>> MembersOfRows(const trace::MatchedCollectives& matched) {
+  // Members come in order of instance, so each rank's list is sorted.
+  std::vector<std::vector<std::pair<std::uint32_t, trace::RowId>>> by_instance(
+      matched.ranks.size());
+  for (std::uint32_t instance = 0; instance < matched.size(); ++instance) {
+    for (const std::uint32_t member : matched.MembersOf(instance)) {
+      by_instance[matched.members.rank_index[member]].emplace_back(instance, member);
+    }
+  }
+  std::vector<std::vector<trace::RowId>> members(matched.ranks.size());
+  for (std::size_t rank = 0; rank < matched.ranks.size(); ++rank) {
+    for (const trace::RowId instance : matched.ranks[rank].instance_of_row) {
+      const auto found = std::ranges::lower_bound(by_instance[rank], instance, {},
+                                                  &std::pair<std::uint32_t, trace::RowId>::first);
+      const bool is_member = found != by_instance[rank].end() && found->first == instance;
+      members[rank].push_back(is_member ? found->second : trace::kNoRow);
+    }
+  }
+  return members;
+}
+
 }  // namespace
+
+std::int64_t CollectiveWaits::WaitOfRow(const trace::MatchedCollectives& matched,
+                                        std::uint32_t rank_index, trace::RowId row) const {
+  const trace::RowId member = member_of_row[rank_index][row];
+  if (member == trace::kNoRow) {
+    return 0;
+  }
+  const trace::RowId instance = matched.ranks[rank_index].instance_of_row[row];
+  return is_sound[instance] != 0 ? wait_ns[member] : 0;
+}
 
 CollectiveWaits SplitWaits(const trace::TraceSet& set, const trace::MatchedCollectives& matched) {
   CollectiveWaits waits;
+  waits.member_of_row = MembersOfRows(matched);
   waits.wait_ns.resize(matched.members.size());
   for (std::size_t instance = 0; instance < matched.size(); ++instance) {
     const UsefulTime useful(set, matched, instance);

@@ -39,13 +39,12 @@ std::vector<StepExtent> LaunchedExtents(const trace::Trace& trace,
                                         const std::vector<RowId>& activities) {
   std::vector<StepExtent> extents(trace.steps.size());
   for (const RowId row : activities) {
+    const std::int64_t begin_ns = trace.activities.begin_ns[row];
     const RowId launch = trace.activities.launch[row];
-    if (launch == kNoRow) {
-      continue;
-    }
-    const auto step = StepAt(trace.steps, trace.runtime_calls.begin_ns[launch]);
+    // Where the launch was not recorded, the activity's own time has to do.
+    const auto step =
+        StepAt(trace.steps, launch == kNoRow ? begin_ns : trace.runtime_calls.begin_ns[launch]);
     if (step) {
-      const std::int64_t begin_ns = trace.activities.begin_ns[row];
       StepExtent& extent = extents[*step];
       extent.first_begin_ns = std::min(extent.first_begin_ns, begin_ns);
       extent.last_end_ns =
@@ -107,10 +106,10 @@ std::vector<Window> DeviceWindows(const trace::Trace& trace, const std::vector<R
   if (trace.steps.empty()) {
     return WholeRecording(trace, activities);
   }
-  std::vector<StepExtent> extents = LaunchedExtents(trace, activities);
-  if (std::ranges::all_of(extents, &StepExtent::empty)) {
-    extents = MarkerExtents(trace.steps);
-  }
+  const bool has_launches = std::ranges::any_of(
+      activities, [&](RowId row) { return trace.activities.launch[row] != kNoRow; });
+  std::vector<StepExtent> extents =
+      has_launches ? LaunchedExtents(trace, activities) : MarkerExtents(trace.steps);
   std::vector<Window> windows;
   for (const RowId step : SelectedSteps(trace, options)) {
     if (!extents[step].empty()) {

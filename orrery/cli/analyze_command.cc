@@ -84,12 +84,10 @@ std::vector<NamedResult> EvaluateAll(const std::vector<analyze::NamedMetric>& me
   std::vector<NamedResult> results(metrics.size());
   ParallelFor(metrics.size(), view.options.threads, [&](std::size_t i) {
     const analyze::NamedMetric& named = metrics[i];
-    const bool has_unit = named.alias != nullptr && !named.alias->unit.empty();
-    results[i] = {
-        .name = std::string(named.alias != nullptr ? named.alias->name : named.metric->name),
-        .unit = std::string(has_unit ? named.alias->unit : named.metric->unit),
-        .meaning = std::string(named.metric->meaning),
-        .result = analyze::Evaluate(named, view)};
+    results[i] = {.name = std::string(named.name()),
+                  .unit = std::string(named.unit()),
+                  .meaning = std::string(named.metric->meaning),
+                  .result = analyze::Evaluate(named, view)};
   });
   return results;
 }

@@ -100,8 +100,7 @@ std::string MetricListText() {
     table.AddRow({std::string(metric.name), std::string(metric.unit), std::string(metric.meaning),
                   NeedsText(metric)});
     for (const analyze::MetricAlias& alias : metric.aliases) {
-      table.AddRow({fmt::format("  {}", alias.name),
-                    std::string(alias.unit.empty() ? metric.unit : alias.unit),
+      table.AddRow({fmt::format("  {}", alias.name), std::string(alias.unit.value_or(metric.unit)),
                     fmt::format("→ {}", metric.name)});
     }
   }

@@ -1,0 +1,110 @@
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "orrery/analyze/aggregate.h"
+#include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/trace/collective_events.h"
+#include "orrery/trace/collective_groups.h"
+
+namespace orrery::analyze::collective_vol {
+namespace {
+
+using trace::CollectiveKind;
+using trace::RowId;
+
+struct Volume {
+  std::int64_t bytes = 0;
+  double bus_bytes = 0;
+  std::int64_t calls = 0;
+  std::int64_t calls_without_size = 0;
+};
+
+Volume VolumeOf(const RunView& run, const DeviceView& device, std::optional<CollectiveKind> kind) {
+  Volume volume;
+  const trace::Trace& trace = run.TraceOf(device);
+  ForEachCollective(run, device, [&](RowId row) {
+    const CollectiveKind found = trace.collectives.kind[row];
+    if (kind && !IsKind(found, *kind)) {
+      return;
+    }
+    const std::int64_t bytes = trace::EventOfRow(trace, row).bytes;
+    if (bytes < 0) {
+      ++volume.calls_without_size;
+      return;
+    }
+    const RowId group = trace.collectives.group[row];
+    const std::int32_t size =
+        group == trace::kNoRow ? trace.info.world_size : trace::GroupSize(trace, group);
+    ++volume.calls;
+    volume.bytes += bytes;
+    volume.bus_bytes += static_cast<double>(bytes) * BusFactor(found, size).value_or(0);
+  });
+  return volume;
+}
+
+MetricResult ComputeFor(const RunView& run, std::optional<CollectiveKind> kind) {
+  Value rows = Value::List();
+  std::int64_t calls = 0;
+  MetricResult result =
+      MeanOverDevices(run, [&](const DeviceView& device) -> std::optional<double> {
+        const Volume volume = VolumeOf(run, device, kind);
+        const auto steps = static_cast<double>(NumSteps(device));
+        calls += volume.calls;
+        rows.Add(DeviceRow(device)
+                     .Set("bytes", volume.bytes)
+                     .Set("bus_bytes", volume.bus_bytes)
+                     .Set("calls", volume.calls)
+                     .Set("calls_without_size", volume.calls_without_size));
+        return static_cast<double>(volume.bytes) / steps / 1e9;
+      });
+  if (calls == 0) {
+    return NotAvailable(
+        "message sizes are not in the trace (record with PyTorch 2.3 or newer, or add the "
+        "execution trace)");
+  }
+  result.detail.Set("per_rank", std::move(rows));
+  return result;
+}
+
+template <CollectiveKind kKind>
+MetricResult Compute(const RunView& run) {
+  return ComputeFor(run, kKind);
+}
+
+MetricResult ComputeTotal(const RunView& run) {
+  return ComputeFor(run, std::nullopt);
+}
+
+Metric MetricOf(std::string_view name, std::string_view meaning, CollectiveKind kind,
+                MetricResult (*compute)(const RunView&)) {
+  Metric metric{.name = name,
+                .meaning = meaning,
+                .unit = "GB",
+                .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
+                .definition = "Sum of message sizes per step, mean over ranks",
+                .compute = compute};
+  if (kind != CollectiveKind::kUnknown) {
+    metric.needs.push_back({.kind = NeedKind::kCollective, .collective = kind});
+  }
+  return metric;
+}
+
+}  // namespace
+
+std::vector<Metric> Describe() {
+  return {MetricOf("collective_vol_allreduce_gb", "Bytes of all-reduces per rank and step",
+                   CollectiveKind::kAllReduce, &Compute<CollectiveKind::kAllReduce>),
+          MetricOf("collective_vol_allgather_gb", "Bytes of all-gathers per rank and step",
+                   CollectiveKind::kAllGather, &Compute<CollectiveKind::kAllGather>),
+          MetricOf("collective_vol_reducescatter_gb", "Bytes of reduce-scatters per rank and step",
+                   CollectiveKind::kReduceScatter, &Compute<CollectiveKind::kReduceScatter>),
+          MetricOf("collective_vol_alltoall_gb", "Bytes of all-to-alls per rank and step",
+                   CollectiveKind::kAllToAll, &Compute<CollectiveKind::kAllToAll>),
+          MetricOf("collective_vol_total_gb", "Bytes of all communication per rank and step",
+                   CollectiveKind::kUnknown, &ComputeTotal)};
+}
+
+}  // namespace orrery::analyze::collective_vol

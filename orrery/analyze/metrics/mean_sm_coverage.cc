@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "orrery/analyze/aggregate.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/trace/summary.h"
+
+namespace orrery::analyze::mean_sm_coverage {
+namespace {
+
+using trace::RowId;
+
+// Weighted by duration, for compute, communication and both.
+struct Coverage {
+  double covered[2] = {0, 0};
+  double duration[2] = {0, 0};
+
+  [[nodiscard]] std::optional<double> PercentOf(bool communication) const {
+    const int which = communication ? 1 : 0;
+    return duration[which] > 0 ? std::optional(100 * covered[which] / duration[which])
+                               : std::nullopt;
+  }
+
+  [[nodiscard]] std::optional<double> PercentOfAll() const {
+    const double total = duration[0] + duration[1];
+    return total > 0 ? std::optional(100 * (covered[0] + covered[1]) / total) : std::nullopt;
+  }
+};
+
+int Multiprocessors(const trace::Trace& trace, std::int32_t device) {
+  for (RowId row = 0; row < trace.devices.size(); ++row) {
+    if (trace.devices.id[row] == device && trace.devices.multiprocessors[row] > 0) {
+      return trace.devices.multiprocessors[row];
+    }
+  }
+  const hardware::Gpu* const gpu = hardware::FindGpu(trace::DeviceName(trace));
+  return gpu == nullptr ? 0 : gpu->multiprocessors;
+}
+
+std::optional<double> BlocksOf(const trace::LaunchShapes& shapes, RowId shape) {
+  if (shape == trace::kNoRow || shapes.grid_x[shape] < 1) {
+    return std::nullopt;
+  }
+  return static_cast<double>(shapes.grid_x[shape]) *
+         static_cast<double>(std::max(1, shapes.grid_y[shape])) *
+         static_cast<double>(std::max(1, shapes.grid_z[shape]));
+}
+
+Coverage CoverageOf(const RunView& run, const DeviceView& device) {
+  Coverage coverage;
+  const trace::Trace& trace = run.TraceOf(device);
+  const int multiprocessors = Multiprocessors(trace, device.device);
+  if (multiprocessors == 0) {
+    return coverage;
+  }
+  for (const RowId row : device.activities) {
+    const auto blocks = BlocksOf(trace.launch_shapes, trace.activities.shape[row]);
+    if (blocks && run.IsSelected(device.rank_index, trace.activities.begin_ns[row])) {
+      const int which = run.ClassOf(device, row) == trace::KernelClass::kCommunication ? 1 : 0;
+      const auto duration = static_cast<double>(trace.activities.duration_ns[row]);
+      coverage.covered[which] += duration * std::min(1.0, *blocks / multiprocessors);
+      coverage.duration[which] += duration;
+    }
+  }
+  return coverage;
+}
+
+Value OrNull(std::optional<double> value) {
+  return value ? Value(*value) : Value();
+}
+
+MetricResult Compute(const RunView& run) {
+  Value rows = Value::List();
+  MetricResult result = MeanOverDevices(run, [&](const DeviceView& device) {
+    const Coverage coverage = CoverageOf(run, device);
+    rows.Add(DeviceRow(device)
+                 .Set("compute", OrNull(coverage.PercentOf(false)))
+                 .Set("communication", OrNull(coverage.PercentOf(true)))
+                 .Set("all", OrNull(coverage.PercentOfAll())));
+    return coverage.PercentOf(false);
+  });
+  result.detail.Set("per_rank", std::move(rows));
+  return result;
+}
+
+}  // namespace
+
+std::vector<Metric> Describe() {
+  return {{.name = "mean_sm_coverage",
+           .meaning = "How much of the GPU the grids of compute kernels could fill",
+           .unit = "%",
+           .needs = {{NeedKind::kGpu}, {NeedKind::kGeometry}},
+           .definition =
+               "100 * sum of duration * min(1, blocks / multiprocessors) / sum of durations "
+               "over compute kernels; from launch geometry, not measured",
+           .compute = &Compute}};
+}
+
+}  // namespace orrery::analyze::mean_sm_coverage

@@ -1,0 +1,129 @@
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/card_fields.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/model_flops.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/analyze/step_time.h"
+#include "orrery/analyze/tokens.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/trace/summary.h"
+
+namespace orrery::analyze::mfu {
+namespace {
+
+struct Work {
+  double flops = 0;
+  double seconds = 0;
+  std::string_view source;
+};
+
+std::optional<Work> TrainingWork(const RunView& run, const ModelShape& model, std::string& reason) {
+  const auto step = MeasureStepTime(run);
+  for (const std::string_view field : {"batch_size", "seq_len"}) {
+    if (!CardNumber(*run.set, field)) {
+      reason = WhyNoCardValue(*run.set, field);
+      return std::nullopt;
+    }
+  }
+  if (!step.seconds) {
+    reason = "no step markers; pass --step-marker REGEX or a card with iteration";
+    return std::nullopt;
+  }
+  const double length = *CardNumber(*run.set, "seq_len");
+  const double tokens = *CardNumber(*run.set, "batch_size") * length;
+  return Work{tokens * model.TrainingFlopsPerToken(length), *step.seconds, "step time"};
+}
+
+// A batch of requests: all prompt tokens at the prompt's length, then each output token at the
+// length that it sees.
+double BatchFlops(const ModelShape& model, double batch, double input, double output) {
+  double flops = input * model.ForwardFlopsPerToken(input);
+  flops += output * model.ForwardFlopsPerToken(input + (output - 1) / 2);
+  return batch * flops;
+}
+
+std::optional<Work> InferenceWork(const RunView& run, const ModelShape& model,
+                                  std::string& reason) {
+  const Table* const latency = FindTable(run, "latency benchmark");
+  const auto seconds = latency != nullptr && latency->num_rows() > 0
+                           ? latency->Number(0, "avg_latency_s")
+                           : std::nullopt;
+  if (!seconds) {
+    reason = "no latency of a batch (a *.latency.json beside the trace)";
+    return std::nullopt;
+  }
+  for (const std::string_view field : {"batch_size", "input_len", "output_len"}) {
+    if (!CardNumber(*run.set, field)) {
+      reason = WhyNoCardValue(*run.set, field);
+      return std::nullopt;
+    }
+  }
+  return Work{BatchFlops(model, *CardNumber(*run.set, "batch_size"),
+                         *CardNumber(*run.set, "input_len"), *CardNumber(*run.set, "output_len")),
+              *seconds, "latency of the batch"};
+}
+
+const hardware::Gpu* ChipOf(const RunView& run) {
+  if (const auto model = CardText(*run.set, "xpu_spec.model")) {
+    if (const hardware::Gpu* const gpu = hardware::FindGpu(*model)) {
+      return gpu;
+    }
+  }
+  return run.set->ranks.empty() ? nullptr
+                                : hardware::FindGpu(trace::DeviceName(run.set->ranks.front()));
+}
+
+MetricResult Compute(const RunView& run) {
+  std::string reason;
+  const auto model = ReadModelShape(*run.set, reason);
+  const auto work = !model                  ? std::nullopt
+                    : IsInference(*run.set) ? InferenceWork(run, *model, reason)
+                                            : TrainingWork(run, *model, reason);
+  if (!work) {
+    return NotAvailable(reason);
+  }
+  const auto devices = CardNumber(*run.set, "total_count");
+  if (!devices) {
+    return NotAvailable(WhyNoCardValue(*run.set, "total_count"));
+  }
+  const std::string precision(CardText(*run.set, "precision").value_or("bf16"));
+  const hardware::Gpu* const chip = ChipOf(run);
+  const auto peak = chip == nullptr ? std::nullopt : chip->PeakFlops(precision);
+  if (!peak) {
+    return NotAvailable(fmt::format("no peak rate for {} at {} in the hardware catalogue",
+                                    chip == nullptr ? "the device" : chip->name, precision));
+  }
+  MetricResult result{.value = 100 * work->flops / (work->seconds * *devices * *peak)};
+  result.detail.Set("flops", work->flops)
+      .Set("seconds", work->seconds)
+      .Set("source", work->source)
+      .Set("devices", *devices)
+      .Set("chip", chip->name)
+      .Set("precision", precision)
+      .Set("peak_flops_per_device", *peak);
+  if (!CardText(*run.set, "precision")) {
+    result.detail.Set("estimated", true);
+    result.detail.Set("note", "the card does not say the precision; bf16 is assumed");
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Metric> Describe() {
+  return {{.name = "mfu",
+           .meaning = "Model FLOP utilisation: FLOPs the model needs / what the devices could do",
+           .unit = "%",
+           .needs = {},
+           .definition =
+               "Training: tokens * (6 N + 12 L H Q S) / (step time * devices * dense peak); "
+               "inference: forward FLOPs of a batch / its latency. N: active parameters "
+               "without the embedding",
+           .compute = &Compute}};
+}
+
+}  // namespace orrery::analyze::mfu
