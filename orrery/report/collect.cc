@@ -129,7 +129,7 @@ std::vector<Figure> Figures(const RunView& run, const RunReport& report) {
   }
   return {{.label = "Step on the device",
            .value = draw::FormatDuration({MeanWindowNs(run)}),
-           .note = "mean over steps and ranks"},
+           .note = "mean over ranks"},
           ShareFigure(report, "Compute", Part::kCompute, "some compute kernel runs"),
           ShareFigure(report, "Waiting", Part::kWaiting, "for the last rank"),
           ShareFigure(report, "Transfer", Part::kTransfer, "not hidden by compute"),

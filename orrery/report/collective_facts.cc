@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include <fmt/core.h>
 
 #include "orrery/analyze/card_fields.h"
+#include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/stragglers.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/collective_names.h"
@@ -17,53 +18,28 @@ namespace orrery::report {
 namespace {
 
 using analyze::RunView;
-using trace::CollectiveKind;
 
-// What the bandwidth of the slowest link must carry, for each byte of the message (metrics.md 1.5).
-double BusFactor(CollectiveKind kind, double num_ranks) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return 2 * (num_ranks - 1) / num_ranks;
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll:
-    case CollectiveKind::kGather:
-    case CollectiveKind::kScatter:
-      return (num_ranks - 1) / num_ranks;
-    default:
-      return 1;
+// "all-reduce", as people write it.
+std::string KindText(trace::CollectiveKind kind) {
+  std::string text(trace::CollectiveKindName(kind));
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+CollectivePoint PointOf(const RunView& run, const analyze::CollectiveRecord& record) {
+  CollectivePoint point{.kind = KindText(record.kind),
+                        .bytes = record.bytes,
+                        .bus_bytes_per_second = record.BusBandwidth().value_or(0),
+                        .transfer_ns = record.transfer_ns,
+                        .duration_ns = record.transfer_ns,
+                        .is_matched = record.is_matched};
+  if (!record.is_matched) {
+    return point;
   }
-}
-
-std::int64_t GroupSizeOf(const RunView& run, std::size_t instance) {
-  const std::int64_t members = run.matched.instances.num_members[instance];
-  const std::uint32_t group = run.matched.instances.group[instance];
-  const std::int64_t declared =
-      group < run.matched.groups.size() ? run.matched.groups[group].num_ranks : -1;
-  return std::max(members, declared);
-}
-
-double BusRate(const RunView& run, std::size_t instance) {
-  const std::int64_t transfer_ns = run.waits.transfer_ns[instance];
-  const std::int64_t bytes = run.matched.instances.bytes[instance];
-  if (bytes <= 0 || transfer_ns <= 0) {
-    return 0;
-  }
-  const double factor = BusFactor(run.matched.instances.kind[instance],
-                                  static_cast<double>(GroupSizeOf(run, instance)));
-  return factor * Rate({bytes}, {transfer_ns}).bytes_per_second;
-}
-
-CollectivePoint PointOf(const RunView& run, std::size_t instance) {
-  const trace::MatchedMembers& members = run.matched.members;
-  CollectivePoint point{
-      .kind = std::string(trace::CollectiveKindName(run.matched.instances.kind[instance])),
-      .bytes = run.matched.instances.bytes[instance],
-      .bus_bytes_per_second = BusRate(run, instance),
-      .transfer_ns = run.waits.transfer_ns[instance]};
-  for (const std::uint32_t member : run.matched.MembersOf(instance)) {
+  point.duration_ns = 0;
+  for (const std::uint32_t member : run.matched.MembersOf(record.instance)) {
     point.waiting_ns += run.waits.wait_ns[member];
-    point.duration_ns += members.end_ns[member] - members.begin_ns[member];
+    point.duration_ns += run.matched.members.end_ns[member] - run.matched.members.begin_ns[member];
   }
   return point;
 }
@@ -103,8 +79,7 @@ class Columns {
 
 std::string ColumnLabel(const RunView& run, std::size_t column, std::size_t instance) {
   const std::int64_t bytes = run.matched.instances.bytes[instance];
-  return fmt::format("{}: {}{}", column,
-                     trace::CollectiveKindName(run.matched.instances.kind[instance]),
+  return fmt::format("{}: {}{}", column, KindText(run.matched.instances.kind[instance]),
                      bytes > 0 ? ", " + draw::FormatBytes({bytes}) : "");
 }
 
@@ -129,42 +104,12 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
   return placed;
 }
 
-// The begins of a collective's last and second last member.
-struct LatestTwo {
-  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
-  std::int64_t second_ns = std::numeric_limits<std::int64_t>::min();
-};
-
-LatestTwo LatestBegins(const RunView& run, std::size_t instance) {
-  LatestTwo latest;
-  for (const std::uint32_t member : run.matched.MembersOf(instance)) {
-    const std::int64_t begin_ns = run.matched.members.begin_ns[member];
-    latest.second_ns = std::max(latest.second_ns, std::min(begin_ns, latest.last_ns));
-    latest.last_ns = std::max(latest.last_ns, begin_ns);
-  }
-  return latest;
-}
-
-void Blame(const RunView& run, std::size_t instance, std::vector<Straggler>& of_rank) {
-  const std::uint32_t last_member = run.waits.last_member[instance];
-  Straggler& last = of_rank[run.matched.members.rank_index[last_member]];
-  const LatestTwo latest = LatestBegins(run, instance);
-  ++last.times_last;
-  last.gain_ns += latest.last_ns - latest.second_ns;
-  for (const std::uint32_t member : run.matched.MembersOf(instance)) {
-    of_rank[run.matched.members.rank_index[member]].waiting_ns += run.waits.wait_ns[member];
-    last.blame_ns += member == last_member ? 0 : run.waits.wait_ns[member];
-  }
-}
-
 }  // namespace
 
 std::vector<CollectivePoint> CollectivePoints(const RunView& run) {
   std::vector<CollectivePoint> points;
-  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
-    if (run.Counts(instance)) {
-      points.push_back(PointOf(run, instance));
-    }
+  for (const analyze::CollectiveRecord& record : analyze::CollectiveRecords(run)) {
+    points.push_back(PointOf(run, record));
   }
   return points;
 }
@@ -212,20 +157,16 @@ std::optional<Arrivals> ArrivalTable(const RunView& run) {
 }
 
 std::vector<Straggler> Stragglers(const RunView& run) {
-  std::vector<Straggler> of_rank(run.set->ranks.size());
-  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
-    if (IsArrival(run, instance)) {
-      Blame(run, instance, of_rank);
-    }
-  }
   std::vector<Straggler> stragglers;
-  for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {
-    if (of_rank[place].times_last > 0) {
-      of_rank[place].rank = fmt::format("rank {}", trace::RankOf(*run.set, place));
-      stragglers.push_back(of_rank[place]);
+  for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
+    if (rank.times_last > 0) {
+      stragglers.push_back({.rank = fmt::format("rank {}", rank.rank),
+                            .times_last = rank.times_last,
+                            .blame_ns = rank.blame_ns,
+                            .gain_ns = rank.gain_ns,
+                            .waiting_ns = rank.wait_ns});
     }
   }
-  std::ranges::stable_sort(stragglers, std::greater{}, &Straggler::blame_ns);
   return stragglers;
 }
 

@@ -8,8 +8,9 @@
 
 namespace orrery::report {
 
-// What the page says about collectives that were matched without doubt in the selected steps.
+// What the page says about the collectives of the selected steps.
 
+/// Returns those that were matched without doubt; where none is, those of each rank as they are.
 [[nodiscard]] std::vector<CollectivePoint> CollectivePoints(const analyze::RunView& run);
 
 /// Returns link bandwidths: those of the card, else of the device's data sheet.

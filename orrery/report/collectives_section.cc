@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 6> kKindStyles{"compute",     "transfer",
 struct KindSummary {
   std::string kind;
   std::size_t count = 0;
+  std::size_t num_matched = 0;
   std::int64_t bytes = 0;
   std::int64_t transfer_ns = 0;
   std::int64_t waiting_ns = 0;
@@ -35,6 +36,7 @@ struct KindSummary {
 
 void Add(const CollectivePoint& point, KindSummary& kind) {
   ++kind.count;
+  kind.num_matched += point.is_matched ? 1 : 0;
   kind.transfer_ns += point.transfer_ns;
   kind.waiting_ns += point.waiting_ns;
   kind.duration_ns += point.duration_ns;
@@ -78,7 +80,7 @@ std::vector<std::string> CellsOf(const KindSummary& kind) {
           RateText(kind.rates, 0.5),
           RateText(kind.rates, 1),
           draw::FormatDuration({kind.transfer_ns}),
-          fmt::format("{:.1f} %", waiting)};
+          kind.num_matched > 0 ? fmt::format("{:.1f} %", waiting) : "not known"};
 }
 
 std::string KindTable(const std::vector<KindSummary>& kinds) {
@@ -123,12 +125,23 @@ draw::ScatterChart ChartOf(const RunReport& report, const std::vector<KindSummar
   return chart;
 }
 
+std::string HowToRead(const RunReport& report) {
+  const bool is_matched = std::ranges::any_of(report.collectives, &CollectivePoint::is_matched);
+  return fmt::format(
+      "Each mark is a collective; a larger mark stands for several. The bus bandwidth compares "
+      "with "
+      "the link's whatever the number of ranks. {}",
+      is_matched ? "Its time is that of the fastest member, so that waiting does not count."
+                 : "The ranks that took part were not recorded, so the times may hold waiting and "
+                   "the bandwidths are lower bounds.");
+}
+
 }  // namespace
 
 std::string CollectivesSection(const RunReport& report) {
   constexpr std::string_view kHeading = "Collectives";
   if (report.collectives.empty()) {
-    return Section("collectives", kHeading, Caption("No collective was found on several ranks."));
+    return Section("collectives", kHeading, Caption("The run has no collectives."));
   }
   const std::vector<KindSummary> kinds = Summarize(report.collectives);
   const draw::ScatterChart chart = ChartOf(report, kinds);
@@ -137,10 +150,7 @@ std::string CollectivesSection(const RunReport& report) {
     body =
         Caption("The recording does not say how large the messages are, so there is no bandwidth.");
   } else {
-    body = Caption(
-        "Each mark is a collective; a larger mark stands for several. The bus bandwidth "
-        "compares with the link's whatever the number of ranks; its time is that of the "
-        "fastest member, so that waiting does not count.");
+    body = Caption(HowToRead(report));
     body += draw::RenderScatterLegend(chart) + Framed(draw::RenderScatter(chart));
   }
   return Section("collectives", kHeading, body + "<h3>By kind</h3>\n" + KindTable(kinds));

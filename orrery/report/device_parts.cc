@@ -4,14 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
-#include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/communication_parts.h"
 #include "orrery/base/parallel.h"
-#include "orrery/trace/kernel_class.h"
 
 namespace orrery::report {
 namespace {
@@ -20,73 +18,18 @@ using analyze::DeviceView;
 using analyze::Interval;
 using analyze::IntervalSet;
 using analyze::RunView;
-using trace::RowId;
 
-struct WaitEnd {
-  RowId instance = trace::kNoRow;
-  std::int64_t time_ns = 0;
-};
-
-// Of each rank, when it stopped waiting in each of its sound collectives, in order of instance.
-std::vector<std::vector<WaitEnd>> WaitEndsOfRanks(const RunView& run) {
-  std::vector<std::vector<WaitEnd>> ends(run.set->ranks.size());
-  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
-    if (run.waits.is_sound[instance] == 0) {
-      continue;
-    }
-    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
-      ends[run.matched.members.rank_index[member]].push_back(
-          {.instance = static_cast<RowId>(instance),
-           .time_ns = run.matched.members.begin_ns[member] + run.waits.wait_ns[member]});
-    }
+DeviceParts PartsOf(const RunView& run, const DeviceView& device) {
+  std::vector<Interval> waits;
+  std::vector<Interval> transfers;
+  for (const analyze::CommunicationPart& part : analyze::CommunicationParts(run, device)) {
+    const std::int64_t useful_ns = part.is_matched ? part.useful_ns : part.time.begin_ns;
+    waits.push_back({part.time.begin_ns, useful_ns});
+    transfers.push_back({useful_ns, part.time.end_ns});
   }
-  return ends;
-}
-
-// When the collective of an activity stopped waiting; the beginning of time when nobody knows.
-std::int64_t WaitEndOf(const RunView& run, const DeviceView& device, RowId activity,
-                       const std::vector<WaitEnd>& ends) {
-  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
-  const RowId row = run.TraceOf(device).activities.collective[activity];
-  const std::vector<RowId>& instance_of_row = run.matched.ranks[device.rank_index].instance_of_row;
-  if (row == trace::kNoRow || row >= instance_of_row.size()) {
-    return kNever;
-  }
-  const auto end = std::ranges::lower_bound(ends, instance_of_row[row], {}, &WaitEnd::instance);
-  return end != ends.end() && end->instance == instance_of_row[row] ? end->time_ns : kNever;
-}
-
-struct Communication {
-  IntervalSet waiting;
-  IntervalSet transfer;
-};
-
-Communication SplitCommunication(const RunView& run, const DeviceView& device,
-                                 const std::vector<WaitEnd>& ends) {
-  std::vector<Interval> waiting;
-  std::vector<Interval> transfer;
-  const trace::Activities& activities = run.TraceOf(device).activities;
-  for (const RowId row : device.activities) {
-    if (run.ClassOf(device, row) != trace::KernelClass::kCommunication) {
-      continue;
-    }
-    const std::int64_t begin_ns = activities.begin_ns[row];
-    const std::int64_t end_ns = begin_ns + activities.duration_ns[row];
-    const std::int64_t split_ns = std::clamp(WaitEndOf(run, device, row, ends), begin_ns, end_ns);
-    waiting.push_back({begin_ns, split_ns});
-    transfer.push_back({split_ns, end_ns});
-  }
-  return {.waiting = IntervalSet::Of(waiting), .transfer = IntervalSet::Of(transfer)};
-}
-
-DeviceParts PartsOf(const RunView& run, const DeviceView& device,
-                    const std::vector<WaitEnd>& ends) {
-  const Communication all = SplitCommunication(run, device, ends);
-  // Clipped to the windows, as the sets of the device are.
-  const IntervalSet transfer = Intersection(all.transfer, device.communication);
-  const IntervalSet waiting = Intersection(all.waiting, device.communication);
+  const IntervalSet transfer = IntervalSet::Of(transfers);
   return {device.compute, Difference(transfer, device.compute),
-          Difference(waiting, Union(device.compute, transfer)),
+          Difference(IntervalSet::Of(waits), Union(device.compute, transfer)),
           Difference(device.memory, Union(device.compute, device.communication))};
 }
 
@@ -125,11 +68,9 @@ Interval SpanOfStep(const RunView& run, std::int64_t number) {
 }  // namespace
 
 std::vector<DeviceParts> PartsOfDevices(const RunView& run) {
-  const std::vector<std::vector<WaitEnd>> ends = WaitEndsOfRanks(run);
   std::vector<DeviceParts> parts(run.devices.size());
-  ParallelFor(run.devices.size(), run.options.threads, [&](std::size_t device) {
-    parts[device] = PartsOf(run, run.devices[device], ends[run.devices[device].rank_index]);
-  });
+  ParallelFor(run.devices.size(), run.options.threads,
+              [&](std::size_t device) { parts[device] = PartsOf(run, run.devices[device]); });
   return parts;
 }
 

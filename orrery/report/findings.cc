@@ -41,7 +41,24 @@ std::string RangeOver(const std::vector<RankTime>& ranks, Part part) {
                      100 * share(*most), most->label);
 }
 
-// Who makes the others wait.
+std::string Capitalised(std::string text) {
+  text[0] = text[0] >= 'a' && text[0] <= 'z' ? static_cast<char>(text[0] - 'a' + 'A') : text[0];
+  return text;
+}
+
+std::string OneCulprit(const Straggler& rank, std::int64_t all_blame_ns,
+                       std::int64_t num_collectives) {
+  const std::string cause = rank.cause.empty() ? "" : fmt::format(", because of {}", rank.cause);
+  return fmt::format(
+      "{} causes {:.0f} % of it: last at {} of {} collectives{}; mending it alone could save up to "
+      "{}.",
+      Capitalised(rank.rank),
+      100 * static_cast<double>(rank.blame_ns) / static_cast<double>(all_blame_ns),
+      draw::FormatCount(rank.times_last), draw::FormatCount(num_collectives), cause,
+      draw::FormatDuration({rank.gain_ns}));
+}
+
+// Who makes the others wait: the worst rank, and the second if it is about as bad.
 std::string BlameText(const RunReport& report) {
   std::int64_t blame_ns = 0;
   std::int64_t num_collectives = 0;
@@ -52,15 +69,12 @@ std::string BlameText(const RunReport& report) {
   if (blame_ns == 0) {
     return {};
   }
-  const Straggler& worst = report.stragglers.front();
-  const std::string cause = worst.cause.empty() ? "" : fmt::format(" Cause: {}.", worst.cause);
-  return fmt::format(
-      "{} causes {:.0f} % of it: it is last at {} of {} collectives. Mending it alone could save "
-      "up "
-      "to {}.{}",
-      worst.rank, 100 * static_cast<double>(worst.blame_ns) / static_cast<double>(blame_ns),
-      draw::FormatCount(worst.times_last), draw::FormatCount(num_collectives),
-      draw::FormatDuration({worst.gain_ns}), cause);
+  std::string text = OneCulprit(report.stragglers[0], blame_ns, num_collectives);
+  if (report.stragglers.size() > 1 &&
+      2 * report.stragglers[1].blame_ns > report.stragglers[0].blame_ns) {
+    text += " " + OneCulprit(report.stragglers[1], blame_ns, num_collectives);
+  }
+  return text;
 }
 
 struct KindTime {
@@ -76,7 +90,7 @@ std::string RateText(const RunReport& report, const KindTime& kind) {
   const double median = Median(kind.rates);
   std::string text = fmt::format(", median bus bandwidth {}", draw::FormatBandwidth({median}));
   if (!report.roofs.empty()) {
-    text += fmt::format(" ({:.0f} % of the {})", 100 * median / report.roofs[0].bytes_per_second,
+    text += fmt::format(", {:.0f} % of the {}", 100 * median / report.roofs[0].bytes_per_second,
                         report.roofs[0].label);
   }
   return text;
@@ -96,14 +110,15 @@ std::string TransferText(const RunReport& report) {
     }
   }
   if (total_ns == 0) {
-    return "No collective was found on several ranks, so waiting may be hidden in it.";
+    return {};
   }
   const auto most = std::ranges::max_element(
       by_kind, {}, [](const auto& entry) { return entry.second.transfer_ns; });
-  return fmt::format(
-      "{:.0f} % of the transfer time is {}: {} calls{}.",
-      100 * static_cast<double>(most->second.transfer_ns) / static_cast<double>(total_ns),
-      most->first, draw::FormatCount(most->second.count), RateText(report, most->second));
+  const double share =
+      100 * static_cast<double>(most->second.transfer_ns) / static_cast<double>(total_ns);
+  const std::string how_much = by_kind.size() == 1 ? "All of it" : fmt::format("{:.0f} %", share);
+  return fmt::format("{} is {}: {} calls{}.", how_much, most->first,
+                     draw::FormatCount(most->second.count), RateText(report, most->second));
 }
 
 void AddPart(const RunReport& report, Part part, std::string_view sentence, std::string more,
@@ -157,9 +172,13 @@ std::vector<Finding> FindingsOf(const RunReport& report) {
   AddPart(report, Part::kWaiting,
           "Ranks spend {:.1f} % of the time waiting for others to arrive at a collective.",
           BlameText(report), findings);
+  const bool is_matched = std::ranges::any_of(report.collectives, &CollectivePoint::is_matched);
   AddPart(report, Part::kTransfer,
-          "Moving data takes {:.1f} % of the time, and no compute hides it.", TransferText(report),
-          findings);
+          is_matched
+              ? "Moving data takes {:.1f} % of the time, and no compute hides it."
+              : "Communication takes {:.1f} % of the time, and no compute hides it; how much "
+                "of it is waiting shows only with the other ranks.",
+          TransferText(report), findings);
   AddPart(report, Part::kIdle, "Devices do nothing for {:.1f} % of the time.",
           RangeOver(report.rank_times, Part::kIdle), findings);
   AddPart(report, Part::kMemory, "Copies and sets take {:.1f} % of the time for themselves.",

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -41,8 +42,11 @@ std::string MetricsSection(const RunReport& report) {
   }
   const auto computed = std::ranges::count_if(
       report.metrics, [](const MetricRow& metric) { return metric.value.has_value(); });
-  std::string body = Caption(fmt::format("{} of {} apply to this run; the others say why not.",
-                                         computed, report.metrics.size()));
+  const bool all_apply = static_cast<std::size_t>(computed) == report.metrics.size();
+  std::string body =
+      Caption(all_apply ? "All apply to this run."
+                        : fmt::format("{} of {} apply to this run; the others say why not.",
+                                      computed, report.metrics.size()));
   body +=
       "<input id=\"filter\" type=\"search\" placeholder=\"filter\" aria-label=\"filter\">\n"
       "<div class=\"scroll\"><table class=\"metrics\"><thead><tr><th>metric</th>"

@@ -62,7 +62,7 @@ struct StepTimeline {
   std::vector<TimelineRow> rows = {};
 };
 
-/// A collective whose members were matched.
+/// A collective of the selected steps.
 struct CollectivePoint {
   std::string kind;  // "all-reduce"
   std::int64_t bytes = -1;
@@ -70,6 +70,7 @@ struct CollectivePoint {
   std::int64_t transfer_ns = 0;     // of the fastest member
   std::int64_t waiting_ns = 0;      // summed over the members
   std::int64_t duration_ns = 0;     // summed over the members
+  bool is_matched = true;           // else seen on one rank: the transfer may hold waiting
 };
 
 /// The bandwidth of a link, to compare with.

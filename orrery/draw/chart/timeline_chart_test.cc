@@ -126,8 +126,8 @@ TEST(TimelineTest, JumpsAreOneLine) {
   TimelineChart chart = ChartOf(2, 2);
   chart.jumps = {{.time_ns = 100, .from_row = 0, .to_row = 1}};
 
-  // The middle of the plot, 92 + 976 / 2, from the middle of a row of 22 pixels to the next.
-  EXPECT_THAT(RenderTimeline(chart), HasSubstr("<path d=\"M580 15V41\" class=\"jump\""));
+  // The middle of the plot, 92 + 964 / 2, from the middle of a row of 22 pixels to the next.
+  EXPECT_THAT(RenderTimeline(chart), HasSubstr("<path d=\"M574 15V41\" class=\"jump\""));
 }
 
 TEST(TimelineTest, ATimelineWithoutRowsIsAnEmptyPicture) {
