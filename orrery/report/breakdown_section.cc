@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/chart/timeline_chart.h"
 #include "orrery/draw/number_format.h"
+#include "orrery/report/findings.h"
 #include "orrery/report/page.h"
 #include "orrery/report/parts.h"
 #include "orrery/report/sections.h"
@@ -27,21 +27,23 @@ draw::StackedBar BarOf(const RankTime& rank) {
   for (const std::int64_t part_ns : rank.part_ns) {
     bar.values.push_back(static_cast<double>(part_ns));
   }
-  const std::int64_t total_ns =
-      std::accumulate(rank.part_ns.begin(), rank.part_ns.end(), std::int64_t{0});
-  bar.note = draw::FormatDuration({total_ns});
+  bar.note = draw::FormatDuration({TotalNs(rank)});
   return bar;
 }
 
-draw::StackedBar MeanBar(const std::vector<RankTime>& ranks) {
-  RankTime mean{.label = ranks.size() == 1 ? ranks[0].label : "mean"};
-  for (std::size_t part = 0; part < kNumParts; ++part) {
-    for (const RankTime& rank : ranks) {
-      mean.part_ns[part] += rank.part_ns[part];
-    }
-    mean.part_ns[part] /= static_cast<std::int64_t>(ranks.size());
+// The mean of the ranks' shares, as long as the mean rank.
+draw::StackedBar MeanBar(const RunReport& report) {
+  std::int64_t sum_ns = 0;
+  for (const RankTime& rank : report.rank_times) {
+    sum_ns += TotalNs(rank);
   }
-  return BarOf(mean);
+  const std::int64_t mean_ns = sum_ns / static_cast<std::int64_t>(report.rank_times.size());
+  draw::StackedBar bar{.label = report.rank_times.size() == 1 ? report.rank_times[0].label : "mean",
+                       .note = draw::FormatDuration({mean_ns})};
+  for (const double share : MeanShares(report)) {
+    bar.values.push_back(share * static_cast<double>(mean_ns));
+  }
+  return bar;
 }
 
 draw::StackedBars BarsOf(const RunReport& report) {
@@ -128,7 +130,7 @@ std::string BreakdownSection(const RunReport& report) {
     return Section("breakdown", kHeading, Caption("The run has no device activity."));
   }
   draw::StackedBars mean = BarsOf(report);
-  mean.bars = {MeanBar(report.rank_times)};
+  mean.bars = {MeanBar(report)};
   mean.has_axis = false;
   std::string body = Caption(
       fmt::format("Device time over {}. Communication counts where no compute hides it, split into "

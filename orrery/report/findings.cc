@@ -17,10 +17,7 @@ namespace {
 
 constexpr double kWorthSaying = 0.01;     // of the time
 constexpr double kUnequalCompute = 0.05;  // above the median
-
-std::int64_t TotalNs(const RankTime& rank) {
-  return std::accumulate(rank.part_ns.begin(), rank.part_ns.end(), std::int64_t{0});
-}
+constexpr double kMostlyCompute = 0.8;    // of the time
 
 double ShareOf(const RankTime& rank, Part part) {
   const std::int64_t total_ns = TotalNs(rank);
@@ -156,6 +153,10 @@ void AddImbalance(const RunReport& report, std::vector<Finding>& findings) {
 
 }  // namespace
 
+std::int64_t TotalNs(const RankTime& rank) {
+  return std::accumulate(rank.part_ns.begin(), rank.part_ns.end(), std::int64_t{0});
+}
+
 std::array<double, kNumParts> MeanShares(const RunReport& report) {
   std::array<double, kNumParts> shares{};
   for (std::size_t part = 0; part < kNumParts; ++part) {
@@ -169,6 +170,11 @@ std::array<double, kNumParts> MeanShares(const RunReport& report) {
 
 std::vector<Finding> FindingsOf(const RunReport& report) {
   std::vector<Finding> findings;
+  if (MeanShares(report)[0] >= kMostlyCompute) {
+    AddPart(report, Part::kCompute,
+            "Devices compute for {:.1f} % of the time: only faster or fewer kernels help much.",
+            RangeOver(report.rank_times, Part::kCompute), findings);
+  }
   AddPart(report, Part::kWaiting,
           "Ranks spend {:.1f} % of the time waiting for others to arrive at a collective.",
           BlameText(report), findings);

@@ -51,8 +51,10 @@ std::string MetricsSection(const RunReport& report) {
       "<input id=\"filter\" type=\"search\" placeholder=\"filter\" aria-label=\"filter\">\n"
       "<div class=\"scroll\"><table class=\"metrics\"><thead><tr><th>metric</th>"
       "<th class=\"number\">value</th><th>unit</th></tr></thead><tbody>\n";
-  for (const MetricRow& metric : report.metrics) {
-    body += Row(metric);
+  for (const bool has_value : {true, false}) {
+    for (const MetricRow& metric : report.metrics) {
+      body += metric.value.has_value() == has_value ? Row(metric) : "";
+    }
   }
   return Section("metrics", "Metrics", body + "</tbody></table></div>\n");
 }
