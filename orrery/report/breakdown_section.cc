@@ -38,8 +38,7 @@ draw::StackedBar MeanBar(const RunReport& report) {
     sum_ns += TotalNs(rank);
   }
   const std::int64_t mean_ns = sum_ns / static_cast<std::int64_t>(report.rank_times.size());
-  draw::StackedBar bar{.label = report.rank_times.size() == 1 ? report.rank_times[0].label : "mean",
-                       .note = draw::FormatDuration({mean_ns})};
+  draw::StackedBar bar{.label = "mean", .note = draw::FormatDuration({mean_ns})};
   for (const double share : MeanShares(report)) {
     bar.values.push_back(share * static_cast<double>(mean_ns));
   }
@@ -93,8 +92,20 @@ std::string SpreadOverRanks(const RunReport& report) {
   return draw::RenderSpreadChart(chart);
 }
 
+std::string FewRanks(const RunReport& report) {
+  draw::StackedBars chart = BarsOf(report);
+  if (report.rank_times.size() > 1) {
+    chart.bars.insert(chart.bars.begin(), MeanBar(report));
+    chart.bars.front().stands_apart = true;
+  }
+  return Framed(draw::RenderStackedBars(chart));
+}
+
 std::string ManyRanks(const RunReport& report) {
-  return "<h3>Spread over ranks</h3>\n" +
+  draw::StackedBars mean = BarsOf(report);
+  mean.bars = {MeanBar(report)};
+  mean.has_axis = false;
+  return Framed(draw::RenderStackedBars(mean)) + "<h3>Spread over ranks</h3>\n" +
          Caption(
              "A bar up to the median rank, a line from the rank with least to the rank with "
              "most, thick over the middle half of the ranks.") +
@@ -129,19 +140,12 @@ std::string BreakdownSection(const RunReport& report) {
   if (report.rank_times.empty()) {
     return Section("breakdown", kHeading, Caption("The run has no device activity."));
   }
-  draw::StackedBars mean = BarsOf(report);
-  mean.bars = {MeanBar(report)};
-  mean.has_axis = false;
   std::string body = Caption(
       fmt::format("Device time over {}. Communication counts where no compute hides it, split into "
                   "waiting for the last rank to arrive and moving data.",
                   report.steps));
-  body += draw::RenderLegend(PartSeries()) + Framed(draw::RenderStackedBars(mean));
-  if (report.rank_times.size() > kMaxBars) {
-    body += ManyRanks(report);
-  } else if (report.rank_times.size() > 1) {
-    body += Framed(draw::RenderStackedBars(BarsOf(report)));
-  }
+  body += draw::RenderLegend(PartSeries());
+  body += report.rank_times.size() > kMaxBars ? ManyRanks(report) : FewRanks(report);
   return Section("breakdown", kHeading, body);
 }
 

@@ -90,6 +90,7 @@ tbody tr:last-child td{border-bottom:0}
 .metrics code{font:13.5px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .metrics small{display:block;color:var(--soft);font-size:13px;line-height:1.4}
 .metrics .missing{color:var(--soft);white-space:normal;text-align:left}
+table:not(.hops):not(.metrics) td{white-space:nowrap}
 .hops td:first-child{overflow-wrap:anywhere;min-width:300px}
 .hops td:not(:first-child){white-space:nowrap}
 input{font:inherit;font-size:14px;color:inherit;background:var(--page);width:260px;

@@ -15,11 +15,24 @@ namespace {
 
 constexpr double kRowHeight = 30;
 constexpr double kBarHeight = 22;
+constexpr double kRoomApart = 14;
 constexpr double kNoteWidth = 84;
 constexpr double kRoomForShare = 44;
 
 double Total(const StackedBar& bar) {
   return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);
+}
+
+double HeightOf(const StackedBar& bar) {
+  return bar.stands_apart ? kRowHeight + kRoomApart : kRowHeight;
+}
+
+double HeightOf(const StackedBars& chart) {
+  double height = 0;
+  for (const StackedBar& bar : chart.bars) {
+    height += HeightOf(bar);
+  }
+  return height;
 }
 
 double LargestTotal(const StackedBars& chart) {
@@ -67,9 +80,10 @@ void DrawBar(const StackedBars& chart, const StackedBar& bar, const Scale& scale
 }  // namespace
 
 std::string RenderStackedBars(const StackedBars& chart) {
-  const double height = kRowHeight * static_cast<double>(chart.bars.size());
-  const Box plot{
-      .x = kLabelWidth, .y = 4, .width = kChartWidth - kLabelWidth - kNoteWidth, .height = height};
+  const Box plot{.x = kLabelWidth,
+                 .y = 4,
+                 .width = kChartWidth - kLabelWidth - kNoteWidth,
+                 .height = HeightOf(chart)};
   const Scale scale{.low = 0, .high = LargestTotal(chart), .first = plot.x, .last = plot.right()};
   SvgWriter svg(kChartWidth, plot.bottom() + (chart.has_axis ? kAxisHeight : 0), chart.description);
   if (chart.has_axis) {
@@ -78,7 +92,7 @@ std::string RenderStackedBars(const StackedBars& chart) {
   double top = plot.y + (kRowHeight - kBarHeight) / 2;
   for (const StackedBar& bar : chart.bars) {
     DrawBar(chart, bar, scale, top, svg);
-    top += kRowHeight;
+    top += HeightOf(bar);
   }
   return svg.Finish();
 }

@@ -13,7 +13,8 @@ namespace orrery::draw {
 struct StackedBar {
   std::string label;
   std::vector<double> values = {};
-  std::string note = {};  // at the end of the bar
+  std::string note = {};      // at the end of the bar
+  bool stands_apart = false;  // some room follows: a mean above its parts
 };
 
 struct StackedBars {
