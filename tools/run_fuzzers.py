@@ -47,6 +47,11 @@ SEEDS = [
     ("workload_card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
     ("card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
     ("csv", Seeds(["slowdown/*.csv", "truth/*.csv", "golden/*.csv", "csv/*"], max_len=16384)),
+    ("serving_benchmark", Seeds(["serving_benchmark/*"], max_len=16384)),
+    ("latency_benchmark", Seeds(["latency_benchmark/*"], max_len=16384)),
+    ("gate_log", Seeds(["gate_log/*"], max_len=16384)),
+    ("step_score", Seeds(["step_score/*", "workloads/card/*"], max_len=4096)),
+    ("nvf1", Seeds(["nvf1/*"], max_len=16384)),
     ("orr", Seeds(["orr/*", "**/*.orr"])),
     ("", Seeds(["**/*.json*"])),
 ]

@@ -12,14 +12,6 @@ using trace::CollectiveKind;
 using trace::kNoRow;
 using trace::RowId;
 
-std::int32_t SizeOfGroup(const trace::Trace& trace, RowId row) {
-  const RowId group = trace.collectives.group[row];
-  if (group != kNoRow) {
-    return trace::GroupSize(trace, group);
-  }
-  return trace.info.world_size;
-}
-
 CollectiveRecord MatchedRecord(const RunView& run, std::size_t instance) {
   const auto& matched = run.matched;
   const std::uint32_t first = matched.instances.first_member[instance];
@@ -39,7 +31,7 @@ CollectiveRecord MatchedRecord(const RunView& run, std::size_t instance) {
 CollectiveRecord SingleRecord(const RunView& run, const DeviceView& device, RowId row) {
   const trace::Trace& trace = run.TraceOf(device);
   return {.kind = trace.collectives.kind[row],
-          .num_ranks = SizeOfGroup(trace, row),
+          .num_ranks = NumParticipants(run, device.rank_index, row),
           .bytes = trace::EventOfRow(trace, row).bytes,
           .begin_ns = trace.collectives.begin_ns[row],
           .transfer_ns = trace.collectives.duration_ns[row],
@@ -97,6 +89,18 @@ std::vector<CollectiveRecord> CollectiveRecords(const RunView& run) {
   }
   std::ranges::stable_sort(records, {}, &CollectiveRecord::begin_ns);
   return records;
+}
+
+std::int32_t NumParticipants(const RunView& run, std::uint32_t rank_index, RowId row) {
+  const trace::Trace& trace = run.set->ranks[rank_index];
+  const RowId group = trace.collectives.group[row];
+  const std::int32_t stated = group == kNoRow ? -1 : trace::GroupSize(trace, group);
+  if (stated > 0) {
+    return stated;
+  }
+  const RowId instance = run.matched.ranks[rank_index].instance_of_row[row];
+  return instance == kNoRow ? trace.info.world_size
+                            : static_cast<std::int32_t>(run.matched.instances.num_members[instance]);
 }
 
 bool IsKind(CollectiveKind found, CollectiveKind wanted) {

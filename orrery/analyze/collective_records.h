@@ -41,6 +41,11 @@ struct CollectiveRecord {
 /// Whether a record is of a kind; send, receive and their fused form count as one.
 [[nodiscard]] bool IsKind(trace::CollectiveKind found, trace::CollectiveKind wanted);
 
+/// Returns how many ranks take part in a collective of a rank: as its group says, else as many as
+/// were matched, else all ranks; -1 when nothing says.
+[[nodiscard]] std::int32_t NumParticipants(const RunView& run, std::uint32_t rank_index,
+                                           trace::RowId row);
+
 /// How many steps are selected, at least 1.
 [[nodiscard]] std::int64_t NumSteps(const RunView& run);
 [[nodiscard]] std::int64_t NumSteps(const DeviceView& device);

@@ -52,6 +52,7 @@ struct Measurement {
 /// step launched to the first one of the next step, so that windows tile the time.
 struct Window {
   Interval time;
+  std::int64_t last_end_ns = 0;       // of what the step launched
   trace::RowId step = trace::kNoRow;  // Steps of the rank; kNoRow: the whole recording
   std::int64_t number = -1;           // of the step
   std::int64_t marker_ns = 0;         // how long the marker lasted on the host

@@ -83,7 +83,7 @@ std::vector<Window> WholeRecording(const trace::Trace& trace,
     whole.end_ns =
         std::max(whole.end_ns, trace.activities.begin_ns[row] + trace.activities.duration_ns[row]);
   }
-  return {{.time = whole}};
+  return {{.time = whole, .last_end_ns = whole.end_ns}};
 }
 
 }  // namespace
@@ -114,6 +114,7 @@ std::vector<Window> DeviceWindows(const trace::Trace& trace, const std::vector<R
   for (const RowId step : SelectedSteps(trace, options)) {
     if (!extents[step].empty()) {
       windows.push_back({.time = {extents[step].first_begin_ns, WindowEnd(extents, step)},
+                         .last_end_ns = extents[step].last_end_ns,
                          .step = step,
                          .number = trace.steps.number[step],
                          .marker_ns = trace.steps.duration_ns[step]});

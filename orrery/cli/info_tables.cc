@@ -66,9 +66,14 @@ std::string MeasurementText(const ingest::MeasurementTable& measured) {
                            CellText(all.At(0, column)));
     }
   }
-  return fmt::format("{}: {}, {} rows\n{}\n\n{}", measured.file, measured.format,
-                     draw::FormatCount(static_cast<std::int64_t>(all.num_rows())), facts,
-                     draw::ToTextTable(varying).Render());
+  const std::string title =
+      fmt::format("{}: {}, {} rows\n{}", measured.file, measured.format,
+                  draw::FormatCount(static_cast<std::int64_t>(all.num_rows())),
+                  facts.empty() ? facts : facts + "\n");
+  if (varying.num_columns() == 0) {
+    return title;
+  }
+  return fmt::format("{}\n{}", title, draw::ToTextTable(varying).Render());
 }
 
 }  // namespace orrery::cli

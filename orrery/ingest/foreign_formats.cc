@@ -27,10 +27,6 @@ bool IsChakra(std::string_view head) {
   return Contains(head, "is_cpu_op") || Contains(head, "comm_type") || Contains(head, "schema\xea");
 }
 
-bool IsXplane(std::string_view head) {
-  return head.starts_with('\x0a') && (Contains(head, "/host:") || Contains(head, "/device:"));
-}
-
 std::string NotYet(std::string_view name) {
   return fmt::format("this is {}, which this version of Orrery does not read yet", name);
 }
@@ -71,9 +67,6 @@ std::string DescribeForeignFile(const InputFile& file) {
   if (head.starts_with("SQLite format 3")) {
     return DescribeSqlite(head);
   }
-  if (head.starts_with("NVF1")) {
-    return NotYet("a recording of NVLink counters (NVF1)");
-  }
   if (head.size() > 262 && head.substr(257, 5) == "ustar") {
     return "this is a tar archive: unpack it and give Orrery the folder";
   }
@@ -87,9 +80,6 @@ std::string DescribeForeignFile(const InputFile& file) {
   if (head[first] == '{' || head[first] == '[') {
     return DescribeJson(head);
   }
-  if (IsXplane(head)) {
-    return NotYet("an XPlane recording of the XLA profiler");
-  }
   if (!IsText(head) && IsChakra(head)) {
     return NotYet("a Chakra execution trace");
   }
@@ -98,7 +88,8 @@ std::string DescribeForeignFile(const InputFile& file) {
     return NotYet("a CSV table of Nsight Compute");
   }
   return "Orrery does not recognise this file; it reads Kineto JSON, PyTorch execution traces, "
-         "Nsight Systems SQLite exports, nccl-tests logs, workload cards and .orr files";
+         "Nsight Systems SQLite exports, XPlane recordings, nccl-tests logs, NVLink counters, "
+         "benchmark results, workload cards and .orr files";
 }
 
 }  // namespace orrery::ingest

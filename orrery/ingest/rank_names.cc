@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,8 +45,8 @@ std::optional<std::int32_t> NumberBehind(std::string_view name, std::string_view
 
 // The number at the end of the name without its extensions: "kineto_trace_3.json.gz".
 std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kExtensions{".gz",     ".zst", ".json", ".trace",
-                                                        ".sqlite", ".pt",  ".et",   ".orr"};
+  constexpr std::array<std::string_view, 11> kExtensions{
+      ".gz", ".zst", ".json", ".trace", ".sqlite", ".pt", ".et", ".orr", ".bin", ".pb", ".xplane"};
   bool stripped = true;
   while (stripped) {
     stripped = false;
@@ -69,18 +70,35 @@ std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
   return NumberAt(name, begin);
 }
 
-}  // namespace
-
-std::optional<std::int32_t> RankInFileName(std::string_view path) {
+// The last part of the path, in lower case.
+std::string FileName(std::string_view path) {
   std::string name(path.substr(path.find_last_of('/') + 1));
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const std::string_view word : {"rank", "worker"}) {
-    if (const auto rank = NumberBehind(name, word)) {
-      return rank;
+  return name;
+}
+
+std::optional<std::int32_t> NumberBehindAny(std::string_view name,
+                                            std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    if (const auto number = NumberBehind(name, word)) {
+      return number;
     }
   }
-  return NumberAtEnd(name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int32_t> RankInFileName(std::string_view path) {
+  const std::string name = FileName(path);
+  const auto number = NumberBehindAny(name, {"rank", "worker"});
+  return number ? number : NumberAtEnd(name);
+}
+
+std::optional<std::int32_t> GpuInFileName(std::string_view path) {
+  const auto number = NumberBehindAny(FileName(path), {"gpu", "device"});
+  return number ? number : RankInFileName(path);
 }
 
 }  // namespace orrery::ingest

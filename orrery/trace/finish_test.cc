@@ -193,6 +193,57 @@ TEST(StepsTest, AUserMarkerReplacesTheKnownOnes) {
   EXPECT_EQ(trace.steps.number[0], 21);
 }
 
+TEST(StepsTest, XlasLineOfStepsOnTheFirstDeviceCounts) {
+  Trace trace;
+  const StringId steps = trace.strings.Intern("Steps");
+  for (const std::int32_t device : {0, 1}) {
+    trace.tracks.Append({.kind = TrackKind::kDevice, .device = device, .name = steps});
+  }
+  const StringId name = trace.strings.Intern("17");
+  for (const RowId track : {1U, 0U}) {
+    trace.annotations.Append({.begin_ns = track,
+                              .duration_ns = 5,
+                              .name = name,
+                              .track = track,
+                              .kind = AnnotationKind::kDevice});
+  }
+
+  FindSteps(trace, "");
+
+  ASSERT_EQ(trace.steps.size(), 1U);
+  EXPECT_EQ(trace.steps.begin_ns[0], 0);
+  EXPECT_EQ(trace.steps.number[0], 17);
+}
+
+// The number in the name is a line of a program. Begins differ, so that order is seen.
+TEST(StepsTest, StepsOfAnEngineOnXlaAreCounted) {
+  Trace trace;
+  const StringId step = trace.strings.Intern("$core.py:268 step");
+  trace.annotations.Append({.begin_ns = 0, .duration_ns = 4, .name = step});
+  trace.annotations.Append(
+      {.begin_ns = 1, .duration_ns = 1, .name = trace.strings.Intern("$core.py:300 step_more")});
+  trace.annotations.Append({.begin_ns = 9, .duration_ns = 4, .name = step});
+
+  FindSteps(trace, "");
+
+  EXPECT_THAT(trace.steps.begin_ns, ElementsAre(0, 9));
+  EXPECT_THAT(trace.steps.number, ElementsAre(0, 1));
+}
+
+// The longest is 100, so 10 is not longer than a tenth of it and 11 is.
+TEST(StepsTest, ShortStepMarkersOfXlaAreNone) {
+  Trace trace;
+  const StringId marker = trace.strings.Intern("StepMarker");
+  for (const std::int64_t duration_ns : {100, 10, 11}) {
+    trace.annotations.Append({.begin_ns = 0, .duration_ns = duration_ns, .name = marker});
+  }
+
+  FindSteps(trace, "");
+
+  EXPECT_THAT(trace.steps.duration_ns, ElementsAre(100, 11));
+  EXPECT_THAT(trace.steps.number, ElementsAre(0, 1));
+}
+
 TEST(StepsTest, ABadMarkerIsRefused) {
   EXPECT_FALSE(CheckStepMarker("step ["));
   EXPECT_TRUE(CheckStepMarker("step [0-9]+"));

@@ -63,6 +63,15 @@ bool IsRunBatch(std::string_view name) {
   return name.ends_with(": run_batch");
 }
 
+// vLLM on XLA: the Python function of the engine, with its line.
+bool IsEngineStep(std::string_view name) {
+  return name.starts_with("$core.py:") && name.ends_with(" step");
+}
+
+bool IsStepMarker(std::string_view name) {
+  return name == "StepMarker";
+}
+
 // The number in a marker: its last run of digits, as in "ProfilerStep#12" and "iteration 12".
 std::int64_t NumberIn(std::string_view name) {
   std::size_t end = name.size();
@@ -112,6 +121,59 @@ void TakeAnnotations(Trace& trace, const NameTest& test) {
   }
 }
 
+// XLA draws the steps of each device on a line of their own; those of the first one count.
+void TakeStepLine(Trace& trace) {
+  const Annotations& ranges = trace.annotations;
+  const StringId line = trace.strings.Find("Steps");
+  RowId chosen = kNoRow;
+  for (const RowId track : ranges.track) {
+    if (track != kNoRow && track < chosen && line != StringId::kEmpty &&
+        trace.tracks.name[track] == line && trace.tracks.kind[track] == TrackKind::kDevice) {
+      chosen = track;
+    }
+  }
+  for (RowId row = 0; chosen != kNoRow && row < ranges.size(); ++row) {
+    if (ranges.track[row] == chosen) {
+      trace.steps.Append({.begin_ns = ranges.begin_ns[row],
+                          .duration_ns = ranges.duration_ns[row],
+                          .name = ranges.name[row],
+                          .number = NumberIn(trace.Text(ranges.name[row])),
+                          .annotation = row});
+    }
+  }
+}
+
+// XLA also marks what is no step, but briefly.
+void DropShortSteps(Trace& trace) {
+  const auto& durations = trace.steps.duration_ns;
+  const auto longest = std::max_element(durations.begin(), durations.end());
+  std::vector<RowId> kept;
+  for (RowId row = 0; row < trace.steps.size(); ++row) {
+    if (durations[row] > *longest / 10) {
+      kept.push_back(row);
+    }
+  }
+  PermuteRows(trace.steps, kept);
+}
+
+// Markers whose names carry no number of the step.
+void CountSteps(Trace& trace) {
+  for (RowId row = 0; row < trace.steps.size(); ++row) {
+    trace.steps.number[row] = row;
+  }
+}
+
+void TakeUnnumbered(Trace& trace, const NameTest& test) {
+  TakeAnnotations(trace, test);
+  CountSteps(trace);
+}
+
+void TakeStepMarkers(Trace& trace) {
+  TakeAnnotations(trace, IsStepMarker);
+  DropShortSteps(trace);
+  CountSteps(trace);
+}
+
 // Steps of tables whose names may carry no number count up.
 template <typename Table>
 void TakeSlices(Trace& trace, const Table& table, const NameTest& test) {
@@ -150,13 +212,16 @@ void FindSteps(Trace& trace, const std::string& marker) {
     FindMarkedSteps(trace, marker);
     return;
   }
-  const std::array<std::function<void()>, 5> families{
+  const std::array<std::function<void()>, 8> families{
       [&] { TakeAnnotations(trace, IsProfilerStep); },
       // Files of 2021 have no category of their own for annotations.
       [&] { TakeSlices(trace, trace.host_ops, IsProfilerStep); },
       [&] { TakeAnnotations(trace, IsServingStep); },
       [&] { TakeSlices(trace, trace.python_calls, IsRunBatch); },
       [&] { TakeAnnotations(trace, IsIteration); },
+      [&] { TakeStepLine(trace); },
+      [&] { TakeUnnumbered(trace, IsEngineStep); },
+      [&] { TakeStepMarkers(trace); },
   };
   for (const auto& take : families) {
     take();

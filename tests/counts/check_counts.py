@@ -3,7 +3,7 @@
 
     tests/counts/check_counts.py --program build/orrery --shared ../shared FORMAT
 
-FORMAT is kineto, execution_trace, nsys or nccl_tests. Nothing of Orrery is used to count: only
+FORMAT is kineto, execution_trace, nsys, nccl_tests or xplane. Nothing of Orrery is used to count: only
 json, gzip, sqlite3 and regular expressions, so that a mistake of a reader shows. Exit status: 0
 all equal, 1 some differ, 77 the sample files are not there.
 """
@@ -169,17 +169,109 @@ def count_nccl_tests(path):
     return {"rows": sum(1 for line in lines if NCCL_ROW.search(line))}
 
 
+def varint(message, at):
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def protobuf_fields(message):
+    """Yields (number, value) of a protobuf message; texts and messages are bytes."""
+    at = 0
+    while at < len(message):
+        tag, at = varint(message, at)
+        if tag & 7 == 0:
+            value, at = varint(message, at)
+        else:
+            length, at = varint(message, at) if tag & 7 == 2 else ({1: 8, 5: 4}[tag & 7], at)
+            value = message[at:at + length]
+            at += length
+        yield tag >> 3, value
+
+
+def protobuf_all(message, number):
+    return [value for field, value in protobuf_fields(message) if field == number]
+
+
+def protobuf_first(message, number, otherwise=b""):
+    return next((value for field, value in protobuf_fields(message) if field == number), otherwise)
+
+
+def protobuf_map(message, number):
+    """Returns the values of a map field by their keys."""
+    return {protobuf_first(entry, 1, 0): protobuf_first(entry, 2)
+            for entry in protobuf_all(message, number)}
+
+
+def xplane_row_kind(is_device, line, event, kind, stat_names):
+    """Returns what an event counts as, of the keys of the counts."""
+    name = protobuf_first(kind, 2).decode(errors="replace")
+    if not is_device:
+        stats = {stat_names.get(protobuf_first(stat, 1, 0)) for stat in protobuf_all(event, 4)}
+        return "runtime_calls" if b"correlation_id" in stats else "annotations"
+    if "Stream" in line:
+        is_copy = name.startswith(("Memcpy", "__amd_rocclr_copyBuffer"))
+        is_set = name.startswith(("Memset", "__amd_rocclr_fillBuffer"))
+        return "copies" if is_copy else "sets" if is_set else "kernels"
+    if line in ("XLA Modules", "XLA TraceMe"):
+        return "other_device_work"
+    if line not in ("XLA Ops", "Async XLA Ops"):
+        return "device_annotations"
+    categories = [protobuf_first(stat, 5).decode() for stat in protobuf_all(kind, 5)
+                  if stat_names.get(protobuf_first(stat, 1, 0)) == b"hlo_category"]
+    category = categories[0] if categories else name
+    if category.endswith(("-start", "-done")) and line == "XLA Ops":
+        return category
+    return "copies" if category.startswith("copy") else "kernels"
+
+
+def count_xplane_plane(plane):
+    counts = collections.Counter()
+    kinds = protobuf_map(plane, 4)
+    stat_names = {key: protobuf_first(value, 2) for key, value in protobuf_map(plane, 5).items()}
+    is_device = b"/device:" in protobuf_first(plane, 2)
+    has_async_line = False
+    for line in protobuf_all(plane, 3):
+        name = (protobuf_first(line, 11) or protobuf_first(line, 2)).decode()
+        events = protobuf_all(line, 4)
+        has_async_line |= name == "Async XLA Ops" and bool(events)
+        for event in events:
+            kind = kinds.get(protobuf_first(event, 1, 0), b"")
+            counts[xplane_row_kind(is_device, name, event, kind, stat_names)] += 1
+            counts["collectives"] += is_device and b" all-reduce(" in protobuf_first(kind, 2)
+    # A copy has two halves on the core; where the profiler did not join them, the reader does.
+    counts["copies"] += 0 if has_async_line else counts["copy-start"]
+    counts["other_device_work"] += counts["copy-start"] + counts["copy-done"]
+    return counts
+
+
+def count_xplane(path):
+    counts = collections.Counter()
+    for plane in protobuf_all(read_bytes(path), 1):
+        counts.update(count_xplane_plane(plane))
+    keys = ("kernels", "copies", "sets", "other_device_work", "runtime_calls", "annotations",
+            "device_annotations", "collectives")
+    return {key: counts[key] for key in keys}
+
+
 COUNT = {
     "kineto": count_kineto,
     "execution_trace": count_execution_trace,
     "nsys": count_nsys,
     "nccl_tests": count_nccl_tests,
+    "xplane": count_xplane,
 }
 
 INDEX_FORMATS = {
     "kineto": ("Kineto JSON",),
     "execution_trace": ("PyTorch execution trace JSON",),
     "nsys": ("nsys SQLite", "nsys SQLite (gzip)"),
+    "xplane": ("XPlane protobuf", "XPlane protobuf (gzip)"),
 }
 
 

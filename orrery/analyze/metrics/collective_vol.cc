@@ -7,7 +7,6 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_events.h"
-#include "orrery/trace/collective_groups.h"
 
 namespace orrery::analyze::collective_vol {
 namespace {
@@ -35,9 +34,7 @@ Volume VolumeOf(const RunView& run, const DeviceView& device, std::optional<Coll
       ++volume.calls_without_size;
       return;
     }
-    const RowId group = trace.collectives.group[row];
-    const std::int32_t size =
-        group == trace::kNoRow ? trace.info.world_size : trace::GroupSize(trace, group);
+    const std::int32_t size = NumParticipants(run, device.rank_index, row);
     ++volume.calls;
     volume.bytes += bytes;
     volume.bus_bytes += static_cast<double>(bytes) * BusFactor(found, size).value_or(0);

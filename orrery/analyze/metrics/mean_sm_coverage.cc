@@ -19,6 +19,14 @@ struct Coverage {
   double covered[2] = {0, 0};
   double duration[2] = {0, 0};
 
+  Coverage& operator+=(const Coverage& other) {
+    for (const int which : {0, 1}) {
+      covered[which] += other.covered[which];
+      duration[which] += other.duration[which];
+    }
+    return *this;
+  }
+
   [[nodiscard]] std::optional<double> PercentOf(bool communication) const {
     const int which = communication ? 1 : 0;
     return duration[which] > 0 ? std::optional(100 * covered[which] / duration[which])
@@ -74,15 +82,23 @@ Value OrNull(std::optional<double> value) {
 }
 
 MetricResult Compute(const RunView& run) {
+  Coverage all;
   Value rows = Value::List();
-  MetricResult result = MeanOverDevices(run, [&](const DeviceView& device) {
+  for (const DeviceView& device : run.devices) {
     const Coverage coverage = CoverageOf(run, device);
     rows.Add(DeviceRow(device)
                  .Set("compute", OrNull(coverage.PercentOf(false)))
                  .Set("communication", OrNull(coverage.PercentOf(true)))
                  .Set("all", OrNull(coverage.PercentOfAll())));
-    return coverage.PercentOf(false);
-  });
+    all += coverage;
+  }
+  if (!all.PercentOf(false)) {
+    return NotAvailable("launch geometry or SM count unknown");
+  }
+  MetricResult result{.value = all.PercentOf(false)};
+  NoteScope(run, result.detail);
+  result.detail.Set("communication", OrNull(all.PercentOf(true)));
+  result.detail.Set("all", OrNull(all.PercentOfAll()));
   result.detail.Set("per_rank", std::move(rows));
   return result;
 }
@@ -96,7 +112,7 @@ std::vector<Metric> Describe() {
            .needs = {{NeedKind::kGpu}, {NeedKind::kGeometry}},
            .definition =
                "100 * sum of duration * min(1, blocks / multiprocessors) / sum of durations "
-               "over compute kernels; from launch geometry, not measured",
+               "over compute kernels of all devices; from launch geometry, not measured",
            .compute = &Compute}};
 }
 

@@ -10,7 +10,6 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_events.h"
-#include "orrery/trace/collective_groups.h"
 
 namespace orrery::analyze::traffic_distribution {
 namespace {
@@ -33,9 +32,7 @@ void AddBytes(const RunView& run, const DeviceView& device, TrafficByDimension& 
   const auto dimensions = CollectiveDimensions(run, device.rank_index);
   ForEachCollective(run, device, [&](RowId row) {
     Traffic& of = traffic[static_cast<std::size_t>(dimensions[row].dimension)];
-    const RowId group = trace.collectives.group[row];
-    const std::int32_t size =
-        group == trace::kNoRow ? trace.info.world_size : trace::GroupSize(trace, group);
+    const std::int32_t size = NumParticipants(run, device.rank_index, row);
     const std::int64_t bytes = trace::EventOfRow(trace, row).bytes;
     of.rule = dimensions[row].rule;
     ++of.calls;

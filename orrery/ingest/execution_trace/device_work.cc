@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "orrery/ingest/execution_trace/json_value.h"
+#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/categories.h"
 

@@ -9,11 +9,11 @@
 
 #include "orrery/ingest/execution_trace/collectives.h"
 #include "orrery/ingest/execution_trace/device_work.h"
-#include "orrery/ingest/execution_trace/json_value.h"
 #include "orrery/ingest/execution_trace/node_reader.h"
 #include "orrery/ingest/execution_trace/node_tree.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
+#include "orrery/ingest/json_value.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::ingest::execution_trace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "orrery/ingest/execution_trace/json_value.h"
+#include "orrery/ingest/json_value.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {

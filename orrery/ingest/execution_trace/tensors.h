@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "orrery/ingest/execution_trace/json_value.h"
+#include "orrery/ingest/json_value.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::execution_trace {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/ingest/hlo.h"
 #include "orrery/ingest/kineto/chunk.h"
 #include "orrery/trace/columns.h"
 #include "orrery/trace/enums.h"
@@ -78,6 +79,11 @@ CopyKind CopyKindOf(std::string_view name) {
       {"HostToDevice", CopyKind::kHostToDevice},
       {"DeviceToHost", CopyKind::kDeviceToHost},
       {"DeviceToDevice", CopyKind::kDeviceToDevice},
+      {"MemcpyH2D", CopyKind::kHostToDevice},
+      {"MemcpyD2H", CopyKind::kDeviceToHost},
+      {"MemcpyD2D", CopyKind::kDeviceToDevice},
+      {"MemcpyH2H", CopyKind::kHostToHost},
+      {"MemcpyP2P", CopyKind::kPeerToPeer},
   });
   for (const auto& [word, kind] : kKinds) {
     if (name.find(word) != std::string_view::npos) {
@@ -116,7 +122,7 @@ RowId FindOperator(const trace::HostOps& ops, RowId track, std::int64_t begin_ns
   return found;
 }
 
-enum class XlaPlace { kNone, kDeviceOps, kDeviceOther, kSteps, kHost };
+enum class XlaPlace { kNone, kDeviceOps, kAsyncOps, kDeviceOther, kSteps, kHost };
 
 XlaPlace PlaceOf(const Trace& trace, RowId track) {
   const std::string_view process = trace.Text(trace.tracks.process_name[track]);
@@ -127,43 +133,64 @@ XlaPlace PlaceOf(const Trace& trace, RowId track) {
   if (thread == "Steps") {
     return XlaPlace::kSteps;
   }
+  if (thread == "Async XLA Ops") {
+    return XlaPlace::kAsyncOps;
+  }
   const bool runs_operators = thread.find("XLA Ops") != std::string_view::npos ||
                               thread.find("Stream") != std::string_view::npos;
   return runs_operators ? XlaPlace::kDeviceOps : XlaPlace::kDeviceOther;
+}
+
+// By the operation's category, which the export has as a string.
+ActivityKind XlaActivityKind(std::string_view extra, XlaPlace place) {
+  constexpr std::string_view kKey = R"json("hlo_category": ")json";
+  if (place == XlaPlace::kDeviceOther) {
+    return ActivityKind::kOther;
+  }
+  const std::size_t at = extra.find(kKey);
+  if (at == std::string_view::npos) {
+    return ActivityKind::kKernel;
+  }
+  const std::string_view rest = extra.substr(at + kKey.size());
+  return ActivityKindOf(ParseHloCategory(rest.substr(0, rest.find('"'))),
+                        place == XlaPlace::kAsyncOps);
 }
 
 // Returns whether the slice has a table of its own now.
 bool PlaceXlaSlice(Trace& trace, const trace::OtherSlices::Row& slice, XlaPlace place) {
   switch (place) {
     case XlaPlace::kDeviceOps:
+    case XlaPlace::kAsyncOps:
     case XlaPlace::kDeviceOther:
-      trace.activities.Append(
-          {.begin_ns = slice.begin_ns,
-           .duration_ns = slice.duration_ns,
-           .name = slice.name,
-           .track = slice.track,
-           .kind = place == XlaPlace::kDeviceOps ? ActivityKind::kKernel : ActivityKind::kOther,
-           .extra = slice.extra});
+      trace.activities.Append({.begin_ns = slice.begin_ns,
+                               .duration_ns = slice.duration_ns,
+                               .name = slice.name,
+                               .track = slice.track,
+                               .kind = XlaActivityKind(trace.Text(slice.extra), place),
+                               .extra = slice.extra});
       return true;
+    case XlaPlace::kSteps:
     case XlaPlace::kHost:
       trace.annotations.Append({.begin_ns = slice.begin_ns,
                                 .duration_ns = slice.duration_ns,
                                 .name = slice.name,
                                 .track = slice.track,
+                                .kind = place == XlaPlace::kSteps ? trace::AnnotationKind::kDevice
+                                                                  : trace::AnnotationKind::kHost,
                                 .extra = slice.extra});
       return true;
-    case XlaPlace::kSteps:
     case XlaPlace::kNone:
       return false;
   }
   return false;
 }
 
-void MarkDeviceTracks(trace::Tracks& tracks, const std::vector<XlaPlace>& places) {
+void MarkDeviceTracks(Trace& trace) {
+  trace::Tracks& tracks = trace.tracks;
   for (RowId track = 0; track < tracks.size(); ++track) {
-    if (places[track] != XlaPlace::kNone && places[track] != XlaPlace::kHost) {
+    if (const auto device = DeviceInXlaName(trace.Text(tracks.process_name[track]))) {
       tracks.kind[track] = trace::TrackKind::kDevice;
-      tracks.device[track] = static_cast<std::int32_t>(tracks.process[track]);
+      tracks.device[track] = *device;
     }
   }
 }
@@ -245,7 +272,7 @@ bool SortOutXla(Trace& trace) {
   if (!has_device) {
     return false;
   }
-  MarkDeviceTracks(trace.tracks, places);
+  MarkDeviceTracks(trace);
   const trace::OtherSlices slices = std::move(trace.other_slices);
   trace.other_slices = {};
   for (RowId row = 0; row < slices.size(); ++row) {

@@ -257,6 +257,25 @@ TEST(KinetoTest, XlaExportsAreSortedByTheNamesOfTheirProcesses) {
   EXPECT_TRUE(trace.other_slices.empty());
 }
 
+TEST(KinetoTest, XlaExportsHaveCopiesStepsAndTheDevicesOfTheirNames) {
+  const Trace trace = ReadText(FileOf(
+      R"json({"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:1"}},
+         {"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Ops"}},
+         {"ph":"M","pid":3,"tid":2,"name":"thread_name","args":{"name":"Async XLA Ops"}},
+         {"ph":"M","pid":3,"tid":3,"name":"thread_name","args":{"name":"Steps"}},
+         {"ph":"X","pid":3,"tid":1,"name":"copy-start.1","ts":5,"dur":2,"args":{"hlo_category":"copy-start"}},
+         {"ph":"X","pid":3,"tid":2,"name":"async-copy","ts":6,"dur":9,"args":{"flops":"0","hlo_category":"copy-start"}},
+         {"ph":"X","pid":3,"tid":1,"name":"fusion.1","ts":8,"dur":2},
+         {"ph":"X","pid":3,"tid":3,"name":"17","ts":5,"dur":10})json"));
+
+  EXPECT_THAT(trace.activities.kind,
+              ElementsAre(trace::ActivityKind::kOther, trace::ActivityKind::kCopy,
+                          trace::ActivityKind::kKernel));
+  EXPECT_EQ(trace.tracks.device[trace.activities.track[0]], 1);
+  ASSERT_EQ(trace.steps.size(), 1U);
+  EXPECT_EQ(trace.steps.number[0], 17);
+}
+
 TEST(KinetoTest, AListWithoutAFrameIsRead) {
   EXPECT_EQ(ReadText("[" + std::string(kOp) + "]").host_ops.size(), 1U);
   EXPECT_EQ(ReadText("\xEF\xBB\xBF [ " + std::string(kOp) + "\n]").host_ops.size(), 1U);

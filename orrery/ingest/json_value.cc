@@ -1,10 +1,13 @@
-#include "orrery/ingest/execution_trace/json_value.h"
+#include "orrery/ingest/json_value.h"
 
+#include <charconv>
+#include <cmath>
 #include <limits>
+#include <system_error>
 
 #include <fmt/core.h>
 
-namespace orrery::ingest::execution_trace {
+namespace orrery::ingest {
 
 std::optional<JsonElement> JsonText::Parse(std::string_view text) {
   copy_.assign(text);
@@ -56,6 +59,17 @@ std::optional<std::int64_t> Integer(const std::optional<JsonElement>& value) {
   return number;
 }
 
+std::optional<double> Number(const std::optional<JsonElement>& value) {
+  double number = 0;
+  if (value && !value->get(number)) {
+    return number;
+  }
+  const std::string_view text = Text(value).value_or("");
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && stop == text.data() + text.size();
+  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+}
+
 std::int32_t SmallInteger(const std::optional<JsonElement>& value) {
   const std::int64_t number = Integer(value).value_or(-1);
   const bool fits = number >= 0 && number <= std::numeric_limits<std::int32_t>::max();
@@ -70,4 +84,4 @@ std::optional<std::string_view> Text(const std::optional<JsonElement>& value) {
   return text;
 }
 
-}  // namespace orrery::ingest::execution_trace
+}  // namespace orrery::ingest

@@ -1,0 +1,185 @@
+#include "orrery/ingest/gate_log/gate_log.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/json_records.h"
+#include "orrery/ingest/json_repair.h"
+#include "orrery/ingest/json_stream.h"
+#include "orrery/ingest/json_value.h"
+
+namespace orrery::ingest::gate_log {
+namespace {
+
+constexpr std::string_view kLoads = "expert_loads";
+constexpr std::array kMarkers{kLoads};
+
+enum Column : std::size_t { kStep, kLayer, kExpert, kTokens };
+
+Table EmptyTable() {
+  Table table;
+  table.AddColumn("step", Table::Type::kInteger);
+  table.AddColumn("layer", Table::Type::kInteger);
+  table.AddColumn("expert", Table::Type::kInteger);
+  table.AddColumn("tokens", Table::Type::kNumber);
+  return table;
+}
+
+// Walks the log with one step in memory.
+class Reader {
+ public:
+  Reader(ByteSource& source, trace::ProblemLog& problems)
+      : stream_(source), problems_(problems), rows_(EmptyTable()) {}
+
+  [[nodiscard]] std::int64_t offset() const { return stream_.offset(); }
+
+  Table Run() {
+    if (const Status walked = Walk(); !walked) {
+      problems_.Loss("reading stopped", 1, walked.error().message());
+    }
+    const bool is_cut = stream_.end() == JsonEnd::kInsideValue;
+    if (is_cut || stream_.end() == JsonEnd::kBetweenValues) {
+      problems_.Loss("the log ends early; only complete steps were read", 1,
+                     fmt::format("byte {}", stream_.offset()));
+    }
+    LogRepairs(repairs_, {}, problems_);
+    return std::move(rows_);
+  }
+
+ private:
+  Status Walk() {
+    ORRERY_TRY_STATUS(stream_.EnterObject());
+    while (true) {
+      ORRERY_TRY(const auto key, stream_.NextKey());
+      if (!key) {
+        return {};
+      }
+      if (*key == kLoads) {
+        ORRERY_TRY_STATUS(ReadSteps());
+      }
+    }
+  }
+
+  Status ReadSteps() {
+    ORRERY_TRY_STATUS(stream_.EnterArray());
+    while (true) {
+      ORRERY_TRY(const auto step, stream_.NextElement());
+      if (!step) {
+        return {};
+      }
+      AddStep(json_.Parse(RepairJson(*step, repairs_)));
+      ++num_steps_;
+    }
+  }
+
+  [[nodiscard]] std::string Place() const { return fmt::format("step {}", num_steps_); }
+
+  void AddStep(const std::optional<JsonElement>& step) {
+    if (!step || !step->is_array()) {
+      problems_.Loss("step that is not a list", 1, Place());
+      return;
+    }
+    const auto first = ElementAt(step, 0);
+    if (!first || !first->is_array()) {
+      AddExperts(*step, std::nullopt);
+      return;
+    }
+    std::int64_t layer = 0;
+    ForEachElement(step, [&](const JsonElement& experts) { AddLayer(experts, layer++); });
+  }
+
+  void AddLayer(const JsonElement& experts, std::int64_t layer) {
+    if (!experts.is_array()) {
+      problems_.Loss("layer that is not a list", 1, Place());
+      return;
+    }
+    AddExperts(experts, layer);
+  }
+
+  void AddExperts(const JsonElement& experts, std::optional<std::int64_t> layer) {
+    std::int64_t expert = 0;
+    ForEachElement(experts, [&](const JsonElement& tokens) { AddRow(layer, expert++, tokens); });
+  }
+
+  void AddRow(std::optional<std::int64_t> layer, std::int64_t expert, const JsonElement& tokens) {
+    const auto count = Number(tokens);
+    if (!count) {
+      problems_.Loss("load of an expert that is not a number", 1, Place());
+      return;
+    }
+    const std::size_t row = rows_.AddRow();
+    rows_.Set(row, kStep, num_steps_);
+    rows_.Set(row, kLayer, layer ? Table::Cell(*layer) : Table::Cell());
+    rows_.Set(row, kExpert, expert);
+    rows_.Set(row, kTokens, *count);
+  }
+
+  JsonStream stream_;
+  trace::ProblemLog& problems_;
+  Table rows_;
+  JsonText json_;
+  JsonRepairs repairs_;
+  std::int64_t num_steps_ = 0;
+};
+
+// The walk ends with the log; what stands behind it, or is missing there, shows here.
+Status CheckRest(const InputFile& file, std::int64_t end, trace::ProblemLog& problems) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  std::string window(std::size_t{1} << 16, '\0');
+  bool has_text = false;
+  for (std::int64_t offset = 0;;) {
+    ORRERY_TRY(const std::size_t count, source->Read(window));
+    if (count == 0) {
+      break;
+    }
+    const std::int64_t skipped =
+        std::clamp<std::int64_t>(end - offset, 0, static_cast<std::int64_t>(count));
+    const std::string_view rest = std::string_view(window).substr(
+        static_cast<std::size_t>(skipped), count - static_cast<std::size_t>(skipped));
+    has_text |= rest.find_first_not_of(" \t\r\n") != std::string_view::npos;
+    offset += static_cast<std::int64_t>(count);
+  }
+  problems.Loss("text behind the log, not read", has_text ? 1 : 0, fmt::format("byte {}", end));
+  if (const std::string damage = source->damage(); !damage.empty()) {
+    problems.Loss(damage);
+  }
+  return {};
+}
+
+bool Matches(const InputFile& file) {
+  return HeadHasKeys(file.head(), kMarkers);
+}
+
+Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  MeasurementTable log{.format = "gate log", .file = file.path(), .rows = {}, .problems = {}};
+  Reader reader(*source, log.problems);
+  log.rows = reader.Run();
+  if (const Status rest = CheckRest(file, reader.offset(), log.problems); !rest) {
+    return FailWithin(file.path(), rest);
+  }
+  if (log.rows.num_rows() == 0) {
+    return Fail(Error::Kind::kInvalidInput,
+                file.path() + ": a gate log without a complete step of expert loads");
+  }
+  FileContent content;
+  content.tables.push_back(std::move(log));
+  return content;
+}
+
+}  // namespace
+
+const Format& GetFormat() {
+  static constexpr Format kFormat{.name = "gate log", .matches = &Matches, .read = &Read};
+  return kFormat;
+}
+
+}  // namespace orrery::ingest::gate_log

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "orrery/trace/enums.h"
+
+namespace orrery::ingest {
+
+/// What the category of an HLO operation ("all-reduce-start", "loop fusion") says.
+struct HloCategory {
+  /// Asynchronous work appears twice among the operations of a core: where it is issued and where
+  /// the core waits for its end. Neither lasts as long as the work.
+  enum class Phase { kWhole, kStart, kDone };
+
+  Phase phase = Phase::kWhole;
+  bool is_around_others = false;  // a loop or a call, whose operations have rows of their own
+  bool is_copy = false;
+  std::optional<trace::CollectiveKind> collective;  // HLO's broadcast is none: it is local
+};
+
+[[nodiscard]] HloCategory ParseHloCategory(std::string_view category);
+
+/// Returns what an operation on a core's line of operations is. The halves of asynchronous work are
+/// kOther there; on the line of asynchronous operations they stand for the work itself.
+[[nodiscard]] trace::ActivityKind ActivityKindOf(const HloCategory& category, bool on_async_line);
+
+/// Returns the number of the device that XLA names so: 3 for "/device:TPU:3" and for
+/// "/device:TPU:3 SparseCore 1", -1 if it has none; nothing for names of the host.
+[[nodiscard]] std::optional<std::int32_t> DeviceInXlaName(std::string_view name);
+
+/// How much an array holds.
+struct HloShape {
+  trace::DataType data_type = trace::DataType::kUnknown;
+  std::int64_t elements = 0;
+};
+
+/// Reads "f32[5,1024]{1,0:T(8,128)}"; nothing for tuples and other text.
+[[nodiscard]] std::optional<HloShape> ParseHloShape(std::string_view shape);
+
+}  // namespace orrery::ingest

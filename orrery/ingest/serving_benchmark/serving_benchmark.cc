@@ -1,0 +1,199 @@
+#include "orrery/ingest/serving_benchmark/serving_benchmark.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "orrery/ingest/json_records.h"
+#include "orrery/ingest/json_value.h"
+
+namespace orrery::ingest::serving_benchmark {
+namespace {
+
+struct Scalar {
+  std::string_view key;
+  std::string_view column;
+  Table::Type type = Table::Type::kNumber;
+};
+
+constexpr std::array kScalars{
+    Scalar{"duration", "duration_s"},
+    Scalar{"completed", "completed", Table::Type::kInteger},
+    Scalar{"total_input_tokens", "total_input_tokens", Table::Type::kInteger},
+    Scalar{"total_output_tokens", "total_output_tokens", Table::Type::kInteger},
+    Scalar{"request_throughput", "request_throughput"},
+    Scalar{"output_throughput", "output_throughput"},
+    Scalar{"mean_ttft_ms", "mean_ttft_ms"},
+    Scalar{"median_ttft_ms", "median_ttft_ms"},
+    Scalar{"mean_tpot_ms", "mean_tpot_ms"},
+    Scalar{"median_tpot_ms", "median_tpot_ms"},
+};
+
+constexpr std::string_view kFirstTokens = "ttfts";
+constexpr std::string_view kBetweenTokens = "itls";
+constexpr std::string_view kOutputLengths = "output_lens";
+
+constexpr std::array<std::string_view, 2> kMarkers{"duration", "total_output_tokens"};
+
+std::vector<std::string_view> WantedKeys() {
+  std::vector<std::string_view> keys{kFirstTokens, kBetweenTokens, kOutputLengths};
+  for (const Scalar& scalar : kScalars) {
+    keys.push_back(scalar.key);
+  }
+  return keys;
+}
+
+Table::Cell CellOf(const JsonRecord& record, const Scalar& scalar) {
+  if (scalar.type == Table::Type::kInteger) {
+    const auto integer = IntegerIn(record, scalar.key);
+    return integer ? Table::Cell(*integer) : Table::Cell();
+  }
+  const auto number = NumberIn(record, scalar.key);
+  return number ? Table::Cell(*number) : Table::Cell();
+}
+
+bool IsNull(const JsonRecord& record, std::string_view key) {
+  const auto field = record.find(key);
+  return field == record.end() || field->second == "null";
+}
+
+Table RecordTable(const std::vector<JsonRecord>& records, trace::ProblemLog& problems) {
+  Table table;
+  for (const Scalar& scalar : kScalars) {
+    table.AddColumn(std::string(scalar.column), scalar.type);
+  }
+  for (const JsonRecord& record : records) {
+    const std::size_t row = table.AddRow();
+    for (std::size_t column = 0; column < kScalars.size(); ++column) {
+      const Table::Cell cell = CellOf(record, kScalars[column]);
+      if (std::holds_alternative<std::monostate>(cell) && !IsNull(record, kScalars[column].key)) {
+        problems.Loss("value that is not a number", 1, kScalars[column].key);
+      }
+      table.Set(row, column, cell);
+    }
+  }
+  return table;
+}
+
+using Numbers = std::vector<std::optional<double>>;
+
+std::optional<double> Mean(const JsonElement& list) {
+  double sum = 0;
+  std::int64_t count = 0;
+  ForEachElement(list, [&](const JsonElement& item) {
+    if (const auto number = Number(item)) {
+      sum += *number;
+      ++count;
+    }
+  });
+  return count > 0 ? std::optional(sum / static_cast<double>(count)) : std::nullopt;
+}
+
+template <typename NumberOf>
+Numbers ListIn(const JsonRecord& record, std::string_view key, NumberOf number_of) {
+  Numbers numbers;
+  const auto field = record.find(key);
+  if (field != record.end()) {
+    JsonText json;
+    ForEachElement(json.Parse(field->second),
+                   [&](const JsonElement& item) { numbers.push_back(number_of(item)); });
+  }
+  return numbers;
+}
+
+// What a record says of its requests, one list a column.
+struct Requests {
+  Numbers first_token_s;
+  Numbers between_tokens_s;
+  Numbers output_tokens;
+
+  [[nodiscard]] std::size_t size() const {
+    return std::max({first_token_s.size(), between_tokens_s.size(), output_tokens.size()});
+  }
+};
+
+Requests RequestsOf(const JsonRecord& record) {
+  const auto plain = [](const JsonElement& item) { return Number(item); };
+  return {.first_token_s = ListIn(record, kFirstTokens, plain),
+          .between_tokens_s = ListIn(record, kBetweenTokens, Mean),
+          .output_tokens = ListIn(record, kOutputLengths, plain)};
+}
+
+enum RequestColumn : std::size_t { kRecord, kRequest, kFirstToken, kMeanBetween, kOutputTokens };
+
+Table EmptyRequestTable() {
+  Table table;
+  table.AddColumn("record", Table::Type::kInteger);
+  table.AddColumn("request", Table::Type::kInteger);
+  table.AddColumn("ttft_s", Table::Type::kNumber);
+  table.AddColumn("mean_itl_s", Table::Type::kNumber);
+  table.AddColumn("output_tokens", Table::Type::kNumber);
+  return table;
+}
+
+Table::Cell CellAt(const Numbers& numbers, std::size_t index) {
+  const bool is_known = index < numbers.size() && numbers[index];
+  return is_known ? Table::Cell(*numbers[index]) : Table::Cell();
+}
+
+void AddRequests(std::size_t record, const Requests& requests, Table& table) {
+  for (std::size_t request = 0; request < requests.size(); ++request) {
+    const std::size_t row = table.AddRow();
+    table.Set(row, kRecord, static_cast<std::int64_t>(record));
+    table.Set(row, kRequest, static_cast<std::int64_t>(request));
+    table.Set(row, kFirstToken, CellAt(requests.first_token_s, request));
+    table.Set(row, kMeanBetween, CellAt(requests.between_tokens_s, request));
+    table.Set(row, kOutputTokens, CellAt(requests.output_tokens, request));
+  }
+}
+
+Table RequestTable(const std::vector<JsonRecord>& records) {
+  Table table = EmptyRequestTable();
+  for (std::size_t record = 0; record < records.size(); ++record) {
+    AddRequests(record, RequestsOf(records[record]), table);
+  }
+  return table;
+}
+
+bool Matches(const InputFile& file) {
+  return HeadHasKeys(file.head(), kMarkers);
+}
+
+Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
+  MeasurementTable results{
+      .format = "serving benchmark", .file = file.path(), .rows = {}, .problems = {}};
+  const auto records = ReadJsonRecords(file, WantedKeys(), results.problems);
+  if (!records) {
+    return FailWithin(file.path(), records);
+  }
+  if (records->empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                file.path() + ": a serving benchmark without a complete value");
+  }
+  results.rows = RecordTable(*records, results.problems);
+  FileContent content;
+  content.tables.push_back(std::move(results));
+  if (Table requests = RequestTable(*records); requests.num_rows() > 0) {
+    content.tables.push_back({.format = "serving benchmark requests",
+                              .file = file.path(),
+                              .rows = std::move(requests),
+                              .problems = {}});
+  }
+  return content;
+}
+
+}  // namespace
+
+const Format& GetFormat() {
+  static constexpr Format kFormat{.name = "serving benchmark", .matches = &Matches, .read = &Read};
+  return kFormat;
+}
+
+}  // namespace orrery::ingest::serving_benchmark

@@ -1,0 +1,148 @@
+#include "orrery/ingest/step_score/step_score.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "orrery/ingest/card/flatten_yaml.h"
+
+namespace orrery::ingest::step_score {
+namespace {
+
+constexpr std::int64_t kMaxBytes = 1 << 16;
+constexpr std::string_view kCountName = "gpu_count";
+
+struct Setting {
+  std::string_view key;
+  std::string_view column;
+};
+
+// Keys as FlattenYaml folds them.
+constexpr std::array kSettings{Setting{"g0", "g0"}, Setting{"t0", "t0_s"}, Setting{"w", "w"}};
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n\"'";
+  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+// The text need not be good YAML.
+bool HasKey(std::string_view text, std::string_view wanted) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::size_t colon = line.find(':');
+    if (colon != std::string_view::npos && Trimmed(line.substr(0, colon)) == wanted) {
+      return true;
+    }
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return false;
+}
+
+bool IsConfig(std::string_view head) {
+  return head.find('\0') == std::string_view::npos && HasKey(head, "G0") && HasKey(head, "T0") &&
+         !HasKey(head, "workload") && !HasKey(head, "metric_source");
+}
+
+template <typename T>
+std::optional<T> NumberOf(std::string_view text) {
+  T value{};
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_number = error == std::errc() && stop == text.data() + text.size();
+  return is_number ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::int64_t> CountOf(std::string_view text) {
+  const auto count = NumberOf<std::int64_t>(Trimmed(text));
+  return count && *count > 0 ? count : std::nullopt;
+}
+
+bool IsCount(const InputFile& file) {
+  const std::string_view path = file.path();
+  const std::string_view name = path.substr(path.find_last_of('/') + 1);
+  return name.starts_with(kCountName) && file.head().size() < 64 && CountOf(file.head());
+}
+
+bool Matches(const InputFile& file) {
+  return IsCount(file) || IsConfig(file.head());
+}
+
+std::optional<double> SettingIn(const card::ScalarsByPath& values, std::string_view key) {
+  for (const auto& [path, text] : values) {
+    const std::string_view last = std::string_view(path).substr(path.find_last_of('.') + 1);
+    if (last == key) {
+      const auto number = NumberOf<double>(text);
+      return number && std::isfinite(*number) ? number : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<Table> ReadConfig(std::string_view text, trace::ProblemLog& problems) {
+  ORRERY_TRY(const card::ScalarsByPath values, card::FlattenYaml(text, problems));
+  Table table;
+  table.AddRow();
+  std::size_t num_known = 0;
+  for (const Setting& setting : kSettings) {
+    const std::size_t column = table.AddColumn(std::string(setting.column), Table::Type::kNumber);
+    if (const auto number = SettingIn(values, setting.key)) {
+      table.Set(0, column, *number);
+      ++num_known;
+    } else {
+      problems.Loss("setting that is missing or not a number", 1, setting.column);
+    }
+  }
+  if (num_known == 0) {
+    return Fail(Error::Kind::kInvalidInput, "none of G0, T0 and w is a number");
+  }
+  return table;
+}
+
+Result<Table> ReadCount(std::string_view text) {
+  const auto count = CountOf(text);
+  if (!count) {
+    return Fail(Error::Kind::kInvalidInput, "the number of GPUs should stand here alone");
+  }
+  Table table;
+  table.AddColumn("gpus", Table::Type::kInteger);
+  table.Set(table.AddRow(), 0, *count);
+  return table;
+}
+
+Result<MeasurementTable> ReadTable(const InputFile& file) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
+  MeasurementTable table{.format = "step score", .file = file.path(), .rows = {}, .problems = {}};
+  if (const std::string damage = source->damage(); !damage.empty()) {
+    table.problems.Loss(damage);
+  }
+  ORRERY_TRY(table.rows, IsCount(file) ? ReadCount(text) : ReadConfig(text, table.problems));
+  return table;
+}
+
+Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
+  auto table = ReadTable(file);
+  if (!table) {
+    return FailWithin(file.path(), table);
+  }
+  FileContent content;
+  content.tables.push_back(*std::move(table));
+  return content;
+}
+
+}  // namespace
+
+const Format& GetFormat() {
+  static constexpr Format kFormat{.name = "step score", .matches = &Matches, .read = &Read};
+  return kFormat;
+}
+
+}  // namespace orrery::ingest::step_score

@@ -1,0 +1,199 @@
+#include "orrery/ingest/xplane/plane.h"
+
+#include <utility>
+
+#include "orrery/ingest/xplane/message.h"
+
+namespace orrery::ingest::xplane {
+namespace {
+
+// Numbers of the fields, message by message.
+enum PlaneField : std::uint32_t {
+  kPlaneId = 1,
+  kPlaneName = 2,
+  kPlaneLine = 3,
+  kPlaneEventKind = 4,
+  kPlaneStatName = 5,
+  kPlaneStat = 6
+};
+
+enum LineField : std::uint32_t {
+  kLineId = 1,
+  kLineName = 2,
+  kLineTimestamp = 3,
+  kLineEvent = 4,
+  kLineDisplayId = 10,
+  kLineDisplayName = 11
+};
+
+enum EventField : std::uint32_t {
+  kEventKind = 1,
+  kEventOffset = 2,
+  kEventDuration = 3,
+  kEventStat = 4,
+  kEventOccurrences = 5
+};
+
+enum KindField : std::uint32_t { kKindName = 2, kKindDisplayName = 4, kKindStat = 5 };
+
+enum MapField : std::uint32_t { kMapKey = 1, kMapValue = 2 };
+
+constexpr std::uint32_t kStatNameText = 2;
+
+struct MapEntry {
+  std::int64_t key = 0;
+  std::string_view value;
+};
+
+MapEntry ReadMapEntry(std::string_view message) {
+  MapEntry entry;
+  MessageReader reader(message);
+  while (const auto field = reader.Next()) {
+    if (field->number == kMapKey && !field->is_bytes) {
+      entry.key = field->integer();
+    } else if (field->number == kMapValue && field->is_bytes) {
+      entry.value = field->bytes;
+    }
+  }
+  return entry;
+}
+
+EventKind ReadKind(std::string_view message) {
+  EventKind kind;
+  MessageReader reader(message);
+  while (const auto field = reader.Next()) {
+    if (!field->is_bytes) {
+      continue;
+    }
+    if (field->number == kKindName) {
+      kind.name = field->bytes;
+    } else if (field->number == kKindDisplayName) {
+      kind.display_name = field->bytes;
+    } else if (field->number == kKindStat) {
+      kind.stats.push_back(ReadStat(field->bytes));
+    }
+  }
+  return kind;
+}
+
+std::string_view ReadStatName(std::string_view message) {
+  std::string_view name;
+  MessageReader reader(message);
+  while (const auto field = reader.Next()) {
+    if (field->number == kStatNameText && field->is_bytes) {
+      name = field->bytes;
+    }
+  }
+  return name;
+}
+
+// A cut line still has complete events; another cut field is worth nothing.
+void TakePlaneField(const Field& field, Plane& plane) {
+  if (field.is_cut && field.number != kPlaneLine) {
+    return;
+  }
+  switch (field.number) {
+    case kPlaneName:
+      plane.name = field.bytes;
+      break;
+    case kPlaneLine:
+      plane.lines.push_back(field.bytes);
+      break;
+    case kPlaneEventKind: {
+      const MapEntry entry = ReadMapEntry(field.bytes);
+      plane.kinds[entry.key] = ReadKind(entry.value);
+      break;
+    }
+    case kPlaneStatName: {
+      const MapEntry entry = ReadMapEntry(field.bytes);
+      plane.stat_names[entry.key] = ReadStatName(entry.value);
+      break;
+    }
+    case kPlaneStat:
+      plane.stats.push_back(ReadStat(field.bytes));
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+Plane ReadPlane(std::string_view message) {
+  Plane plane;
+  MessageReader reader(message);
+  while (const auto field = reader.Next()) {
+    if (field->is_bytes) {
+      TakePlaneField(*field, plane);
+    } else if (field->number == kPlaneId) {
+      plane.id = field->integer();
+    }
+  }
+  plane.is_damaged = reader.is_damaged();
+  return plane;
+}
+
+std::string_view PlaneName(std::string_view message) {
+  MessageReader reader(message);
+  while (const auto field = reader.Next()) {
+    if (field->number == kPlaneName && field->is_bytes) {
+      return field->bytes;
+    }
+  }
+  return {};
+}
+
+Line ReadLine(std::string_view message) {
+  Line line;
+  std::string_view display_name;
+  std::int64_t display_id = 0;
+  MessageReader reader(message);
+  while (const auto field = reader.Next()) {
+    if (field->is_bytes) {
+      line.name = field->number == kLineName ? field->bytes : line.name;
+      display_name = field->number == kLineDisplayName ? field->bytes : display_name;
+      continue;
+    }
+    line.id = field->number == kLineId ? field->integer() : line.id;
+    display_id = field->number == kLineDisplayId ? field->integer() : display_id;
+    line.timestamp_ns = field->number == kLineTimestamp ? field->integer() : line.timestamp_ns;
+  }
+  line.name = display_name.empty() ? line.name : display_name;
+  line.id = display_id == 0 ? line.id : display_id;
+  line.is_damaged = reader.is_damaged();
+  return line;
+}
+
+std::vector<std::string_view> EventsOf(std::string_view line) {
+  std::vector<std::string_view> events;
+  MessageReader reader(line);
+  while (const auto field = reader.Next()) {
+    if (field->number == kLineEvent && field->is_bytes && !field->is_cut) {
+      events.push_back(field->bytes);
+    }
+  }
+  return events;
+}
+
+bool ReadEvent(std::string_view message, Event& event) {
+  std::vector<Stat> stats = std::move(event.stats);  // keeps its memory
+  stats.clear();
+  event = {};
+  MessageReader reader(message);
+  while (const auto field = reader.Next()) {
+    if (field->is_bytes) {
+      if (field->number == kEventStat) {
+        stats.push_back(ReadStat(field->bytes));
+      }
+      continue;
+    }
+    event.kind = field->number == kEventKind ? field->integer() : event.kind;
+    event.offset_ps = field->number == kEventOffset ? field->integer() : event.offset_ps;
+    event.duration_ps = field->number == kEventDuration ? field->integer() : event.duration_ps;
+    event.is_aggregate |= field->number == kEventOccurrences;
+  }
+  event.stats = std::move(stats);
+  return !reader.is_damaged();
+}
+
+}  // namespace orrery::ingest::xplane

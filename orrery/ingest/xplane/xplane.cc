@@ -1,0 +1,174 @@
+#include "orrery/ingest/xplane/xplane.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/kineto/adjust.h"
+#include "orrery/ingest/xplane/collectives.h"
+#include "orrery/ingest/xplane/interval.h"
+#include "orrery/ingest/xplane/message.h"
+#include "orrery/ingest/xplane/plane.h"
+#include "orrery/ingest/xplane/plane_rows.h"
+#include "orrery/ingest/xplane/recording.h"
+#include "orrery/ingest/xplane/space_reader.h"
+#include "orrery/trace/finish.h"
+
+namespace orrery::ingest::xplane {
+namespace {
+
+// Numbers of the fields of an XSpace.
+enum SpaceFieldNumber : std::uint32_t { kPlane = 1, kError = 2, kWarning = 3, kHostName = 4 };
+
+constexpr std::string_view kProgramsPlane = "/host:metadata";
+
+bool IsPlaneName(std::string_view name) {
+  return name.starts_with("/host:") || name.starts_with("/device:") || name == "Task Environment";
+}
+
+bool Matches(const InputFile& file) {
+  if (!file.head().starts_with('\x0a')) {
+    return false;
+  }
+  MessageReader reader(file.head());
+  while (const auto field = reader.Next()) {
+    if (field->number != kPlane || !field->is_bytes) {
+      return false;
+    }
+    if (IsPlaneName(PlaneName(field->bytes))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void AddPlaneField(const SpaceField& field, Recording& recording) {
+  if (PlaneName(field.content) == kProgramsPlane) {
+    return;
+  }
+  const Plane plane = ReadPlane(field.content);
+  if (plane.is_damaged) {
+    recording.trace.problems.Loss("damaged plane; its complete events were read", 1,
+                                  fmt::format("{}, byte {}", CleanText(plane.name), field.offset));
+  }
+  AddPlane(plane, recording);
+}
+
+void AddSpaceField(const SpaceField& field, Recording& recording) {
+  trace::Trace& trace = recording.trace;
+  switch (field.number) {
+    case kPlane:
+      AddPlaneField(field, recording);
+      break;
+    case kError:
+      trace.problems.Note("error that the profiler reports", 1, CleanText(field.content));
+      break;
+    case kWarning:
+      trace.problems.Note("warning of the profiler", 1, CleanText(field.content));
+      break;
+    case kHostName:
+      trace.info.host_name =
+          trace.info.host_name.empty() ? CleanText(field.content) : trace.info.host_name;
+      break;
+    default:
+      trace.problems.Note("unknown field of the recording", 1,
+                          fmt::format("byte {}", field.offset));
+      break;
+  }
+}
+
+Status ReadFields(ByteSource& source, Recording& recording) {
+  SpaceReader reader(source);
+  while (true) {
+    ORRERY_TRY(const auto field, reader.Next());
+    if (!field) {
+      break;
+    }
+    AddSpaceField(*field, recording);
+    if (field->is_cut) {
+      recording.trace.problems.Loss(
+          "the file ends early", 1,
+          fmt::format("byte {}", field->offset + static_cast<std::int64_t>(field->content.size())));
+    }
+  }
+  if (const auto offset = reader.damage_offset()) {
+    recording.trace.problems.Loss("the rest of the file is no recording", 1,
+                                  fmt::format("byte {}", *offset));
+  }
+  if (const std::string damage = source.damage(); !damage.empty()) {
+    recording.trace.problems.Loss(damage);
+  }
+  return {};
+}
+
+// Lines count from the start of the profile or from 1970; both are seen in one file.
+void CountFromEpoch(Recording& recording, std::int64_t start_ns) {
+  ForEachTable(recording.trace, [&]<typename Table>(const char*, Table& table) {
+    if constexpr (requires {
+                    table.begin_ns;
+                    table.track;
+                  }) {
+      for (trace::RowId row = 0; row < table.size(); ++row) {
+        table.begin_ns[row] += recording.has_epoch_times[table.track[row]] ? 0 : start_ns;
+      }
+    }
+  });
+}
+
+void SetTimes(Recording& recording) {
+  const auto& epoch = recording.has_epoch_times;
+  const bool any_epoch = std::find(epoch.begin(), epoch.end(), true) != epoch.end();
+  const bool all_epoch = std::find(epoch.begin(), epoch.end(), false) == epoch.end();
+  trace::TraceInfo& info = recording.trace.info;
+  info.time_origin = trace::TimeOrigin::kRecordingStart;
+  const auto start_ns = recording.profile_start_ns;
+  if (start_ns && IsPlausibleTime(*start_ns)) {
+    CountFromEpoch(recording, *start_ns);
+    info.time_origin = trace::TimeOrigin::kEpoch;
+  } else if (any_epoch && all_epoch) {
+    info.time_origin = trace::TimeOrigin::kEpoch;
+  } else if (any_epoch) {
+    recording.trace.problems.Note(
+        "some lines count from 1970 and some from the start of the profile, which is not known");
+    info.time_origin = trace::TimeOrigin::kUnknown;
+  }
+}
+
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  Recording recording;
+  if (const Status status = ReadFields(*source, recording); !status) {
+    return FailWithin(file.path(), status);
+  }
+  trace::Trace& trace = recording.trace;
+  if (trace.tracks.empty() && trace.problems.has_loss()) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("{}: an XPlane recording without a complete event ({}); record it again",
+                    file.path(), trace.problems.all().back().what));
+  }
+  trace.problems.Note("no plane has events", trace.tracks.empty() ? 1 : 0);
+  SetTimes(recording);
+  kineto::ClassifyCopies(trace);
+  trace::FinishTrace(trace, {.step_marker = options.step_marker});
+  LinkCollectives(recording);
+  trace.info.format = "XPlane";
+  trace.info.files = {file.path()};
+  FileContent content;
+  content.traces.push_back(std::move(trace));
+  return content;
+}
+
+}  // namespace
+
+const Format& GetFormat() {
+  static constexpr Format kFormat{.name = "XPlane", .matches = &Matches, .read = &Read};
+  return kFormat;
+}
+
+}  // namespace orrery::ingest::xplane
