@@ -208,6 +208,23 @@ TEST(FindingsTest, EqualRanksThatComputeHaveOneFinding) {
   EXPECT_THAT(findings[0].text, HasSubstr("Devices compute for 99.5 %"));
 }
 
+// Host 30 + 40 of 100, in two operators; transfer 30.
+TEST(FindingsTest, TheCriticalPathNamesItsLargestClass) {
+  RunReport report{.title = "path"};
+  report.critical_path = CriticalPath{.step = "Step 1",
+                                      .length_ns = 100,
+                                      .num_rank_changes = 1,
+                                      .hops = {{0, 30, 0, "host", "aten::item"},
+                                               {30, 30, 0, "transfer", "all-reduce"},
+                                               {60, 40, 1, "host", "data"}}};
+
+  const std::vector<Finding> findings = FindingsOf(report);
+
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].text, HasSubstr("70 % of the critical path is host"));
+  EXPECT_EQ(findings[0].more, "The largest single item is data (host): 40 ns in 1 hops.");
+}
+
 TEST(FindingsTest, NothingIsSaidOfNothing) {
   EXPECT_THAT(FindingsOf({.title = "nothing"}), IsEmpty());
 }

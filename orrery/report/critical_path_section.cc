@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -15,6 +14,7 @@
 #include "orrery/draw/text_table.h"
 #include "orrery/report/page.h"
 #include "orrery/report/parts.h"
+#include "orrery/report/path_summary.h"
 #include "orrery/report/sections.h"
 
 namespace orrery::report {
@@ -22,33 +22,6 @@ namespace {
 
 constexpr std::size_t kMaxRows = 15;
 constexpr std::size_t kMaxNameWidth = 160;
-
-struct ClassTime {
-  std::string_view path_class;
-  std::int64_t time_ns = 0;
-};
-
-// The longest first.
-std::vector<ClassTime> TimeByClass(const CriticalPath& path) {
-  std::map<std::string_view, std::int64_t> by_class;
-  for (const Hop& hop : path.hops) {
-    by_class[hop.path_class] += hop.duration_ns;
-  }
-  std::vector<ClassTime> times;
-  for (const auto& [path_class, time_ns] : by_class) {
-    if (time_ns > 0) {
-      times.push_back({.path_class = path_class, .time_ns = time_ns});
-    }
-  }
-  std::ranges::stable_sort(times, std::greater{}, &ClassTime::time_ns);
-  return times;
-}
-
-std::string ClassName(std::string_view path_class) {
-  std::string name(path_class);
-  std::ranges::replace(name, '_', ' ');
-  return name;
-}
 
 std::vector<draw::Series> SeriesOf(const std::vector<ClassTime>& classes) {
   std::vector<draw::Series> series;
@@ -117,36 +90,6 @@ draw::TimelineChart ChartOf(const CriticalPath& path, const std::vector<ClassTim
   return chart;
 }
 
-// Hops of one class and name.
-struct HopSum {
-  const Hop* longest = nullptr;
-  std::int64_t count = 0;
-  std::int64_t time_ns = 0;
-};
-
-void Add(const Hop& hop, HopSum& sum) {
-  ++sum.count;
-  sum.time_ns += hop.duration_ns;
-  if (sum.longest == nullptr || hop.duration_ns > sum.longest->duration_ns) {
-    sum.longest = &hop;
-  }
-}
-
-// Those that take most of the path first.
-std::vector<HopSum> LargestSums(const CriticalPath& path) {
-  std::map<std::pair<std::string_view, std::string_view>, HopSum> by_name;
-  for (const Hop& hop : path.hops) {
-    Add(hop, by_name[{hop.path_class, hop.name}]);
-  }
-  std::vector<HopSum> sums;
-  for (const auto& [name, sum] : by_name) {
-    sums.push_back(sum);
-  }
-  std::ranges::stable_sort(sums, std::greater{}, &HopSum::time_ns);
-  sums.resize(std::min(sums.size(), kMaxRows));
-  return sums;
-}
-
 std::string HopTable(const CriticalPath& path) {
   HtmlTable table{.columns = {{"what"},
                               {"class"},
@@ -158,7 +101,7 @@ std::string HopTable(const CriticalPath& path) {
                               {"at", true}},
                   .rows = {},
                   .style = "hops"};
-  for (const HopSum& sum : LargestSums(path)) {
+  for (const HopSum& sum : LargestSums(path, kMaxRows)) {
     const Hop& hop = *sum.longest;
     const double share =
         100 * static_cast<double>(sum.time_ns) / static_cast<double>(path.length_ns);

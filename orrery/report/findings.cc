@@ -11,13 +11,16 @@
 
 #include "orrery/base/statistics.h"
 #include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/report/path_summary.h"
 
 namespace orrery::report {
 namespace {
 
 constexpr double kWorthSaying = 0.01;     // of the time
 constexpr double kUnequalCompute = 0.05;  // above the median
-constexpr double kMostlyCompute = 0.8;    // of the time
+constexpr std::size_t kMaxNameWidth = 100;
+constexpr double kMostlyCompute = 0.8;  // of the time
 
 double ShareOf(const RankTime& rank, Part part) {
   const std::int64_t total_ns = TotalNs(rank);
@@ -151,6 +154,33 @@ void AddImbalance(const RunReport& report, std::vector<Finding>& findings) {
        .share = (*slowest - median) / total});
 }
 
+// The class that the critical path has most of, and the largest thing in it.
+void AddPath(const RunReport& report, std::vector<Finding>& findings) {
+  if (!report.critical_path || report.critical_path->length_ns <= 0) {
+    return;
+  }
+  const CriticalPath& path = *report.critical_path;
+  const std::vector<ClassTime> classes = TimeByClass(path);
+  if (classes.empty()) {
+    return;
+  }
+  const double share =
+      static_cast<double>(classes[0].time_ns) / static_cast<double>(path.length_ns);
+  Finding finding{.text = fmt::format("{:.0f} % of the critical path is {}: what decides how long "
+                                      "the step takes.",
+                                      100 * share, ClassName(classes[0].path_class)),
+                  .share = share};
+  const HopSum largest = LargestSums(path, 1).front();
+  if (!largest.longest->name.empty()) {
+    finding.more =
+        fmt::format("The largest single item is {} ({}): {} in {} hops.",
+                    draw::Truncated(largest.longest->name, kMaxNameWidth),
+                    ClassName(largest.longest->path_class), draw::FormatDuration({largest.time_ns}),
+                    draw::FormatCount(largest.count));
+  }
+  findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 std::int64_t TotalNs(const RankTime& rank) {
@@ -190,6 +220,7 @@ std::vector<Finding> FindingsOf(const RunReport& report) {
   AddPart(report, Part::kMemory, "Copies and sets take {:.1f} % of the time for themselves.",
           RangeOver(report.rank_times, Part::kMemory), findings);
   AddImbalance(report, findings);
+  AddPath(report, findings);
   std::ranges::stable_sort(findings, std::greater{},
                            [](const Finding& finding) { return finding.share.value_or(0); });
   return findings;
