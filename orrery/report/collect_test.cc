@@ -222,7 +222,7 @@ TEST(FindingsTest, TheCriticalPathNamesItsLargestClass) {
 
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(findings[0].text, HasSubstr("70 % of the critical path is host"));
-  EXPECT_EQ(findings[0].more, "The largest single item is data (host): 40 ns in 1 hops.");
+  EXPECT_EQ(findings[0].more, "The largest single item is data (host): 40 ns in 1 hop.");
 }
 
 TEST(FindingsTest, NothingIsSaidOfNothing) {

@@ -114,14 +114,20 @@ std::string HopTable(const CriticalPath& path) {
   return RenderTable(table);
 }
 
+std::string ChangesText(std::int64_t num_changes) {
+  return num_changes == 0   ? "stays on one rank"
+         : num_changes == 1 ? "changes rank once"
+                            : fmt::format("changes rank {} times", draw::FormatCount(num_changes));
+}
+
 std::string Summary(const CriticalPath& path) {
   return fmt::format(
-      "{}: the chain of work that decided when the step ended takes {} and changes rank {} {}. "
-      "Only "
-      "making something on it faster makes the step faster. Waiting is never on it: where a rank "
-      "waits, the path runs on the rank that is waited for.",
-      path.step, draw::FormatDuration({path.length_ns}), draw::FormatCount(path.num_rank_changes),
-      path.num_rank_changes == 1 ? "time" : "times");
+      "{}: the chain of work that decided when the step ended takes {} and {}. Only making "
+      "something "
+      "on it faster makes the step faster. Waiting is never on it: where a rank waits, the path "
+      "runs "
+      "on the rank that is waited for.",
+      path.step, draw::FormatDuration({path.length_ns}), ChangesText(path.num_rank_changes));
 }
 
 }  // namespace

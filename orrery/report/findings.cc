@@ -173,10 +173,10 @@ void AddPath(const RunReport& report, std::vector<Finding>& findings) {
   const HopSum largest = LargestSums(path, 1).front();
   if (!largest.longest->name.empty()) {
     finding.more =
-        fmt::format("The largest single item is {} ({}): {} in {} hops.",
+        fmt::format("The largest single item is {} ({}): {} in {} {}.",
                     draw::Truncated(largest.longest->name, kMaxNameWidth),
                     ClassName(largest.longest->path_class), draw::FormatDuration({largest.time_ns}),
-                    draw::FormatCount(largest.count));
+                    draw::FormatCount(largest.count), largest.count == 1 ? "hop" : "hops");
   }
   findings.push_back(std::move(finding));
 }

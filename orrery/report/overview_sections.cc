@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -57,11 +58,21 @@ std::string ShareOf(const Finding& finding) {
                      percent, percent);
 }
 
+// A number and its percent sign stay on one line.
+std::string Sentence(std::string_view text) {
+  constexpr std::string_view kNoBreak = "\u00a0%";
+  std::string out = EscapeMarkup(text);
+  for (std::size_t at = out.find(" %"); at != std::string::npos; at = out.find(" %", at)) {
+    out.replace(at, 2, kNoBreak);
+  }
+  return out;
+}
+
 std::string FindingItem(const Finding& finding) {
   const std::string more =
-      finding.more.empty() ? "" : fmt::format("<p>{}</p>", EscapeMarkup(finding.more));
+      finding.more.empty() ? "" : fmt::format("<p>{}</p>", Sentence(finding.more));
   return fmt::format("<li>{}<div><p>{}</p>{}</div></li>\n", ShareOf(finding),
-                     EscapeMarkup(finding.text), more);
+                     Sentence(finding.text), more);
 }
 
 }  // namespace
