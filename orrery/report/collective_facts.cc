@@ -9,8 +9,11 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/segment.h"
+#include "orrery/analyze/straggler_cause.h"
 #include "orrery/analyze/stragglers.h"
 #include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/collective_names.h"
 
@@ -18,6 +21,8 @@ namespace orrery::report {
 namespace {
 
 using analyze::RunView;
+
+constexpr std::size_t kMaxCulpritWidth = 60;
 
 // "all-reduce", as people write it.
 std::string KindText(trace::CollectiveKind kind) {
@@ -104,6 +109,20 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
   return placed;
 }
 
+// The largest cause of a rank's lateness: "host wait in aten::item".
+std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& causes) {
+  const auto largest = std::ranges::find(causes, rank, &analyze::CauseTotal::rank);
+  if (largest == causes.end()) {
+    return {};
+  }
+  std::string use(analyze::SegmentUseName(largest->use));
+  std::ranges::replace(use, '_', ' ');
+  if (largest->culprit.empty()) {
+    return largest->use == analyze::SegmentUse::kHostWait ? "host busy outside the profile" : use;
+  }
+  return fmt::format("{} in {}", use, draw::Truncated(largest->culprit, kMaxCulpritWidth));
+}
+
 }  // namespace
 
 std::vector<CollectivePoint> CollectivePoints(const RunView& run) {
@@ -157,6 +176,8 @@ std::optional<Arrivals> ArrivalTable(const RunView& run) {
 }
 
 std::vector<Straggler> Stragglers(const RunView& run) {
+  const std::vector<analyze::CauseTotal> causes =
+      analyze::TotalCauses(analyze::ExplainArrivals(run), /*by_culprit=*/true);
   std::vector<Straggler> stragglers;
   for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
     if (rank.times_last > 0) {
@@ -164,7 +185,8 @@ std::vector<Straggler> Stragglers(const RunView& run) {
                             .times_last = rank.times_last,
                             .blame_ns = rank.blame_ns,
                             .gain_ns = rank.gain_ns,
-                            .waiting_ns = rank.wait_ns});
+                            .waiting_ns = rank.wait_ns,
+                            .cause = CauseOf(rank.rank, causes)});
     }
   }
   return stragglers;
