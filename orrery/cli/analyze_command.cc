@@ -16,6 +16,7 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/cli/analyze_html.h"
 #include "orrery/cli/analyze_output.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
@@ -30,6 +31,7 @@ struct AnalyzeArguments {
   std::vector<std::string> metrics;
   std::string steps;
   std::string compat;  // the suite whose definitions are wanted; empty: ours
+  std::string html_file;
   bool lists = false;
   bool as_json = false;
   bool as_csv = false;
@@ -121,7 +123,11 @@ Result<std::vector<NamedResult>> EvaluateCompat(const AnalyzeArguments& argument
 Result<std::vector<NamedResult>> EvaluateOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
   const analyze::RunView view = analyze::ViewRun(run.set, MeasurementsOf(run), arguments.options);
-  return EvaluateAll(metrics, view);
+  std::vector<NamedResult> results = EvaluateAll(metrics, view);
+  if (!arguments.html_file.empty()) {
+    ORRERY_TRY_STATUS(WriteHtmlReport(view, results, arguments.run.paths, arguments.html_file));
+  }
+  return results;
 }
 
 Result<int> Analyze(AnalyzeArguments arguments) {
@@ -141,13 +147,14 @@ Result<int> Analyze(AnalyzeArguments arguments) {
   }
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   arguments.options.threads = arguments.run.threads;
-  ORRERY_TRY(const std::vector<NamedResult> results,
-             arguments.compat.empty() ? EvaluateOurs(arguments, run)
-                                      : EvaluateCompat(arguments, run));
-  Print(arguments.as_json  ? AnalyzeJson(results)
-        : arguments.as_csv ? AnalyzeCsv(results)
-        : arguments.lists  ? StatusText(results)
-                           : AnalyzeText(results));
+  ORRERY_TRY(const std::vector<NamedResult> results, arguments.compat.empty()
+                                                         ? EvaluateOurs(arguments, run)
+                                                         : EvaluateCompat(arguments, run));
+  Print(arguments.as_json              ? AnalyzeJson(results)
+        : arguments.as_csv             ? AnalyzeCsv(results)
+        : arguments.lists              ? StatusText(results)
+        : !arguments.html_file.empty() ? std::string()
+                                       : AnalyzeText(results));
   return run.is_partial() ? kExitPartial : kExitOk;
 }
 
@@ -163,6 +170,8 @@ void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
       ->check(CLI::IsMember({"ccl-bench"}));
   verb.add_flag("--json", arguments.as_json, "print one JSON document");
   verb.add_flag("--csv", arguments.as_csv, "print one line a metric");
+  verb.add_option("--html", arguments.html_file, "write a page with pictures to this file")
+      ->excludes("--compat");
 }
 
 void AddSelectionOptions(CLI::App& verb, AnalyzeArguments& arguments) {
