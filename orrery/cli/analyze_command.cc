@@ -15,11 +15,13 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/cli/analyze_html.h"
 #include "orrery/cli/analyze_options.h"
 #include "orrery/cli/analyze_output.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/report/text_page.h"
 
 namespace orrery::cli {
 namespace {
@@ -29,6 +31,7 @@ struct AnalyzeArguments {
   Selection selection;
   std::vector<std::string> metrics;
   std::string compat;  // the suite whose definitions are wanted; empty: ours
+  std::string html_file;
   bool lists = false;
   bool as_json = false;
   bool as_csv = false;
@@ -47,8 +50,7 @@ std::vector<NamedResult> EvaluateAll(const std::vector<analyze::NamedMetric>& me
   return results;
 }
 
-Result<std::vector<NamedResult>> EvaluateCompat(const AnalyzeArguments& arguments,
-                                                const ingest::Run& run) {
+std::vector<NamedResult> EvaluateCompat(const AnalyzeArguments& arguments, const ingest::Run& run) {
   const std::vector<analyze::Measurement> measurements = MeasurementsOf(run);
   const analyze::ccl_bench::CompatRun compat{
       .set = &run.set, .measurements = measurements, .options = arguments.selection.options};
@@ -73,11 +75,31 @@ Result<std::vector<NamedResult>> EvaluateCompat(const AnalyzeArguments& argument
   return results;
 }
 
-Result<std::vector<NamedResult>> EvaluateOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
+// Without a wish for one form or one metric: the page that an engineer wants to read.
+bool WantsPage(const AnalyzeArguments& arguments) {
+  return arguments.metrics.empty() && !arguments.as_json && !arguments.as_csv && !arguments.lists &&
+         arguments.html_file.empty();
+}
+
+std::string OutputOf(const AnalyzeArguments& arguments, const std::vector<NamedResult>& results) {
+  return arguments.as_json              ? AnalyzeJson(results)
+         : arguments.as_csv             ? AnalyzeCsv(results)
+         : arguments.lists              ? StatusText(results)
+         : !arguments.html_file.empty() ? std::string()
+                                        : AnalyzeText(results);
+}
+
+Result<std::string> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
   const analyze::RunView view =
       analyze::ViewRun(run.set, MeasurementsOf(run), arguments.selection.options);
-  return EvaluateAll(metrics, view);
+  const std::vector<NamedResult> results = EvaluateAll(metrics, view);
+  if (!arguments.html_file.empty()) {
+    ORRERY_TRY_STATUS(
+        WriteHtmlReport(ReportOf(view, results, arguments.run.paths), arguments.html_file));
+  }
+  return WantsPage(arguments) ? report::RenderText(ReportOf(view, results, arguments.run.paths))
+                              : OutputOf(arguments, results);
 }
 
 Result<int> Analyze(AnalyzeArguments arguments) {
@@ -95,13 +117,12 @@ Result<int> Analyze(AnalyzeArguments arguments) {
   ORRERY_TRY_STATUS(ReadSteps(arguments.selection));
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   arguments.selection.options.threads = arguments.run.threads;
-  ORRERY_TRY(const std::vector<NamedResult> results, arguments.compat.empty()
-                                                         ? EvaluateOurs(arguments, run)
-                                                         : EvaluateCompat(arguments, run));
-  Print(arguments.as_json  ? AnalyzeJson(results)
-        : arguments.as_csv ? AnalyzeCsv(results)
-        : arguments.lists  ? StatusText(results)
-                           : AnalyzeText(results));
+  if (arguments.compat.empty()) {
+    ORRERY_TRY(const std::string output, AnalyzeOurs(arguments, run));
+    Print(output);
+  } else {
+    Print(OutputOf(arguments, EvaluateCompat(arguments, run)));
+  }
   return run.is_partial() ? kExitPartial : kExitOk;
 }
 
@@ -117,6 +138,8 @@ void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
       ->check(CLI::IsMember({"ccl-bench"}));
   verb.add_flag("--json", arguments.as_json, "print one JSON document");
   verb.add_flag("--csv", arguments.as_csv, "print one line a metric");
+  verb.add_option("--html", arguments.html_file, "write a page with pictures to this file")
+      ->excludes("--compat");
 }
 
 void AddLinkOptions(CLI::App& verb, AnalyzeArguments& arguments) {
