@@ -115,7 +115,7 @@ void AddDiffCommand(CLI::App& app, int& status) {
   verb->add_option("--fail-over", arguments->limit_percent,
                    "end with status 1 when a metric got worse by more than so many percent")
       ->type_name("PERCENT")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 1e6));
   verb->add_option("--metric", arguments->metrics, "only this metric; may be repeated");
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
   verb->add_flag("--csv", arguments->as_csv, "print one line for each thing compared");

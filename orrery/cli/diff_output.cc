@@ -1,14 +1,11 @@
 #include "orrery/cli/diff_output.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fmt/core.h>
 
 #include "orrery/base/csv.h"
 #include "orrery/base/table.h"
@@ -18,6 +15,7 @@
 namespace orrery::cli {
 namespace {
 
+using analyze::diff::Change;
 using analyze::diff::Cost;
 using analyze::diff::CostChange;
 using analyze::diff::MemoryChange;
@@ -154,6 +152,14 @@ void AddStepLines(CsvLines& lines, const StepParts& before, const StepParts& aft
   }
 }
 
+// A line is about one quantity: of a gemm that takes longer the count may be the same.
+Change ChangeOfQuantity(const CostChange& change, const CostField& field) {
+  const bool is_in_both = change.change != Change::kAdded && change.change != Change::kDeleted;
+  return is_in_both
+             ? analyze::diff::ChangeOf(change.before.*field.member, change.after.*field.member)
+             : change.change;
+}
+
 std::optional<double> AsNumber(std::optional<std::int64_t> value) {
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
@@ -202,7 +208,7 @@ std::string DiffCsv(const DiffPage& page) {
     for (const CostChange& change : page.diff.*section.member) {
       for (const CostField& field : FieldsOf(section)) {
         lines.Add({section.key, change.name, field.key, change.before.*field.member,
-                   change.after.*field.member, ChangeName(change.change)});
+                   change.after.*field.member, ChangeName(ChangeOfQuantity(change, field))});
       }
     }
   }

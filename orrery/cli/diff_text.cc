@@ -1,16 +1,13 @@
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "orrery/base/units.h"
 #include "orrery/cli/diff_headline.h"
 #include "orrery/cli/diff_output.h"
 #include "orrery/cli/diff_sections.h"
@@ -31,13 +28,11 @@ using Align = TextTable::Align;
 constexpr std::size_t kMaxRows = 12;
 constexpr std::size_t kMaxNameWidth = 60;
 
-std::string SectionText(std::string_view title, const TextTable& table) {
-  return fmt::format("\n{}\n{}", title, table.Render());
-}
-
 std::string PercentText(double before, double after) {
-  return before == 0 ? (after == 0 ? "0.0 %" : "–")
-                     : fmt::format("{:+.1f} %", 100 * (after - before) / std::abs(before));
+  if (before == after) {
+    return "0.0 %";
+  }
+  return before == 0 ? "–" : fmt::format("{:+.1f} %", 100 * (after - before) / std::abs(before));
 }
 
 std::string RunLine(std::string_view letter, const std::string& path, const StepParts& parts) {
@@ -147,8 +142,9 @@ std::string CostText(const std::vector<CostChange>& changes, const Section& sect
     }
   }
   if (num_changed == 0) {
-    return fmt::format("\n{}: no change of {}\n", section.title,
-                       draw::FormatCount(static_cast<std::int64_t>(changes.size())));
+    return fmt::format("\n{}: no change ({} name{})\n", section.title,
+                       draw::FormatCount(static_cast<std::int64_t>(changes.size())),
+                       changes.size() == 1 ? "" : "s");
   }
   std::string text = "\n" + table.Render();
   if (num_changed > kMaxRows) {

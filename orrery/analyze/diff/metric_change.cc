@@ -13,6 +13,9 @@
 namespace orrery::analyze::diff {
 namespace {
 
+// 115 is 15 % more than 100 also where the division says 15.000000000000002.
+constexpr double kRounding = 1e-9;
+
 constexpr std::array<std::string_view, 4> kVerdictNames{"–", "same", "better", "worse"};
 
 MetricChange Compare(const NamedMetric& named, const RunView& before, const RunView& after) {
@@ -73,7 +76,7 @@ std::vector<MetricChange> WorseThan(const std::vector<MetricChange>& changes,
                                     double limit_percent) {
   std::vector<MetricChange> worse;
   std::ranges::copy_if(changes, std::back_inserter(worse), [&](const MetricChange& change) {
-    return change.WorsePercent() > limit_percent;
+    return change.WorsePercent() > limit_percent * (1 + kRounding);
   });
   std::ranges::stable_sort(worse, std::ranges::greater{}, &MetricChange::WorsePercent);
   return worse;

@@ -25,7 +25,7 @@ enum class Verdict : std::uint8_t {
 /// A metric in two runs.
 struct MetricChange {
   std::string name;
-  std::string unit;
+  std::string unit = {};
   Better better = Better::kNeither;
   std::optional<double> before = {};
   std::optional<double> after = {};
