@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "orrery/analyze/ccl_bench/json_fields.h"
 #include "orrery/analyze/ccl_bench/kernel_rows.h"
+#include "orrery/analyze/json_fields.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze::ccl_bench {

@@ -1,6 +1,6 @@
 #include "orrery/analyze/ccl_bench/launch_geometry.h"
 
-#include "orrery/analyze/ccl_bench/json_fields.h"
+#include "orrery/analyze/json_fields.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze::ccl_bench {

@@ -4,13 +4,13 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/card_fields.h"
+#include "orrery/analyze/chip.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/model_flops.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/trace/summary.h"
 
 namespace orrery::analyze::mfu {
 namespace {
@@ -65,16 +65,6 @@ std::optional<Work> InferenceWork(const RunView& run, const ModelShape& model,
   return Work{BatchFlops(model, *CardNumber(*run.set, "batch_size"),
                          *CardNumber(*run.set, "input_len"), *CardNumber(*run.set, "output_len")),
               *seconds, "latency of the batch"};
-}
-
-const hardware::Gpu* ChipOf(const RunView& run) {
-  if (const auto model = CardText(*run.set, "xpu_spec.model")) {
-    if (const hardware::Gpu* const gpu = hardware::FindGpu(*model)) {
-      return gpu;
-    }
-  }
-  return run.set->ranks.empty() ? nullptr
-                                : hardware::FindGpu(trace::DeviceName(run.set->ranks.front()));
 }
 
 MetricResult Compute(const RunView& run) {

@@ -14,21 +14,23 @@
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/json_text.h"
-#include "orrery/ingest/shape_text.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/columns.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/shape_text.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {
 
+using trace::ArrayItems;
 using trace::CollectiveKind;
 using trace::Collectives;
 using trace::DataType;
 using trace::kNoRow;
+using trace::NumElements;
 using trace::RowId;
 using trace::Trace;
 

@@ -1,10 +1,10 @@
-#include "orrery/analyze/ccl_bench/json_fields.h"
+#include "orrery/analyze/json_fields.h"
 
 #include <charconv>
 #include <cstddef>
 #include <system_error>
 
-namespace orrery::analyze::ccl_bench {
+namespace orrery::analyze {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -84,4 +84,4 @@ std::optional<double> JsonNumber(std::string_view fields, std::string_view key) 
                                                                      : std::nullopt;
 }
 
-}  // namespace orrery::analyze::ccl_bench
+}  // namespace orrery::analyze

@@ -1,10 +1,8 @@
-#include "orrery/analyze/ccl_bench/json_fields.h"
+#include "orrery/analyze/json_fields.h"
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/ccl_bench/chrome_slices.h"
-
-namespace orrery::analyze::ccl_bench {
+namespace orrery::analyze {
 namespace {
 
 TEST(JsonFieldsTest, FindsFieldsBesideNestedOnesOfTheSameName) {
@@ -28,12 +26,6 @@ TEST(JsonFieldsTest, SurvivesTextThatIsCutOff) {
 }
 
 // 8·128 elements of 2 bytes and one scalar of 4; the layout in braces does not count.
-TEST(ShapeBytesTest, AddsUpTuples) {
-  EXPECT_EQ(ShapeBytes("(bf16[8,128]{1,0:T(8,128)}, u32[])"), 2052.0);
-  EXPECT_EQ(ShapeBytes("pred[16]"), 16.0);
-  EXPECT_EQ(ShapeBytes("f8e4m3fn[4]"), 4.0);
-  EXPECT_EQ(ShapeBytes("token"), 0.0);
-}
 
 }  // namespace
-}  // namespace orrery::analyze::ccl_bench
+}  // namespace orrery::analyze

@@ -1,4 +1,4 @@
-#include "orrery/ingest/shape_text.h"
+#include "orrery/trace/shape_text.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "orrery/base/decimal.h"
 
-namespace orrery::ingest {
+namespace orrery::trace {
 namespace {
 
 std::string_view Trimmed(std::string_view text) {
@@ -82,4 +82,4 @@ std::optional<std::int64_t> NumElements(std::string_view shape) {
   return sum;
 }
 
-}  // namespace orrery::ingest
+}  // namespace orrery::trace

@@ -1,11 +1,11 @@
-#include "orrery/ingest/shape_text.h"
+#include "orrery/trace/shape_text.h"
 
 #include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery::ingest {
+namespace orrery::trace {
 namespace {
 
 using testing::ElementsAre;
@@ -27,4 +27,4 @@ TEST(ShapeTextTest, ListsOfTensorsAddUp) {
 }
 
 }  // namespace
-}  // namespace orrery::ingest
+}  // namespace orrery::trace

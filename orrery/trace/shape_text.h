@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace orrery::ingest {
+namespace orrery::trace {
 
 // Shapes, types and values of operators stay JSON text in a trace; these read what is needed.
 
@@ -17,4 +17,4 @@ namespace orrery::ingest {
 /// Nothing for "[]", which stands for "no tensor" as well as for a scalar.
 [[nodiscard]] std::optional<std::int64_t> NumElements(std::string_view shape);
 
-}  // namespace orrery::ingest
+}  // namespace orrery::trace

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-namespace orrery::analyze::ccl_bench {
+namespace orrery::analyze {
 
 // Arguments that have no column of their own lie in `extra` as the inside of a JSON object.
 
@@ -14,4 +14,4 @@ namespace orrery::analyze::ccl_bench {
 /// Returns a number, also one that is written as a string.
 [[nodiscard]] std::optional<double> JsonNumber(std::string_view fields, std::string_view key);
 
-}  // namespace orrery::analyze::ccl_bench
+}  // namespace orrery::analyze
