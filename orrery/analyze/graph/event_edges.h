@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "orrery/analyze/graph/launch_order.h"
+#include "orrery/analyze/graph/rank_part.h"
+
+namespace orrery::analyze {
+
+/// Adds an edge for each stream that waited for an event (E4): from the end of the last activity
+/// launched before the record to the start of the first one launched after the wait.
+void AddEventEdges(RankPart& part, const std::vector<LaunchOrder>& orders);
+
+}  // namespace orrery::analyze

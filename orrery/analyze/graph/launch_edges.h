@@ -1,0 +1,14 @@
+#pragma once
+
+#include "orrery/analyze/graph/rank_part.h"
+
+namespace orrery::analyze {
+
+/// Adds an edge from the start of each launch call to the activity it launched, of a call that
+/// launched many (a graph) to the first on each stream (E2, E10).
+///
+/// The weight is the launch latency: the smallest time from call to start on an idle stream that
+/// the whole recording of the rank has for calls of that name.
+void AddLaunchEdges(RankPart& part);
+
+}  // namespace orrery::analyze
