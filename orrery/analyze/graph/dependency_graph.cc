@@ -18,11 +18,13 @@ GraphCounts& GraphCounts::operator+=(const GraphCounts& other) {
   checked_edges += other.checked_edges;
   shortened_edges += other.shortened_edges;
   dropped_edges += other.dropped_edges;
+  inferred_events += other.inferred_events;
   inferred_syncs += other.inferred_syncs;
   unmatched_collectives += other.unmatched_collectives;
   unreliable_matches += other.unreliable_matches;
   graph_activities += other.graph_activities;
   without_launch += other.without_launch;
+  idle_threads += other.idle_threads;
   num_activities += other.num_activities;
   return *this;
 }

@@ -1,6 +1,7 @@
 #include "orrery/analyze/graph/hand_over.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <utility>
@@ -59,11 +60,16 @@ std::vector<Burst> BurstsOf(const RankPart& part, const Lane& lane) {
   return bursts;
 }
 
-// The first node of the lane after a time; the end of the lane when there is none.
-NodeId FirstAfter(const RankPart& part, const Lane& lane, std::int64_t time_ns) {
+// The node with which the lane goes on after a time at which it does nothing for long enough; the
+// end of the lane when nothing follows, kNoNode when it is busy.
+NodeId NextAfterPause(const RankPart& part, const Lane& lane, std::int64_t time_ns) {
   const auto begin = part.time_ns.begin();
-  return static_cast<NodeId>(std::upper_bound(begin + lane.first, begin + lane.end, time_ns) -
-                             begin);
+  const auto next =
+      static_cast<NodeId>(std::upper_bound(begin + lane.first, begin + lane.end, time_ns) - begin);
+  const bool is_pause =
+      next == lane.first || next == lane.end ||
+      (IsAfterGap(part, next) && part.time_ns[next] - part.time_ns[next - 1] >= kBurstGapNs);
+  return is_pause ? next : kNoNode;
 }
 
 void AddHandOver(RankPart& part, NodeId from, NodeId to) {
@@ -77,30 +83,23 @@ void AddHandOver(RankPart& part, NodeId from, NodeId to) {
 }
 
 void AddTurns(RankPart& part, const Lane& waiting, const Lane& working) {
-  NodeId entered_gap = kNoNode;  // where the other thread goes on, of the last burst that fitted
-  NodeId last_of_burst = kNoNode;
-  const auto leave = [&] {
-    if (entered_gap != kNoNode && entered_gap != waiting.end) {
-      AddHandOver(part, last_of_burst, entered_gap);
+  const std::vector<Burst> bursts = BurstsOf(part, working);
+  NodeId last_pause = kNoNode;  // in which the burst before ended
+  for (std::size_t burst = 0; burst < bursts.size(); ++burst) {
+    const auto [first, last] = bursts[burst];
+    const NodeId pause_before = NextAfterPause(part, waiting, part.time_ns[first]);
+    if (pause_before != kNoNode && pause_before != last_pause && pause_before != waiting.first) {
+      AddHandOver(part, pause_before - 1, first);
     }
-  };
-  for (const Burst& burst : BurstsOf(part, working)) {
-    const NodeId next = FirstAfter(part, waiting, part.time_ns[burst.first]);
-    const bool fits = next == waiting.end ||
-                      (IsAfterGap(part, next) && part.time_ns[burst.last] <= part.time_ns[next]);
-    if (!fits) {
-      continue;
+    const NodeId pause_after = NextAfterPause(part, waiting, part.time_ns[last]);
+    const bool is_last_in_pause =
+        burst + 1 == bursts.size() ||
+        NextAfterPause(part, waiting, part.time_ns[bursts[burst + 1].first]) != pause_after;
+    if (pause_after != kNoNode && pause_after != waiting.end && is_last_in_pause) {
+      AddHandOver(part, last, pause_after);
     }
-    if (next != entered_gap) {
-      leave();
-      entered_gap = next;
-      if (next != waiting.first) {
-        AddHandOver(part, next - 1, burst.first);
-      }
-    }
-    last_of_burst = burst.last;
+    last_pause = pause_after;
   }
-  leave();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "orrery/analyze/graph/host_lanes.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -111,6 +112,25 @@ std::vector<ThreadNodes> NodesByTrack(const RankPart& part) {
   return threads;
 }
 
+// Threads that run no operator and launch nothing look on: watchdogs that ask for events.
+bool TakesPart(const std::vector<ThreadNodes::Node>& nodes, const std::vector<bool>& launches,
+               RowId first_call) {
+  return std::ranges::any_of(nodes, [&](const ThreadNodes::Node& node) {
+    return !node.label.is_call || launches[node.label.row - first_call];
+  });
+}
+
+// Which calls of the step launched something.
+std::vector<bool> LaunchingCalls(const RankPart& part, RowRange calls) {
+  std::vector<bool> launches(calls.size(), false);
+  for (const RowId launch : part.trace->activities.launch) {
+    if (launch >= calls.first && launch < calls.end) {
+      launches[launch - calls.first] = true;
+    }
+  }
+  return launches;
+}
+
 NodeKind KindOf(const ThreadNodes::Node& node) {
   if (node.label.is_call) {
     return node.is_end ? NodeKind::kCallEnd : NodeKind::kCallStart;
@@ -151,11 +171,14 @@ void AddHostNodes(RankPart& part) {
   const RowRange calls = RowsWithin(part.trace->runtime_calls.begin_ns, part.window);
   part.call_start = RowMap(calls.first, calls.size());
   part.call_end = RowMap(calls.first, calls.size());
+  const std::vector<bool> launches = LaunchingCalls(part, calls);
   std::vector<ThreadNodes> threads = NodesByTrack(part);
   for (RowId track = 0; track < threads.size(); ++track) {
     const std::vector<ThreadNodes::Node>& nodes = threads[track].Finish();
-    if (!nodes.empty()) {
+    if (TakesPart(nodes, launches, calls.first)) {
       AddThread(part, track, nodes);
+    } else {
+      part.counts.idle_threads += nodes.empty() ? 0 : 1;
     }
   }
 }

@@ -5,7 +5,8 @@
 namespace orrery::analyze {
 
 /// Adds starts and ends of operators and runtime calls that lie inside the step, thread after
-/// thread. What happens inside a call that can block is part of that call.
+/// thread; threads that only look on (watchdogs) are left out and counted. What happens inside a
+/// call that can block is part of that call.
 void AddHostNodes(RankPart& part);
 
 /// Adds the edges along threads (E1): the time between neighbours belongs to the innermost open

@@ -17,48 +17,41 @@ using trace::RowId;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
+// What takes longer is not launching: calls of that name never met a stream that was ready.
+constexpr std::int64_t kLongestLatencyNs = 30'000;
+
 // The smallest latency of each kind of call.
 class LaunchLatencies {
  public:
-  explicit LaunchLatencies(const trace::Trace& trace)
-      : idle_ns_(trace.strings.size(), kNever), any_ns_(trace.strings.size(), kNever) {
-    const trace::Activities& activities = trace.activities;
-    std::vector<std::int64_t> busy_until_ns(trace.tracks.size() + 1,
-                                            std::numeric_limits<std::int64_t>::min());
-    for (RowId row = 0; row < activities.size(); ++row) {
-      const RowId track = activities.track[row];
-      std::int64_t& busy_ns = busy_until_ns[track == kNoRow ? trace.tracks.size() : track];
-      if (activities.launch[row] != kNoRow) {
-        Observe(trace, row, busy_ns);
+  explicit LaunchLatencies(const trace::Trace& trace) : smallest_ns_(trace.strings.size(), kNever) {
+    for (RowId row = 0; row < trace.activities.size(); ++row) {
+      const RowId call = trace.activities.launch[row];
+      if (call != kNoRow) {
+        Observe(trace.runtime_calls.name[call],
+                trace.activities.begin_ns[row] - trace.runtime_calls.begin_ns[call]);
       }
-      busy_ns = std::max(busy_ns, activities.begin_ns[row] + activities.duration_ns[row]);
     }
   }
 
-  /// Never on an idle stream: the smallest of all, which is an upper bound.
   [[nodiscard]] std::int64_t Of(StringId name) const {
-    const auto index = static_cast<std::size_t>(name);
-    const std::int64_t latency_ns = idle_ns_[index] == kNever ? any_ns_[index] : idle_ns_[index];
-    return latency_ns == kNever ? 0 : latency_ns;
+    const std::int64_t latency_ns = smallest_ns_[static_cast<std::size_t>(name)];
+    if (latency_ns <= kLongestLatencyNs) {
+      return latency_ns;
+    }
+    return smallest_of_all_ns_ == kNever ? 0 : smallest_of_all_ns_;
   }
 
  private:
-  void Observe(const trace::Trace& trace, RowId activity, std::int64_t busy_until_ns) {
-    const RowId call = trace.activities.launch[activity];
-    const std::int64_t call_ns = trace.runtime_calls.begin_ns[call];
-    const std::int64_t latency_ns = trace.activities.begin_ns[activity] - call_ns;
-    if (latency_ns < 0) {
-      return;
-    }
-    const auto index = static_cast<std::size_t>(trace.runtime_calls.name[call]);
-    any_ns_[index] = std::min(any_ns_[index], latency_ns);
-    if (busy_until_ns <= call_ns) {
-      idle_ns_[index] = std::min(idle_ns_[index], latency_ns);
+  void Observe(StringId name, std::int64_t latency_ns) {
+    if (latency_ns >= 0) {
+      std::int64_t& smallest_ns = smallest_ns_[static_cast<std::size_t>(name)];
+      smallest_ns = std::min(smallest_ns, latency_ns);
+      smallest_of_all_ns_ = std::min(smallest_of_all_ns_, latency_ns);
     }
   }
 
-  std::vector<std::int64_t> idle_ns_;
-  std::vector<std::int64_t> any_ns_;
+  std::vector<std::int64_t> smallest_ns_;
+  std::int64_t smallest_of_all_ns_ = kNever;
 };
 
 void AddLaunch(RankPart& part, const LaunchLatencies& latencies, NodeId start) {

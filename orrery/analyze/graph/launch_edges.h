@@ -7,8 +7,9 @@ namespace orrery::analyze {
 /// Adds an edge from the start of each launch call to the activity it launched, of a call that
 /// launched many (a graph) to the first on each stream (E2, E10).
 ///
-/// The weight is the launch latency: the smallest time from call to start on an idle stream that
-/// the whole recording of the rank has for calls of that name.
+/// The weight is the launch latency: the smallest time from call to start that the recording of the
+/// rank has for calls of that name, which is one on an idle stream if there was any. Above 30 µs
+/// the stream must have waited for something; then it is the smallest of all calls.
 void AddLaunchEdges(RankPart& part);
 
 }  // namespace orrery::analyze
