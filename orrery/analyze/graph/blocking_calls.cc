@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "orrery/analyze/graph/full_queue.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
 
@@ -40,7 +41,7 @@ class BlockedCalls {
         return_ns_(part.trace->strings.size(), kNever),
         idle_ns_(part.trace->strings.size(), kNever) {
     IndexSyncs();
-    IndexCopies();
+    IndexLaunches();
     for (const Lane& thread : part.threads) {
       for (NodeId node = thread.first; node < thread.end; ++node) {
         if (part.kind[node] == NodeKind::kCallStart) {
@@ -69,9 +70,9 @@ class BlockedCalls {
 
   void IndexSyncs() {
     const trace::Syncs& syncs = part_.trace->syncs;
-    const RowRange rows = RowsWithin(calls_.begin_ns, part_.window);
+    const RowRange rows = RowsWithin(calls_.begin_ns, part_.host_window);
     sync_of_call_ = RowMap(rows.first, rows.size());
-    copy_of_call_ = RowMap(rows.first, rows.size());
+    activity_of_call_ = RowMap(rows.first, rows.size());
     for (RowId sync = 0; sync < syncs.size(); ++sync) {
       const bool blocks_host = syncs.kind[sync] == trace::SyncKind::kEvent ||
                                syncs.kind[sync] == trace::SyncKind::kStream ||
@@ -82,12 +83,12 @@ class BlockedCalls {
     }
   }
 
-  void IndexCopies() {
+  void IndexLaunches() {
     for (const Lane& stream : part_.streams) {
       for (NodeId start = stream.first; start < stream.end; start += 2) {
         const RowId call = part_.trace->activities.launch[part_.row[start]];
         if (part_.call_start.Find(call) != kNoNode) {
-          copy_of_call_.Set(call, start);
+          activity_of_call_.Set(call, start);
         }
       }
     }
@@ -136,7 +137,7 @@ class BlockedCalls {
   [[nodiscard]] std::vector<NodeId> Inferred(Blocking blocking, RowId call) const {
     std::vector<NodeId> starts;
     if (blocking == Blocking::kOwnCopy) {
-      const NodeId copy = copy_of_call_.Find(call);
+      const NodeId copy = activity_of_call_.Find(call);
       starts = copy == kNoNode ? std::vector<NodeId>{} : std::vector{copy};
     } else {
       starts = LaunchedBefore(calls_.begin_ns[call]);
@@ -157,7 +158,11 @@ class BlockedCalls {
     const Blocking blocking = names_.Of(calls_.name[call]);
     // The end follows at once, unless events of the thread overlap without nesting.
     const bool is_plain = part_.call_end.Find(call) == part_.call_start.Find(call) + 1;
-    if (blocking == Blocking::kNever || !is_plain) {
+    if (!is_plain) {
+      return;
+    }
+    if (blocking == Blocking::kNever) {
+      ConsiderLaunch(call);
       return;
     }
     const RowId sync = sync_of_call_.Find(call);
@@ -173,6 +178,22 @@ class BlockedCalls {
     part_.counts.inferred_syncs += is_recorded || blocking == Blocking::kOwnCopy ? 0 : 1;
     NoteReturn(blocked);
     blocked_.push_back(std::move(blocked));
+  }
+
+  // A launch blocks while the queue of its stream is full.
+  void ConsiderLaunch(RowId call) {
+    const NodeId launched = activity_of_call_.Find(call);
+    if (launched == kNoNode) {
+      return;
+    }
+    std::int64_t& shortest_ns = idle_ns_[NameIndex(call)];
+    shortest_ns = std::min(shortest_ns, calls_.duration_ns[call]);
+    const NodeId freed = FreedPlaceInQueue(part_, launched, {calls_.begin_ns[call], CallEnd(call)});
+    if (freed != kNoNode) {
+      ++part_.counts.full_queues;
+      blocked_.push_back({.call = call, .waited_for = {freed}});
+      NoteReturn(blocked_.back());
+    }
   }
 
   // Nothing was pending: how long the call takes by itself.
@@ -210,12 +231,21 @@ class BlockedCalls {
          .kind = EdgeKind::kThread,
          .time_class = TimeClass::kSync});
     for (const NodeId start : blocked.waited_for) {
-      part_.AddEdge({.from = start + 1,
-                     .to = call_end,
-                     .weight_ns = return_ns == kNever ? 0 : return_ns,
-                     .kind = EdgeKind::kSync,
-                     .time_class = TimeClass::kSync});
+      AddReturn(start, call_end, return_ns == kNever ? 0 : return_ns);
     }
+  }
+
+  // From the end of what was waited for; from its start where the clocks of host and device differ
+  // a little, so that the call seems to return before the end.
+  void AddReturn(NodeId start, NodeId call_end, std::int64_t return_ns) const {
+    const std::int64_t call_end_ns = part_.time_ns[call_end];
+    const bool is_skewed = EndOf(start) > call_end_ns && part_.time_ns[start] <= call_end_ns &&
+                           EndOf(start) - call_end_ns <= kInferredWithinNs;
+    part_.AddEdge({.from = is_skewed ? start : start + 1,
+                   .to = call_end,
+                   .weight_ns = is_skewed ? EndOf(start) - part_.time_ns[start] : return_ns,
+                   .kind = EdgeKind::kSync,
+                   .time_class = TimeClass::kSync});
   }
 
   RankPart& part_;
@@ -224,7 +254,7 @@ class BlockedCalls {
   BlockingNames names_;
   trace::RowIndex call_by_correlation_;
   RowMap sync_of_call_;  // rows of Syncs
-  RowMap copy_of_call_;
+  RowMap activity_of_call_;
   std::vector<BlockedCall> blocked_;
   std::vector<std::int64_t> return_ns_;  // by name: from the end of the activity to the call's
   std::vector<std::int64_t> idle_ns_;    // by name: the call when nothing was pending

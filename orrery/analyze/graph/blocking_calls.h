@@ -40,6 +40,7 @@ class BlockingNames {
 /// Adds for each call that waited an edge from the end of what it waited for to the end of the call
 /// (E5), and one through the call (E6) in place of its host time. What was waited for comes from
 /// synchronisation records; without one a call waited for what ended within 20 µs before its end.
+/// Launches into a full queue wait as well (see FreedPlaceInQueue).
 void AddBlockingCalls(RankPart& part, const std::vector<LaunchOrder>& orders);
 
 }  // namespace orrery::analyze

@@ -91,8 +91,10 @@ struct GraphCounts {
   std::int64_t checked_edges = 0;          // edges that the recording could have contradicted
   std::int64_t shortened_edges = 0;        // contradictions: the weight was more than the time …
   std::int64_t dropped_edges = 0;          // … or the order was the other way round
+  std::int64_t stream_overlaps = 0;        // activities that began before the one before ended
   std::int64_t inferred_events = 0;        // streams that waited, without a record of it
   std::int64_t inferred_syncs = 0;         // blocking calls without a synchronisation record
+  std::int64_t full_queues = 0;            // launches that waited for a place in the queue
   std::int64_t unmatched_collectives = 0;  // communication treated as work
   std::int64_t unreliable_matches = 0;     // matches with doubts, treated as unmatched
   std::int64_t graph_activities = 0;       // launched by a graph: inner order by stream only

@@ -32,7 +32,7 @@ std::vector<std::vector<RowId>> RowsByTrack(const RankPart& part, RowRange rows)
   const std::size_t num_tracks = part.trace->tracks.size();
   std::vector<std::vector<RowId>> by_track(num_tracks + 1);
   for (RowId row = rows.first; row < rows.end; ++row) {
-    if (EndOf(activities, row) <= part.window.end_ns) {
+    if (EndOf(activities, row) <= part.device_window.end_ns) {
       const RowId track = activities.track[row];
       by_track[track == trace::kNoRow ? num_tracks : track].push_back(row);
     }
@@ -77,32 +77,27 @@ void AddWork(RankPart& part, NodeId start) {
                         .time_class = time_class});
 }
 
-// Activities of one stream may overlap (branches of a graph, coarse clocks): then the last one
-// that had ended is the reason. How many are looked at; a stream runs few things at a time.
+// How many activities before are looked at; a stream runs few things at a time.
 constexpr NodeId kMostOverlaps = 16;
 
+// Activities of one stream may overlap (branches of a graph, kernels that start early, coarse
+// clocks), which contradicts nothing: the last one that had ended is the reason.
 void AddStreamOrder(RankPart& part, const Lane& lane, NodeId start) {
-  if (start == lane.first) {
-    return;
-  }
-  part.AddEdge({.from = start - 1, .to = start, .kind = EdgeKind::kStreamOrder});
-  if (part.time_ns[start - 1] <= part.time_ns[start]) {
-    return;
-  }
   const NodeId before = std::min(kMostOverlaps, (start - lane.first) / 2);
-  for (NodeId back = 2; back <= before; ++back) {
+  for (NodeId back = 1; back <= before; ++back) {
     const NodeId end = start + 1 - 2 * back;
     if (part.time_ns[end] <= part.time_ns[start]) {
       part.edges.push_back({.from = end, .to = start, .kind = EdgeKind::kStreamOrder});
       return;
     }
+    part.counts.stream_overlaps += back == 1 ? 1 : 0;
   }
 }
 
 }  // namespace
 
 void AddDeviceNodes(RankPart& part) {
-  const RowRange rows = RowsWithin(part.trace->activities.begin_ns, part.window);
+  const RowRange rows = RowsWithin(part.trace->activities.begin_ns, part.device_window);
   part.activity_start = RowMap(rows.first, rows.size());
   std::vector<std::vector<RowId>> by_track = RowsByTrack(part, rows);
   for (std::size_t track = 0; track < by_track.size(); ++track) {

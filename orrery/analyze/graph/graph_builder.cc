@@ -87,12 +87,14 @@ std::int64_t EarliestNs(const std::vector<RankPart>& parts) {
 }
 
 std::vector<RankPart> PrepareParts(const RunView& run, const std::vector<std::uint32_t>& ranks,
-                                   Interval window) {
+                                   const StepWindow& step) {
   std::vector<RankPart> parts(ranks.size());
   ParallelFor(parts.size(), run.options.threads, [&](std::size_t place) {
     parts[place].trace = &run.set->ranks[ranks[place]];
     parts[place].classes = &run.classes[ranks[place]];
-    parts[place].window = window;
+    const auto [host_end_ns, device_end_ns] = step.end_of_rank[ranks[place]];
+    parts[place].host_window = {step.time.begin_ns, std::min(host_end_ns, step.time.end_ns)};
+    parts[place].device_window = {step.time.begin_ns, std::min(device_end_ns, step.time.end_ns)};
     AddNodes(parts[place]);
   });
   return parts;
@@ -118,7 +120,7 @@ DependencyGraph BuildGraph(const RunView& run) {
     return {};
   }
   const std::vector<std::uint32_t> ranks = trace::PlacesInRankOrder(*run.set);
-  std::vector<RankPart> parts = PrepareParts(run, ranks, step->time);
+  std::vector<RankPart> parts = PrepareParts(run, ranks, *step);
   if (!HasNodes(parts)) {
     return {};
   }

@@ -26,7 +26,7 @@ struct Burst {
 std::set<std::pair<RowId, RowId>> TracksInTurns(const RankPart& part) {
   std::set<std::pair<RowId, RowId>> pairs;
   const trace::HostOps& ops = part.trace->host_ops;
-  const RowRange rows = RowsWithin(ops.begin_ns, part.window);
+  const RowRange rows = RowsWithin(ops.begin_ns, part.host_window);
   for (RowId row = rows.first; row < rows.end; ++row) {
     const RowId forward = ops.forward_op[row];
     if (forward != trace::kNoRow && ops.track[forward] != ops.track[row]) {

@@ -80,8 +80,8 @@ template <typename Visit>
 void ForEachHostEvent(const RankPart& part, Visit&& visit) {
   const trace::HostOps& ops = part.trace->host_ops;
   const trace::RuntimeCalls& calls = part.trace->runtime_calls;
-  const RowRange op_rows = RowsWithin(ops.begin_ns, part.window);
-  const RowRange call_rows = RowsWithin(calls.begin_ns, part.window);
+  const RowRange op_rows = RowsWithin(ops.begin_ns, part.host_window);
+  const RowRange call_rows = RowsWithin(calls.begin_ns, part.host_window);
   RowId op = op_rows.first;
   RowId call = call_rows.first;
   while (op < op_rows.end || call < call_rows.end) {
@@ -103,7 +103,7 @@ std::vector<ThreadNodes> NodesByTrack(const RankPart& part) {
   ForEachHostEvent(part, [&](const auto& table, RowId row, bool is_call) {
     const std::int64_t begin_ns = table.begin_ns[row];
     const std::int64_t end_ns = begin_ns + table.duration_ns[row];
-    if (table.track[row] != trace::kNoRow && end_ns <= part.window.end_ns) {
+    if (table.track[row] != trace::kNoRow && end_ns <= part.host_window.end_ns) {
       const bool hides_inside = is_call && blocking.Of(table.name[row]) != Blocking::kNever;
       threads[table.track[row]].Begin(
           {begin_ns, end_ns, {.row = row, .is_call = is_call}, hides_inside});
@@ -168,7 +168,7 @@ PartEdge ThreadEdge(const RankPart& part, NodeId from) {
 }  // namespace
 
 void AddHostNodes(RankPart& part) {
-  const RowRange calls = RowsWithin(part.trace->runtime_calls.begin_ns, part.window);
+  const RowRange calls = RowsWithin(part.trace->runtime_calls.begin_ns, part.host_window);
   part.call_start = RowMap(calls.first, calls.size());
   part.call_end = RowMap(calls.first, calls.size());
   const std::vector<bool> launches = LaunchingCalls(part, calls);

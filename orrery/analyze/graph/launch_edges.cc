@@ -38,7 +38,7 @@ class LaunchLatencies {
     if (latency_ns <= kLongestLatencyNs) {
       return latency_ns;
     }
-    return smallest_of_all_ns_ == kNever ? 0 : smallest_of_all_ns_;
+    return smallest_of_all_ns_ <= kLongestLatencyNs ? smallest_of_all_ns_ : 0;
   }
 
  private:

@@ -62,7 +62,8 @@ struct PartEdge {
 struct RankPart {
   const trace::Trace* trace = nullptr;
   const std::vector<trace::KernelClass>* classes = nullptr;
-  Interval window;
+  Interval host_window;
+  Interval device_window;
 
   std::vector<std::int64_t> time_ns;
   std::vector<NodeKind> kind;

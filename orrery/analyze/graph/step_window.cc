@@ -25,7 +25,11 @@ std::optional<StepWindow> WholeRecording(const RunView& run) {
       Widen(step.time, span.begin_ns, span.end_ns);
     }
   }
-  return step.time == kNothing ? std::nullopt : std::optional(step);
+  if (step.time == kNothing) {
+    return std::nullopt;
+  }
+  step.end_of_rank.assign(run.set->ranks.size(), {step.time.end_ns, step.time.end_ns});
+  return step;
 }
 
 std::set<std::int64_t> SelectedNumbers(const trace::Trace& trace, const AnalyzeOptions& options) {
@@ -64,14 +68,35 @@ trace::RowId FirstStepWithNumber(const trace::Trace& trace, const AnalyzeOptions
   return trace::kNoRow;
 }
 
-void WidenByDevices(const RunView& run, std::uint32_t rank_index, trace::RowId row,
-                    Interval& time) {
+// Of all devices of the rank.
+Interval DeviceWindow(const RunView& run, std::uint32_t rank_index, trace::RowId row) {
+  Interval whole = kNothing;
   for (const DeviceView& device : run.devices) {
     for (const Window& window : device.windows) {
       if (device.rank_index == rank_index && window.step == row) {
-        Widen(time, window.time.begin_ns, window.time.end_ns);
+        Widen(whole, window.time.begin_ns, window.time.end_ns);
       }
     }
+  }
+  return whole;
+}
+
+// Adds the step of one rank to the window of all.
+void AddRank(const RunView& run, std::uint32_t rank_index, StepWindow& step) {
+  const trace::Trace& trace = run.set->ranks[rank_index];
+  const trace::RowId row = FirstStepWithNumber(trace, run.options, step.number);
+  if (row == trace::kNoRow) {
+    return;
+  }
+  const std::int64_t begin_ns = trace.steps.begin_ns[row];
+  StepEnd& end = step.end_of_rank[rank_index];
+  end.host_ns = begin_ns + trace.steps.duration_ns[row];
+  Widen(step.time, begin_ns, end.host_ns);
+  const Interval device = DeviceWindow(run, rank_index, row);
+  end.device_ns = end.host_ns;
+  if (device != kNothing) {
+    end.device_ns = device.end_ns;
+    Widen(step.time, device.begin_ns, device.end_ns);
   }
 }
 
@@ -86,14 +111,9 @@ std::optional<StepWindow> FirstCommonStep(const RunView& run) {
     return std::nullopt;
   }
   StepWindow step{.time = kNothing, .number = *common->begin()};
+  step.end_of_rank.assign(run.set->ranks.size(), {kNothing.begin_ns, kNothing.begin_ns});
   for (std::uint32_t rank = 0; rank < run.set->ranks.size(); ++rank) {
-    const trace::Trace& trace = run.set->ranks[rank];
-    const trace::RowId row = FirstStepWithNumber(trace, run.options, step.number);
-    if (row != trace::kNoRow) {
-      const std::int64_t begin_ns = trace.steps.begin_ns[row];
-      Widen(step.time, begin_ns, begin_ns + trace.steps.duration_ns[row]);
-      WidenByDevices(run, rank, row, step.time);
-    }
+    AddRank(run, rank, step);
   }
   return step;
 }
