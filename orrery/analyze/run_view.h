@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
+
+class GraphHolder;
 
 enum class LinkDirection : std::uint8_t { kBoth, kSent, kReceived };
 
@@ -95,7 +98,8 @@ struct RunView {
   trace::ClockAlignment alignment;
   std::vector<Measurement> measurements;
   std::vector<std::vector<trace::KernelClass>> classes;  // [rank][activity]
-  std::vector<DeviceView> devices;  // of the chosen ranks, in order of rank and device
+  std::vector<DeviceView> devices;     // of the chosen ranks, in order of rank and device
+  std::shared_ptr<GraphHolder> graph;  // see GraphOf; shared, so that views can be copied
 
   [[nodiscard]] const trace::Trace& TraceOf(const DeviceView& device) const {
     return set->ranks[device.rank_index];

@@ -235,15 +235,31 @@ class BlockedCalls {
     }
   }
 
-  // From the end of what was waited for; from its start where the clocks of host and device differ
-  // a little, so that the call seems to return before the end.
+  // Host and device clocks differ a little, so that a call may seem to return before the end of
+  // what it waited for: then the last node of the stream before the return stands for it.
+  [[nodiscard]] NodeId LastBeforeReturn(NodeId start, std::int64_t call_end_ns) const {
+    const trace::Activities& activities = part_.trace->activities;
+    const RowId track = activities.track[part_.row[start]];
+    for (NodeId node = start + 1; node > 0; --node) {
+      if (!IsDeviceNode(part_.kind[node]) || activities.track[part_.row[node]] != track ||
+          EndOf(start) - call_end_ns > kInferredWithinNs) {
+        break;
+      }
+      if (part_.time_ns[node] <= call_end_ns) {
+        return node;
+      }
+    }
+    return start + 1;
+  }
+
   void AddReturn(NodeId start, NodeId call_end, std::int64_t return_ns) const {
-    const std::int64_t call_end_ns = part_.time_ns[call_end];
-    const bool is_skewed = EndOf(start) > call_end_ns && part_.time_ns[start] <= call_end_ns &&
-                           EndOf(start) - call_end_ns <= kInferredWithinNs;
-    part_.AddEdge({.from = is_skewed ? start : start + 1,
+    const NodeId from = LastBeforeReturn(start, part_.time_ns[call_end]);
+    if (from != start + 1) {
+      ++part_.counts.shortened_edges;
+    }
+    part_.AddEdge({.from = from,
                    .to = call_end,
-                   .weight_ns = is_skewed ? EndOf(start) - part_.time_ns[start] : return_ns,
+                   .weight_ns = from == start + 1 ? return_ns : 0,
                    .kind = EdgeKind::kSync,
                    .time_class = TimeClass::kSync});
   }
