@@ -53,7 +53,9 @@ std::string StragglerTable(const std::vector<Straggler>& stragglers) {
                               {"others waited for it", true},
                               {"saved by mending it alone", true},
                               {"waited itself", true},
-                              {"largest cause"}}};
+                              {"largest cause"}},
+                  .rows = {},
+                  .style = "causes"};
   const std::size_t shown = std::min(stragglers.size(), kWorstRanks);
   for (std::size_t i = 0; i < shown; ++i) {
     const Straggler& rank = stragglers[i];

@@ -109,19 +109,32 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
   return placed;
 }
 
-// The largest cause of a rank's lateness: "host wait in aten::item".
-std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& causes) {
-  const auto largest = std::ranges::find(causes, rank, &analyze::CauseTotal::rank);
-  if (largest == causes.end()) {
-    return {};
+// Why ranks were late, added up, largest first.
+struct Causes {
+  explicit Causes(const std::vector<analyze::LateArrival>& arrivals)
+      : by_use(analyze::TotalCauses(arrivals, /*by_culprit=*/false)),
+        by_culprit(analyze::TotalCauses(arrivals, /*by_culprit=*/true)) {}
+
+  // What took most of a rank's excess, and who in it: "host wait, most in aten::item".
+  [[nodiscard]] std::string Of(std::int32_t rank) const {
+    const auto largest = std::ranges::find(by_use, rank, &analyze::CauseTotal::rank);
+    if (largest == by_use.end()) {
+      return {};
+    }
+    std::string text(analyze::SegmentUseName(largest->use));
+    std::ranges::replace(text, '_', ' ');
+    const auto culprit = std::ranges::find_if(by_culprit, [&](const analyze::CauseTotal& total) {
+      return total.rank == rank && total.use == largest->use && !total.culprit.empty();
+    });
+    return culprit == by_culprit.end()
+               ? text
+               : fmt::format("{}, most in {}", text,
+                             draw::Truncated(culprit->culprit, kMaxCulpritWidth));
   }
-  std::string use(analyze::SegmentUseName(largest->use));
-  std::ranges::replace(use, '_', ' ');
-  if (largest->culprit.empty()) {
-    return largest->use == analyze::SegmentUse::kHostWait ? "host busy outside the profile" : use;
-  }
-  return fmt::format("{} in {}", use, draw::Truncated(largest->culprit, kMaxCulpritWidth));
-}
+
+  std::vector<analyze::CauseTotal> by_use;
+  std::vector<analyze::CauseTotal> by_culprit;
+};
 
 }  // namespace
 
@@ -176,8 +189,7 @@ std::optional<Arrivals> ArrivalTable(const RunView& run) {
 }
 
 std::vector<Straggler> Stragglers(const RunView& run) {
-  const std::vector<analyze::CauseTotal> causes =
-      analyze::TotalCauses(analyze::ExplainArrivals(run), /*by_culprit=*/true);
+  const Causes causes(analyze::ExplainArrivals(run));
   std::vector<Straggler> stragglers;
   for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
     if (rank.times_last > 0) {
@@ -186,7 +198,7 @@ std::vector<Straggler> Stragglers(const RunView& run) {
                             .blame_ns = rank.blame_ns,
                             .gain_ns = rank.gain_ns,
                             .waiting_ns = rank.wait_ns,
-                            .cause = CauseOf(rank.rank, causes)});
+                            .cause = causes.Of(rank.rank)});
     }
   }
   return stragglers;
