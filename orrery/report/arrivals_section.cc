@@ -75,7 +75,8 @@ std::string StragglerTable(const std::vector<Straggler>& stragglers) {
 std::string ArrivalsSection(const RunReport& report) {
   constexpr std::string_view kHeading = "Who arrives late";
   if (!report.arrivals || report.arrivals->late_ns.empty()) {
-    return Section("arrivals", kHeading, Caption("No collective was found on several ranks."));
+    return Section("arrivals", kHeading,
+                   Caption("No collective was matched over several ranks without doubt."));
   }
   const draw::HeatMap map = MapOf(*report.arrivals);
   std::string body = Caption(
