@@ -109,32 +109,45 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
   return placed;
 }
 
-// Why ranks were late, added up, largest first.
-struct Causes {
-  explicit Causes(const std::vector<analyze::LateArrival>& arrivals)
-      : by_use(analyze::TotalCauses(arrivals, /*by_culprit=*/false)),
-        by_culprit(analyze::TotalCauses(arrivals, /*by_culprit=*/true)) {}
-
-  // What took most of a rank's excess, and who in it: "host wait, most in aten::item".
-  [[nodiscard]] std::string Of(std::int32_t rank) const {
-    const auto largest = std::ranges::find(by_use, rank, &analyze::CauseTotal::rank);
-    if (largest == by_use.end()) {
-      return {};
-    }
-    std::string text(analyze::SegmentUseName(largest->use));
-    std::ranges::replace(text, '_', ' ');
-    const auto culprit = std::ranges::find_if(by_culprit, [&](const analyze::CauseTotal& total) {
-      return total.rank == rank && total.use == largest->use && !total.culprit.empty();
-    });
-    return culprit == by_culprit.end()
-               ? text
-               : fmt::format("{}, most in {}", text,
-                             draw::Truncated(culprit->culprit, kMaxCulpritWidth));
+std::string_view WordsFor(analyze::SegmentUse use) {
+  switch (use) {
+    case analyze::SegmentUse::kHostWait:
+      return "its host launches late";
+    case analyze::SegmentUse::kCompute:
+      return "its kernels take longer";
+    case analyze::SegmentUse::kMemory:
+      return "its copies take longer";
+    case analyze::SegmentUse::kOtherGroupWait:
+      return "it waits in another group";
+    case analyze::SegmentUse::kOtherGroupTransfer:
+      return "it communicates in another group";
+    case analyze::SegmentUse::kLaunchOverhead:
+      return "launches take longer";
+    default:
+      return "its device idles for another reason";
   }
+}
 
-  std::vector<analyze::CauseTotal> by_use;
-  std::vector<analyze::CauseTotal> by_culprit;
-};
+// The largest cause of a rank's lateness and what had most part in it: "its host launches late,
+// 180 ms in all, most in aten::item".
+std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& uses,
+                    const std::vector<analyze::CauseTotal>& culprits) {
+  const auto use = std::ranges::find(uses, rank, &analyze::CauseTotal::rank);
+  if (use == uses.end()) {
+    return {};
+  }
+  std::string text =
+      fmt::format("{}, {} in all", WordsFor(use->use), draw::FormatDuration({use->excess_ns}));
+  const auto culprit = std::ranges::find_if(culprits, [&](const analyze::CauseTotal& total) {
+    return total.rank == rank && total.use == use->use;
+  });
+  if (culprit != culprits.end() && !culprit->culprit.empty()) {
+    text += fmt::format(", most in {}", draw::Truncated(culprit->culprit, kMaxCulpritWidth));
+  } else if (use->use == analyze::SegmentUse::kHostWait) {
+    text += ", busy outside the profile";
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -189,7 +202,11 @@ std::optional<Arrivals> ArrivalTable(const RunView& run) {
 }
 
 std::vector<Straggler> Stragglers(const RunView& run) {
-  const Causes causes(analyze::ExplainArrivals(run));
+  const std::vector<analyze::LateArrival> arrivals = analyze::ExplainArrivals(run);
+  const std::vector<analyze::CauseTotal> uses =
+      analyze::TotalCauses(arrivals, /*by_culprit=*/false);
+  const std::vector<analyze::CauseTotal> culprits =
+      analyze::TotalCauses(arrivals, /*by_culprit=*/true);
   std::vector<Straggler> stragglers;
   for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
     if (rank.times_last > 0) {
@@ -198,7 +215,7 @@ std::vector<Straggler> Stragglers(const RunView& run) {
                             .blame_ns = rank.blame_ns,
                             .gain_ns = rank.gain_ns,
                             .waiting_ns = rank.wait_ns,
-                            .cause = causes.Of(rank.rank)});
+                            .cause = CauseOf(rank.rank, uses, culprits)});
     }
   }
   return stragglers;

@@ -28,6 +28,7 @@ constexpr std::size_t kMaxRanks = 16;  // more are shown as least, median and mo
 constexpr std::size_t kMaxStragglers = 5;
 constexpr std::size_t kMaxHops = 8;
 constexpr std::size_t kMaxNameWidth = 60;
+constexpr std::size_t kMaxCauseWidth = 90;
 constexpr std::size_t kBarWidth = 10;
 
 constexpr std::array<std::string_view, kNumParts> kPartNames{"compute", "transfer", "waiting",
@@ -146,7 +147,7 @@ std::string StragglersText(const RunReport& report) {
                    {"times last", Align::kRight},
                    {"others waited", Align::kRight},
                    {"mending it saves", Align::kRight},
-                   {"late because of", Align::kLeft, kMaxNameWidth}});
+                   {"why", Align::kLeft, kMaxCauseWidth}});
   for (std::size_t i = 0; i < std::min(kMaxStragglers, report.stragglers.size()); ++i) {
     const Straggler& rank = report.stragglers[i];
     table.AddRow({rank.rank, FormatCount(rank.times_last), FormatDuration({rank.blame_ns}),
