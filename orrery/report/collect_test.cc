@@ -157,7 +157,7 @@ TEST(CollectTest, OneRankHasNoWaitsAndSaysSo) {
   EXPECT_FALSE(report.arrivals.has_value());
   EXPECT_THAT(report.stragglers, IsEmpty());
   ASSERT_THAT(report.findings, ::testing::Not(IsEmpty()));
-  EXPECT_THAT(report.findings[0].text, HasSubstr("shows only with the other ranks"));
+  EXPECT_THAT(report.findings[0].text, HasSubstr("nothing was matched over ranks"));
 }
 
 TEST(CollectTest, AnEmptyRunGivesAPage) {

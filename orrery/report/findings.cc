@@ -37,8 +37,11 @@ std::string RangeOver(const std::vector<RankTime>& ranks, Part part) {
   const auto share = [part](const RankTime& rank) { return ShareOf(rank, part); };
   const auto least = std::ranges::min_element(ranks, {}, share);
   const auto most = std::ranges::max_element(ranks, {}, share);
-  return fmt::format("From {:.1f} % on {} to {:.1f} % on {}.", 100 * share(*least), least->label,
-                     100 * share(*most), most->label);
+  const std::string low = fmt::format("{:.1f} %", 100 * share(*least));
+  const std::string high = fmt::format("{:.1f} %", 100 * share(*most));
+  return low == high
+             ? "The same on all ranks."
+             : fmt::format("From {} on {} to {} on {}.", low, least->label, high, most->label);
 }
 
 std::string Capitalised(std::string text) {
@@ -213,7 +216,7 @@ std::vector<Finding> FindingsOf(const RunReport& report) {
           is_matched
               ? "Moving data takes {:.1f} % of the time, and no compute hides it."
               : "Communication takes {:.1f} % of the time, and no compute hides it; how much "
-                "of it is waiting shows only with the other ranks.",
+                "of it is waiting is not known, since nothing was matched over ranks.",
           TransferText(report), findings);
   AddPart(report, Part::kIdle, "Devices do nothing for {:.1f} % of the time.",
           RangeOver(report.rank_times, Part::kIdle), findings);

@@ -91,6 +91,7 @@ tbody tr:last-child td{border-bottom:0}
 .metrics small{display:block;color:var(--soft);font-size:13px;line-height:1.4}
 .metrics .missing{color:var(--soft);white-space:normal;text-align:left}
 table:not(.hops):not(.metrics) td{white-space:nowrap}
+table.causes td:nth-child(6){white-space:normal;overflow-wrap:anywhere;min-width:220px}
 .hops td:first-child{overflow-wrap:anywhere;min-width:300px}
 .hops td:not(:first-child){white-space:nowrap}
 input{font:inherit;font-size:14px;color:inherit;background:var(--page);width:260px;
