@@ -157,6 +157,23 @@ void AddImbalance(const RunReport& report, std::vector<Finding>& findings) {
        .share = (*slowest - median) / total});
 }
 
+// ", nearly all on rank 3": where one rank has most of the path.
+std::string MostlyOnRank(const CriticalPath& path) {
+  std::map<std::int32_t, std::int64_t> by_rank;
+  for (const Hop& hop : path.hops) {
+    by_rank[hop.rank] += hop.duration_ns;
+  }
+  const auto most =
+      std::ranges::max_element(by_rank, {}, [](const auto& entry) { return entry.second; });
+  if (by_rank.size() < 2 && path.num_rank_changes == 0 && most != by_rank.end()) {
+    return fmt::format(", all on rank {}", most->first);
+  }
+  const double share = most == by_rank.end() ? 0
+                                             : static_cast<double>(most->second) /
+                                                   static_cast<double>(path.length_ns);
+  return share < 0.5 ? "" : fmt::format("; {:.0f} % of it on rank {}", 100 * share, most->first);
+}
+
 // The class that the critical path has most of, and the largest thing in it.
 void AddPath(const RunReport& report, std::vector<Finding>& findings) {
   if (!report.critical_path || report.critical_path->length_ns <= 0) {
@@ -169,10 +186,11 @@ void AddPath(const RunReport& report, std::vector<Finding>& findings) {
   }
   const double share =
       static_cast<double>(classes[0].time_ns) / static_cast<double>(path.length_ns);
-  Finding finding{.text = fmt::format("{:.0f} % of the critical path is {}: what decides how long "
-                                      "the step takes.",
-                                      100 * share, ClassName(classes[0].path_class)),
-                  .share = share};
+  Finding finding{
+      .text = fmt::format("{:.0f} % of the critical path, which decides how long the "
+                          "step takes, is {}{}.",
+                          100 * share, ClassName(classes[0].path_class), MostlyOnRank(path)),
+      .share = share};
   const HopSum largest = LargestSums(path, 1).front();
   if (!largest.longest->name.empty()) {
     finding.more =
