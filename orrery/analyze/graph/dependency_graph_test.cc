@@ -165,6 +165,30 @@ TEST(DependencyGraphTest, ALaunchIntoAFullQueueWaitsForTheDevice) {
             105'006'000);
 }
 
+// The device clock is 5 ahead: the copy 102–104 seems to end after the call that waited for it. The
+// kernel before it, which ended at 95, stands for it; the 4 after that stay unexplained.
+TEST(DependencyGraphTest, ACallThatSeemsToReturnTooEarlyStillWaited) {
+  Rank rank(0);
+  rank.Kernel("k", {5, 95}, 7, rank.Call({0, 1}));
+  rank.Copy("copy", {102, 104}, -1, 7, rank.Call({1, 2}, "cudaMemcpyAsync"));
+  const std::int64_t call = rank.Call({3, 99}, "cudaStreamSynchronize");
+  rank.trace().syncs.Append({.begin_ns = 3000,
+                             .kind = trace::SyncKind::kStream,
+                             .device = 0,
+                             .stream = 7,
+                             .correlation = call});
+  const Example example = OneRank(rank);
+  const DependencyGraph graph = BuildGraph(example.view);
+  EXPECT_EQ(CountEdges(graph, EdgeKind::kSync), 1);
+  EXPECT_EQ(graph.counts.contradictions(), 1);
+  EXPECT_EQ(graph.counts.inferred_syncs, 0);
+  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    if (graph.node_kind[node] == NodeKind::kCallEnd && graph.time_ns[node] == 99'000) {
+      EXPECT_EQ(graph.ResidualNs(node), 4'000);
+    }
+  }
+}
+
 // Forward on thread 1 (0–100), backward on thread 2 (150–400), thread 1 goes on at 430. Host time
 // halved: 50 + 25 + 125 + 15 + 10 for the last operator of 20.
 TEST(DependencyGraphTest, ThreadsTakeTurns) {
