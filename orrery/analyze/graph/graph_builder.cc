@@ -1,20 +1,21 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
-#include "orrery/analyze/graph/assemble.h"
 #include "orrery/analyze/graph/blocking_calls.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/device_lanes.h"
+#include "orrery/analyze/graph/edge_grouping.h"
 #include "orrery/analyze/graph/event_edges.h"
 #include "orrery/analyze/graph/hand_over.h"
 #include "orrery/analyze/graph/host_lanes.h"
+#include "orrery/analyze/graph/instant_order.h"
 #include "orrery/analyze/graph/launch_edges.h"
 #include "orrery/analyze/graph/launch_order.h"
 #include "orrery/analyze/graph/meetings.h"
+#include "orrery/analyze/graph/node_numbering.h"
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/analyze/graph/step_window.h"
 #include "orrery/analyze/run_view.h"
@@ -23,7 +24,19 @@
 namespace orrery::analyze {
 namespace {
 
+void ReserveNodes(RankPart& part) {
+  const trace::Trace& trace = *part.trace;
+  const std::size_t num_nodes =
+      2 * (RowsWithin(trace.host_ops.begin_ns, part.host_window).size() +
+           RowsWithin(trace.runtime_calls.begin_ns, part.host_window).size() +
+           RowsWithin(trace.activities.begin_ns, part.device_window).size());
+  part.time_ns.reserve(num_nodes);
+  part.kind.reserve(num_nodes);
+  part.row.reserve(num_nodes);
+}
+
 void AddNodes(RankPart& part) {
+  ReserveNodes(part);
   AddHostNodes(part);
   AddDeviceNodes(part);
   IndexCollectives(part);
@@ -65,7 +78,7 @@ void AddEndEdges(RankPart& part) {
 
 void AddEdges(RankPart& part, std::int64_t source_ns) {
   const std::vector<LaunchOrder> orders = LaunchOrders(part);
-  part.edges.reserve(part.num_nodes() + part.num_nodes() / 4);
+  part.edges.reserve(part.num_nodes() + static_cast<std::size_t>(part.counts.num_activities));
   AddDeviceEdges(part);
   AddLaunchEdges(part);
   AddEventEdges(part, orders);
@@ -74,16 +87,6 @@ void AddEdges(RankPart& part, std::int64_t source_ns) {
   AddThreadEdges(part);
   AddStartEdges(part, source_ns);
   AddEndEdges(part);
-}
-
-std::int64_t EarliestNs(const std::vector<RankPart>& parts) {
-  std::int64_t earliest_ns = std::numeric_limits<std::int64_t>::max();
-  for (const RankPart& part : parts) {
-    for (const std::int64_t time_ns : part.time_ns) {
-      earliest_ns = std::min(earliest_ns, time_ns);
-    }
-  }
-  return earliest_ns;
 }
 
 std::vector<RankPart> PrepareParts(const RunView& run, const std::vector<std::uint32_t>& ranks,
@@ -125,10 +128,12 @@ DependencyGraph BuildGraph(const RunView& run) {
     return {};
   }
   const Meetings meetings = FindMeetings(run, parts, PlacesOfRanks(ranks));
-  const std::int64_t source_ns = EarliestNs(parts);
+  DependencyGraph graph;
+  const NodeNumbering numbering(parts, meetings, run.options.threads, graph);
   ParallelFor(parts.size(), run.options.threads,
-              [&](std::size_t place) { AddEdges(parts[place], source_ns); });
-  DependencyGraph graph = Assemble(parts, meetings, run.options.threads);
+              [&](std::size_t place) { AddEdges(parts[place], graph.time_ns.front()); });
+  GroupEdges(numbering, meetings, parts, graph);
+  OrderInstants(graph);
   graph.step_number = step->number;
   graph.window = step->time;
   graph.launch_gap_ns = run.options.launch_gap_ns;

@@ -1,97 +1,17 @@
-#include "orrery/analyze/graph/assemble.h"
+#include "orrery/analyze/graph/edge_grouping.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
-
-#include "orrery/analyze/graph/node_order.h"
-#include "orrery/base/parallel.h"
 
 namespace orrery::analyze {
 namespace {
-
-// Numbers the nodes of all parts and meetings, and fills their columns.
-class NodeNumbering {
- public:
-  NodeNumbering(const std::vector<RankPart>& parts, const Meetings& meetings, int threads)
-      : parts_(parts), meetings_(meetings) {
-    new_id_.resize(parts.size() + 1);
-    lists_.resize(parts.size() + 1);
-    FindSpan();
-    ParallelFor(parts.size() + 1, threads, [&](std::size_t list) {
-      lists_[list] = list == parts.size() ? OrderNodes(meetings, begin_ns_)
-                                          : OrderNodes(parts[list], begin_ns_);
-      new_id_[list].resize(lists_[list].size());
-    });
-  }
-
-  void FillNodes(DependencyGraph& graph) {
-    Reserve(graph);
-    Append(graph, begin_ns_, NodeKind::kSource, trace::kNoRow, DependencyGraph::kNoPlace);
-    MergeInOrder(lists_, [&](std::size_t list, NodeId node) {
-      new_id_[list][node] = graph.num_nodes();
-      if (list == parts_.size()) {
-        Append(graph, meetings_.time_ns[node], NodeKind::kMeeting, meetings_.instance[node],
-               DependencyGraph::kNoPlace);
-      } else {
-        const RankPart& part = parts_[list];
-        Append(graph, part.time_ns[node], part.kind[node], part.row[node],
-               static_cast<std::uint32_t>(list));
-      }
-    });
-    Append(graph, end_ns_, NodeKind::kSink, trace::kNoRow, DependencyGraph::kNoPlace);
-    lists_.clear();
-  }
-
-  [[nodiscard]] NodeId Of(std::size_t place, NodeId node) const { return new_id_[place][node]; }
-
-  [[nodiscard]] NodeId OfMeeting(std::size_t meeting) const { return new_id_.back()[meeting]; }
-
- private:
-  void FindSpan() {
-    begin_ns_ = std::numeric_limits<std::int64_t>::max();
-    end_ns_ = std::numeric_limits<std::int64_t>::min();
-    for (const RankPart& part : parts_) {
-      for (const std::int64_t time_ns : part.time_ns) {
-        begin_ns_ = std::min(begin_ns_, time_ns);
-        end_ns_ = std::max(end_ns_, time_ns);
-      }
-    }
-  }
-
-  void Reserve(DependencyGraph& graph) const {
-    std::size_t count = meetings_.size() + 2;
-    for (const RankPart& part : parts_) {
-      count += part.num_nodes();
-    }
-    graph.time_ns.reserve(count);
-    graph.node_kind.reserve(count);
-    graph.node_row.reserve(count);
-    graph.node_place.reserve(count);
-  }
-
-  static void Append(DependencyGraph& graph, std::int64_t time_ns, NodeKind kind, trace::RowId row,
-                     std::uint32_t place) {
-    graph.time_ns.push_back(time_ns);
-    graph.node_kind.push_back(kind);
-    graph.node_row.push_back(row);
-    graph.node_place.push_back(place);
-  }
-
-  const std::vector<RankPart>& parts_;
-  const Meetings& meetings_;
-  std::int64_t begin_ns_ = 0;
-  std::int64_t end_ns_ = 0;
-  std::vector<std::vector<OrderedNode>> lists_;  // of each part, and of the meetings
-  std::vector<std::vector<NodeId>> new_id_;      // as lists_
-};
 
 // Groups edges by target in two passes: first all are counted, then all are placed.
 class EdgeGrouping {
  public:
   explicit EdgeGrouping(DependencyGraph& graph) : graph_(graph) {
+    graph.first_edge.reserve(graph.num_nodes() + std::size_t{2});
     graph.first_edge.assign(graph.num_nodes() + std::size_t{1}, 0);
   }
 
@@ -107,11 +27,10 @@ class EdgeGrouping {
     graph_.edge_kind.resize(count);
     graph_.edge_class.resize(count);
     graph_.edge_label.resize(count);
-    next_ = graph_.first_edge;
   }
 
   void Place(const PartEdge& edge) {
-    const EdgeId place = next_[edge.to]++;
+    const EdgeId place = graph_.first_edge[edge.to]++;
     graph_.edge_from[place] = edge.from;
     graph_.weight_ns[place] = edge.weight_ns;
     graph_.edge_kind[place] = edge.kind;
@@ -119,9 +38,14 @@ class EdgeGrouping {
     graph_.edge_label[place] = edge.label;
   }
 
+  /// Placing has moved the beginning of each group to its end, which is where the next one begins.
+  void Finish() {
+    graph_.first_edge.insert(graph_.first_edge.begin(), 0);
+    graph_.first_edge.pop_back();
+  }
+
  private:
   DependencyGraph& graph_;
-  std::vector<EdgeId> next_;
 };
 
 // Calls `visit(edge)` for the edges of a part, between nodes of the graph.
@@ -158,16 +82,23 @@ void ForEachMeetingEdge(const DependencyGraph& graph, const NodeNumbering& numbe
   }
 }
 
+// The nodes of a part are in the graph by now; only its edges are still needed.
+void ReleaseNodes(RankPart& part) {
+  std::exchange(part.time_ns, {});
+  std::exchange(part.kind, {});
+  std::exchange(part.row, {});
+  std::exchange(part.open, {});
+}
+
 }  // namespace
 
-DependencyGraph Assemble(std::vector<RankPart>& parts, const Meetings& meetings, int threads) {
-  DependencyGraph graph;
-  NodeNumbering numbering(parts, meetings, threads);
-  numbering.FillNodes(graph);
+void GroupEdges(const NodeNumbering& numbering, const Meetings& meetings,
+                std::vector<RankPart>& parts, DependencyGraph& graph) {
   EdgeGrouping grouping(graph);
   const auto count = [&](const PartEdge& edge) { grouping.Count(edge.to); };
   const auto place = [&](const PartEdge& edge) { grouping.Place(edge); };
   for (std::size_t part = 0; part < parts.size(); ++part) {
+    ReleaseNodes(parts[part]);
     ForEachPartEdge(graph, numbering, parts[part], part, count);
   }
   ForEachMeetingEdge(graph, numbering, meetings, count);
@@ -178,9 +109,8 @@ DependencyGraph Assemble(std::vector<RankPart>& parts, const Meetings& meetings,
     graph.counts += parts[part].counts;
   }
   ForEachMeetingEdge(graph, numbering, meetings, place);
+  grouping.Finish();
   graph.counts += meetings.counts;
-  OrderInstants(graph);
-  return graph;
 }
 
 }  // namespace orrery::analyze

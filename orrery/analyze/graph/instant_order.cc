@@ -1,21 +1,15 @@
-#include "orrery/analyze/graph/node_order.h"
+#include "orrery/analyze/graph/instant_order.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <vector>
+
+#include "orrery/analyze/graph/rank_part.h"
 
 namespace orrery::analyze {
 namespace {
-
-enum class Phase : std::int64_t { kEnd, kStart, kMeeting };
-
-std::int64_t KeyOf(std::int64_t since_ns, Phase phase) {
-  return since_ns * 4 + static_cast<std::int64_t>(phase);
-}
-
-bool IsEnd(NodeKind kind) {
-  return kind == NodeKind::kOperatorEnd || kind == NodeKind::kCallEnd ||
-         kind == NodeKind::kActivityEnd;
-}
 
 // Orders the nodes of one instant, which are neighbours, so that edges go forward.
 class Instant {
@@ -150,27 +144,6 @@ NodeId EndOfInstant(const DependencyGraph& graph, NodeId first) {
 }
 
 }  // namespace
-
-std::vector<OrderedNode> OrderNodes(const RankPart& part, std::int64_t origin_ns) {
-  std::vector<OrderedNode> nodes;
-  nodes.reserve(part.num_nodes());
-  for (NodeId node = 0; node < part.num_nodes(); ++node) {
-    const Phase phase = IsEnd(part.kind[node]) ? Phase::kEnd : Phase::kStart;
-    nodes.push_back({KeyOf(part.time_ns[node] - origin_ns, phase), node});
-  }
-  std::ranges::sort(nodes);
-  return nodes;
-}
-
-std::vector<OrderedNode> OrderNodes(const Meetings& meetings, std::int64_t origin_ns) {
-  std::vector<OrderedNode> nodes;
-  nodes.reserve(meetings.size());
-  for (NodeId meeting = 0; meeting < meetings.size(); ++meeting) {
-    nodes.push_back({KeyOf(meetings.time_ns[meeting] - origin_ns, Phase::kMeeting), meeting});
-  }
-  std::ranges::sort(nodes);
-  return nodes;
-}
 
 void OrderInstants(DependencyGraph& graph) {
   std::vector<NodeId> new_id;  // of each node; only filled when some node moves
