@@ -99,8 +99,9 @@ std::int32_t NumParticipants(const RunView& run, std::uint32_t rank_index, RowId
     return stated;
   }
   const RowId instance = run.matched.ranks[rank_index].instance_of_row[row];
-  return instance == kNoRow ? trace.info.world_size
-                            : static_cast<std::int32_t>(run.matched.instances.num_members[instance]);
+  return instance == kNoRow
+             ? trace.info.world_size
+             : static_cast<std::int32_t>(run.matched.instances.num_members[instance]);
 }
 
 bool IsKind(CollectiveKind found, CollectiveKind wanted) {

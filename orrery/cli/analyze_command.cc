@@ -11,10 +11,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/analyze/ccl_bench/compat.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
+#include "orrery/cli/analyze_html.h"
 #include "orrery/cli/analyze_output.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
@@ -28,6 +30,8 @@ struct AnalyzeArguments {
   analyze::AnalyzeOptions options;
   std::vector<std::string> metrics;
   std::string steps;
+  std::string compat;  // the suite whose definitions are wanted; empty: ours
+  std::string html_file;
   bool lists = false;
   bool as_json = false;
   bool as_csv = false;
@@ -90,6 +94,42 @@ std::vector<NamedResult> EvaluateAll(const std::vector<analyze::NamedMetric>& me
   return results;
 }
 
+Result<std::vector<NamedResult>> EvaluateCompat(const AnalyzeArguments& arguments,
+                                                const ingest::Run& run) {
+  const std::vector<analyze::Measurement> measurements = MeasurementsOf(run);
+  const analyze::ccl_bench::CompatRun compat{
+      .set = &run.set, .measurements = measurements, .options = arguments.options};
+  std::vector<std::string> names = arguments.metrics;
+  const auto known = analyze::ccl_bench::AllCompatNames();
+  if (names.empty()) {
+    names.assign(known.begin(), known.end());
+  }
+  std::vector<NamedResult> results(names.size());
+  ParallelFor(names.size(), arguments.run.threads, [&](std::size_t i) {
+    auto computed = analyze::ccl_bench::ComputeCompat(names[i], compat);
+    if (computed.is_missing) {
+      computed.detail.Set("upstream_missing", true);
+    }
+    results[i] = {.name = names[i],
+                  .unit = std::move(computed.unit),
+                  .meaning = "As ccl-bench computes it",
+                  .result = {.value = computed.value,
+                             .reason = std::move(computed.reason),
+                             .detail = std::move(computed.detail)}};
+  });
+  return results;
+}
+
+Result<std::vector<NamedResult>> EvaluateOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
+  ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
+  const analyze::RunView view = analyze::ViewRun(run.set, MeasurementsOf(run), arguments.options);
+  std::vector<NamedResult> results = EvaluateAll(metrics, view);
+  if (!arguments.html_file.empty()) {
+    ORRERY_TRY_STATUS(WriteHtmlReport(view, results, arguments.run.paths, arguments.html_file));
+  }
+  return results;
+}
+
 Result<int> Analyze(AnalyzeArguments arguments) {
   if (arguments.run.paths.empty()) {
     if (arguments.lists) {
@@ -98,18 +138,23 @@ Result<int> Analyze(AnalyzeArguments arguments) {
     }
     return Fail(Error::Kind::kInvalidInput, "PATH is required");
   }
-  ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
+  if (arguments.compat.empty()) {
+    // A wrong name is said before a long read.
+    ORRERY_TRY([[maybe_unused]] const auto metrics, ChosenMetrics(arguments.metrics));
+  }
   if (!arguments.steps.empty()) {
     ORRERY_TRY(arguments.options.steps, ParseSteps(arguments.steps));
   }
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   arguments.options.threads = arguments.run.threads;
-  const analyze::RunView view = analyze::ViewRun(run.set, MeasurementsOf(run), arguments.options);
-  const std::vector<NamedResult> results = EvaluateAll(metrics, view);
-  Print(arguments.as_json  ? AnalyzeJson(results)
-        : arguments.as_csv ? AnalyzeCsv(results)
-        : arguments.lists  ? StatusText(results)
-                           : AnalyzeText(results));
+  ORRERY_TRY(const std::vector<NamedResult> results, arguments.compat.empty()
+                                                         ? EvaluateOurs(arguments, run)
+                                                         : EvaluateCompat(arguments, run));
+  Print(arguments.as_json              ? AnalyzeJson(results)
+        : arguments.as_csv             ? AnalyzeCsv(results)
+        : arguments.lists              ? StatusText(results)
+        : !arguments.html_file.empty() ? std::string()
+                                       : AnalyzeText(results));
   return run.is_partial() ? kExitPartial : kExitOk;
 }
 
@@ -121,8 +166,12 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
 void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
   verb.add_option("--metric", arguments.metrics, "only this metric; may be repeated");
   verb.add_flag("--list", arguments.lists, "list the metrics; with PATH whether each applies");
+  verb.add_option("--compat", arguments.compat, "use the definitions of another suite: ccl-bench")
+      ->check(CLI::IsMember({"ccl-bench"}));
   verb.add_flag("--json", arguments.as_json, "print one JSON document");
   verb.add_flag("--csv", arguments.as_csv, "print one line a metric");
+  verb.add_option("--html", arguments.html_file, "write a page with pictures to this file")
+      ->excludes("--compat");
 }
 
 void AddSelectionOptions(CLI::App& verb, AnalyzeArguments& arguments) {

@@ -45,13 +45,10 @@ constexpr auto kStructural = [] {
   return structural;
 }();
 
-bool IsStructural(char c) {
-  return kStructural[static_cast<unsigned char>(c)];
-}
-
-bool MattersInString(char c) {
-  return c == '"' || c == '\\';
-}
+// Function objects, because a pointer to a function is not inlined into std::find_if, and these two
+// look at every byte.
+constexpr auto kIsStructural = [](char c) { return kStructural[static_cast<unsigned char>(c)]; };
+constexpr auto kMattersInString = [](char c) { return c == '"' || c == '\\'; };
 
 }  // namespace
 
@@ -304,7 +301,7 @@ Result<bool> JsonStream::ScanBrackets() {
   std::size_t depth = 0;
   do {
     const auto rest = std::span(buffer_).subspan(position_, end_ - position_);
-    position_ += static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), IsStructural) -
+    position_ += static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), kIsStructural) -
                                           rest.begin());
     ORRERY_TRY(const bool more, MoreInput());
     if (!more) {
@@ -336,7 +333,7 @@ Result<bool> JsonStream::ScanString() {
   ++position_;
   while (true) {
     const auto rest = std::span(buffer_).subspan(position_, end_ - position_);
-    position_ += static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), MattersInString) -
+    position_ += static_cast<std::size_t>(std::find_if(rest.begin(), rest.end(), kMattersInString) -
                                           rest.begin());
     ORRERY_TRY(const bool more, MoreInput());
     if (!more) {

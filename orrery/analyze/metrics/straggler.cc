@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
+#include "orrery/analyze/straggler_cause.h"
 #include "orrery/analyze/stragglers.h"
 
 namespace orrery::analyze::straggler {
@@ -39,6 +41,37 @@ Value RankRow(const RankArrivals& rank) {
       .Set("gain_us", static_cast<double>(rank.gain_ns) / 1e3);
 }
 
+Value CauseRow(const CauseTotal& cause) {
+  return Value::Object()
+      .Set("rank", static_cast<std::int64_t>(cause.rank))
+      .Set("cause", SegmentUseName(cause.use))
+      .Set("times", cause.count)
+      .Set("excess_us", static_cast<double>(cause.excess_ns) / 1e3);
+}
+
+Value CulpritRow(const CauseTotal& cause) {
+  const bool outside = cause.use == SegmentUse::kHostWait && cause.culprit.empty();
+  return CauseRow(cause).Set("culprit",
+                             outside ? "(host busy outside the profile)" : cause.culprit);
+}
+
+void DescribeCauses(const std::vector<LateArrival>& arrivals, Value& detail) {
+  Value by_use = Value::List();
+  for (const CauseTotal& cause : TotalCauses(arrivals, false)) {
+    by_use.Add(CauseRow(cause));
+  }
+  Value by_culprit = Value::List();
+  constexpr std::size_t kMaxCauses = 20;
+  for (const CauseTotal& cause : TotalCauses(arrivals, true)) {
+    if (by_culprit.items().size() < kMaxCauses) {
+      by_culprit.Add(CulpritRow(cause));
+    }
+  }
+  detail.Set("arrivals_explained", arrivals.size());
+  detail.Set("causes_by_rank", std::move(by_use));
+  detail.Set("culprits", std::move(by_culprit));
+}
+
 MetricResult Compute(const RunView& run) {
   const std::vector<GroupArrivals> groups = CountArrivals(run);
   const double seconds = SummedStepSeconds(run);
@@ -56,6 +89,7 @@ MetricResult Compute(const RunView& run) {
     rows.Add(RankRow(rank));
   }
   result.detail.Set("per_rank", std::move(rows));
+  DescribeCauses(ExplainArrivals(run), result.detail);
   return result;
 }
 

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/analyze/aggregate.h"
+#include "orrery/analyze/distribution.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/analyze/selected_rows.h"
+#include "orrery/base/statistics.h"
+#include "orrery/trace/tables.h"
+
+namespace orrery::analyze::operator_delays {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+
+constexpr std::size_t kNumOperatorsShown = 20;
+
+// Delays of the work that one operator launched.
+struct OperatorDelay {
+  std::int64_t count = 0;
+  std::int64_t to_launch_ns = 0;
+  std::int64_t to_work_ns = 0;
+
+  [[nodiscard]] std::int64_t total_ns() const { return to_launch_ns + to_work_ns; }
+
+  OperatorDelay& operator+=(const OperatorDelay& other) {
+    count += other.count;
+    to_launch_ns += other.to_launch_ns;
+    to_work_ns += other.to_work_ns;
+    return *this;
+  }
+};
+
+using DelayOfOperator = std::map<std::string_view, OperatorDelay>;
+
+struct Delays {
+  std::vector<double> to_launch_us;
+  std::vector<double> to_work_us;
+  std::vector<double> total_us;
+  std::map<StringId, OperatorDelay> delay_of_name;
+
+  void Add(StringId name, const OperatorDelay& delay) {
+    to_launch_us.push_back(static_cast<double>(delay.to_launch_ns) / 1000.0);
+    to_work_us.push_back(static_cast<double>(delay.to_work_ns) / 1000.0);
+    total_us.push_back(static_cast<double>(delay.total_ns()) / 1000.0);
+    delay_of_name[name] += delay;
+  }
+};
+
+// A call by the deepest operator around it. Work that begins before its call in the recording, by
+// an error of the clocks, has no delay.
+Delays DelaysOf(const RunView& run, const DeviceView& device) {
+  const trace::Trace& trace = run.TraceOf(device);
+  Delays delays;
+  ForEachSelected(run, device, [&](RowId row) {
+    const RowId call = trace.activities.launch[row];
+    const RowId op = call == kNoRow ? kNoRow : trace.runtime_calls.host_op[call];
+    if (op != kNoRow) {
+      const std::int64_t call_ns = trace.runtime_calls.begin_ns[call];
+      const auto from = [](std::int64_t begin, std::int64_t end) {
+        return std::max<std::int64_t>(0, end - begin);
+      };
+      delays.Add(trace.host_ops.name[op],
+                 {.count = 1,
+                  .to_launch_ns = from(trace.host_ops.begin_ns[op], call_ns),
+                  .to_work_ns = from(call_ns, trace.activities.begin_ns[row])});
+    }
+  });
+  return delays;
+}
+
+Value DescribeOperators(const DelayOfOperator& delay_of_operator) {
+  std::vector<std::pair<std::string_view, OperatorDelay>> sorted(delay_of_operator.begin(),
+                                                                 delay_of_operator.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{},
+                           [](const auto& entry) { return entry.second.total_ns(); });
+  sorted.resize(std::min(sorted.size(), kNumOperatorsShown));
+  Value operators = Value::List();
+  for (const auto& [name, delay] : sorted) {
+    const auto count = static_cast<double>(delay.count);
+    operators.Add(
+        Value::Object()
+            .Set("operator", name)
+            .Set("count", delay.count)
+            .Set("mean_to_launch_us", static_cast<double>(delay.to_launch_ns) / count / 1000.0)
+            .Set("mean_to_work_us", static_cast<double>(delay.to_work_ns) / count / 1000.0));
+  }
+  return operators;
+}
+
+MetricResult Compute(const RunView& run) {
+  DelayOfOperator delay_of_operator;
+  Value rows = Value::List();
+  MetricResult result =
+      MeanOverDevices(run, [&](const DeviceView& device) -> std::optional<double> {
+        const Delays delays = DelaysOf(run, device);
+        for (const auto& [name, delay] : delays.delay_of_name) {
+          delay_of_operator[run.TraceOf(device).Text(name)] += delay;
+        }
+        rows.Add(DeviceRow(device)
+                     .Set("operator_to_launch_us", Distribution(delays.to_launch_us))
+                     .Set("launch_to_work_us", Distribution(delays.to_work_us))
+                     .Set("total_us", Distribution(delays.total_us)));
+        return delays.total_us.empty() ? std::nullopt : std::optional(Median(delays.total_us));
+      });
+  if (!result.is_ok()) {
+    return NotAvailable("no operator is known for the work in the selected steps");
+  }
+  result.detail.Set("per_rank", std::move(rows));
+  result.detail.Set("operators", DescribeOperators(delay_of_operator));
+  return result;
+}
+
+}  // namespace
+
+std::vector<Metric> Describe() {
+  return {{.name = "operator_delays",
+           .meaning = "How long it takes from an operator to its work on the device",
+           .unit = "µs",
+           .needs = {{NeedKind::kGpu}},
+           .definition =
+               "From the begin of the deepest operator around a launch call to the begin of the "
+               "call, and from there to the begin of the work. The number is the median of the sum "
+               "on a device, mean over devices; detail has the operators with most delay.",
+           .compute = &Compute}};
+}
+
+}  // namespace orrery::analyze::operator_delays

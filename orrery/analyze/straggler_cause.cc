@@ -1,0 +1,322 @@
+#include "orrery/analyze/straggler_cause.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/host_time.h"
+#include "orrery/base/common_subsequence.h"
+#include "orrery/base/parallel.h"
+
+namespace orrery::analyze {
+namespace {
+
+using trace::kNoRow;
+using trace::RowId;
+
+// Two collectives of one group, one after the other.
+struct Neighbours {
+  std::size_t before = 0;
+  std::size_t after = 0;
+};
+
+std::vector<Neighbours> NeighboursOf(const RunView& run) {
+  std::map<std::uint32_t, std::size_t> latest;
+  std::vector<Neighbours> pairs;
+  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
+    if (!run.Counts(instance) || run.matched.instances.num_members[instance] < 2) {
+      continue;
+    }
+    const auto [entry, is_first] =
+        latest.try_emplace(run.matched.instances.group[instance], instance);
+    if (!is_first) {
+      pairs.push_back({entry->second, instance});
+      entry->second = instance;
+    }
+  }
+  return pairs;
+}
+
+// What a rank did between the two.
+struct RankSegment {
+  std::uint32_t rank_index = 0;
+  std::int32_t rank = 0;
+  Interval time;
+};
+
+std::vector<RankSegment> SegmentsOf(const RunView& run, const Neighbours& pair) {
+  const auto& members = run.matched.members;
+  std::map<std::uint32_t, std::int64_t> left_at;
+  for (const std::uint32_t member : run.matched.MembersOf(pair.before)) {
+    left_at[members.rank_index[member]] = members.end_ns[member];
+  }
+  std::vector<RankSegment> segments;
+  for (const std::uint32_t member : run.matched.MembersOf(pair.after)) {
+    const auto left = left_at.find(members.rank_index[member]);
+    if (left != left_at.end()) {
+      segments.push_back({.rank_index = left->first,
+                          .rank = trace::RankOf(*run.set, left->first),
+                          .time = {left->second, members.begin_ns[member]}});
+    }
+  }
+  return segments;
+}
+
+// The rank at the lower median of the lengths; the lower rank among equals.
+const RankSegment& BaselineOf(const std::vector<RankSegment>& segments) {
+  std::vector<const RankSegment*> sorted;
+  for (const RankSegment& segment : segments) {
+    sorted.push_back(&segment);
+  }
+  std::ranges::sort(sorted, {}, [](const RankSegment* segment) {
+    return std::pair(segment->time.length_ns(), segment->rank);
+  });
+  return *sorted[(sorted.size() - 1) / 2];
+}
+
+// The activities of a device that begin inside an interval.
+std::vector<RowId> ActivitiesIn(const RunView& run, const DeviceView& device, Interval time) {
+  const trace::Activities& activities = run.TraceOf(device).activities;
+  auto row = std::ranges::lower_bound(device.activities, time.begin_ns, {},
+                                      [&](RowId r) { return activities.begin_ns[r]; });
+  std::vector<RowId> rows;
+  for (; row != device.activities.end() && activities.begin_ns[*row] < time.end_ns; ++row) {
+    if (run.ClassOf(device, *row) != trace::KernelClass::kCommunication) {
+      rows.push_back(*row);
+    }
+  }
+  return rows;
+}
+
+class ArrivalExplainer {
+ public:
+  explicit ArrivalExplainer(const RunView& run) : run_(run), cutters_(run.devices.size()) {
+    for (std::size_t i = 0; i < run.devices.size(); ++i) {
+      device_of_rank_.try_emplace(run.devices[i].rank_index, i);
+    }
+    ParallelFor(run.devices.size(), run.options.threads, [&](std::size_t i) {
+      cutters_[i] = std::make_unique<SegmentCutter>(run, run.devices[i]);
+    });
+  }
+
+  [[nodiscard]] std::optional<LateArrival> Explain(const Neighbours& pair) const {
+    const std::vector<RankSegment> segments = SegmentsOf(run_, pair);
+    const std::uint32_t last = run_.matched.members.rank_index[run_.waits.last_member[pair.after]];
+    const auto late = std::ranges::find(segments, last, &RankSegment::rank_index);
+    if (segments.size() < 2 || late == segments.end()) {
+      return std::nullopt;
+    }
+    const RankSegment& baseline = BaselineOf(segments);
+    LateArrival arrival{.instance = pair.after,
+                        .rank = late->rank,
+                        .baseline_rank = baseline.rank,
+                        .excess_ns = late->time.length_ns() - baseline.time.length_ns(),
+                        .use = std::nullopt,
+                        .culprit = {}};
+    const SegmentCutter* const late_cutter = CutterOf(late->rank_index);
+    const SegmentCutter* const base_cutter = CutterOf(baseline.rank_index);
+    if (arrival.excess_ns > 0 && late_cutter != nullptr && base_cutter != nullptr) {
+      Attribute(*late_cutter, *base_cutter, late->time, baseline.time, arrival);
+    }
+    return arrival;
+  }
+
+ private:
+  [[nodiscard]] const SegmentCutter* CutterOf(std::uint32_t rank_index) const {
+    const auto found = device_of_rank_.find(rank_index);
+    return found == device_of_rank_.end() ? nullptr : cutters_[found->second].get();
+  }
+
+  void Attribute(const SegmentCutter& late, const SegmentCutter& base, Interval late_time,
+                 Interval base_time, LateArrival& arrival) const {
+    const SegmentTimes of_late = late.Cut(late_time);
+    const SegmentTimes of_base = base.Cut(base_time);
+    std::size_t largest = 0;
+    for (std::size_t use = 1; use < of_late.size(); ++use) {
+      if (of_late[use] - of_base[use] > of_late[largest] - of_base[largest]) {
+        largest = use;
+      }
+    }
+    arrival.use = static_cast<SegmentUse>(largest);
+    arrival.use_excess_ns = of_late[largest] - of_base[largest];
+    switch (*arrival.use) {
+      case SegmentUse::kCompute:
+      case SegmentUse::kMemory:
+        arrival.culprit = SlowerKernel(late.device(), base.device(), late_time, base_time);
+        break;
+      case SegmentUse::kHostWait:
+        arrival.culprit = SlowerHostWork(late, base, late_time, base_time);
+        break;
+      case SegmentUse::kOtherGroupWait:
+        arrival.culprit = LateElsewhere(late.device(), late_time, arrival.instance);
+        break;
+      default:
+        break;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t NameKey(std::string_view name) const {
+    return std::hash<std::string_view>()(name);
+  }
+
+  // The kernel whose duration differs most, or one that only the late rank ran.
+  [[nodiscard]] std::string SlowerKernel(const DeviceView& late, const DeviceView& base,
+                                         Interval late_time, Interval base_time) const {
+    const trace::Trace& late_trace = run_.TraceOf(late);
+    const trace::Trace& base_trace = run_.TraceOf(base);
+    const std::vector<RowId> late_rows = ActivitiesIn(run_, late, late_time);
+    const std::vector<RowId> base_rows = ActivitiesIn(run_, base, base_time);
+    std::vector<std::uint64_t> late_names;
+    std::vector<std::uint64_t> base_names;
+    for (const RowId row : late_rows) {
+      late_names.push_back(NameKey(late_trace.Text(late_trace.activities.name[row])));
+    }
+    for (const RowId row : base_rows) {
+      base_names.push_back(NameKey(base_trace.Text(base_trace.activities.name[row])));
+    }
+    std::vector<std::int64_t> excess_ns;
+    for (const RowId row : late_rows) {
+      excess_ns.push_back(late_trace.activities.duration_ns[row]);
+    }
+    constexpr std::size_t kMaxEdits = 2000;
+    if (const auto common = LongestCommonSubsequence(late_names, base_names, kMaxEdits)) {
+      for (const IndexPair& pair : *common) {
+        excess_ns[pair.first] -= base_trace.activities.duration_ns[base_rows[pair.second]];
+      }
+    }
+    const auto worst = std::ranges::max_element(excess_ns);
+    if (worst == excess_ns.end() || *worst <= 0) {
+      return "";
+    }
+    const RowId row = late_rows[static_cast<std::size_t>(worst - excess_ns.begin())];
+    return std::string(late_trace.Text(late_trace.activities.name[row]));
+  }
+
+  // The host's time from the launch before the longest gap to the launch that ended it.
+  struct HostStretch {
+    RowId thread = kNoRow;
+    Interval time;
+  };
+
+  [[nodiscard]] std::optional<HostStretch> StretchBefore(const SegmentCutter& cutter,
+                                                         Interval segment) const {
+    const IdleGap* const gap = cutter.LongestHostWait(segment);
+    const trace::Trace& trace = run_.TraceOf(cutter.device());
+    if (gap == nullptr || gap->ended_by == kNoRow) {
+      return std::nullopt;
+    }
+    const RowId launch = trace.activities.launch[gap->ended_by];
+    const RowId thread = trace.runtime_calls.track[launch];
+    const std::int64_t end_ns = trace.runtime_calls.begin_ns[launch];
+    // The launch of what ran before the gap, else the begin of the gap.
+    std::int64_t begin_ns = gap->time.begin_ns;
+    const auto& rows = cutter.device().activities;
+    auto row = std::ranges::lower_bound(rows, gap->time.end_ns, {},
+                                        [&](RowId r) { return trace.activities.begin_ns[r]; });
+    if (row != rows.begin()) {
+      const RowId before = trace.activities.launch[*std::prev(row)];
+      if (before != kNoRow && trace.runtime_calls.track[before] == thread) {
+        begin_ns = trace.runtime_calls.begin_ns[before] + trace.runtime_calls.duration_ns[before];
+      }
+    }
+    return HostStretch{thread, {std::min(begin_ns, end_ns), end_ns}};
+  }
+
+  [[nodiscard]] std::string SlowerHostWork(const SegmentCutter& late, const SegmentCutter& base,
+                                           Interval late_time, Interval base_time) const {
+    const auto late_stretch = StretchBefore(late, late_time);
+    if (!late_stretch) {
+      return "";
+    }
+    HostTimes times =
+        SelfTimes(run_.TraceOf(late.device()), late_stretch->thread, late_stretch->time);
+    if (const auto base_stretch = StretchBefore(base, base_time)) {
+      for (const auto& [name, ns] :
+           SelfTimes(run_.TraceOf(base.device()), base_stretch->thread, base_stretch->time)) {
+        times[name] -= ns;
+      }
+    }
+    std::pair<std::int64_t, std::string> worst{0, ""};
+    for (const auto& [name, ns] : times) {
+      // Ties by name: the map has no order.
+      if (ns > worst.first || (ns == worst.first && name < worst.second)) {
+        worst = {ns, name};
+      }
+    }
+    return worst.second;
+  }
+
+  // The other group's collective that the late rank waited in most, and who was last there.
+  [[nodiscard]] std::string LateElsewhere(const DeviceView& late, Interval time,
+                                          std::size_t instance) const {
+    const std::vector<RowId>& members = run_.waits.member_of_row[late.rank_index];
+    const trace::Collectives& table = run_.TraceOf(late).collectives;
+    std::int64_t longest_ns = 0;
+    std::string culprit;
+    for (RowId row = 0; row < table.size(); ++row) {
+      const std::int64_t begin_ns = table.begin_ns[row];
+      if (members[row] == kNoRow || begin_ns < time.begin_ns || begin_ns >= time.end_ns) {
+        continue;
+      }
+      const RowId other = run_.matched.ranks[late.rank_index].instance_of_row[row];
+      if (other != instance && run_.waits.wait_ns[members[row]] > longest_ns) {
+        longest_ns = run_.waits.wait_ns[members[row]];
+        const std::uint32_t last = run_.waits.last_member[other];
+        culprit = fmt::format("rank {} late at group {}",
+                              trace::RankOf(*run_.set, run_.matched.members.rank_index[last]),
+                              run_.matched.groups[run_.matched.instances.group[other]].key);
+      }
+    }
+    return culprit;
+  }
+
+  const RunView& run_;
+  std::map<std::uint32_t, std::size_t> device_of_rank_;
+  std::vector<std::unique_ptr<SegmentCutter>> cutters_;
+};
+
+}  // namespace
+
+std::vector<LateArrival> ExplainArrivals(const RunView& run) {
+  const std::vector<Neighbours> pairs = NeighboursOf(run);
+  const ArrivalExplainer explainer(run);
+  std::vector<std::optional<LateArrival>> found(pairs.size());
+  ParallelFor(pairs.size(), run.options.threads,
+              [&](std::size_t i) { found[i] = explainer.Explain(pairs[i]); });
+  std::vector<LateArrival> arrivals;
+  for (std::optional<LateArrival>& arrival : found) {
+    if (arrival) {
+      arrivals.push_back(*std::move(arrival));
+    }
+  }
+  return arrivals;
+}
+
+std::vector<CauseTotal> TotalCauses(const std::vector<LateArrival>& arrivals, bool by_culprit) {
+  std::map<std::tuple<std::int32_t, SegmentUse, std::string>, CauseTotal> sums;
+  for (const LateArrival& arrival : arrivals) {
+    if (arrival.use) {
+      const std::string culprit = by_culprit ? arrival.culprit : std::string();
+      CauseTotal& sum = sums[{arrival.rank, *arrival.use, culprit}];
+      sum.rank = arrival.rank;
+      sum.use = *arrival.use;
+      sum.culprit = culprit;
+      ++sum.count;
+      sum.excess_ns += arrival.use_excess_ns;
+    }
+  }
+  std::vector<CauseTotal> totals;
+  for (auto& [key, sum] : sums) {
+    totals.push_back(std::move(sum));
+  }
+  std::ranges::stable_sort(totals, std::greater<>(), &CauseTotal::excess_ns);
+  return totals;
+}
+
+}  // namespace orrery::analyze

@@ -1,0 +1,88 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/draw/chart/count_elements.h"
+#include "orrery/draw/chart/spread_chart.h"
+#include "orrery/draw/chart/stacked_bars.h"
+
+namespace orrery::draw {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::vector<Series> kTwoSeries{{.name = "work", .style = "compute"},
+                                     {.name = "rest", .style = "idle"}};
+
+StackedBars ChartOf(std::size_t num_bars) {
+  StackedBars chart{
+      .series = kTwoSeries, .bars = {}, .quantity = Quantity::kNanoseconds, .description = "bars"};
+  for (std::size_t bar = 0; bar < num_bars; ++bar) {
+    chart.bars.push_back({.label = "rank " + std::to_string(bar), .values = {3e6, 1e6}});
+  }
+  return chart;
+}
+
+// The plot is 1080 - 92 - 84 = 904 wide and begins at 92: three quarters are 678, and the rest
+// begins at 92 + 678 = 770 and is 226 wide.
+TEST(StackedBarsTest, PartsFollowEachOtherInProportion) {
+  const std::string svg = RenderStackedBars(ChartOf(1));
+
+  EXPECT_THAT(svg,
+              HasSubstr("<rect x=\"92\" y=\"8\" width=\"678\" height=\"22\" class=\"compute\""));
+  EXPECT_THAT(svg, HasSubstr("<rect x=\"770\" y=\"8\" width=\"226\" height=\"22\" class=\"idle\""));
+  EXPECT_THAT(svg, HasSubstr("data-tip=\"rank 0 · work\n3.00 ms (75.0 %)\""));
+  EXPECT_THAT(svg, HasSubstr(">75 %</text>"));
+}
+
+TEST(StackedBarsTest, APartWithoutRoomHasNoShareAndAnEmptyOneNoRectangle) {
+  StackedBars chart = ChartOf(1);
+  chart.bars[0].values = {99, 1};
+  EXPECT_THAT(RenderStackedBars(chart), Not(HasSubstr(">1 %</text>")));
+
+  chart.bars[0].values = {99, 0};
+  EXPECT_EQ(CountOf("<rect", RenderStackedBars(chart)), 1U);
+}
+
+TEST(StackedBarsTest, BarsWithoutTimeAreEmptyNotBroken) {
+  StackedBars chart = ChartOf(1);
+  chart.bars[0].values = {0, 0};
+
+  EXPECT_EQ(CountOf("<rect", RenderStackedBars(chart)), 0U);
+}
+
+// 1,024 bars in at most 520 columns: two a column, 512 columns of two parts.
+TEST(StackedColumnsTest, ManyBarsAreAveragedInNeighbours) {
+  StackedBars chart = ChartOf(1'024);
+  chart.bars[1].values = {5e6, 3e6};
+
+  const std::string svg = RenderStackedColumns(chart);
+
+  EXPECT_EQ(CountOf("<rect", svg), 1'024U);
+  EXPECT_THAT(svg, HasSubstr("data-tip=\"rank 0 to rank 1, mean\nwork 4.00 ms\""));
+}
+
+TEST(StackedColumnsTest, FewBarsStayThemselves) {
+  EXPECT_EQ(CountOf("<rect", RenderStackedColumns(ChartOf(40))), 80U);
+}
+
+TEST(SpreadChartTest, ARowSaysItsQuartiles) {
+  const SpreadChart chart{.rows = {{.series = kTwoSeries[0],
+                                    .smallest = 1e6,
+                                    .lower_quartile = 2e6,
+                                    .median = 3e6,
+                                    .upper_quartile = 4e6,
+                                    .largest = 8e6,
+                                    .note = "most rank 5"}},
+                          .quantity = Quantity::kNanoseconds,
+                          .description = "spread"};
+
+  const std::string svg = RenderSpreadChart(chart);
+
+  EXPECT_THAT(svg, HasSubstr("median 3.00 ms\n"));
+  EXPECT_THAT(svg, HasSubstr("largest 8.00 ms"));
+  EXPECT_THAT(svg, HasSubstr(">most rank 5</text>"));
+}
+
+}  // namespace
+}  // namespace orrery::draw

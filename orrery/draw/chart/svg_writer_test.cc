@@ -1,0 +1,50 @@
+#include "orrery/draw/chart/svg_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/draw/chart/markup.h"
+
+namespace orrery::draw {
+namespace {
+
+std::string Coordinate(double value) {
+  std::string out;
+  AppendCoordinate(value, out);
+  return out;
+}
+
+TEST(MarkupTest, WhatMeansSomethingIsEscaped) {
+  EXPECT_EQ(EscapeMarkup("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
+  EXPECT_EQ(EscapeMarkup("12.3 µs"), "12.3 µs");
+}
+
+TEST(MarkupTest, BytesThatNoPageMayHoldAreReplaced) {
+  EXPECT_EQ(EscapeMarkup("a\x01z"), "a\xef\xbf\xbdz");
+  EXPECT_EQ(EscapeMarkup("a\xffz"), "a\xef\xbf\xbdz");
+  EXPECT_EQ(EscapeMarkup("two\nlines"), "two\nlines");
+}
+
+TEST(SvgWriterTest, CoordinatesAreAsShortAsATenthAllows) {
+  EXPECT_EQ(Coordinate(12), "12");
+  EXPECT_EQ(Coordinate(12.04), "12");
+  EXPECT_EQ(Coordinate(12.06), "12.1");
+  EXPECT_EQ(Coordinate(-0.3), "-0.3");
+  EXPECT_EQ(Coordinate(-0.04), "0");
+}
+
+TEST(SvgWriterTest, ElementsCarryStyleAndEscapedText) {
+  SvgWriter svg(100, 50, "A & B");
+  svg.Rect({.x = 1, .y = 2, .width = 3.5, .height = 4}, {.style = "compute", .tip = "x < y"});
+  svg.Text({5, 6}, "<script>", {.style = "label", .anchor = Anchor::kEnd});
+
+  EXPECT_EQ(svg.Finish(),
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 100 50\" role=\"img\" "
+            "aria-label=\"A &amp; B\">\n"
+            "<rect x=\"1\" y=\"2\" width=\"3.5\" height=\"4\" class=\"compute\" "
+            "data-tip=\"x &lt; y\"/>\n"
+            "<text x=\"5\" y=\"6\" class=\"label\" text-anchor=\"end\">&lt;script&gt;</text>\n"
+            "</svg>\n");
+}
+
+}  // namespace
+}  // namespace orrery::draw

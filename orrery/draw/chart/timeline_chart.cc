@@ -1,0 +1,162 @@
+#include "orrery/draw/chart/timeline_chart.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "orrery/draw/chart/axis.h"
+#include "orrery/draw/chart/chart_size.h"
+#include "orrery/draw/chart/pixel_row.h"
+#include "orrery/draw/chart/row_layout.h"
+#include "orrery/draw/chart/svg_writer.h"
+#include "orrery/draw/chart/tile_layer.h"
+
+namespace orrery::draw {
+namespace {
+
+constexpr double kNarrowest = 0.6;  // of a slice, so that short ones can be seen
+
+struct Frame {
+  RowLayout layout;
+  Box plot;
+  Scale time;
+};
+
+Frame FrameOf(const TimelineChart& chart) {
+  Frame frame;
+  frame.layout = RowLayout::For(chart.rows.size());
+  frame.plot = {.x = kLabelWidth,
+                .y = 4,
+                .width = kChartWidth - kLabelWidth - kRightMargin,
+                .height = frame.layout.height()};
+  frame.time = {.low = static_cast<double>(chart.begin_ns),
+                .high = static_cast<double>(chart.end_ns),
+                .first = frame.plot.x,
+                .last = frame.plot.right()};
+  return frame;
+}
+
+std::vector<std::string> LabelsOf(const TimelineChart& chart) {
+  std::vector<std::string> labels;
+  for (const TimelineRow& row : chart.rows) {
+    labels.push_back(row.label);
+  }
+  return labels;
+}
+
+Box RowBox(const Frame& frame, std::size_t row) {
+  return {.x = frame.plot.x,
+          .y = frame.plot.y + frame.layout.TopOf(row),
+          .width = frame.plot.width,
+          .height = frame.layout.pitch - frame.layout.gap};
+}
+
+void DrawBackground(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
+  TileLayer layer(1);
+  for (std::size_t row = 0; row < frame.layout.num_rows(); ++row) {
+    layer.Add(RowBox(frame, row), 0);
+  }
+  layer.Draw({chart.background}, svg);
+}
+
+bool DrawsSingly(const TimelineChart& chart, const Frame& frame) {
+  std::size_t num_slices = 0;
+  for (const TimelineRow& row : chart.rows) {
+    num_slices += row.slices.size();
+  }
+  return num_slices <= kMaxSingleSlices && frame.layout.items_per_row == 1;
+}
+
+std::string TipOf(const TimelineChart& chart, const TimelineSlice& slice) {
+  const double length_ns = static_cast<double>(slice.end_ns - slice.begin_ns);
+  return fmt::format("{}{}{}, {}", slice.tip, slice.tip.empty() ? "" : "\n",
+                     chart.series[slice.series].name,
+                     QuantityText(length_ns, Quantity::kNanoseconds));
+}
+
+void DrawSlices(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
+  for (std::size_t row = 0; row < chart.rows.size(); ++row) {
+    for (const TimelineSlice& slice : chart.rows[row].slices) {
+      const auto begin = static_cast<double>(std::max(slice.begin_ns, chart.begin_ns));
+      const auto end = static_cast<double>(std::min(slice.end_ns, chart.end_ns));
+      if (begin >= end) {
+        continue;
+      }
+      Box box = RowBox(frame, row);
+      box.x = frame.time(begin);
+      box.width = std::max(kNarrowest, frame.time(end) - box.x);
+      svg.Rect(box, {.style = chart.series[slice.series].style, .tip = TipOf(chart, slice)});
+    }
+  }
+}
+
+// Adds the runs of equal pixels of one row.
+void AddRuns(const std::vector<std::size_t>& winners, const Box& row, std::size_t background,
+             TileLayer& layer) {
+  for (std::size_t first = 0; first < winners.size();) {
+    std::size_t end = first + 1;
+    while (end < winners.size() && winners[end] == winners[first]) {
+      ++end;
+    }
+    if (winners[first] != background) {
+      Box box = row;
+      box.x += static_cast<double>(first);
+      box.width = static_cast<double>(end - first);
+      layer.Add(box, winners[first]);
+    }
+    first = end;
+  }
+}
+
+void DrawPixels(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
+  TileLayer layer(chart.series.size());
+  const std::size_t per_row = frame.layout.items_per_row;
+  for (std::size_t row = 0; row < frame.layout.num_rows(); ++row) {
+    PixelRow pixels(chart, static_cast<std::size_t>(frame.plot.width));
+    const std::size_t end = std::min((row + 1) * per_row, chart.rows.size());
+    for (std::size_t item = row * per_row; item < end; ++item) {
+      pixels.Add(chart.rows[item].slices);
+    }
+    AddRuns(pixels.Winners(), RowBox(frame, row), chart.series.size(), layer);
+  }
+  layer.Draw(chart.series, svg);
+}
+
+void DrawJumps(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
+  std::string path;
+  for (const TimelineJump& jump : chart.jumps) {
+    const Box from = RowBox(frame, jump.from_row / frame.layout.items_per_row);
+    const Box to = RowBox(frame, jump.to_row / frame.layout.items_per_row);
+    path += 'M';
+    AppendCoordinate(frame.time(static_cast<double>(jump.time_ns)), path);
+    path += ' ';
+    AppendCoordinate(from.y + from.height / 2, path);
+    path += 'V';
+    AppendCoordinate(to.y + to.height / 2, path);
+  }
+  if (!path.empty()) {
+    svg.Path(path, {.style = "jump"});
+  }
+}
+
+}  // namespace
+
+std::string RenderTimeline(const TimelineChart& chart) {
+  const Frame frame = FrameOf(chart);
+  SvgWriter svg(kChartWidth, frame.plot.bottom() + kAxisHeight, chart.description);
+  AddHoverAlongX(frame.time, Quantity::kNanoseconds, svg);
+  AddHoverAlongRows(frame.layout, LabelsOf(chart), frame.plot, svg);
+  DrawHorizontalAxis({.scale = frame.time, .quantity = Quantity::kNanoseconds, .max_ticks = 10},
+                     frame.plot, svg);
+  DrawBackground(chart, frame, svg);
+  if (DrawsSingly(chart, frame)) {
+    DrawSlices(chart, frame, svg);
+  } else {
+    DrawPixels(chart, frame, svg);
+  }
+  DrawJumps(chart, frame, svg);
+  DrawRowLabels(frame.layout, LabelsOf(chart), frame.plot, svg);
+  return svg.Finish();
+}
+
+}  // namespace orrery::draw

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/statistics.h"
+#include "orrery/draw/chart/row_layout.h"
+#include "orrery/draw/chart/spread_chart.h"
+#include "orrery/draw/chart/stacked_bars.h"
+#include "orrery/draw/chart/timeline_chart.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/report/findings.h"
+#include "orrery/report/page.h"
+#include "orrery/report/parts.h"
+#include "orrery/report/sections.h"
+
+namespace orrery::report {
+namespace {
+
+constexpr std::size_t kMaxBars = 32;
+constexpr draw::Quantity kTime = draw::Quantity::kNanoseconds;
+
+draw::StackedBar BarOf(const RankTime& rank) {
+  draw::StackedBar bar{.label = rank.label};
+  for (const std::int64_t part_ns : rank.part_ns) {
+    bar.values.push_back(static_cast<double>(part_ns));
+  }
+  bar.note = draw::FormatDuration({TotalNs(rank)});
+  return bar;
+}
+
+// The mean of the ranks' shares, as long as the mean rank.
+draw::StackedBar MeanBar(const RunReport& report) {
+  std::int64_t sum_ns = 0;
+  for (const RankTime& rank : report.rank_times) {
+    sum_ns += TotalNs(rank);
+  }
+  const std::int64_t mean_ns = sum_ns / static_cast<std::int64_t>(report.rank_times.size());
+  draw::StackedBar bar{.label = "mean", .note = draw::FormatDuration({mean_ns})};
+  for (const double share : MeanShares(report)) {
+    bar.values.push_back(share * static_cast<double>(mean_ns));
+  }
+  return bar;
+}
+
+draw::StackedBars BarsOf(const RunReport& report) {
+  draw::StackedBars chart{.series = PartSeries(),
+                          .bars = {},
+                          .quantity = kTime,
+                          .description = "How each rank spent its time",
+                          .title_along = "rank"};
+  for (const RankTime& rank : report.rank_times) {
+    chart.bars.push_back(BarOf(rank));
+  }
+  return chart;
+}
+
+std::string LabelOfExtreme(const RunReport& report, std::size_t part, bool largest) {
+  const auto by_part = [part](const RankTime& rank) { return rank.part_ns[part]; };
+  const auto found = largest ? std::ranges::max_element(report.rank_times, {}, by_part)
+                             : std::ranges::min_element(report.rank_times, {}, by_part);
+  return found->label;
+}
+
+draw::Spread SpreadOf(const RunReport& report, std::size_t part) {
+  std::vector<double> values;
+  for (const RankTime& rank : report.rank_times) {
+    values.push_back(static_cast<double>(rank.part_ns[part]));
+  }
+  draw::Spread spread{.series = PartSeries()[part],
+                      .smallest = Quantile(values, 0),
+                      .lower_quartile = Quantile(values, 0.25),
+                      .median = Median(values),
+                      .upper_quartile = Quantile(values, 0.75),
+                      .largest = Quantile(values, 1)};
+  if (spread.largest > 0) {
+    spread.note =
+        fmt::format("median {} · least {}, most {}", draw::QuantityText(spread.median, kTime),
+                    LabelOfExtreme(report, part, false), LabelOfExtreme(report, part, true));
+  }
+  return spread;
+}
+
+std::string SpreadOverRanks(const RunReport& report) {
+  draw::SpreadChart chart{
+      .rows = {}, .quantity = kTime, .description = "Spread of each part of the time over ranks"};
+  for (std::size_t part = 0; part < kNumParts; ++part) {
+    chart.rows.push_back(SpreadOf(report, part));
+  }
+  return draw::RenderSpreadChart(chart);
+}
+
+std::string FewRanks(const RunReport& report) {
+  draw::StackedBars chart = BarsOf(report);
+  if (report.rank_times.size() > 1) {
+    chart.bars.insert(chart.bars.begin(), MeanBar(report));
+    chart.bars.front().stands_apart = true;
+  }
+  return Framed(draw::RenderStackedBars(chart));
+}
+
+std::string ManyRanks(const RunReport& report) {
+  draw::StackedBars mean = BarsOf(report);
+  mean.bars = {MeanBar(report)};
+  mean.has_axis = false;
+  return Framed(draw::RenderStackedBars(mean)) + "<h3>Spread over ranks</h3>\n" +
+         Caption(
+             "A bar up to the median rank, a line from the rank with least to the rank with "
+             "most, thick over the middle half of the ranks.") +
+         Framed(SpreadOverRanks(report)) + "<h3>Rank by rank</h3>\n" +
+         Framed(draw::RenderStackedColumns(BarsOf(report)));
+}
+
+draw::TimelineChart ChartOf(const StepTimeline& timeline) {
+  std::vector<draw::Series> busy = PartSeries();
+  const draw::Series idle = busy.back();
+  busy.pop_back();
+  draw::TimelineChart chart{.series = busy,
+                            .background = idle,
+                            .rows = {},
+                            .end_ns = timeline.length_ns,
+                            .description = "What each rank does along one step"};
+  for (const TimelineRow& row : timeline.rows) {
+    draw::TimelineRow& drawn = chart.rows.emplace_back(draw::TimelineRow{.label = row.label});
+    for (const Slice& slice : row.slices) {
+      drawn.slices.push_back({.begin_ns = slice.begin_ns,
+                              .end_ns = slice.end_ns,
+                              .series = static_cast<std::uint8_t>(slice.part)});
+    }
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::string BreakdownSection(const RunReport& report) {
+  constexpr std::string_view kHeading = "Where the time goes";
+  if (report.rank_times.empty()) {
+    return Section("breakdown", kHeading, Caption("The run has no device activity."));
+  }
+  std::string body = Caption(
+      fmt::format("Device time over {}. Communication counts where no compute hides it, split into "
+                  "waiting for the last rank to arrive and moving data.",
+                  report.steps));
+  body += draw::RenderLegend(PartSeries());
+  body += report.rank_times.size() > kMaxBars ? ManyRanks(report) : FewRanks(report);
+  return Section("breakdown", kHeading, body);
+}
+
+std::string TimelineSection(const RunReport& report) {
+  if (!report.timeline || report.timeline->rows.empty()) {
+    return Section("timeline", "One step", Caption("The run has no device activity in a step."));
+  }
+  const StepTimeline& timeline = *report.timeline;
+  const std::size_t per_row = draw::RowLayout::For(timeline.rows.size()).items_per_row;
+  std::string text =
+      fmt::format("{}, {}.", timeline.step, draw::FormatDuration({timeline.length_ns}));
+  text +=
+      per_row == 1
+          ? " One row a rank."
+          : fmt::format(" Each row stands for {} ranks and shows what most of them do.", per_row);
+  return Section("timeline", "One step over ranks",
+                 Caption(text) + draw::RenderLegend(PartSeries()) +
+                     Framed(draw::RenderTimeline(ChartOf(timeline))));
+}
+
+}  // namespace orrery::report

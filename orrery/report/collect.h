@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/analyze/run_view.h"
+#include "orrery/report/run_report.h"
+
+namespace orrery::report {
+
+/// What the caller knows beside the run.
+struct CollectOptions {
+  std::string title;
+  std::vector<MetricRow> metrics = {};
+  std::optional<CriticalPath> critical_path = {};
+};
+
+/// Gathers what the page shows of a run. Linear in its events, devices in parallel.
+[[nodiscard]] RunReport CollectReport(const analyze::RunView& run, CollectOptions options);
+
+}  // namespace orrery::report

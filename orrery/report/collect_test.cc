@@ -1,0 +1,233 @@
+#include "orrery/report/collect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/analyze/run_view.h"
+#include "orrery/analyze/test_run.h"
+#include "orrery/report/findings.h"
+
+namespace orrery::report {
+namespace {
+
+using analyze::test_run::Rank;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::int64_t kMicrosecond = 1'000;
+
+struct Sizes {
+  std::int64_t arrival = 0;
+  std::int64_t end = 0;
+};
+
+// Compute from 0, an all-reduce of 1 MB from `arrival` to `end`, compute until 300.
+trace::Trace RankWithCollective(std::int32_t number, Sizes sizes) {
+  Rank rank(number);
+  const trace::RowId group = rank.Group("0", "[0,1,2]", 3);
+  rank.Kernel("gemm", {0, 80});
+  rank.Collective(
+      {.span = {sizes.arrival, sizes.end}, .group = group, .bytes = 1'000'000, .sequence = 1});
+  rank.Kernel("gemm", {250, 300});
+  return rank.Finish();
+}
+
+// Example B of the notes on waits: s = 100, 130, 190; e = 240, 241, 239.
+trace::TraceSet ThreeRanks() {
+  trace::TraceSet set;
+  set.ranks.push_back(RankWithCollective(0, {100, 240}));
+  set.ranks.push_back(RankWithCollective(1, {130, 241}));
+  set.ranks.push_back(RankWithCollective(2, {190, 239}));
+  return set;
+}
+
+RunReport ReportOf(trace::TraceSet& set) {
+  const analyze::RunView run =
+      analyze::ViewRun(set, {}, {.align = trace::AlignClocks::kNever, .threads = 1});
+  return CollectReport(run, {.title = "three"});
+}
+
+// Rank 0: compute 130, transfer 240 - 190 = 50, waiting 190 - 100 = 90, idle 20 + 10 = 30.
+// Rank 2: compute 130, transfer 49, no waiting, idle 110 + 11 = 121. Both sum to 300.
+TEST(CollectTest, CommunicationSplitsIntoWaitingAndTransfer) {
+  trace::TraceSet set = ThreeRanks();
+
+  const RunReport report = ReportOf(set);
+
+  ASSERT_THAT(report.rank_times, SizeIs(3));
+  EXPECT_THAT(report.rank_times[0].part_ns, ElementsAre(130 * kMicrosecond, 50 * kMicrosecond,
+                                                        90 * kMicrosecond, 0, 30 * kMicrosecond));
+  EXPECT_THAT(report.rank_times[2].part_ns,
+              ElementsAre(130 * kMicrosecond, 49 * kMicrosecond, 0, 0, 121 * kMicrosecond));
+}
+
+// Compute hides the first half of the wait: of 100 to 190 only 145 to 190 is exposed.
+TEST(CollectTest, WaitingUnderComputeIsNotCounted) {
+  trace::TraceSet set = ThreeRanks();
+  Rank busy(0);
+  const trace::RowId group = busy.Group("0", "[0,1,2]", 3);
+  busy.Kernel("gemm", {0, 145});
+  busy.Collective({.span = {100, 240}, .group = group, .bytes = 1'000'000, .sequence = 1});
+  busy.Kernel("gemm", {250, 300});
+  set.ranks[0] = busy.Finish();
+
+  const RunReport report = ReportOf(set);
+
+  EXPECT_THAT(report.rank_times[0].part_ns, ElementsAre(195 * kMicrosecond, 50 * kMicrosecond,
+                                                        45 * kMicrosecond, 0, 10 * kMicrosecond));
+}
+
+TEST(CollectTest, TheTimelineShowsTheSamePartsInOrder) {
+  trace::TraceSet set = ThreeRanks();
+
+  const RunReport report = ReportOf(set);
+
+  ASSERT_TRUE(report.timeline.has_value());
+  EXPECT_EQ(report.timeline->length_ns, 300 * kMicrosecond);
+  const std::vector<Slice>& slices = report.timeline->rows[0].slices;
+  ASSERT_THAT(slices, SizeIs(4));
+  EXPECT_EQ(slices[1].part, Part::kWaiting);
+  EXPECT_EQ(slices[1].begin_ns, 100 * kMicrosecond);
+  EXPECT_EQ(slices[1].end_ns, 190 * kMicrosecond);
+  EXPECT_EQ(slices[2].part, Part::kTransfer);
+  EXPECT_EQ(slices[3].end_ns, 300 * kMicrosecond);
+}
+
+// Factor 2 · 2/3 of 1 MB in the shortest duration, 49 µs: 27.21 GB/s. Waits 90 + 60.
+TEST(CollectTest, ACollectiveHasBandwidthAndWaits) {
+  trace::TraceSet set = ThreeRanks();
+
+  const RunReport report = ReportOf(set);
+
+  ASSERT_THAT(report.collectives, SizeIs(1));
+  EXPECT_EQ(report.collectives[0].kind, "all-reduce");
+  EXPECT_NEAR(report.collectives[0].bus_bytes_per_second / 1e9, 4.0 / 3 * 1e6 / 49e3, 1e-9);
+  EXPECT_EQ(report.collectives[0].waiting_ns, 150 * kMicrosecond);
+  EXPECT_EQ(report.collectives[0].duration_ns, 300 * kMicrosecond);
+}
+
+TEST(CollectTest, LatenessCountsFromTheFirstArrival) {
+  trace::TraceSet set = ThreeRanks();
+
+  const RunReport report = ReportOf(set);
+
+  ASSERT_TRUE(report.arrivals.has_value());
+  EXPECT_THAT(report.arrivals->ranks, ElementsAre("rank 0", "rank 1", "rank 2"));
+  EXPECT_THAT(report.arrivals->collectives, ElementsAre("0: all-reduce, 1.00 MB"));
+  EXPECT_THAT(report.arrivals->late_ns, ElementsAre(0, 30 * kMicrosecond, 90 * kMicrosecond));
+  ASSERT_THAT(report.stragglers, SizeIs(1));
+  EXPECT_EQ(report.stragglers[0].rank, "rank 2");
+  EXPECT_EQ(report.stragglers[0].blame_ns, 150 * kMicrosecond);
+  EXPECT_EQ(report.stragglers[0].gain_ns, 60 * kMicrosecond);
+}
+
+// Ranks 0 and 1, and ranks 2 and 3, meet at the same time: one column serves both pairs.
+TEST(CollectTest, GroupsWithoutACommonRankShareAColumn) {
+  trace::TraceSet set;
+  for (std::int32_t number = 0; number < 4; ++number) {
+    Rank rank(number);
+    const bool is_low = number < 2;
+    const trace::RowId group = rank.Group(is_low ? "low" : "high", is_low ? "[0,1]" : "[2,3]", 2);
+    for (std::int64_t call = 0; call < 3; ++call) {
+      rank.Collective({.span = {100 * call + number, 100 * call + 50},
+                       .group = group,
+                       .bytes = 4'096,
+                       .sequence = call});
+    }
+    set.ranks.push_back(rank.Finish());
+  }
+
+  const RunReport report = ReportOf(set);
+
+  ASSERT_TRUE(report.arrivals.has_value());
+  EXPECT_THAT(report.arrivals->collectives, SizeIs(3));
+  EXPECT_THAT(report.arrivals->late_ns,
+              ElementsAre(0, 0, 0, kMicrosecond, kMicrosecond, kMicrosecond, 0, 0, 0, kMicrosecond,
+                          kMicrosecond, kMicrosecond));
+}
+
+TEST(CollectTest, OneRankHasNoWaitsAndSaysSo) {
+  trace::TraceSet set;
+  set.ranks.push_back(RankWithCollective(0, {100, 240}));
+
+  const RunReport report = ReportOf(set);
+
+  EXPECT_FALSE(report.arrivals.has_value());
+  EXPECT_THAT(report.stragglers, IsEmpty());
+  ASSERT_THAT(report.findings, ::testing::Not(IsEmpty()));
+  EXPECT_THAT(report.findings[0].text, HasSubstr("shows only with the other ranks"));
+}
+
+TEST(CollectTest, AnEmptyRunGivesAPage) {
+  trace::TraceSet set;
+  set.ranks.emplace_back();
+
+  EXPECT_THAT(RenderHtml(ReportOf(set)), HasSubstr("The run has no device activity."));
+}
+
+RunReport TwoRanks(std::array<std::int64_t, kNumParts> first,
+                   std::array<std::int64_t, kNumParts> second) {
+  return {.title = "two",
+          .rank_times = {{.label = "rank 0", .part_ns = first},
+                         {.label = "rank 1", .part_ns = second}}};
+}
+
+// Waiting 20 % and 40 %, idle 10 % and 0 %: means of 30 % and 5 %.
+TEST(FindingsTest, TheLargestShareComesFirst) {
+  RunReport report = TwoRanks({60, 10, 20, 0, 10}, {50, 10, 40, 0, 0});
+  report.stragglers = {{.rank = "rank 0", .times_last = 3, .blame_ns = 300, .gain_ns = 200},
+                       {.rank = "rank 1", .times_last = 1, .blame_ns = 100, .gain_ns = 100}};
+
+  const std::vector<Finding> findings = FindingsOf(report);
+
+  ASSERT_GE(findings.size(), 3U);
+  EXPECT_THAT(findings[0].text, HasSubstr("30.0 % of the time waiting"));
+  EXPECT_EQ(findings[0].more,
+            "Rank 0 causes 75 % of it: last at 3 of 4 collectives; mending it alone could save up "
+            "to 200 ns.");
+  EXPECT_THAT(findings[1].text, HasSubstr("10.0 % of the time"));
+}
+
+// 120 is 20 % above 100, the median of 80 and 120.
+TEST(FindingsTest, AnUnevenShareOfWorkIsNamed) {
+  const RunReport report = TwoRanks({80, 0, 0, 0, 120}, {120, 0, 0, 0, 80});
+
+  const std::vector<Finding> findings = FindingsOf(report);
+
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_THAT(findings[1].text, HasSubstr("rank 1 computes 20 % longer"));
+}
+
+TEST(FindingsTest, EqualRanksThatComputeHaveOneFinding) {
+  const std::vector<Finding> findings =
+      FindingsOf(TwoRanks({1'000, 0, 0, 0, 5}, {1'000, 0, 0, 0, 5}));
+
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].text, HasSubstr("Devices compute for 99.5 %"));
+}
+
+// Host 30 + 40 of 100, in two operators; transfer 30.
+TEST(FindingsTest, TheCriticalPathNamesItsLargestClass) {
+  RunReport report{.title = "path"};
+  report.critical_path = CriticalPath{.step = "Step 1",
+                                      .length_ns = 100,
+                                      .num_rank_changes = 1,
+                                      .hops = {{0, 30, 0, "host", "aten::item"},
+                                               {30, 30, 0, "transfer", "all-reduce"},
+                                               {60, 40, 1, "host", "data"}}};
+
+  const std::vector<Finding> findings = FindingsOf(report);
+
+  ASSERT_THAT(findings, SizeIs(1));
+  EXPECT_THAT(findings[0].text, HasSubstr("70 % of the critical path is host"));
+  EXPECT_EQ(findings[0].more, "The largest single item is data (host): 40 ns in 1 hop.");
+}
+
+TEST(FindingsTest, NothingIsSaidOfNothing) {
+  EXPECT_THAT(FindingsOf({.title = "nothing"}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace orrery::report

@@ -1,0 +1,195 @@
+#include "orrery/report/collective_facts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/card_fields.h"
+#include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/segment.h"
+#include "orrery/analyze/straggler_cause.h"
+#include "orrery/analyze/stragglers.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/trace/collective_names.h"
+
+namespace orrery::report {
+namespace {
+
+using analyze::RunView;
+
+constexpr std::size_t kMaxCulpritWidth = 60;
+
+// "all-reduce", as people write it.
+std::string KindText(trace::CollectiveKind kind) {
+  std::string text(trace::CollectiveKindName(kind));
+  std::ranges::replace(text, '_', '-');
+  return text;
+}
+
+CollectivePoint PointOf(const RunView& run, const analyze::CollectiveRecord& record) {
+  CollectivePoint point{.kind = KindText(record.kind),
+                        .bytes = record.bytes,
+                        .bus_bytes_per_second = record.BusBandwidth().value_or(0),
+                        .transfer_ns = record.transfer_ns,
+                        .duration_ns = record.transfer_ns,
+                        .is_matched = record.is_matched};
+  if (!record.is_matched) {
+    return point;
+  }
+  point.duration_ns = 0;
+  for (const std::uint32_t member : run.matched.MembersOf(record.instance)) {
+    point.waiting_ns += run.waits.wait_ns[member];
+    point.duration_ns += run.matched.members.end_ns[member] - run.matched.members.begin_ns[member];
+  }
+  return point;
+}
+
+std::string NameOfDevice(const RunView& run) {
+  for (const trace::Trace& trace : run.set->ranks) {
+    if (trace.devices.size() > 0) {
+      return std::string(trace.Text(trace.devices.name[0]));
+    }
+  }
+  return {};
+}
+
+bool IsArrival(const RunView& run, std::size_t instance) {
+  return run.Counts(instance) && trace::IsSynchronising(run.matched.instances.kind[instance]);
+}
+
+// The column of each collective: the first after those of all its members.
+class Columns {
+ public:
+  explicit Columns(std::size_t num_ranks) : next_of_rank_(num_ranks) {}
+
+  std::size_t Take(const RunView& run, std::size_t instance) {
+    std::size_t column = 0;
+    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
+      column = std::max(column, next_of_rank_[run.matched.members.rank_index[member]]);
+    }
+    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
+      next_of_rank_[run.matched.members.rank_index[member]] = column + 1;
+    }
+    return column;
+  }
+
+ private:
+  std::vector<std::size_t> next_of_rank_;
+};
+
+std::string ColumnLabel(const RunView& run, std::size_t column, std::size_t instance) {
+  const std::int64_t bytes = run.matched.instances.bytes[instance];
+  return fmt::format("{}: {}{}", column, KindText(run.matched.instances.kind[instance]),
+                     bytes > 0 ? ", " + draw::FormatBytes({bytes}) : "");
+}
+
+struct PlacedInstance {
+  std::size_t instance = 0;
+  std::size_t column = 0;
+};
+
+std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
+  Columns columns(run.set->ranks.size());
+  std::vector<PlacedInstance> placed;
+  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
+    if (!IsArrival(run, instance)) {
+      continue;
+    }
+    const std::size_t column = columns.Take(run, instance);
+    placed.push_back({.instance = instance, .column = column});
+    if (column == arrivals.collectives.size()) {
+      arrivals.collectives.push_back(ColumnLabel(run, column, instance));
+    }
+  }
+  return placed;
+}
+
+// The largest cause of a rank's lateness: "host wait in aten::item".
+std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& causes) {
+  const auto largest = std::ranges::find(causes, rank, &analyze::CauseTotal::rank);
+  if (largest == causes.end()) {
+    return {};
+  }
+  std::string use(analyze::SegmentUseName(largest->use));
+  std::ranges::replace(use, '_', ' ');
+  if (largest->culprit.empty()) {
+    return largest->use == analyze::SegmentUse::kHostWait ? "host busy outside the profile" : use;
+  }
+  return fmt::format("{} in {}", use, draw::Truncated(largest->culprit, kMaxCulpritWidth));
+}
+
+}  // namespace
+
+std::vector<CollectivePoint> CollectivePoints(const RunView& run) {
+  std::vector<CollectivePoint> points;
+  for (const analyze::CollectiveRecord& record : analyze::CollectiveRecords(run)) {
+    points.push_back(PointOf(run, record));
+  }
+  return points;
+}
+
+std::vector<Roof> Roofs(const RunView& run) {
+  std::vector<Roof> roofs;
+  if (const auto inside = analyze::CardLinkBytesPerSecond(*run.set, /*inside_node=*/true)) {
+    roofs.push_back({.label = "link inside a node (card)", .bytes_per_second = *inside});
+  }
+  if (const auto across = analyze::CardLinkBytesPerSecond(*run.set, /*inside_node=*/false)) {
+    roofs.push_back({.label = "link across nodes (card)", .bytes_per_second = *across});
+  }
+  const hardware::Gpu* const gpu = hardware::FindGpu(NameOfDevice(run));
+  if (roofs.empty() && gpu != nullptr && gpu->link.bytes_per_second > 0) {
+    roofs.push_back({.label = fmt::format("links of {} (data sheet)", gpu->name),
+                     .bytes_per_second = gpu->link.bytes_per_second});
+  }
+  return roofs;
+}
+
+std::optional<Arrivals> ArrivalTable(const RunView& run) {
+  Arrivals arrivals;
+  const std::vector<PlacedInstance> placed = Place(run, arrivals);
+  if (placed.empty()) {
+    return std::nullopt;
+  }
+  std::vector<std::size_t> row_of_rank(run.set->ranks.size());
+  for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {
+    row_of_rank[place] = arrivals.ranks.size();
+    arrivals.ranks.push_back(fmt::format("rank {}", trace::RankOf(*run.set, place)));
+  }
+  arrivals.late_ns.assign(arrivals.ranks.size() * arrivals.collectives.size(), -1);
+  for (const auto& [instance, column] : placed) {
+    std::int64_t first_ns = run.waits.last_arrival_ns[instance];
+    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
+      first_ns = std::min(first_ns, run.matched.members.begin_ns[member]);
+    }
+    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
+      const std::size_t row = row_of_rank[run.matched.members.rank_index[member]];
+      arrivals.late_ns[row * arrivals.collectives.size() + column] =
+          run.matched.members.begin_ns[member] - first_ns;
+    }
+  }
+  return arrivals;
+}
+
+std::vector<Straggler> Stragglers(const RunView& run) {
+  const std::vector<analyze::CauseTotal> causes =
+      analyze::TotalCauses(analyze::ExplainArrivals(run), /*by_culprit=*/true);
+  std::vector<Straggler> stragglers;
+  for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
+    if (rank.times_last > 0) {
+      stragglers.push_back({.rank = fmt::format("rank {}", rank.rank),
+                            .times_last = rank.times_last,
+                            .blame_ns = rank.blame_ns,
+                            .gain_ns = rank.gain_ns,
+                            .waiting_ns = rank.wait_ns,
+                            .cause = CauseOf(rank.rank, causes)});
+    }
+  }
+  return stragglers;
+}
+
+}  // namespace orrery::report

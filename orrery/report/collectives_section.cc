@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/statistics.h"
+#include "orrery/draw/chart/scatter_chart.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/report/page.h"
+#include "orrery/report/sections.h"
+
+namespace orrery::report {
+namespace {
+
+// In the order of the kinds' share of time; kinds beyond the list share the last.
+constexpr std::array<std::string_view, 6> kKindStyles{"compute",     "transfer", "memory",
+                                                      "device-wait", "launch",   "sky"};
+
+struct KindSummary {
+  std::string kind;
+  std::size_t count = 0;
+  std::size_t num_matched = 0;
+  std::int64_t bytes = 0;
+  std::int64_t transfer_ns = 0;
+  std::int64_t waiting_ns = 0;
+  std::int64_t duration_ns = 0;
+  std::vector<double> sizes;
+  std::vector<double> rates;
+};
+
+void Add(const CollectivePoint& point, KindSummary& kind) {
+  ++kind.count;
+  kind.num_matched += point.is_matched ? 1 : 0;
+  kind.transfer_ns += point.transfer_ns;
+  kind.waiting_ns += point.waiting_ns;
+  kind.duration_ns += point.duration_ns;
+  if (point.bytes >= 0) {
+    kind.bytes += point.bytes;
+    kind.sizes.push_back(static_cast<double>(point.bytes));
+  }
+  if (point.bus_bytes_per_second > 0) {
+    kind.rates.push_back(point.bus_bytes_per_second);
+  }
+}
+
+// Kinds, the one with most transfer time first.
+std::vector<KindSummary> Summarize(const std::vector<CollectivePoint>& points) {
+  std::map<std::string_view, KindSummary> by_kind;
+  for (const CollectivePoint& point : points) {
+    Add(point, by_kind[point.kind]);
+  }
+  std::vector<KindSummary> kinds;
+  for (auto& [name, kind] : by_kind) {
+    kind.kind = name;
+    kinds.push_back(std::move(kind));
+  }
+  std::ranges::stable_sort(kinds, std::greater{}, &KindSummary::transfer_ns);
+  return kinds;
+}
+
+std::string RateText(const std::vector<double>& rates, double quantile) {
+  return rates.empty() ? "–" : draw::FormatBandwidth({Quantile(rates, quantile)});
+}
+
+std::vector<std::string> CellsOf(const KindSummary& kind) {
+  const bool has_sizes = !kind.sizes.empty();
+  const double waiting = kind.duration_ns == 0 ? 0.0
+                                               : 100 * static_cast<double>(kind.waiting_ns) /
+                                                     static_cast<double>(kind.duration_ns);
+  return {kind.kind,
+          draw::FormatCount(static_cast<std::int64_t>(kind.count)),
+          has_sizes ? draw::FormatBytes({kind.bytes}) : "–",
+          has_sizes ? draw::FormatBytes({static_cast<std::int64_t>(Median(kind.sizes))}) : "–",
+          RateText(kind.rates, 0.5),
+          RateText(kind.rates, 1),
+          draw::FormatDuration({kind.transfer_ns}),
+          kind.num_matched > 0 ? fmt::format("{:.1f} %", waiting) : "not known"};
+}
+
+std::string KindTable(const std::vector<KindSummary>& kinds) {
+  HtmlTable table{.columns = {{"kind"},
+                              {"collectives", true},
+                              {"volume", true},
+                              {"median size", true},
+                              {"median bus bandwidth", true},
+                              {"best", true},
+                              {"transfer time", true},
+                              {"waiting, of members' time", true}}};
+  for (const KindSummary& kind : kinds) {
+    table.rows.push_back(CellsOf(kind));
+  }
+  return RenderTable(table);
+}
+
+draw::ScatterChart ChartOf(const RunReport& report, const std::vector<KindSummary>& kinds) {
+  draw::ScatterChart chart{.x_quantity = draw::Quantity::kBytes,
+                           .y_quantity = draw::Quantity::kBytesPerSecond,
+                           .x_title = "message size",
+                           .y_title = "bus bandwidth",
+                           .description = "Bus bandwidth of collectives against message size"};
+  std::map<std::string_view, std::size_t> series_of_kind;
+  for (const KindSummary& kind : kinds) {
+    if (!kind.rates.empty()) {
+      const std::size_t style = std::min(chart.series.size(), kKindStyles.size() - 1);
+      series_of_kind[kind.kind] = chart.series.size();
+      chart.series.push_back({.name = kind.kind, .style = std::string(kKindStyles[style])});
+    }
+  }
+  for (const CollectivePoint& point : report.collectives) {
+    if (point.bytes > 0 && point.bus_bytes_per_second > 0) {
+      chart.points.push_back({.x = static_cast<double>(point.bytes),
+                              .y = point.bus_bytes_per_second,
+                              .series = series_of_kind[point.kind]});
+    }
+  }
+  for (const Roof& roof : report.roofs) {
+    chart.lines.push_back({.label = roof.label, .y = roof.bytes_per_second});
+  }
+  return chart;
+}
+
+std::string HowToRead(const RunReport& report) {
+  const bool is_matched = std::ranges::any_of(report.collectives, &CollectivePoint::is_matched);
+  return fmt::format(
+      "Each mark is a collective; a larger mark stands for several. The bus bandwidth compares "
+      "with "
+      "the link's whatever the number of ranks. {}",
+      is_matched ? "Its time is that of the fastest member, so that waiting does not count."
+                 : "The ranks that took part were not recorded, so the times may hold waiting and "
+                   "the bandwidths are lower bounds.");
+}
+
+}  // namespace
+
+std::string CollectivesSection(const RunReport& report) {
+  constexpr std::string_view kHeading = "Collectives";
+  if (report.collectives.empty()) {
+    return Section("collectives", kHeading, Caption("The run has no collectives."));
+  }
+  const std::vector<KindSummary> kinds = Summarize(report.collectives);
+  const draw::ScatterChart chart = ChartOf(report, kinds);
+  std::string body;
+  if (chart.points.empty()) {
+    body =
+        Caption("The recording does not say how large the messages are, so there is no bandwidth.");
+  } else {
+    body = Caption(HowToRead(report));
+    body += draw::RenderScatterLegend(chart) + Framed(draw::RenderScatter(chart));
+  }
+  return Section("collectives", kHeading, body + "<h3>By kind</h3>\n" + KindTable(kinds));
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,230 @@
+#include "orrery/report/findings.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "orrery/base/statistics.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/report/path_summary.h"
+
+namespace orrery::report {
+namespace {
+
+constexpr double kWorthSaying = 0.01;     // of the time
+constexpr double kUnequalCompute = 0.05;  // above the median
+constexpr std::size_t kMaxNameWidth = 100;
+constexpr double kMostlyCompute = 0.8;  // of the time
+
+double ShareOf(const RankTime& rank, Part part) {
+  const std::int64_t total_ns = TotalNs(rank);
+  return total_ns == 0 ? 0
+                       : static_cast<double>(rank.part_ns[static_cast<std::size_t>(part)]) /
+                             static_cast<double>(total_ns);
+}
+
+// "From 1.2 % on rank 3 to 9.8 % on rank 5."
+std::string RangeOver(const std::vector<RankTime>& ranks, Part part) {
+  if (ranks.size() < 2) {
+    return {};
+  }
+  const auto share = [part](const RankTime& rank) { return ShareOf(rank, part); };
+  const auto least = std::ranges::min_element(ranks, {}, share);
+  const auto most = std::ranges::max_element(ranks, {}, share);
+  return fmt::format("From {:.1f} % on {} to {:.1f} % on {}.", 100 * share(*least), least->label,
+                     100 * share(*most), most->label);
+}
+
+std::string Capitalised(std::string text) {
+  text[0] = text[0] >= 'a' && text[0] <= 'z' ? static_cast<char>(text[0] - 'a' + 'A') : text[0];
+  return text;
+}
+
+std::string OneCulprit(const Straggler& rank, std::int64_t all_blame_ns,
+                       std::int64_t num_collectives) {
+  const std::string cause =
+      rank.cause.empty() ? "" : fmt::format(", most of all by {}", rank.cause);
+  return fmt::format(
+      "{} causes {:.0f} % of it: last at {} of {} collectives{}; mending it alone could save up to "
+      "{}.",
+      Capitalised(rank.rank),
+      100 * static_cast<double>(rank.blame_ns) / static_cast<double>(all_blame_ns),
+      draw::FormatCount(rank.times_last), draw::FormatCount(num_collectives), cause,
+      draw::FormatDuration({rank.gain_ns}));
+}
+
+// Who makes the others wait: the worst rank, and the second if it is about as bad.
+std::string BlameText(const RunReport& report) {
+  std::int64_t blame_ns = 0;
+  std::int64_t num_collectives = 0;
+  for (const Straggler& rank : report.stragglers) {
+    blame_ns += rank.blame_ns;
+    num_collectives += rank.times_last;
+  }
+  if (blame_ns == 0) {
+    return {};
+  }
+  std::string text = OneCulprit(report.stragglers[0], blame_ns, num_collectives);
+  if (report.stragglers.size() > 1 &&
+      2 * report.stragglers[1].blame_ns > report.stragglers[0].blame_ns) {
+    text += " " + OneCulprit(report.stragglers[1], blame_ns, num_collectives);
+  }
+  return text;
+}
+
+struct KindTime {
+  std::int64_t transfer_ns = 0;
+  std::int64_t count = 0;
+  std::vector<double> rates;
+};
+
+std::string RateText(const RunReport& report, const KindTime& kind) {
+  if (kind.rates.empty()) {
+    return {};
+  }
+  const double median = Median(kind.rates);
+  std::string text = fmt::format(", median bus bandwidth {}", draw::FormatBandwidth({median}));
+  if (!report.roofs.empty()) {
+    text += fmt::format(", {:.0f} % of the {}", 100 * median / report.roofs[0].bytes_per_second,
+                        report.roofs[0].label);
+  }
+  return text;
+}
+
+// The kind of collective that moves data longest.
+std::string TransferText(const RunReport& report) {
+  std::map<std::string_view, KindTime> by_kind;
+  std::int64_t total_ns = 0;
+  for (const CollectivePoint& point : report.collectives) {
+    KindTime& kind = by_kind[point.kind];
+    kind.transfer_ns += point.transfer_ns;
+    total_ns += point.transfer_ns;
+    ++kind.count;
+    if (point.bus_bytes_per_second > 0) {
+      kind.rates.push_back(point.bus_bytes_per_second);
+    }
+  }
+  if (total_ns == 0) {
+    return {};
+  }
+  const auto most = std::ranges::max_element(
+      by_kind, {}, [](const auto& entry) { return entry.second.transfer_ns; });
+  const double share =
+      100 * static_cast<double>(most->second.transfer_ns) / static_cast<double>(total_ns);
+  const std::string how_much = by_kind.size() == 1 ? "All of it" : fmt::format("{:.0f} %", share);
+  return fmt::format("{} is {}: {} calls{}.", how_much, most->first,
+                     draw::FormatCount(most->second.count), RateText(report, most->second));
+}
+
+void AddPart(const RunReport& report, Part part, std::string_view sentence, std::string more,
+             std::vector<Finding>& findings) {
+  const double share = MeanShares(report)[static_cast<std::size_t>(part)];
+  if (share >= kWorthSaying) {
+    findings.push_back({.text = fmt::format(fmt::runtime(sentence), 100 * share),
+                        .more = std::move(more),
+                        .share = share});
+  }
+}
+
+// The rank whose compute takes longest, where that is much longer than the median.
+void AddImbalance(const RunReport& report, std::vector<Finding>& findings) {
+  std::vector<double> compute;
+  double total = 0;
+  for (const RankTime& rank : report.rank_times) {
+    compute.push_back(static_cast<double>(rank.part_ns[0]));
+    total = std::max(total, static_cast<double>(TotalNs(rank)));
+  }
+  const double median = Median(compute);
+  const auto slowest = std::ranges::max_element(compute);
+  if (compute.size() < 2 || !(*slowest > median * (1 + kUnequalCompute)) || !(median > 0)) {
+    return;
+  }
+  const RankTime& rank = report.rank_times[static_cast<std::size_t>(slowest - compute.begin())];
+  findings.push_back(
+      {.text = fmt::format("Work is uneven: {} computes {:.0f} % longer than the median rank.",
+                           rank.label, 100 * (*slowest / median - 1)),
+       .more = fmt::format("{} against {}.",
+                           draw::FormatDuration({static_cast<std::int64_t>(*slowest)}),
+                           draw::FormatDuration({static_cast<std::int64_t>(median)})),
+       .share = (*slowest - median) / total});
+}
+
+// The class that the critical path has most of, and the largest thing in it.
+void AddPath(const RunReport& report, std::vector<Finding>& findings) {
+  if (!report.critical_path || report.critical_path->length_ns <= 0) {
+    return;
+  }
+  const CriticalPath& path = *report.critical_path;
+  const std::vector<ClassTime> classes = TimeByClass(path);
+  if (classes.empty()) {
+    return;
+  }
+  const double share =
+      static_cast<double>(classes[0].time_ns) / static_cast<double>(path.length_ns);
+  Finding finding{.text = fmt::format("{:.0f} % of the critical path is {}: what decides how long "
+                                      "the step takes.",
+                                      100 * share, ClassName(classes[0].path_class)),
+                  .share = share};
+  const HopSum largest = LargestSums(path, 1).front();
+  if (!largest.longest->name.empty()) {
+    finding.more =
+        fmt::format("The largest single item is {} ({}): {} in {} {}.",
+                    draw::Truncated(largest.longest->name, kMaxNameWidth),
+                    ClassName(largest.longest->path_class), draw::FormatDuration({largest.time_ns}),
+                    draw::FormatCount(largest.count), largest.count == 1 ? "hop" : "hops");
+  }
+  findings.push_back(std::move(finding));
+}
+
+}  // namespace
+
+std::int64_t TotalNs(const RankTime& rank) {
+  return std::accumulate(rank.part_ns.begin(), rank.part_ns.end(), std::int64_t{0});
+}
+
+std::array<double, kNumParts> MeanShares(const RunReport& report) {
+  std::array<double, kNumParts> shares{};
+  for (std::size_t part = 0; part < kNumParts; ++part) {
+    for (const RankTime& rank : report.rank_times) {
+      shares[part] += ShareOf(rank, static_cast<Part>(part));
+    }
+    shares[part] /= static_cast<double>(std::max<std::size_t>(1, report.rank_times.size()));
+  }
+  return shares;
+}
+
+std::vector<Finding> FindingsOf(const RunReport& report) {
+  std::vector<Finding> findings;
+  if (MeanShares(report)[0] >= kMostlyCompute) {
+    AddPart(report, Part::kCompute,
+            "Devices compute for {:.1f} % of the time: only faster or fewer kernels help much.",
+            RangeOver(report.rank_times, Part::kCompute), findings);
+  }
+  AddPart(report, Part::kWaiting,
+          "Ranks spend {:.1f} % of the time waiting for others to arrive at a collective.",
+          BlameText(report), findings);
+  const bool is_matched = std::ranges::any_of(report.collectives, &CollectivePoint::is_matched);
+  AddPart(report, Part::kTransfer,
+          is_matched
+              ? "Moving data takes {:.1f} % of the time, and no compute hides it."
+              : "Communication takes {:.1f} % of the time, and no compute hides it; how much "
+                "of it is waiting shows only with the other ranks.",
+          TransferText(report), findings);
+  AddPart(report, Part::kIdle, "Devices do nothing for {:.1f} % of the time.",
+          RangeOver(report.rank_times, Part::kIdle), findings);
+  AddPart(report, Part::kMemory, "Copies and sets take {:.1f} % of the time for themselves.",
+          RangeOver(report.rank_times, Part::kMemory), findings);
+  AddImbalance(report, findings);
+  AddPath(report, findings);
+  std::ranges::stable_sort(findings, std::greater{},
+                           [](const Finding& finding) { return finding.share.value_or(0); });
+  return findings;
+}
+
+}  // namespace orrery::report

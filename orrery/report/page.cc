@@ -1,0 +1,57 @@
+#include "orrery/report/page.h"
+
+#include <cstddef>
+#include <iterator>
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include "orrery/draw/chart/markup.h"
+
+namespace orrery::report {
+namespace {
+
+using draw::EscapeMarkup;
+
+std::string Row(const HtmlTable& table, const std::vector<std::string>& cells,
+                std::string_view element) {
+  std::string out = "<tr>";
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    const bool is_number = table.columns[column].is_number;
+    fmt::format_to(std::back_inserter(out), "<{0}{1}>{2}</{0}>", element,
+                   is_number ? " class=\"number\"" : "",
+                   column < cells.size() ? EscapeMarkup(cells[column]) : "");
+  }
+  return out + "</tr>\n";
+}
+
+}  // namespace
+
+std::string Section(std::string_view id, std::string_view heading, std::string_view body) {
+  return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, EscapeMarkup(heading),
+                     body);
+}
+
+std::string Caption(std::string_view text) {
+  return fmt::format("<p class=\"caption\">{}</p>\n", EscapeMarkup(text));
+}
+
+std::string Framed(std::string_view svg) {
+  return fmt::format("<div class=\"figure\">{}</div>\n", svg);
+}
+
+std::string RenderTable(const HtmlTable& table) {
+  std::vector<std::string> headers;
+  for (const HtmlTable::Column& column : table.columns) {
+    headers.push_back(column.header);
+  }
+  std::string out =
+      fmt::format("<div class=\"scroll\"><table class=\"{}\"><thead>{}</thead><tbody>\n",
+                  table.style, Row(table, headers, "th"));
+  for (const std::vector<std::string>& cells : table.rows) {
+    out += Row(table, cells, "td");
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+}  // namespace orrery::report

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orrery::report {
+
+// What the sections of a page are made of.
+
+/// Styles of the page, light and dark.
+[[nodiscard]] std::string PageStyle();
+
+/// The script: texts for the pointer, the switch between light and dark, the filter of tables.
+[[nodiscard]] std::string_view PageScript();
+
+/// Returns a section with a heading; `body` is HTML.
+[[nodiscard]] std::string Section(std::string_view id, std::string_view heading,
+                                  std::string_view body);
+
+/// Returns a paragraph of plain text that says how to read a picture.
+[[nodiscard]] std::string Caption(std::string_view text);
+
+/// Returns a picture in a frame that scrolls sideways on narrow screens; `svg` is SVG.
+[[nodiscard]] std::string Framed(std::string_view svg);
+
+/// A table for people; cells are plain text.
+struct HtmlTable {
+  struct Column {
+    std::string header;
+    bool is_number = false;  // to the right
+  };
+
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows = {};
+  std::string style = {};
+};
+
+[[nodiscard]] std::string RenderTable(const HtmlTable& table);
+
+}  // namespace orrery::report

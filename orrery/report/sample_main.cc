@@ -1,0 +1,13 @@
+// Writes the page of a made-up run, for looking at it: report_sample RANKS > page.html
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "orrery/report/run_report.h"
+#include "orrery/report/sample_report.h"
+
+int main(int argc, char** argv) {
+  const int num_ranks = argc > 1 ? std::atoi(argv[1]) : 8;
+  const std::string page = orrery::report::RenderHtml(orrery::report::SampleReport(num_ranks));
+  return std::fwrite(page.data(), 1, page.size(), stdout) == page.size() ? 0 : 1;
+}
