@@ -21,6 +21,7 @@
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/report/text_page.h"
 
 namespace orrery::cli {
 namespace {
@@ -94,8 +95,7 @@ std::vector<NamedResult> EvaluateAll(const std::vector<analyze::NamedMetric>& me
   return results;
 }
 
-Result<std::vector<NamedResult>> EvaluateCompat(const AnalyzeArguments& arguments,
-                                                const ingest::Run& run) {
+std::vector<NamedResult> EvaluateCompat(const AnalyzeArguments& arguments, const ingest::Run& run) {
   const std::vector<analyze::Measurement> measurements = MeasurementsOf(run);
   const analyze::ccl_bench::CompatRun compat{
       .set = &run.set, .measurements = measurements, .options = arguments.options};
@@ -120,14 +120,30 @@ Result<std::vector<NamedResult>> EvaluateCompat(const AnalyzeArguments& argument
   return results;
 }
 
-Result<std::vector<NamedResult>> EvaluateOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
+// Without a wish for one form or one metric: the page that an engineer wants to read.
+bool WantsPage(const AnalyzeArguments& arguments) {
+  return arguments.metrics.empty() && !arguments.as_json && !arguments.as_csv && !arguments.lists &&
+         arguments.html_file.empty();
+}
+
+std::string OutputOf(const AnalyzeArguments& arguments, const std::vector<NamedResult>& results) {
+  return arguments.as_json              ? AnalyzeJson(results)
+         : arguments.as_csv             ? AnalyzeCsv(results)
+         : arguments.lists              ? StatusText(results)
+         : !arguments.html_file.empty() ? std::string()
+                                        : AnalyzeText(results);
+}
+
+Result<std::string> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& run) {
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
   const analyze::RunView view = analyze::ViewRun(run.set, MeasurementsOf(run), arguments.options);
-  std::vector<NamedResult> results = EvaluateAll(metrics, view);
+  const std::vector<NamedResult> results = EvaluateAll(metrics, view);
   if (!arguments.html_file.empty()) {
-    ORRERY_TRY_STATUS(WriteHtmlReport(view, results, arguments.run.paths, arguments.html_file));
+    ORRERY_TRY_STATUS(
+        WriteHtmlReport(ReportOf(view, results, arguments.run.paths), arguments.html_file));
   }
-  return results;
+  return WantsPage(arguments) ? report::RenderText(ReportOf(view, results, arguments.run.paths))
+                              : OutputOf(arguments, results);
 }
 
 Result<int> Analyze(AnalyzeArguments arguments) {
@@ -147,14 +163,12 @@ Result<int> Analyze(AnalyzeArguments arguments) {
   }
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   arguments.options.threads = arguments.run.threads;
-  ORRERY_TRY(const std::vector<NamedResult> results, arguments.compat.empty()
-                                                         ? EvaluateOurs(arguments, run)
-                                                         : EvaluateCompat(arguments, run));
-  Print(arguments.as_json              ? AnalyzeJson(results)
-        : arguments.as_csv             ? AnalyzeCsv(results)
-        : arguments.lists              ? StatusText(results)
-        : !arguments.html_file.empty() ? std::string()
-                                       : AnalyzeText(results));
+  if (arguments.compat.empty()) {
+    ORRERY_TRY(const std::string output, AnalyzeOurs(arguments, run));
+    Print(output);
+  } else {
+    Print(OutputOf(arguments, EvaluateCompat(arguments, run)));
+  }
   return run.is_partial() ? kExitPartial : kExitOk;
 }
 

@@ -32,10 +32,12 @@ std::vector<report::MetricRow> RowsOf(const std::vector<NamedResult>& results) {
 
 }  // namespace
 
-Status WriteHtmlReport(const analyze::RunView& run, const std::vector<NamedResult>& results,
-                       const std::vector<std::string>& paths, const std::string& file) {
-  const report::RunReport page =
-      report::CollectReport(run, {.title = TitleOf(paths), .metrics = RowsOf(results)});
+report::RunReport ReportOf(const analyze::RunView& run, const std::vector<NamedResult>& results,
+                           const std::vector<std::string>& paths) {
+  return report::CollectReport(run, {.title = TitleOf(paths), .metrics = RowsOf(results)});
+}
+
+Status WriteHtmlReport(const report::RunReport& page, const std::string& file) {
   ORRERY_TRY(const auto sink, CreateFile(file));
   ORRERY_TRY_STATUS(sink->Write(report::RenderHtml(page)));
   return sink->Close();

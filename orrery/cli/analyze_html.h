@@ -6,13 +6,16 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/analyze_output.h"
+#include "orrery/report/run_report.h"
 
 namespace orrery::cli {
 
-/// Writes the page of `orrery analyze --html FILE`. Its title is the name of the first path.
-[[nodiscard]] Status WriteHtmlReport(const analyze::RunView& run,
-                                     const std::vector<NamedResult>& results,
-                                     const std::vector<std::string>& paths,
-                                     const std::string& file);
+/// Gathers the report of a run; its title is the name of the first path.
+[[nodiscard]] report::RunReport ReportOf(const analyze::RunView& run,
+                                         const std::vector<NamedResult>& results,
+                                         const std::vector<std::string>& paths);
+
+/// Writes the page of `orrery analyze --html FILE`.
+[[nodiscard]] Status WriteHtmlReport(const report::RunReport& page, const std::string& file);
 
 }  // namespace orrery::cli

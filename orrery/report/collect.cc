@@ -136,31 +136,32 @@ std::vector<Figure> Figures(const RunView& run, const RunReport& report) {
           ShareFigure(report, "Idle", Part::kIdle, "nothing runs")};
 }
 
-void AddNotes(const trace::ProblemLog& log, const std::string& place,
-              std::vector<std::string>& notes) {
+void AddNotes(const trace::ProblemLog& log, std::vector<std::string>& notes) {
   for (const trace::Problem& problem : log.all()) {
     const std::string first =
         problem.first.empty() ? "" : fmt::format(", first at {}", problem.first);
-    notes.push_back(
-        fmt::format("{}{}: {}{}", place, problem.what, draw::FormatCount(problem.count), first));
+    notes.push_back(fmt::format("{}: {}{}", problem.what, draw::FormatCount(problem.count), first));
   }
 }
 
 std::vector<std::string> Notes(const RunView& run) {
   std::vector<std::string> notes;
-  AddNotes(run.set->problems, "", notes);
-  AddNotes(run.matched.problems, "", notes);
-  AddNotes(run.alignment.problems, "", notes);
+  AddNotes(run.set->problems, notes);
+  AddNotes(run.matched.problems, notes);
+  AddNotes(run.alignment.problems, notes);
   if (run.waits.num_doubtful > 0) {
     notes.push_back(
         fmt::format("collectives left out of waits and bandwidths, since the match or "
                     "the times are doubtful: {}",
                     draw::FormatCount(run.waits.num_doubtful)));
   }
+  // What befell several ranks is one note.
+  trace::ProblemLog of_ranks;
   for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {
-    AddNotes(run.set->ranks[place].problems,
-             fmt::format("rank {}: ", trace::RankOf(*run.set, place)), notes);
+    of_ranks.Merge(run.set->ranks[place].problems,
+                   fmt::format("rank {}", trace::RankOf(*run.set, place)));
   }
+  AddNotes(of_ranks, notes);
   if (notes.size() > kMaxNotes) {
     const std::size_t more = notes.size() - kMaxNotes + 1;
     notes.resize(kMaxNotes - 1);

@@ -109,18 +109,44 @@ std::vector<PlacedInstance> Place(const RunView& run, Arrivals& arrivals) {
   return placed;
 }
 
-// The largest cause of a rank's lateness: "host wait in aten::item".
-std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& causes) {
-  const auto largest = std::ranges::find(causes, rank, &analyze::CauseTotal::rank);
-  if (largest == causes.end()) {
+std::string_view WordsFor(analyze::SegmentUse use) {
+  switch (use) {
+    case analyze::SegmentUse::kHostWait:
+      return "its host launches late";
+    case analyze::SegmentUse::kCompute:
+      return "its kernels take longer";
+    case analyze::SegmentUse::kMemory:
+      return "its copies take longer";
+    case analyze::SegmentUse::kOtherGroupWait:
+      return "it waits in another group";
+    case analyze::SegmentUse::kOtherGroupTransfer:
+      return "it communicates in another group";
+    case analyze::SegmentUse::kLaunchOverhead:
+      return "launches take longer";
+    default:
+      return "its device idles for another reason";
+  }
+}
+
+// The largest cause of a rank's lateness and what had most part in it: "its host launches late,
+// 180 ms in all, most in aten::item".
+std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& uses,
+                    const std::vector<analyze::CauseTotal>& culprits) {
+  const auto use = std::ranges::find(uses, rank, &analyze::CauseTotal::rank);
+  if (use == uses.end()) {
     return {};
   }
-  std::string use(analyze::SegmentUseName(largest->use));
-  std::ranges::replace(use, '_', ' ');
-  if (largest->culprit.empty()) {
-    return largest->use == analyze::SegmentUse::kHostWait ? "host busy outside the profile" : use;
+  std::string text =
+      fmt::format("{}, {} in all", WordsFor(use->use), draw::FormatDuration({use->excess_ns}));
+  const auto culprit = std::ranges::find_if(culprits, [&](const analyze::CauseTotal& total) {
+    return total.rank == rank && total.use == use->use;
+  });
+  if (culprit != culprits.end() && !culprit->culprit.empty()) {
+    text += fmt::format(", most in {}", draw::Truncated(culprit->culprit, kMaxCulpritWidth));
+  } else if (use->use == analyze::SegmentUse::kHostWait) {
+    text += ", busy outside the profile";
   }
-  return fmt::format("{} in {}", use, draw::Truncated(largest->culprit, kMaxCulpritWidth));
+  return text;
 }
 
 }  // namespace
@@ -176,8 +202,11 @@ std::optional<Arrivals> ArrivalTable(const RunView& run) {
 }
 
 std::vector<Straggler> Stragglers(const RunView& run) {
-  const std::vector<analyze::CauseTotal> causes =
-      analyze::TotalCauses(analyze::ExplainArrivals(run), /*by_culprit=*/true);
+  const std::vector<analyze::LateArrival> arrivals = analyze::ExplainArrivals(run);
+  const std::vector<analyze::CauseTotal> uses =
+      analyze::TotalCauses(arrivals, /*by_culprit=*/false);
+  const std::vector<analyze::CauseTotal> culprits =
+      analyze::TotalCauses(arrivals, /*by_culprit=*/true);
   std::vector<Straggler> stragglers;
   for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
     if (rank.times_last > 0) {
@@ -186,7 +215,7 @@ std::vector<Straggler> Stragglers(const RunView& run) {
                             .blame_ns = rank.blame_ns,
                             .gain_ns = rank.gain_ns,
                             .waiting_ns = rank.wait_ns,
-                            .cause = CauseOf(rank.rank, causes)});
+                            .cause = CauseOf(rank.rank, uses, culprits)});
     }
   }
   return stragglers;

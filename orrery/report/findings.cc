@@ -48,8 +48,7 @@ std::string Capitalised(std::string text) {
 
 std::string OneCulprit(const Straggler& rank, std::int64_t all_blame_ns,
                        std::int64_t num_collectives) {
-  const std::string cause =
-      rank.cause.empty() ? "" : fmt::format(", most of all by {}", rank.cause);
+  const std::string cause = rank.cause.empty() ? "" : fmt::format(" ({})", rank.cause);
   return fmt::format(
       "{} causes {:.0f} % of it: last at {} of {} collectives{}; mending it alone could save up to "
       "{}.",

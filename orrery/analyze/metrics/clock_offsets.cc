@@ -38,7 +38,7 @@ MetricResult Compute(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "clock_offsets",
            .meaning = "Largest difference of a rank's clock from the others",
-           .unit = "us",
+           .unit = "µs",
            .needs = {{NeedKind::kRanks}, {NeedKind::kMatched}},
            .definition = "Median distance of a rank's collective ends from the median end; applied "
                          "where it matters (--align)",

@@ -126,7 +126,7 @@ MetricResult Compute(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "traffic_window",
            .meaning = "Time between communication of different parallel dimensions",
-           .unit = "us",
+           .unit = "µs",
            .needs = {{NeedKind::kGpu}, {NeedKind::kComm}},
            .definition =
                "Kernels of a dimension merged into bursts; from the end of a burst to the "
