@@ -77,24 +77,24 @@ bool OverlapInTime(const RunView& run, const LinkSeries& series, const DeviceVie
 
 }  // namespace
 
-PeakList FindPeakKernels(const RunView& run, const LinkTraffic& traffic) {
+PeakList FindPeakKernels(const RunView& run, const LinkTraffic& traffic, std::int32_t gpu,
+                         std::size_t count) {
   if (traffic.gpus.empty()) {
     return {.peaks = {}, .reason = traffic.reason};
   }
-  const GpuTraffic* const gpu = TrafficOfGpu(traffic, run.options.gpu);
-  if (gpu == nullptr) {
-    return {.peaks = {}, .reason = WhyNoGpu(traffic, run.options.gpu)};
+  const GpuTraffic* const counted = TrafficOfGpu(traffic, gpu);
+  if (counted == nullptr) {
+    return {.peaks = {}, .reason = WhyNoGpu(traffic, gpu)};
   }
-  const DeviceView* const device = DeviceOf(run, *gpu);
+  const DeviceView* const device = DeviceOf(run, *counted);
   if (device == nullptr) {
-    return {.peaks = {}, .reason = fmt::format("no trace of GPU {}", run.options.gpu)};
+    return {.peaks = {}, .reason = fmt::format("no trace of GPU {}", gpu)};
   }
-  if (!ShareClock(run, *gpu, device->rank_index)) {
+  if (!ShareClock(run, *counted, device->rank_index)) {
     return {.peaks = {}, .reason = "the counter file and the trace share no clock"};
   }
   PeakList list;
-  const auto count = static_cast<std::size_t>(std::max(run.options.top, 1));
-  for (const TrafficPeak& peak : HighestIntervals(*gpu, run.options, count)) {
+  for (const TrafficPeak& peak : HighestIntervals(*counted, run.options, count)) {
     if (!OverlapInTime(run, *peak.series, *device)) {
       return {.peaks = {}, .reason = "the counters and the trace were recorded at different times"};
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,9 +32,10 @@ struct PeakList {
   std::string reason = {};  // in words that go on from "n/a: "
 };
 
-/// Finds the `options.top` intervals with the highest rates of GPU `options.gpu` and the kernels
-/// that overlap them; with `options.nccl_only` communication kernels only. The peaks point into
-/// `traffic`. Costs a pass over the device's kernels for each interval.
-[[nodiscard]] PeakList FindPeakKernels(const RunView& run, const LinkTraffic& traffic);
+/// Finds the `count` intervals with the highest rates of a GPU and the kernels that overlap them;
+/// with `options.nccl_only` communication kernels only. The peaks point into `traffic`. Costs a
+/// pass over the device's kernels for each interval.
+[[nodiscard]] PeakList FindPeakKernels(const RunView& run, const LinkTraffic& traffic,
+                                       std::int32_t gpu, std::size_t count);
 
 }  // namespace orrery::analyze

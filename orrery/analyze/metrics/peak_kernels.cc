@@ -1,5 +1,7 @@
 #include "orrery/analyze/peak_kernels.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -49,7 +51,8 @@ Value PeakRow(const RunView& run, const PeakWithKernels& peak) {
 
 MetricResult Compute(const RunView& run) {
   const LinkTraffic traffic = LinkTrafficOf(run);
-  const PeakList list = FindPeakKernels(run, traffic);
+  const PeakList list = FindPeakKernels(run, traffic, run.options.gpu,
+                                        static_cast<std::size_t>(std::max(run.options.top, 1)));
   if (list.peaks.empty()) {
     return NotAvailable(list.reason);
   }
