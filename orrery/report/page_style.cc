@@ -115,6 +115,8 @@ font-variant-numeric:tabular-nums;fill:var(--soft)}
 .roof{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:7 5}
 .figure text.roof-label{fill:var(--roof);paint-order:stroke;stroke:var(--surface);stroke-width:4px}
 .jump{fill:none;stroke:var(--ink);stroke-width:1;opacity:.55}
+.line{stroke:var(--colour);stroke-width:1.6;stroke-linejoin:round}
+.figure path.line{fill:none}
 .dot{stroke:var(--colour);stroke-width:1.6;fill-opacity:.35}
 .waiting{fill:url(#hatch)}
 #hatch rect{fill:var(--waiting)}
