@@ -138,6 +138,16 @@ LinkTraffic TrafficOfMetrics(const RunView& run) {
   return traffic;
 }
 
+// Calls `visit(interval, overlap_ns)` for what of a series lies inside a time.
+template <typename Visit>
+void ForEachWithin(const LinkSeries& series, Interval time, Visit&& visit) {
+  auto at = std::ranges::upper_bound(series.intervals, time.begin_ns, {},
+                                     [](const LinkInterval& i) { return i.time.end_ns; });
+  for (; at != series.intervals.end() && at->time.begin_ns < time.end_ns; ++at) {
+    visit(*at, std::min(at->time.end_ns, time.end_ns) - std::max(at->time.begin_ns, time.begin_ns));
+  }
+}
+
 }  // namespace
 
 double LinkSeries::total_bytes() const {
@@ -155,20 +165,6 @@ std::int64_t LinkSeries::observed_ns() const {
   }
   return sum;
 }
-
-namespace {
-
-// Calls `visit(interval, overlap_ns)` for what of a series lies inside a time.
-template <typename Visit>
-void ForEachWithin(const LinkSeries& series, Interval time, Visit&& visit) {
-  auto at = std::ranges::upper_bound(series.intervals, time.begin_ns, {},
-                                     [](const LinkInterval& i) { return i.time.end_ns; });
-  for (; at != series.intervals.end() && at->time.begin_ns < time.end_ns; ++at) {
-    visit(*at, std::min(at->time.end_ns, time.end_ns) - std::max(at->time.begin_ns, time.begin_ns));
-  }
-}
-
-}  // namespace
 
 double LinkSeries::BytesWithin(Interval time) const {
   double bytes = 0;

@@ -174,8 +174,8 @@ std::string GpuSection(const analyze::RunView& run, const analyze::LinkTraffic& 
   const auto peaks = analyze::HighestIntervals(gpu, run.options, kMaxPeaks);
   const auto with_kernels = analyze::FindPeakKernels(run, traffic, gpu.gpu, kMaxPeaks);
   const analyze::DeviceView* const device = analyze::DeviceOfTraffic(run, gpu);
-  const draw::LineChart chart =
-      ChartOf(gpu, peaks, device == nullptr ? std::nullopt : NvlinkPeak(run.TraceOf(*device)));
+  const draw::LineChart chart = ChartOf(
+      gpu, peaks, device == nullptr ? std::nullopt : analyze::NvlinkPeak(run.TraceOf(*device)));
   std::string body = Caption(
       "Bytes of user data over all links, per direction. A gap is time that was not "
       "observed; long recordings are drawn as means.");

@@ -19,7 +19,7 @@ struct LineStretch {
 
 /// One line: stretches in order; between stretches that do not touch there is a gap.
 struct ChartLine {
-  Series series;
+  Series series = {};
   std::vector<LineStretch> stretches = {};
 };
 
@@ -42,9 +42,9 @@ struct LineChart {
   std::optional<LineRoof> roof = {};
   Quantity x_quantity = Quantity::kNumber;
   Quantity y_quantity = Quantity::kNumber;
-  std::string x_title;
-  std::string y_title;
-  std::string description;
+  std::string x_title = {};
+  std::string y_title = {};
+  std::string description = {};
 };
 
 /// Draws values over x as steps, from zero up: each stretch is level, so that nothing is drawn that

@@ -1,5 +1,7 @@
 #include "orrery/draw/chart/line_chart.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include <gmock/gmock.h>
