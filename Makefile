@@ -4,6 +4,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 SECONDS ?= 60
 BYTES ?= 1000000000
+RANKS ?= 64
 
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
@@ -14,11 +15,11 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo test bench fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo test bench bench-analyze fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' Makefile
 
 packages:  ## install the Debian packages of packages.txt that are missing
 	@tools/install_packages packages.txt
@@ -37,6 +38,9 @@ test: build  ## build, then run every test
 
 bench: build  ## speed and memory of reading against Python (BYTES=1000000000, LARGE=1 for > 4 GB)
 	python3 bench/ingest.py --build build --bytes $(BYTES) $(if $(LARGE),--large)
+
+bench-analyze: build  ## speed and memory of all metrics (RANKS=64, HTA=path of a checkout to compare with)
+	python3 bench/analyze.py --build build --ranks $(RANKS) $(if $(HTA),--hta $(HTA))
 
 fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
 	cmake --build build-fuzz -j $(JOBS)

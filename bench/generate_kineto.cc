@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "bench/kineto_frame.h"
 #include "bench/kineto_writer.h"
 #include "bench/output_file.h"
 #include "bench/training_step.h"
@@ -72,12 +73,37 @@ void PrintStatistics(const std::string& path, const KinetoStatistics& statistics
   }
 }
 
+void Replace(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// The step is made for rank 0; others belong to other groups.
+TrainingStep ForRank(TrainingStep step, int rank) {
+  const std::string ours = RanksOfGroup(0);
+  const std::string theirs = RanksOfGroup(rank);
+  if (ours == theirs) {
+    return step;
+  }
+  for (HostOp& op : step.ops) {
+    Replace(op.arguments, ours, theirs);
+  }
+  for (RuntimeCall& call : step.calls) {
+    if (call.work) {
+      Replace(call.work->arguments, ours, theirs);
+    }
+  }
+  return step;
+}
+
 Status WriteRank(const Options& options, const Plan& plan, int rank) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string path = PathOfRank(options, rank);
   ORRERY_TRY(const auto file, OutputFile::Create(path));
   TextWriter writer(file.get());
-  const KinetoStatistics statistics = WriteKinetoFile(plan.step,
+  const KinetoStatistics statistics = WriteKinetoFile(ForRank(plan.step, rank),
                                                       {.num_steps = plan.num_steps,
                                                        .rank = rank,
                                                        .world_size = std::max(8, options.ranks),

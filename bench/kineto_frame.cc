@@ -1,11 +1,22 @@
 #include "bench/kineto_frame.h"
 
+#include <string>
+
 #include <fmt/format.h>
 
 #include "bench/kineto_writer.h"
 #include "bench/output_file.h"
 
 namespace orrery::bench {
+
+std::string RanksOfGroup(int rank) {
+  const int first = rank / kGroupSize * kGroupSize;
+  std::string ranks;
+  for (int member = first; member < first + kGroupSize; ++member) {
+    ranks += fmt::format("{}{}", ranks.empty() ? "[" : ", ", member);
+  }
+  return ranks + "]";
+}
 
 void WriteKinetoFrame(const KinetoFileOptions& options, TextWriter& out) {
   out.Text("\n  {\n    \"schemaVersion\": 1,\n    \"deviceProperties\": [\n");
@@ -21,9 +32,9 @@ void WriteKinetoFrame(const KinetoFileOptions& options, TextWriter& out) {
   out.Text(fmt::format(
       "    ],\n      \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": "
       "{}, \"pg_count\": 1, \"pg_config\": [{{\"pg_name\": \"1\", \"pg_desc\": "
-      "\"tensor_parallel\", \"backend_config\": \"cuda:nccl\", \"pg_size\": 8, \"ranks\": [0, 1, "
-      "2, 3, 4, 5, 6, 7]}}], \"nccl_version\": \"2.27.3\"}},\n",
-      options.rank, options.world_size));
+      "\"tensor_parallel\", \"backend_config\": \"cuda:nccl\", \"pg_size\": 8, \"ranks\": {}}}], "
+      "\"nccl_version\": \"2.27.3\"}},\n",
+      options.rank, options.world_size, RanksOfGroup(options.rank)));
   out.Text(
       "      \"record_shapes\": 1,\n      \"profile_memory\": 1,\n      \"with_stack\": 1,\n     "
       " "

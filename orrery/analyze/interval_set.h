@@ -35,7 +35,10 @@ class IntervalSet {
   /// The length of the part from `begin_ns` to `end_ns`; costs O(log n) and the parts it meets.
   [[nodiscard]] std::int64_t LengthWithin(std::int64_t begin_ns, std::int64_t end_ns) const;
 
-  [[nodiscard]] std::span<const Interval> intervals() const { return intervals_; }
+  [[nodiscard]] std::span<const Interval> intervals() const& { return intervals_; }
+
+  /// A loop over the intervals of a temporary would outlive them.
+  std::span<const Interval> intervals() const&& = delete;
 
   [[nodiscard]] bool empty() const { return intervals_.empty(); }
 

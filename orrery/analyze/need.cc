@@ -71,6 +71,12 @@ bool HasTable(const RunView& run, std::string_view format) {
   });
 }
 
+bool HasWallClock(const RunView& run) {
+  return std::ranges::any_of(run.set->ranks, [](const trace::Trace& trace) {
+    return trace.info.time_origin == trace::TimeOrigin::kEpoch;
+  });
+}
+
 bool HasMarkers(const RunView& run) {
   return std::ranges::any_of(run.set->ranks,
                              [](const trace::Trace& trace) { return !trace.steps.empty(); });
@@ -183,6 +189,9 @@ std::optional<std::string> WhyUnmet(const Need& need, const RunView& run) {
     case NeedKind::kLinkCounters:
       return Unless(HasTable(run, "NVF1") || HasCounter(run, "NVLink"),
                     "no NVLink or PCIe counters (NVF1 file or nsys GPU metrics)");
+    case NeedKind::kCommonClock:
+      return Unless(!HasTable(run, "NVF1") || HasWallClock(run),
+                    "the counter file and the trace share no clock");
   }
   return std::nullopt;
 }
@@ -221,6 +230,8 @@ std::string NeedText(const Need& need) {
       return "SM counters";
     case NeedKind::kLinkCounters:
       return "link counters";
+    case NeedKind::kCommonClock:
+      return "a common clock";
   }
   return "";
 }

@@ -28,6 +28,7 @@ enum class NeedKind {
   kCopies,        // copies with bytes and duration
   kSmCounters,
   kLinkCounters,
+  kCommonClock,  // of link counters and trace
 };
 
 struct Need {

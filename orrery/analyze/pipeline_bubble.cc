@@ -116,7 +116,8 @@ void ClassifyIdle(const RunView& run, const DeviceView& device, const Stage& sta
   const IntervalSet idle = Difference(Clipped(whole, {first_ns, last_ns}), stage.useful);
   time.p2p_wait_ns = OverlapNs(idle, stage.pipeline_waits);
   // What is left after the cut at the boundaries of the waits.
-  for (const Interval& gap : Difference(idle, stage.pipeline_waits).intervals()) {
+  const IntervalSet rest = Difference(idle, stage.pipeline_waits);
+  for (const Interval& gap : rest.intervals()) {
     const auto launch_ns = LaunchOfNext(run, device, gap.end_ns);
     const bool is_host = launch_ns && *launch_ns > gap.begin_ns;
     (is_host ? time.host_ns : time.other_ns) += gap.length_ns();

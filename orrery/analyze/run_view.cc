@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
+#include "orrery/analyze/graph/graph_holder.h"
 #include "orrery/analyze/windows.h"
 #include "orrery/base/parallel.h"
 #include "orrery/trace/tables.h"
@@ -172,6 +174,7 @@ RunView ViewRun(trace::TraceSet& set, std::vector<Measurement> measurements,
   RunView run;
   run.set = &set;
   run.options = options;
+  run.graph = std::make_shared<GraphHolder>();
   run.measurements = std::move(measurements);
   trace::AlignedRun aligned = trace::MatchAndAlign(set, options.align);
   run.matched = std::move(aligned.matched);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
+
+class GraphHolder;
 
 enum class LinkDirection : std::uint8_t { kBoth, kSent, kReceived };
 
@@ -99,7 +102,8 @@ struct RunView {
   std::vector<Measurement> measurements;
   std::vector<std::vector<trace::KernelClass>> classes;  // [rank][activity]
   std::vector<IntervalSet> selected;                     // [rank]: the windows of its devices
-  std::vector<DeviceView> devices;  // of the chosen ranks, in order of rank and device
+  std::vector<DeviceView> devices;     // of the chosen ranks, in order of rank and device
+  std::shared_ptr<GraphHolder> graph;  // see GraphOf; shared, so that views can be copied
 
   [[nodiscard]] const trace::Trace& TraceOf(const DeviceView& device) const {
     return set->ranks[device.rank_index];

@@ -32,6 +32,7 @@ struct AnalyzeArguments {
   std::vector<std::string> metrics;
   std::string compat;  // the suite whose definitions are wanted; empty: ours
   std::string html_file;
+  std::string nvlink_file;
   bool lists = false;
   bool as_json = false;
   bool as_csv = false;
@@ -75,10 +76,19 @@ std::vector<NamedResult> EvaluateCompat(const AnalyzeArguments& arguments, const
   return results;
 }
 
-// Without a wish for one form or one metric: the page that an engineer wants to read.
-bool WantsPage(const AnalyzeArguments& arguments) {
+// Without a wish for one form or one metric.
+bool WantsNoMetrics(const AnalyzeArguments& arguments) {
   return arguments.metrics.empty() && !arguments.as_json && !arguments.as_csv && !arguments.lists &&
          arguments.html_file.empty();
+}
+
+// The page that an engineer wants to read.
+bool WantsPage(const AnalyzeArguments& arguments) {
+  return WantsNoMetrics(arguments) && arguments.nvlink_file.empty();
+}
+
+bool WantsOnlyNvlinkPage(const AnalyzeArguments& arguments) {
+  return WantsNoMetrics(arguments) && !arguments.nvlink_file.empty();
 }
 
 std::string OutputOf(const AnalyzeArguments& arguments, const std::vector<NamedResult>& results) {
@@ -93,6 +103,12 @@ Result<std::string> AnalyzeOurs(const AnalyzeArguments& arguments, ingest::Run& 
   ORRERY_TRY(const auto metrics, ChosenMetrics(arguments.metrics));
   const analyze::RunView view =
       analyze::ViewRun(run.set, MeasurementsOf(run), arguments.selection.options);
+  if (!arguments.nvlink_file.empty()) {
+    ORRERY_TRY_STATUS(WriteNvlinkReport(view, arguments.run.paths, arguments.nvlink_file));
+  }
+  if (WantsOnlyNvlinkPage(arguments)) {
+    return std::string();
+  }
   const std::vector<NamedResult> results = EvaluateAll(metrics, view);
   if (!arguments.html_file.empty()) {
     ORRERY_TRY_STATUS(
@@ -139,6 +155,9 @@ void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
   verb.add_flag("--json", arguments.as_json, "print one JSON document");
   verb.add_flag("--csv", arguments.as_csv, "print one line a metric");
   verb.add_option("--html", arguments.html_file, "write a page with pictures to this file")
+      ->excludes("--compat");
+  verb.add_option("--nvlink-report", arguments.nvlink_file,
+                  "write a page about NVLink throughput over time to this file")
       ->excludes("--compat");
 }
 

@@ -1,10 +1,12 @@
 #include "orrery/cli/analyze_html.h"
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/report/collect.h"
+#include "orrery/report/nvlink_page.h"
 #include "orrery/report/run_report.h"
 
 namespace orrery::cli {
@@ -30,6 +32,12 @@ std::vector<report::MetricRow> RowsOf(const std::vector<NamedResult>& results) {
   return rows;
 }
 
+Status WritePage(std::string_view page, const std::string& file) {
+  ORRERY_TRY(const auto sink, CreateFile(file));
+  ORRERY_TRY_STATUS(sink->Write(page));
+  return sink->Close();
+}
+
 }  // namespace
 
 report::RunReport ReportOf(const analyze::RunView& run, const std::vector<NamedResult>& results,
@@ -38,9 +46,13 @@ report::RunReport ReportOf(const analyze::RunView& run, const std::vector<NamedR
 }
 
 Status WriteHtmlReport(const report::RunReport& page, const std::string& file) {
-  ORRERY_TRY(const auto sink, CreateFile(file));
-  ORRERY_TRY_STATUS(sink->Write(report::RenderHtml(page)));
-  return sink->Close();
+  return WritePage(report::RenderHtml(page), file);
+}
+
+Status WriteNvlinkReport(const analyze::RunView& run, const std::vector<std::string>& paths,
+                         const std::string& file) {
+  ORRERY_TRY(const std::string page, report::RenderNvlinkPage(run, TitleOf(paths)));
+  return WritePage(page, file);
 }
 
 }  // namespace orrery::cli

@@ -18,4 +18,9 @@ namespace orrery::cli {
 /// Writes the page of `orrery analyze --html FILE`.
 [[nodiscard]] Status WriteHtmlReport(const report::RunReport& page, const std::string& file);
 
+/// Writes the page of `orrery analyze --nvlink-report FILE`; fails when the run has no counters.
+[[nodiscard]] Status WriteNvlinkReport(const analyze::RunView& run,
+                                       const std::vector<std::string>& paths,
+                                       const std::string& file);
+
 }  // namespace orrery::cli

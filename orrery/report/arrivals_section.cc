@@ -53,7 +53,9 @@ std::string StragglerTable(const std::vector<Straggler>& stragglers) {
                               {"others waited for it", true},
                               {"saved by mending it alone", true},
                               {"waited itself", true},
-                              {"largest cause"}}};
+                              {"largest cause"}},
+                  .rows = {},
+                  .style = "causes"};
   const std::size_t shown = std::min(stragglers.size(), kWorstRanks);
   for (std::size_t i = 0; i < shown; ++i) {
     const Straggler& rank = stragglers[i];
@@ -73,7 +75,8 @@ std::string StragglerTable(const std::vector<Straggler>& stragglers) {
 std::string ArrivalsSection(const RunReport& report) {
   constexpr std::string_view kHeading = "Who arrives late";
   if (!report.arrivals || report.arrivals->late_ns.empty()) {
-    return Section("arrivals", kHeading, Caption("No collective was found on several ranks."));
+    return Section("arrivals", kHeading,
+                   Caption("No collective was matched over several ranks without doubt."));
   }
   const draw::HeatMap map = MapOf(*report.arrivals);
   std::string body = Caption(

@@ -76,9 +76,11 @@ draw::Spread SpreadOf(const RunReport& report, std::size_t part) {
                       .upper_quartile = Quantile(values, 0.75),
                       .largest = Quantile(values, 1)};
   if (spread.largest > 0) {
-    spread.note =
-        fmt::format("median {} · least {}, most {}", draw::QuantityText(spread.median, kTime),
-                    LabelOfExtreme(report, part, false), LabelOfExtreme(report, part, true));
+    spread.note = "median " + draw::QuantityText(spread.median, kTime) +
+                  (spread.smallest == spread.largest
+                       ? " on all"
+                       : fmt::format(" · least {}, most {}", LabelOfExtreme(report, part, false),
+                                     LabelOfExtreme(report, part, true)));
   }
   return spread;
 }

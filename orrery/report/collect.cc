@@ -13,6 +13,7 @@
 #include "orrery/report/collective_facts.h"
 #include "orrery/report/device_parts.h"
 #include "orrery/report/findings.h"
+#include "orrery/report/recorded_path.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::report {
@@ -181,7 +182,7 @@ RunReport CollectReport(const RunView& run, CollectOptions options) {
   report.timeline = FirstStep(run, parts);
   report.collectives = CollectivePoints(run);
   report.roofs = Roofs(run);
-  report.critical_path = std::move(options.critical_path);
+  report.critical_path = RecordedPath(run);
   report.arrivals = ArrivalTable(run);
   report.stragglers = Stragglers(run);
   report.metrics = std::move(options.metrics);

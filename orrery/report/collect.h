@@ -12,7 +12,6 @@ namespace orrery::report {
 struct CollectOptions {
   std::string title;
   std::vector<MetricRow> metrics = {};
-  std::optional<CriticalPath> critical_path = {};
 };
 
 /// Gathers what the page shows of a run. Linear in its events, devices in parallel.

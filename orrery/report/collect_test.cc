@@ -11,7 +11,9 @@ namespace orrery::report {
 namespace {
 
 using analyze::test_run::Rank;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -156,8 +158,24 @@ TEST(CollectTest, OneRankHasNoWaitsAndSaysSo) {
 
   EXPECT_FALSE(report.arrivals.has_value());
   EXPECT_THAT(report.stragglers, IsEmpty());
-  ASSERT_THAT(report.findings, ::testing::Not(IsEmpty()));
-  EXPECT_THAT(report.findings[0].text, HasSubstr("shows only with the other ranks"));
+  EXPECT_THAT(report.findings,
+              Contains(Field(&Finding::text, HasSubstr("nothing was matched over ranks"))));
+}
+
+// The hops are contiguous and sum to the step.
+TEST(CollectTest, TheCriticalPathRunsWithoutAHole) {
+  trace::TraceSet set = ThreeRanks();
+
+  const RunReport report = ReportOf(set);
+
+  ASSERT_TRUE(report.critical_path.has_value());
+  std::int64_t end_ns = 0;
+  for (const Hop& hop : report.critical_path->hops) {
+    EXPECT_EQ(hop.begin_ns, end_ns);
+    end_ns += hop.duration_ns;
+  }
+  EXPECT_EQ(end_ns, report.critical_path->length_ns);
+  EXPECT_EQ(end_ns, 300 * kMicrosecond);
 }
 
 TEST(CollectTest, AnEmptyRunGivesAPage) {
@@ -221,7 +239,7 @@ TEST(FindingsTest, TheCriticalPathNamesItsLargestClass) {
   const std::vector<Finding> findings = FindingsOf(report);
 
   ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_THAT(findings[0].text, HasSubstr("70 % of the critical path is host"));
+  EXPECT_THAT(findings[0].text, HasSubstr("70 % of the critical path, which decides how long the step takes, is host"));
   EXPECT_EQ(findings[0].more, "The largest single item is data (host): 40 ns in 1 hop.");
 }
 

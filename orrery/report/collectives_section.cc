@@ -132,7 +132,7 @@ std::string HowToRead(const RunReport& report) {
       "with "
       "the link's whatever the number of ranks. {}",
       is_matched ? "Its time is that of the fastest member, so that waiting does not count."
-                 : "The ranks that took part were not recorded, so the times may hold waiting and "
+                 : "None was matched over ranks without doubt, so the times may hold waiting and "
                    "the bandwidths are lower bounds.");
 }
 

@@ -37,8 +37,11 @@ std::string RangeOver(const std::vector<RankTime>& ranks, Part part) {
   const auto share = [part](const RankTime& rank) { return ShareOf(rank, part); };
   const auto least = std::ranges::min_element(ranks, {}, share);
   const auto most = std::ranges::max_element(ranks, {}, share);
-  return fmt::format("From {:.1f} % on {} to {:.1f} % on {}.", 100 * share(*least), least->label,
-                     100 * share(*most), most->label);
+  const std::string low = fmt::format("{:.1f} %", 100 * share(*least));
+  const std::string high = fmt::format("{:.1f} %", 100 * share(*most));
+  return low == high
+             ? "The same on all ranks."
+             : fmt::format("From {} on {} to {} on {}.", low, least->label, high, most->label);
 }
 
 std::string Capitalised(std::string text) {
@@ -154,6 +157,23 @@ void AddImbalance(const RunReport& report, std::vector<Finding>& findings) {
        .share = (*slowest - median) / total});
 }
 
+// ", nearly all on rank 3": where one rank has most of the path.
+std::string MostlyOnRank(const CriticalPath& path) {
+  std::map<std::int32_t, std::int64_t> by_rank;
+  for (const Hop& hop : path.hops) {
+    by_rank[hop.rank] += hop.duration_ns;
+  }
+  const auto most =
+      std::ranges::max_element(by_rank, {}, [](const auto& entry) { return entry.second; });
+  if (by_rank.size() < 2 && path.num_rank_changes == 0 && most != by_rank.end()) {
+    return fmt::format(", all on rank {}", most->first);
+  }
+  const double share = most == by_rank.end() ? 0
+                                             : static_cast<double>(most->second) /
+                                                   static_cast<double>(path.length_ns);
+  return share < 0.5 ? "" : fmt::format("; {:.0f} % of it on rank {}", 100 * share, most->first);
+}
+
 // The class that the critical path has most of, and the largest thing in it.
 void AddPath(const RunReport& report, std::vector<Finding>& findings) {
   if (!report.critical_path || report.critical_path->length_ns <= 0) {
@@ -166,10 +186,11 @@ void AddPath(const RunReport& report, std::vector<Finding>& findings) {
   }
   const double share =
       static_cast<double>(classes[0].time_ns) / static_cast<double>(path.length_ns);
-  Finding finding{.text = fmt::format("{:.0f} % of the critical path is {}: what decides how long "
-                                      "the step takes.",
-                                      100 * share, ClassName(classes[0].path_class)),
-                  .share = share};
+  Finding finding{
+      .text = fmt::format("{:.0f} % of the critical path, which decides how long the "
+                          "step takes, is {}{}.",
+                          100 * share, ClassName(classes[0].path_class), MostlyOnRank(path)),
+      .share = share};
   const HopSum largest = LargestSums(path, 1).front();
   if (!largest.longest->name.empty()) {
     finding.more =
@@ -213,7 +234,7 @@ std::vector<Finding> FindingsOf(const RunReport& report) {
           is_matched
               ? "Moving data takes {:.1f} % of the time, and no compute hides it."
               : "Communication takes {:.1f} % of the time, and no compute hides it; how much "
-                "of it is waiting shows only with the other ranks.",
+                "of it is waiting is not known, since nothing was matched over ranks.",
           TransferText(report), findings);
   AddPart(report, Part::kIdle, "Devices do nothing for {:.1f} % of the time.",
           RangeOver(report.rank_times, Part::kIdle), findings);

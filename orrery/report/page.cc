@@ -13,6 +13,18 @@ namespace {
 
 using draw::EscapeMarkup;
 
+// Before the first paint, so that "#dark" does not flash.
+constexpr std::string_view kThemeFromAddress =
+    "<script>if(/^#(dark|light)$/.test(location.hash))"
+    "document.documentElement.dataset.theme=location.hash.slice(1)</script>";
+
+// The hatching that all pictures share.
+constexpr std::string_view kPatterns =
+    R"html(<svg width="0" height="0" style="position:absolute" aria-hidden="true">
+<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+<rect width="6" height="6"/><path d="M3 0V6"/></pattern></defs></svg>
+)html";
+
 std::string Row(const HtmlTable& table, const std::vector<std::string>& cells,
                 std::string_view element) {
   std::string out = "<tr>";
@@ -26,6 +38,15 @@ std::string Row(const HtmlTable& table, const std::vector<std::string>& cells,
 }
 
 }  // namespace
+
+std::string Page(std::string_view title, std::string_view body) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+      "<title>{}</title>\n{}\n<style>{}</style>\n</head>\n<body>\n{}<main>\n{}</main>\n"
+      "<div id=\"tip\"></div>\n<script>{}</script>\n</body>\n</html>\n",
+      EscapeMarkup(title), kThemeFromAddress, PageStyle(), kPatterns, body, PageScript());
+}
 
 std::string Section(std::string_view id, std::string_view heading, std::string_view body) {
   return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, EscapeMarkup(heading),

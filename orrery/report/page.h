@@ -8,6 +8,9 @@ namespace orrery::report {
 
 // What the sections of a page are made of.
 
+/// Returns a whole page that needs nothing else; `body` is HTML.
+[[nodiscard]] std::string Page(std::string_view title, std::string_view body);
+
 /// Styles of the page, light and dark.
 [[nodiscard]] std::string PageStyle();
 

@@ -91,6 +91,7 @@ tbody tr:last-child td{border-bottom:0}
 .metrics small{display:block;color:var(--soft);font-size:13px;line-height:1.4}
 .metrics .missing{color:var(--soft);white-space:normal;text-align:left}
 table:not(.hops):not(.metrics) td{white-space:nowrap}
+table.causes td:nth-child(6){white-space:normal;overflow-wrap:anywhere;min-width:220px}
 .hops td:first-child{overflow-wrap:anywhere;min-width:300px}
 .hops td:not(:first-child){white-space:nowrap}
 input{font:inherit;font-size:14px;color:inherit;background:var(--page);width:260px;
@@ -114,6 +115,8 @@ font-variant-numeric:tabular-nums;fill:var(--soft)}
 .roof{stroke:var(--roof);stroke-width:1.5;stroke-dasharray:7 5}
 .figure text.roof-label{fill:var(--roof);paint-order:stroke;stroke:var(--surface);stroke-width:4px}
 .jump{fill:none;stroke:var(--ink);stroke-width:1;opacity:.55}
+.line{stroke:var(--colour);stroke-width:1.6;stroke-linejoin:round}
+.figure path.line{fill:none}
 .dot{stroke:var(--colour);stroke-width:1.6;fill-opacity:.35}
 .waiting{fill:url(#hatch)}
 #hatch rect{fill:var(--waiting)}

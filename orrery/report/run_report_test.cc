@@ -104,7 +104,7 @@ TEST(RunReportTest, ARunWithoutAnythingSaysSo) {
   const std::string page = RenderHtml({.title = "nothing"});
 
   EXPECT_THAT(page, HasSubstr("The run has no device activity."));
-  EXPECT_THAT(page, HasSubstr("No collective was found on several ranks."));
+  EXPECT_THAT(page, HasSubstr("No collective was matched over several ranks"));
   EXPECT_THAT(page, HasSubstr("No critical path was computed"));
   EXPECT_THAT(page, Not(HasSubstr("nan")));
 }

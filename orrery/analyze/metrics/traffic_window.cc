@@ -32,7 +32,8 @@ std::vector<Burst> BurstsOf(const RunView& run, const DeviceView& device) {
   }
   std::vector<Burst> bursts;
   for (std::size_t i = 0; i < by_dimension.size(); ++i) {
-    for (const Interval& time : IntervalSet::Of(by_dimension[i]).intervals()) {
+    const IntervalSet busy = IntervalSet::Of(by_dimension[i]);
+    for (const Interval& time : busy.intervals()) {
       bursts.push_back({time, static_cast<Dimension>(i)});
     }
   }

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Measures how long and in how much memory `orrery analyze` computes all its metrics.
+
+    bench/analyze.py --build build [--shared ../shared] [--ranks 64] [--bytes 200000000]
+                     [--hta CHECKOUT] [--rounds 3] [--folder KEEP]
+
+Three parts, each in processes of its own, files in the page cache, medians of the rounds:
+ 1. all metrics of the real 8-rank Megatron run, from its JSON (needs ../shared);
+ 2. all metrics of a generated run, from .orr, at a quarter, a half and all of its ranks: time,
+    memory, and whether the cost grows in proportion;
+ 3. with --hta, the path of a checkout of HolisticTraceAnalysis (and the packages it needs): its
+    load, temporal breakdown, overlap and kernel breakdown against ours, on the same JSON files of
+    the generated run (--hta-ranks of them).
+--folder keeps the generated run for the next time.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HTA = """
+import json, pathlib, sys, time
+sys.path.insert(0, sys.argv[1])
+from hta.trace_analysis import TraceAnalysis
+begin = time.perf_counter()
+analysis = TraceAnalysis(trace_dir=sys.argv[2])
+analysis.get_temporal_breakdown(visualize=False)
+analysis.get_comm_comp_overlap(visualize=False)
+analysis.get_gpu_kernel_breakdown(visualize=False)
+print(json.dumps({"seconds": time.perf_counter() - begin}))
+"""
+
+OURS = ["temporal_breakdown", "comm_comp_overlap", "kernel_breakdown"]
+
+
+def run_timed(command):
+    """Returns wall seconds and the peak memory of a process."""
+    begin = time.perf_counter()
+    process = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - begin
+    if status != 0:
+        raise RuntimeError(f"{command} ended with status {status}")
+    return seconds, usage.ru_maxrss * 1024
+
+
+def median_run(command, rounds):
+    runs = [run_timed(command) for _ in range(rounds)]
+    return statistics.median(r[0] for r in runs), max(r[1] for r in runs)
+
+
+def print_target(what, value, relation, wanted):
+    met = value <= wanted if relation == "<=" else value >= wanted
+    print(f"{what:52} {value:8.2f}  wanted {relation} {wanted:5}  {'met' if met else 'MISSED'}")
+
+
+def measure_real_run(build, shared, rounds):
+    folder = shared / "traces/astra-sim/megatron-tp8"
+    if not folder.is_dir():
+        print("the real run is not there: skipped")
+        return
+    seconds, _ = median_run([build / "orrery", "analyze", folder, "--json"], 5 * rounds)
+    print_target("Megatron TP8, 8 ranks, all metrics, s", seconds, "<=", 0.3)
+
+
+def generate(build, folder, ranks, size):
+    """Makes rank*.orr, one rank at a time so that little JSON lies on disk at once."""
+    if (folder / f"rank{ranks - 1}.orr").exists():
+        return
+    subprocess.run([build / "bench/generate_kineto", "--bytes", str(size), "--ranks", str(ranks),
+                    folder / "run.json"], check=True, stdout=subprocess.DEVNULL)
+    for rank in range(ranks):
+        source = folder / f"run.rank{rank}.json"
+        subprocess.run([build / "orrery", "convert", source, folder / f"rank{rank}.orr"],
+                       check=True, stdout=subprocess.DEVNULL)
+        source.unlink()
+
+
+def measure_generated(build, folder, ranks, rounds):
+    seconds_by_ranks = {}
+    for part in (ranks // 4, ranks // 2, ranks):
+        files = [folder / f"rank{rank}.orr" for rank in range(part)]
+        seconds, peak = median_run([build / "orrery", "analyze", *files, "--json"], rounds)
+        seconds_by_ranks[part] = seconds
+        print(f"{part:4} ranks from .orr, all metrics: {seconds:6.2f} s, peak {peak / 1e9:5.2f} GB")
+    print_target(f"{ranks} ranks, all metrics, s", seconds, "<=", 10)
+    print_target(f"{ranks} ranks, peak memory, GB", peak / 1e9, "<=", 4)
+    growth = seconds_by_ranks[ranks] / seconds_by_ranks[ranks // 2]
+    print_target("time of all ranks / time of half of them", growth, "<=", 2.3)
+
+
+def measure_hta(build, checkout, folder, ranks, size, rounds):
+    traces = folder / "hta"
+    shutil.rmtree(traces, ignore_errors=True)
+    traces.mkdir()
+    subprocess.run([build / "bench/generate_kineto", "--bytes", str(size), "--ranks", str(ranks),
+                    traces / "run.json.gz"], check=True, stdout=subprocess.DEVNULL)
+    theirs = []
+    for _ in range(rounds):
+        done = subprocess.run([sys.executable, "-c", HTA, checkout, traces], check=True,
+                              capture_output=True, text=True)
+        theirs.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
+    options = [part for name in OURS for part in ("--metric", name)]
+    ours, _ = median_run([build / "orrery", "analyze", traces, "--json", *options], rounds)
+    print(f"HTA {statistics.median(theirs):.2f} s, orrery {ours:.2f} s, {ranks} ranks of "
+          f"{size / 1e6:.0f} MB")
+    print_target("times faster than HTA", statistics.median(theirs) / ours, ">=", 20)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", required=True, type=pathlib.Path)
+    parser.add_argument("--shared", default=pathlib.Path("../shared"), type=pathlib.Path)
+    parser.add_argument("--ranks", default=64, type=int)
+    parser.add_argument("--bytes", default=200_000_000, type=int)
+    parser.add_argument("--rounds", default=3, type=int)
+    parser.add_argument("--folder", type=pathlib.Path, help="keep the generated run here")
+    parser.add_argument("--hta", help="path of a checkout of HolisticTraceAnalysis")
+    parser.add_argument("--hta-ranks", default=4, type=int)
+    options = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or pathlib.Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        measure_real_run(options.build, options.shared, options.rounds)
+        generate(options.build, folder, options.ranks, options.bytes)
+        measure_generated(options.build, folder, options.ranks, options.rounds)
+        if options.hta:
+            measure_hta(options.build, options.hta, folder, options.hta_ranks, options.bytes // 4,
+                        options.rounds)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,196 @@
+#include "orrery/analyze/graph/host_lanes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "orrery/analyze/graph/blocking_calls.h"
+#include "orrery/trace/tables.h"
+
+namespace orrery::analyze {
+namespace {
+
+using trace::RowId;
+
+struct HostEvent {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  HostLabel label;
+  bool hides_inside = false;
+};
+
+// Turns the events of one thread, given in order of begin, into nodes in order of time.
+class ThreadNodes {
+ public:
+  struct Node {
+    std::int64_t time_ns = 0;
+    HostLabel label;
+    std::uint32_t open = kNoLabel;
+    bool is_end = false;
+  };
+
+  void Begin(const HostEvent& event) {
+    CloseUntil(event.begin_ns);
+    if (!open_.empty() && open_.back().hides_inside) {
+      return;
+    }
+    nodes_.push_back({event.begin_ns, event.label, Innermost(), false});
+    Open(event);
+  }
+
+  const std::vector<Node>& Finish() {
+    while (!open_.empty()) {
+      CloseLast();
+    }
+    return nodes_;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t Innermost() const {
+    return open_.empty() ? kNoLabel : PackHostLabel(open_.back().label);
+  }
+
+  void CloseUntil(std::int64_t time_ns) {
+    while (!open_.empty() && open_.back().end_ns <= time_ns) {
+      CloseLast();
+    }
+  }
+
+  void CloseLast() {
+    const HostEvent& event = open_.back();
+    nodes_.push_back({event.end_ns, event.label, PackHostLabel(event.label), true});
+    open_.pop_back();
+  }
+
+  // Events nest, so the new one goes to the back; one that outlasts those around it goes below.
+  void Open(const HostEvent& event) {
+    auto place = open_.end();
+    while (place != open_.begin() && (place - 1)->end_ns < event.end_ns) {
+      --place;
+    }
+    open_.insert(place, event);
+  }
+
+  std::vector<HostEvent> open_;  // the one that ends first is the last
+  std::vector<Node> nodes_;
+};
+
+// The operators and calls of the step in order of begin; the longer of two goes first.
+template <typename Visit>
+void ForEachHostEvent(const RankPart& part, Visit&& visit) {
+  const trace::HostOps& ops = part.trace->host_ops;
+  const trace::RuntimeCalls& calls = part.trace->runtime_calls;
+  const RowRange op_rows = RowsWithin(ops.begin_ns, part.host_window);
+  const RowRange call_rows = RowsWithin(calls.begin_ns, part.host_window);
+  RowId op = op_rows.first;
+  RowId call = call_rows.first;
+  while (op < op_rows.end || call < call_rows.end) {
+    const bool takes_op = call == call_rows.end ||
+                          (op < op_rows.end && (ops.begin_ns[op] < calls.begin_ns[call] ||
+                                                (ops.begin_ns[op] == calls.begin_ns[call] &&
+                                                 ops.duration_ns[op] >= calls.duration_ns[call])));
+    if (takes_op) {
+      visit(ops, op++, false);
+    } else {
+      visit(calls, call++, true);
+    }
+  }
+}
+
+std::vector<ThreadNodes> NodesByTrack(const RankPart& part) {
+  std::vector<ThreadNodes> threads(part.trace->tracks.size());
+  BlockingNames blocking(*part.trace);
+  ForEachHostEvent(part, [&](const auto& table, RowId row, bool is_call) {
+    const std::int64_t begin_ns = table.begin_ns[row];
+    const std::int64_t end_ns = begin_ns + table.duration_ns[row];
+    if (table.track[row] != trace::kNoRow && end_ns <= part.host_window.end_ns) {
+      const bool hides_inside = is_call && blocking.Of(table.name[row]) != Blocking::kNever;
+      threads[table.track[row]].Begin(
+          {begin_ns, end_ns, {.row = row, .is_call = is_call}, hides_inside});
+    }
+  });
+  return threads;
+}
+
+// Threads that run no operator and launch nothing look on: watchdogs that ask for events.
+bool TakesPart(const std::vector<ThreadNodes::Node>& nodes, const std::vector<bool>& launches,
+               RowId first_call) {
+  return std::ranges::any_of(nodes, [&](const ThreadNodes::Node& node) {
+    return !node.label.is_call || launches[node.label.row - first_call];
+  });
+}
+
+// Which calls of the step launched something.
+std::vector<bool> LaunchingCalls(const RankPart& part, RowRange calls) {
+  std::vector<bool> launches(calls.size(), false);
+  for (const RowId launch : part.trace->activities.launch) {
+    if (launch >= calls.first && launch < calls.end) {
+      launches[launch - calls.first] = true;
+    }
+  }
+  return launches;
+}
+
+NodeKind KindOf(const ThreadNodes::Node& node) {
+  if (node.label.is_call) {
+    return node.is_end ? NodeKind::kCallEnd : NodeKind::kCallStart;
+  }
+  return node.is_end ? NodeKind::kOperatorEnd : NodeKind::kOperatorStart;
+}
+
+void AddThread(RankPart& part, RowId track, const std::vector<ThreadNodes::Node>& nodes) {
+  Lane lane{.track = track, .first = part.num_nodes()};
+  for (const ThreadNodes::Node& node : nodes) {
+    const NodeId id = part.AddNode(node.time_ns, KindOf(node), node.label.row);
+    part.open.push_back(node.open);
+    if (node.label.is_call) {
+      (node.is_end ? part.call_end : part.call_start).Set(node.label.row, id);
+    }
+  }
+  lane.end = part.num_nodes();
+  part.threads.push_back(lane);
+}
+
+// The edge from a node to the next one on its thread.
+PartEdge ThreadEdge(const RankPart& part, NodeId from) {
+  const NodeId to = from + 1;
+  PartEdge edge{.from = from,
+                .to = to,
+                .weight_ns = part.time_ns[to] - part.time_ns[from],
+                .time_class = part.open[to] == kNoLabel ? TimeClass::kHostGap : TimeClass::kHost,
+                .label = part.open[to]};
+  if (part.is_handed_over[to]) {
+    edge.weight_ns = 0;
+  }
+  return edge;
+}
+
+}  // namespace
+
+void AddHostNodes(RankPart& part) {
+  const RowRange calls = RowsWithin(part.trace->runtime_calls.begin_ns, part.host_window);
+  part.call_start = RowMap(calls.first, calls.size());
+  part.call_end = RowMap(calls.first, calls.size());
+  const std::vector<bool> launches = LaunchingCalls(part, calls);
+  std::vector<ThreadNodes> threads = NodesByTrack(part);
+  for (RowId track = 0; track < threads.size(); ++track) {
+    const std::vector<ThreadNodes::Node>& nodes = threads[track].Finish();
+    if (TakesPart(nodes, launches, calls.first)) {
+      AddThread(part, track, nodes);
+    } else {
+      part.counts.idle_threads += nodes.empty() ? 0 : 1;
+    }
+  }
+}
+
+void AddThreadEdges(RankPart& part) {
+  for (const Lane& lane : part.threads) {
+    for (NodeId node = lane.first; node + 1 < lane.end; ++node) {
+      if (!part.waits_for_call[node]) {
+        part.edges.push_back(ThreadEdge(part, node));
+      }
+    }
+  }
+}
+
+}  // namespace orrery::analyze

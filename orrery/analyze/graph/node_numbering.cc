@@ -1,0 +1,226 @@
+#include "orrery/analyze/graph/node_numbering.h"
+
+#include <algorithm>
+#include <compare>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "orrery/base/parallel.h"
+
+namespace orrery::analyze {
+namespace {
+
+// The place of a node in time.
+struct OrderedNode {
+  std::int64_t key = 0;
+  NodeId node = 0;
+
+  auto operator<=>(const OrderedNode&) const = default;
+};
+
+using OrderedNodes = std::span<OrderedNode>;
+
+enum class Phase : std::int64_t { kEnd, kStart, kMeeting };
+
+std::int64_t KeyOf(std::int64_t since_ns, Phase phase) {
+  return since_ns * 4 + static_cast<std::int64_t>(phase);
+}
+
+bool IsEnd(NodeKind kind) {
+  return kind == NodeKind::kOperatorEnd || kind == NodeKind::kCallEnd ||
+         kind == NodeKind::kActivityEnd;
+}
+
+// Lanes come one after the other, each mostly in order: sort where one is not, then merge.
+void SortLanes(OrderedNodes nodes, std::vector<std::size_t> lane_ends) {
+  std::size_t begin = 0;
+  for (const std::size_t end : lane_ends) {
+    const auto lane = std::ranges::subrange(nodes.begin() + static_cast<std::ptrdiff_t>(begin),
+                                            nodes.begin() + static_cast<std::ptrdiff_t>(end));
+    if (!std::ranges::is_sorted(lane)) {
+      std::ranges::sort(lane);
+    }
+    begin = end;
+  }
+  while (lane_ends.size() > 1) {
+    std::vector<std::size_t> merged;
+    begin = 0;
+    for (std::size_t lane = 0; lane < lane_ends.size(); lane += 2) {
+      const std::size_t end = lane_ends[std::min(lane + 1, lane_ends.size() - 1)];
+      std::inplace_merge(nodes.begin() + static_cast<std::ptrdiff_t>(begin),
+                         nodes.begin() + static_cast<std::ptrdiff_t>(lane_ends[lane]),
+                         nodes.begin() + static_cast<std::ptrdiff_t>(end));
+      merged.push_back(end);
+      begin = end;
+    }
+    lane_ends = std::move(merged);
+  }
+}
+
+void OrderNodes(const RankPart& part, std::int64_t origin_ns, OrderedNodes nodes) {
+  for (NodeId node = 0; node < part.num_nodes(); ++node) {
+    const Phase phase = IsEnd(part.kind[node]) ? Phase::kEnd : Phase::kStart;
+    nodes[node] = {KeyOf(part.time_ns[node] - origin_ns, phase), node};
+  }
+  std::vector<std::size_t> lane_ends;
+  for (const std::vector<Lane>* lanes : {&part.threads, &part.streams}) {
+    for (const Lane& lane : *lanes) {
+      lane_ends.push_back(lane.end);
+    }
+  }
+  SortLanes(nodes, std::move(lane_ends));
+}
+
+void OrderNodes(const Meetings& meetings, std::int64_t origin_ns, OrderedNodes nodes) {
+  for (NodeId meeting = 0; meeting < meetings.size(); ++meeting) {
+    nodes[meeting] = {KeyOf(meetings.time_ns[meeting] - origin_ns, Phase::kMeeting), meeting};
+  }
+  std::ranges::sort(nodes);
+}
+
+// Merges lists, of equal keys the earlier list first: a heap of their heads, the smallest on top.
+class ListMerger {
+ public:
+  explicit ListMerger(const std::vector<OrderedNodes>& lists)
+      : lists_(lists), place_(lists.size(), 0) {
+    for (std::size_t list = 0; list < lists.size(); ++list) {
+      if (!lists[list].empty()) {
+        heads_.push_back({lists[list].front().key, static_cast<std::uint32_t>(list)});
+      }
+    }
+    std::ranges::sort(heads_);
+  }
+
+  [[nodiscard]] bool empty() const { return heads_.empty(); }
+
+  /// Returns list and node, and goes on.
+  std::pair<std::size_t, NodeId> Next() {
+    const std::uint32_t list = heads_.front().list;
+    const OrderedNodes nodes = lists_[list];
+    const NodeId node = nodes[place_[list]++].node;
+    if (place_[list] < nodes.size()) {
+      heads_.front().key = nodes[place_[list]].key;
+    } else {
+      heads_.front() = heads_.back();
+      heads_.pop_back();
+    }
+    SiftDown();
+    return {list, node};
+  }
+
+ private:
+  struct Head {
+    std::int64_t key = 0;
+    std::uint32_t list = 0;
+
+    auto operator<=>(const Head&) const = default;
+  };
+
+  void SiftDown() {
+    std::size_t hole = 0;
+    while (2 * hole + 1 < heads_.size()) {
+      std::size_t child = 2 * hole + 1;
+      if (child + 1 < heads_.size() && heads_[child + 1] < heads_[child]) {
+        ++child;
+      }
+      if (!(heads_[child] < heads_[hole])) {
+        return;
+      }
+      std::swap(heads_[hole], heads_[child]);
+      hole = child;
+    }
+  }
+
+  const std::vector<OrderedNodes>& lists_;
+  std::vector<std::size_t> place_;  // in each list
+  std::vector<Head> heads_;
+};
+
+struct NodeSpan {
+  std::int64_t begin_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+};
+
+NodeSpan SpanOf(const std::vector<RankPart>& parts) {
+  NodeSpan span;
+  for (const RankPart& part : parts) {
+    for (const std::int64_t time_ns : part.time_ns) {
+      span.begin_ns = std::min(span.begin_ns, time_ns);
+      span.end_ns = std::max(span.end_ns, time_ns);
+    }
+  }
+  return span;
+}
+
+void Reserve(DependencyGraph& graph, std::size_t num_nodes) {
+  graph.time_ns.reserve(num_nodes);
+  graph.node_kind.reserve(num_nodes);
+  graph.node_row.reserve(num_nodes);
+  graph.node_place.reserve(num_nodes);
+}
+
+// Cuts one array, which is given back to the system as a whole, into a list for each part and one
+// for the meetings.
+std::vector<OrderedNodes> CutIntoLists(std::vector<OrderedNode>& all,
+                                       const std::vector<RankPart>& parts,
+                                       const Meetings& meetings) {
+  std::vector<std::size_t> sizes;
+  for (const RankPart& part : parts) {
+    sizes.push_back(part.num_nodes());
+  }
+  sizes.push_back(meetings.size());
+  all.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+  std::vector<OrderedNodes> lists;
+  std::size_t first = 0;
+  for (const std::size_t size : sizes) {
+    lists.push_back(OrderedNodes(all).subspan(first, size));
+    first += size;
+  }
+  return lists;
+}
+
+void Append(DependencyGraph& graph, std::int64_t time_ns, NodeKind kind, trace::RowId row,
+            std::uint32_t place) {
+  graph.time_ns.push_back(time_ns);
+  graph.node_kind.push_back(kind);
+  graph.node_row.push_back(row);
+  graph.node_place.push_back(place);
+}
+
+}  // namespace
+
+NodeNumbering::NodeNumbering(const std::vector<RankPart>& parts, const Meetings& meetings,
+                             int threads, DependencyGraph& graph)
+    : new_id_(parts.size() + 1) {
+  const NodeSpan span = SpanOf(parts);
+  std::vector<OrderedNode> all;
+  const std::vector<OrderedNodes> lists = CutIntoLists(all, parts, meetings);
+  ParallelFor(lists.size(), threads, [&](std::size_t list) {
+    if (list == parts.size()) {
+      OrderNodes(meetings, span.begin_ns, lists[list]);
+    } else {
+      OrderNodes(parts[list], span.begin_ns, lists[list]);
+    }
+    new_id_[list].resize(lists[list].size());
+  });
+  Reserve(graph, all.size() + 2);
+  Append(graph, span.begin_ns, NodeKind::kSource, trace::kNoRow, DependencyGraph::kNoPlace);
+  ListMerger merger(lists);
+  while (!merger.empty()) {
+    const auto [list, node] = merger.Next();
+    new_id_[list][node] = graph.num_nodes();
+    if (list == parts.size()) {
+      Append(graph, meetings.time_ns[node], NodeKind::kMeeting, meetings.instance[node],
+             DependencyGraph::kNoPlace);
+    } else {
+      const RankPart& part = parts[list];
+      Append(graph, part.time_ns[node], part.kind[node], part.row[node],
+             static_cast<std::uint32_t>(list));
+    }
+  }
+  Append(graph, span.end_ns, NodeKind::kSink, trace::kNoRow, DependencyGraph::kNoPlace);
+}
+
+}  // namespace orrery::analyze

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/graph/meetings.h"
+#include "orrery/analyze/graph/rank_part.h"
+
+namespace orrery::analyze {
+
+/// Where the nodes of all parts and the meetings are in the graph.
+class NodeNumbering {
+ public:
+  /// Adds source, sink and all nodes to an empty graph in order of time; at equal times ends come
+  /// before starts and meetings last, then rank, lane and place in the lane decide. Parts are
+  /// sorted in parallel and merged.
+  NodeNumbering(const std::vector<RankPart>& parts, const Meetings& meetings, int threads,
+                DependencyGraph& graph);
+
+  [[nodiscard]] NodeId Of(std::size_t place, NodeId node) const { return new_id_[place][node]; }
+
+  [[nodiscard]] NodeId OfMeeting(std::size_t meeting) const { return new_id_.back()[meeting]; }
+
+ private:
+  std::vector<std::vector<NodeId>> new_id_;  // of each part, then of the meetings
+};
+
+}  // namespace orrery::analyze

@@ -1,0 +1,104 @@
+#include "orrery/analyze/graph/what_if.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/analyze/aggregate.h"
+#include "orrery/analyze/graph/dependency_graph.h"
+#include "orrery/analyze/graph/graph_holder.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/trace/kernel_class.h"
+
+namespace orrery::analyze::what_if {
+namespace {
+
+// The class of compute kernels with the most time in the graph.
+trace::KernelClass SlowestClass(const RunView& run, const DependencyGraph& graph) {
+  std::array<std::int64_t, trace::kNumKernelClasses> sums_ns = {};
+  for (NodeId node = 0; node < graph.num_nodes(); ++node) {
+    if (graph.node_kind[node] != NodeKind::kActivityEnd) {
+      continue;
+    }
+    const std::uint32_t rank_index = graph.rank_index[graph.node_place[node]];
+    const trace::RowId row = graph.node_row[node];
+    const trace::KernelClass kernel_class = run.classes[rank_index][row];
+    if (trace::IsCompute(kernel_class)) {
+      sums_ns[static_cast<std::size_t>(kernel_class)] +=
+          run.set->ranks[rank_index].activities.duration_ns[row];
+    }
+  }
+  return static_cast<trace::KernelClass>(std::ranges::max_element(sums_ns) - sums_ns.begin());
+}
+
+// Collects answers as rows of a table.
+class Answers {
+ public:
+  Answers(const RunView& run, const DependencyGraph& graph) : run_(run), graph_(graph) {}
+
+  [[nodiscard]] WhatIf Ask() const { return {run_, graph_}; }
+
+  /// Returns how much of the step is saved, in percent.
+  double Add(std::string_view question, const WhatIf& what_if) {
+    const std::int64_t step_ns = what_if.StepNs();
+    const double saved = Percent(graph_.step_ns() - step_ns, graph_.step_ns()).value_or(0.0);
+    rows_.Add(Value::Object()
+                  .Set("question", question)
+                  .Set("step_s", Seconds(step_ns))
+                  .Set("change_percent", saved == 0.0 ? 0.0 : -saved));
+    return saved;
+  }
+
+  [[nodiscard]] Value rows() && { return std::move(rows_); }
+
+ private:
+  const RunView& run_;
+  const DependencyGraph& graph_;
+  Value rows_ = Value::List();
+};
+
+MetricResult Compute(const RunView& run) {
+  const DependencyGraph& graph = GraphOf(run);
+  if (graph.empty()) {
+    return NotAvailable("no step that all ranks have");
+  }
+  MetricResult result;
+  Answers answers(run, graph);
+  const trace::KernelClass slowest = SlowestClass(run, graph);
+  result.value = answers.Add("network twice as fast", answers.Ask().SpeedUpNetwork({.speedup = 2}));
+  answers.Add("network four times as fast", answers.Ask().SpeedUpNetwork({.speedup = 4}));
+  answers.Add("compute twice as fast", answers.Ask().ScaleActivities({.only_compute = true}, 0.5));
+  answers.Add(std::string(trace::KernelClassName(slowest)) + " kernels twice as fast",
+              answers.Ask().ScaleActivities({.kernel_class = slowest}, 0.5));
+  answers.Add("host twice as fast", answers.Ask().ScaleHost(0.5));
+  answers.Add("no launch latency", answers.Ask().SetLaunchLatency(0));
+  answers.Add("no stragglers", answers.Ask().RemoveStragglers());
+  answers.Add("perfect overlap", answers.Ask().OverlapPerfectly());
+  result.detail.Set("ranks_used", graph.rank_index.size());
+  result.detail.Set("step", graph.step_number < 0 ? Value("none") : Value(graph.step_number));
+  result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
+  result.detail.Set("questions", std::move(answers).rows());
+  result.detail.Set("contention_modelled", false);
+  return result;
+}
+
+}  // namespace
+
+std::vector<Metric> Describe() {
+  return {{.name = "what_if",
+           .meaning = "How much shorter the step would be with a network twice as fast, and more",
+           .unit = "%",
+           .needs = {{NeedKind::kGpu}},
+           .definition = "The step replayed along its dependencies with other durations. The order "
+                         "on every thread and stream stays as recorded, and kernels that overlap "
+                         "do not slow each other down. The number is the share of the step saved "
+                         "when transfers take half their time.",
+           .compute = &Compute}};
+}
+
+}  // namespace orrery::analyze::what_if

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "orrery/analyze/link_counters.h"
+#include "orrery/analyze/link_summary.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/trace/columns.h"
+
+namespace orrery::analyze {
+
+/// A kernel that ran during an interval of the link counters.
+struct KernelInPeak {
+  trace::RowId activity = trace::kNoRow;
+  std::int64_t overlap_ns = 0;
+};
+
+/// One of the intervals with the highest rates and what ran during it.
+struct PeakWithKernels {
+  TrafficPeak peak;
+  const DeviceView* device = nullptr;
+  std::int64_t communication_ns = 0;       // of the interval, covered by communication kernels
+  std::vector<KernelInPeak> kernels = {};  // longest overlap first (ties: the earlier)
+};
+
+/// The highest peaks of a GPU, or why they cannot be told.
+struct PeakList {
+  std::vector<PeakWithKernels> peaks;
+  std::string reason = {};  // in words that go on from "n/a: "
+};
+
+/// Finds the `count` intervals with the highest rates of a GPU and the kernels that overlap them;
+/// with `options.nccl_only` communication kernels only. The peaks point into `traffic`. Costs a
+/// pass over the device's kernels for each interval.
+[[nodiscard]] PeakList FindPeakKernels(const RunView& run, const LinkTraffic& traffic,
+                                       std::int32_t gpu, std::size_t count);
+
+}  // namespace orrery::analyze

@@ -1,0 +1,214 @@
+#include "orrery/report/nvlink_page.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/link_counters.h"
+#include "orrery/analyze/link_summary.h"
+#include "orrery/analyze/link_throughput.h"
+#include "orrery/analyze/peak_kernels.h"
+#include "orrery/draw/chart/line_chart.h"
+#include "orrery/draw/chart/markup.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/report/page.h"
+
+namespace orrery::report {
+namespace {
+
+using analyze::GpuTraffic;
+using analyze::LinkDirection;
+using analyze::LinkSeries;
+
+constexpr std::size_t kMaxPoints = 2'000;
+constexpr std::size_t kMaxPeaks = 10;
+constexpr std::size_t kMaxKernels = 3;  // named for each peak
+
+std::string_view DirectionWord(LinkDirection direction) {
+  return direction == LinkDirection::kReceived ? "received (rx)" : "sent (tx)";
+}
+
+std::string GpuLabel(const GpuTraffic& gpu) {
+  return gpu.gpu < 0 ? "GPU" : fmt::format("GPU {}", gpu.gpu);
+}
+
+std::string Rate(double bytes_per_second) {
+  return draw::FormatBandwidth({bytes_per_second});
+}
+
+std::string Time(std::int64_t nanoseconds) {
+  return draw::FormatDuration({nanoseconds});
+}
+
+std::string Size(double bytes) {
+  return draw::FormatBytes({static_cast<std::int64_t>(bytes)});
+}
+
+draw::LineStretch StretchOf(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t start_ns,
+                            double bytes_per_second) {
+  return {.begin = static_cast<double>(begin_ns - start_ns),
+          .end = static_cast<double>(end_ns - start_ns),
+          .value = bytes_per_second};
+}
+
+std::int64_t StartOf(const GpuTraffic& gpu) {
+  std::int64_t start_ns = INT64_MAX;
+  for (const LinkSeries* const series : {&gpu.sent, &gpu.received}) {
+    if (!series->intervals.empty()) {
+      start_ns = std::min(start_ns, series->intervals.front().time.begin_ns);
+    }
+  }
+  return start_ns;
+}
+
+draw::LineChart ChartOf(const GpuTraffic& gpu, const std::vector<analyze::TrafficPeak>& peaks,
+                        std::optional<double> link_peak) {
+  draw::LineChart chart{
+      .lines = {{.series = {.name = "sent (tx)", .style = "compute"}},
+                {.series = {.name = "received (rx)", .style = "transfer"}}},
+      .x_quantity = draw::Quantity::kNanoseconds,
+      .y_quantity = draw::Quantity::kBytesPerSecond,
+      .x_title = "time since the first sample",
+      .y_title = "throughput, one direction",
+      .description = fmt::format("NVLink throughput of {} over time", GpuLabel(gpu))};
+  const std::int64_t start_ns = StartOf(gpu);
+  for (const analyze::ThroughputPoint& point : analyze::ThroughputOverTime(gpu, kMaxPoints)) {
+    const auto add = [&](std::size_t line, std::optional<double> rate) {
+      if (rate) {
+        chart.lines[line].stretches.push_back(
+            StretchOf(point.begin_ns, point.end_ns, start_ns, *rate));
+      }
+    };
+    add(0, point.sent_bytes_per_second);
+    add(1, point.received_bytes_per_second);
+  }
+  if (!peaks.empty()) {
+    const analyze::TrafficPeak& peak = peaks.front();
+    const double rate = peak.interval->BytesPerSecond();
+    chart.marks.push_back({.line = peak.series->direction == LinkDirection::kReceived ? 1U : 0U,
+                           .stretch = StretchOf(peak.interval->time.begin_ns,
+                                                peak.interval->time.end_ns, start_ns, rate),
+                           .label = fmt::format("peak {}", Rate(rate))});
+  }
+  if (link_peak) {
+    chart.roof = draw::LineRoof{.label = "all links", .value = *link_peak};
+  }
+  return chart;
+}
+
+std::string NumbersTable(const GpuTraffic& gpu) {
+  HtmlTable table{.columns = {{"direction"},
+                              {"highest", true},
+                              {"mean", true},
+                              {"bytes", true},
+                              {"observed", true},
+                              {"intervals", true},
+                              {"left out: failed samples", true},
+                              {"counter resets", true},
+                              {"no time between", true}}};
+  for (const LinkSeries* const series : {&gpu.sent, &gpu.received}) {
+    double highest = 0;
+    for (const analyze::LinkInterval& interval : series->intervals) {
+      highest = std::max(highest, interval.BytesPerSecond());
+    }
+    const std::int64_t observed_ns = series->observed_ns();
+    const bool is_known = observed_ns > 0;
+    table.rows.push_back(
+        {std::string(DirectionWord(series->direction)), is_known ? Rate(highest) : "–",
+         is_known ? Rate(series->total_bytes() * 1e9 / static_cast<double>(observed_ns)) : "–",
+         is_known ? Size(series->total_bytes()) : "–", Time(observed_ns),
+         draw::FormatCount(std::ssize(series->intervals)), draw::FormatCount(series->num_failed),
+         draw::FormatCount(series->num_resets), draw::FormatCount(series->num_timeless)});
+  }
+  return RenderTable(table);
+}
+
+std::string KernelsText(const analyze::RunView& run, const analyze::PeakWithKernels& peak) {
+  const trace::Trace& trace = run.TraceOf(*peak.device);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMaxKernels, peak.kernels.size()); ++i) {
+    const analyze::KernelInPeak& kernel = peak.kernels[i];
+    text +=
+        fmt::format("{}{} ({})", i == 0 ? "" : ", ",
+                    trace.Text(trace.activities.name[kernel.activity]), Time(kernel.overlap_ns));
+  }
+  const std::size_t rest = peak.kernels.size() - std::min(kMaxKernels, peak.kernels.size());
+  return text.empty() ? "no kernel" : text + (rest > 0 ? fmt::format(" and {} more", rest) : "");
+}
+
+// Intervals with the highest rates; with kernels where the trace can be laid beside them.
+std::string PeaksTable(const analyze::RunView& run, const GpuTraffic& gpu,
+                       const std::vector<analyze::TrafficPeak>& peaks,
+                       const analyze::PeakList& with_kernels) {
+  HtmlTable table{.columns = {{"kernels"},
+                              {"throughput", true},
+                              {"direction"},
+                              {"begins at", true},
+                              {"lasts", true},
+                              {"communication", true}},
+                  .style = "hops"};
+  const std::int64_t start_ns = StartOf(gpu);
+  for (std::size_t i = 0; i < peaks.size(); ++i) {
+    const analyze::Interval time = peaks[i].interval->time;
+    const bool has_kernels = i < with_kernels.peaks.size();
+    const double share = has_kernels
+                             ? 100 * static_cast<double>(with_kernels.peaks[i].communication_ns) /
+                                   static_cast<double>(time.length_ns())
+                             : 0;
+    table.rows.push_back({has_kernels ? KernelsText(run, with_kernels.peaks[i]) : "not known",
+                          Rate(peaks[i].interval->BytesPerSecond()),
+                          std::string(DirectionWord(peaks[i].series->direction)),
+                          Time(time.begin_ns - start_ns), Time(time.length_ns()),
+                          has_kernels ? fmt::format("{:.1f} %", share) : "–"});
+  }
+  return RenderTable(table);
+}
+
+std::string GpuSection(const analyze::RunView& run, const analyze::LinkTraffic& traffic,
+                       const GpuTraffic& gpu) {
+  const auto peaks = analyze::HighestIntervals(gpu, run.options, kMaxPeaks);
+  const auto with_kernels = analyze::FindPeakKernels(run, traffic, gpu.gpu, kMaxPeaks);
+  const analyze::DeviceView* const device = analyze::DeviceOfTraffic(run, gpu);
+  const draw::LineChart chart = ChartOf(
+      gpu, peaks, device == nullptr ? std::nullopt : analyze::NvlinkPeak(run.TraceOf(*device)));
+  std::string body = Caption(
+      "Bytes of user data over all links, per direction. A gap is time that was not "
+      "observed; long recordings are drawn as means.");
+  body += draw::RenderLineLegend(chart) + Framed(draw::RenderLineChart(chart));
+  body += "<h3>Numbers</h3>\n" + NumbersTable(gpu);
+  body += "<h3>Highest throughput</h3>\n";
+  if (!with_kernels.reason.empty()) {
+    body += Caption(fmt::format("The kernels cannot be told: {}.", with_kernels.reason));
+  }
+  body += PeaksTable(run, gpu, peaks, with_kernels);
+  const std::string id = fmt::format("gpu{}", gpu.gpu);
+  return Section(id, fmt::format("{} ({})", GpuLabel(gpu), gpu.source), body);
+}
+
+}  // namespace
+
+Result<std::string> RenderNvlinkPage(const analyze::RunView& run, std::string_view title) {
+  const analyze::Need counters{analyze::NeedKind::kLinkCounters};
+  if (auto reason = analyze::WhyUnmet(counters, run)) {
+    return Fail(Error::Kind::kNotFound, *std::move(reason));
+  }
+  const analyze::LinkTraffic traffic = analyze::LinkTrafficOf(run);
+  if (traffic.gpus.empty()) {
+    return Fail(Error::Kind::kNotFound, traffic.reason);
+  }
+  std::string body = fmt::format(
+      "<header><div class=\"top\"><span class=\"brand\">Orrery NVLink report</span>"
+      "<button id=\"theme\" type=\"button\">light / dark</button></div>\n<h1>{}</h1></header>\n",
+      draw::EscapeMarkup(title));
+  for (const GpuTraffic& gpu : traffic.gpus) {
+    body += GpuSection(run, traffic, gpu);
+  }
+  return Page(title, body);
+}
+
+}  // namespace orrery::report
