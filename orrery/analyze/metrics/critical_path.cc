@@ -176,7 +176,8 @@ std::vector<Metric> Describe() {
                "The length of the longest chain of dependencies of the first selected step that "
                "all ranks have: host time, launches, kernels, transfers, and delays that nothing "
                "explains. Waiting for others is never on it. Its parts sum to the step.",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::critical_path

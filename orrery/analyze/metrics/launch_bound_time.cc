@@ -46,7 +46,8 @@ std::vector<Metric> Describe() {
            .definition = "The share of the critical path in time of the host (inside operators and "
                          "calls, and between them), in launches, and in unexplained delays of "
                          "starts below the launch gap.",
-           .compute = &Compute}};
+           .compute = &Compute,
+           .better = Better::kLower}};
 }
 
 }  // namespace orrery::analyze::launch_bound_time
