@@ -12,14 +12,13 @@ import subprocess
 import sys
 
 # Objects whose fields are named after something in the run.
-NAMED_BY_THE_RUN = {"by_kind", "call_us_by_call", "calls_by_name", "delay_us_by_call", "kinds",
-                    "per_kind", "ridge_flops_per_byte"}
+NAMED_BY_THE_RUN = {"busy_s", "delay_us_by_call", "kinds", "per_kind", "ridge_flops_per_byte"}
 
 
 def collect(value, path, found):
     """Adds the paths of all values inside `value` to the ordered set `found`."""
     if isinstance(value, dict):
-        name = path.rstrip("[]").rsplit(".", 1)[-1]
+        name = path.rsplit(".", 1)[-1]
         for key, inner in value.items():
             shown = "<name>" if name in NAMED_BY_THE_RUN else key
             collect(inner, f"{path}.{shown}" if path else shown, found)
