@@ -58,7 +58,7 @@ def main(program, runs):
                 collect(metric["detail"], "", paths)
     print("| metric | detail |\n|---|---|")
     for name, paths in found.items():
-        print(f"| `{name}` | {'; '.join(grouped(paths)) or '(met in none of these runs)'} |")
+        print(f"| `{name}` | {'; '.join(grouped(paths)) or '(none of these runs has it)'} |")
 
 
 if __name__ == "__main__":
