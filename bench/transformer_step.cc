@@ -311,6 +311,8 @@ class TransformerStep {
           builder_.Call("cudaEventRecord", 135);
           builder_.EndOp(record);
         });
+    // The caller waits for the result: later kernels of the compute stream come after it.
+    builder_.Call("cudaStreamWaitEvent", 147);
   }
 
   void Layer() {

@@ -113,8 +113,10 @@ TEST(MemoryBandwidthTest, SetsAreNotCopies) {
   trace.activities.kind[2] = trace::ActivityKind::kSet;
   const MetricResult result = Measure("memory_bandwidth", rank);
   EXPECT_EQ(result.value, 4.0);
-  EXPECT_EQ(At(result.detail, "kinds", "HtoD", "max_gb_per_s"), Value(4.0));
-  EXPECT_EQ(At(result.detail, "kinds", "set", "count"), Value(1));
+  EXPECT_EQ(At(result.detail, "by_kind", 0, "kind"), Value("set"));
+  EXPECT_EQ(At(result.detail, "by_kind", 0, "count"), Value(1));
+  EXPECT_EQ(At(result.detail, "by_kind", 1, "kind"), Value("HtoD"));
+  EXPECT_EQ(At(result.detail, "by_kind", 1, "max_GB_per_s"), Value(4.0));
 }
 
 // The deepest operator begins at 3, the call at 5, the kernel at 12: 2 and 7 µs.

@@ -130,7 +130,7 @@ Result<int> Analyze(AnalyzeArguments arguments) {
     // A wrong name is said before a long read.
     ORRERY_TRY([[maybe_unused]] const auto metrics, ChosenMetrics(arguments.metrics));
   }
-  ORRERY_TRY_STATUS(ReadSteps(arguments.selection));
+  ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
   ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
   arguments.selection.options.threads = arguments.run.threads;
   if (arguments.compat.empty()) {
@@ -161,6 +161,15 @@ void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
       ->excludes("--compat");
 }
 
+void AddQuestionOptions(CLI::App& verb, AnalyzeArguments& arguments) {
+  static const std::map<std::string, bool> kWeights{{"bytes", false}, {"time", true}};
+  verb.add_option("--what-if", arguments.selection.what_if,
+                  "what_if: a question, as network=4, kernel:NAME=2, rank:3; may be repeated");
+  verb.add_option("--by", arguments.selection.options.distribute_by_time,
+                  "traffic_distribution: by bytes or time (default: bytes)")
+      ->transform(CLI::CheckedTransformer(kWeights, CLI::ignore_case));
+}
+
 void AddLinkOptions(CLI::App& verb, AnalyzeArguments& arguments) {
   static const std::map<std::string, analyze::LinkDirection> kDirections{
       {"tx", analyze::LinkDirection::kSent}, {"rx", analyze::LinkDirection::kReceived}};
@@ -183,6 +192,7 @@ void AddAnalyzeCommand(CLI::App& app, int& status) {
   verb->add_option("PATH", arguments->run.paths, "files and folders of one run");
   AddMetricOptions(*verb, *arguments);
   AddSelectionOptions(*verb, arguments->selection);
+  AddQuestionOptions(*verb, *arguments);
   AddLinkOptions(*verb, *arguments);
   AddRunOptions(*verb, arguments->run);
   verb->callback([arguments, &status] { status = RunAnalyze(*arguments); });

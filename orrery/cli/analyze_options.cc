@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/cli/what_if_option.h"
 #include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
@@ -34,10 +35,14 @@ Result<analyze::StepRange> ParseSteps(std::string_view text) {
 
 }  // namespace
 
-Status ReadSteps(Selection& selection) {
+Status ReadSelection(Selection& selection) {
   if (!selection.steps.empty()) {
     ORRERY_TRY(selection.options.steps, ParseSteps(selection.steps));
   }
+  for (const std::string& text : selection.what_if) {
+    ORRERY_TRY(selection.options.what_if.emplace_back(), ParseWhatIf(text));
+  }
+  selection.options.launch_gap_ns = selection.launch_gap_us * 1000;
   return {};
 }
 
@@ -80,6 +85,10 @@ void AddSelectionOptions(CLI::App& verb, Selection& selection) {
       ->capture_default_str();
   verb.add_option("--align", options.align, "align clocks by collective ends: auto, always, off")
       ->transform(CLI::CheckedTransformer(kAlign, CLI::ignore_case));
+  verb.add_option("--launch-gap-us", selection.launch_gap_us,
+                  "a device gap below this is the cost of launching")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000));
 }
 
 }  // namespace orrery::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,16 @@ namespace orrery::cli {
 /// What of a run is looked at.
 struct Selection {
   analyze::AnalyzeOptions options;
-  std::string steps;  // as given; see ReadSteps
+  std::string steps;                      // as given; see ReadSelection
+  std::vector<std::string> what_if = {};  // as given
+  std::int64_t launch_gap_us = 30;
 };
 
-/// Adds --steps, --rank, --min-bytes and --align to a verb.
+/// Adds --steps, --rank, --min-bytes, --align and --launch-gap-us to a verb.
 void AddSelectionOptions(CLI::App& verb, Selection& selection);
 
-/// Puts the steps that were given into the options.
-[[nodiscard]] Status ReadSteps(Selection& selection);
+/// Puts what was given as text into the options.
+[[nodiscard]] Status ReadSelection(Selection& selection);
 
 /// Returns the metrics of these names, all when there is no name.
 [[nodiscard]] Result<std::vector<analyze::NamedMetric>> ChosenMetrics(

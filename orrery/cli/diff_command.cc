@@ -75,7 +75,7 @@ Status CheckJudged(const DiffArguments& arguments,
 
 Result<int> Diff(DiffArguments arguments) {
   ORRERY_TRY(const auto metrics, MetricsToCompare(arguments));
-  ORRERY_TRY_STATUS(ReadSteps(arguments.selection));
+  ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
   arguments.selection.options.threads = arguments.run.threads;
   ORRERY_TRY(ingest::Run before, ReadOne(arguments.run, arguments.path_before));
   ORRERY_TRY(ingest::Run after, ReadOne(arguments.run, arguments.path_after));

@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "orrery/analyze/copy_kind_name.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/analyze/selected_rows.h"
 
 namespace orrery::analyze::average_memory_bandwidth {
 namespace {
@@ -13,19 +17,20 @@ namespace {
 using trace::ActivityKind;
 using trace::CopyKind;
 
-constexpr std::array<std::string_view, 12> kCopyNames{
-    "other",    "HtoD",     "DtoH", "HtoArray", "ArrayToH", "ArrayToArray",
-    "ArrayToD", "DToArray", "DtoD", "HtoH",     "PtoP",     "unknown"};
-
 struct Moved {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
   std::int64_t ns = 0;
+  double sum_of_rates = 0;  // bytes per ns, which is GB/s
+  double fastest = 0;
 
   void Add(std::int64_t more_bytes, std::int64_t more_ns) {
+    const double rate = static_cast<double>(more_bytes) / static_cast<double>(more_ns);
     ++count;
     bytes += more_bytes;
     ns += more_ns;
+    sum_of_rates += rate;
+    fastest = std::max(fastest, rate);
   }
 
   [[nodiscard]] double GigabytesPerSecond() const {
@@ -38,43 +43,46 @@ struct Moved {
         .Set("count", count)
         .Set("bytes", bytes)
         .Set("seconds", static_cast<double>(ns) / 1e9)
-        .Set("GB_per_s", GigabytesPerSecond());
+        .Set("GB_per_s", GigabytesPerSecond())
+        .Set("mean_GB_per_s", sum_of_rates / static_cast<double>(count))
+        .Set("max_GB_per_s", fastest);
   }
 };
 
-MetricResult Compute(const RunView& run) {
-  std::array<Moved, kCopyNames.size()> by_kind;
-  Moved sets;
-  Moved all;
-  for (const DeviceView& device : run.devices) {
-    const trace::Activities& activities = run.TraceOf(device).activities;
-    for (const trace::RowId row : device.activities) {
-      const std::int64_t bytes = activities.bytes[row];
-      const std::int64_t ns = activities.duration_ns[row];
-      if (bytes <= 0 || ns <= 0 || !run.IsSelected(device.rank_index, activities.begin_ns[row])) {
-        continue;
-      }
-      if (activities.kind[row] == ActivityKind::kSet) {
-        sets.Add(bytes, ns);
-      } else if (activities.kind[row] == ActivityKind::kCopy) {
-        by_kind[static_cast<std::size_t>(activities.copy_kind[row])].Add(bytes, ns);
-        all.Add(bytes, ns);
+// By kind; sets stand where copies have "none".
+using MovedByKind = std::array<Moved, kNumCopyKinds>;
+
+void AddDevice(const RunView& run, const DeviceView& device, MovedByKind& by_kind, Moved& copies) {
+  const trace::Activities& activities = run.TraceOf(device).activities;
+  ForEachSelected(run, device, [&](trace::RowId row) {
+    const std::int64_t bytes = activities.bytes[row];
+    const std::int64_t ns = activities.duration_ns[row];
+    const bool is_copy = activities.kind[row] == ActivityKind::kCopy;
+    if (bytes > 0 && ns > 0 && (is_copy || activities.kind[row] == ActivityKind::kSet)) {
+      by_kind[static_cast<std::size_t>(CopyKindOf(activities, row))].Add(bytes, ns);
+      if (is_copy) {
+        copies.Add(bytes, ns);
       }
     }
+  });
+}
+
+MetricResult Compute(const RunView& run) {
+  MovedByKind by_kind;
+  Moved copies;
+  for (const DeviceView& device : run.devices) {
+    AddDevice(run, device, by_kind, copies);
   }
-  if (all.count == 0) {
+  if (copies.count == 0) {
     return NotAvailable("no copies in the selected steps");
   }
   Value rows = Value::List();
   for (std::size_t kind = 0; kind < by_kind.size(); ++kind) {
     if (by_kind[kind].count > 0) {
-      rows.Add(by_kind[kind].Row(kCopyNames[kind]));
+      rows.Add(by_kind[kind].Row(CopyKindName(static_cast<CopyKind>(kind))));
     }
   }
-  if (sets.count > 0) {
-    rows.Add(sets.Row("set (not in the number)"));
-  }
-  MetricResult result{.value = all.GigabytesPerSecond()};
+  MetricResult result{.value = copies.GigabytesPerSecond()};
   result.detail.Set("by_kind", std::move(rows));
   return result;
 }
@@ -83,11 +91,12 @@ MetricResult Compute(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {{.name = "average_memory_bandwidth",
-           .meaning = "Bandwidth of the copies",
+           .meaning = "How fast copies move data, by kind",
            .unit = "GB/s",
            .needs = {{NeedKind::kGpu}, {NeedKind::kCopies}},
-           .definition = "Sum of bytes / sum of durations over copies; sets apart",
+           .definition = "Sum of bytes / sum of durations over copies; sets are shown beside them",
            .compute = &Compute,
+           .aliases = {{.name = "memory_bandwidth"}},
            .better = Better::kHigher}};
 }
 

@@ -11,6 +11,7 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/graph_holder.h"
+#include "orrery/analyze/hockney_fit.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/kernel_class.h"
@@ -62,16 +63,44 @@ class Answers {
   Value rows_ = Value::List();
 };
 
-MetricResult Compute(const RunView& run) {
-  const DependencyGraph& graph = GraphOf(run);
-  if (graph.empty()) {
-    return NotAvailable("no step that all ranks have");
+// The part of an all-reduce that a faster network does not shorten: the latency of its ring steps.
+std::int64_t LatencyNs(const RunView& run) {
+  std::string reason;
+  const auto fit = FitHockney(run, reason);
+  return fit && fit->alpha_s > 0
+             ? static_cast<std::int64_t>(fit->alpha_s * 1e9 * 2 *
+                                         static_cast<double>(fit->num_ranks - 1))
+             : 0;
+}
+
+WhatIf& Apply(const WhatIfQuestion& question, std::int64_t latency_ns, WhatIf& what_if) {
+  using enum WhatIfQuestion::Subject;
+  const double factor = 1 / question.speedup;
+  switch (question.subject) {
+    case kNetwork:
+      return what_if.SpeedUpNetwork({.speedup = question.speedup, .latency_ns = latency_ns});
+    case kCompute:
+      return what_if.ScaleActivities({.only_compute = true}, factor);
+    case kKernel:
+      return what_if.ScaleActivities({.kernel = question.name}, factor);
+    case kOperator:
+      return what_if.ScaleActivities({.from_operator = question.name}, factor);
+    case kHost:
+      return what_if.ScaleHost(factor);
+    case kRank:
+      return what_if.RemoveLateness(std::stoi(question.name));
   }
-  MetricResult result;
-  Answers answers(run, graph);
+  return what_if;
+}
+
+void AnswerStandardQuestions(const RunView& run, const DependencyGraph& graph,
+                             std::int64_t latency_ns, Answers& answers, MetricResult& result) {
   const trace::KernelClass slowest = SlowestClass(run, graph);
-  result.value = answers.Add("network twice as fast", answers.Ask().SpeedUpNetwork({.speedup = 2}));
-  answers.Add("network four times as fast", answers.Ask().SpeedUpNetwork({.speedup = 4}));
+  result.value =
+      answers.Add("network twice as fast",
+                  answers.Ask().SpeedUpNetwork({.speedup = 2, .latency_ns = latency_ns}));
+  answers.Add("network four times as fast",
+              answers.Ask().SpeedUpNetwork({.speedup = 4, .latency_ns = latency_ns}));
   answers.Add("compute twice as fast", answers.Ask().ScaleActivities({.only_compute = true}, 0.5));
   answers.Add(std::string(trace::KernelClassName(slowest)) + " kernels twice as fast",
               answers.Ask().ScaleActivities({.kernel_class = slowest}, 0.5));
@@ -79,10 +108,30 @@ MetricResult Compute(const RunView& run) {
   answers.Add("no launch latency", answers.Ask().SetLaunchLatency(0));
   answers.Add("no stragglers", answers.Ask().RemoveStragglers());
   answers.Add("perfect overlap", answers.Ask().OverlapPerfectly());
+}
+
+MetricResult Compute(const RunView& run) {
+  const DependencyGraph& graph = GraphOf(run);
+  if (graph.empty()) {
+    return NotAvailable("no step that all ranks have");
+  }
+  MetricResult result;
+  Answers answers(run, graph);
+  const std::int64_t latency_ns = LatencyNs(run);
+  AnswerStandardQuestions(run, graph, latency_ns, answers, result);
+  for (const WhatIfQuestion& question : run.options.what_if) {
+    WhatIf what_if = answers.Ask();
+    result.value = answers.Add(question.text, Apply(question, latency_ns, what_if));
+  }
+  const CriticalPath path = FindCriticalPath(graph, RecordedTiming(graph));
   result.detail.Set("ranks_used", graph.rank_index.size());
   result.detail.Set("step", graph.step_number < 0 ? Value("none") : Value(graph.step_number));
   result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
   result.detail.Set("questions", std::move(answers).rows());
+  result.detail.Set("latency_kept_ns", latency_ns);
+  // What no edge explains stays as it was, whatever is asked.
+  result.detail.Set("unexplained_percent",
+                    Percent(path.unexplained_ns(), path.length_ns()).value_or(0.0));
   result.detail.Set("contention_modelled", false);
   return result;
 }
