@@ -47,11 +47,16 @@ std::string Ramp(const draw::HeatMap& map) {
   return "<div class=\"ramp\">" + draw::RenderLegend(series) + "</div>\n";
 }
 
+std::string SavedText(const std::optional<std::int64_t>& saved_ns) {
+  return saved_ns ? draw::FormatDuration({*saved_ns}) : "–";
+}
+
 std::string StragglerTable(const std::vector<Straggler>& stragglers) {
   HtmlTable table{.columns = {{"rank"},
                               {"times last", true},
                               {"others waited for it", true},
-                              {"saved by mending it alone", true},
+                              {"replay without its lateness saves", true},
+                              {"with those above", true},
                               {"waited itself", true},
                               {"largest cause"}},
                   .rows = {},
@@ -60,8 +65,8 @@ std::string StragglerTable(const std::vector<Straggler>& stragglers) {
   for (std::size_t i = 0; i < shown; ++i) {
     const Straggler& rank = stragglers[i];
     table.rows.push_back({rank.rank, draw::FormatCount(rank.times_last),
-                          draw::FormatDuration({rank.blame_ns}),
-                          draw::FormatDuration({rank.gain_ns}),
+                          draw::FormatDuration({rank.blame_ns}), SavedText(rank.saved_alone_ns),
+                          SavedText(rank.saved_together_ns),
                           draw::FormatDuration({rank.waiting_ns}), rank.cause});
   }
   if (std::ranges::all_of(stragglers, &std::string::empty, &Straggler::cause)) {

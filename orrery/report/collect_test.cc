@@ -239,7 +239,9 @@ TEST(FindingsTest, TheCriticalPathNamesItsLargestClass) {
   const std::vector<Finding> findings = FindingsOf(report);
 
   ASSERT_THAT(findings, SizeIs(1));
-  EXPECT_THAT(findings[0].text, HasSubstr("70 % of the critical path, which decides how long the step takes, is host"));
+  EXPECT_THAT(
+      findings[0].text,
+      HasSubstr("70 % of the critical path, which decides how long the step takes, is host"));
   EXPECT_EQ(findings[0].more, "The largest single item is data (host): 40 ns in 1 hop.");
 }
 

@@ -9,6 +9,8 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/graph/graph_holder.h"
+#include "orrery/analyze/graph/what_if.h"
 #include "orrery/analyze/segment.h"
 #include "orrery/analyze/straggler_cause.h"
 #include "orrery/analyze/stragglers.h"
@@ -22,6 +24,7 @@ namespace {
 
 using analyze::RunView;
 
+constexpr std::size_t kReplayedRanks = 3;
 constexpr std::size_t kMaxCulpritWidth = 60;
 
 // "all-reduce", as people write it.
@@ -149,6 +152,21 @@ std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& u
   return text;
 }
 
+// Replays the step without the lateness of the worst ranks, one by one and together.
+void ReplayMended(const RunView& run, const std::vector<std::int32_t>& ranks,
+                  std::vector<Straggler>& stragglers) {
+  const analyze::DependencyGraph& graph = analyze::GraphOf(run);
+  if (graph.empty()) {
+    return;
+  }
+  analyze::WhatIf together(run, graph);
+  for (std::size_t i = 0; i < std::min(kReplayedRanks, stragglers.size()); ++i) {
+    analyze::WhatIf alone(run, graph);
+    stragglers[i].saved_alone_ns = graph.step_ns() - alone.RemoveLateness(ranks[i]).StepNs();
+    stragglers[i].saved_together_ns = graph.step_ns() - together.RemoveLateness(ranks[i]).StepNs();
+  }
+}
+
 }  // namespace
 
 std::vector<CollectivePoint> CollectivePoints(const RunView& run) {
@@ -208,8 +226,10 @@ std::vector<Straggler> Stragglers(const RunView& run) {
   const std::vector<analyze::CauseTotal> culprits =
       analyze::TotalCauses(arrivals, /*by_culprit=*/true);
   std::vector<Straggler> stragglers;
+  std::vector<std::int32_t> ranks;
   for (const analyze::RankArrivals& rank : analyze::ArrivalsByRank(analyze::CountArrivals(run))) {
     if (rank.times_last > 0) {
+      ranks.push_back(rank.rank);
       stragglers.push_back({.rank = fmt::format("rank {}", rank.rank),
                             .times_last = rank.times_last,
                             .blame_ns = rank.blame_ns,
@@ -218,6 +238,7 @@ std::vector<Straggler> Stragglers(const RunView& run) {
                             .cause = CauseOf(rank.rank, uses, culprits)});
     }
   }
+  ReplayMended(run, ranks, stragglers);
   return stragglers;
 }
 

@@ -52,13 +52,15 @@ std::string Capitalised(std::string text) {
 std::string OneCulprit(const Straggler& rank, std::int64_t all_blame_ns,
                        std::int64_t num_collectives) {
   const std::string cause = rank.cause.empty() ? "" : fmt::format(" ({})", rank.cause);
+  const std::string saved = rank.saved_alone_ns
+                                ? fmt::format("mending it alone saves {} of the step in a replay",
+                                              draw::FormatDuration({*rank.saved_alone_ns}))
+                                : fmt::format("mending it alone could save up to {}",
+                                              draw::FormatDuration({rank.gain_ns}));
   return fmt::format(
-      "{} causes {:.0f} % of it: last at {} of {} collectives{}; mending it alone could save up to "
-      "{}.",
-      Capitalised(rank.rank),
+      "{} causes {:.0f} % of it: last at {} of {} collectives{}; {}.", Capitalised(rank.rank),
       100 * static_cast<double>(rank.blame_ns) / static_cast<double>(all_blame_ns),
-      draw::FormatCount(rank.times_last), draw::FormatCount(num_collectives), cause,
-      draw::FormatDuration({rank.gain_ns}));
+      draw::FormatCount(rank.times_last), draw::FormatCount(num_collectives), cause, saved);
 }
 
 // Who makes the others wait: the worst rank, and the second if it is about as bad.
@@ -76,6 +78,10 @@ std::string BlameText(const RunReport& report) {
   if (report.stragglers.size() > 1 &&
       2 * report.stragglers[1].blame_ns > report.stragglers[0].blame_ns) {
     text += " " + OneCulprit(report.stragglers[1], blame_ns, num_collectives);
+    if (report.stragglers[1].saved_together_ns) {
+      text += fmt::format(" Mending both saves {}.",
+                          draw::FormatDuration({*report.stragglers[1].saved_together_ns}));
+    }
   }
   return text;
 }

@@ -108,7 +108,11 @@ struct Straggler {
   std::string rank;
   std::int64_t times_last = 0;
   std::int64_t blame_ns = 0;  // the others' waiting when it was last
-  std::int64_t gain_ns = 0;   // last minus second last: what mending this rank alone could save
+  std::int64_t gain_ns = 0;   // last minus second last, summed: the most that mending it could save
+  /// What a replay of the page's step saves without its lateness; and without that of the worse
+  /// ranks too. Of the worst ranks only.
+  std::optional<std::int64_t> saved_alone_ns = {};
+  std::optional<std::int64_t> saved_together_ns = {};
   std::int64_t waiting_ns = 0;
   std::string cause = {};
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -139,6 +140,10 @@ std::string BreakdownText(const RunReport& report) {
   return fmt::format("\nwhere the time goes ({})\n{}", report.steps, Indented(table.Render(), 2));
 }
 
+std::string SavedText(const std::optional<std::int64_t>& saved_ns) {
+  return saved_ns ? FormatDuration({*saved_ns}) : "–";
+}
+
 std::string StragglersText(const RunReport& report) {
   if (report.stragglers.empty()) {
     return "";
@@ -146,14 +151,17 @@ std::string StragglersText(const RunReport& report) {
   TextTable table({{"rank"},
                    {"times last", Align::kRight},
                    {"others waited", Align::kRight},
-                   {"mending it saves", Align::kRight},
+                   {"saved alone", Align::kRight},
+                   {"with those above", Align::kRight},
                    {"why", Align::kLeft, kMaxCauseWidth}});
   for (std::size_t i = 0; i < std::min(kMaxStragglers, report.stragglers.size()); ++i) {
     const Straggler& rank = report.stragglers[i];
     table.AddRow({rank.rank, FormatCount(rank.times_last), FormatDuration({rank.blame_ns}),
-                  FormatDuration({rank.gain_ns}), rank.cause});
+                  SavedText(rank.saved_alone_ns), SavedText(rank.saved_together_ns), rank.cause});
   }
-  return "\nranks that others wait for\n" + Indented(table.Render(), 2);
+  return "\nranks that others wait for, and what a replay of the step saves when they are not "
+         "late\n" +
+         Indented(table.Render(), 2);
 }
 
 std::string PathText(const RunReport& report) {
