@@ -21,6 +21,7 @@
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/cli/word_option.h"
 #include "orrery/report/text_page.h"
 
 namespace orrery::cli {
@@ -165,9 +166,8 @@ void AddQuestionOptions(CLI::App& verb, AnalyzeArguments& arguments) {
   static const std::map<std::string, bool> kWeights{{"bytes", false}, {"time", true}};
   verb.add_option("--what-if", arguments.selection.what_if,
                   "what_if: a question, as network=4, kernel:NAME=2, rank:3; may be repeated");
-  verb.add_option("--by", arguments.selection.options.distribute_by_time,
-                  "traffic_distribution: by bytes or time (default: bytes)")
-      ->transform(CLI::CheckedTransformer(kWeights, CLI::ignore_case));
+  AddWordOption(verb, "--by", arguments.selection.options.distribute_by_time, kWeights,
+                "traffic_distribution: what is counted (default: bytes)");
 }
 
 void AddLinkOptions(CLI::App& verb, AnalyzeArguments& arguments) {
@@ -175,8 +175,8 @@ void AddLinkOptions(CLI::App& verb, AnalyzeArguments& arguments) {
       {"tx", analyze::LinkDirection::kSent}, {"rx", analyze::LinkDirection::kReceived}};
   analyze::AnalyzeOptions& options = arguments.selection.options;
   verb.add_option("--link", options.link, "NVLink metrics: one link (default: all)");
-  verb.add_option("--direction", options.direction, "NVLink metrics: tx or rx (default: both)")
-      ->transform(CLI::CheckedTransformer(kDirections, CLI::ignore_case));
+  AddWordOption(verb, "--direction", options.direction, kDirections,
+                "NVLink metrics: one direction (default: both)");
   verb.add_option("--gpu", options.gpu, "peak_kernels: whose kernels")->capture_default_str();
   verb.add_option("--top", options.top, "peak_kernels: how many peaks")
       ->capture_default_str()
@@ -189,6 +189,16 @@ void AddLinkOptions(CLI::App& verb, AnalyzeArguments& arguments) {
 void AddAnalyzeCommand(CLI::App& app, int& status) {
   auto arguments = std::make_shared<AnalyzeArguments>();
   CLI::App* const verb = app.add_subcommand("analyze", "Metrics of a run: all, or --metric NAME");
+  verb->footer(
+      "Without --metric: the page to read, most important finding first. A metric that does not\n"
+      "apply says why in words. Waiting in collectives is told apart from moving data.\n\n"
+      "Exit status: 0 whole, 2 unusable, 3 partial (the notes say what is lost).\n\n"
+      "Examples:\n"
+      "  orrery analyze run/\n"
+      "  orrery analyze run/ --html run.html\n"
+      "  orrery analyze run/ --metric straggler --metric mfu --json\n"
+      "  orrery analyze run/ --metric what_if --what-if network=4 --what-if rank:3\n"
+      "  orrery analyze run/ --compat ccl-bench --csv");
   verb->add_option("PATH", arguments->run.paths, "files and folders of one run");
   AddMetricOptions(*verb, *arguments);
   AddSelectionOptions(*verb, arguments->selection);

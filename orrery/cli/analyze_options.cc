@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/what_if_option.h"
+#include "orrery/cli/word_option.h"
 #include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
@@ -83,8 +84,8 @@ void AddSelectionOptions(CLI::App& verb, Selection& selection) {
   verb.add_option("--rank", options.ranks, "only devices of this rank; may be repeated");
   verb.add_option("--min-bytes", options.min_bytes, "smallest message whose bandwidth counts")
       ->capture_default_str();
-  verb.add_option("--align", options.align, "align clocks by collective ends: auto, always, off")
-      ->transform(CLI::CheckedTransformer(kAlign, CLI::ignore_case));
+  AddWordOption(verb, "--align", options.align, kAlign,
+                "align clocks by the ends of collectives (default: auto, where it matters)");
   verb.add_option("--launch-gap-us", selection.launch_gap_us,
                   "a device gap below this is the cost of launching")
       ->capture_default_str()

@@ -126,8 +126,9 @@ std::string TransferText(const RunReport& report) {
   const double share =
       100 * static_cast<double>(most->second.transfer_ns) / static_cast<double>(total_ns);
   const std::string how_much = by_kind.size() == 1 ? "All of it" : fmt::format("{:.0f} %", share);
-  return fmt::format("{} is {}: {} calls{}.", how_much, most->first,
-                     draw::FormatCount(most->second.count), RateText(report, most->second));
+  return fmt::format("{} is {}: {} call{}{}.", how_much, most->first,
+                     draw::FormatCount(most->second.count), most->second.count == 1 ? "" : "s",
+                     RateText(report, most->second));
 }
 
 void AddPart(const RunReport& report, Part part, std::string_view sentence, std::string more,
