@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "orrery/analyze/reasons.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze {
@@ -46,7 +47,7 @@ MetricResult MeanOverDevices(
     }
   }
   if (values.empty()) {
-    return NotAvailable("no GPU activity in the selected steps");
+    return NotAvailable(kNoGpuReason);
   }
   result.value = Mean(values);
   NoteScope(run, result.detail);

@@ -10,6 +10,7 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/dimension.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_events.h"
 #include "orrery/trace/collective_names.h"
@@ -151,25 +152,22 @@ std::optional<std::string> WhyUnmet(const Need& need, const RunView& run) {
     case NeedKind::kEvents:
       return Unless(HasEvents(run), "the run holds no timed events");
     case NeedKind::kGpu:
-      return Unless(HasDeviceTime(run), "no GPU activity in the selected steps");
+      return Unless(HasDeviceTime(run), kNoGpuReason);
     case NeedKind::kSteps:
-      return Unless(HasMarkers(run),
-                    "no step markers; pass --step-marker REGEX or a card with iteration");
+      return Unless(HasMarkers(run), kNoStepsReason);
     case NeedKind::kComm:
-      return Unless(HasCommunication(run), "no communication kernels");
+      return Unless(HasCommunication(run), kNoCommunicationReason);
     case NeedKind::kCollective:
       return Unless(
           HasKind(run, need.collective),
           fmt::format("no {} in the selected steps", trace::CollectiveKindName(need.collective)));
     case NeedKind::kSizes:
-      return Unless(HasSizes(run),
-                    "message sizes are not in the trace (record with PyTorch 2.3 or newer, or add "
-                    "the execution trace)");
+      return Unless(HasSizes(run), kNoSizesReason);
     case NeedKind::kRanks:
       return Unless(run.set->ranks.size() >= 2,
                     fmt::format("needs 2 ranks or more, found {}", run.set->ranks.size()));
     case NeedKind::kMatched:
-      return Unless(run.matched.size() > 0, "no collective could be matched across ranks");
+      return Unless(run.matched.size() > 0, kNoMatchReason);
     case NeedKind::kCard:
       return Unless(CardText(*run.set, need.card_field).has_value(),
                     WhyNoCardField(run, need.card_field));
@@ -180,7 +178,7 @@ std::optional<std::string> WhyUnmet(const Need& need, const RunView& run) {
     case NeedKind::kPhase:
       return Unless(IsInference(run), WhyNotInference(run));
     case NeedKind::kGeometry:
-      return Unless(HasGeometry(run), "launch geometry or SM count unknown");
+      return Unless(HasGeometry(run), kNoGeometryReason);
     case NeedKind::kCopies:
       return Unless(HasCopies(run), "no copies");
     case NeedKind::kSmCounters:

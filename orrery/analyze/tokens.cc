@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/card_fields.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/step_time.h"
 
 namespace orrery::analyze {
@@ -66,7 +67,7 @@ Sums EngineSums(const RunView& run) {
 TokenRate FromCard(const RunView& run) {
   const StepTime step_time = MeasureStepTime(run);
   if (!step_time.seconds) {
-    return {.reason = "no step markers; pass --step-marker REGEX or a card with iteration"};
+    return {.reason = kNoStepsReason};
   }
   for (const std::string_view field : {"batch_size", "seq_len"}) {
     if (!CardNumber(*run.set, field)) {

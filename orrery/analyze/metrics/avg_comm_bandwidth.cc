@@ -2,6 +2,7 @@
 
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::avg_comm_bandwidth {
@@ -21,9 +22,7 @@ MetricResult Compute(const RunView& run) {
     }
   }
   if (count == 0) {
-    return NotAvailable(
-        "message sizes are not in the trace (record with PyTorch 2.3 or newer, or add the "
-        "execution trace)");
+    return NotAvailable(kNoSizesReason);
   }
   MetricResult result{.value = bytes / ns};
   result.detail.Set("collectives", count);

@@ -2,6 +2,7 @@
 
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 
@@ -16,7 +17,7 @@ MetricResult Compute(const RunView& run) {
     all_matched &= record.is_matched;
   }
   if (seconds.empty()) {
-    return NotAvailable("no communication kernels");
+    return NotAvailable(kNoCommunicationReason);
   }
   MetricResult result{.value = Mean(seconds)};
   result.detail.Set("collectives", seconds.size());

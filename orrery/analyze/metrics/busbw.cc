@@ -4,6 +4,7 @@
 #include "orrery/analyze/bandwidth.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 
@@ -38,9 +39,7 @@ template <CollectiveKind kKind>
 MetricResult Compute(const RunView& run) {
   const std::vector<CollectiveRecord> records = LargeRecords(run, kKind);
   if (records.empty()) {
-    return NotAvailable(
-        "message sizes are not in the trace (record with PyTorch 2.3 or newer, or add the "
-        "execution trace)");
+    return NotAvailable(kNoSizesReason);
   }
   std::vector<double> rates;
   for (const CollectiveRecord& record : records) {

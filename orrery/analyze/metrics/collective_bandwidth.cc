@@ -5,6 +5,7 @@
 #include "orrery/analyze/bandwidth.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_names.h"
@@ -37,9 +38,7 @@ MetricResult Compute(const RunView& run) {
     }
   }
   if (rates.empty()) {
-    return NotAvailable(
-        "message sizes are not in the trace (record with PyTorch 2.3 or newer, or add the "
-        "execution trace)");
+    return NotAvailable(kNoSizesReason);
   }
   MetricResult result{.value = Median(rates)};
   if (!records.front().is_matched) {

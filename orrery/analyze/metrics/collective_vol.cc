@@ -5,6 +5,7 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_events.h"
 
@@ -58,9 +59,7 @@ MetricResult ComputeFor(const RunView& run, std::optional<CollectiveKind> kind) 
         return static_cast<double>(volume.bytes) / steps / 1e9;
       });
   if (calls == 0) {
-    return NotAvailable(
-        "message sizes are not in the trace (record with PyTorch 2.3 or newer, or add the "
-        "execution trace)");
+    return NotAvailable(kNoSizesReason);
   }
   result.detail.Set("per_rank", std::move(rows));
   return result;

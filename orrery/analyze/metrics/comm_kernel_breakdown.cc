@@ -4,6 +4,7 @@
 
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_names.h"
@@ -43,7 +44,7 @@ MetricResult Compute(const RunView& run) {
     AddDurations(run, record, by_kind[std::string(trace::CollectiveKindName(record.kind))]);
   }
   if (by_kind.empty()) {
-    return NotAvailable("no communication kernels");
+    return NotAvailable(kNoCommunicationReason);
   }
   double total_us = 0;
   Value rows = Value::List();

@@ -4,6 +4,7 @@
 
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::comm_wait_fraction {
@@ -36,7 +37,7 @@ MetricResult Compute(const RunView& run) {
     }
   }
   if (all.duration_ns == 0) {
-    return NotAvailable("no collective could be matched across ranks");
+    return NotAvailable(kNoMatchReason);
   }
   MetricResult result{.value = Percent(all.wait_ns, all.duration_ns)};
   result.detail.Set("collectives", num_collectives);

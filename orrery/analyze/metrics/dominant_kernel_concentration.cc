@@ -4,6 +4,7 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::dominant_kernel_concentration {
@@ -21,7 +22,7 @@ MetricResult Compute(const RunView& run) {
     compute_ns += communicates ? 0 : total.sum_ns;
   }
   if (largest == nullptr || compute_ns == 0) {
-    return NotAvailable("no compute kernels in the selected steps");
+    return NotAvailable(kNoComputeReason);
   }
   MetricResult result{.value = Percent(largest->sum_ns, compute_ns)};
   result.detail.Set("kernel", largest->name)

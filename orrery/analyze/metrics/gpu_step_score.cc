@@ -2,6 +2,7 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/tokens.h"
@@ -23,7 +24,7 @@ MetricResult Compute(const RunView& run) {
   }
   const StepTime step = MeasureStepTime(run);
   if (!step.seconds) {
-    return NotAvailable("no step markers; pass --step-marker REGEX or a card with iteration");
+    return NotAvailable(kNoStepsReason);
   }
   const double used =
       CardNumber(*run.set, "total_count").value_or(static_cast<double>(run.set->ranks.size()));

@@ -6,6 +6,7 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/base/statistics.h"
@@ -16,7 +17,7 @@ namespace {
 MetricResult Compute(const RunView& run) {
   const StepTime step_time = MeasureStepTime(run);
   if (!step_time.seconds) {
-    return NotAvailable("no step markers; pass --step-marker REGEX or a card with iteration");
+    return NotAvailable(kNoStepsReason);
   }
   MetricResult result{.value = step_time.seconds};
   if (step_time.is_estimated) {

@@ -4,6 +4,7 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 
@@ -20,7 +21,7 @@ MetricResult Compute(const RunView& run) {
   const double largest = *std::ranges::max_element(seconds);
   const double smallest = *std::ranges::min_element(seconds);
   if (largest <= 0) {
-    return NotAvailable("no compute kernels in the selected steps");
+    return NotAvailable(kNoComputeReason);
   }
   MetricResult result{.value = largest / Mean(seconds)};
   NoteScope(run, result.detail);

@@ -5,6 +5,7 @@
 
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/summary.h"
@@ -93,7 +94,7 @@ MetricResult Compute(const RunView& run) {
     all += coverage;
   }
   if (!all.PercentOf(false)) {
-    return NotAvailable("launch geometry or SM count unknown");
+    return NotAvailable(kNoGeometryReason);
   }
   MetricResult result{.value = all.PercentOf(false)};
   NoteScope(run, result.detail);

@@ -7,6 +7,7 @@
 #include "orrery/analyze/chip.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/model_flops.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/tokens.h"
@@ -30,7 +31,7 @@ std::optional<Work> TrainingWork(const RunView& run, const ModelShape& model, st
     }
   }
   if (!step.seconds) {
-    reason = "no step markers; pass --step-marker REGEX or a card with iteration";
+    reason = kNoStepsReason;
     return std::nullopt;
   }
   const double length = *CardNumber(*run.set, "seq_len");

@@ -5,6 +5,7 @@
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::moe_fraction {
@@ -24,7 +25,7 @@ MetricResult Compute(const RunView& run) {
     return NotAvailable("not a mixture-of-experts run");
   }
   if (compute_ns == 0) {
-    return NotAvailable("no compute kernels in the selected steps");
+    return NotAvailable(kNoComputeReason);
   }
   MetricResult result{.value = Percent(routing_ns + expert_ns, compute_ns)};
   result.detail.Set("routing_s", Seconds(routing_ns)).Set("expert_s", Seconds(expert_ns));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/straggler_cause.h"
@@ -76,7 +77,7 @@ MetricResult Compute(const RunView& run) {
   const std::vector<GroupArrivals> groups = CountArrivals(run);
   const double seconds = SummedStepSeconds(run);
   if (groups.empty() || seconds <= 0) {
-    return NotAvailable("no collective could be matched across ranks");
+    return NotAvailable(kNoMatchReason);
   }
   const auto worst = std::ranges::max_element(groups, {}, &GroupArrivals::lateness_ns);
   MetricResult result{.value = worst->lateness_ns / 1e9 / seconds};

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/base/statistics.h"
@@ -36,7 +37,7 @@ MetricResult Compute(const RunView& run) {
     }
   }
   if (seconds.empty()) {
-    return NotAvailable("no step markers; pass --step-marker REGEX or a card with iteration");
+    return NotAvailable(kNoStepsReason);
   }
   MetricResult result{.value = Mean(seconds)};
   result.detail.Set("estimated", true);
