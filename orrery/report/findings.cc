@@ -49,14 +49,21 @@ std::string Capitalised(std::string text) {
   return text;
 }
 
+std::string SavedText(const Straggler& rank) {
+  if (!rank.saved_alone_ns) {
+    return fmt::format("mending it alone could save up to {}",
+                       draw::FormatDuration({rank.gain_ns}));
+  }
+  return *rank.saved_alone_ns == 0
+             ? "mending it alone saves nothing in a replay of the step"
+             : fmt::format("mending it alone saves {} of the step in a replay",
+                           draw::FormatDuration({*rank.saved_alone_ns}));
+}
+
 std::string OneCulprit(const Straggler& rank, std::int64_t all_blame_ns,
                        std::int64_t num_collectives) {
   const std::string cause = rank.cause.empty() ? "" : fmt::format(" ({})", rank.cause);
-  const std::string saved = rank.saved_alone_ns
-                                ? fmt::format("mending it alone saves {} of the step in a replay",
-                                              draw::FormatDuration({*rank.saved_alone_ns}))
-                                : fmt::format("mending it alone could save up to {}",
-                                              draw::FormatDuration({rank.gain_ns}));
+  const std::string saved = SavedText(rank);
   return fmt::format(
       "{} causes {:.0f} % of it: last at {} of {} collectives{}; {}.", Capitalised(rank.rank),
       100 * static_cast<double>(rank.blame_ns) / static_cast<double>(all_blame_ns),
@@ -193,11 +200,11 @@ void AddPath(const RunReport& report, std::vector<Finding>& findings) {
   }
   const double share =
       static_cast<double>(classes[0].time_ns) / static_cast<double>(path.length_ns);
-  Finding finding{
-      .text = fmt::format("{:.0f} % of the critical path, which decides how long the "
-                          "step takes, is {}{}.",
-                          100 * share, ClassName(classes[0].path_class), MostlyOnRank(path)),
-      .share = share};
+  Finding finding{.text = fmt::format("{:.0f} % of the critical path, which decides how long the "
+                                      "step takes, is {}{}.",
+                                      100 * share, ClassName(classes[0].path_class),
+                                      report.rank_times.size() < 2 ? "" : MostlyOnRank(path)),
+                  .share = share};
   const HopSum largest = LargestSums(path, 1).front();
   if (!largest.longest->name.empty()) {
     finding.more =

@@ -188,10 +188,11 @@ std::string PathText(const RunReport& report) {
                   ClassName(sum.longest->path_class), FormatCount(sum.count),
                   FormatDuration({sum.time_ns}), share(sum.time_ns)});
   }
-  return fmt::format("\ncritical path: {}, {} change{} of rank\n{}{}",
-                     FormatDuration({path.length_ns}), FormatCount(path.num_rank_changes),
-                     path.num_rank_changes == 1 ? "" : "s", Wrapped(classes, 2),
-                     Indented(table.Render(), 2));
+  return fmt::format(
+      "\ncritical path, from the step's first event on a host to its last on a device: {}, {} "
+      "change{} of rank\n{}{}",
+      FormatDuration({path.length_ns}), FormatCount(path.num_rank_changes),
+      path.num_rank_changes == 1 ? "" : "s", Wrapped(classes, 2), Indented(table.Render(), 2));
 }
 
 std::string MetricsText(const RunReport& report) {
