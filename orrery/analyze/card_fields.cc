@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace orrery::analyze {
 namespace {
 
@@ -61,6 +63,11 @@ std::optional<std::int64_t> CardInteger(const trace::TraceSet& set, std::string_
 
 std::optional<std::string_view> CardText(const trace::TraceSet& set, std::string_view field) {
   return Find(set, field);
+}
+
+std::string WhyNoCardValue(const trace::TraceSet& set, std::string_view field) {
+  return set.card ? fmt::format("the workload card has no usable {}", field)
+                  : fmt::format("no workload card (it would give {})", field);
 }
 
 std::int64_t CardParallelSize(const trace::TraceSet& set, std::string_view dimension) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "orrery/trace/trace_set.h"
@@ -17,6 +18,9 @@ namespace orrery::analyze {
                                                       std::string_view field);
 [[nodiscard]] std::optional<std::string_view> CardText(const trace::TraceSet& set,
                                                        std::string_view field);
+
+/// Says why a value cannot be used, in words that go on from "n/a: ".
+[[nodiscard]] std::string WhyNoCardValue(const trace::TraceSet& set, std::string_view field);
 
 /// Returns the size of a parallel dimension ("tp", "pp", "dp" = dp_replicate · dp_shard, …) or 1.
 [[nodiscard]] std::int64_t CardParallelSize(const trace::TraceSet& set, std::string_view dimension);

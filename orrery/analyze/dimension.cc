@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 
 #include "orrery/analyze/card_fields.h"
+#include "orrery/base/ascii_case.h"
 #include "orrery/trace/collective_groups.h"
 
 namespace orrery::analyze {
@@ -46,14 +46,8 @@ constexpr std::array kDescriptions{
     DescriptionPattern{"mesh_dp_replicate", kData},
 };
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 std::optional<Dimension> FromText(std::string_view text) {
-  const std::string lower = Lower(text);
+  const std::string lower = LowerCase(text);
   for (const DescriptionPattern& pattern : kDescriptions) {
     if (lower.find(pattern.needle) != std::string::npos) {
       return pattern.dimension;

@@ -1,28 +1,20 @@
 #include "orrery/analyze/metric.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "orrery/base/ascii_case.h"
+
 namespace orrery::analyze {
-namespace {
-
-bool SameName(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
-}  // namespace
-
 std::optional<NamedMetric> FindMetric(std::string_view name) {
   for (const Metric& metric : AllMetrics()) {
-    if (SameName(metric.name, name)) {
+    if (SameIgnoringCase(metric.name, name)) {
       return NamedMetric{.metric = &metric};
     }
   }
   for (const Metric& metric : AllMetrics()) {
     for (const MetricAlias& alias : metric.aliases) {
-      if (SameName(alias.name, name)) {
+      if (SameIgnoringCase(alias.name, name)) {
         return NamedMetric{.metric = &metric, .alias = &alias};
       }
     }

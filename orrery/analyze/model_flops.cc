@@ -1,15 +1,8 @@
 #include "orrery/analyze/model_flops.h"
 
-#include <fmt/core.h>
-
 #include "orrery/analyze/card_fields.h"
 
 namespace orrery::analyze {
-
-std::string WhyNoCardValue(const trace::TraceSet& set, std::string_view field) {
-  return set.card ? fmt::format("the workload card has no usable {}", field)
-                  : fmt::format("no workload card (it would give {})", field);
-}
 
 bool IsInference(const trace::TraceSet& set) {
   const auto phase = CardText(set, "phase");

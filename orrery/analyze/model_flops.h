@@ -33,7 +33,4 @@ struct ModelShape {
 /// Whether the card says that the workload is inference.
 [[nodiscard]] bool IsInference(const trace::TraceSet& set);
 
-/// Says why a card value cannot be used.
-[[nodiscard]] std::string WhyNoCardValue(const trace::TraceSet& set, std::string_view field);
-
 }  // namespace orrery::analyze

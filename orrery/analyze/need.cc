@@ -124,11 +124,6 @@ bool HasPairs(const RunView& run) {
   });
 }
 
-std::string WhyNoCardField(const RunView& run, std::string_view field) {
-  return run.set->card ? fmt::format("the workload card has no usable {}", field)
-                       : fmt::format("no workload card (it would give {})", field);
-}
-
 std::string WhyNotInference(const RunView& run) {
   const auto phase = CardText(*run.set, "phase");
   return phase ? fmt::format("the workload is {}, not inference", *phase)
@@ -170,7 +165,7 @@ std::optional<std::string> WhyUnmet(const Need& need, const RunView& run) {
       return Unless(run.matched.size() > 0, kNoMatchReason);
     case NeedKind::kCard:
       return Unless(CardText(*run.set, need.card_field).has_value(),
-                    WhyNoCardField(run, need.card_field));
+                    WhyNoCardValue(*run.set, need.card_field));
     case NeedKind::kPipeline:
       return Unless(HasPipeline(run), "no pipeline parallelism (pp = 1)");
     case NeedKind::kPointToPoint:

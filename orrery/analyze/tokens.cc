@@ -71,8 +71,7 @@ TokenRate FromCard(const RunView& run) {
   }
   for (const std::string_view field : {"batch_size", "seq_len"}) {
     if (!CardNumber(*run.set, field)) {
-      return {.reason = run.set->card ? fmt::format("the workload card has no usable {}", field)
-                                      : fmt::format("no workload card (it would give {})", field)};
+      return {.reason = WhyNoCardValue(*run.set, field)};
     }
   }
   return {.tokens_per_second = *CardNumber(*run.set, "batch_size") *

@@ -7,6 +7,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/ascii_case.h"
 #include "orrery/hardware/embedded_catalogue.h"
 
 namespace orrery::hardware {
@@ -40,12 +41,6 @@ Gpu ReadGpu(const YAML::Node& node) {
   return gpu;
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
-
 bool IsWordCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
@@ -67,7 +62,7 @@ bool HasWord(std::string_view text, std::string_view word) {
 }  // namespace
 
 std::optional<double> Gpu::PeakFlops(std::string_view precision) const {
-  std::string key = Lower(precision);
+  std::string key = LowerCase(precision);
   for (const auto& [other, ours] : kOtherSpellings) {
     if (key == other) {
       key = ours;
@@ -89,7 +84,7 @@ const std::vector<Gpu>& GpuCatalogue() {
 }
 
 const Gpu* FindGpu(std::string_view name) {
-  const std::string lower = Lower(name);
+  const std::string lower = LowerCase(name);
   for (const Gpu& gpu : GpuCatalogue()) {
     for (const std::vector<std::string>& words : gpu.match) {
       if (std::ranges::all_of(words, [&](const std::string& w) { return HasWord(lower, w); })) {

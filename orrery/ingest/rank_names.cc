@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "orrery/base/ascii_case.h"
+
 namespace orrery::ingest {
 namespace {
 
@@ -72,10 +74,7 @@ std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
 
 // The last part of the path, in lower case.
 std::string FileName(std::string_view path) {
-  std::string name(path.substr(path.find_last_of('/') + 1));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
+  return LowerCase(path.substr(path.find_last_of('/') + 1));
 }
 
 std::optional<std::int32_t> NumberBehindAny(std::string_view name,

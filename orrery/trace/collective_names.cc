@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "orrery/base/ascii_case.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 
@@ -21,7 +21,7 @@ std::string Folded(std::string_view name) {
   folded.reserve(name.size());
   for (const char c : name) {
     if (c != '_' && c != '-') {
-      folded.push_back(static_cast<char>(std::tolower(static_cast<unsigned char>(c))));
+      folded.push_back(LowerCase(c));
     }
   }
   return folded;
@@ -208,9 +208,7 @@ std::string_view CollectiveKindName(CollectiveKind kind) {
 }
 
 std::optional<CommunicationKernel> ClassifyCommunicationKernel(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = LowerCase(name);
   for (const KernelFamily& family : kKernelFamilies) {
     const std::size_t at = lower.find(family.needle);
     if (at == std::string::npos) {

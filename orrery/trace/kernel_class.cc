@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <string>
 
+#include "orrery/base/ascii_case.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/columns.h"
@@ -182,8 +182,7 @@ constexpr std::array kOperatorPatterns{
 
 template <std::size_t kSize>
 KernelClass FirstMatch(const std::array<NamePattern, kSize>& patterns, std::string_view name) {
-  std::string lower(name);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string lower = LowerCase(name);
   for (const NamePattern& pattern : patterns) {
     if (lower.find(pattern.needle) != std::string::npos) {
       return pattern.kernel_class;

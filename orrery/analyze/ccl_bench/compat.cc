@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 
 #include "orrery/analyze/ccl_bench/chrome_metrics.h"
@@ -17,6 +16,7 @@
 #include "orrery/analyze/ccl_bench/outcome.h"
 #include "orrery/analyze/ccl_bench/peer_to_peer.h"
 #include "orrery/analyze/ccl_bench/step_metrics.h"
+#include "orrery/base/ascii_case.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::analyze::ccl_bench {
@@ -145,11 +145,6 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"peak_kernels", "GB/s", &PeakKernels},
 });
 
-bool SameName(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 }  // namespace
 
 std::vector<std::string_view> AllCompatNames() {
@@ -162,7 +157,7 @@ std::vector<std::string_view> AllCompatNames() {
 
 CompatResult ComputeCompat(std::string_view name, const CompatRun& run) {
   const auto* const entry = std::ranges::find_if(
-      kEntries, [&](const Entry& known) { return SameName(known.name, name); });
+      kEntries, [&](const Entry& known) { return SameIgnoringCase(known.name, name); });
   if (entry == kEntries.end()) {
     return {.reason = "ccl-bench has no such metric"};
   }

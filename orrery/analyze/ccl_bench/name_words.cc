@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "orrery/base/ascii_case.h"
+
 namespace orrery::analyze::ccl_bench {
 namespace {
 
@@ -68,13 +70,6 @@ constexpr auto kNewNcclCollectives = std::to_array<std::string_view>(
 constexpr auto kCollectiveLabels = std::to_array<std::string_view>(
     {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute"});
 
-std::string Folded(std::string_view name) {
-  std::string folded(name);
-  std::ranges::transform(folded, folded.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return folded;
-}
-
 bool Holds(std::string_view folded, Words words) {
   return std::ranges::any_of(
       words, [&](std::string_view word) { return folded.find(word) != std::string_view::npos; });
@@ -115,47 +110,47 @@ bool IsCopy(std::string_view folded) {
 }  // namespace
 
 bool IsFractionComm(std::string_view name) {
-  return Holds(Folded(name), kFractionComm);
+  return Holds(LowerCase(name), kFractionComm);
 }
 
 bool IsTimeComm(std::string_view name) {
-  const std::string folded = Folded(name);
+  const std::string folded = LowerCase(name);
   return folded.starts_with("nccl") || Holds(folded, kTimeComm);
 }
 
 bool IsXlaOverlapComm(std::string_view name) {
-  return Holds(Folded(name), kXlaOverlapComm);
+  return Holds(LowerCase(name), kXlaOverlapComm);
 }
 
 bool IsOverlapComm(std::string_view name) {
-  const std::string folded = Folded(name);
+  const std::string folded = LowerCase(name);
   return folded.find("broadcast") != std::string::npos || Holds(folded, kXlaOverlapComm);
 }
 
 bool IsNsysComm(std::string_view name) {
-  return Holds(Folded(name), kNsysComm);
+  return Holds(LowerCase(name), kNsysComm);
 }
 
 bool IsChromeComm(std::string_view name) {
-  return Holds(Folded(name), kChromeComm);
+  return Holds(LowerCase(name), kChromeComm);
 }
 
 bool IsChromeCompute(std::string_view name) {
-  return Holds(Folded(name), kChromeCompute);
+  return Holds(LowerCase(name), kChromeCompute);
 }
 
 bool IsChromeAllReduce(std::string_view name) {
-  const std::string folded = Folded(name);
+  const std::string folded = LowerCase(name);
   return folded.find("all-reduce") != std::string::npos ||
          folded.find("allreduce") != std::string::npos;
 }
 
 bool IsMoe(std::string_view name) {
-  return Holds(Folded(name), kMoe);
+  return Holds(LowerCase(name), kMoe);
 }
 
 bool IsNsysMoe(std::string_view name) {
-  const std::string folded = Folded(name);
+  const std::string folded = LowerCase(name);
   return Holds(folded, kNsysMoe) || HoldsWholeWord(folded, "gate") ||
          HoldsWholeWord(folded, "topk");
 }
@@ -166,11 +161,11 @@ bool IsNewNcclCollective(std::string_view name) {
 }
 
 bool IsNewNcclKernel(std::string_view name) {
-  return Folded(name).starts_with("nccldevkernel_");
+  return LowerCase(name).starts_with("nccldevkernel_");
 }
 
 MemoryClass MemoryClassOf(std::string_view name) {
-  const std::string folded = Folded(name);
+  const std::string folded = LowerCase(name);
   if (folded.find("nccl") != std::string::npos || Holds(folded, kTimeComm)) {
     return MemoryClass::kCommunication;
   }
@@ -194,7 +189,7 @@ MemoryClass MemoryClassOf(std::string_view name) {
 }
 
 bool IsCopyName(std::string_view name) {
-  return IsCopy(Folded(name));
+  return IsCopy(LowerCase(name));
 }
 
 bool IsMemoryCompute(std::string_view name) {
@@ -219,7 +214,7 @@ bool IsMemoryBound(std::string_view name) {
 }
 
 std::string_view CollectiveLabel(std::string_view name) {
-  const std::string folded = Folded(name);
+  const std::string folded = LowerCase(name);
   for (const std::string_view label : kCollectiveLabels) {
     if (folded.find(label) != std::string::npos) {
       return label;
@@ -229,7 +224,7 @@ std::string_view CollectiveLabel(std::string_view name) {
 }
 
 bool HasWord(std::string_view name, const std::vector<std::string_view>& words) {
-  return Holds(Folded(name), words);
+  return Holds(LowerCase(name), words);
 }
 
 }  // namespace orrery::analyze::ccl_bench

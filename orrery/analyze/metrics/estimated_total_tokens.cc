@@ -26,7 +26,8 @@ std::vector<Metric> Describe() {
   return {{.name = "estimated_total_tokens",
            .meaning = "Tokens of the selected steps",
            .unit = "tokens",
-           .needs = {},
+           .needs = {{.kind = NeedKind::kCard, .card_field = "batch_size"},
+                     {.kind = NeedKind::kCard, .card_field = "seq_len"}},
            .definition = "batch_size * seq_len of the card * selected steps",
            .compute = &Compute}};
 }

@@ -29,7 +29,11 @@ std::vector<Metric> Describe() {
   return {{.name = "flops_per_token_used",
            .meaning = "FLOPs that mfu charges for a token",
            .unit = "FLOP",
-           .needs = {},
+           .needs = {{.kind = NeedKind::kCard, .card_field = "num_params"},
+                     {.kind = NeedKind::kCard, .card_field = "num_layers"},
+                     {.kind = NeedKind::kCard, .card_field = "num_heads"},
+                     {.kind = NeedKind::kCard, .card_field = "head_dim"},
+                     {.kind = NeedKind::kCard, .card_field = "seq_len"}},
            .definition = "Training: 6 N + 12 L H Q S; inference: 2 N + 4 L H Q S",
            .compute = &Compute}};
 }

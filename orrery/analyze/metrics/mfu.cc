@@ -109,7 +109,10 @@ std::vector<Metric> Describe() {
   return {{.name = "mfu",
            .meaning = "Model FLOP utilisation: FLOPs the model needs / what the devices could do",
            .unit = "%",
-           .needs = {},
+           .needs = {{.kind = NeedKind::kCard, .card_field = "num_params"},
+                     {.kind = NeedKind::kCard, .card_field = "num_layers"},
+                     {.kind = NeedKind::kCard, .card_field = "num_heads"},
+                     {.kind = NeedKind::kCard, .card_field = "head_dim"}},
            .definition =
                "Training: tokens * (6 N + 12 L H Q S) / (step time * devices * dense peak); "
                "inference: forward FLOPs of a batch / its latency. N: active parameters "

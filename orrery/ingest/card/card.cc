@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/base/ascii_case.h"
 #include "orrery/ingest/card/flatten_yaml.h"
 
 namespace orrery::ingest::card {
@@ -22,13 +22,6 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-bool EqualsIgnoringCase(std::string_view lhs, std::string_view rhs) {
-  return std::equal(lhs.begin(), lhs.end(), rhs.begin(), rhs.end(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
-}
-
 // A key without indentation; the text need not be good YAML.
 bool NamesCard(std::string_view line) {
   const std::size_t colon = line.find(':');
@@ -37,7 +30,7 @@ bool NamesCard(std::string_view line) {
   }
   const std::string_view key = Trimmed(line.substr(0, colon));
   return std::any_of(kMarkers.begin(), kMarkers.end(),
-                     [&](std::string_view marker) { return EqualsIgnoringCase(key, marker); });
+                     [&](std::string_view marker) { return SameIgnoringCase(key, marker); });
 }
 
 bool Matches(const InputFile& file) {
