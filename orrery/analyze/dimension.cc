@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/base/ascii_case.h"
+#include "orrery/base/number_list.h"
 #include "orrery/trace/collective_groups.h"
 
 namespace orrery::analyze {
@@ -62,31 +62,13 @@ std::optional<Dimension> FromDescription(const trace::Trace& trace, RowId group)
                           : FromText(trace.Text(trace.process_groups.name[group]));
 }
 
-// The ranks of a JSON array "[0, 4, 8]".
-std::vector<std::int32_t> ParseRanks(std::string_view text) {
-  std::vector<std::int32_t> ranks;
-  const char* next = text.data();
-  const char* const end = next + text.size();
-  while (next != end) {
-    std::int32_t rank = 0;
-    const auto parsed = std::from_chars(next, end, rank);
-    if (parsed.ec == std::errc()) {
-      ranks.push_back(rank);
-      next = parsed.ptr;
-    } else {
-      ++next;
-    }
-  }
-  return ranks;
-}
-
 // The constant distance between neighbours in a group's list of ranks, if there is one.
 std::optional<std::int64_t> StrideOf(const trace::Trace& trace, RowId group) {
   const auto& groups = trace.process_groups;
   if (groups.rank_stride[group] > 0) {
     return groups.rank_stride[group];
   }
-  const std::vector<std::int32_t> ranks = ParseRanks(trace.Text(groups.ranks[group]));
+  const std::vector<std::int32_t> ranks = NumbersIn<std::int32_t>(trace.Text(groups.ranks[group]));
   if (ranks.size() < 2 || groups.ranks_cut[group] != 0) {
     return std::nullopt;
   }

@@ -32,20 +32,8 @@ using Align = TextTable::Align;
 constexpr std::size_t kMaxRankColumns = 8;
 constexpr std::size_t kMaxFileRows = 16;
 
-std::string Indented(const std::string& text) {
-  std::string result;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-    result += "  ";
-    result += std::string_view(text).substr(begin, end - begin);
-    begin = end;
-  }
-  return result;
-}
-
 std::string Section(std::string_view title, const TextTable& table) {
-  return fmt::format("\n{}\n{}", title, Indented(table.Render()));
+  return fmt::format("\n{}\n{}", title, draw::Indented(table.Render(), 2));
 }
 
 std::string Join(const std::vector<std::string>& parts, std::string_view separator) {

@@ -81,6 +81,16 @@ std::string Truncated(std::string_view text, std::size_t width) {
   }
 }
 
+std::string Indented(std::string_view lines, std::size_t indent) {
+  std::string result;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    result.append(indent, ' ').append(lines.substr(0, end));
+    lines.remove_prefix(end);
+  }
+  return result;
+}
+
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void TextTable::AddRow(std::vector<std::string> cells) {

@@ -15,6 +15,9 @@ namespace orrery::draw {
 /// Returns `text`, or its beginning and "…" if it is wider than `width` columns.
 [[nodiscard]] std::string Truncated(std::string_view text, std::size_t width);
 
+/// Returns the lines with `indent` blanks in front of each.
+[[nodiscard]] std::string Indented(std::string_view lines, std::size_t indent);
+
 /// A table for people: columns padded with spaces, a rule under the header, no blanks at line ends.
 class TextTable {
  public:

@@ -57,18 +57,6 @@ std::vector<TextTable::Column> ColumnsOf(const Value& table) {
   return columns;
 }
 
-std::string Indented(const std::string& lines, std::size_t indent) {
-  std::string result;
-  std::string_view rest = lines;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    result += Pad(indent);
-    result += rest.substr(0, end);
-    rest.remove_prefix(end);
-  }
-  return result;
-}
-
 std::string TableText(const Value& list, std::size_t indent, std::size_t max_rows) {
   TextTable table(ColumnsOf(list));
   const std::size_t shown = std::min(max_rows, list.items().size());

@@ -21,6 +21,7 @@ namespace {
 
 using draw::FormatCount;
 using draw::FormatDuration;
+using draw::Indented;
 using draw::TextTable;
 using Align = TextTable::Align;
 
@@ -34,17 +35,6 @@ constexpr std::size_t kBarWidth = 10;
 
 constexpr std::array<std::string_view, kNumParts> kPartNames{"compute", "transfer", "waiting",
                                                              "memory", "idle"};
-
-std::string Indented(const std::string& lines, std::size_t indent) {
-  std::string result;
-  std::string_view rest = lines;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
-    result.append(indent, ' ').append(rest.substr(0, end));
-    rest.remove_prefix(end);
-  }
-  return result;
-}
 
 // Breaks text at blanks so that no line is wider than the page.
 std::string Wrapped(std::string_view text, std::size_t indent) {

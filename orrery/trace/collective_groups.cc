@@ -15,34 +15,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/number_list.h"
 #include "orrery/trace/columns.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-// Reads the numbers out of "[0, 1, ..., 63]", whatever stands between them.
-std::vector<std::int32_t> NumbersIn(std::string_view text) {
-  std::vector<std::int32_t> numbers;
-  const char* position = text.data();
-  const char* const end = position + text.size();
-  while (position != end) {
-    if (!IsDigit(*position)) {
-      ++position;
-      continue;
-    }
-    std::int32_t number = 0;
-    const auto parsed = std::from_chars(position, end, number);
-    numbers.push_back(number);
-    position = parsed.ptr;
-  }
-  return numbers;
-}
 
 std::string NameOrDescription(const Trace& trace, RowId group) {
   const std::string_view name = trace.Text(trace.process_groups.name[group]);
@@ -86,7 +65,8 @@ std::optional<CollectiveGroup> IdentifyGroup(const Trace& trace, RowId group,
                                              bool communicators_shared) {
   CollectiveGroup identity{.num_ranks = GroupSize(trace, group),
                            .members = MembersFromRange(trace, group)};
-  std::vector<std::int32_t> ranks = NumbersIn(trace.Text(trace.process_groups.ranks[group]));
+  std::vector<std::int32_t> ranks =
+      NumbersIn<std::int32_t>(trace.Text(trace.process_groups.ranks[group]));
   if (!ranks.empty()) {
     identity.key = KeyFromList(trace, group, ranks);
     if (trace.process_groups.ranks_cut[group] == 0) {
@@ -128,7 +108,7 @@ std::int32_t GroupSize(const Trace& trace, RowId group) {
   if (trace.process_groups.num_ranks[group] >= 0 || trace.process_groups.ranks_cut[group] != 0) {
     return trace.process_groups.num_ranks[group];
   }
-  const auto ranks = NumbersIn(trace.Text(trace.process_groups.ranks[group]));
+  const auto ranks = NumbersIn<std::int32_t>(trace.Text(trace.process_groups.ranks[group]));
   return ranks.empty() ? -1 : static_cast<std::int32_t>(ranks.size());
 }
 

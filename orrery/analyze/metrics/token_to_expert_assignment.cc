@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -10,6 +9,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/tokens.h"
+#include "orrery/base/number_list.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze::token_to_expert_assignment {
@@ -39,36 +39,20 @@ std::vector<double> FromGateLogs(const RunView& run) {
   return totals;
 }
 
-// "[96, 224, …]": what a rank sends to each member of its group.
-std::vector<double> ParseSplits(std::string_view text) {
-  std::vector<double> splits;
-  const char* next = text.data();
-  const char* const end = next + text.size();
-  while (next != end) {
-    double number = 0;
-    const auto parsed = std::from_chars(next, end, number);
-    if (parsed.ec == std::errc()) {
-      splits.push_back(number);
-      next = parsed.ptr;
-    } else {
-      ++next;
-    }
-  }
-  return splits;
-}
-
 // Elements sent to each rank by uneven exchanges; the hidden size cancels in the ratio.
 std::vector<double> FromSplits(const RunView& run) {
   std::vector<double> totals;
   for (const DeviceView& device : run.devices) {
     const trace::Trace& trace = run.TraceOf(device);
     ForEachCollective(run, device, [&](RowId row) {
-      const std::vector<double> splits = ParseSplits(trace.Text(trace.collectives.in_splits[row]));
+      // What the rank sends to each member of its group.
+      const std::vector<std::int64_t> splits =
+          NumbersIn<std::int64_t>(trace.Text(trace.collectives.in_splits[row]));
       const bool uneven = std::ranges::adjacent_find(splits, std::not_equal_to<>()) != splits.end();
       if (uneven && (totals.empty() || totals.size() == splits.size())) {
         totals.resize(splits.size());
         for (std::size_t i = 0; i < splits.size(); ++i) {
-          totals[i] += splits[i];
+          totals[i] += static_cast<double>(splits[i]);
         }
       }
     });
