@@ -91,10 +91,10 @@ class OperatorReader {
   }
 
   [[nodiscard]] Result<Operator> Finish() const {
-    if (!type_) {
+    if (!has_type_) {
       return Fail(Error::Kind::kInvalidInput, "the data type is missing, such as bf16 or fp32");
     }
-    Operator op(schema_.kind, type_.value_or(DataType::kBf16));
+    Operator op(schema_.kind, type_);
     op.set_warm(is_warm_);
     for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
       const Field& field = schema_.fields[i];
@@ -115,10 +115,11 @@ class OperatorReader {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("'{}' is neither key=value nor a data type such as bf16", word));
     }
-    if (type_) {
+    if (has_type_) {
       return Fail(Error::Kind::kInvalidInput, fmt::format("a second data type, '{}'", word));
     }
-    type_ = type;
+    type_ = *type;
+    has_type_ = true;
     return {};
   }
 
@@ -144,7 +145,8 @@ class OperatorReader {
   }
 
   const Schema& schema_;
-  std::optional<DataType> type_;
+  DataType type_ = DataType::kBf16;
+  bool has_type_ = false;
   bool is_warm_ = false;
   std::array<std::int64_t, kMaxFields> values_ = {};
   std::bitset<kMaxFields> seen_;
