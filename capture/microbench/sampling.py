@@ -1,0 +1,70 @@
+"""The sequence of operators to measure: row i depends only on the seed and i."""
+
+import dataclasses
+import random
+
+from microbench import draw
+from microbench import sampling_layers as layers
+from microbench import sampling_matrix as matrix
+from microbench import sampling_memory as memory
+
+# Kind to its share of the rows in percent and the function that draws one.
+SAMPLERS = {
+    "gemm": (22, matrix.gemm), "bgemm": (6, matrix.bgemm), "groupedgemm": (3, matrix.groupedgemm),
+    "attention": (10, matrix.attention), "conv": (14, matrix.conv),
+    "elementwise": (11, memory.elementwise), "copy": (3.5, memory.copy), "fill": (1.5, memory.fill),
+    "reduce": (5, memory.reduce), "embedding": (2.5, layers.embedding),
+    "embeddingbag": (2.5, layers.embeddingbag), "layernorm": (2, layers.layernorm),
+    "rmsnorm": (2, layers.rmsnorm), "batchnorm": (2, layers.batchnorm),
+    "softmax": (1.4, layers.softmax), "nll": (1.2, layers.nll),
+    "crossentropy": (1.4, layers.crossentropy), "optimizer": (1.5, layers.optimizer),
+    "foreach": (0.8, layers.foreach), "gradnorm": (0.7, layers.gradnorm),
+    "conv1d": (0.4, matrix.conv1d), "dropout": (0.4, layers.dropout), "cat": (0.4, memory.cat),
+    "transpose": (0.4, memory.transpose), "tril": (0.3, memory.tril), "index": (0.5, memory.index),
+    "scatter": (0.3, memory.scatter), "sort": (0.3, memory.sort), "cumsum": (0.3, memory.cumsum),
+    "topk": (0.3, memory.topk), "memcpy": (0.5, memory.memcpy), "rope": (0.4, layers.rope),
+    "moepermute": (0.3, layers.moepermute), "maxpool": (0.3, layers.maxpool),
+    "avgpool": (0.2, layers.avgpool), "upsample": (0.2, layers.upsample),
+    "quantize": (0.3, layers.quantize), "arange": (0.2, memory.arange),
+}
+_WEIGHTS = {kind: share for kind, (share, _) in SAMPLERS.items()}
+
+
+@dataclasses.dataclass
+class Sample:
+    """An operator to measure, and what its text leaves open (exact shapes, layouts)."""
+
+    operator: object
+    detail: dict
+    number: int
+    text: str
+
+
+def sample(seed, number):
+    """Draws row `number` of the sequence `seed`."""
+    rng = random.Random(f"orrery {seed} {number}")
+    kind = draw.weighted(rng, _WEIGHTS)
+    return _draw(kind, rng, number)
+
+
+def sample_of_kind(seed, number, kind):
+    """Draws row `number` of a sequence of one kind, for the smoke run."""
+    return _draw(kind, random.Random(f"orrery {seed} {kind} {number}"), number)
+
+
+def _draw(kind, rng, number):
+    operator, detail = SAMPLERS[kind][1](rng)
+    return Sample(operator, detail, number, operator.text())
+
+
+def sequence(seed, only=None, dtypes=None):
+    """Yields the samples of a seed without end, those of the wanted kinds and types."""
+    number = 0
+    while True:
+        drawn = sample(seed, number)
+        number += 1
+        if only and drawn.operator.kind not in only:
+            continue
+        if dtypes and drawn.operator.dtype not in dtypes:
+            continue
+        yield drawn
