@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery::trace::orr {
+namespace orrery {
 
 /// Puts numbers and text into bytes, little-endian. Records begin with their length, so that
 /// readers can skip what later versions append to them.
@@ -92,4 +92,4 @@ class ByteReader {
   bool failed_ = false;
 };
 
-}  // namespace orrery::trace::orr
+}  // namespace orrery
