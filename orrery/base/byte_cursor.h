@@ -81,6 +81,9 @@ class ByteReader {
 
   [[nodiscard]] bool failed() const { return failed_; }
 
+  /// For callers that find the bytes to be wrong in ways of their own.
+  void SetFailed() { failed_ = true; }
+
   /// The bytes that records held beyond what was read of them, and those still to be read here.
   [[nodiscard]] std::size_t skipped_bytes() const { return skipped_bytes_ + rest_.size(); }
 
