@@ -6,6 +6,7 @@
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest.h"
+#include "orrery/learn/perceptron_training.h"
 #include "orrery/learn/random.h"
 #include "orrery/learn/test_data.h"
 
@@ -73,9 +74,38 @@ void BM_TrainBoostedTrees(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 80'000);
 }
 
+// 16-256-256-256-1, the width at which others were measured.
+const PerceptronOptions kWideNetwork = {
+    .hidden_widths = {256, 256, 256}, .max_epochs = 3, .batch_rows = 512};
+
+void BM_PerceptronRows(benchmark::State& state) {
+  const DataSet data = test_data::MakeCurve(
+      {.num_rows = static_cast<std::size_t>(state.range(0)), .num_features = kNumFeatures});
+  const std::vector<RowIndex> rows = data.AllRows();
+  const auto trained = TrainPerceptron(data, {.train = rows, .validation = {}}, kWideNetwork);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(trained->perceptron.PredictRows(data.features()));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+// Three epochs.
+void BM_TrainPerceptron(benchmark::State& state) {
+  const DataSet data =
+      test_data::MakeCurve({.num_rows = 80'000, .num_features = kNumFeatures, .noise = 0.05});
+  const std::vector<RowIndex> rows = data.AllRows();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        TrainPerceptron(data, {.train = rows, .validation = {}}, kWideNetwork));
+  }
+  state.SetItemsProcessed(state.iterations() * 80'000);
+}
+
 BENCHMARK(BM_ForestRows)->Arg(10)->Arg(10'000);
 BENCHMARK(BM_ForestOneRow);
 BENCHMARK(BM_TrainBoostedTrees)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_PerceptronRows)->Arg(1)->Arg(1'000);
+BENCHMARK(BM_TrainPerceptron)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace orrery::learn

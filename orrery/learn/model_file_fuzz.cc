@@ -1,10 +1,13 @@
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "orrery/base/check.h"
 #include "orrery/learn/forest_codec.h"
+#include "orrery/learn/linear.h"
 #include "orrery/learn/model_file.h"
+#include "orrery/learn/perceptron.h"
 
 namespace {
 
@@ -32,6 +35,13 @@ void TryForest(std::string_view bytes) {
   ORRERY_CHECK(orrery::learn::EncodeForest(*again) == once, "reading and writing change nothing");
 }
 
+// These keep every bit of what they read.
+template <typename Model>
+void TryModelOfNumbers(std::string_view bytes) {
+  const auto model = Model::Decode(bytes);
+  ORRERY_CHECK(!model || model->Encode() == bytes, "reading and writing change nothing");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -39,5 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TryModel(orrery::learn::ParseModelFile(bytes));
   TryModel(orrery::learn::ParseModelContent(bytes));
   TryForest(bytes);
+  TryModelOfNumbers<orrery::learn::Linear>(bytes);
+  TryModelOfNumbers<orrery::learn::Perceptron>(bytes);
   return 0;
 }
