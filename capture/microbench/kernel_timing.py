@@ -7,6 +7,7 @@ from microbench import repeats, separators
 from microbench.prepare import set_tf32
 
 _NOT_ACTIVITIES = ("gpu_user_annotation", "user_annotation", "cuda_sync", "overhead")
+_LEARNT_SEPARATORS = 3
 
 
 class Recorder:
@@ -22,7 +23,7 @@ class Recorder:
             try:
                 self._start_directly()
                 return
-            except (TypeError, AttributeError) as error:
+            except Exception as error:
                 print(f"profiler: direct start failed ({error}); the slower way is used",
                       flush=True)
                 self._direct = False
@@ -70,6 +71,20 @@ class KernelTimer:
     def __init__(self, stream):
         self._stream = stream
         self._recorder = Recorder()
+        self._separator_name = self._learn_separator()
+
+    def _learn_separator(self):
+        """Records separators alone, since their kernel's name is PyTorch's own affair."""
+        for _ in range(2):  # the first recording also starts CUPTI
+            torch.cuda.synchronize()
+            self._recorder.start()
+            for _ in range(_LEARNT_SEPARATORS):
+                self._stream.separate()
+            torch.cuda.synchronize()
+            names = [activity.name for activity in self._recorder.stop()]
+        if len(names) != _LEARNT_SEPARATORS or len(set(names)) != 1:
+            raise RuntimeError(f"the profiler recorded {names} for {_LEARNT_SEPARATORS} separators")
+        return names[0]
 
     def measure(self, prepared):
         """Returns a KernelTimes (or None) for each of the prepared calls.
@@ -90,7 +105,11 @@ class KernelTimer:
             activities = self._recorder.stop()
         # Before each cold call a border closes the flush, so a cold call makes two segments.
         expected = 1 + sum(2 * cold + warm for cold, warm in plan)
-        return separators.by_call(separators.cut(activities, expected)[1:], plan)
+        return separators.by_call(self._cut(activities, expected), plan)
+
+    def _cut(self, activities, expected):
+        """Cuts; what is before the first separator belongs to no call."""
+        return separators.cut(activities, self._separator_name, expected)[1:]
 
     def _enqueue(self, call, cold, warm):
         flush, separate = self._stream.flush, self._stream.separate
