@@ -1,4 +1,4 @@
-"""`orrery-capture measure ceilings`: builds and runs the CUDA program beside this file."""
+"""`orrery-capture measure ceilings`: builds and runs the CUDA program in ../ceilings."""
 
 import pathlib
 import subprocess
