@@ -51,5 +51,9 @@ def main(options):
     if not torch.cuda.is_available():
         print("orrery-capture: PyTorch sees no GPU on this machine", file=sys.stderr)
         return 2
-    from microbench import run, smoke
-    return smoke.run(options) if options.smoke else run.run(options)
+    from microbench import rows, run, smoke
+    try:
+        return smoke.run(options) if options.smoke else run.run(options)
+    except rows.NotOurTable as error:
+        print(f"orrery-capture: {error}", file=sys.stderr)
+        return 2

@@ -96,7 +96,7 @@ class RowsTest(unittest.TestCase):
 
     def test_another_table_is_not_continued(self):
         pathlib.Path(self.path).write_text("a,b\n1,2\n")
-        with self.assertRaises(ValueError):
+        with self.assertRaises(rows.NotOurTable):
             rows.operators_in(self.path)
 
 
