@@ -58,6 +58,9 @@ class SamplingTest(unittest.TestCase):
         chosen = itertools.islice(sampling.sequence(1, {"gemm", "conv"}, {"fp32"}), 50)
         self.assertEqual({drawn.operator.dtype for drawn in chosen}, {"fp32"})
 
+    def test_a_kind_that_has_no_such_type_ends_the_sequence(self):
+        self.assertEqual(list(sampling.sequence(1, {"memcpy"}, {"bf16"})), [])
+
     def test_the_unpadded_vocabulary_comes_in_all_three_layouts(self):
         layouts = set()
         for drawn in itertools.islice(sampling.sequence(1, {"gemm"}), 5000):
