@@ -13,6 +13,7 @@ from microbench.kernel_timing import KernelTimer
 from microbench.operands import Operands, TooLarge
 from microbench.prepare import prepare
 from microbench.separators import SeparatorMismatch
+from microbench.turns import Turns
 
 _BATCH_ROWS = 100
 _BATCH_BYTES = 30 << 30
@@ -31,9 +32,10 @@ class GpuLost(Exception):
 class Bench:
     """The GPU, its buffers and timers, and counts of what happened."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, turn_file=None, buffer_share=1.0):
         torch.backends.cudnn.benchmark = False
-        self.operands = Operands(seed)
+        self.operands = Operands(seed, buffer_share)
+        self._turns = Turns(turn_file)
         stream = Stream()
         self.events = EventTimer(stream)
         self.kernels = KernelTimer(stream)
@@ -60,7 +62,10 @@ class Bench:
             self._base_bytes = torch.cuda.memory_allocated()
         try:
             one = prepare(sample, self.operands)
-            one.op_us = self.events.op_us(one.call)
+            one.call()  # compiles where the library does so, before the turn is taken
+            torch.cuda.synchronize()
+            with self._turns:
+                one.op_us = self.events.op_us(one.call)
         except TooLarge:
             self.skipped += 1
             return False
@@ -86,7 +91,8 @@ class Bench:
 
     def _measured(self, batch, may_halve):
         try:
-            times = self.kernels.measure(batch)
+            with self._turns:
+                times = self.kernels.measure(batch)
         except SeparatorMismatch as mismatch:
             self.mismatches += 1
             return self._halved(batch, mismatch, may_halve)

@@ -51,8 +51,9 @@ def batchnorm(sample, operands):
     edge = round(o["hw"] ** 0.5)
     shape = (o["b"], o["c"], edge, edge)
     x = operands.image(shape, o.dtype, o["nhwc"])
-    weight, bias = (operands.get((o["c"],), o.dtype) for _ in range(2))
-    mean, variance = scratch((o["c"],), o.dtype), scratch((o["c"],), o.dtype)
+    # Mixed-precision training keeps weights and statistics in fp32.
+    weight, bias = (operands.get((o["c"],), "fp32") for _ in range(2))
+    mean, variance = scratch((o["c"],), "fp32"), scratch((o["c"],), "fp32")
 
     def forward(a, w, b):
         return F.batch_norm(a, mean, variance, w, b, True, 0.1, 1e-5)

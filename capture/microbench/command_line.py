@@ -28,6 +28,11 @@ def add_options(parser):
     parser.add_argument("--seed", type=int, default=1, help="which sequence of operators (1)")
     parser.add_argument("--out", metavar="FILE.csv",
                         help="the table, continued if it exists (kernels.csv)")
+    parser.add_argument("--turn-file", metavar="FILE",
+                        help="other processes measure with this file too: prepare beside them, "
+                             "measure in turn")
+    parser.add_argument("--buffer-share", type=float, default=1.0, metavar="SHARE",
+                        help="of the usual buffers on the GPU, for several processes (1)")
     parser.add_argument("--list", type=int, nargs="?", const=100, metavar="N",
                         help="print the first N operators (100) and measure nothing")
     parser.add_argument("--smoke", action="store_true",

@@ -43,10 +43,10 @@ def _fill(buffer, name):
 class Operands:
     """Hands out read-only random tensors at rotating aligned offsets."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, share=1.0):
         torch.manual_seed(seed)
         total = torch.cuda.get_device_properties(0).total_memory
-        self._share = min(1.0, total / _FULL_GPU_BYTES)
+        self._share = share * min(1.0, total / _FULL_GPU_BYTES)
         self._buffer_of_dtype = {}
         self._next_of_dtype = {}
         self._host_of_pinning = {}

@@ -88,7 +88,7 @@ def run(options):
     stop = StopFlag()
     done = rows.operators_in(options.out) | _failed_before(options.out)
     writer = rows.Writer(options.out)
-    bench = Bench(options.seed)
+    bench = Bench(options.seed, options.turn_file, options.buffer_share)
     progress = Progress()
     print(f"microbench: {bench.machine.gpu}, driver {bench.machine.driver}, "
           f"CUDA {bench.machine.cuda}, torch {bench.machine.torch}, "

@@ -8,24 +8,24 @@ from microbench import sampling_layers as layers
 from microbench import sampling_matrix as matrix
 from microbench import sampling_memory as memory
 
-# Kind to its share of the rows in percent and the function that draws one.
+# Kind to its share of the rows by weight and the function that draws one.
 SAMPLERS = {
-    "gemm": (22, matrix.gemm), "bgemm": (6, matrix.bgemm), "groupedgemm": (3, matrix.groupedgemm),
-    "attention": (10, matrix.attention), "conv": (14, matrix.conv),
-    "elementwise": (11, memory.elementwise), "copy": (3.5, memory.copy), "fill": (1.5, memory.fill),
+    "gemm": (18, matrix.gemm), "bgemm": (6, matrix.bgemm), "groupedgemm": (3, matrix.groupedgemm),
+    "attention": (8, matrix.attention), "conv": (17, matrix.conv),
+    "elementwise": (12, memory.elementwise), "copy": (4.5, memory.copy), "fill": (1.5, memory.fill),
     "reduce": (5, memory.reduce), "embedding": (2.5, layers.embedding),
-    "embeddingbag": (2.5, layers.embeddingbag), "layernorm": (2, layers.layernorm),
-    "rmsnorm": (2, layers.rmsnorm), "batchnorm": (2, layers.batchnorm),
-    "softmax": (1.4, layers.softmax), "nll": (1.2, layers.nll),
-    "crossentropy": (1.4, layers.crossentropy), "optimizer": (1.5, layers.optimizer),
-    "foreach": (0.8, layers.foreach), "gradnorm": (0.7, layers.gradnorm),
-    "conv1d": (0.4, matrix.conv1d), "dropout": (0.4, layers.dropout), "cat": (0.4, memory.cat),
-    "transpose": (0.4, memory.transpose), "tril": (0.3, memory.tril), "index": (0.5, memory.index),
-    "scatter": (0.3, memory.scatter), "sort": (0.3, memory.sort), "cumsum": (0.3, memory.cumsum),
-    "topk": (0.3, memory.topk), "memcpy": (0.5, memory.memcpy), "rope": (0.4, layers.rope),
-    "moepermute": (0.3, layers.moepermute), "maxpool": (0.3, layers.maxpool),
-    "avgpool": (0.2, layers.avgpool), "upsample": (0.2, layers.upsample),
-    "quantize": (0.3, layers.quantize), "arange": (0.2, memory.arange),
+    "embeddingbag": (2.5, layers.embeddingbag), "layernorm": (2.2, layers.layernorm),
+    "rmsnorm": (1.8, layers.rmsnorm), "batchnorm": (2.5, layers.batchnorm),
+    "softmax": (2, layers.softmax), "nll": (1.2, layers.nll),
+    "crossentropy": (1.5, layers.crossentropy), "optimizer": (2, layers.optimizer),
+    "foreach": (1.2, layers.foreach), "gradnorm": (0.8, layers.gradnorm),
+    "conv1d": (2, matrix.conv1d), "dropout": (0.8, layers.dropout), "cat": (1.2, memory.cat),
+    "transpose": (1, memory.transpose), "tril": (1, memory.tril), "index": (1, memory.index),
+    "scatter": (0.8, memory.scatter), "sort": (0.6, memory.sort), "cumsum": (0.8, memory.cumsum),
+    "topk": (1, memory.topk), "memcpy": (1, memory.memcpy), "rope": (1, layers.rope),
+    "moepermute": (0.8, layers.moepermute), "maxpool": (1, layers.maxpool),
+    "avgpool": (0.8, layers.avgpool), "upsample": (0.8, layers.upsample),
+    "quantize": (0.8, layers.quantize), "arange": (0.5, memory.arange),
 }
 _MOST_MISSES = 50_000
 _WEIGHTS = {kind: share for kind, (share, _) in SAMPLERS.items()}
