@@ -289,6 +289,15 @@ TEST(AtenCopies, WhatTurnsMatricesIsATransposition) {
               ElementsAre("transpose b=2 m=3 n=5 bf16"));
 }
 
+TEST(AtenCopies, ACopyToItselfIsNone) {
+  AtenTensor part = Bf16({8});
+  part.storage = 1;
+  AtenTensor next = part;
+  next.offset = 8;
+  EXPECT_THAT(Texts({"aten::copy_", {part, part}}), IsEmpty());
+  EXPECT_THAT(Texts({"aten::copy_", {part, next}}), ElementsAre("copy n=8 bf16"));
+}
+
 TEST(AtenCopies, BetweenHostAndGpu) {
   EXPECT_THAT(Texts({"aten::copy_", {Fp32({8}), OnHost(Fp32({8}))}}),
               ElementsAre("memcpy bytes=32 int8"));

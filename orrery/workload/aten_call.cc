@@ -94,6 +94,7 @@ std::string_view ElementType(std::string_view type) {
 // A tensor's value is [id, storage, offset, elements, bytes of an element, device].
 AtenTensor ParseTensor(const ArgumentText& text) {
   constexpr std::size_t kStorage = 1;
+  constexpr std::size_t kOffset = 2;
   constexpr std::size_t kDevice = 5;
   const Items members = ArrayItems(text.value);
   const std::string_view device = Unquoted(ItemAt(members, kDevice));
@@ -103,7 +104,8 @@ AtenTensor ParseTensor(const ArgumentText& text) {
           .type = kernel::FindDataType(type),
           .on_gpu = !device.empty() && !device.starts_with("cpu") && !device.starts_with("meta"),
           .is_defined = !type.empty() && !type.starts_with("nullptr"),
-          .storage = ParseInteger(ItemAt(members, kStorage))};
+          .storage = ParseInteger(ItemAt(members, kStorage)),
+          .offset = ParseInteger(ItemAt(members, kOffset)).value_or(0)};
 }
 
 AtenValue ParseTensors(const ArgumentText& text, std::string_view types_text) {

@@ -21,6 +21,7 @@ struct AtenTensor {
   bool on_gpu = true;
   bool is_defined = true;  // lists of tensors have holes
   std::optional<std::int64_t> storage = {};
+  std::int64_t offset = 0;  // of the first element in the storage
 
   /// Saturates at 2^50, which no memory holds.
   [[nodiscard]] std::int64_t Elements() const;

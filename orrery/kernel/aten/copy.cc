@@ -86,9 +86,18 @@ Operator DeviceCopy(const AtenTensor& target, const AtenTensor& source) {
   return op;
 }
 
+// The framework leaves out a copy of a tensor to itself.
+bool IsSame(const AtenTensor& target, const AtenTensor& source) {
+  return target.storage && target.storage == source.storage && target.offset == source.offset &&
+         target.type == source.type && HaveSameLayout(target, source);
+}
+
 MappedOperators MapCopyInto(const AtenTensor* target, const AtenTensor* source) {
   if (target == nullptr || source == nullptr || !target->type || !source->type) {
     return std::nullopt;
+  }
+  if (IsSame(*target, *source)) {
+    return std::vector<Operator>{};
   }
   if (target->on_gpu != source->on_gpu) {
     return std::vector{Transfer(*source, target->on_gpu)};
