@@ -226,6 +226,15 @@ TEST(AtenElementwise, FullOperandsAreRead) {
               ElementsAre("elementwise fn=mul n=32 rb=6 wb=4 fp32"));
 }
 
+TEST(AtenElementwise, ATensorGivenTwiceIsReadOnce) {
+  AtenTensor gradient = Bf16({8});
+  gradient.storage = 1;
+  AtenTensor square = Bf16({8});
+  square.storage = 2;
+  EXPECT_THAT(Texts({"aten::addcmul_", {square, gradient, gradient, 0.1}, {square}}),
+              ElementsAre("elementwise fn=addcmul n=8 bf16"));
+}
+
 TEST(AtenElementwise, ARepeatedOperandIsABroadcast) {
   EXPECT_THAT(Texts(Binary("aten::mul", Bf16({8, 4}), Bf16({4}), Bf16({8, 4}))),
               ElementsAre("elementwise fn=mul n=32 rb=2 mode=broadcast bf16"));

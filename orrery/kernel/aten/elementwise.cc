@@ -56,11 +56,20 @@ std::string_view ModeOf(const std::vector<const AtenTensor*>& operands, const At
   return is_strided ? "strided" : is_broadcast ? "broadcast" : "contiguous";
 }
 
+bool AreSame(const AtenTensor& lhs, const AtenTensor& rhs) {
+  return lhs.storage && lhs.storage == rhs.storage && lhs.offset == rhs.offset &&
+         HaveSameLayout(lhs, rhs);
+}
+
+// A tensor that is given twice, as in a square, is read once.
 std::int64_t ReadBytes(const std::vector<const AtenTensor*>& operands, const AtenTensor& result) {
   std::int64_t bytes = 0;
-  for (const AtenTensor* operand : operands) {
-    const bool is_full = operand->Elements() == result.Elements() && !IsExpanded(*operand);
-    bytes += is_full ? BytesOf(*operand) : 0;
+  for (auto operand = operands.begin(); operand != operands.end(); ++operand) {
+    const bool is_full = (*operand)->Elements() == result.Elements() && !IsExpanded(**operand);
+    const bool is_again = std::any_of(operands.begin(), operand, [&](const AtenTensor* before) {
+      return AreSame(*before, **operand);
+    });
+    bytes += is_full && !is_again ? BytesOf(**operand) : 0;
   }
   return bytes;
 }
