@@ -157,6 +157,9 @@ struct Schema {
 
 [[nodiscard]] const Schema& SchemaOf(OperatorKind kind);
 
+/// Finds a kind by its name in operator texts.
+[[nodiscard]] std::optional<OperatorKind> FindOperatorKind(std::string_view name);
+
 /// One operator: a kind, its parameters in the order of its schema, and the type of its elements.
 /// Every kind has the flag `warm`: its operands are left in the cache by what ran before.
 class Operator {

@@ -125,7 +125,7 @@ constexpr auto kTranspose = std::to_array<Field>({kB, kM, kN});
 constexpr auto kTril = std::to_array<Field>({kB, kM, kN, Shift(Key::kDiagonal, "diag"), kPass});
 constexpr auto kIndex =
     std::to_array<Field>({kRows, kDim, kLookups, Flag(Key::kPut, "put"), kPass});
-constexpr auto kScatter = std::to_array<Field>({kN, kLookups});
+constexpr auto kScatter = std::to_array<Field>({kN, kLookups, Flag(Key::kPut, "put")});
 constexpr auto kCumsum = std::to_array<Field>({kRows, kCols});
 constexpr auto kTopK = std::to_array<Field>({kRows, kCols, kK});
 constexpr auto kMemcpy =
