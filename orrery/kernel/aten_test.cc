@@ -370,6 +370,18 @@ TEST(AtenMeanings, TheUnknownMovesItsTensors) {
   EXPECT_THAT(Texts(call), ElementsAre("elementwise fn=other n=8 wb=4 fp32"));
 }
 
+// Old files have no tensors of compiled kernels: there is nothing to price, but it is said.
+TEST(AtenMeanings, CompiledKernelsAreUnknown) {
+  const AtenOperators answer = OperatorsOf({"triton_poi_fused_add_0"});
+  EXPECT_EQ(answer.meaning, AtenMeaning::kUnknown);
+  EXPECT_THAT(answer.operators, IsEmpty());
+}
+
+TEST(AtenMeanings, NodesOfAutogradThatPeopleWroteMayLaunchKernels) {
+  EXPECT_EQ(OperatorsOf({"FusedNormBackward", {Bf16({8})}}).meaning, AtenMeaning::kUnknown);
+  EXPECT_EQ(OperatorsOf({"ExpandBackward0", {Bf16({8})}}).meaning, AtenMeaning::kNoKernel);
+}
+
 TEST(AtenMeanings, OperatorsThatPassOnAreMarked) {
   const AtenCall call{"aten::linear", {Bf16({2, 8, 4}), Bf16({6, 4}), Bf16({6})}};
   EXPECT_TRUE(OperatorsOf(call).only_passes_on);
