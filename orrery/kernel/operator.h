@@ -79,6 +79,7 @@ enum class Key : std::uint8_t {
   kWindow,
   kDropout,
   kBackend,
+  kKvFp8,
   kPass,
   kC,
   kOutChannels,
@@ -122,7 +123,7 @@ enum class Key : std::uint8_t {
   kExperts,
   kIntermediate,
   kScale,
-  kWarm,
+  kPut,
 };
 
 /// How a parameter reads and how it grows.

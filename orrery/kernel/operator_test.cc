@@ -54,7 +54,7 @@ std::int64_t LeastOf(FieldType type) {
 
 Operator AnyOperator() {
   const auto kind = static_cast<OperatorKind>(*rc::gen::inRange<std::size_t>(0, kNumOperatorKinds));
-  Operator op(kind, static_cast<DataType>(*rc::gen::inRange(0, 12)));
+  Operator op(kind, static_cast<DataType>(*rc::gen::inRange(0, 15)));
   op.set_warm(*rc::gen::arbitrary<bool>());
   for (const Field& field : SchemaOf(kind).fields) {
     const auto limit = field.type == FieldType::kWord
