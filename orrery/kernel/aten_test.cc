@@ -203,6 +203,16 @@ TEST(AtenLookups, PairsOfFeaturesAreATriangle) {
               ElementsAre("tril b=2048 m=27 n=27 diag=-1 pass=bwd fp32"));
 }
 
+TEST(AtenLookups, RowsArePutOrAdded) {
+  const AtenTensor table = Fp32({100, 8});
+  const AtenTensor rows = Fp32({7, 8});
+  EXPECT_THAT(Texts({"aten::_index_put_impl_",
+                     {table, std::vector<AtenTensor>{Int64({7})}, rows, Number(1)}}),
+              ElementsAre("index rows=100 dim=8 lookups=7 put=1 pass=bwd fp32"));
+  EXPECT_THAT(Texts({"aten::index_add_", {table, Number(0), Int64({7}), rows}}),
+              ElementsAre("index rows=100 dim=8 lookups=7 pass=bwd fp32"));
+}
+
 TEST(AtenLookups, OtherIndicesTakeRows) {
   EXPECT_THAT(Texts({"aten::index", {Fp32({100, 8}), std::vector<AtenTensor>{Int64({7})}}}),
               ElementsAre("index rows=100 dim=8 lookups=7 fp32"));
