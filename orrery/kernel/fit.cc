@@ -8,6 +8,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/row_split.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest_codec.h"
@@ -77,17 +78,6 @@ EfficiencyModel::Domain DomainOf(const MeasurementGroup& group) {
     is_first = false;
   }
   return domain;
-}
-
-/// A shape with warm and cold operands, and the transposed product, are twins.
-std::string TwinKey(const Operator& op) {
-  Operator twin = op;
-  twin.set_warm(false);
-  if (twin.kind() == OperatorKind::kGemm && twin.Get(Key::kN) < twin.Get(Key::kK)) {
-    const std::int64_t n = twin.Get(Key::kN);
-    twin.Set(Key::kN, twin.Get(Key::kK)).Set(Key::kK, n);
-  }
-  return Text(twin);
 }
 
 learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor) {
@@ -160,6 +150,21 @@ Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOp
   ORRERY_TRY(const learn::BoostedTrees final, learn::TrainBoostedTrees(data, {all, {}}, trees));
   return EfficiencyModel(DomainOf(group), floor, deviation,
                          learn::RoundedForShipping(final.forest));
+}
+
+Result<ModelSet> FitModels(std::span<const Measurement> rows, const FitOptions& options,
+                           const FitProgress& progress) {
+  ModelSet models;
+  const std::vector<MeasurementGroup> groups = GroupMeasurements(rows);
+  std::size_t done = 0;
+  for (const MeasurementGroup& group : groups) {
+    progress(done++, groups.size());
+    if (group.rows.size() >= kFewestRows) {
+      ORRERY_TRY(EfficiencyModel model, FitEfficiency(group, options));
+      models.Add(std::move(model));
+    }
+  }
+  return models;
 }
 
 }  // namespace orrery::kernel
