@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 
@@ -103,6 +104,10 @@ learn::BoostedTreesOptions OptionsFor(std::size_t num_rows, const FitOptions& op
   trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < 20000 ? 7 : 8;
   trees.min_child_weight = num_rows < 5000 ? 2 : 4;
   trees.ridge = 1;
+  const auto env = [](const char* n, double& v) { if (const char* e = std::getenv(n)) v = std::atof(e); };
+  double r = trees.max_rounds, d = trees.max_depth, lr = trees.learning_rate, rs = trees.row_share, cs = trees.column_share, mc = trees.min_child_weight, l2 = 1, bins=256;
+  env("R", r); env("D", d); env("LR", lr); env("RS", rs); env("CS", cs); env("MC", mc); env("L2", l2); env("BINS", bins);
+  trees.max_rounds = int(r); trees.max_depth = int(d); trees.learning_rate = lr; trees.row_share = rs; trees.column_share = cs; trees.min_child_weight = mc; trees.ridge = l2; trees.max_bins=int(bins);
   return trees;
 }
 

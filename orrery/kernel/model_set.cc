@@ -21,7 +21,7 @@ constexpr double kUsualEfficiency = 0.7;
 constexpr double kRooflineDeviation = 0.5;
 constexpr double kOtherGpuDeviation = 0.15;
 constexpr double kOutsideFactor = 2;
-constexpr double kHalfHolds = 0.96;
+constexpr double kHalfHolds = 0.0;
 /// Where the roofline says that half the size takes less than this share of the time, no learned
 /// efficiency turns it round, and the half is not asked.
 constexpr double kHalfMatters = 0.6;
