@@ -1,8 +1,8 @@
 #include "orrery/analyze/operator_inputs.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "orrery/base/decimal.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/shape_text.h"
 
@@ -10,24 +10,13 @@ namespace orrery::analyze {
 namespace {
 
 using trace::ArrayItems;
-
-std::string_view Unquoted(std::string_view text) {
-  return text.size() >= 2 && text.front() == '"' && text.back() == '"'
-             ? text.substr(1, text.size() - 2)
-             : text;
-}
+using trace::Unquoted;
 
 // The numbers of "[4, 8]"; nothing when an item is no size.
 std::optional<std::vector<std::int64_t>> ParseSizes(std::string_view text) {
-  std::vector<std::int64_t> sizes;
-  for (const std::string_view item : ArrayItems(text)) {
-    const auto size = ParseInteger(item);
-    if (!size || *size < 0) {
-      return std::nullopt;
-    }
-    sizes.push_back(*size);
-  }
-  return sizes;
+  auto sizes = trace::IntegerItems(text);
+  const auto is_negative = [](std::int64_t size) { return size < 0; };
+  return sizes && std::ranges::none_of(*sizes, is_negative) ? std::move(sizes) : std::nullopt;
 }
 
 // Shapes of scalars and of what was left out are empty too; only the type tells a tensor.

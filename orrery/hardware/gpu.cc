@@ -31,7 +31,12 @@ Gpu ReadGpu(const YAML::Node& node) {
   gpu.name = node["name"].as<std::string>();
   gpu.vendor = node["vendor"].as<std::string>();
   gpu.match = node["match"].as<std::vector<std::vector<std::string>>>();
+  gpu.generation = node["generation"].as<std::string>();
   gpu.multiprocessors = node["sms"].as<int>();
+  gpu.clock_hz = node["clock_mhz"].as<double>() * 1e6;
+  gpu.last_level_cache = {node["l2_mb"].as<std::int64_t>() * (std::int64_t{1} << 20)};
+  gpu.memory_size = {node["memory_gb"].as<std::int64_t>() * std::int64_t{1'000'000'000}};
+  gpu.power_watts = node["power_w"].as<double>();
   gpu.memory = {node["memory_gbps"].as<double>() * 1e9};
   gpu.link = {node["link_gbps"].as<double>() * 1e9};
   for (const auto& peak : node["peaks"]) {

@@ -15,7 +15,12 @@ struct Gpu {
   std::string name;
   std::string vendor;
   std::vector<std::vector<std::string>> match;  // words of the names that others use
+  std::string generation;                       // "hopper", "cdna2": GPUs that run the same kernels
   int multiprocessors = 0;
+  double clock_hz = 0;     // highest boost clock of the multiprocessors
+  Bytes last_level_cache;  // shared by all multiprocessors
+  Bytes memory_size;
+  double power_watts = 0;  // limit of the board
   Bandwidth memory;
   Bandwidth link;  // all links, one direction; zero when it has none
   std::map<std::string, double, std::less<>> peak_flops;  // per second, dense, by precision

@@ -68,7 +68,9 @@ Result<std::int64_t> ReadWord(const Field& field, std::string_view text) {
 Result<std::int64_t> ReadNumber(const Field& field, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::int64_t least = field.type == FieldType::kSize ? 1 : 0;
+  const std::int64_t least = field.type == FieldType::kSize    ? 1
+                             : field.type == FieldType::kShift ? -kLargestValue
+                                                               : 0;
   const std::int64_t largest = field.type == FieldType::kFlag ? 1 : kLargestValue;
   if (error != std::errc() || end != text.data() + text.size() || value < least ||
       value > largest) {

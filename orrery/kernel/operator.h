@@ -129,6 +129,7 @@ enum class Key : std::uint8_t {
 enum class FieldType : std::uint8_t {
   kSize,   // a count of something; work never falls when it grows
   kCount,  // an integer that is no size: a stride, a number of groups
+  kShift,  // an integer that may be negative: which diagonal
   kFlag,   // 0 or 1
   kWord,   // one of `words`; the value is its index
 };

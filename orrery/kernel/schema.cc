@@ -50,6 +50,10 @@ constexpr Field Count(Key key, std::string_view name, std::int64_t fallback) {
   return {key, name, kCount, fallback};
 }
 
+constexpr Field Shift(Key key, std::string_view name) {
+  return {key, name, kShift, 0};
+}
+
 constexpr Field Flag(Key key, std::string_view name) {
   return {key, name, kFlag, 0};
 }
@@ -117,7 +121,7 @@ constexpr auto kReduce =
 constexpr auto kConcat =
     std::to_array<Field>({kN, Size(Key::kParts, "parts"), Size(Key::kRun, "run")});
 constexpr auto kTranspose = std::to_array<Field>({kB, kM, kN});
-constexpr auto kTril = std::to_array<Field>({kB, kM, kN, Count(Key::kDiagonal, "diag", 0), kPass});
+constexpr auto kTril = std::to_array<Field>({kB, kM, kN, Shift(Key::kDiagonal, "diag"), kPass});
 constexpr auto kIndex = std::to_array<Field>({kRows, kDim, kLookups, kPass});
 constexpr auto kScatter = std::to_array<Field>({kN, kLookups});
 constexpr auto kCumsum = std::to_array<Field>({kRows, kCols});

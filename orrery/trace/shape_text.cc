@@ -64,6 +64,24 @@ std::vector<std::string_view> ArrayItems(std::string_view array) {
   return items;
 }
 
+std::string_view Unquoted(std::string_view text) {
+  return text.size() >= 2 && text.front() == '"' && text.back() == '"'
+             ? text.substr(1, text.size() - 2)
+             : text;
+}
+
+std::optional<std::vector<std::int64_t>> IntegerItems(std::string_view array) {
+  std::vector<std::int64_t> integers;
+  for (const std::string_view item : ArrayItems(array)) {
+    const auto integer = ParseInteger(item);
+    if (!integer) {
+      return std::nullopt;
+    }
+    integers.push_back(*integer);
+  }
+  return integers;
+}
+
 std::optional<std::int64_t> NumElements(std::string_view shape) {
   const auto items = ArrayItems(shape);
   if (items.empty()) {

@@ -18,6 +18,18 @@ TEST(ShapeTextTest, ItemsOfAnArrayKeepTheirNesting) {
   EXPECT_THAT(ArrayItems("12"), IsEmpty());
 }
 
+TEST(ShapeTextTest, IntegersMayBeNegativeAndNothingElse) {
+  EXPECT_THAT(IntegerItems("[4, -1]"), testing::Optional(ElementsAre(4, -1)));
+  EXPECT_THAT(IntegerItems("[]"), testing::Optional(IsEmpty()));
+  EXPECT_EQ(IntegerItems("[4, true]"), std::nullopt);
+}
+
+TEST(ShapeTextTest, OnlyQuotesAreTakenOff) {
+  EXPECT_EQ(Unquoted(R"("a b")"), "a b");
+  EXPECT_EQ(Unquoted("12"), "12");
+  EXPECT_EQ(Unquoted("\""), "\"");
+}
+
 TEST(ShapeTextTest, ListsOfTensorsAddUp) {
   EXPECT_EQ(NumElements("[4, 2048, 4096]"), 4LL * 2048 * 4096);
   EXPECT_EQ(NumElements("[[4, 2], [3]]"), 11);

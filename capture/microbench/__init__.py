@@ -1,0 +1,1 @@
+"""Measures single GPU operators: `orrery-capture measure kernels`."""

@@ -1,0 +1,232 @@
+"""Builds calls of layers: norms, softmax, losses, embeddings, pooling."""
+
+import torch
+import torch.nn.functional as F
+
+from microbench.operands import DTYPES, indices, scratch, zipf_counts
+
+aten = torch.ops.aten
+_MEAN = 1  # at::Reduction::Mean
+_IGNORE = -100
+
+
+def layernorm(sample, operands):
+    o = sample.operator
+    rows, cols = o["rows"], o["cols"]
+    x = operands.get((rows, cols), o.dtype)
+    weight, bias = (operands.get((cols,), o.dtype) for _ in range(2))
+    if not o.is_backward:
+        return lambda: aten.native_layer_norm.default(x, [cols], weight, bias, 1e-5)
+    gradient = operands.get((rows, cols), o.dtype)
+    _, mean, rstd = aten.native_layer_norm.default(x, [cols], weight, bias, 1e-5)
+    return lambda: aten.native_layer_norm_backward.default(
+        gradient, x, [cols], mean, rstd, weight, bias, [True, True, True])
+
+
+def rmsnorm(sample, operands):
+    o = sample.operator
+    rows, cols = o["rows"], o["cols"]
+    x = operands.get((rows, cols), o.dtype)
+    weight = operands.get((cols,), o.dtype)
+    if not o.is_backward:
+        return lambda: torch.rms_norm(x, [cols], weight, 1e-5)
+    gradient = operands.get((rows, cols), o.dtype)
+    if not hasattr(aten, "_fused_rms_norm_backward"):
+        return _gradients(lambda a, w: torch.rms_norm(a, [cols], w, 1e-5), [x, weight], gradient)
+    _, rstd = aten._fused_rms_norm.default(x, [cols], weight, 1e-5)
+    return lambda: aten._fused_rms_norm_backward.default(gradient, x, [cols], rstd, weight,
+                                                         [True, True])
+
+
+def _gradients(function, inputs, gradient):
+    """Returns the call of the backward of `function`, through a graph that is kept."""
+    leaves = [x.detach().requires_grad_(True) for x in inputs]
+    with torch.enable_grad():
+        out = function(*leaves)
+    return lambda: torch.autograd.grad(out, leaves, gradient, retain_graph=True)
+
+
+def batchnorm(sample, operands):
+    o = sample.operator
+    edge = round(o["hw"] ** 0.5)
+    shape = (o["b"], o["c"], edge, edge)
+    x = operands.image(shape, o.dtype, o["nhwc"])
+    # Mixed-precision training keeps weights and statistics in fp32.
+    weight, bias = (operands.get((o["c"],), "fp32") for _ in range(2))
+    mean, variance = scratch((o["c"],), "fp32"), scratch((o["c"],), "fp32")
+
+    def forward(a, w, b):
+        return F.batch_norm(a, mean, variance, w, b, True, 0.1, 1e-5)
+
+    if not o.is_backward:
+        return lambda: forward(x, weight, bias)
+    return _gradients(forward, [x, weight, bias], operands.image(shape, o.dtype, o["nhwc"]))
+
+
+def softmax(sample, operands):
+    o = sample.operator
+    x = operands.get((o["rows"], o["cols"]), o.dtype)
+    forward = aten._log_softmax.default if o["log"] else aten._softmax.default
+    if not o.is_backward:
+        return lambda: forward(x, 1, False)
+    backward = aten._log_softmax_backward_data if o["log"] else aten._softmax_backward_data
+    gradient = operands.get((o["rows"], o["cols"]), o.dtype)
+    dtype = DTYPES[o.dtype]
+    # Any values of the right shape do for the saved output; random ones save a forward pass.
+    return lambda: backward.default(gradient, x, 1, dtype)
+
+
+def nll(sample, operands):
+    o = sample.operator
+    x = operands.get((o["rows"], o["cols"]), o.dtype)
+    target = indices(o["cols"], o["rows"])
+    if not o.is_backward:
+        return lambda: aten.nll_loss_forward.default(x, target, None, _MEAN, _IGNORE)
+    _, total = aten.nll_loss_forward.default(x, target, None, _MEAN, _IGNORE)
+    gradient = torch.ones((), device="cuda", dtype=DTYPES[o.dtype])
+    return lambda: aten.nll_loss_backward.default(gradient, x, target, None, _MEAN, _IGNORE, total)
+
+
+def crossentropy(sample, operands):
+    o = sample.operator
+    x = operands.get((o["rows"], o["cols"]), o.dtype)
+    target = indices(o["cols"], o["rows"])
+    if not o.is_backward:
+        return lambda: F.cross_entropy(x, target)
+    gradient = torch.ones((), device="cuda", dtype=DTYPES[o.dtype])
+    return _gradients(lambda a: F.cross_entropy(a, target), [x], gradient)
+
+
+def dropout(sample, operands):
+    o = sample.operator
+    x = operands.get((o["n"],), o.dtype)
+    if not o.is_backward:
+        return lambda: aten.native_dropout.default(x, 0.1, True)
+    mask = operands.get((o["n"],), "bool")
+    return lambda: aten.native_dropout_backward.default(x, mask, 1.0 / 0.9)
+
+
+def embedding(sample, operands):
+    o = sample.operator
+    chosen = indices(o["rows"], o["lookups"], o["zipf"])
+    if not o.is_backward:
+        table = operands.get((o["rows"], o["dim"]), o.dtype)
+        return lambda: aten.embedding.default(table, chosen)
+    gradient = operands.get((o["lookups"], o["dim"]), o.dtype)
+    return lambda: aten.embedding_dense_backward.default(gradient, chosen, o["rows"], -1, False)
+
+
+def embeddingbag(sample, operands):
+    o = sample.operator
+    table = operands.get((o["rows"], o["dim"]), o.dtype)
+    chosen = indices(o["rows"], o["bags"] * o["pool"], o["zipf"])
+    offsets = torch.arange(0, o["bags"] * o["pool"], o["pool"], device="cuda")
+    # The last arguments: no scaling by frequency, mode 0 (sum), dense, no weights.
+    forward = lambda: aten._embedding_bag.default(table, chosen, offsets, False, 0, False, None)
+    if not o.is_backward:
+        return forward
+    _, bag_of_index, bag_size, largest = forward()
+    gradient = operands.get((o["bags"], o["dim"]), o.dtype)
+    return lambda: aten._embedding_bag_backward.default(
+        gradient, chosen, offsets, bag_of_index, bag_size, largest, o["rows"], False, 0, False,
+        None)
+
+
+def rope(sample, operands):
+    o = sample.operator
+    b, s, h, d = o["b"], o["s"], o["h"], o["d"]
+    x = operands.get((b, s, h, d), o.dtype).transpose(1, 2)
+    cos, sin = (operands.get((1, 1, s, d), o.dtype) for _ in range(2))
+
+    def forward(a):
+        half = d // 2
+        rotated = torch.cat((-a[..., half:], a[..., :half]), dim=-1)
+        return a * cos + rotated * sin
+
+    if not o.is_backward:
+        return lambda: forward(x)
+    return _gradients(forward, [x], operands.get((b, h, s, d), o.dtype))
+
+
+def _expert_order(o):
+    """Draws for each of tokens·k rows the token it comes from, sorted by expert."""
+    count = o["tokens"] * o["k"]
+    sizes = zipf_counts(count, o["experts"], o["skew"])
+    expert = torch.repeat_interleave(torch.arange(o["experts"]), torch.tensor(sizes))
+    # A token's k rows go to experts at random: shuffle, then sort by expert.
+    expert = expert[torch.randperm(count)].cuda()
+    return torch.argsort(expert, stable=True) // o["k"]
+
+
+def moepermute(sample, operands):
+    o = sample.operator
+    source = _expert_order(o)
+    if not o.is_backward:
+        x = operands.get((o["tokens"], o["hidden"]), o.dtype)
+        return lambda: torch.index_select(x, 0, source)
+    gradient = operands.get((source.numel(), o["hidden"]), o.dtype)
+    out = scratch((o["tokens"], o["hidden"]), o.dtype)
+    return lambda: out.index_add_(0, source, gradient)
+
+
+def _image(sample, operands):
+    o = sample.operator
+    return operands.image((o["b"], o["c"], o["h"], o["w"]), o.dtype, o["nhwc"])
+
+
+def _like(operands, out, o):
+    return operands.image(tuple(out.shape), o.dtype, o["nhwc"])
+
+
+def maxpool(sample, operands):
+    o = sample.operator
+    x = _image(sample, operands)
+    window = ([o["kernel"]] * 2, [o["stride"]] * 2, [o["pad"]] * 2, [1, 1], False)
+    forward = lambda: aten.max_pool2d_with_indices.default(x, *window)
+    if not o.is_backward:
+        return forward
+    out, chosen = forward()
+    gradient = _like(operands, out, o)
+    return lambda: aten.max_pool2d_with_indices_backward.default(gradient, x, *window, chosen)
+
+
+def avgpool(sample, operands):
+    o = sample.operator
+    x = _image(sample, operands)
+    window = ([o["kernel"]] * 2, [o["stride"]] * 2, [o["pad"]] * 2, False, True, None)
+    forward = lambda: aten.avg_pool2d.default(x, *window)
+    if not o.is_backward:
+        return forward
+    gradient = _like(operands, forward(), o)
+    return lambda: aten.avg_pool2d_backward.default(gradient, x, *window)
+
+
+def upsample(sample, operands):
+    o = sample.operator
+    x = _image(sample, operands)
+    size = [o["h"] * o["scale"], o["w"] * o["scale"]]
+    scale = float(o["scale"])
+    forward = lambda: aten.upsample_nearest2d.default(x, size, scale, scale)
+    if not o.is_backward:
+        return forward
+    gradient = _like(operands, forward(), o)
+    shape = list(x.shape)
+    return lambda: aten.upsample_nearest2d_backward.default(gradient, size, shape, scale, scale)
+
+
+def quantize(sample, operands):
+    o = sample.operator
+    x = operands.get((o["rows"], o["cols"]), o.dtype)
+
+    def call():
+        scale = 448.0 / x.abs().amax().float().clamp(min=1e-12)
+        return (x * scale).to(torch.float8_e4m3fn)
+
+    return call
+
+
+BUILDERS = {"layernorm": layernorm, "rmsnorm": rmsnorm, "batchnorm": batchnorm,
+            "softmax": softmax, "nll": nll, "crossentropy": crossentropy, "dropout": dropout,
+            "embedding": embedding, "embeddingbag": embeddingbag, "rope": rope,
+            "moepermute": moepermute, "maxpool": maxpool, "avgpool": avgpool,
+            "upsample": upsample, "quantize": quantize}

@@ -1,0 +1,47 @@
+"""Reads the clocks of the GPU while a run goes on, through one nvidia-smi that keeps printing."""
+
+import subprocess
+import threading
+
+_QUERY = ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,power.draw",
+          "--format=csv,noheader,nounits", "-i", "0", "-lms", "200"]
+
+
+class Clocks:
+    """The last clocks read; zeros where nvidia-smi is absent."""
+
+    def __init__(self):
+        self.sm_mhz = self.mem_mhz = 0
+        self.power_w = 0.0
+        self._process = None
+        try:
+            self._process = subprocess.Popen(_QUERY, stdout=subprocess.PIPE,
+                                             stderr=subprocess.DEVNULL, text=True)
+        except OSError:
+            return
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            self._take(line)
+
+    def _take(self, line):
+        try:
+            sm, mem, power = (float(word) for word in line.split(","))
+        except ValueError:
+            return
+        self.sm_mhz, self.mem_mhz, self.power_w = int(sm), int(mem), power
+
+    def close(self):
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+
+
+def driver_version():
+    try:
+        out = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader",
+                              "-i", "0"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
+    return out.strip()

@@ -1,0 +1,119 @@
+"""Rough cost of an operator before it runs, to skip what is too large or too slow."""
+
+from microbench.operator_text import DTYPE_BYTES
+
+LARGEST_BYTES = 24e9
+LONGEST_SECONDS = 0.020
+
+_MATRIX_FLOPS_PER_S = 300e12
+_VECTOR_FLOPS_PER_S = 40e12
+_BYTES_PER_S = 3e12
+_HOST_BYTES_PER_S = 10e9
+
+
+def cost(operator):
+    """Estimates (flops, bytes of all operands) of one call."""
+    return _COSTS.get(operator.kind, _rows)(operator, operator.element_bytes)
+
+
+def seconds(operator):
+    flops, size_bytes = cost(operator)
+    rate = _VECTOR_FLOPS_PER_S if operator.dtype in ("fp32", "fp64") else _MATRIX_FLOPS_PER_S
+    if operator.kind == "memcpy" and operator["dir"] != "d2d":
+        return size_bytes / _HOST_BYTES_PER_S
+    return flops / rate + size_bytes / _BYTES_PER_S
+
+
+def too_large(operator):
+    longest = 4 * LONGEST_SECONDS if operator.kind == "memcpy" else LONGEST_SECONDS
+    return cost(operator)[1] > LARGEST_BYTES or seconds(operator) > longest
+
+
+def _gemm(o, e):
+    b, m, n, k = o.keys.get("b", 1), o["m"], o["n"], o["k"]
+    out = max(e, 2)
+    return 2 * b * m * n * k, b * (e * (m * k + k * n) + out * m * n)
+
+
+def _grouped(o, e):
+    return 2 * o["m"] * o["n"] * o["k"], e * (o["m"] * (o["n"] + o["k"]) + o["g"] * o["n"] * o["k"])
+
+
+def _attention(o, e):
+    b, h, kv, sq, sk, d = (o[x] for x in ("b", "h", "kv", "sq", "sk", "d"))
+    flops = 4 * b * h * sq * sk * d * (0.5 if o["causal"] else 1.0)
+    size_bytes = e * 2 * b * d * (h * sq + kv * sk)
+    # The kernels for long rows of probabilities keep them when nothing is fused.
+    if o["backend"] == "math":
+        size_bytes += 16 * b * h * sq * sk
+    return (2.5 * flops, 3 * size_bytes) if o.is_backward else (flops, size_bytes)
+
+
+def out_edge(edge, kernel, stride, pad, dilation=1):
+    return (edge + 2 * pad - dilation * (kernel - 1) - 1) // stride + 1
+
+
+def _conv(o, e):
+    h, kh = o.keys.get("h", 1), o.keys.get("kh", 1)
+    pad_h = o["pad"] if "h" in o.keys else 0
+    oh = out_edge(h, kh, o["stride"] if "h" in o.keys else 1, pad_h, o["dilation"])
+    ow = out_edge(o["w"], o["kw"], o["stride"], o["pad"], o["dilation"])
+    flops = 2 * o["b"] * o["oc"] * oh * ow * (o["c"] // o["groups"]) * kh * o["kw"]
+    size_bytes = e * (o["b"] * (o["c"] * h * o["w"] + o["oc"] * oh * ow)
+                      + o["oc"] * o["c"] // o["groups"] * kh * o["kw"])
+    # Depthwise kernels use no matrix units, and gradients of them are slow.
+    if o["groups"] > 1:
+        flops *= 20
+    return (2 * flops, 2 * size_bytes) if o["pass"] == "bwd" else (flops, size_bytes)
+
+
+def _embedding(o, e):
+    lookups = o["lookups"] if "lookups" in o.keys else o["bags"] * o["pool"]
+    touched = 2 * e * lookups * o["dim"]
+    return 0, touched + 3 * e * o["rows"] * o["dim"] * (1 if o.is_backward else 0.4)
+
+
+def _rows(o, e):
+    return 0, 4 * e * o["rows"] * o["cols"]
+
+
+def _batchnorm(o, e):
+    return 0, 4 * e * o["b"] * o["c"] * o["hw"]
+
+
+def _elementwise(o, e):
+    return 0, o["n"] * (o["rb"] + o["wb"])
+
+
+def _copy(o, e):
+    to = DTYPE_BYTES.get(o["to"], e)
+    return 0, o["n"] * (e + to)
+
+
+def _list(o, e):
+    copies = {"optimizer": 8, "foreach": 3, "gradnorm": 2}[o.kind]
+    return 0, copies * e * o["n"]
+
+
+def _pool(o, e):
+    return 0, 16 * e * o["b"] * o["c"] * o["h"] * o["w"] * o.keys.get("scale", 1) ** 2 / 2
+
+
+_COSTS = {
+    "gemm": _gemm, "bgemm": _gemm, "groupedgemm": _grouped, "attention": _attention, "conv": _conv,
+    "conv1d": _conv, "embedding": _embedding, "embeddingbag": _embedding, "batchnorm": _batchnorm,
+    "elementwise": _elementwise, "copy": _copy, "fill": lambda o, e: (0, e * o["n"]),
+    "arange": lambda o, e: (0, e * o["n"]), "dropout": lambda o, e: (0, 3 * e * o["n"]),
+    "reduce": lambda o, e: (0, e * o["outer"] * o["r"] * o["inner"]),
+    "cat": lambda o, e: (0, 2 * e * o["n"]),
+    "transpose": lambda o, e: (0, 2 * e * o["b"] * o["m"] * o["n"]),
+    "tril": lambda o, e: (0, 20 * e * o["b"] * o["m"] * o["n"]),
+    "index": lambda o, e: (0, 3 * e * o["dim"] * (o["rows"] + o["lookups"])),
+    "scatter": lambda o, e: (0, 30 * o["lookups"] + 2 * e * o["n"]),
+    "sort": lambda o, e: (0, 300 * o["n"]), "memcpy": lambda o, e: (0, o["bytes"]),
+    "topk": lambda o, e: (0, 10 * e * o["rows"] * o["cols"]),
+    "optimizer": _list, "gradnorm": _list, "foreach": _list,
+    "rope": lambda o, e: (0, 10 * e * o["b"] * o["s"] * o["h"] * o["d"]),
+    "moepermute": lambda o, e: (0, 3 * e * o["tokens"] * o["k"] * o["hidden"]),
+    "maxpool": _pool, "avgpool": _pool, "upsample": _pool,
+}

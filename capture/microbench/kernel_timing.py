@@ -1,0 +1,104 @@
+"""Times the kernels of a batch of calls with the profiler (CUPTI)."""
+
+import torch
+from torch.autograd import profiler as autograd_profiler
+
+from microbench import repeats, separators
+from microbench.prepare import set_tf32
+
+_NOT_ACTIVITIES = ("gpu_user_annotation", "user_annotation", "cuda_sync", "overhead")
+
+
+class Recorder:
+    """Records GPU activities between start and stop, without building the profiler's tables."""
+
+    def __init__(self):
+        self._direct = all(hasattr(torch.autograd, name) for name in
+                           ("_prepare_profiler", "_enable_profiler", "_disable_profiler"))
+        self._profiler = None
+
+    def start(self):
+        if self._direct:
+            try:
+                self._start_directly()
+                return
+            except (TypeError, AttributeError) as error:
+                print(f"profiler: direct start failed ({error}); the slower way is used",
+                      flush=True)
+                self._direct = False
+        self._profiler = torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CUDA])
+        self._profiler.__enter__()
+
+    def _start_directly(self):
+        """Does what the profiler's context manager does up to the recording."""
+        try:
+            settings = autograd_profiler.profile(use_cpu=False, use_device="cuda", use_kineto=True)
+        except TypeError:
+            settings = autograd_profiler.profile(use_cpu=False, use_cuda=True, use_kineto=True)
+        config, activities = settings.config(), settings.kineto_activities
+        torch.autograd._prepare_profiler(config, activities)
+        torch.autograd._enable_profiler(config, activities)
+
+    def stop(self):
+        """Returns the activities as separators.Activity."""
+        if self._direct:
+            results = torch.autograd._disable_profiler()
+        else:
+            self._profiler.__exit__(None, None, None)
+            results = self._profiler.profiler.kineto_results
+            self._profiler = None
+        return [_activity(event) for event in results.events() if _is_activity(event)]
+
+
+def _is_activity(event):
+    if not str(event.device_type()).upper().endswith("CUDA"):
+        return False
+    kind = getattr(event, "activity_type", None)
+    return kind is None or str(kind()).lower() not in _NOT_ACTIVITIES
+
+
+def _activity(event):
+    if hasattr(event, "start_ns"):
+        return separators.Activity(event.name(), event.start_ns(), event.duration_ns())
+    return separators.Activity(event.name(), event.start_us() * 1000, event.duration_us() * 1000)
+
+
+class KernelTimer:
+    """Measures kernel_us and warm_us of many calls in one recording."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self._recorder = Recorder()
+
+    def measure(self, prepared):
+        """Returns a KernelTimes (or None) for each of the prepared calls.
+
+        Raises SeparatorMismatch when the recording is not complete.
+        """
+        torch.cuda.synchronize()
+        plan = [(repeats.cold_repeats(one.op_us), repeats.warm_repeats(one.op_us))
+                for one in prepared]
+        self._recorder.start()
+        try:
+            self._stream.separate()
+            for one, (cold, warm) in zip(prepared, plan):
+                set_tf32(one.uses_tf32)
+                self._enqueue(one.call, cold, warm)
+            torch.cuda.synchronize()
+        finally:
+            activities = self._recorder.stop()
+        # Before each cold call a border closes the flush, so a cold call makes two segments.
+        expected = 1 + sum(2 * cold + warm for cold, warm in plan)
+        return separators.by_call(separators.cut(activities, expected)[1:], plan)
+
+    def _enqueue(self, call, cold, warm):
+        flush, separate = self._stream.flush, self._stream.separate
+        for _ in range(cold):
+            flush()
+            separate()
+            call()
+            separate()
+        for _ in range(warm):
+            call()
+            separate()

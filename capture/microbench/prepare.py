@@ -1,0 +1,40 @@
+"""Turns a sample into a call that is ready to be timed."""
+
+import dataclasses
+
+import torch
+
+from microbench import build_layers, build_lists, build_matrix, build_memory
+
+BUILDERS = {**build_matrix.BUILDERS, **build_memory.BUILDERS, **build_layers.BUILDERS,
+            **build_lists.BUILDERS}
+
+
+@dataclasses.dataclass
+class Prepared:
+    """A sample, its call, and what the first stage found."""
+
+    sample: object
+    call: object
+    uses_tf32: bool
+    op_us: float = 0.0
+    sm_mhz: int = 0
+    mem_mhz: int = 0
+
+
+def prepare(sample, operands):
+    uses_tf32 = sample.operator.dtype == "tf32"
+    set_tf32(uses_tf32)
+    return Prepared(sample, BUILDERS[sample.operator.kind](sample, operands), uses_tf32)
+
+
+_tf32_now = None
+
+
+def set_tf32(allowed):
+    """Lets fp32 products and convolutions use tf32, or not; only a change costs anything."""
+    global _tf32_now
+    if allowed != _tf32_now:
+        torch.backends.cuda.matmul.allow_tf32 = allowed
+        torch.backends.cudnn.allow_tf32 = allowed
+        _tf32_now = allowed

@@ -1,0 +1,70 @@
+"""The sequence of operators to measure: row i depends only on the seed and i."""
+
+import dataclasses
+import random
+
+from microbench import draw
+from microbench import sampling_layers as layers
+from microbench import sampling_matrix as matrix
+from microbench import sampling_memory as memory
+
+# Kind to its share of the rows by weight and the function that draws one.
+SAMPLERS = {
+    "gemm": (18, matrix.gemm), "bgemm": (6, matrix.bgemm), "groupedgemm": (3, matrix.groupedgemm),
+    "attention": (8, matrix.attention), "conv": (17, matrix.conv),
+    "elementwise": (12, memory.elementwise), "copy": (4.5, memory.copy), "fill": (1.5, memory.fill),
+    "reduce": (5, memory.reduce), "embedding": (2.5, layers.embedding),
+    "embeddingbag": (2.5, layers.embeddingbag), "layernorm": (2.2, layers.layernorm),
+    "rmsnorm": (1.8, layers.rmsnorm), "batchnorm": (2.5, layers.batchnorm),
+    "softmax": (2, layers.softmax), "nll": (1.2, layers.nll),
+    "crossentropy": (1.5, layers.crossentropy), "optimizer": (2, layers.optimizer),
+    "foreach": (1.2, layers.foreach), "gradnorm": (0.8, layers.gradnorm),
+    "conv1d": (2, matrix.conv1d), "dropout": (0.8, layers.dropout), "cat": (1.2, memory.cat),
+    "transpose": (1, memory.transpose), "tril": (1, memory.tril), "index": (1, memory.index),
+    "scatter": (0.8, memory.scatter), "sort": (0.6, memory.sort), "cumsum": (0.8, memory.cumsum),
+    "topk": (1, memory.topk), "memcpy": (1, memory.memcpy), "rope": (1, layers.rope),
+    "moepermute": (0.8, layers.moepermute), "maxpool": (1, layers.maxpool),
+    "avgpool": (0.8, layers.avgpool), "upsample": (0.8, layers.upsample),
+    "quantize": (0.8, layers.quantize), "arange": (0.5, memory.arange),
+}
+_WEIGHTS = {kind: share for kind, (share, _) in SAMPLERS.items()}
+
+
+@dataclasses.dataclass
+class Sample:
+    """An operator to measure, and what its text leaves open (exact shapes, layouts)."""
+
+    operator: object
+    detail: dict
+    number: int
+    text: str
+
+
+def sample(seed, number):
+    """Draws row `number` of the sequence `seed`."""
+    rng = random.Random(f"orrery {seed} {number}")
+    kind = draw.weighted(rng, _WEIGHTS)
+    return _draw(kind, rng, number)
+
+
+def sample_of_kind(seed, number, kind):
+    """Draws row `number` of a sequence of one kind, for the smoke run."""
+    return _draw(kind, random.Random(f"orrery {seed} {kind} {number}"), number)
+
+
+def _draw(kind, rng, number):
+    operator, detail = SAMPLERS[kind][1](rng)
+    return Sample(operator, detail, number, operator.text())
+
+
+def sequence(seed, only=None, dtypes=None):
+    """Yields the samples of a seed without end, those of the wanted kinds and types."""
+    number = 0
+    while True:
+        drawn = sample(seed, number)
+        number += 1
+        if only and drawn.operator.kind not in only:
+            continue
+        if dtypes and drawn.operator.dtype not in dtypes:
+            continue
+        yield drawn

@@ -1,0 +1,168 @@
+"""Draws layers and lists of tensors: norms, softmax, embeddings, optimizers, pooling."""
+
+from microbench import draw
+from microbench import model_shapes
+from microbench.operator_text import make
+from microbench.sampling_matrix import PLAIN_DTYPES, tokens
+
+
+def _pass(rng):
+    return rng.choice(("fwd", "bwd"))
+
+
+def _norm_shape(rng):
+    if draw.chance(rng, 0.5):
+        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        return tokens(rng), model.hidden
+    return draw.size(rng, 1, 65536), draw.size(rng, 16, 16384)
+
+
+def layernorm(rng):
+    rows, cols = _norm_shape(rng)
+    return make("layernorm", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
+                pass_=_pass(rng)), {}
+
+
+def rmsnorm(rng):
+    rows, cols = _norm_shape(rng)
+    return make("rmsnorm", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
+                pass_=_pass(rng)), {}
+
+
+def batchnorm(rng):
+    if draw.chance(rng, 0.6):
+        _, c, edge, _, stride, _, _ = rng.choice(model_shapes.RESNET50 + model_shapes.MOBILENET)
+        edge //= stride
+    else:
+        c, edge = draw.size(rng, 8, 2048), rng.choice((1, 4, 7, 14, 28, 35, 56, 112))
+    return make("batchnorm", draw.weighted(rng, PLAIN_DTYPES), b=1 << rng.randrange(1, 9), c=c,
+                hw=edge * edge, nhwc=int(draw.chance(rng, 0.55)), pass_=_pass(rng)), {}
+
+
+def _logits(rng):
+    if draw.chance(rng, 0.55):
+        return draw.size(rng, 64, 16384), rng.choice(model_shapes.VOCABULARIES)
+    return draw.size(rng, 1, 65536), draw.size(rng, 2, 65536)
+
+
+def softmax(rng):
+    if draw.chance(rng, 0.35):  # attention scores
+        length = rng.choice((128, 197, 256, 512, 1024, 2048))
+        rows, cols = length * draw.size(rng, 1, 1024), length
+    else:
+        rows, cols = _logits(rng)
+    return make("softmax", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
+                log=int(draw.chance(rng, 0.5)), pass_=_pass(rng)), {}
+
+
+def nll(rng):
+    rows, cols = _logits(rng)
+    return make("nll", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
+                pass_=_pass(rng)), {}
+
+
+def crossentropy(rng):
+    rows, cols = _logits(rng)
+    return make("crossentropy", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
+                pass_=_pass(rng)), {}
+
+
+def dropout(rng):
+    return make("dropout", draw.weighted(rng, PLAIN_DTYPES), n=draw.size(rng, 16, 1 << 29),
+                pass_=_pass(rng)), {}
+
+
+def embedding(rng):
+    dtype = draw.weighted(rng, PLAIN_DTYPES)
+    if draw.chance(rng, 0.6):
+        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        rows = model.vocabulary if draw.chance(rng, 0.7) else rng.choice((2, 512, 1024, 2048))
+        dim, lookups = model.hidden, tokens(rng)
+    else:
+        rows, dim = draw.size(rng, 2, 1 << 22), draw.size(rng, 4, 2048)
+        lookups = draw.size(rng, 1, 1 << 17)
+    return make("embedding", dtype, rows=rows, dim=dim, lookups=lookups,
+                zipf=rng.choice((0, 0, 80, 100, 120)), pass_=_pass(rng)), {}
+
+
+def embeddingbag(rng):
+    dtype = draw.weighted(rng, {"fp32": 70, "bf16": 20, "fp16": 10})
+    return make("embeddingbag", dtype, rows=draw.size(rng, 4, 1 << 24),
+                dim=rng.choice((16, 32, 64, 64, 128, 128, 256)), bags=draw.size(rng, 16, 16384),
+                pool=rng.choice((1, 1, 1, 2, 4, 8, 10, 20, 38, 64, 128)),
+                zipf=rng.choice((0, 0, 80, 105)), pass_=_pass(rng)), {}
+
+
+def tensor_sizes(rng, total, count):
+    """Splits `total` elements over `count` tensors, log-normally, as the layers of a model."""
+    weights = [rng.lognormvariate(0.0, 1.8) for _ in range(count)]
+    scale = total / sum(weights)
+    sizes = [max(1, int(weight * scale)) for weight in weights]
+    sizes[0] = max(1, sizes[0] + total - sum(sizes))
+    return sizes
+
+
+def _tensor_list(rng, largest):
+    count = rng.choice((1, 2, 3, 5, 8, 14, 26, 50, 75, 100, 148, 161, 200, 292, 400, 500))
+    sizes = tensor_sizes(rng, draw.log_uniform(rng, max(count, 256), largest), count)
+    return sizes, {"sizes": sizes}
+
+
+def optimizer(rng):
+    fn = draw.weighted(rng, {"adamw": 55, "adam": 15, "sgd": 15, "adamw_foreach": 15})
+    sizes, detail = _tensor_list(rng, 1_000_000_000)
+    return make("optimizer", draw.weighted(rng, {"bf16": 45, "fp32": 50, "fp16": 5}), fn=fn,
+                n=sum(sizes), tensors=len(sizes)), detail
+
+
+def gradnorm(rng):
+    sizes, detail = _tensor_list(rng, 2_000_000_000)
+    return make("gradnorm", draw.weighted(rng, PLAIN_DTYPES), n=sum(sizes),
+                tensors=len(sizes)), detail
+
+
+def foreach(rng):
+    sizes, detail = _tensor_list(rng, 1_000_000_000)
+    detail["scalar"] = draw.chance(rng, 0.5)
+    return make("foreach", draw.weighted(rng, PLAIN_DTYPES), fn=rng.choice(("add", "mul", "norm")),
+                n=sum(sizes), tensors=len(sizes)), detail
+
+
+def rope(rng):
+    return make("rope", draw.weighted(rng, PLAIN_DTYPES), b=draw.log_uniform(rng, 1, 32),
+                s=draw.size(rng, 16, 8192), h=rng.choice((1, 2, 4, 8, 12, 16, 24, 32, 64)),
+                d=rng.choice((64, 64, 128, 128, 80)), pass_=_pass(rng)), {}
+
+
+def moepermute(rng):
+    return make("moepermute", "bf16", tokens=tokens(rng), k=rng.choice((1, 2, 2, 4, 6, 8)),
+                hidden=rng.choice((1024, 2048, 4096, 7168)),
+                experts=rng.choice((8, 16, 64, 128, 256)), skew=rng.choice((0, 50, 100)),
+                pass_=_pass(rng)), {}
+
+
+def _pool(rng, kind, kernel, stride, pad):
+    return make(kind, draw.weighted(rng, PLAIN_DTYPES), b=1 << rng.randrange(0, 9),
+                c=draw.size(rng, 3, 1024), h=(edge := rng.choice((7, 14, 28, 56, 112, 224))),
+                w=edge, kernel=min(kernel, edge), stride=stride, pad=pad,
+                nhwc=int(draw.chance(rng, 0.55)), pass_=_pass(rng)), {}
+
+
+def maxpool(rng):
+    return _pool(rng, "maxpool", *rng.choice(((3, 2, 1), (2, 2, 0), (3, 1, 1))))
+
+
+def avgpool(rng):
+    return _pool(rng, "avgpool", *rng.choice(((2, 2, 0), (3, 2, 1), (7, 1, 0), (3, 1, 1))))
+
+
+def upsample(rng):
+    edge = rng.choice((7, 14, 28, 32, 56, 64, 112))
+    return make("upsample", draw.weighted(rng, PLAIN_DTYPES), b=1 << rng.randrange(0, 7),
+                c=draw.size(rng, 3, 1024), h=edge, w=edge, scale=rng.choice((2, 2, 4)),
+                nhwc=int(draw.chance(rng, 0.5)), pass_=_pass(rng)), {}
+
+
+def quantize(rng):
+    rows, cols = _norm_shape(rng)
+    return make("quantize", rng.choice(("bf16", "bf16", "fp32")), rows=rows, cols=cols), {}

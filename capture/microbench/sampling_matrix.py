@@ -1,0 +1,181 @@
+"""Draws operators that multiply matrices: products, attention, convolution."""
+
+from microbench import draw
+from microbench import model_shapes
+from microbench.operator_text import make
+
+MATRIX_DTYPES = {"bf16": 50, "fp16": 12, "fp32": 23, "tf32": 10}
+PLAIN_DTYPES = {"bf16": 50, "fp16": 12, "fp32": 23}
+
+
+def tokens(rng):
+    """Draws batch·sequence of a training step."""
+    if draw.chance(rng, 0.6):
+        return 1 << rng.randrange(9, 16)
+    return draw.size(rng, 256, 32768)
+
+
+def _linear_of_a_model(rng):
+    """Draws (in, out, has bias, stored transposed) of one layer of one rank."""
+    if draw.chance(rng, 0.12):
+        inputs, out = rng.choice(model_shapes.OTHER_LINEARS)
+        return inputs, out, True, False
+    model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+    shard = rng.choice((1, 1, 1, 2, 4, 8))
+    if draw.chance(rng, 0.25):
+        return model.hidden, -(-model.vocabulary // shard), False, False
+    inputs, out = rng.choice(model.linears(shard))
+    return inputs, out, model.bias, model.transposed
+
+
+def _model_gemm(rng, dtype):
+    inputs, out, bias, transposed = _linear_of_a_model(rng)
+    rows = tokens(rng)
+    step = rng.choice(("fwd", "dgrad", "wgrad"))
+    if dtype == "fp8":
+        inputs, out, rows = (-(-x // 16) * 16 for x in (inputs, out, rows))
+    if step == "fwd":
+        layout = "nn" if transposed else "nt"
+        return rows, out, inputs, layout, int(bias and draw.chance(rng, 0.8))
+    if step == "dgrad":
+        return rows, inputs, out, "nt" if transposed else "nn", 0
+    return (inputs, out, rows, "tn", 0) if transposed else (out, inputs, rows, "tn", 0)
+
+
+def _free_gemm(rng):
+    style = rng.random()
+    low, high = (1, 1024) if style < 0.25 else (32, 16384)
+    sizes = [draw.size(rng, low, high) for _ in range(3)]
+    if style > 0.8:
+        sizes[rng.randrange(3)] = draw.size(rng, 1, 96)
+    layout = draw.weighted(rng, {"nn": 30, "nt": 40, "tn": 27, "tt": 3})
+    bias = int(layout in ("nn", "nt") and draw.chance(rng, 0.2))
+    return *sizes, layout, bias
+
+
+def gemm(rng):
+    dtype = "fp8" if draw.chance(rng, 0.15) else draw.weighted(rng, MATRIX_DTYPES)
+    m, n, k, layout, bias = _model_gemm(rng, dtype) if draw.chance(rng, 0.5) else _free_gemm(rng)
+    if dtype == "fp8":
+        n, k, layout, bias = -(-n // 16) * 16, -(-k // 16) * 16, "nt", 0
+    return make("gemm", dtype, m=m, n=n, k=k, layout=layout, bias=bias), {}
+
+
+def bgemm(rng):
+    dtype = draw.weighted(rng, MATRIX_DTYPES)
+    style = rng.random()
+    if style < 0.35:  # attention written out: scores and their product with the values
+        heads = rng.choice((8, 12, 16, 20, 25, 32, 64)) * (1 << rng.randrange(0, 6))
+        length = rng.choice((128, 197, 256, 384, 512, 1023, 1024, 2048))
+        d = rng.choice((32, 64, 80, 128))
+        m, n, k = rng.choice(((length, length, d), (length, d, length)))
+        return make("bgemm", dtype, b=heads, m=m, n=n, k=k,
+                    layout=rng.choice(("nn", "nt", "tn"))), {}
+    if style < 0.5:  # DLRM's interaction of features
+        features = rng.choice((9, 14, 27, 27, 40))
+        d = rng.choice((16, 32, 64, 128))
+        m, n, k, layout = rng.choice(((features, features, d, "nt"), (features, d, features, "nn"),
+                                      (features, d, features, "tn")))
+        return make("bgemm", dtype, b=draw.size(rng, 64, 16384), m=m, n=n, k=k, layout=layout), {}
+    m, n, k = (draw.size(rng, 1, 4096) for _ in range(3))
+    return make("bgemm", dtype, b=draw.size(rng, 2, 1024), m=m, n=n, k=k,
+                layout=rng.choice(("nn", "nt", "tn"))), {}
+
+
+def groupedgemm(rng):
+    if draw.chance(rng, 0.5):
+        hidden, width, g = rng.choice(((4096, 14336, 8), (2048, 1408, 64), (7168, 2048, 32),
+                                       (4096, 1536, 16), (2048, 768, 128)))
+        width //= rng.choice((1, 1, 2, 4))
+        n, k = rng.choice(((2 * width, hidden), (width, hidden), (hidden, width)))
+    else:
+        g = rng.choice((2, 4, 8, 16, 32, 64, 128))
+        n, k = (draw.size(rng, 128, 8192) // 16 * 16 for _ in range(2))
+    return make("groupedgemm", "bf16", g=g, m=max(g, tokens(rng)), n=n, k=k,
+                skew=rng.choice((0, 0, 25, 50, 100))), {}
+
+
+def _heads(rng):
+    if draw.chance(rng, 0.6):
+        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        shard = rng.choice((1, 1, 2, 4, 8))
+        heads, kv = max(1, model.heads // shard), max(1, model.kv_heads // shard)
+        return (heads, kv, model.head_size) if heads % kv == 0 else (heads, heads, 64)
+    kv = rng.choice((1, 2, 4, 8, 12, 16, 32))
+    return kv * rng.choice((1, 1, 1, 2, 4, 8)), kv, rng.choice((32, 64, 80, 96, 128, 128, 256))
+
+
+def _sequence(rng):
+    if draw.chance(rng, 0.65):
+        return 1 << rng.randrange(7, 15)
+    return draw.size(rng, 64, 8192)
+
+
+def _attention_backend(rng, dtype):
+    if dtype == "fp32":
+        return draw.weighted(rng, {"auto": 70, "efficient": 25, "math": 5})
+    return draw.weighted(rng, {"auto": 58, "flash": 15, "cudnn": 14, "efficient": 10, "math": 3})
+
+
+def attention(rng):
+    dtype = draw.weighted(rng, {"bf16": 70, "fp16": 16, "fp32": 14})
+    h, kv, d = _heads(rng)
+    backend = _attention_backend(rng, dtype)
+    if backend == "efficient" or dtype == "fp32":
+        kv = h  # the memory-efficient kernels know no grouped queries
+    sq = _sequence(rng)
+    sk = sq if draw.chance(rng, 0.85) else _sequence(rng)
+    causal = int(sq == sk and draw.chance(rng, 0.65))
+    dropout = 1 if backend != "math" and draw.chance(rng, 0.12) else 0
+    window = 0
+    if backend == "flash" and causal and dropout == 0 and draw.chance(rng, 0.35):
+        window = rng.choice((128, 512, 1024, 4096))
+    backward = window == 0 and draw.chance(rng, 0.5)
+    operator = make("attention", dtype, b=draw.size(rng, 1, 64), h=h, kv=kv, sq=sq, sk=sk, d=d,
+                    causal=causal, window=window, dropout=dropout, backend=backend,
+                    pass_="bwd" if backward else "fwd")
+    return operator, {"sequence_major": draw.chance(rng, 0.75)}
+
+
+def _conv_pass(rng):
+    return draw.weighted(rng, {"fwd": 40, "dgrad": 20, "wgrad": 20, "bwd": 20})
+
+
+def _batch(rng):
+    return 1 << rng.randrange(0, 9) if draw.chance(rng, 0.7) else draw.log_uniform(rng, 1, 256)
+
+
+def conv(rng):
+    dtype = draw.weighted(rng, MATRIX_DTYPES)
+    style = rng.random()
+    if style < 0.65:
+        table = draw.weighted(rng, {model_shapes.RESNET50: 50, model_shapes.VGG16: 20,
+                                    model_shapes.MOBILENET: 30})
+        c, oc, edge, kernel, stride, pad, groups = rng.choice(table)
+    else:
+        edge = rng.choice((7, 8, 13, 14, 16, 17, 28, 32, 35, 56, 64, 71, 112, 128, 224))
+        kernel = rng.choice((1, 1, 3, 3, 3, 5, 7))
+        stride, pad, groups = rng.choice((1, 1, 1, 2)), kernel // 2, 1
+        c, oc = draw.size(rng, 3, 2048), draw.size(rng, 8, 2048)
+        if style > 0.92:
+            groups = oc = c
+        elif style > 0.88:
+            groups = rng.choice((2, 4, 32))
+            c, oc = (-(-x // groups) * groups for x in (c, oc))
+    dilation = 2 if kernel == 3 and draw.chance(rng, 0.03) else 1
+    pad = pad * dilation
+    return make("conv", dtype, b=_batch(rng), c=c, oc=oc, h=edge, w=edge, kh=kernel, kw=kernel,
+                stride=stride, pad=pad, dilation=dilation, groups=groups,
+                nhwc=int(draw.chance(rng, 0.55)), pass_=_conv_pass(rng)), {}
+
+
+def conv1d(rng):
+    dtype = draw.weighted(rng, MATRIX_DTYPES)
+    kernel = rng.choice((1, 3, 3, 4, 5, 7))
+    c = draw.size(rng, 8, 2048)
+    oc, groups = draw.size(rng, 8, 2048), 1
+    if draw.chance(rng, 0.25):
+        oc = groups = c
+    return make("conv1d", dtype, b=_batch(rng), c=c, oc=oc, w=draw.size(rng, 16, 8192), kw=kernel,
+                stride=rng.choice((1, 1, 2)), pad=kernel // 2, groups=groups,
+                pass_=_conv_pass(rng)), {}

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "orrery/kernel/aten.h"
+#include "orrery/trace/trace.h"
+
+namespace orrery::workload {
+
+/// A call that asks something of the GPU, with all that it calls itself.
+struct PricedCall {
+  trace::RowId node = trace::kNoRow;  // GraphNodes
+  kernel::AtenMeaning meaning = kernel::AtenMeaning::kPriced;
+  std::vector<kernel::Operator> operators;
+};
+
+/// Returns the calls of an execution trace that are priced and those that nobody knows, in order of
+/// begin. Each is looked at from the outside in; below a priced call nothing is priced again.
+///
+/// A call is passed by for those below it when it only passes on, when it is not understood, and
+/// when it is handed to Python or to a call of its own name: the tensors of a sharded tensor's call
+/// have the sizes of all ranks together, and only the calls below have those of this rank.
+[[nodiscard]] std::vector<PricedCall> PricedCalls(const trace::Trace& graph);
+
+}  // namespace orrery::workload
