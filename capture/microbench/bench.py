@@ -22,7 +22,11 @@ _RESERVED_SHARE = 0.80   # of the GPU's memory, above which cached blocks are gi
 
 
 class GpuLost(Exception):
-    """The CUDA context is broken; only a new process can go on."""
+    """The CUDA context is broken; only a new process can go on, without the suspects."""
+
+    def __init__(self, reason, suspects):
+        super().__init__(reason)
+        self.suspects = suspects
 
 
 class Bench:
@@ -93,7 +97,7 @@ class Bench:
             self.mismatches += 1
             return self._halved(batch, mismatch, may_halve)
         except Exception as error:
-            self.check_alive(error)
+            self.check_alive(error, [one.sample.text for one in batch])
             return self._halved(batch, error, may_halve)
         return [self._row(one, found) for one, found in zip(batch, times) if self._counts(one, found)]
 
@@ -126,14 +130,14 @@ class Bench:
             print(f"microbench: {self.first_error_of_kind[kind]}", flush=True)
         if isinstance(error, torch.cuda.OutOfMemoryError):
             torch.cuda.empty_cache()
-        self.check_alive(error)
+        self.check_alive(error, [sample.text])
 
-    def check_alive(self, error):
+    def check_alive(self, error, suspects):
         """Raises GpuLost where the context no longer answers."""
         try:
             torch.cuda.synchronize()
         except Exception:
-            raise GpuLost(_first_line(error)) from error
+            raise GpuLost(_first_line(error), suspects) from error
 
     def _tidy(self):
         gc.collect()

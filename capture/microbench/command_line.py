@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import sys
 
 from microbench import operator_text, sampling
 
@@ -50,10 +51,14 @@ def main(options):
         import torch
     except ImportError:
         print("orrery-capture: PyTorch is not installed for this python3; install it, or run with "
-              "the python3 that has it")
+              "the python3 that has it", file=sys.stderr)
         return 2
     if not torch.cuda.is_available():
-        print("orrery-capture: PyTorch sees no GPU on this machine")
+        print("orrery-capture: PyTorch sees no GPU on this machine", file=sys.stderr)
         return 2
-    from microbench import run, smoke
-    return smoke.run(options) if options.smoke else run.run(options)
+    from microbench import rows, run, smoke
+    try:
+        return smoke.run(options) if options.smoke else run.run(options)
+    except rows.NotOurTable as error:
+        print(f"orrery-capture: {error}", file=sys.stderr)
+        return 2

@@ -1,5 +1,7 @@
 """Times the kernels of a batch of calls with the profiler (CUPTI)."""
 
+import time
+
 import torch
 from torch.autograd import profiler as autograd_profiler
 
@@ -7,6 +9,10 @@ from microbench import repeats, separators
 from microbench.prepare import set_tf32
 
 _NOT_ACTIVITIES = ("gpu_user_annotation", "user_annotation", "cuda_sync", "overhead")
+_LEARNT_SEPARATORS = 3
+# Kineto drops activities that seem to lie outside its window; the clocks of the GPU and the host
+# differ a little, so the window is opened earlier and closed later than needed.
+_MARGIN_SECONDS = 0.002
 
 
 class Recorder:
@@ -17,12 +23,21 @@ class Recorder:
                            ("_prepare_profiler", "_enable_profiler", "_disable_profiler"))
         self._profiler = None
 
+    def use_context_manager(self):
+        """Gives up the direct way; returns whether it was in use."""
+        was_direct, self._direct = self._direct, False
+        return was_direct
+
     def start(self):
+        self._start()
+        time.sleep(_MARGIN_SECONDS)
+
+    def _start(self):
         if self._direct:
             try:
                 self._start_directly()
                 return
-            except (TypeError, AttributeError) as error:
+            except Exception as error:
                 print(f"profiler: direct start failed ({error}); the slower way is used",
                       flush=True)
                 self._direct = False
@@ -41,7 +56,8 @@ class Recorder:
         torch.autograd._enable_profiler(config, activities)
 
     def stop(self):
-        """Returns the activities as separators.Activity."""
+        """Returns the activities as separators.Activity; the GPU must have finished."""
+        time.sleep(_MARGIN_SECONDS)
         if self._direct:
             results = torch.autograd._disable_profiler()
         else:
@@ -70,6 +86,25 @@ class KernelTimer:
     def __init__(self, stream):
         self._stream = stream
         self._recorder = Recorder()
+        self._separator_name = self._learn_separator()
+
+    def _learn_separator(self):
+        """Records separators alone, since their kernel's name is PyTorch's own affair."""
+        self._names_of_separators()  # the first recording also starts CUPTI
+        names = self._names_of_separators()
+        if not _is_one_name(names) and self._recorder.use_context_manager():
+            names = self._names_of_separators()
+        if not _is_one_name(names):
+            raise RuntimeError(f"the profiler recorded {names} for {_LEARNT_SEPARATORS} separators")
+        return names[0]
+
+    def _names_of_separators(self):
+        torch.cuda.synchronize()
+        self._recorder.start()
+        for _ in range(_LEARNT_SEPARATORS):
+            self._stream.separate()
+        torch.cuda.synchronize()
+        return [activity.name for activity in self._recorder.stop()]
 
     def measure(self, prepared):
         """Returns a KernelTimes (or None) for each of the prepared calls.
@@ -90,7 +125,11 @@ class KernelTimer:
             activities = self._recorder.stop()
         # Before each cold call a border closes the flush, so a cold call makes two segments.
         expected = 1 + sum(2 * cold + warm for cold, warm in plan)
-        return separators.by_call(separators.cut(activities, expected)[1:], plan)
+        return separators.by_call(self._cut(activities, expected), plan)
+
+    def _cut(self, activities, expected):
+        """Cuts; what is before the first separator belongs to no call."""
+        return separators.cut(activities, self._separator_name, expected)[1:]
 
     def _enqueue(self, call, cold, warm):
         flush, separate = self._stream.flush, self._stream.separate
@@ -102,3 +141,7 @@ class KernelTimer:
         for _ in range(warm):
             call()
             separate()
+
+
+def _is_one_name(names):
+    return len(names) == _LEARNT_SEPARATORS and len(set(names)) == 1

@@ -28,13 +28,7 @@ def prepare(sample, operands):
     return Prepared(sample, BUILDERS[sample.operator.kind](sample, operands), uses_tf32)
 
 
-_tf32_now = None
-
-
 def set_tf32(allowed):
-    """Lets fp32 products and convolutions use tf32, or not; only a change costs anything."""
-    global _tf32_now
-    if allowed != _tf32_now:
-        torch.backends.cuda.matmul.allow_tf32 = allowed
-        torch.backends.cudnn.allow_tf32 = allowed
-        _tf32_now = allowed
+    """Lets fp32 products and convolutions use tf32, or not."""
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed

@@ -9,6 +9,10 @@ HEADER = ["operator", "kernel_us", "warm_us", "op_us", "spread_pct", "repeats", 
 _LONGEST_NAME = 80
 
 
+class NotOurTable(Exception):
+    """The file to continue is some other table."""
+
+
 @dataclasses.dataclass
 class Machine:
     """What stays the same over a run."""
@@ -35,7 +39,7 @@ def operators_in(path):
         lines = csv.reader(file)
         header = next(lines, None)
         if header is not None and header != HEADER:
-            raise ValueError(f"{path}: not a CSV of measured operators; give another --out")
+            raise NotOurTable(f"{path}: not a CSV of measured operators; give another --out")
         return {fields[0] for fields in lines if len(fields) == len(HEADER)}
 
 

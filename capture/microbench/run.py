@@ -63,12 +63,12 @@ def _failed_before(out):
         return set()
 
 
-def _restart(out, culprit, error):
-    """Starts this program anew without the operator that broke the context."""
+def _restart(out, lost):
+    """Starts this program anew without the operators that may have broken the context."""
     with open(_failed_path(out), "a", encoding="utf-8") as file:
-        file.write(culprit + "\n")
+        file.writelines(text + "\n" for text in lost.suspects)
     restarts = int(os.environ.get(_RESTARTS, "0")) + 1
-    print(f"microbench: the GPU was lost at '{culprit}' ({error})", flush=True)
+    print(f"microbench: the GPU was lost at {lost.suspects[:3]} ({lost})", flush=True)
     if restarts > _MOST_RESTARTS:
         sys.exit(1)
     os.environ[_RESTARTS] = str(restarts)
@@ -97,7 +97,6 @@ def run(options):
     gc.collect()
     gc.freeze()
     gc.disable()
-    current = None
     try:
         with torch.no_grad():
             for current in sampling.sequence(options.seed, options.only, options.dtypes):
@@ -113,7 +112,7 @@ def run(options):
     except GpuLost as lost:
         bench.close()
         writer.close()
-        _restart(options.out, current.text, lost)
+        _restart(options.out, lost)
     finally:
         bench.close()
     writer.close()

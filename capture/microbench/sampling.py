@@ -27,6 +27,7 @@ SAMPLERS = {
     "avgpool": (0.8, layers.avgpool), "upsample": (0.8, layers.upsample),
     "quantize": (0.8, layers.quantize), "arange": (0.5, memory.arange),
 }
+_MOST_MISSES = 50_000
 _WEIGHTS = {kind: share for kind, (share, _) in SAMPLERS.items()}
 
 
@@ -58,13 +59,18 @@ def _draw(kind, rng, number):
 
 
 def sequence(seed, only=None, dtypes=None):
-    """Yields the samples of a seed without end, those of the wanted kinds and types."""
-    number = 0
-    while True:
+    """Yields the samples of a seed, those of the wanted kinds and types.
+
+    It has no end, unless nothing wanted is drawn for a long time (a kind that has no such type).
+    """
+    number = last_wanted = 0
+    while number - last_wanted < _MOST_MISSES:
         drawn = sample(seed, number)
+        if _is_wanted(drawn.operator, only, dtypes):
+            last_wanted = number
+            yield drawn
         number += 1
-        if only and drawn.operator.kind not in only:
-            continue
-        if dtypes and drawn.operator.dtype not in dtypes:
-            continue
-        yield drawn
+
+
+def _is_wanted(operator, only, dtypes):
+    return (not only or operator.kind in only) and (not dtypes or operator.dtype in dtypes)

@@ -3,10 +3,6 @@
 import dataclasses
 import statistics
 
-# Part of the name of the separator's kernel; no measured operator launches it.
-SEPARATOR_NAME = "bitwise_not"
-
-
 @dataclasses.dataclass
 class Activity:
     """One kernel, copy or fill on the GPU."""
@@ -20,11 +16,11 @@ class SeparatorMismatch(Exception):
     """The recording does not hold as many separators as were launched."""
 
 
-def cut(activities, expected_separators):
+def cut(activities, separator_name, expected_separators):
     """Returns the activities before each separator, in the order they ran."""
     segments, current = [], []
     for activity in sorted(activities, key=lambda x: x.start_ns):
-        if SEPARATOR_NAME in activity.name:
+        if activity.name == separator_name:
             segments.append(current)
             current = []
         else:

@@ -1,102 +1,95 @@
-"""The smoke run: a few configurations of every kind, pass and variant, and what became of them."""
+"""The smoke run: a few operators of every kind, pass and variant, and what became of them."""
 
-import collections
 import time
 
 import torch
 
-from microbench import estimate, rows, sampling
+from microbench import rows, smoke_plan
 from microbench.bench import Bench, GpuLost
 
-_ROWS_A_GROUP = 3
-_DRAWS_A_KIND = 400
-_LONGEST_OPERATOR_S = 0.004
-_LARGEST_OPERATOR_BYTES = 2e9
 _SECONDS = 50.0
-# Kind to the key whose values are told apart, besides the pass.
-_VARIANT_KEYS = {"attention": "backend", "optimizer": "fn", "foreach": "fn", "reduce": "fn",
-                 "memcpy": "dir", "copy": "mode"}
 
 
-def group_of(sample):
-    """Names the group a sample is counted under."""
-    operator = sample.operator
-    words = [operator.kind, operator.keys.get("pass", "")]
-    if operator.kind in _VARIANT_KEYS:
-        words.append(str(operator[_VARIANT_KEYS[operator.kind]]))
-        if operator.keys.get("window"):
-            words.append("window")
-    if operator.kind in ("gemm", "bgemm", "conv"):
-        words.append(operator.dtype)
-    if operator.kind == "elementwise":
-        words.append(sample.detail["form"])
-    return " ".join(word for word in words if word)
+class _Outcome:
+    """What became of one group."""
+
+    def __init__(self):
+        self.ok = self.failed = 0
+        self.seconds = 0.0
+        self.error = ""
+
+    def fail(self, error):
+        self.failed += 1
+        self.error = self.error or error
 
 
-def plan(seed, only=None, dtypes=None):
-    """Draws up to three small samples of every group."""
-    samples_of_group = collections.defaultdict(list)
-    for kind in sampling.SAMPLERS:
-        if only and kind not in only:
-            continue
-        for number in range(_DRAWS_A_KIND):
-            drawn = sampling.sample_of_kind(seed, number, kind)
-            chosen = samples_of_group[group_of(drawn)]
-            if len(chosen) < _ROWS_A_GROUP and _is_small(drawn, dtypes):
-                chosen.append(drawn)
-    return {group: chosen for group, chosen in samples_of_group.items() if chosen}
+class _Smoke:
+    """Runs the groups one after the other; batches may span groups."""
 
+    def __init__(self, bench, writer):
+        self._bench = bench
+        self._writer = writer
+        self._pending_of_text = {}
+        self.outcome_of_group = {}
 
-def _is_small(sample, dtypes):
-    if dtypes and sample.operator.dtype not in dtypes:
-        return False
-    return (estimate.seconds(sample.operator) < _LONGEST_OPERATOR_S
-            and estimate.cost(sample.operator)[1] < _LARGEST_OPERATOR_BYTES)
+    def run_group(self, group, chosen):
+        outcome = self.outcome_of_group[group] = _Outcome()
+        begun = time.monotonic()
+        for sample in chosen:
+            self._bench.first_error_of_kind.clear()
+            if self._bench.add(sample):
+                self._pending_of_text[sample.text] = outcome
+            else:
+                outcome.fail(self._bench.first_error_of_kind.get(sample.operator.kind, "skipped"))
+        outcome.seconds = time.monotonic() - begun
+        if self._bench.batch_is_full():
+            self.finish()
 
+    def finish(self):
+        found = self._bench.finish_batch()
+        for fields in found:
+            self._pending_of_text.pop(fields[0]).ok += 1
+        for text, outcome in self._pending_of_text.items():
+            outcome.fail(f"{text}: no kernel times")
+        self._pending_of_text.clear()
+        if self._writer:
+            self._writer.write(found)
 
-def _run_group(bench, chosen):
-    """Measures one group; returns (rows, failed, first error)."""
-    failures = []
-    bench.first_error_of_kind.clear()
-    for sample in chosen:
-        if not bench.add(sample):
-            failures.append(bench.first_error_of_kind.get(sample.operator.kind, "skipped"))
-    found = bench.finish_batch()
-    if len(found) + len(failures) < len(chosen):
-        failures.append(bench.first_error_of_kind.get(chosen[0].operator.kind, "dropped"))
-    return found, failures
+    def lost(self, error):
+        for outcome in self.outcome_of_group.values():
+            if outcome.ok + outcome.failed == 0:
+                outcome.fail(f"the GPU was lost: {error}")
 
 
 def run(options):
     bench = Bench(options.seed)
-    writer = rows.Writer(options.out) if options.out_given else None
-    groups = plan(options.seed, options.only, options.dtypes)
+    smoke = _Smoke(bench, rows.Writer(options.out) if options.out_given else None)
+    groups = smoke_plan.plan(options.seed, options.only, options.dtypes)
     started = time.monotonic()
-    table, total = [], 0
-    with torch.no_grad():
-        for group, chosen in groups.items():
-            if time.monotonic() - started > _SECONDS:
-                table.append((group, 0, 0, 0.0, "not reached: out of time"))
-                continue
-            begun = time.monotonic()
-            try:
-                found, failures = _run_group(bench, chosen)
-            except GpuLost as lost:
-                table.append((group, 0, len(chosen), 0.0, f"the GPU was lost: {lost}"))
-                break
-            if writer:
-                writer.write(found)
-            total += len(found)
-            table.append((group, len(found), len(failures), time.monotonic() - begun,
-                          failures[0] if failures else ""))
+    try:
+        with torch.no_grad():
+            for group, chosen in groups.items():
+                if time.monotonic() - started < _SECONDS:
+                    smoke.run_group(group, chosen)
+            smoke.finish()
+    except GpuLost as lost:
+        smoke.lost(lost)
     bench.close()
-    _print(table, total, time.monotonic() - started, bench)
+    _print(groups, smoke.outcome_of_group, time.monotonic() - started, bench)
     return 0
 
 
-def _print(table, total, seconds, bench):
+def _print(groups, outcome_of_group, seconds, bench):
     print(f"{'operator':44} {'ok':>3} {'failed':>6} {'seconds':>8}  first error")
-    for group, count, failed, took, error in table:
-        print(f"{group:44} {count:3} {failed:6} {took:8.2f}  {error[:160]}")
-    print(f"{total} rows in {seconds:.1f} s, {bench.mismatches} incomplete recordings, "
-          f"empty event pair {bench.events.empty_us:.2f} us, {bench.machine}", flush=True)
+    total = 0
+    for group in groups:
+        outcome = outcome_of_group.get(group)
+        if outcome is None:
+            print(f"{group:44} not reached")
+            continue
+        total += outcome.ok
+        print(f"{group:44} {outcome.ok:3} {outcome.failed:6} {outcome.seconds:8.2f}  "
+              f"{outcome.error[:160]}")
+    print(f"{total} rows in {seconds:.1f} s, {total / seconds:.1f} rows/s, {bench.mismatches} "
+          f"incomplete recordings, empty event pair {bench.events.empty_us:.2f} us, "
+          f"{bench.machine}", flush=True)

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/trace/orr/cursor.h"
+#include "orrery/base/byte_cursor.h"
 
 namespace orrery::trace::orr {
 namespace {

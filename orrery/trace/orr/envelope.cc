@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/trace/orr/cursor.h"
+#include "orrery/base/byte_cursor.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 

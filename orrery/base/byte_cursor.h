@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace orrery::trace::orr {
+namespace orrery {
 
 /// Puts numbers and text into bytes, little-endian. Records begin with their length, so that
 /// readers can skip what later versions append to them.
@@ -81,6 +81,9 @@ class ByteReader {
 
   [[nodiscard]] bool failed() const { return failed_; }
 
+  /// For callers that find the bytes to be wrong in ways of their own.
+  void SetFailed() { failed_ = true; }
+
   /// The bytes that records held beyond what was read of them, and those still to be read here.
   [[nodiscard]] std::size_t skipped_bytes() const { return skipped_bytes_ + rest_.size(); }
 
@@ -92,4 +95,4 @@ class ByteReader {
   bool failed_ = false;
 };
 
-}  // namespace orrery::trace::orr
+}  // namespace orrery

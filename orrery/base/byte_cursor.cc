@@ -1,11 +1,11 @@
-#include "orrery/trace/orr/cursor.h"
+#include "orrery/base/byte_cursor.h"
 
 #include <bit>
 #include <limits>
 
 #include "orrery/base/check.h"
 
-namespace orrery::trace::orr {
+namespace orrery {
 
 static_assert(std::endian::native == std::endian::little,
               "containers are little-endian, and this code copies numbers as they are");
@@ -46,4 +46,4 @@ std::string_view ByteReader::Take(std::size_t count) {
   return taken;
 }
 
-}  // namespace orrery::trace::orr
+}  // namespace orrery

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Tests of the operators' texts and of the sequence that is measured; PyTorch is not needed."""
+
+import collections
+import itertools
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from microbench import estimate, operator_text, sampling, smoke_plan  # noqa: E402
+
+
+class OperatorTextTest(unittest.TestCase):
+    def test_canonical_text_has_the_schemas_order_and_no_defaults(self):
+        read = operator_text.parse("gemm bf16 k=3 layout=nn n=2 m=1 bias=1")
+        self.assertEqual(read.text(), "gemm m=1 n=2 k=3 bias=1 bf16")
+
+    def test_words_stay_words_and_negative_numbers_are_read(self):
+        self.assertEqual(operator_text.parse("tril b=2 m=3 n=3 diag=-1 pass=bwd fp32")["diag"], -1)
+
+    def test_what_is_no_operator_is_refused(self):
+        for text in ("", "gem m=1 bf16", "gemm m=1 n=2 bf16", "gemm m=1 n=2 k=3",
+                     "gemm m=1 n=2 k=3 q=4 bf16", "gemm m=1 n=2 k=3 bf61"):
+            with self.assertRaises(operator_text.OperatorError, msg=text):
+                operator_text.parse(text)
+
+    def test_every_sampled_text_reads_back_as_itself(self):
+        for number in range(3000):
+            drawn = sampling.sample(7, number)
+            again = operator_text.parse(drawn.text)
+            self.assertEqual(again.keys, drawn.operator.keys)
+            self.assertEqual(again.text(), drawn.text)
+
+
+class SamplingTest(unittest.TestCase):
+    def test_a_row_depends_on_seed_and_number_alone(self):
+        forwards = [sampling.sample(3, number) for number in range(200)]
+        backwards = [sampling.sample(3, number) for number in reversed(range(200))]
+        self.assertEqual(forwards, backwards[::-1])
+        other = [sampling.sample(4, number).text for number in range(200)]
+        self.assertNotEqual([drawn.text for drawn in forwards], other)
+
+    def test_the_sequence_starts_the_same_on_every_machine(self):
+        texts = [drawn.text for drawn in itertools.islice(sampling.sequence(1), 3)]
+        self.assertEqual(texts, ["elementwise fn=neg n=166095 rb=2 wb=2 bf16",
+                                 "elementwise fn=compare n=262152 rb=4 wb=1 bf16",
+                                 "index rows=576 dim=64 lookups=64 bf16"])
+
+    def test_shares_of_the_rows_are_those_wanted(self):
+        counts = collections.Counter(sampling.sample(1, n).operator.kind for n in range(10000))
+        self.assertAlmostEqual(counts["gemm"] / 10000, 0.22, delta=0.02)
+        self.assertAlmostEqual(counts["conv"] / 10000, 0.14, delta=0.02)
+        self.assertEqual(set(counts), set(sampling.SAMPLERS))
+
+    def test_only_wanted_kinds_and_types_are_drawn(self):
+        chosen = itertools.islice(sampling.sequence(1, {"gemm", "conv"}, {"fp32"}), 50)
+        self.assertEqual({drawn.operator.dtype for drawn in chosen}, {"fp32"})
+
+    def test_a_kind_that_has_no_such_type_ends_the_sequence(self):
+        self.assertEqual(list(sampling.sequence(1, {"memcpy"}, {"bf16"})), [])
+
+    def test_the_unpadded_vocabulary_comes_in_all_three_layouts(self):
+        layouts = set()
+        for drawn in itertools.islice(sampling.sequence(1, {"gemm"}), 5000):
+            if 50257 in (drawn.operator["m"], drawn.operator["n"], drawn.operator["k"]):
+                layouts.add(drawn.operator["layout"])
+        self.assertEqual(layouts, {"nn", "nt", "tn"})
+
+    def test_the_smoke_run_has_few_small_operators_of_every_kind(self):
+        groups = smoke_plan.plan(1)
+        kinds = {chosen[0].operator.kind for chosen in groups.values()}
+        self.assertEqual(kinds, set(sampling.SAMPLERS))
+        self.assertLessEqual(max(len(chosen) for chosen in groups.values()), 3)
+
+
+class EstimateTest(unittest.TestCase):
+    def test_flops_and_bytes_of_a_product(self):
+        # 2·4·5·6 = 240 flops; 2 bytes · (4·6 + 6·5 + 4·5) = 148 bytes.
+        self.assertEqual(estimate.cost(operator_text.parse("gemm m=4 n=5 k=6 bf16")), (240, 148))
+
+    def test_true_fp32_is_slower_than_tf32(self):
+        texts = [f"gemm m=8192 n=8192 k=8192 {dtype}" for dtype in ("fp32", "tf32")]
+        fp32, tf32 = (estimate.seconds(operator_text.parse(text)) for text in texts)
+        self.assertGreater(fp32, 5 * tf32)
+
+    def test_what_takes_too_long_or_too_much_memory_is_too_large(self):
+        self.assertTrue(estimate.too_large(operator_text.parse(
+            "gemm m=65536 n=65536 k=65536 bf16")))
+        self.assertTrue(estimate.too_large(operator_text.parse("fill n=13000000000 bf16")))
+        self.assertFalse(estimate.too_large(operator_text.parse("fill n=1000000 bf16")))
+
+
+if __name__ == "__main__":
+    unittest.main()

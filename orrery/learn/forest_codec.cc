@@ -1,0 +1,184 @@
+#include "orrery/learn/forest_codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "orrery/base/byte_cursor.h"
+#include "orrery/learn/byte_planes.h"
+
+namespace orrery::learn {
+namespace {
+
+// The columns of all nodes; those of inner nodes and of leaves have only their rows.
+struct Columns {
+  std::vector<std::uint8_t> splits;  // of each node
+  std::vector<std::uint32_t> features;
+  std::vector<std::uint32_t> ranks;  // of the threshold among those of the feature
+  std::vector<std::uint8_t> missing_goes_left;
+  std::vector<std::int32_t> leaves;
+};
+
+using Thresholds = std::vector<std::vector<float>>;  // of each feature, rising
+
+Thresholds DistinctThresholds(const std::vector<Tree>& trees, std::size_t num_features) {
+  Thresholds thresholds(num_features);
+  for (const Tree& tree : trees) {
+    for (const TreeNode& node : tree) {
+      if (!node.IsLeaf()) {
+        thresholds[node.feature].push_back(node.threshold);
+      }
+    }
+  }
+  for (std::vector<float>& values : thresholds) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+  }
+  return thresholds;
+}
+
+void AddNode(const TreeNode& node, const Thresholds& thresholds, double step, Columns& columns) {
+  columns.splits.push_back(node.IsLeaf() ? 0 : 1);
+  if (node.IsLeaf()) {
+    columns.leaves.push_back(static_cast<std::int32_t>(node.value / step));
+    return;
+  }
+  const std::vector<float>& values = thresholds[node.feature];
+  const auto rank = std::lower_bound(values.begin(), values.end(), node.threshold);
+  columns.features.push_back(node.feature);
+  columns.ranks.push_back(static_cast<std::uint32_t>(rank - values.begin()));
+  columns.missing_goes_left.push_back(node.missing_goes_left ? 1 : 0);
+}
+
+void WriteThresholds(ByteWriter& writer, const Thresholds& thresholds) {
+  writer.Number(static_cast<std::uint32_t>(thresholds.size()));
+  for (const std::vector<float>& values : thresholds) {
+    writer.Number(static_cast<std::uint32_t>(values.size()));
+    WriteFloats(writer, values);
+  }
+}
+
+Thresholds ReadThresholds(ByteReader& reader) {
+  Thresholds thresholds(reader.Count(sizeof(std::uint32_t)));
+  for (std::vector<float>& values : thresholds) {
+    values = ReadFloats(reader, reader.Count(sizeof(float)));
+  }
+  return thresholds;
+}
+
+Columns ReadColumns(ByteReader& reader) {
+  const std::size_t num_nodes = reader.Number<std::uint32_t>();
+  Columns columns;
+  columns.splits = ReadFlags(reader, num_nodes);
+  const auto num_inner = static_cast<std::size_t>(
+      std::count(columns.splits.begin(), columns.splits.end(), std::uint8_t{1}));
+  columns.features = ReadPlanes(reader, num_inner);
+  columns.ranks = ReadPlanes(reader, num_inner);
+  columns.missing_goes_left = ReadFlags(reader, num_inner);
+  columns.leaves = ReadSignedPlanes(reader, columns.splits.size() - num_inner);
+  return columns;
+}
+
+// Takes nodes from the columns, one after the other.
+class NodeReader {
+ public:
+  NodeReader(const Columns& columns, const Thresholds& thresholds, double step)
+      : columns_(columns), thresholds_(thresholds), step_(step) {}
+
+  // Fails on a node that is not there or names a threshold that is not.
+  [[nodiscard]] bool Next(TreeNode& node, std::uint32_t first_child) {
+    if (node_ == columns_.splits.size()) {
+      return false;
+    }
+    if (columns_.splits[node_++] == 0) {
+      node.value = columns_.leaves[leaf_++] * step_;
+      return true;
+    }
+    const std::uint32_t feature = columns_.features[inner_];
+    const std::uint32_t rank = columns_.ranks[inner_];
+    if (feature >= thresholds_.size() || rank >= thresholds_[feature].size()) {
+      return false;
+    }
+    node = {.left = first_child,
+            .right = first_child + 1,
+            .feature = feature,
+            .threshold = thresholds_[feature][rank],
+            .missing_goes_left = columns_.missing_goes_left[inner_++] != 0};
+    return true;
+  }
+
+  [[nodiscard]] bool AtEnd() const { return node_ == columns_.splits.size(); }
+
+ private:
+  const Columns& columns_;
+  const Thresholds& thresholds_;
+  double step_;
+  std::size_t node_ = 0;
+  std::size_t inner_ = 0;
+  std::size_t leaf_ = 0;
+};
+
+tl::unexpected<Error> Damaged() {
+  return Fail(Error::Kind::kInvalidInput, "the forest in the model file is damaged");
+}
+
+// A tree ends when no child is awaited any more.
+Result<Tree> ReadTree(NodeReader& nodes) {
+  Tree tree(1);
+  for (std::size_t next = 0; next < tree.size(); ++next) {
+    const auto first_child = static_cast<std::uint32_t>(tree.size());
+    if (!nodes.Next(tree[next], first_child)) {
+      return Damaged();
+    }
+    if (!tree[next].IsLeaf()) {
+      tree.resize(tree.size() + 2);
+    }
+  }
+  return tree;
+}
+
+}  // namespace
+
+std::string EncodeForest(const Forest& forest) {
+  const std::vector<Tree> trees = forest.Trees();
+  const Thresholds thresholds = DistinctThresholds(trees, forest.num_features());
+  const double step = forest.LeafStep();
+  Columns columns;
+  for (const Tree& tree : trees) {
+    for (const TreeNode& node : tree) {
+      AddNode(node, thresholds, step, columns);
+    }
+  }
+  ByteWriter writer;
+  WriteDouble(writer, forest.base());
+  WriteDouble(writer, step);
+  WriteThresholds(writer, thresholds);
+  writer.Number(static_cast<std::uint32_t>(columns.splits.size()));
+  WriteFlags(writer, columns.splits);
+  WritePlanes(writer, columns.features);
+  WritePlanes(writer, columns.ranks);
+  WriteFlags(writer, columns.missing_goes_left);
+  WriteSignedPlanes(writer, columns.leaves);
+  return writer.bytes();
+}
+
+Result<Forest> DecodeForest(std::string_view bytes) {
+  ByteReader reader(bytes);
+  const double base = ReadDouble(reader);
+  const double step = ReadDouble(reader);
+  const Thresholds thresholds = ReadThresholds(reader);
+  const Columns columns = ReadColumns(reader);
+  if (reader.failed() || reader.skipped_bytes() > 0 || !std::isfinite(step)) {
+    return Damaged();
+  }
+  NodeReader nodes(columns, thresholds, step);
+  std::vector<Tree> trees;
+  while (!nodes.AtEnd()) {
+    ORRERY_TRY(Tree tree, ReadTree(nodes));
+    trees.push_back(std::move(tree));
+  }
+  return Forest::FromTrees(base, thresholds.size(), trees);
+}
+
+}  // namespace orrery::learn

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace orrery::learn {
+
+/// Upper ends of the bins of |error|, in percent, but for a last bin of all beyond.
+inline constexpr std::array<double, 15> kErrorBinEnds = {5,  10, 15,  20,  25,  30,  40, 50,
+                                                         60, 80, 100, 150, 200, 300, 400};
+
+/// How well predictions met measurements. The error of a row is predicted / measured - 1. All
+/// figures are in percent but the number of rows, R² and the histogram; without rows they are NaN.
+struct Evaluation {
+  std::size_t rows = 0;
+  double mape = 0;  // mean |error|
+  /// exp(mean ln(|error| + 4e-4)): hides rare large errors and rewards a lucky zero.
+  double gmae = 0;
+  double median = 0;        // of |error|
+  double p95 = 0;           // of |error|
+  double bias = 0;          // mean error, with its sign
+  double within_5 = 0;      // share of rows with |error| ≤ 5 %
+  double within_10 = 0;     // …
+  double within_15 = 0;     // …
+  double r2_of_logs = 0;    // R² of ln time
+  double error_of_sum = 0;  // error of the sum over all rows, with its sign
+  std::array<std::size_t, kErrorBinEnds.size() + 1>
+      histogram{};  // rows with |error| in [begin, end)
+
+  bool operator==(const Evaluation&) const = default;
+};
+
+/// Compares times with times (not their logarithms). Measured values are above 0; a prediction
+/// that is not above 0 makes R² of logarithms NaN.
+[[nodiscard]] Evaluation Evaluate(std::span<const double> predicted,
+                                  std::span<const double> measured);
+
+/// Returns the mean of |predicted / measured - 1| in percent.
+[[nodiscard]] double MeanAbsolutePercentage(std::span<const double> predicted,
+                                            std::span<const double> measured);
+
+/// The same when both are logarithms of times.
+[[nodiscard]] double MeanAbsolutePercentageOfLogs(std::span<const double> predicted,
+                                                  std::span<const double> measured);
+
+[[nodiscard]] double MeanAbsoluteError(std::span<const double> predicted,
+                                       std::span<const double> measured);
+
+/// Returns the positions of the `count` rows with the largest |error|, worst first; equal errors
+/// in order of position.
+[[nodiscard]] std::vector<std::size_t> WorstRows(std::span<const double> predicted,
+                                                 std::span<const double> measured,
+                                                 std::size_t count);
+
+/// Returns e to the power of each value: times from the logarithms that models predict.
+[[nodiscard]] std::vector<double> Exponentials(std::span<const double> logs);
+
+}  // namespace orrery::learn

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/learn/scaler.h"
+
+namespace orrery::learn {
+
+enum class Activation : std::uint8_t {
+  kRelu,  // max(x, 0)
+  kSilu,  // x / (1 + exp(-x)): smooth
+};
+
+/// A network of fully connected layers with one number as result. Features are standardised and the
+/// result is scaled back inside, so callers see only their own units. A missing feature counts as
+/// its mean.
+///
+/// Computed in single precision, in blocks of rows. The result for a row may differ with its place
+/// in a batch, and between machines, by about 1e-6 of the spread of the targets.
+class Perceptron {
+ public:
+  struct Parts {
+    Scaler scaler;
+    double target_mean = 0;
+    double target_deviation = 1;
+    Activation activation = Activation::kRelu;
+    std::vector<std::uint32_t> widths;  // features, each hidden layer, 1
+    std::vector<float> parameters;      // of each layer: weights column by column, then biases
+  };
+
+  /// The parts must fit each other.
+  explicit Perceptron(Parts parts);
+
+  [[nodiscard]] double Predict(std::span<const float> row) const;
+
+  /// Predicts rows that lie one after the other; `threads` as for ParallelFor.
+  [[nodiscard]] std::vector<double> PredictRows(std::span<const float> rows, int threads = 1) const;
+
+  [[nodiscard]] std::size_t num_features() const { return parts_.widths.front(); }
+
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+
+  /// The bytes of a section of a model file; the network read back predicts the same.
+  [[nodiscard]] std::string Encode() const;
+  [[nodiscard]] static Result<Perceptron> Decode(std::string_view bytes);
+
+ private:
+  void PredictBlock(std::span<const float> rows, std::span<double> predictions) const;
+
+  Parts parts_;
+};
+
+}  // namespace orrery::learn
