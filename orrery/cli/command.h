@@ -19,11 +19,8 @@ void AddInfoCommand(CLI::App& app, int& status);
 void AddAnalyzeCommand(CLI::App& app, int& status);
 void AddConvertCommand(CLI::App& app, int& status);
 void AddDiffCommand(CLI::App& app, int& status);
-<<<<<<< HEAD
 void AddFitCommand(CLI::App& app, int& status);
 void AddPredictCommand(CLI::App& app, int& status);
-=======
 void AddMeasureCommand(CLI::App& app, int& status);
->>>>>>> main
 
 }  // namespace orrery::cli
