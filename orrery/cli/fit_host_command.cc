@@ -16,6 +16,7 @@
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/simulate/host_calibration.h"
+#include "orrery/workload/graph_prices.h"
 #include "orrery/workload/host_fit.h"
 #include "orrery/workload/host_model.h"
 
@@ -25,6 +26,7 @@ namespace {
 struct FitHostArguments {
   RunArguments run;
   std::vector<std::string> without;
+  std::vector<std::string> measured_kernels;
   std::string steps;
   std::optional<double> profiler_cost_us;
   std::string output;
@@ -114,6 +116,21 @@ Result<double> ProfilerCostNs(const FitHostArguments& arguments, const workload:
   return simulate::CalibrateProfilerCost(fit, measured, without);
 }
 
+Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& model) {
+  for (const std::string& path : paths) {
+    ORRERY_TRY(const Table table, ReadCsvFile(path));
+    const Result<std::int64_t> num_unknown = workload::AddMeasuredLaunches(table, model);
+    if (!num_unknown) {
+      return FailWithin(path, num_unknown);
+    }
+    if (*num_unknown > 0) {
+      PrintNotice(fmt::format("{}: {} rows name operators that are not known here", path,
+                              *num_unknown));
+    }
+  }
+  return {};
+}
+
 Status FitHost(const FitHostArguments& arguments) {
   ORRERY_TRY(const std::vector<Recording> recordings, ReadRecordings(arguments));
   workload::HostFit fit;
@@ -125,7 +142,8 @@ Status FitHost(const FitHostArguments& arguments) {
     }
   }
   ORRERY_TRY(const double cost_ns, ProfilerCostNs(arguments, fit, recordings, without));
-  const workload::HostModel model = fit.Fit({.profiler_cost_ns = cost_ns, .without = without});
+  workload::HostModel model = fit.Fit({.profiler_cost_ns = cost_ns, .without = without});
+  ORRERY_TRY_STATUS(AddLaunches(arguments.measured_kernels, model));
   ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), arguments.output));
   Print(fmt::format("{}: {} entries from {} recordings, {:.2f} µs of the profiler off each event\n",
                     arguments.output, model.entries().size(), recordings.size() - without.size(),
@@ -149,6 +167,10 @@ void AddFitHostCommand(CLI::App& fit, int& status) {
   verb->add_option("--steps", arguments->steps,
                    "CSV with columns name and step_ms, measured without the profiler; finds what "
                    "the profiler adds")
+      ->type_name("FILE");
+  verb->add_option("--kernels", arguments->measured_kernels,
+                   "tables of `orrery measure kernels`: how often operators launch that no "
+                   "recording has")
       ->type_name("FILE");
   verb->add_option("--profiler-cost", arguments->profiler_cost_us,
                    "what the profiler adds to an event, instead of --steps")
