@@ -138,6 +138,7 @@ def copy(rng):
     count = 1
     for edge in shape:
         count *= edge
+    mode = "transposed" if form == "permuted" else mode
     return make("copy", dtype, n=count, to=to, mode=mode), {"form": form, "shape": shape}
 
 
@@ -186,15 +187,19 @@ def tril(rng):
 
 
 def index(rng):
-    return make("index", draw.weighted(rng, PLAIN_DTYPES), rows=draw.size(rng, 16, 1 << 20),
-                dim=draw.size(rng, 1, 4096), lookups=draw.size(rng, 1, 1 << 17),
-                pass_=rng.choice(("fwd", "bwd"))), {"by_put": draw.chance(rng, 0.4)}
+    dtype = draw.weighted(rng, PLAIN_DTYPES)
+    sizes = {"rows": draw.size(rng, 16, 1 << 20), "dim": draw.size(rng, 1, 4096),
+             "lookups": draw.size(rng, 1, 1 << 17)}
+    step = rng.choice(("fwd", "bwd"))
+    put = int(draw.chance(rng, 0.4) and step == "bwd")
+    return make("index", dtype, **sizes, put=put, pass_=step), {"by_put": bool(put)}
 
 
 def scatter(rng):
     count = elements(rng, 16, 1 << 26)
-    return make("scatter", draw.weighted(rng, PLAIN_DTYPES), n=count,
-                lookups=draw.log_uniform(rng, 1, count)), {"gather": draw.chance(rng, 0.5)}
+    dtype, lookups = draw.weighted(rng, PLAIN_DTYPES), draw.log_uniform(rng, 1, count)
+    gather = draw.chance(rng, 0.5)
+    return make("scatter", dtype, n=count, lookups=lookups, put=int(not gather)), {"gather": gather}
 
 
 def sort(rng):

@@ -39,6 +39,7 @@ Gpu ReadGpu(const YAML::Node& node) {
   gpu.power_watts = node["power_w"].as<double>();
   gpu.memory = {node["memory_gbps"].as<double>() * 1e9};
   gpu.link = {node["link_gbps"].as<double>() * 1e9};
+  gpu.host_link = {node["host_gbps"].as<double>() * 1e9};
   for (const auto& peak : node["peaks"]) {
     gpu.peak_flops[peak.first.as<std::string>()] = peak.second.as<double>() * 1e12;
   }

@@ -22,7 +22,8 @@ struct Gpu {
   Bytes memory_size;
   double power_watts = 0;  // limit of the board
   Bandwidth memory;
-  Bandwidth link;  // all links, one direction; zero when it has none
+  Bandwidth link;       // all links, one direction; zero when it has none
+  Bandwidth host_link;  // to the host, one direction
   std::map<std::string, double, std::less<>> peak_flops;  // per second, dense, by precision
   std::string source;
 

@@ -31,6 +31,7 @@ TEST(GpuTest, EveryEntryIsComplete) {
     EXPECT_GT(gpu.clock_hz, 5e8) << gpu.name;
     EXPECT_GT(gpu.last_level_cache.count, 1 << 20) << gpu.name;
     EXPECT_GT(gpu.memory_size.count, gpu.last_level_cache.count) << gpu.name;
+    EXPECT_GT(gpu.host_link.bytes_per_second, 1e10) << gpu.name;
     EXPECT_GT(gpu.power_watts, 50) << gpu.name;
     EXPECT_FALSE(gpu.peak_flops.empty()) << gpu.name;
     EXPECT_FALSE(gpu.source.empty()) << gpu.name;

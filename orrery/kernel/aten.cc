@@ -37,6 +37,7 @@ constexpr auto kWithoutKernel = std::to_array<std::string_view>({
     "is_floating_point",
     "is_nonzero",
     "is_pinned",
+    "is_same_size",
     "item",
     "lift_fresh",
     "movedim",
@@ -110,12 +111,46 @@ bool TouchesGpu(const AtenCall& call) {
          std::any_of(call.outputs.begin(), call.outputs.end(), is_defined_on_gpu);
 }
 
-// Nodes of the autograd graph and ranges have no library; collectives are priced elsewhere.
+// Calls outside of any library that only pass tensors along. Kernels below them have calls of
+// their own; collectives are priced elsewhere.
+constexpr auto kPassAlong = std::to_array<std::string_view>({
+    "PythonDispatchMode",
+    "PythonSubclass",
+    "Redistribute",
+    "RedistributeBackward",
+    "_FromTorchTensor",
+    "_FromTorchTensorBackward",
+    "_ToTorchTensor",
+    "_ToTorchTensorBackward",
+    "detach",
+    "detach_",
+    "record_param_comms",
+});
+static_assert(std::ranges::is_sorted(kPassAlong));
+
+constexpr auto kPrefixesWithoutKernel = std::to_array<std::string_view>(
+    {"c10d::", "_c10d_functional::", "nccl:", "autograd::", "torch::autograd::"});
+
+// "AddBackward0": the framework's own nodes end in a number, those that people write do not and
+// may launch kernels themselves.
+bool IsGeneratedBackward(std::string_view name) {
+  const std::size_t last = name.find_last_not_of("0123456789");
+  return last != std::string_view::npos && last + 1 < name.size() &&
+         name.substr(0, last + 1).ends_with("Backward");
+}
+
 bool NeedsNoKernel(std::string_view name) {
-  return name.find("::") == std::string_view::npos || name.starts_with("c10d::") ||
-         name.starts_with("_c10d_functional::") ||
-         (name.starts_with(kLibrary) &&
-          std::ranges::binary_search(kWithoutKernel, PlainName(name)));
+  if (name.starts_with(kLibrary)) {
+    return std::ranges::binary_search(kWithoutKernel, PlainName(name));
+  }
+  return std::ranges::binary_search(kPassAlong, name) || IsGeneratedBackward(name) ||
+         std::ranges::any_of(kPrefixesWithoutKernel,
+                             [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// Kernels that a compiler made are launched even where their tensors are not recorded.
+bool IsCompiledKernel(std::string_view name) {
+  return name.starts_with("triton_");
 }
 
 bool HasElements(const Operator& op) {
@@ -147,7 +182,7 @@ std::string_view PlainName(std::string_view name) {
 }
 
 AtenOperators OperatorsOf(const AtenCall& call) {
-  if (NeedsNoKernel(call.name) || !TouchesGpu(call)) {
+  if (NeedsNoKernel(call.name) || (!TouchesGpu(call) && !IsCompiledKernel(call.name))) {
     return {};
   }
   if (const Mapping* mapping = FindMapping(call.name)) {

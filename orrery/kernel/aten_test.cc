@@ -203,6 +203,16 @@ TEST(AtenLookups, PairsOfFeaturesAreATriangle) {
               ElementsAre("tril b=2048 m=27 n=27 diag=-1 pass=bwd fp32"));
 }
 
+TEST(AtenLookups, RowsArePutOrAdded) {
+  const AtenTensor table = Fp32({100, 8});
+  const AtenTensor rows = Fp32({7, 8});
+  EXPECT_THAT(Texts({"aten::_index_put_impl_",
+                     {table, std::vector<AtenTensor>{Int64({7})}, rows, Number(1)}}),
+              ElementsAre("index rows=100 dim=8 lookups=7 put=1 pass=bwd fp32"));
+  EXPECT_THAT(Texts({"aten::index_add_", {table, Number(0), Int64({7}), rows}}),
+              ElementsAre("index rows=100 dim=8 lookups=7 pass=bwd fp32"));
+}
+
 TEST(AtenLookups, OtherIndicesTakeRows) {
   EXPECT_THAT(Texts({"aten::index", {Fp32({100, 8}), std::vector<AtenTensor>{Int64({7})}}}),
               ElementsAre("index rows=100 dim=8 lookups=7 fp32"));
@@ -368,6 +378,18 @@ TEST(AtenMeanings, TheUnknownMovesItsTensors) {
   const AtenCall call{"mine::fancy", {Fp32({8})}, {Fp32({8})}};
   EXPECT_EQ(OperatorsOf(call).meaning, AtenMeaning::kUnknown);
   EXPECT_THAT(Texts(call), ElementsAre("elementwise fn=other n=8 wb=4 fp32"));
+}
+
+// Old files have no tensors of compiled kernels: there is nothing to price, but it is said.
+TEST(AtenMeanings, CompiledKernelsAreUnknown) {
+  const AtenOperators answer = OperatorsOf({"triton_poi_fused_add_0"});
+  EXPECT_EQ(answer.meaning, AtenMeaning::kUnknown);
+  EXPECT_THAT(answer.operators, IsEmpty());
+}
+
+TEST(AtenMeanings, NodesOfAutogradThatPeopleWroteMayLaunchKernels) {
+  EXPECT_EQ(OperatorsOf({"FusedNormBackward", {Bf16({8})}}).meaning, AtenMeaning::kUnknown);
+  EXPECT_EQ(OperatorsOf({"ExpandBackward0", {Bf16({8})}}).meaning, AtenMeaning::kNoKernel);
 }
 
 TEST(AtenMeanings, OperatorsThatPassOnAreMarked) {

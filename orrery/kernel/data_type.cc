@@ -29,6 +29,9 @@ constexpr auto kTypes = std::to_array<TypeFacts>({
     {DataType::kInt32, "int32", "fp32", 4},
     {DataType::kInt64, "int64", "fp32", 8},
     {DataType::kBool, "bool", "fp32", 1},
+    {DataType::kInt4, "int4", "bf16", 0.5},
+    {DataType::kMxfp4, "mxfp4", "bf16", 0.5},
+    {DataType::kMxfp4Fp8, "mxfp4_fp8", "fp8", 0.5},
 });
 
 struct OtherName {
@@ -48,6 +51,9 @@ constexpr auto kOtherNames = std::to_array<OtherName>({
     {"float64", DataType::kFp64},
     {"float8_e4m3fn", DataType::kFp8},
     {"c10::float8_e4m3fn", DataType::kFp8},
+    {"int4_wo", DataType::kInt4},
+    {"w4a16_mxfp4", DataType::kMxfp4},
+    {"w4a8_mxfp4_mxfp8", DataType::kMxfp4Fp8},
     {"char", DataType::kInt8},
     {"signed char", DataType::kInt8},
     {"unsigned char", DataType::kInt8},

@@ -6,8 +6,9 @@
 
 namespace orrery::kernel {
 
-/// How the elements of an operator are stored and multiplied. kTf32 is fp32 in memory; kFp8Block
-/// and kNvfp4 carry scales for blocks of elements.
+/// How the elements of an operator are stored and multiplied. kTf32 is fp32 in memory; kFp8Block,
+/// kNvfp4 and kMxfp4 carry scales for blocks of elements. kInt4 and kMxfp4 are the types of weights
+/// that multiply activations of bf16, kMxfp4Fp8 of eight bits.
 enum class DataType : std::uint8_t {
   kBf16,
   kFp16,
@@ -21,6 +22,9 @@ enum class DataType : std::uint8_t {
   kInt32,
   kInt64,
   kBool,
+  kInt4,
+  kMxfp4,
+  kMxfp4Fp8,
 };
 
 /// Returns "bf16", "fp8_block", …

@@ -30,16 +30,6 @@ std::vector<std::string_view> Words(std::string_view text) {
   }
 }
 
-const Schema* FindSchema(std::string_view name) {
-  for (std::size_t i = 0; i < kNumOperatorKinds; ++i) {
-    const Schema& schema = SchemaOf(static_cast<OperatorKind>(i));
-    if (schema.name == name) {
-      return &schema;
-    }
-  }
-  return nullptr;
-}
-
 std::string KindNames() {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < kNumOperatorKinds; ++i) {
@@ -156,6 +146,16 @@ class OperatorReader {
 
 }  // namespace
 
+std::optional<OperatorKind> FindOperatorKind(std::string_view name) {
+  for (std::size_t i = 0; i < kNumOperatorKinds; ++i) {
+    const auto kind = static_cast<OperatorKind>(i);
+    if (SchemaOf(kind).name == name) {
+      return kind;
+    }
+  }
+  return std::nullopt;
+}
+
 Operator::Operator(OperatorKind kind, DataType type) : kind_(kind), type_(type) {
   const std::span<const Field> fields = SchemaOf(kind).fields;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -205,12 +205,12 @@ Result<Operator> ParseOperator(std::string_view text) {
     return Fail(Error::Kind::kInvalidInput,
                 "an operator is missing, such as 'gemm m=4096 n=4096 k=4096 bf16'");
   }
-  const Schema* schema = FindSchema(words.front());
-  if (schema == nullptr) {
+  const std::optional<OperatorKind> kind = FindOperatorKind(words.front());
+  if (!kind) {
     return Fail(Error::Kind::kInvalidInput, fmt::format("no operator is called '{}'; there are {}",
                                                         words.front(), KindNames()));
   }
-  OperatorReader reader(*schema);
+  OperatorReader reader(SchemaOf(*kind));
   for (const std::string_view word : std::span(words).subspan(1)) {
     ORRERY_TRY_STATUS(reader.Add(word));
   }

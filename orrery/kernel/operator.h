@@ -79,6 +79,7 @@ enum class Key : std::uint8_t {
   kWindow,
   kDropout,
   kBackend,
+  kKvFp8,
   kPass,
   kC,
   kOutChannels,
@@ -122,7 +123,7 @@ enum class Key : std::uint8_t {
   kExperts,
   kIntermediate,
   kScale,
-  kWarm,
+  kPut,
 };
 
 /// How a parameter reads and how it grows.
@@ -155,6 +156,9 @@ struct Schema {
 };
 
 [[nodiscard]] const Schema& SchemaOf(OperatorKind kind);
+
+/// Finds a kind by its name in operator texts.
+[[nodiscard]] std::optional<OperatorKind> FindOperatorKind(std::string_view name);
 
 /// One operator: a kind, its parameters in the order of its schema, and the type of its elements.
 /// Every kind has the flag `warm`: its operands are left in the cache by what ran before.

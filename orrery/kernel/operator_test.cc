@@ -23,6 +23,13 @@ TEST(OperatorText, KeepsWordsAndLeavesOutDefaults) {
   EXPECT_EQ(Text(*op), "attention b=1 h=32 kv=8 sq=2048 sk=2048 d=128 causal=1 pass=bwd fp16");
 }
 
+TEST(OperatorText, ADiagonalMayLieBelowTheMainOne) {
+  const auto op = ParseOperator("tril b=2048 m=27 n=27 diag=-1 fp32");
+  ASSERT_TRUE(op.has_value());
+  EXPECT_EQ(op->Get(Key::kDiagonal), -1);
+  EXPECT_EQ(Text(*op), "tril b=2048 m=27 n=27 diag=-1 fp32");
+}
+
 TEST(OperatorText, SaysWhatIsWrong) {
   const auto message = [](std::string_view text) {
     const auto op = ParseOperator(text);
@@ -41,17 +48,20 @@ TEST(OperatorText, SaysWhatIsWrong) {
               testing::StartsWith("no operator is called 'gem'; there are gemm"));
 }
 
+std::int64_t LeastOf(FieldType type) {
+  return type == FieldType::kSize ? 1 : type == FieldType::kShift ? -5 : 0;
+}
+
 Operator AnyOperator() {
   const auto kind = static_cast<OperatorKind>(*rc::gen::inRange<std::size_t>(0, kNumOperatorKinds));
-  Operator op(kind, static_cast<DataType>(*rc::gen::inRange(0, 12)));
+  Operator op(kind, static_cast<DataType>(*rc::gen::inRange(0, 15)));
   op.set_warm(*rc::gen::arbitrary<bool>());
   for (const Field& field : SchemaOf(kind).fields) {
     const auto limit = field.type == FieldType::kWord
                            ? static_cast<std::int64_t>(field.words.size())
                        : field.type == FieldType::kFlag ? 2
                                                         : 100000;
-    op.Set(field.key,
-           *rc::gen::inRange<std::int64_t>(field.type == FieldType::kSize ? 1 : 0, limit));
+    op.Set(field.key, *rc::gen::inRange<std::int64_t>(LeastOf(field.type), limit));
   }
   return op;
 }

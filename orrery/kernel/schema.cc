@@ -15,7 +15,8 @@ constexpr auto kLayoutWords = std::to_array<std::string_view>({"nn", "nt", "tn",
 constexpr auto kPassWords = std::to_array<std::string_view>({"fwd", "bwd", "dgrad", "wgrad"});
 constexpr auto kBackendWords =
     std::to_array<std::string_view>({"auto", "cudnn", "flash", "efficient", "math"});
-constexpr auto kModeWords = std::to_array<std::string_view>({"contiguous", "broadcast", "strided"});
+constexpr auto kModeWords =
+    std::to_array<std::string_view>({"contiguous", "broadcast", "strided", "transposed"});
 constexpr auto kTypeWords = std::to_array<std::string_view>(
     {"same", "bf16", "fp16", "fp32", "tf32", "fp8", "fp64", "int8", "int32", "int64", "bool"});
 constexpr auto kReduceWords = std::to_array<std::string_view>({"sum", "mean", "max", "norm"});
@@ -95,7 +96,7 @@ constexpr auto kAttention = std::to_array<Field>(
     {kB, Size(Key::kHeads, "h"), Size(Key::kKvHeads, "kv"), Size(Key::kQueryLength, "sq"),
      Size(Key::kKeyLength, "sk"), Size(Key::kHeadSize, "d"), Flag(Key::kCausal, "causal"),
      Count(Key::kWindow, "window", 0), Flag(Key::kDropout, "dropout"),
-     Word(Key::kBackend, "backend", kBackendWords), kPass});
+     Word(Key::kBackend, "backend", kBackendWords), Flag(Key::kKvFp8, "kv8"), kPass});
 constexpr auto kConv = std::to_array<Field>(
     {kB, kC, Size(Key::kOutChannels, "oc"), kHeight, kWidth, Size(Key::kKernelHeight, "kh"),
      Size(Key::kKernelWidth, "kw"), kStride, kPad, kDilation, kGroups, kChannelsLast, kPass});
@@ -122,8 +123,9 @@ constexpr auto kConcat =
     std::to_array<Field>({kN, Size(Key::kParts, "parts"), Size(Key::kRun, "run")});
 constexpr auto kTranspose = std::to_array<Field>({kB, kM, kN});
 constexpr auto kTril = std::to_array<Field>({kB, kM, kN, Shift(Key::kDiagonal, "diag"), kPass});
-constexpr auto kIndex = std::to_array<Field>({kRows, kDim, kLookups, kPass});
-constexpr auto kScatter = std::to_array<Field>({kN, kLookups});
+constexpr auto kIndex =
+    std::to_array<Field>({kRows, kDim, kLookups, Flag(Key::kPut, "put"), kPass});
+constexpr auto kScatter = std::to_array<Field>({kN, kLookups, Flag(Key::kPut, "put")});
 constexpr auto kCumsum = std::to_array<Field>({kRows, kCols});
 constexpr auto kTopK = std::to_array<Field>({kRows, kCols, kK});
 constexpr auto kMemcpy =

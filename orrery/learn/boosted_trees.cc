@@ -30,8 +30,8 @@ std::string DirectionList(const std::vector<BoostedTreesOptions::Direction>& dir
   return fmt::format("({})", fmt::join(numbers, ","));
 }
 
-// Where boosting starts: what is best without any feature. XGBoost would estimate it in ways that
-// change between versions.
+// Where boosting starts: what is best without any feature, all rows counted alike. XGBoost would
+// estimate it in ways that change between versions.
 double BaseOf(const DataSet& data, std::span<const RowIndex> rows, Loss loss) {
   const std::vector<double> targets = data.TargetsOf(rows);
   return loss == Loss::kSquaredError ? Mean(targets) : Median(targets);

@@ -11,8 +11,9 @@ constexpr std::size_t kMaxPlanes = 4;
 
 std::size_t PlanesFor(std::span<const std::uint32_t> numbers) {
   const auto largest = std::max_element(numbers.begin(), numbers.end());
-  const int bits = largest == numbers.end() ? 0 : std::bit_width(*largest);
-  return (static_cast<std::size_t>(bits) + 7) / 8;
+  const std::size_t bits =
+      largest == numbers.end() ? 0 : static_cast<std::size_t>(std::bit_width(*largest));
+  return (bits + 7) / 8;
 }
 
 std::uint32_t FoldSign(std::int32_t number) {

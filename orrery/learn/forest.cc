@@ -112,9 +112,10 @@ struct Forest::Walk {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         const Node node = nodes[lane][at[lane]];
         const std::int32_t key = keys[lane][node.feature];
-        const bool right =
-            key == kMissing ? missing_goes_right[lane][at[lane]] != 0 : key >= node.threshold_key;
-        at[lane] = node.left + static_cast<std::uint32_t>(right);
+        // Both are computed: a branch on missing values is hard to foresee.
+        const std::uint32_t is_above = key >= node.threshold_key ? 1 : 0;
+        const std::uint32_t is_missing = key == kMissing ? 1 : 0;
+        at[lane] = node.left + (is_above | (is_missing & missing_goes_right[lane][at[lane]]));
       }
     }
   }

@@ -140,6 +140,10 @@ Result<Tree> ReadTree(NodeReader& nodes) {
 
 }  // namespace
 
+Forest RoundedForShipping(const Forest& forest) {
+  return forest.Rounded(forest.StepForError(kShippedLeafError));
+}
+
 std::string EncodeForest(const Forest& forest) {
   const std::vector<Tree> trees = forest.Trees();
   const Thresholds thresholds = DistinctThresholds(trees, forest.num_features());

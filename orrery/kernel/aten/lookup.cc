@@ -176,6 +176,7 @@ MappedOperators MapIndexList(const AtenCall& call, std::string_view pass) {
     op = Rows(*table->type, Product(table->dims, 0, indexed->end),
               Product(table->dims, indexed->end, table->dims.size()),
               Times(tables, indexed->lookups));
+    op->Set(Key::kPut, pass == "bwd" ? 1 : 0);
   }
   op->Set(Key::kPass, pass);
   return std::vector{*op};

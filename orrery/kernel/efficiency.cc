@@ -1,0 +1,150 @@
+#include "orrery/kernel/efficiency.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "orrery/base/byte_cursor.h"
+#include "orrery/kernel/features.h"
+#include "orrery/learn/forest_codec.h"
+
+namespace orrery::kernel {
+
+namespace {
+
+/// Types that libraries treat alike, best first: what was not measured is asked as the first of
+/// them that was.
+constexpr auto kSimilarTypes = std::to_array<std::pair<DataType, DataType>>({
+    {DataType::kFp16, DataType::kBf16},
+    {DataType::kBf16, DataType::kFp16},
+    {DataType::kTf32, DataType::kFp32},
+    {DataType::kFp32, DataType::kTf32},
+    {DataType::kFp8, DataType::kFp8Block},
+    {DataType::kFp8Block, DataType::kFp8},
+    {DataType::kFp8, DataType::kBf16},
+    {DataType::kInt32, DataType::kFp32},
+    {DataType::kInt64, DataType::kFp32},
+    {DataType::kFp64, DataType::kFp32},
+    {DataType::kBool, DataType::kBf16},
+    {DataType::kInt8, DataType::kBf16},
+    {DataType::kInt8, DataType::kFp32},
+    {DataType::kBool, DataType::kFp32},
+    {DataType::kBf16, DataType::kFp32},
+    {DataType::kFp16, DataType::kFp32},
+});
+
+std::optional<DataType> NearestType(DataType type, const std::bitset<32>& measured) {
+  if (measured[static_cast<std::size_t>(type)]) {
+    return type;
+  }
+  for (const auto& [wanted, similar] : kSimilarTypes) {
+    if (wanted == type && measured[static_cast<std::size_t>(similar)]) {
+      return similar;
+    }
+  }
+  return std::nullopt;
+}
+
+void WriteDouble(ByteWriter& writer, double value) {
+  writer.Number(std::bit_cast<std::uint64_t>(value));
+}
+
+double ReadDouble(ByteReader& reader) {
+  return std::bit_cast<double>(reader.Number<std::uint64_t>());
+}
+
+bool IsReasonable(double value) {
+  return std::isfinite(value) && value >= 0;
+}
+
+}  // namespace
+
+double LaunchFloor::Join(double roofline_seconds) const {
+  const double larger = std::max(seconds, roofline_seconds);
+  const double smaller = std::min(seconds, roofline_seconds);
+  return larger * std::pow(1 + std::pow(smaller / larger, sharpness), 1 / sharpness);
+}
+
+std::optional<EfficiencyModel::Placed> EfficiencyModel::Place(const Operator& op) const {
+  const std::optional<DataType> type = NearestType(op.type(), domain_.types);
+  if (!type) {
+    return std::nullopt;
+  }
+  Placed placed{Operator(op.kind(), *type), *type != op.type()};
+  placed.op.set_warm(op.is_warm());
+  const std::span<const Field> fields = SchemaOf(op.kind()).fields;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const Range& range = domain_.range_of_field[i];
+    const std::int64_t value = op.values()[i];
+    const std::int64_t nearest = std::clamp(value, range.least, range.most);
+    const bool is_word = fields[i].type == FieldType::kWord || fields[i].type == FieldType::kFlag;
+    placed.was_outside = placed.was_outside || nearest != value;
+    placed.op.Set(fields[i].key, is_word ? value : nearest);
+  }
+  return placed;
+}
+
+std::string EfficiencyModel::Encode() const {
+  ByteWriter writer;
+  writer.Text(SchemaOf(domain_.kind).name);
+  writer.Text(domain_.gpu);
+  writer.Number(static_cast<std::uint8_t>(domain_.timing));
+  writer.Number(static_cast<std::uint32_t>(domain_.types.to_ulong()));
+  writer.Number(domain_.rows);
+  writer.Number(static_cast<std::uint32_t>(SchemaOf(domain_.kind).fields.size()));
+  for (const Field& field : SchemaOf(domain_.kind).fields) {
+    const Range& range = domain_.range_of_field[*SchemaOf(domain_.kind).IndexOf(field.key)];
+    writer.Number(range.least);
+    writer.Number(range.most);
+  }
+  WriteDouble(writer, floor_.seconds);
+  WriteDouble(writer, floor_.sharpness);
+  WriteDouble(writer, deviation_);
+  writer.Text(learn::EncodeForest(forest_));
+  return writer.bytes();
+}
+
+Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
+  const auto damaged = [](std::string_view what) {
+    return Fail(Error::Kind::kInvalidInput, std::string("a kernel model in the file ") +
+                                                std::string(what) +
+                                                "; fit it again with this version of orrery");
+  };
+  ByteReader reader(bytes);
+  Domain domain;
+  const std::optional<OperatorKind> kind = FindOperatorKind(reader.Text());
+  if (!kind) {
+    return damaged("is of an operator that is not known here");
+  }
+  domain.kind = *kind;
+  domain.gpu = reader.Text();
+  domain.timing = reader.EnumBelow<Timing>(3);
+  domain.types = std::bitset<32>(reader.Number<std::uint32_t>());
+  domain.rows = reader.Number<std::uint64_t>();
+  const std::size_t num_fields = reader.Count(2 * sizeof(std::int64_t));
+  if (reader.failed() || num_fields != SchemaOf(*kind).fields.size()) {
+    return damaged("has other parameters than the operator has here");
+  }
+  for (std::size_t i = 0; i < num_fields; ++i) {
+    domain.range_of_field[i].least = reader.Number<std::int64_t>();
+    domain.range_of_field[i].most = reader.Number<std::int64_t>();
+    if (domain.range_of_field[i].least > domain.range_of_field[i].most) {
+      return damaged("is damaged");
+    }
+  }
+  const LaunchFloor floor{ReadDouble(reader), ReadDouble(reader)};
+  const double deviation = ReadDouble(reader);
+  const std::string forest_bytes = reader.Text();
+  if (reader.failed() || !IsReasonable(floor.seconds) || !IsReasonable(deviation) ||
+      !IsReasonable(floor.sharpness) || floor.sharpness < 0.1 || floor.seconds <= 0) {
+    return damaged("is damaged");
+  }
+  ORRERY_TRY(learn::Forest forest, learn::DecodeForest(forest_bytes));
+  if (forest.num_features() != FeatureNames(*kind).size()) {
+    return damaged("was trained on other features");
+  }
+  return EfficiencyModel(std::move(domain), floor, deviation, std::move(forest));
+}
+
+}  // namespace orrery::kernel

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "orrery/base/error.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/bound.h"
+#include "orrery/kernel/measurement.h"
+#include "orrery/kernel/operator.h"
+#include "orrery/learn/forest.h"
+
+namespace orrery::kernel {
+
+/// The least time of a launch joined with the roofline: (launch^s + roofline^s)^(1/s). With s = 1
+/// they add up, with a large s the longer one counts. It grows with both, smoothly.
+struct LaunchFloor {
+  double seconds = 2e-6;
+  double sharpness = 1;
+
+  [[nodiscard]] double Join(double roofline_seconds) const;
+};
+
+/// How far an operator is from physics, learned from measurements of one kind on one GPU with one
+/// way of timing: time = Join(roofline) · exp(forest(features)). What is outside of the measured
+/// sizes is asked at their edge, so that beyond it the time grows as physics does.
+class EfficiencyModel {
+ public:
+  struct Range {
+    std::int64_t least = 0;
+    std::int64_t most = 0;
+  };
+
+  /// What was measured.
+  struct Domain {
+    OperatorKind kind = OperatorKind::kGemm;
+    std::string gpu;
+    Timing timing = Timing::kKernels;
+    std::bitset<32> types;  // by DataType
+    std::array<Range, kMaxFields> range_of_field = {};
+    std::uint64_t rows = 0;
+  };
+
+  EfficiencyModel(Domain domain, LaunchFloor floor, double deviation, learn::Forest forest)
+      : domain_(std::move(domain)),
+        floor_(floor),
+        deviation_(deviation),
+        forest_(std::move(forest)) {}
+
+  [[nodiscard]] const Domain& domain() const { return domain_; }
+
+  [[nodiscard]] const LaunchFloor& floor() const { return floor_; }
+
+  /// Standard deviation of ln(predicted / measured) on rows that were not trained on.
+  [[nodiscard]] double deviation() const { return deviation_; }
+
+  [[nodiscard]] const learn::Forest& forest() const { return forest_; }
+
+  /// Moves an operator into the measured domain: sizes to the nearest edge, the type to the most
+  /// similar one. Says whether it had to. Nothing when no similar type was measured.
+  struct Placed {
+    Operator op;
+    bool was_outside = false;
+  };
+
+  [[nodiscard]] std::optional<Placed> Place(const Operator& op) const;
+
+  [[nodiscard]] std::string Encode() const;
+  [[nodiscard]] static Result<EfficiencyModel> Decode(std::string_view bytes);
+
+ private:
+  Domain domain_;
+  LaunchFloor floor_;
+  double deviation_ = 0;
+  learn::Forest forest_;
+};
+
+}  // namespace orrery::kernel

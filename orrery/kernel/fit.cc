@@ -1,0 +1,165 @@
+#include "orrery/kernel/fit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "orrery/base/check.h"
+#include "orrery/kernel/features.h"
+#include "orrery/learn/boosted_trees.h"
+#include "orrery/learn/data_set.h"
+#include "orrery/learn/forest_codec.h"
+#include "orrery/learn/split.h"
+
+namespace orrery::kernel {
+
+namespace {
+
+/// A row of a small time holds its noise: below this the rows of a group are the launch alone.
+constexpr double kFloorQuantile = 0.02;
+
+double FloorOf(std::span<const Measurement* const> rows) {
+  std::vector<double> times;
+  times.reserve(rows.size());
+  for (const Measurement* row : rows) {
+    times.push_back(row->seconds);
+  }
+  const auto at = static_cast<std::ptrdiff_t>(kFloorQuantile * static_cast<double>(times.size()));
+  std::ranges::nth_element(times, times.begin() + at);
+  return times[static_cast<std::size_t>(at)];
+}
+
+double RooflineOf(const Measurement& row) {
+  return BoundOf(row.op, WorkOf(row.op), *row.gpu).Seconds();
+}
+
+/// Variance of ln(measured / joined): what is left to learn.
+double LeftToLearn(std::span<const Measurement* const> rows, const LaunchFloor& floor) {
+  double sum = 0;
+  double sum_of_squares = 0;
+  for (const Measurement* row : rows) {
+    const double left = std::log(row->seconds / floor.Join(RooflineOf(*row)));
+    sum += left;
+    sum_of_squares += left * left;
+  }
+  const auto count = static_cast<double>(rows.size());
+  return sum_of_squares / count - (sum / count) * (sum / count);
+}
+
+LaunchFloor FitFloor(std::span<const Measurement* const> rows) {
+  LaunchFloor best{FloorOf(rows), 1};
+  for (const double sharpness : {1.0, 2.0, 4.0}) {
+    const LaunchFloor candidate{best.seconds, sharpness};
+    if (LeftToLearn(rows, candidate) < LeftToLearn(rows, best)) {
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+EfficiencyModel::Domain DomainOf(const MeasurementGroup& group) {
+  EfficiencyModel::Domain domain;
+  domain.kind = group.kind;
+  domain.gpu = group.gpu->name;
+  domain.timing = group.timing;
+  domain.rows = group.rows.size();
+  bool is_first = true;
+  for (const Measurement* row : group.rows) {
+    domain.types.set(static_cast<std::size_t>(row->op.type()));
+    for (std::size_t i = 0; i < kMaxFields; ++i) {
+      const std::int64_t value = row->op.values()[i];
+      EfficiencyModel::Range& range = domain.range_of_field[i];
+      range.least = is_first ? value : std::min(range.least, value);
+      range.most = is_first ? value : std::max(range.most, value);
+    }
+    is_first = false;
+  }
+  return domain;
+}
+
+/// A shape with warm and cold operands, and the transposed product, are twins.
+std::string TwinKey(const Operator& op) {
+  Operator twin = op;
+  twin.set_warm(false);
+  if (twin.kind() == OperatorKind::kGemm && twin.Get(Key::kN) < twin.Get(Key::kK)) {
+    const std::int64_t n = twin.Get(Key::kN);
+    twin.Set(Key::kN, twin.Get(Key::kK)).Set(Key::kK, n);
+  }
+  return Text(twin);
+}
+
+learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor) {
+  learn::DataSet data(FeatureNames(group.kind), {"twin"});
+  for (const Measurement* row : group.rows) {
+    const FeatureRow features = FeaturesOf(row->op, *row->gpu);
+    data.Append({.features = features.values(),
+                 .target = std::log(row->seconds / floor.Join(RooflineOf(*row))),
+                 .groups = {TwinKey(row->op)}});
+  }
+  return data;
+}
+
+learn::BoostedTreesOptions OptionsFor(std::size_t num_rows, const FitOptions& options) {
+  learn::BoostedTreesOptions trees;
+  trees.seed = static_cast<std::uint32_t>(options.seed);
+  trees.threads = options.threads;
+  trees.row_share = 0.8;
+  trees.column_share = 0.8;
+  trees.patience = 40;
+  trees.max_rounds = 700;
+  trees.learning_rate = 0.05;
+  trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < 20000 ? 7 : 8;
+  trees.min_child_weight = num_rows < 5000 ? 2 : 4;
+  trees.ridge = 1;
+  return trees;
+}
+
+double Deviation(const learn::Forest& forest, const learn::DataSet& data,
+                 std::span<const learn::RowIndex> rows) {
+  const std::vector<double> predicted = forest.PredictRows(data.FeaturesOf(rows));
+  const std::vector<double> measured = data.TargetsOf(rows);
+  double squares = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    squares += (predicted[i] - measured[i]) * (predicted[i] - measured[i]);
+  }
+  return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(predicted.size(), 1)));
+}
+
+}  // namespace
+
+std::vector<MeasurementGroup> GroupMeasurements(std::span<const Measurement> rows) {
+  std::map<std::tuple<std::string_view, Timing, OperatorKind>, MeasurementGroup> groups;
+  for (const Measurement& row : rows) {
+    MeasurementGroup& group = groups[{row.gpu->name, row.timing, row.op.kind()}];
+    group.kind = row.op.kind();
+    group.gpu = row.gpu;
+    group.timing = row.timing;
+    group.rows.push_back(&row);
+  }
+  std::vector<MeasurementGroup> sorted;
+  for (auto& [key, group] : groups) {
+    sorted.push_back(std::move(group));
+  }
+  return sorted;
+}
+
+Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOptions& options) {
+  ORRERY_CHECK(group.rows.size() >= kFewestRows, "too few rows to learn from");
+  const LaunchFloor floor = FitFloor(group.rows);
+  const learn::DataSet data = DataSetOf(group, floor);
+  const learn::Split split = learn::SplitAtRandom(
+      data, {.validation_share = options.validation_share, .seed = options.seed}, 0);
+  learn::BoostedTreesOptions trees = OptionsFor(group.rows.size(), options);
+  ORRERY_TRY(const learn::BoostedTrees probe,
+             learn::TrainBoostedTrees(data, split.training(), trees));
+  const double deviation = Deviation(probe.forest, data, split.validation);
+  trees.max_rounds = static_cast<int>(probe.forest.num_trees());
+  const std::vector<learn::RowIndex> all = data.AllRows();
+  ORRERY_TRY(const learn::BoostedTrees final, learn::TrainBoostedTrees(data, {all, {}}, trees));
+  return EfficiencyModel(DomainOf(group), floor, deviation,
+                         learn::RoundedForShipping(final.forest));
+}
+
+}  // namespace orrery::kernel

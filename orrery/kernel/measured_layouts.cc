@@ -1,0 +1,291 @@
+#include "orrery/kernel/measured_layouts.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace orrery::kernel {
+
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr double kMilli = 1e-3;
+
+using Rows = Result<std::vector<LayoutRow>>;
+
+tl::unexpected<Error> BadCell(std::string_view column, std::string_view wanted) {
+  return Fail(Error::Kind::kInvalidInput, fmt::format("{} is not {}", column, wanted));
+}
+
+Result<std::int64_t> SizeIn(const Table& table, std::size_t row, std::string_view column) {
+  const std::optional<double> value = table.Number(row, column);
+  if (!value || !(*value >= 1) || *value > 1e15) {
+    return BadCell(column, "a size of at least 1");
+  }
+  return static_cast<std::int64_t>(*value);
+}
+
+Result<DataType> TypeIn(const Table& table, std::size_t row, std::string_view column) {
+  const std::string_view text = table.Text(row, column).value_or("");
+  const std::optional<DataType> type = FindDataType(text);
+  if (!type) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is no known data type", text));
+  }
+  return *type;
+}
+
+Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view column,
+                         double unit) {
+  const std::optional<double> value = table.Number(row, column);
+  if (!value || !std::isfinite(*value) || *value <= 0) {
+    return BadCell(column, "a time above zero");
+  }
+  return *value * unit;
+}
+
+// --- orrery measure kernels ------------------------------------------------------------------
+
+Rows ReadOurs(const Table& table, std::size_t row) {
+  ORRERY_TRY(const Operator op, ParseOperator(table.Text(row, "operator").value_or("")));
+  const std::string_view gpu = table.Text(row, "gpu").value_or("");
+  const double spread = table.Number(row, "spread_pct").value_or(0) / 100;
+  ORRERY_TRY(const double cold, SecondsIn(table, row, "kernel_us", kMicro));
+  std::vector<LayoutRow> rows = {{op, gpu, cold, spread}};
+  if (table.Number(row, "warm_us")) {
+    ORRERY_TRY(const double warm, SecondsIn(table, row, "warm_us", kMicro));
+    Operator warmed = op;
+    warmed.set_warm(true);
+    rows.push_back({warmed, gpu, warm, spread});
+  }
+  return rows;
+}
+
+// --- NeuSight --------------------------------------------------------------------------------
+
+Result<Operator> SetSizes(Operator op, const Table& table, std::size_t row,
+                          std::span<const std::pair<Key, std::string_view>> columns) {
+  for (const auto& [key, column] : columns) {
+    ORRERY_TRY(const std::int64_t size, SizeIn(table, row, column));
+    op.Set(key, size);
+  }
+  return op;
+}
+
+/// Their N is the length of the reduction.
+constexpr auto kProductColumns = std::to_array<std::pair<Key, std::string_view>>(
+    {{Key::kB, "B"}, {Key::kM, "M"}, {Key::kK, "N"}, {Key::kN, "K"}});
+
+Result<Operator> NeuSightConv(const Table& table, std::size_t row) {
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{Key::kB, "B"},
+                                                       {Key::kC, "Input_Channel"},
+                                                       {Key::kOutChannels, "Output_Channel"},
+                                                       {Key::kHeight, "Input_Size"},
+                                                       {Key::kWidth, "Input_Size"},
+                                                       {Key::kKernelHeight, "Kernel_Szie"},
+                                                       {Key::kKernelWidth, "Kernel_Szie"},
+                                                       {Key::kStride, "Stride"}});
+  ORRERY_TRY(Operator op, SetSizes({OperatorKind::kConv, DataType::kFp32}, table, row, kColumns));
+  const std::optional<std::int64_t> padding = table.Integer(row, "Padding");
+  if (!padding || *padding < 0) {
+    return BadCell("Padding", "a number of pixels");
+  }
+  return op.Set(Key::kPad, *padding);
+}
+
+struct NeuSightFunction {
+  std::string_view name;
+  std::string_view function;
+  int read_bytes;
+};
+
+constexpr auto kNeuSightFunctions = std::to_array<NeuSightFunction>({
+    {"add", "add", 8},
+    {"addu", "add", 4},
+    {"mul", "mul", 8},
+    {"mulu", "mul", 4},
+    {"div", "div", 8},
+    {"divu", "div", 4},
+    {"pow", "pow", 8},
+    {"powu", "pow", 4},
+    {"gelu", "gelu", 4},
+    {"relu", "relu", 4},
+    {"tanh", "tanh", 4},
+});
+
+Result<Operator> NeuSightRows(std::string_view name, const Table& table, std::size_t row) {
+  ORRERY_TRY(const std::int64_t rows, SizeIn(table, row, "B"));
+  ORRERY_TRY(const std::int64_t cols, SizeIn(table, row, "H"));
+  if (name == "softmax" || name == "ln") {
+    const OperatorKind kind = name == "ln" ? OperatorKind::kLayerNorm : OperatorKind::kSoftmax;
+    return Operator(kind, DataType::kFp32).Set(Key::kRows, rows).Set(Key::kCols, cols);
+  }
+  for (const NeuSightFunction& function : kNeuSightFunctions) {
+    if (function.name == name) {
+      return Operator(OperatorKind::kElementwise, DataType::kFp32)
+          .Set(Key::kFunction, function.function)
+          .Set(Key::kN, rows * cols)
+          .Set(Key::kReadBytes, function.read_bytes)
+          .Set(Key::kWriteBytes, 4);
+    }
+  }
+  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is no known OPName", name));
+}
+
+Result<Operator> NeuSightOperator(const Table& table, std::size_t row) {
+  const std::string_view name = table.Text(row, "OPName").value_or("");
+  if (name == "bmm") {
+    return SetSizes({OperatorKind::kBatchedGemm, DataType::kFp32}, table, row, kProductColumns);
+  }
+  if (name == "linear") {
+    Operator linear(OperatorKind::kGemm, DataType::kFp32);
+    linear.Set(Key::kLayout, "nt").Set(Key::kBias, 1);
+    return SetSizes(linear, table, row, std::span(kProductColumns).subspan(1));
+  }
+  return name == "conv" ? NeuSightConv(table, row) : NeuSightRows(name, table, row);
+}
+
+Rows ReadNeuSight(const Table& table, std::size_t row) {
+  ORRERY_TRY(const Operator op, NeuSightOperator(table, row));
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "Latency", kMilli));
+  return std::vector<LayoutRow>{{op, table.Text(row, "Device").value_or(""), seconds, 0}};
+}
+
+// --- aiconfigurator --------------------------------------------------------------------------
+
+std::vector<LayoutRow> OneRow(const Operator& op, const Table& table, std::size_t row,
+                              double seconds) {
+  return {{op, table.Text(row, "device").value_or(""), seconds, 0}};
+}
+
+Rows ReadServedGemm(const Table& table, std::size_t row) {
+  constexpr auto kColumns = std::to_array<std::pair<Key, std::string_view>>(
+      {{Key::kM, "m"}, {Key::kN, "n"}, {Key::kK, "k"}});
+  ORRERY_TRY(const DataType type, TypeIn(table, row, "gemm_dtype"));
+  Operator gemm(OperatorKind::kGemm, type);
+  gemm.Set(Key::kLayout, "nt");
+  ORRERY_TRY(const Operator op, SetSizes(gemm, table, row, kColumns));
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_ms", kMilli));
+  return OneRow(op, table, row, seconds);
+}
+
+Rows ReadServedAttention(const Table& table, std::size_t row) {
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{Key::kB, "batch_size"},
+                                                       {Key::kHeads, "num_heads"},
+                                                       {Key::kKvHeads, "num_key_value_heads"},
+                                                       {Key::kQueryLength, "isl"},
+                                                       {Key::kKeyLength, "isl"},
+                                                       {Key::kHeadSize, "head_dim"}});
+  ORRERY_TRY(const DataType type, table.FindColumn("attn_dtype")
+                                      ? TypeIn(table, row, "attn_dtype")
+                                      : Result<DataType>(DataType::kBf16));
+  Operator attention(OperatorKind::kAttention, type);
+  attention.Set(Key::kCausal, 1);
+  attention.Set(Key::kWindow, table.Integer(row, "window_size").value_or(0));
+  attention.Set(Key::kKvFp8, table.Text(row, "kv_cache_dtype").value_or("") == "fp8" ? 1 : 0);
+  ORRERY_TRY(const Operator op, SetSizes(attention, table, row, kColumns));
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_ms", kMilli));
+  return OneRow(op, table, row, seconds);
+}
+
+/// "power_law_1.2" is 120, "balanced" 0.
+Result<std::int64_t> SkewOf(std::string_view distribution) {
+  constexpr std::string_view kPowerLaw = "power_law_";
+  if (distribution == "balanced" || distribution == "uniform") {
+    return 0;
+  }
+  if (distribution.starts_with(kPowerLaw)) {
+    const std::string_view digits = distribution.substr(kPowerLaw.size());
+    double exponent = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+    if (error == std::errc() && exponent >= 0 && exponent < 100) {
+      return std::llround(exponent * 100);
+    }
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("'{}' is no known distribution", distribution));
+}
+
+Rows ReadServedExperts(const Table& table, std::size_t row) {
+  constexpr auto kColumns =
+      std::to_array<std::pair<Key, std::string_view>>({{Key::kTokens, "num_tokens"},
+                                                       {Key::kHidden, "hidden_size"},
+                                                       {Key::kIntermediate, "inter_size"},
+                                                       {Key::kK, "topk"},
+                                                       {Key::kExperts, "num_experts"},
+                                                       {Key::kGroups, "moe_ep_size"}});
+  ORRERY_TRY(const DataType type, TypeIn(table, row, "moe_dtype"));
+  ORRERY_TRY(Operator op, SetSizes({OperatorKind::kMoe, type}, table, row, kColumns));
+  ORRERY_TRY(const std::int64_t shards, SizeIn(table, row, "moe_tp_size"));
+  op.Set(Key::kIntermediate, std::max<std::int64_t>(op.Get(Key::kIntermediate) / shards, 1));
+  ORRERY_TRY(const std::int64_t skew, SkewOf(table.Text(row, "distribution").value_or("")));
+  op.Set(Key::kSkew, skew);
+  ORRERY_TRY(const double seconds, SecondsIn(table, row, "latency_ms", kMilli));
+  return OneRow(op, table, row, seconds);
+}
+
+const std::vector<Layout>& Layouts() {
+  static const std::vector<Layout> layouts = {
+      {"orrery measure kernels", Timing::kKernels, {"operator", "kernel_us", "gpu"}, ReadOurs},
+      {"NeuSight", Timing::kEager, {"OPName", "Latency", "Device"}, ReadNeuSight},
+      {"aiconfigurator gemm",
+       Timing::kReplay,
+       {"gemm_dtype", "m", "n", "k", "latency_ms", "device"},
+       ReadServedGemm},
+      {"aiconfigurator attention",
+       Timing::kReplay,
+       {"isl", "batch_size", "num_heads", "num_key_value_heads", "head_dim", "latency_ms",
+        "device"},
+       ReadServedAttention},
+      {"aiconfigurator moe",
+       Timing::kReplay,
+       {"moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts",
+        "moe_tp_size", "moe_ep_size", "distribution", "latency_ms", "device"},
+       ReadServedExperts},
+  };
+  return layouts;
+}
+
+std::vector<std::string_view> MissingColumns(const Layout& layout, const Table& table) {
+  std::vector<std::string_view> missing;
+  std::ranges::copy_if(layout.needs, std::back_inserter(missing),
+                       [&](std::string_view name) { return !table.FindColumn(name); });
+  return missing;
+}
+
+}  // namespace
+
+Result<const Layout*> FindLayout(const Table& table) {
+  const Layout* nearest = nullptr;
+  double most = 0;
+  for (const Layout& layout : Layouts()) {
+    const std::size_t missing = MissingColumns(layout, table).size();
+    if (missing == 0) {
+      return &layout;
+    }
+    const double share =
+        1 - static_cast<double>(missing) / static_cast<double>(layout.needs.size());
+    if (share > most) {
+      most = share;
+      nearest = &layout;
+    }
+  }
+  if (nearest == nullptr) {
+    return Fail(Error::Kind::kUnsupported,
+                "no known table of measured kernels; the layouts are in "
+                "docs/formats/measured-kernels.md");
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("looks like a table of {}, but the column{} {} {} missing", nearest->name,
+                          MissingColumns(*nearest, table).size() > 1 ? "s" : "",
+                          fmt::join(MissingColumns(*nearest, table), ", "),
+                          MissingColumns(*nearest, table).size() > 1 ? "are" : "is"));
+}
+
+}  // namespace orrery::kernel

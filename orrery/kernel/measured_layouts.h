@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/kernel/measurement.h"
+
+namespace orrery::kernel {
+
+/// One row of a table of some layout: an operator and its time, not judged yet. A row may tell
+/// more than one time.
+struct LayoutRow {
+  Operator op;
+  std::string_view gpu;
+  double seconds = 0;
+  double spread = 0;
+};
+
+/// How the columns of a publisher are read.
+struct Layout {
+  std::string_view name;
+  Timing timing;
+  std::vector<std::string_view> needs;  // columns that tell the layout and must be there
+  Result<std::vector<LayoutRow>> (*read)(const Table& table, std::size_t row);
+};
+
+/// Returns the layout of a table; fails and names the nearest layout and its missing columns.
+[[nodiscard]] Result<const Layout*> FindLayout(const Table& table);
+
+}  // namespace orrery::kernel

@@ -1,0 +1,119 @@
+#include "orrery/kernel/measurement.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/check.h"
+#include "orrery/base/csv.h"
+#include "orrery/kernel/bound.h"
+#include "orrery/kernel/measured_layouts.h"
+
+namespace orrery::kernel {
+
+namespace {
+
+/// Caches serve bytes several times faster than memory does, so bytes alone are a soft bound.
+constexpr double kFastestAgainstCompute = 0.5;
+constexpr double kFastestAgainstMemory = 0.02;
+/// Slow rows are 2 to 50 times their bound; a unit mistaken by 1,000 is far beyond.
+constexpr double kSlowest = 500;
+constexpr double kLongestLaunch = 100e-6;
+
+/// Says what is odd about a time, if anything.
+std::string DoubtAbout(const Operator& op, const hardware::Gpu& gpu, double seconds) {
+  const Bound bound = BoundOf(op, WorkOf(op), gpu);
+  if (seconds < kFastestAgainstCompute * bound.compute_seconds ||
+      seconds < kFastestAgainstMemory * bound.memory_seconds) {
+    return fmt::format("{:.3g} s is faster than a {} can be ({:.3g} s); is the unit right?",
+                       seconds, gpu.name, bound.Seconds());
+  }
+  if (seconds > kSlowest * (bound.Seconds() + kLongestLaunch)) {
+    return fmt::format("{:.3g} s is {:.0f} times what a {} needs at least; is the unit right?",
+                       seconds, seconds / bound.Seconds(), gpu.name);
+  }
+  return {};
+}
+
+class TableReader {
+ public:
+  TableReader(const Layout& layout, std::uint32_t file, Measurements& into)
+      : layout_(layout), file_(file), into_(into) {}
+
+  void Add(const Table& table, std::size_t row) {
+    const auto line = static_cast<std::uint32_t>(row + 2);  // the header is line 1
+    const Result<std::vector<LayoutRow>> read = layout_.read(table, row);
+    if (!read) {
+      into_.rejected.push_back({file_, line, read.error().message()});
+      return;
+    }
+    for (const LayoutRow& one : *read) {
+      AddTime(one, line);
+    }
+  }
+
+ private:
+  void AddTime(const LayoutRow& one, std::uint32_t line) {
+    const hardware::Gpu* gpu = hardware::FindGpu(one.gpu);
+    if (gpu == nullptr) {
+      into_.rejected.push_back(
+          {file_, line, fmt::format("the GPU '{}' is not in the catalogue", one.gpu)});
+      return;
+    }
+    if (std::string doubt = DoubtAbout(one.op, *gpu, one.seconds); !doubt.empty()) {
+      into_.rejected.push_back({file_, line, std::move(doubt)});
+      return;
+    }
+    into_.rows.push_back({one.op, gpu, layout_.timing, one.seconds, one.spread, file_, line});
+  }
+
+  const Layout& layout_;
+  std::uint32_t file_;
+  Measurements& into_;
+};
+
+Status AddTable(const Table& table, const std::string& name, Measurements& into) {
+  const auto file = static_cast<std::uint32_t>(into.files.size());
+  into.files.push_back(name);
+  const Result<const Layout*> layout = FindLayout(table);
+  if (!layout) {
+    return FailWithin(name, layout);
+  }
+  TableReader reader(**layout, file, into);
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    reader.Add(table, row);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view TimingName(Timing timing) {
+  switch (timing) {
+    case Timing::kKernels:
+      return "kernels";
+    case Timing::kReplay:
+      return "replay";
+    case Timing::kEager:
+      return "eager";
+  }
+  ORRERY_CHECK(false, "a timing without a name");
+  return {};
+}
+
+Result<Measurements> MeasurementsOf(const Table& table, const std::string& name) {
+  Measurements measurements;
+  ORRERY_TRY_STATUS(AddTable(table, name, measurements));
+  return measurements;
+}
+
+Result<Measurements> ReadMeasurements(std::span<const std::string> paths) {
+  Measurements measurements;
+  for (const std::string& path : paths) {
+    ORRERY_TRY(const Table table, ReadCsvFile(path));
+    ORRERY_TRY_STATUS(AddTable(table, path, measurements));
+  }
+  return measurements;
+}
+
+}  // namespace orrery::kernel
