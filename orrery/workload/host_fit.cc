@@ -105,6 +105,19 @@ HostCost Spread(std::vector<double> values) {
   return cost;
 }
 
+// Digits that no clock has would only make files larger.
+HostCost Rounded(HostCost cost, double parts_of_one) {
+  const auto round = [&](double& value) {
+    value = std::round(value * parts_of_one) / parts_of_one;
+  };
+  round(cost.typical);
+  round(cost.mean);
+  for (double& quantile : cost.quantiles) {
+    round(quantile);
+  }
+  return cost;
+}
+
 // Entries for names that were not recorded: the middle of those that were.
 void AddKinds(HostModel& model) {
   std::map<HostModel::Key, std::vector<double>> typical_of_kind;
@@ -123,7 +136,7 @@ void AddKinds(HostModel& model) {
   for (const auto& [key, values] : typical_of_kind) {
     HostCost cost = Spread(values);
     cost.typical = cost.quantiles[2];
-    model.Set(key.first, key.second, cost);
+    model.Set(key.first, key.second, Rounded(cost, 1e1));
   }
 }
 
@@ -225,7 +238,7 @@ HostModel HostFit::Fit(const Options& options) const {
       cost.typical = std::max(with_profiler - cost.typical, kLeastShare * with_profiler);
     }
     if (cost.recordings > 0) {
-      model.Set(key.first, key.second, cost);
+      model.Set(key.first, key.second, Rounded(cost, IsCount(key.first) ? 1e3 : 1e1));
     }
   }
   AddKinds(model);
