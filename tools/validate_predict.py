@@ -35,6 +35,10 @@ Six models recorded on one H200 (`../shared/traces/h200`), steps measured withou
 (`../shared/truth/h200_steps.csv`). The host model of each row was fitted without that model: neither its recording nor
 its measured steps took part. Distance: from the interval of the two runs, in percent of the nearer end; 0 is inside.
 
+The numbers of the host model are fitted without the model that is judged; its form (which parts a cost has, paces of
+threads, one profiler cost for all events) was chosen with all six models in view, so the table is a little kinder than
+a seventh model would be.
+
 * **recording**: operators, launches and kernel times of the recording; only the host is predicted.
 * **graph, kernels recorded**: operators of the execution trace, kernel times of the recording.
 * **graph alone**: execution trace and models; the recording is not read.

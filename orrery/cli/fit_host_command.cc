@@ -124,8 +124,8 @@ Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& m
       return FailWithin(path, num_unknown);
     }
     if (*num_unknown > 0) {
-      PrintNotice(fmt::format("{}: {} rows name operators that are not known here", path,
-                              *num_unknown));
+      PrintNotice(
+          fmt::format("{}: {} rows name operators that are not known here", path, *num_unknown));
     }
   }
   return {};
@@ -145,9 +145,10 @@ Status FitHost(const FitHostArguments& arguments) {
   workload::HostModel model = fit.Fit({.profiler_cost_ns = cost_ns, .without = without});
   ORRERY_TRY_STATUS(AddLaunches(arguments.measured_kernels, model));
   ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), arguments.output));
-  Print(fmt::format("{}: {} entries from {} recordings, {:.2f} µs of the profiler off each event\n",
-                    arguments.output, model.entries().size(), recordings.size() - without.size(),
-                    cost_ns / 1000));
+  Print(
+      fmt::format("{}: {} entries from {} recording{}, {:.2f} µs of the profiler off each event\n",
+                  arguments.output, model.entries().size(), num_used, num_used == 1 ? "" : "s",
+                  cost_ns / 1000));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
@@ -23,6 +24,7 @@ using workload::TaskId;
 using workload::TaskKind;
 
 constexpr std::int64_t kProcess = 1;
+constexpr std::string_view kStepMarker = "ProfilerStep#";
 
 std::int64_t Nanoseconds(std::int64_t picoseconds) {
   return (picoseconds + 500) / 1000;
@@ -85,13 +87,13 @@ class ResultWriter {
     trace_.annotations.Append(
         {.begin_ns = Begin(0),
          .duration_ns = Begin(last) + Duration(last) - Begin(0),
-         .name = trace_.strings.Intern(fmt::format("ProfilerStep#{}", repetition)),
+         .name = trace_.strings.Intern(fmt::format("{}{}", kStepMarker, repetition)),
          .track = lane});
   }
 
   void AddCall(CallId call) {
     const workload::Calls::Row row = program_.calls.At(call);
-    if (row.first_task == kNone) {
+    if (row.first_task == kNone || IsStepMarker(row)) {
       return;
     }
     const std::int64_t begin_ns = Begin(row.first_task);
@@ -107,6 +109,11 @@ class ResultWriter {
                               .name = Name(row.name),
                               .track = row.lane});
     }
+  }
+
+  // The marker of the recorded step; each repetition gets one of its own.
+  [[nodiscard]] bool IsStepMarker(const workload::Calls::Row& row) const {
+    return row.is_annotation != 0 && program_.strings.View(row.name).starts_with(kStepMarker);
   }
 
   void AddTask(TaskId task) {
