@@ -145,6 +145,7 @@ Status FitHost(const FitHostArguments& arguments) {
   workload::HostModel model = fit.Fit({.profiler_cost_ns = cost_ns, .without = without});
   ORRERY_TRY_STATUS(AddLaunches(arguments.measured_kernels, model));
   ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), arguments.output));
+  const std::size_t num_used = recordings.size() - without.size();
   Print(
       fmt::format("{}: {} entries from {} recording{}, {:.2f} µs of the profiler off each event\n",
                   arguments.output, model.entries().size(), num_used, num_used == 1 ? "" : "s",

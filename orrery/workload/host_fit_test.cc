@@ -101,8 +101,8 @@ TEST(HostFitTest, OwnTimesOfOneRecordingAddUpToIt) {
   EXPECT_EQ(Typical(model, HostPart::kLaunches, "aten::view"), 0);
 }
 
-// Events: relu, its launch and view, and of the step the 0.4 that are inside of it; the rest is
-// around it. So 3.4 times the cost in all. Each time keeps a tenth at least; none comes near it.
+// Events: relu and view, their launch as a half, and of the step the 0.4 that are inside of it; the
+// rest is around it. So 2.9 times the cost in all. Each time keeps a tenth at least; none comes near it.
 TEST(HostFitTest, ProfilerCostIsTakenOffOncePerEvent) {
   HostFit fit;
   fit.Add(Recording());
@@ -117,7 +117,7 @@ TEST(HostFitTest, ProfilerCostIsTakenOffOncePerEvent) {
   };
 
   EXPECT_NEAR(sum(fit.Fit({})), 200'000, 1e-6);
-  EXPECT_NEAR(sum(fit.Fit({.profiler_cost_ns = 1000})), 196'600, 1e-6);
+  EXPECT_NEAR(sum(fit.Fit({.profiler_cost_ns = 1000})), 197'100, 1e-6);
 }
 
 // The same program on machines of pace 1, 1, 1 and 3: the slow one was disturbed and changes
