@@ -195,9 +195,20 @@ def reduce(sample, operands):
 
 def cat(sample, operands):
     o = sample.operator
+    if sample.detail["shape"]:
+        return _strided_cat(o, sample.detail["shape"], operands)
     rows = o["n"] // (o["parts"] * o["run"])
     parts = [operands.get((rows, o["run"]), o.dtype) for _ in range(o["parts"])]
     return lambda: torch.cat(parts, dim=1)
+
+
+def _strided_cat(o, shape, operands):
+    b, heads, s, d = shape
+    x = operands.get((b, s, heads, d), o.dtype).transpose(1, 2)
+    if o["parts"] == 1:
+        return lambda: torch.cat([x], dim=2)
+    parts = [operands.get((b, heads, s, d // 2), o.dtype), x[..., :d // 2]]
+    return lambda: torch.cat(parts, dim=-1)
 
 
 def transpose(sample, operands):

@@ -38,7 +38,7 @@ SCHEMAS = {
     "fill": [("n", None)],
     "arange": [("n", None)],
     "reduce": [("fn", "sum"), ("outer", None), ("r", None), ("inner", None)],
-    "cat": [("n", None), ("parts", None), ("run", None)],
+    "cat": [("n", None), ("parts", None), ("run", None), ("mode", "contiguous")],
     "transpose": [("b", None), ("m", None), ("n", None)],
     "tril": [("b", None), ("m", None), ("n", None), ("diag", 0), ("pass", "fwd")],
     "index": [("rows", None), ("dim", None), ("lookups", None), ("put", 0), ("pass", "fwd")],

@@ -6,7 +6,7 @@ def _between(low, value, high):
 
 
 def event_repeats(op_us):
-    return _between(2, 14e3 / max(op_us, 1.0), 7)
+    return _between(2, 14e3 / max(op_us, 1.0), 3)
 
 
 def cold_repeats(op_us):
@@ -14,4 +14,4 @@ def cold_repeats(op_us):
 
 
 def warm_repeats(op_us):
-    return _between(1, 8e3 / max(op_us, 1.0), 5)
+    return _between(1, 8e3 / max(op_us, 1.0), 3)

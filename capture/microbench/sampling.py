@@ -10,22 +10,22 @@ from microbench import sampling_memory as memory
 
 # Kind to its share of the rows by weight and the function that draws one.
 SAMPLERS = {
-    "gemm": (18, matrix.gemm), "bgemm": (6, matrix.bgemm), "groupedgemm": (3, matrix.groupedgemm),
-    "attention": (8, matrix.attention), "conv": (17, matrix.conv),
-    "elementwise": (12, memory.elementwise), "copy": (4.5, memory.copy), "fill": (1.5, memory.fill),
-    "reduce": (5, memory.reduce), "embedding": (2.5, layers.embedding),
-    "embeddingbag": (2.5, layers.embeddingbag), "layernorm": (2.2, layers.layernorm),
-    "rmsnorm": (1.8, layers.rmsnorm), "batchnorm": (2.5, layers.batchnorm),
-    "softmax": (2, layers.softmax), "nll": (1.2, layers.nll),
-    "crossentropy": (1.5, layers.crossentropy), "optimizer": (2, layers.optimizer),
-    "foreach": (1.2, layers.foreach), "gradnorm": (0.8, layers.gradnorm),
-    "conv1d": (2, matrix.conv1d), "dropout": (0.8, layers.dropout), "cat": (1.2, memory.cat),
-    "transpose": (1, memory.transpose), "tril": (1, memory.tril), "index": (1, memory.index),
-    "scatter": (0.8, memory.scatter), "sort": (0.6, memory.sort), "cumsum": (0.8, memory.cumsum),
-    "topk": (1, memory.topk), "memcpy": (1, memory.memcpy), "rope": (1, layers.rope),
-    "moepermute": (0.8, layers.moepermute), "maxpool": (1, layers.maxpool),
-    "avgpool": (0.8, layers.avgpool), "upsample": (0.8, layers.upsample),
-    "quantize": (0.8, layers.quantize), "arange": (0.5, memory.arange),
+    "gemm": (25, matrix.gemm), "bgemm": (8, matrix.bgemm), "groupedgemm": (2.5, matrix.groupedgemm),
+    "attention": (6, matrix.attention), "conv": (25, matrix.conv),
+    "elementwise": (6, memory.elementwise), "copy": (4, memory.copy), "fill": (0.8, memory.fill),
+    "reduce": (6, memory.reduce), "embedding": (3, layers.embedding),
+    "embeddingbag": (3, layers.embeddingbag), "layernorm": (2.5, layers.layernorm),
+    "rmsnorm": (2.5, layers.rmsnorm), "batchnorm": (4, layers.batchnorm),
+    "softmax": (2.5, layers.softmax), "nll": (1.5, layers.nll),
+    "crossentropy": (1.5, layers.crossentropy), "optimizer": (3, layers.optimizer),
+    "foreach": (1.5, layers.foreach), "gradnorm": (1, layers.gradnorm),
+    "conv1d": (2.5, matrix.conv1d), "dropout": (0.8, layers.dropout), "cat": (3, memory.cat),
+    "transpose": (1.5, memory.transpose), "tril": (1, memory.tril), "index": (1.5, memory.index),
+    "scatter": (0.7, memory.scatter), "sort": (0.7, memory.sort), "cumsum": (1, memory.cumsum),
+    "topk": (1, memory.topk), "memcpy": (1, memory.memcpy), "rope": (0.8, layers.rope),
+    "moepermute": (0.6, layers.moepermute), "maxpool": (1.5, layers.maxpool),
+    "avgpool": (1.5, layers.avgpool), "upsample": (1.2, layers.upsample),
+    "quantize": (0.6, layers.quantize), "arange": (0.4, memory.arange),
 }
 _MOST_MISSES = 50_000
 _WEIGHTS = {kind: share for kind, (share, _) in SAMPLERS.items()}

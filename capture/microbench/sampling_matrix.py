@@ -145,10 +145,18 @@ def _batch(rng):
     return 1 << rng.randrange(0, 9) if draw.chance(rng, 0.7) else draw.log_uniform(rng, 1, 256)
 
 
+def _channels(rng):
+    """Draws channels as networks have them; one in six times any number."""
+    if draw.chance(rng, 1 / 6):
+        return draw.size(rng, 3, 2048)
+    return rng.choice((3, 16, 24, 32, 40, 48, 64, 64, 80, 96, 112, 128, 128, 160, 192, 224, 256, 256,
+                       320, 384, 448, 512, 512, 640, 768, 1024, 1280, 2048))
+
+
 def conv(rng):
     dtype = draw.weighted(rng, MATRIX_DTYPES)
     style = rng.random()
-    if style < 0.65:
+    if style < 0.60:
         table = draw.weighted(rng, {model_shapes.RESNET50: 50, model_shapes.VGG16: 20,
                                     model_shapes.MOBILENET: 30})
         c, oc, edge, kernel, stride, pad, groups = rng.choice(table)
@@ -156,7 +164,7 @@ def conv(rng):
         edge = rng.choice((7, 8, 13, 14, 16, 17, 28, 32, 35, 56, 64, 71, 112, 128, 224))
         kernel = rng.choice((1, 1, 3, 3, 3, 5, 7))
         stride, pad, groups = rng.choice((1, 1, 1, 2)), kernel // 2, 1
-        c, oc = draw.size(rng, 3, 2048), draw.size(rng, 8, 2048)
+        c, oc = _channels(rng), _channels(rng)
         if style > 0.92:
             groups = oc = c
         elif style > 0.88:

@@ -168,10 +168,23 @@ def reduce(rng):
 
 def cat(rng):
     dtype = draw.weighted(rng, PLAIN_DTYPES)
-    parts = draw.log_uniform(rng, 2, 64)
+    if draw.chance(rng, 0.5):
+        return _strided_cat(rng, dtype)
+    parts = draw.log_uniform(rng, 1, 64)
     rows = draw.size(rng, 1, 16384) if draw.chance(rng, 0.8) else 1
     run = draw.size(rng, 1, 4096) if rows > 1 else draw.size(rng, 64, 1 << 22)
-    return make("cat", dtype, n=rows * run * parts, parts=parts, run=run), {}
+    return make("cat", dtype, n=rows * run * parts, parts=parts, run=run), {"shape": None}
+
+
+def _strided_cat(rng, dtype):
+    """Draws what attention code concatenates: keys of one step seen by heads, rotated halves."""
+    b, s, h = _tensor_shape(rng)
+    d = rng.choice((32, 64, 64, 80, 128))
+    shape = (b, max(1, h // d), s, d)
+    count = shape[0] * shape[1] * s * d
+    if draw.chance(rng, 0.5):
+        return make("cat", dtype, n=count, parts=1, run=s * d, mode="strided"), {"shape": shape}
+    return make("cat", dtype, n=count, parts=2, run=d // 2, mode="strided"), {"shape": shape}
 
 
 def transpose(rng):

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   orrery::cli::AddAnalyzeCommand(app, status);
   orrery::cli::AddConvertCommand(app, status);
   orrery::cli::AddDiffCommand(app, status);
+  orrery::cli::AddEvaluateCommand(app, status);
   orrery::cli::AddFitCommand(app, status);
   orrery::cli::AddPredictCommand(app, status);
   orrery::cli::AddMeasureCommand(app, status);

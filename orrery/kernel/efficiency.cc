@@ -58,6 +58,15 @@ bool IsReasonable(double value) {
   return std::isfinite(value) && value >= 0;
 }
 
+/// What PyTorch takes for "auto" on the GPUs that were measured: cuDNN for 16 bits, else the
+/// memory-efficient kernels.
+void ResolveBackend(Operator& op) {
+  const bool is_half = op.type() == DataType::kBf16 || op.type() == DataType::kFp16;
+  if (op.Word(Key::kBackend) == "auto") {
+    op.Set(Key::kBackend, is_half ? "cudnn" : "efficient");
+  }
+}
+
 }  // namespace
 
 double LaunchFloor::Join(double roofline_seconds) const {
@@ -81,6 +90,9 @@ std::optional<EfficiencyModel::Placed> EfficiencyModel::Place(const Operator& op
     const bool is_word = fields[i].type == FieldType::kWord || fields[i].type == FieldType::kFlag;
     placed.was_outside = placed.was_outside || nearest != value;
     placed.op.Set(fields[i].key, is_word ? value : nearest);
+  }
+  if (op.kind() == OperatorKind::kAttention && domain_.timing == Timing::kKernels) {
+    ResolveBackend(placed.op);
   }
   return placed;
 }

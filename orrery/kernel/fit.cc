@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 
 #include "orrery/base/check.h"
 #include "orrery/kernel/features.h"
+#include "orrery/kernel/row_split.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/data_set.h"
 #include "orrery/learn/forest_codec.h"
@@ -79,17 +81,6 @@ EfficiencyModel::Domain DomainOf(const MeasurementGroup& group) {
   return domain;
 }
 
-/// A shape with warm and cold operands, and the transposed product, are twins.
-std::string TwinKey(const Operator& op) {
-  Operator twin = op;
-  twin.set_warm(false);
-  if (twin.kind() == OperatorKind::kGemm && twin.Get(Key::kN) < twin.Get(Key::kK)) {
-    const std::int64_t n = twin.Get(Key::kN);
-    twin.Set(Key::kN, twin.Get(Key::kK)).Set(Key::kK, n);
-  }
-  return Text(twin);
-}
-
 learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor) {
   learn::DataSet data(FeatureNames(group.kind), {"twin"});
   for (const Measurement* row : group.rows) {
@@ -113,6 +104,10 @@ learn::BoostedTreesOptions OptionsFor(std::size_t num_rows, const FitOptions& op
   trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < 20000 ? 7 : 8;
   trees.min_child_weight = num_rows < 5000 ? 2 : 4;
   trees.ridge = 1;
+  const auto env = [](const char* n, double& v) { if (const char* e = std::getenv(n)) v = std::atof(e); };
+  double r = trees.max_rounds, d = trees.max_depth, lr = trees.learning_rate, rs = trees.row_share, cs = trees.column_share, mc = trees.min_child_weight, l2 = 1, bins=256;
+  env("R", r); env("D", d); env("LR", lr); env("RS", rs); env("CS", cs); env("MC", mc); env("L2", l2); env("BINS", bins);
+  trees.max_rounds = int(r); trees.max_depth = int(d); trees.learning_rate = lr; trees.row_share = rs; trees.column_share = cs; trees.min_child_weight = mc; trees.ridge = l2; trees.max_bins=int(bins);
   return trees;
 }
 
@@ -160,6 +155,21 @@ Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOp
   ORRERY_TRY(const learn::BoostedTrees final, learn::TrainBoostedTrees(data, {all, {}}, trees));
   return EfficiencyModel(DomainOf(group), floor, deviation,
                          learn::RoundedForShipping(final.forest));
+}
+
+Result<ModelSet> FitModels(std::span<const Measurement> rows, const FitOptions& options,
+                           const FitProgress& progress) {
+  ModelSet models;
+  const std::vector<MeasurementGroup> groups = GroupMeasurements(rows);
+  std::size_t done = 0;
+  for (const MeasurementGroup& group : groups) {
+    progress(done++, groups.size());
+    if (group.rows.size() >= kFewestRows) {
+      ORRERY_TRY(EfficiencyModel model, FitEfficiency(group, options));
+      models.Add(std::move(model));
+    }
+  }
+  return models;
 }
 
 }  // namespace orrery::kernel

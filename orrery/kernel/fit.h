@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/measurement.h"
+#include "orrery/kernel/model_set.h"
 
 namespace orrery::kernel {
 
@@ -35,5 +37,12 @@ inline constexpr std::size_t kFewestRows = 30;
 /// from all rows.
 [[nodiscard]] Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group,
                                                     const FitOptions& options);
+
+/// Called with the groups that are done and all of them.
+using FitProgress = std::function<void(std::size_t, std::size_t)>;
+
+/// Fits every group that has enough rows.
+[[nodiscard]] Result<ModelSet> FitModels(std::span<const Measurement> rows,
+                                         const FitOptions& options, const FitProgress& progress);
 
 }  // namespace orrery::kernel

@@ -49,8 +49,26 @@ Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view c
 
 // --- orrery measure kernels ------------------------------------------------------------------
 
+/// The framework chose a backend by itself; the name of its kernel tells which.
+void ResolveBackend(Operator& op, std::string_view main_kernel) {
+  if (op.kind() != OperatorKind::kAttention || op.Word(Key::kBackend) != "auto") {
+    return;
+  }
+  const auto names = [&](std::string_view part) {
+    return main_kernel.find(part) != std::string_view::npos;
+  };
+  if (names("cudnn")) {
+    op.Set(Key::kBackend, "cudnn");
+  } else if (names("flash")) {
+    op.Set(Key::kBackend, "flash");
+  } else if (names("fmha")) {
+    op.Set(Key::kBackend, "efficient");
+  }
+}
+
 Rows ReadOurs(const Table& table, std::size_t row) {
-  ORRERY_TRY(const Operator op, ParseOperator(table.Text(row, "operator").value_or("")));
+  ORRERY_TRY(Operator op, ParseOperator(table.Text(row, "operator").value_or("")));
+  ResolveBackend(op, table.Text(row, "main_kernel").value_or(""));
   const std::string_view gpu = table.Text(row, "gpu").value_or("");
   const double spread = table.Number(row, "spread_pct").value_or(0) / 100;
   ORRERY_TRY(const double cold, SecondsIn(table, row, "kernel_us", kMicro));

@@ -14,7 +14,7 @@ namespace orrery::kernel {
 namespace {
 
 /// Caches serve bytes several times faster than memory does, so bytes alone are a soft bound.
-constexpr double kFastestAgainstCompute = 0.5;
+constexpr double kFastestAgainstCompute = 0.2;
 constexpr double kFastestAgainstMemory = 0.02;
 /// Slow rows are 2 to 50 times their bound; a unit mistaken by 1,000 is far beyond.
 constexpr double kSlowest = 500;

@@ -120,7 +120,7 @@ constexpr auto kReduce =
     std::to_array<Field>({Word(Key::kFunction, "fn", kReduceWords), Size(Key::kOuter, "outer"),
                           Size(Key::kReduced, "r"), Size(Key::kInner, "inner")});
 constexpr auto kConcat =
-    std::to_array<Field>({kN, Size(Key::kParts, "parts"), Size(Key::kRun, "run")});
+    std::to_array<Field>({kN, Size(Key::kParts, "parts"), Size(Key::kRun, "run"), kMode});
 constexpr auto kTranspose = std::to_array<Field>({kB, kM, kN});
 constexpr auto kTril = std::to_array<Field>({kB, kM, kN, Shift(Key::kDiagonal, "diag"), kPass});
 constexpr auto kIndex =

@@ -1,0 +1,159 @@
+#include "orrery/cli/evaluate_output.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "orrery/base/value.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/draw/value_output.h"
+
+namespace orrery::cli {
+
+namespace {
+
+constexpr std::size_t kShownRejected = 10;
+
+using draw::TextTable;
+
+std::string Percent(double value) {
+  return fmt::format("{:.1f}", value);
+}
+
+std::vector<std::string> FigureCells(const learn::Evaluation& figures) {
+  return {fmt::format("{}", figures.rows),
+          fmt::format("{:.2f}", figures.mape),
+          fmt::format("{:.2f}", figures.gmae),
+          Percent(figures.median),
+          Percent(figures.p95),
+          Percent(figures.within_10),
+          fmt::format("{:+.1f}", figures.bias),
+          fmt::format("{:.4f}", figures.r2_of_logs)};
+}
+
+TextTable FigureTable() {
+  constexpr auto kRight = TextTable::Align::kRight;
+  return TextTable({{"operator"},
+                    {"GPU"},
+                    {"timing"},
+                    {"rows", kRight},
+                    {"MAPE", kRight},
+                    {"GMAE", kRight},
+                    {"median", kRight},
+                    {"p95", kRight},
+                    {"within 10 %", kRight},
+                    {"bias", kRight},
+                    {"R2", kRight}});
+}
+
+void AddFigures(TextTable& table, std::vector<std::string> cells,
+                const learn::Evaluation& figures) {
+  std::ranges::move(FigureCells(figures), std::back_inserter(cells));
+  table.AddRow(std::move(cells));
+}
+
+std::string DistributionText(const learn::Evaluation& figures) {
+  std::string text = "\nRows by |error|, %:";
+  double begin = 0;
+  for (std::size_t bin = 0; bin < figures.histogram.size(); ++bin) {
+    const bool is_last = bin == learn::kErrorBinEnds.size();
+    if (figures.histogram[bin] > 0) {
+      text += is_last ? fmt::format("  >{:.0f}: {}", begin, figures.histogram[bin])
+                      : fmt::format("  {:.0f}-{:.0f}: {}", begin, learn::kErrorBinEnds[bin],
+                                    figures.histogram[bin]);
+    }
+    begin = is_last ? begin : learn::kErrorBinEnds[bin];
+  }
+  return text + "\n";
+}
+
+std::string WorstText(std::span<const kernel::JudgedRow> worst) {
+  constexpr auto kRight = TextTable::Align::kRight;
+  TextTable table({{"operator", TextTable::Align::kLeft, 90},
+                   {"GPU"},
+                   {"measured us", kRight},
+                   {"predicted us", kRight},
+                   {"error %", kRight}});
+  for (const kernel::JudgedRow& row : worst) {
+    const double error = row.predicted.seconds / row.measured.seconds - 1;
+    table.AddRow({kernel::Text(row.measured.op), row.measured.gpu->name,
+                  fmt::format("{:.2f}", row.measured.seconds * 1e6),
+                  fmt::format("{:.2f}", row.predicted.seconds * 1e6),
+                  fmt::format("{:+.0f}", error * 100)});
+  }
+  return "\nWorst rows\n" + table.Render();
+}
+
+void SetFigures(Value& object, const learn::Evaluation& figures) {
+  object.Set("rows", static_cast<std::int64_t>(figures.rows));
+  object.Set("mape", figures.mape);
+  object.Set("gmae", figures.gmae);
+  object.Set("median", figures.median);
+  object.Set("p95", figures.p95);
+  object.Set("r2", figures.r2_of_logs);
+  object.Set("bias", figures.bias);
+  object.Set("within_5", figures.within_5);
+  object.Set("within_10", figures.within_10);
+  object.Set("within_15", figures.within_15);
+  object.Set("error_of_sum", figures.error_of_sum);
+}
+
+}  // namespace
+
+std::string RejectedText(const kernel::Measurements& data) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(data.rejected.size(), kShownRejected); ++i) {
+    const kernel::RejectedRow& row = data.rejected[i];
+    text += fmt::format("{}:{}: {}\n", data.files[row.file], row.line, row.reason);
+  }
+  if (data.rejected.size() > kShownRejected) {
+    text += fmt::format("… and {} more rows\n", data.rejected.size() - kShownRejected);
+  }
+  return text;
+}
+
+std::string JudgementText(const KernelJudgement& judgement) {
+  const kernel::KernelEvaluation evaluation = kernel::Summarize(judgement.rows);
+  TextTable table = FigureTable();
+  for (const kernel::JudgedGroup& group :
+       kernel::GroupsOf(judgement.rows, kernel::GroupBy::kOperatorGpu)) {
+    AddFigures(table,
+               {group.operator_name, group.gpu, std::string(kernel::TimingName(group.timing))},
+               group.figures);
+  }
+  AddFigures(table, {"all", "", ""}, evaluation.overall);
+  std::string text = fmt::format("Judged: {}; errors in %\n\n", judgement.split) + table.Render();
+  text += DistributionText(evaluation.overall);
+  text += WorstText(evaluation.worst);
+  if (!judgement.data.rejected.empty()) {
+    text += fmt::format("\nNot used: {} rows\n", judgement.data.rejected.size()) +
+            RejectedText(judgement.data);
+  }
+  return text;
+}
+
+std::string JudgementJson(const KernelJudgement& judgement) {
+  const kernel::KernelEvaluation evaluation = kernel::Summarize(judgement.rows);
+  Value document = Value::Object();
+  document.Set("split", judgement.split);
+  Value overall = Value::Object();
+  SetFigures(overall, evaluation.overall);
+  document.Set("overall", std::move(overall));
+  Value groups = Value::List();
+  for (const kernel::JudgedGroup& group : evaluation.groups) {
+    Value object = Value::Object();
+    object.Set("operator", group.operator_name);
+    object.Set("gpu", group.gpu);
+    object.Set("dtype", group.type);
+    object.Set("timing", std::string(kernel::TimingName(group.timing)));
+    SetFigures(object, group.figures);
+    groups.Add(std::move(object));
+  }
+  document.Set("groups", std::move(groups));
+  document.Set("rejected_rows", static_cast<std::int64_t>(judgement.data.rejected.size()));
+  draw::JsonWriter json;
+  draw::WriteValue(json, document);
+  return json.Finish();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,191 @@
+#include "orrery/kernel/row_split.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "orrery/learn/random.h"
+
+namespace orrery::kernel {
+
+namespace {
+
+std::vector<std::string_view> Parts(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t colon = text.find(':');
+    parts.push_back(text.substr(0, colon));
+    if (colon == std::string_view::npos) {
+      return parts;
+    }
+    text.remove_prefix(colon + 1);
+  }
+}
+
+std::optional<std::int64_t> Integer(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::optional(value) : std::nullopt;
+}
+
+tl::unexpected<Error> BadRule(std::string_view text) {
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("'{}' is no split; try random:20, gpu, gpu:V100, value:m:20 or "
+                          "above:m:4096, each perhaps with :seed=7",
+                          text));
+}
+
+Result<SplitRule> WithShare(SplitRule rule, std::string_view whole,
+                            std::span<const std::string_view> rest) {
+  if (rest.size() > 1) {
+    return BadRule(whole);
+  }
+  if (!rest.empty()) {
+    const std::optional<std::int64_t> percent = Integer(rest.front());
+    if (!percent || *percent < 1 || *percent > 90) {
+      return BadRule(whole);
+    }
+    rule.share = static_cast<double>(*percent) / 100;
+  }
+  return rule;
+}
+
+Result<SplitRule> ParseParts(std::span<const std::string_view> parts, std::string_view whole,
+                             SplitRule rule) {
+  if (parts[0] == "random") {
+    return WithShare(rule, whole, parts.subspan(1));
+  }
+  if (parts[0] == "gpu" && parts.size() <= 2) {
+    rule.kind = SplitRule::Kind::kGpu;
+    rule.gpu = parts.size() == 2 ? parts[1] : "";
+    return rule;
+  }
+  if (parts[0] == "value" && parts.size() >= 2) {
+    rule.kind = SplitRule::Kind::kValue;
+    rule.parameter = parts[1];
+    return WithShare(rule, whole, parts.subspan(2));
+  }
+  const std::optional<std::int64_t> threshold =
+      parts.size() == 3 && parts[0] == "above" ? Integer(parts[2]) : std::nullopt;
+  if (!threshold) {
+    return BadRule(whole);
+  }
+  rule.kind = SplitRule::Kind::kAbove;
+  rule.parameter = parts[1];
+  rule.threshold = *threshold;
+  return rule;
+}
+
+/// The value of a parameter by its name in texts; nothing when the kind does not have it.
+std::optional<std::int64_t> Parameter(const Operator& op, std::string_view name) {
+  const std::span<const Field> fields = SchemaOf(op.kind()).fields;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) {
+      return op.values()[i];
+    }
+  }
+  return std::nullopt;
+}
+
+bool IsDrawn(std::string_view key, const SplitRule& rule) {
+  return learn::UnitInterval(learn::HashText(key, rule.seed)) < rule.share;
+}
+
+bool IsTest(const Measurement& row, const SplitRule& rule, std::string_view gpu) {
+  switch (rule.kind) {
+    case SplitRule::Kind::kRandom:
+      return IsDrawn(TwinKey(row.op), rule);
+    case SplitRule::Kind::kGpu:
+      return row.gpu->name == gpu;
+    case SplitRule::Kind::kValue: {
+      const auto value = Parameter(row.op, rule.parameter);
+      return value && IsDrawn(fmt::format("{}={}", rule.parameter, *value), rule);
+    }
+    case SplitRule::Kind::kAbove: {
+      const auto value = Parameter(row.op, rule.parameter);
+      return value && *value > rule.threshold;
+    }
+  }
+  return false;
+}
+
+RowSplit OneRound(std::span<const Measurement> rows, const SplitRule& rule, std::string name,
+                  std::string_view gpu) {
+  RowSplit split{std::move(name), {}, {}};
+  for (const Measurement& row : rows) {
+    (IsTest(row, rule, gpu) ? split.test : split.train).push_back(row);
+  }
+  return split;
+}
+
+}  // namespace
+
+Result<SplitRule> SplitRule::Parse(std::string_view text) {
+  constexpr std::string_view kSeed = "seed=";
+  std::vector<std::string_view> parts = Parts(text);
+  SplitRule rule;
+  if (parts.back().starts_with(kSeed)) {
+    const std::optional<std::int64_t> seed = Integer(parts.back().substr(kSeed.size()));
+    if (!seed || parts.size() == 1) {
+      return BadRule(text);
+    }
+    rule.seed = static_cast<std::uint64_t>(*seed);
+    parts.pop_back();
+  }
+  return ParseParts(parts, text, rule);
+}
+
+std::string SplitRule::Text() const {
+  switch (kind) {
+    case Kind::kRandom:
+      return fmt::format("random {:.0f} % of the shapes, seed {}", share * 100, seed);
+    case Kind::kGpu:
+      return gpu.empty() ? "each GPU in turn unseen" : fmt::format("{} unseen", gpu);
+    case Kind::kValue:
+      return fmt::format("{:.0f} % of the values of {} unseen, seed {}", share * 100, parameter,
+                         seed);
+    case Kind::kAbove:
+      return fmt::format("{} above {} unseen", parameter, threshold);
+  }
+  return {};
+}
+
+Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows, const SplitRule& rule) {
+  std::vector<RowSplit> rounds;
+  if (rule.kind != SplitRule::Kind::kGpu) {
+    rounds.push_back(OneRound(rows, rule, rule.Text(), {}));
+  } else {
+    std::set<std::string> gpus;
+    for (const Measurement& row : rows) {
+      gpus.insert(row.gpu->name);
+    }
+    for (const std::string& gpu : gpus) {
+      const hardware::Gpu* wanted = hardware::FindGpu(rule.gpu);
+      if (rule.gpu.empty() || (wanted != nullptr && wanted->name == gpu)) {
+        rounds.push_back(OneRound(rows, rule, gpu + " unseen", gpu));
+      }
+    }
+  }
+  std::erase_if(rounds, [](const RowSplit& round) { return round.test.empty(); });
+  if (rounds.empty()) {
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("the split '{}' holds out no row of this data", rule.Text()));
+  }
+  return rounds;
+}
+
+std::string TwinKey(const Operator& op) {
+  Operator twin = op;
+  twin.set_warm(false);
+  if (twin.kind() == OperatorKind::kGemm && twin.Get(Key::kN) < twin.Get(Key::kK)) {
+    const std::int64_t n = twin.Get(Key::kN);
+    twin.Set(Key::kN, twin.Get(Key::kK)).Set(Key::kK, n);
+  }
+  return Text(twin);
+}
+
+}  // namespace orrery::kernel

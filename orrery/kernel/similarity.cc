@@ -1,0 +1,31 @@
+#include "orrery/kernel/similarity.h"
+
+#include <cmath>
+#include <string>
+
+namespace orrery::kernel {
+
+namespace {
+
+double Distance(double one, double other) {
+  return std::abs(std::log(one / other));
+}
+
+double Peak(const hardware::Gpu& gpu, DataType type) {
+  return gpu.PeakFlops(PeakName(type)).value_or(gpu.PeakFlops("fp32").value_or(1e12));
+}
+
+}  // namespace
+
+double Similarity(const hardware::Gpu& donor, const hardware::Gpu& gpu, DataType type) {
+  const double distance = Distance(Peak(donor, type), Peak(gpu, type)) +
+                          Distance(donor.memory.bytes_per_second, gpu.memory.bytes_per_second) +
+                          0.5 * Distance(static_cast<double>(donor.last_level_cache.count),
+                                         static_cast<double>(gpu.last_level_cache.count)) +
+                          0.5 * Distance(donor.power_watts, gpu.power_watts) +
+                          (donor.generation == gpu.generation ? 0 : 1) +
+                          (donor.vendor == gpu.vendor ? 0 : 1);
+  return std::exp(-distance);
+}
+
+}  // namespace orrery::kernel
