@@ -20,6 +20,8 @@ void AddAnalyzeCommand(CLI::App& app, int& status);
 void AddConvertCommand(CLI::App& app, int& status);
 void AddDiffCommand(CLI::App& app, int& status);
 void AddEvaluateCommand(CLI::App& app, int& status);
+void AddFitCommand(CLI::App& app, int& status);
+void AddPredictCommand(CLI::App& app, int& status);
 void AddMeasureCommand(CLI::App& app, int& status);
 
 }  // namespace orrery::cli

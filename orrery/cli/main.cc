@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
   orrery::cli::AddConvertCommand(app, status);
   orrery::cli::AddDiffCommand(app, status);
   orrery::cli::AddEvaluateCommand(app, status);
+  orrery::cli::AddFitCommand(app, status);
+  orrery::cli::AddPredictCommand(app, status);
   orrery::cli::AddMeasureCommand(app, status);
   if (IsUnknownVerb(app, argc, argv)) {
     fmt::print(stderr, "orrery: no such verb: {} (orrery --help lists them)\n", argv[1]);

@@ -1,0 +1,12 @@
+#include "orrery/cli/command.h"
+#include "orrery/cli/fit_commands.h"
+
+namespace orrery::cli {
+
+void AddFitCommand(CLI::App& app, int& status) {
+  CLI::App* const verb = app.add_subcommand("fit", "Fit the models that predictions use");
+  verb->require_subcommand(1);
+  AddFitHostCommand(*verb, status);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace orrery::cli {
+
+// What `orrery fit` can fit, one function and one file each.
+
+void AddFitHostCommand(CLI::App& fit, int& status);
+
+}  // namespace orrery::cli

@@ -1,0 +1,12 @@
+#include "orrery/cli/command.h"
+#include "orrery/cli/predict_commands.h"
+
+namespace orrery::cli {
+
+void AddPredictCommand(CLI::App& app, int& status) {
+  CLI::App* const verb =
+      app.add_subcommand("predict", "The step time of a recorded or traced rank on a GPU");
+  AddPredictTraceCommand(*verb, status);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,154 @@
+#include "orrery/cli/predict_output.h"
+
+#include <cstddef>
+
+#include <fmt/core.h>
+
+#include "orrery/draw/json_writer.h"
+#include "orrery/draw/text_table.h"
+
+namespace orrery::cli {
+namespace {
+
+using draw::JsonWriter;
+using draw::TextTable;
+using workload::HostRung;
+
+double Seconds(std::int64_t picoseconds) {
+  return static_cast<double>(picoseconds) * 1e-12;
+}
+
+std::string Milliseconds(double seconds) {
+  return fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+std::string Share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? "–"
+                    : fmt::format("{:.1f} %",
+                                  100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::int64_t Lookups(const workload::HostCoverage& coverage, HostRung rung) {
+  return coverage.lookups[static_cast<std::size_t>(rung)];
+}
+
+std::int64_t AllLookups(const workload::HostCoverage& coverage) {
+  std::int64_t sum = 0;
+  for (const std::int64_t lookups : coverage.lookups) {
+    sum += lookups;
+  }
+  return sum;
+}
+
+std::string StepTable(const Prediction& prediction) {
+  const simulate::StepFigures& figures = prediction.figures;
+  TextTable table(
+      {{"of a step"}, {"time", TextTable::Align::kRight}, {"share", TextTable::Align::kRight}});
+  const auto add = [&](const char* name, std::int64_t time_ps) {
+    table.AddRow({name, Milliseconds(Seconds(time_ps)), Share(time_ps, figures.step_ps)});
+  };
+  add("step", figures.step_ps);
+  add("GPU active", figures.active_ps);
+  add("GPU waits for the host", figures.host_bound_ps);
+  add("GPU idle otherwise", figures.other_idle_ps);
+  return table.Render();
+}
+
+std::string WorstTable(const Prediction& prediction) {
+  TextTable table({{"operator", TextTable::Align::kLeft, 50},
+                   {"calls", TextTable::Align::kRight},
+                   {"predicted", TextTable::Align::kRight},
+                   {"measured", TextTable::Align::kRight},
+                   {"difference", TextTable::Align::kRight}});
+  for (const OperatorError& error : prediction.worst) {
+    table.AddRow({error.name, fmt::format("{}", error.calls), Milliseconds(error.predicted_s),
+                  Milliseconds(error.measured_s),
+                  fmt::format("{:+.3f} ms", (error.predicted_s - error.measured_s) * 1e3)});
+  }
+  return table.Render();
+}
+
+void WriteHost(const Prediction& prediction, JsonWriter& json) {
+  const workload::HostCoverage& coverage = prediction.coverage;
+  json.Key("host").BeginObject();
+  json.Key("source").String(prediction.host);
+  json.Key("operators").Integer(coverage.operators);
+  json.Key("launches").Integer(coverage.launches);
+  json.Key("waits").Integer(coverage.waits);
+  json.Key("costs_by_name").Integer(Lookups(coverage, HostRung::kName));
+  json.Key("costs_by_kind").Integer(Lookups(coverage, HostRung::kKind));
+  json.Key("costs_global").Integer(Lookups(coverage, HostRung::kGlobal));
+  json.Key("costs_unknown").Integer(Lookups(coverage, HostRung::kNothing));
+  json.EndObject();
+}
+
+void WriteWorst(const Prediction& prediction, JsonWriter& json) {
+  json.Key("worst_operators").BeginArray();
+  for (const OperatorError& error : prediction.worst) {
+    json.BeginObject();
+    json.Key("name").String(error.name);
+    json.Key("calls").Integer(error.calls);
+    json.Key("predicted_s").Number(error.predicted_s);
+    json.Key("measured_s").Number(error.measured_s);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string PredictionText(const Prediction& prediction) {
+  std::string text = fmt::format("{} on {}\n", prediction.path, prediction.gpu);
+  text += fmt::format("kernels: {}\n", prediction.kernels);
+  const std::int64_t all = AllLookups(prediction.coverage);
+  text += fmt::format("host: {}; {} of its costs by name, {} by kind, {} by neither\n\n",
+                      prediction.host, Share(Lookups(prediction.coverage, HostRung::kName), all),
+                      Share(Lookups(prediction.coverage, HostRung::kKind), all),
+                      Share(Lookups(prediction.coverage, HostRung::kGlobal) +
+                                Lookups(prediction.coverage, HostRung::kNothing),
+                            all));
+  text += StepTable(prediction);
+  if (prediction.measured_step_s > 0) {
+    const double step_s = Seconds(prediction.figures.step_ps);
+    text += fmt::format("\nmeasured step: {}; predicted is {:+.1f} % of it\n",
+                        Milliseconds(prediction.measured_step_s),
+                        100 * (step_s / prediction.measured_step_s - 1));
+  }
+  if (!prediction.worst.empty()) {
+    text += "\noperators predicted worst, by the difference over the step\n";
+    text += WorstTable(prediction);
+  }
+  for (const std::string& sentence : prediction.not_modelled) {
+    text += fmt::format("\nnot modelled: {}\n", sentence);
+  }
+  return text;
+}
+
+std::string PredictionJson(const Prediction& prediction) {
+  const simulate::StepFigures& figures = prediction.figures;
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("trace").String(prediction.path);
+  json.Key("gpu").String(prediction.gpu);
+  json.Key("step_time_s").Number(Seconds(figures.step_ps));
+  json.Key("active_time_s").Number(Seconds(figures.active_ps));
+  json.Key("host_bound").Number(figures.HostBoundShare());
+  json.Key("idle_for_host_s").Number(Seconds(figures.host_bound_ps));
+  json.Key("idle_other_s").Number(Seconds(figures.other_idle_ps));
+  json.Key("kernels").Integer(figures.kernels);
+  json.Key("kernel_times").String(prediction.kernels);
+  WriteHost(prediction, json);
+  if (prediction.measured_step_s > 0) {
+    json.Key("measured_step_s").Number(prediction.measured_step_s);
+    WriteWorst(prediction, json);
+  }
+  json.Key("not_modelled").BeginArray();
+  for (const std::string& sentence : prediction.not_modelled) {
+    json.String(sentence);
+  }
+  json.EndArray();
+  json.EndObject();
+  return json.Finish();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,232 @@
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/cost_model_choice.h"
+#include "orrery/cli/predict_commands.h"
+#include "orrery/cli/predict_errors.h"
+#include "orrery/cli/predict_output.h"
+#include "orrery/cli/run_options.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/result_trace.h"
+#include "orrery/simulate/step_figures.h"
+#include "orrery/trace/orr/orr.h"
+#include "orrery/workload/call_tree.h"
+#include "orrery/workload/default_host.h"
+#include "orrery/workload/graph_prices.h"
+#include "orrery/workload/host_model.h"
+#include "orrery/workload/recorded.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::size_t kWorstOperators = 10;
+
+enum class KernelTimes { kAuto, kRecorded, kModel };
+
+struct PredictArguments {
+  RunArguments run;
+  std::string path;
+  std::string gpu;
+  std::string host;
+  std::string kineto;
+  std::string measured;
+  std::string output;
+  KernelTimes kernels = KernelTimes::kAuto;
+  int repetitions = 4;
+  bool as_json = false;
+};
+
+Result<trace::Trace> ReadRank(const PredictArguments& arguments, std::vector<std::string> paths) {
+  RunArguments one = arguments.run;
+  one.paths = std::move(paths);
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(one));
+  if (run.set.ranks.size() != 1) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {} ranks; give the file of one",
+                                                        one.paths.front(), run.set.ranks.size()));
+  }
+  return std::move(run.set.ranks[0]);
+}
+
+Result<workload::HostModel> ReadHost(const std::string& path) {
+  if (path.empty()) {
+    return workload::DefaultHost();
+  }
+  ORRERY_TRY(const Table table, ReadCsvFile(path));
+  auto model = workload::HostModelOf(table);
+  if (!model) {
+    return FailWithin(path, model);
+  }
+  return model;
+}
+
+Result<const hardware::Gpu*> FindGpu(const PredictArguments& arguments) {
+  if (arguments.gpu.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "--gpu NAME says for which GPU to predict");
+  }
+  const hardware::Gpu* const gpu = hardware::FindGpu(arguments.gpu);
+  if (gpu == nullptr) {
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("--gpu {}: no such GPU in the catalogue", arguments.gpu));
+  }
+  return gpu;
+}
+
+bool IsRecording(const trace::Trace& rank) {
+  return !rank.activities.empty() && !rank.host_ops.empty();
+}
+
+// Prices a graph by the models or by the recording it was linked with.
+Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const trace::Trace& rank,
+                                       const workload::HostModel& host, Prediction& prediction) {
+  if (arguments.kernels != KernelTimes::kModel && IsRecording(rank)) {
+    prediction.kernels = "as recorded";
+    return workload::RecordedPrices(rank);
+  }
+  if (arguments.kernels == KernelTimes::kRecorded) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("{}: no recorded kernels; give the recording with --kineto", arguments.path));
+  }
+  ORRERY_TRY(const hardware::Gpu* const gpu, FindGpu(arguments));
+  prediction.kernels = "from models";
+  return workload::PriceGraph(rank, *gpu, *DefaultCostModel(), host);
+}
+
+void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
+  if (prices.unknown_calls > 0) {
+    std::string names;
+    for (const std::string& name : prices.unknown_names) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    prediction.not_modelled.push_back(fmt::format(
+        "{} calls are priced by the bytes of their tensors: {}", prices.unknown_calls, names));
+  }
+}
+
+Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments,
+                                            const trace::Trace& rank,
+                                            const workload::HostModel& host,
+                                            Prediction& prediction) {
+  if (rank.graph_nodes.empty() && IsRecording(rank)) {
+    if (arguments.kernels == KernelTimes::kModel) {
+      return Fail(
+          Error::Kind::kUnsupported,
+          fmt::format("{}: models price execution traces, and this is none", arguments.path));
+    }
+    const std::vector<workload::CallTree> steps = workload::RecordedSteps(rank);
+    prediction.kernels = "as recorded";
+    return workload::ProgramOfRecording(rank, steps[steps.size() / 2], host);
+  }
+  if (rank.graph_nodes.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: neither an execution trace nor a recording with operators and "
+                            "kernels",
+                            arguments.path));
+  }
+  ORRERY_TRY(const workload::GraphPrices prices, PricesOf(arguments, rank, host, prediction));
+  NoteUnknown(prices, prediction);
+  const workload::PriceNode price = [&](trace::RowId node) { return prices.tasks_of_node[node]; };
+  return workload::ProgramOfGraph(rank, workload::GraphStep(rank), host, price);
+}
+
+Status Compare(const PredictArguments& arguments, const workload::Program& program,
+               Prediction& prediction) {
+  if (arguments.measured.empty()) {
+    return {};
+  }
+  ORRERY_TRY(const trace::Trace measured, ReadRank(arguments, {arguments.measured}));
+  prediction.measured_step_s = MeasuredStepSeconds(measured);
+  prediction.worst = WorstOperators(program, measured, kWorstOperators);
+  return {};
+}
+
+Status WriteTrace(const PredictArguments& arguments, const workload::Program& program,
+                  const simulate::Timeline& timeline) {
+  if (arguments.output.empty()) {
+    return {};
+  }
+  trace::TraceSet set;
+  set.ranks.push_back(simulate::ResultTrace(program, timeline, {.gpu = arguments.gpu}));
+  return trace::WriteOrr(set, arguments.output, {.threads = arguments.run.threads});
+}
+
+Status Predict(const PredictArguments& arguments) {
+  if (arguments.path.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "TRACE is required (orrery predict --help)");
+  }
+  std::vector<std::string> paths{arguments.path};
+  if (!arguments.kineto.empty()) {
+    paths.push_back(arguments.kineto);
+  }
+  ORRERY_TRY(const workload::HostModel host, ReadHost(arguments.host));
+  ORRERY_TRY(const trace::Trace rank, ReadRank(arguments, paths));
+  Prediction prediction{.path = arguments.path,
+                        .gpu = arguments.gpu.empty() ? "the recorded GPU" : arguments.gpu,
+                        .host = arguments.host.empty() ? "shared costs" : arguments.host};
+  ORRERY_TRY(const workload::RecordedProgram recorded,
+             ProgramOf(arguments, rank, host, prediction));
+  prediction.coverage = recorded.coverage;
+  ORRERY_TRY(const simulate::Timeline timeline,
+             simulate::Run(recorded.program, {.repetitions = arguments.repetitions}));
+  prediction.figures = simulate::FiguresOf(recorded.program, timeline);
+  ORRERY_TRY_STATUS(Compare(arguments, recorded.program, prediction));
+  ORRERY_TRY_STATUS(WriteTrace(arguments, recorded.program, timeline));
+  Print(arguments.as_json ? PredictionJson(prediction) : PredictionText(prediction));
+  return {};
+}
+
+int RunPredict(const PredictArguments& arguments) {
+  const Status status = Predict(arguments);
+  return status ? kExitOk : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddPredictTraceCommand(CLI::App& predict, int& status) {
+  auto arguments = std::make_shared<PredictArguments>();
+  predict.add_option("TRACE", arguments->path, "execution trace or recording of one rank");
+  predict.add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME");
+  predict.add_option("--host", arguments->host, "costs of the host, from `orrery fit host`")
+      ->type_name("FILE");
+  predict
+      .add_option("--kineto", arguments->kineto,
+                  "recording of the same job, for an execution trace")
+      ->type_name("FILE");
+  const std::map<std::string, KernelTimes> choices{{"auto", KernelTimes::kAuto},
+                                                   {"measured", KernelTimes::kRecorded},
+                                                   {"model", KernelTimes::kModel}};
+  predict
+      .add_option("--kernels", arguments->kernels,
+                  "times of kernels: measured in the recording, or of the models")
+      ->transform(CLI::CheckedTransformer(choices).description("auto, measured or model"))
+      ->default_str("auto");
+  predict
+      .add_option("--measured", arguments->measured,
+                  "recording to compare with: names the ten operators predicted worst")
+      ->type_name("FILE");
+  predict.add_option("--repetitions", arguments->repetitions, "how many steps to simulate")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1000));
+  predict.add_flag("--json", arguments->as_json, "print one JSON document");
+  predict.add_option("-o,--output", arguments->output, "write the predicted trace (.orr)")
+      ->type_name("FILE");
+  AddRunOptions(predict, arguments->run);
+  predict.callback([arguments, &predict, &status] {
+    if (predict.get_subcommands().empty()) {
+      status = RunPredict(*arguments);
+    }
+  });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "orrery/base/string_table.h"
+#include "orrery/trace/trace.h"
+
+namespace orrery::workload {
+
+using trace::RowId;
+
+enum class CallKind : std::uint8_t {
+  kRoot,        // a thread
+  kAnnotation,  // a range that people named
+  kOperator,
+  kLaunch,       // hands work to the GPU
+  kSynchronize,  // waits for the GPU
+};
+
+/// One call of a host thread. Children follow their parent, in order of begin.
+struct Call {
+  CallKind kind = CallKind::kOperator;
+  StringId name = StringId::kEmpty;
+  RowId row = trace::kNoRow;   // HostOps, Annotations, RuntimeCalls or GraphNodes; Tracks of a root
+  std::int64_t begin_ns = -1;  // in a recording; the id in a graph, which counts in order of begin
+  std::int64_t duration_ns = 0;
+  std::uint32_t num_descendants = 0;  // they are the next ones in the list
+};
+
+/// What one host thread did: its calls in order of begin, parents before their children. The first
+/// is the thread itself.
+struct ThreadCalls {
+  std::int64_t thread = 0;
+  bool runs_backward = false;  // it is the thread of an autograd engine
+  std::vector<Call> calls;
+};
+
+/// What the host did in one step, thread by thread; the thread that began first comes first.
+struct CallTree {
+  std::vector<ThreadCalls> threads;
+  std::int64_t num_parameters = 0;  // tensors that got a gradient
+};
+
+/// The steps of a recording, each cut out by its marker; the whole recording when it has none.
+/// Runtime calls that neither launch nor wait are left out: they count as their operator's time.
+[[nodiscard]] std::vector<CallTree> RecordedSteps(const trace::Trace& recording);
+
+/// The calls of an execution trace. It has no launches.
+[[nodiscard]] CallTree GraphStep(const trace::Trace& graph);
+
+/// Calls `visit(index)` for each child of call `parent`, in order.
+template <typename Visit>
+void ForEachChild(std::span<const Call> calls, std::uint32_t parent, Visit&& visit) {
+  const std::uint32_t end = parent + 1 + calls[parent].num_descendants;
+  for (std::uint32_t child = parent + 1; child < end; child += 1 + calls[child].num_descendants) {
+    visit(child);
+  }
+}
+
+/// Whether a runtime call of that name hands work to the GPU: kernels, copies, sets and graphs.
+[[nodiscard]] bool IsLaunchName(std::string_view name);
+
+/// Whether a runtime call of that name waits for the GPU.
+[[nodiscard]] bool IsSynchronizeName(std::string_view name);
+
+}  // namespace orrery::workload

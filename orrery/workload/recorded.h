@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "orrery/trace/trace.h"
+#include "orrery/workload/call_tree.h"
+#include "orrery/workload/host_model.h"
+#include "orrery/workload/program.h"
+
+namespace orrery::workload {
+
+/// Something that a call runs on the GPU.
+struct DeviceTask {
+  std::int64_t duration_ps = 0;
+  std::string name;
+};
+
+/// Says what a node of an execution trace runs on the GPU itself, without its children: one entry
+/// for each launch, empty for an operator that launches nothing.
+using PriceNode = std::function<std::vector<DeviceTask>(RowId graph_node)>;
+
+/// How the costs of the host were found, counted in look-ups.
+struct HostCoverage {
+  std::array<std::int64_t, 4> lookups = {};  // by HostRung
+  std::int64_t operators = 0;
+  std::int64_t launches = 0;
+  std::int64_t waits = 0;
+};
+
+struct RecordedProgram {
+  Program program;
+  HostCoverage coverage;
+};
+
+/// Makes a program from a step: host times from the model, kernels as recorded, each on its stream.
+/// The pauses of a thread during which another runs the backward pass become dependencies.
+[[nodiscard]] RecordedProgram ProgramOfRecording(const trace::Trace& recording,
+                                                 const CallTree& step, const HostModel& host);
+
+/// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
+/// one stream. Operators that read a value back wait for the stream.
+[[nodiscard]] RecordedProgram ProgramOfGraph(const trace::Trace& graph, const CallTree& step,
+                                             const HostModel& host, const PriceNode& price);
+
+}  // namespace orrery::workload
