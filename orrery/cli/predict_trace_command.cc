@@ -10,7 +10,7 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
-#include "orrery/cli/cost_model_choice.h"
+#include "orrery/cli/kernel_models.h"
 #include "orrery/cli/predict_commands.h"
 #include "orrery/cli/predict_errors.h"
 #include "orrery/cli/predict_output.h"
@@ -38,6 +38,7 @@ struct PredictArguments {
   RunArguments run;
   std::string path;
   std::string gpu;
+  std::vector<std::string> models;
   std::string host;
   std::string kineto;
   std::string measured;
@@ -99,8 +100,9 @@ Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const 
         fmt::format("{}: no recorded kernels; give the recording with --kineto", arguments.path));
   }
   ORRERY_TRY(const hardware::Gpu* const gpu, FindGpu(arguments));
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
   prediction.kernels = "from models";
-  return workload::PriceGraph(rank, *gpu, *DefaultCostModel(), host);
+  return workload::PriceGraph(rank, *gpu, models, host);
 }
 
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
@@ -197,6 +199,10 @@ void AddPredictTraceCommand(CLI::App& predict, int& status) {
   auto arguments = std::make_shared<PredictArguments>();
   predict.add_option("TRACE", arguments->path, "execution trace or recording of one rank");
   predict.add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME");
+  predict
+      .add_option("--model", arguments->models,
+                  "times of operators, from `orrery fit kernels`, instead of the shipped ones")
+      ->type_name("FILE");
   predict.add_option("--host", arguments->host, "costs of the host, from `orrery fit host`")
       ->type_name("FILE");
   predict

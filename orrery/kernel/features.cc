@@ -21,16 +21,15 @@ struct Tile {
 };
 
 /// Result tiles that GEMM libraries use; see the reference on features.
-constexpr auto kTiles = std::to_array<Tile>(
-    {{32, 32},
-     {64, 64},
-     {128, 64},
-     {64, 128},
-     {128, 128},
-     {192, 128},
-     {128, 192},
-     {128, 256},
-     {256, 128}});
+constexpr auto kTiles = std::to_array<Tile>({{32, 32},
+                                             {64, 64},
+                                             {128, 64},
+                                             {64, 128},
+                                             {128, 128},
+                                             {192, 128},
+                                             {128, 192},
+                                             {128, 256},
+                                             {256, 128}});
 
 constexpr double kSmall = 1e-12;
 
