@@ -12,6 +12,7 @@
 #include "orrery/cli/command.h"
 #include "orrery/cli/evaluate_output.h"
 #include "orrery/cli/fit_commands.h"
+#include "orrery/cli/kernel_models.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/fit.h"
@@ -67,10 +68,9 @@ Result<std::vector<learn::DataCard::Figures>> HonestFigures(
 
 Result<kernel::Measurements> ReadRows(const FitKernelsArguments& arguments) {
   ORRERY_TRY(kernel::Measurements data, kernel::ReadMeasurements(arguments.paths));
-  const hardware::Gpu* const only = hardware::FindGpu(arguments.gpu);
-  if (!arguments.gpu.empty() && only == nullptr) {
-    return Fail(Error::Kind::kNotFound,
-                fmt::format("--gpu {}: no such GPU in the catalogue", arguments.gpu));
+  const hardware::Gpu* only = nullptr;
+  if (!arguments.gpu.empty()) {
+    ORRERY_TRY(only, GpuNamed(arguments.gpu));
   }
   std::erase_if(data.rows, [&](const kernel::Measurement& row) {
     return row.spread * 100 > arguments.largest_spread || (only != nullptr && row.gpu != only);

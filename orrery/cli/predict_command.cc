@@ -7,6 +7,7 @@ void AddPredictCommand(CLI::App& app, int& status) {
   CLI::App* const verb =
       app.add_subcommand("predict", "The step time of a recorded or traced rank on a GPU");
   AddPredictTraceCommand(*verb, status);
+  AddPredictKernelCommand(*verb, status);
 }
 
 }  // namespace orrery::cli

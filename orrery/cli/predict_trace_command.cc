@@ -71,16 +71,11 @@ Result<workload::HostModel> ReadHost(const std::string& path) {
   return model;
 }
 
-Result<const hardware::Gpu*> FindGpu(const PredictArguments& arguments) {
+Result<const hardware::Gpu*> WantedGpu(const PredictArguments& arguments) {
   if (arguments.gpu.empty()) {
     return Fail(Error::Kind::kInvalidInput, "--gpu NAME says for which GPU to predict");
   }
-  const hardware::Gpu* const gpu = hardware::FindGpu(arguments.gpu);
-  if (gpu == nullptr) {
-    return Fail(Error::Kind::kNotFound,
-                fmt::format("--gpu {}: no such GPU in the catalogue", arguments.gpu));
-  }
-  return gpu;
+  return GpuNamed(arguments.gpu);
 }
 
 bool IsRecording(const trace::Trace& rank) {
@@ -99,7 +94,7 @@ Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const 
         Error::Kind::kInvalidInput,
         fmt::format("{}: no recorded kernels; give the recording with --kineto", arguments.path));
   }
-  ORRERY_TRY(const hardware::Gpu* const gpu, FindGpu(arguments));
+  ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
   prediction.kernels = "from models";
   return workload::PriceGraph(rank, *gpu, models, host);

@@ -80,19 +80,20 @@ std::optional<EfficiencyModel::Placed> EfficiencyModel::Place(const Operator& op
   if (!type) {
     return std::nullopt;
   }
-  Placed placed{Operator(op.kind(), *type), *type != op.type()};
-  placed.op.set_warm(op.is_warm());
+  Placed placed{op.WithType(*type), *type != op.type()};
+  if (op.kind() == OperatorKind::kAttention && domain_.timing == Timing::kKernels) {
+    ResolveBackend(placed.op);
+  }
   const std::span<const Field> fields = SchemaOf(op.kind()).fields;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const Range& range = domain_.range_of_field[i];
-    const std::int64_t value = op.values()[i];
+    const std::int64_t value = placed.op.values()[i];
     const std::int64_t nearest = std::clamp(value, range.least, range.most);
-    const bool is_word = fields[i].type == FieldType::kWord || fields[i].type == FieldType::kFlag;
     placed.was_outside = placed.was_outside || nearest != value;
-    placed.op.Set(fields[i].key, is_word ? value : nearest);
-  }
-  if (op.kind() == OperatorKind::kAttention && domain_.timing == Timing::kKernels) {
-    ResolveBackend(placed.op);
+    // Words have no order: the forest takes an unknown one for its neighbour in the list.
+    if (fields[i].type != FieldType::kWord && nearest != value) {
+      placed.op.Set(fields[i].key, nearest);
+    }
   }
   return placed;
 }

@@ -192,6 +192,12 @@ Operator& Operator::Set(Key key, std::string_view word) {
   return *this;
 }
 
+Operator Operator::WithType(DataType type) const {
+  Operator other = *this;
+  other.type_ = type;
+  return other;
+}
+
 std::string_view Operator::Word(Key key) const {
   const Schema& schema = SchemaOf(kind_);
   const std::optional<std::size_t> index = schema.IndexOf(key);

@@ -189,6 +189,9 @@ class Operator {
   /// Sets a word by its name, which must be one of the field's.
   Operator& Set(Key key, std::string_view word);
 
+  /// The same operator on elements of another type.
+  [[nodiscard]] Operator WithType(DataType type) const;
+
   /// The word that a parameter holds.
   [[nodiscard]] std::string_view Word(Key key) const;
 
