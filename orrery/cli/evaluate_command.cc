@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/evaluate_output.h"
@@ -21,6 +22,7 @@ struct EvaluateArguments {
   std::vector<std::string> models;
   std::string split;
   double largest_spread = 100;
+  std::string predictions;
   bool as_json = false;
 };
 
@@ -67,6 +69,9 @@ Result<int> EvaluateKernels(const EvaluateArguments& arguments) {
                                                : "all rows, by the given models";
     judgement.rows = kernel::Judge(models, judgement.data.rows);
   }
+  if (!arguments.predictions.empty()) {
+    ORRERY_TRY_STATUS(WriteCsvFile(PredictionTable(judgement.rows), arguments.predictions));
+  }
   Print(arguments.as_json ? JudgementJson(judgement) : JudgementText(judgement));
   return judgement.data.rejected.empty() ? kExitOk : kExitPartial;
 }
@@ -91,6 +96,9 @@ void AddEvaluateKernels(CLI::App& evaluate, int& status) {
   verb->add_option("--max-spread", arguments->largest_spread,
                    "leave out rows whose repeats differ by more percent (100)")
       ->check(CLI::Range(0.0, 1e6));
+  verb->add_option("--predictions", arguments->predictions,
+                   "write every judged row to this CSV (.gz, .zst)")
+      ->type_name("FILE");
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
   verb->callback([arguments, &status] { status = RunEvaluateKernels(*arguments); });
 }

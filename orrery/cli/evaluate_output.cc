@@ -100,6 +100,28 @@ void SetFigures(Value& object, const learn::Evaluation& figures) {
 
 }  // namespace
 
+Table PredictionTable(std::span<const kernel::JudgedRow> rows) {
+  Table table;
+  const std::size_t operator_column = table.AddColumn("operator", Table::Type::kText);
+  const std::size_t gpu = table.AddColumn("gpu", Table::Type::kText);
+  const std::size_t timing = table.AddColumn("timing", Table::Type::kText);
+  const std::size_t measured = table.AddColumn("measured_us", Table::Type::kNumber);
+  const std::size_t predicted = table.AddColumn("predicted_us", Table::Type::kNumber);
+  const std::size_t uncertainty = table.AddColumn("uncertainty", Table::Type::kNumber);
+  const std::size_t outside = table.AddColumn("extrapolated", Table::Type::kInteger);
+  for (const kernel::JudgedRow& judged : rows) {
+    const std::size_t row = table.AddRow();
+    table.Set(row, operator_column, kernel::Text(judged.measured.op));
+    table.Set(row, gpu, judged.measured.gpu->name);
+    table.Set(row, timing, std::string(kernel::TimingName(judged.measured.timing)));
+    table.Set(row, measured, judged.measured.seconds * 1e6);
+    table.Set(row, predicted, judged.predicted.seconds * 1e6);
+    table.Set(row, uncertainty, judged.predicted.uncertainty);
+    table.Set(row, outside, std::int64_t{judged.predicted.is_extrapolated});
+  }
+  return table;
+}
+
 std::string RejectedText(const kernel::Measurements& data) {
   std::string text;
   for (std::size_t i = 0; i < std::min(data.rejected.size(), kShownRejected); ++i) {

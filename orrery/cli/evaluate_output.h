@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/table.h"
 #include "orrery/kernel/evaluation.h"
 
 namespace orrery::cli {
@@ -20,6 +21,9 @@ struct KernelJudgement {
 
 /// One JSON document; docs/formats/evaluate-json.md.
 [[nodiscard]] std::string JudgementJson(const KernelJudgement& judgement);
+
+/// One line for each judged row: operator, GPU, timing, measured and predicted time.
+[[nodiscard]] Table PredictionTable(std::span<const kernel::JudgedRow> rows);
 
 /// Names rows that were not used: "FILE:LINE: reason", the first few of them.
 [[nodiscard]] std::string RejectedText(const kernel::Measurements& data);
