@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -10,7 +11,7 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
-#include "orrery/cli/cost_model_choice.h"
+#include "orrery/cli/kernel_models.h"
 #include "orrery/cli/predict_commands.h"
 #include "orrery/cli/predict_errors.h"
 #include "orrery/cli/predict_output.h"
@@ -42,6 +43,7 @@ struct PredictArguments {
   std::string kineto;
   std::string measured;
   std::string output;
+  std::vector<std::string> models;
   KernelTimes kernels = KernelTimes::kAuto;
   int repetitions = 4;
   bool as_json = false;
@@ -99,18 +101,21 @@ Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const 
         fmt::format("{}: no recorded kernels; give the recording with --kineto", arguments.path));
   }
   ORRERY_TRY(const hardware::Gpu* const gpu, FindGpu(arguments));
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
   prediction.kernels = "from models";
-  return workload::PriceGraph(rank, *gpu, *DefaultCostModel(), host);
+  prediction.is_priced = true;
+  return workload::PriceGraph(rank, *gpu, models, host);
 }
 
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
-  if (prices.unknown_calls > 0) {
+  if (prices.summary.unknown_calls > 0) {
     std::string names;
     for (const std::string& name : prices.unknown_names) {
       names += (names.empty() ? "" : ", ") + name;
     }
-    prediction.not_modelled.push_back(fmt::format(
-        "{} calls are priced by the bytes of their tensors: {}", prices.unknown_calls, names));
+    prediction.not_modelled.push_back(
+        fmt::format("{} calls are priced by the bytes of their tensors: {}",
+                    prices.summary.unknown_calls, names));
   }
 }
 
@@ -136,8 +141,23 @@ Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments,
   }
   ORRERY_TRY(const workload::GraphPrices prices, PricesOf(arguments, rank, host, prediction));
   NoteUnknown(prices, prediction);
+  prediction.pricing = prices.summary;
   const workload::PriceNode price = [&](trace::RowId node) { return prices.tasks_of_node[node]; };
   return workload::ProgramOfGraph(rank, workload::GraphStep(rank), host, price);
+}
+
+// What a program of one rank leaves out.
+void NoteGaps(const trace::Trace& rank, const workload::Program& program, Prediction& prediction) {
+  if (prediction.is_priced && !rank.collectives.empty()) {
+    prediction.not_modelled.push_back(
+        fmt::format("{} collectives take no time", rank.collectives.size()));
+  }
+  const auto num_streams =
+      std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
+  if (num_streams > 1) {
+    prediction.not_modelled.push_back(
+        fmt::format("{} streams run without waiting for events of each other", num_streams));
+  }
 }
 
 Status Compare(const PredictArguments& arguments, const workload::Program& program,
@@ -177,6 +197,7 @@ Status Predict(const PredictArguments& arguments) {
   ORRERY_TRY(const workload::RecordedProgram recorded,
              ProgramOf(arguments, rank, host, prediction));
   prediction.coverage = recorded.coverage;
+  NoteGaps(rank, recorded.program, prediction);
   ORRERY_TRY(const simulate::Timeline timeline,
              simulate::Run(recorded.program, {.repetitions = arguments.repetitions}));
   prediction.figures = simulate::FiguresOf(recorded.program, timeline);
@@ -218,6 +239,10 @@ void AddPredictTraceCommand(CLI::App& predict, int& status) {
   predict.add_option("--repetitions", arguments->repetitions, "how many steps to simulate")
       ->capture_default_str()
       ->check(CLI::Range(2, 1000));
+  predict
+      .add_option("--model", arguments->models,
+                  "model files of kernels instead of the shipped ones")
+      ->type_name("FILE");
   predict.add_flag("--json", arguments->as_json, "print one JSON document");
   predict.add_option("-o,--output", arguments->output, "write the predicted trace (.orr)")
       ->type_name("FILE");

@@ -35,7 +35,6 @@ class GraphPricer {
  public:
   GraphPricer(const Trace& graph, const HostModel& host) : graph_(graph), host_(host) {
     prices_.tasks_of_node.resize(graph.graph_nodes.size());
-    prices_.calls_by_rung.assign(static_cast<std::size_t>(kernel::Rung::kRoofline) + 1, 0);
     owner_.assign(graph.graph_nodes.size(), kNoRow);
   }
 
@@ -69,17 +68,17 @@ class GraphPricer {
   }
 
   double Count(const kernel::Estimate& estimate) {
-    ++prices_.calls_by_rung[static_cast<std::size_t>(estimate.rung)];
-    prices_.extrapolated += estimate.is_extrapolated ? 1 : 0;
+    ++prices_.summary.operators[static_cast<std::size_t>(estimate.rung)];
+    prices_.summary.extrapolated += estimate.is_extrapolated ? 1 : 0;
     return estimate.seconds;
   }
 
   void Note(const PricedCall& call) {
-    ++prices_.priced_calls;
+    ++prices_.summary.calls;
     if (call.meaning != kernel::AtenMeaning::kUnknown) {
       return;
     }
-    ++prices_.unknown_calls;
+    ++prices_.summary.unknown_calls;
     std::string name(graph_.Text(graph_.graph_nodes.name[call.node]));
     if (std::find(prices_.unknown_names.begin(), prices_.unknown_names.end(), name) ==
         prices_.unknown_names.end()) {
@@ -176,7 +175,7 @@ GraphPrices RecordedPrices(const Trace& linked) {
       prices.tasks_of_node[node].push_back({linked.activities.duration_ns[row] * 1000,
                                             std::string(linked.Text(linked.activities.name[row]))});
     }
-    prices.priced_calls += prices.tasks_of_node[node].empty() ? 0 : 1;
+    prices.summary.calls += prices.tasks_of_node[node].empty() ? 0 : 1;
   }
   return prices;
 }
