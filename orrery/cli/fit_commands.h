@@ -7,5 +7,6 @@ namespace orrery::cli {
 // What `orrery fit` can fit, one function and one file each.
 
 void AddFitHostCommand(CLI::App& fit, int& status);
+void AddFitKernelsCommand(CLI::App& fit, int& status);
 
 }  // namespace orrery::cli

@@ -39,11 +39,11 @@ struct PredictArguments {
   RunArguments run;
   std::string path;
   std::string gpu;
+  std::vector<std::string> models;
   std::string host;
   std::string kineto;
   std::string measured;
   std::string output;
-  std::vector<std::string> models;
   KernelTimes kernels = KernelTimes::kAuto;
   int repetitions = 4;
   bool as_json = false;
@@ -218,6 +218,10 @@ void AddPredictTraceCommand(CLI::App& predict, int& status) {
   auto arguments = std::make_shared<PredictArguments>();
   predict.add_option("TRACE", arguments->path, "execution trace or recording of one rank");
   predict.add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME");
+  predict
+      .add_option("--model", arguments->models,
+                  "times of operators, from `orrery fit kernels`, instead of the shipped ones")
+      ->type_name("FILE");
   predict.add_option("--host", arguments->host, "costs of the host, from `orrery fit host`")
       ->type_name("FILE");
   predict
@@ -239,10 +243,6 @@ void AddPredictTraceCommand(CLI::App& predict, int& status) {
   predict.add_option("--repetitions", arguments->repetitions, "how many steps to simulate")
       ->capture_default_str()
       ->check(CLI::Range(2, 1000));
-  predict
-      .add_option("--model", arguments->models,
-                  "model files of kernels instead of the shipped ones")
-      ->type_name("FILE");
   predict.add_flag("--json", arguments->as_json, "print one JSON document");
   predict.add_option("-o,--output", arguments->output, "write the predicted trace (.orr)")
       ->type_name("FILE");

@@ -21,10 +21,20 @@ struct Tile {
 };
 
 /// Result tiles that GEMM libraries use; see the reference on features.
-constexpr auto kTiles = std::to_array<Tile>(
-    {{32, 32}, {64, 64}, {128, 64}, {64, 128}, {128, 128}, {128, 256}, {256, 128}});
+constexpr auto kTiles = std::to_array<Tile>({{32, 32},
+                                             {64, 64},
+                                             {128, 64},
+                                             {64, 128},
+                                             {128, 128},
+                                             {192, 128},
+                                             {128, 192},
+                                             {128, 256},
+                                             {256, 128}});
 
 constexpr double kSmall = 1e-12;
+
+/// Tiles are counted one by one up to this many.
+constexpr double kCountedTiles = 64;
 
 double Log2(double value) {
   return std::log2(std::max(value, kSmall));
@@ -113,10 +123,14 @@ void AddProduct(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
     const double tiles = shape.batch * std::ceil(shape.m / tile.m) * std::ceil(shape.n / tile.n);
     AddWaves(sink, "tile", tiles, gpu);
   }
+  for (const double tile : {8.0, 16.0, 32.0, 64.0, 96.0, 128.0, 192.0, 256.0}) {
+    sink.Add("tiles m", std::min(std::ceil(shape.m / tile), kCountedTiles));
+  }
   for (const double tile : {16.0, 64.0, 128.0, 256.0}) {
     sink.Add("padding m", Padding(shape.m, tile));
     sink.Add("padding n", Padding(shape.n, tile));
   }
+  sink.Add("odd m", std::fmod(shape.m, 2));
   sink.Add("alignment m", Alignment(shape.m));
   sink.Add("alignment n", Alignment(shape.n));
   sink.Add("alignment k", Alignment(shape.k));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <tuple>
 
@@ -21,6 +20,8 @@ namespace {
 
 /// A row of a small time holds its noise: below this the rows of a group are the launch alone.
 constexpr double kFloorQuantile = 0.02;
+
+constexpr std::size_t kManyRows = 40000;
 
 double FloorOf(std::span<const Measurement* const> rows) {
   std::vector<double> times;
@@ -92,22 +93,18 @@ learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor
   return data;
 }
 
+/// Few rows bear shallow trees only; many rows want depth and less of each tree. Chosen on
+/// development splits (docs/design/0004-kernel-models.md).
 learn::BoostedTreesOptions OptionsFor(std::size_t num_rows, const FitOptions& options) {
   learn::BoostedTreesOptions trees;
   trees.seed = static_cast<std::uint32_t>(options.seed);
   trees.threads = options.threads;
   trees.row_share = 0.8;
-  trees.column_share = 0.8;
   trees.patience = 40;
-  trees.max_rounds = 700;
-  trees.learning_rate = 0.05;
-  trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < 20000 ? 7 : 8;
+  trees.max_rounds = num_rows < kManyRows ? 900 : 600;
+  trees.learning_rate = num_rows < kManyRows ? 0.04 : 0.07;
+  trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < kManyRows ? 7 : 8;
   trees.min_child_weight = num_rows < 5000 ? 2 : 4;
-  trees.ridge = 1;
-  const auto env = [](const char* n, double& v) { if (const char* e = std::getenv(n)) v = std::atof(e); };
-  double r = trees.max_rounds, d = trees.max_depth, lr = trees.learning_rate, rs = trees.row_share, cs = trees.column_share, mc = trees.min_child_weight, l2 = 1, bins=256;
-  env("R", r); env("D", d); env("LR", lr); env("RS", rs); env("CS", cs); env("MC", mc); env("L2", l2); env("BINS", bins);
-  trees.max_rounds = int(r); trees.max_depth = int(d); trees.learning_rate = lr; trees.row_share = rs; trees.column_share = cs; trees.min_child_weight = mc; trees.ridge = l2; trees.max_bins=int(bins);
   return trees;
 }
 

@@ -22,8 +22,8 @@ struct SplitRule {
 
   Kind kind = Kind::kRandom;
   double share = 0.2;
-  std::string gpu;
-  std::string parameter;
+  std::string gpu = {};
+  std::string parameter = {};
   std::int64_t threshold = 0;
   std::uint64_t seed = 1;
 
