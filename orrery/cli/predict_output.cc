@@ -1,5 +1,6 @@
 #include "orrery/cli/predict_output.h"
 
+#include <array>
 #include <cstddef>
 
 #include <fmt/core.h>
@@ -38,6 +39,17 @@ std::int64_t AllLookups(const workload::HostCoverage& coverage) {
     sum += lookups;
   }
   return sum;
+}
+
+std::string PricingText(const workload::PricingSummary& pricing) {
+  std::string text;
+  for (std::size_t rung = 0; rung < pricing.operators.size(); ++rung) {
+    if (pricing.operators[rung] > 0) {
+      text += fmt::format("{} {} by {}", text.empty() ? ":" : ",", pricing.operators[rung],
+                          kernel::RungName(static_cast<kernel::Rung>(rung)));
+    }
+  }
+  return text + fmt::format("; {} outside of what was measured", pricing.extrapolated);
 }
 
 std::string StepTable(const Prediction& prediction) {
@@ -82,6 +94,20 @@ void WriteHost(const Prediction& prediction, JsonWriter& json) {
   json.EndObject();
 }
 
+void WritePricing(const workload::PricingSummary& pricing, JsonWriter& json) {
+  constexpr std::array<const char*, workload::kNumRungs> kKeys{
+      "operators_of_this_gpu", "operators_of_siblings", "operators_of_all_gpus",
+      "operators_by_roofline"};
+  json.Key("models").BeginObject();
+  json.Key("calls").Integer(pricing.calls);
+  json.Key("unknown_calls").Integer(pricing.unknown_calls);
+  for (std::size_t rung = 0; rung < kKeys.size(); ++rung) {
+    json.Key(kKeys[rung]).Integer(pricing.operators[rung]);
+  }
+  json.Key("operators_extrapolated").Integer(pricing.extrapolated);
+  json.EndObject();
+}
+
 void WriteWorst(const Prediction& prediction, JsonWriter& json) {
   json.Key("worst_operators").BeginArray();
   for (const OperatorError& error : prediction.worst) {
@@ -99,7 +125,11 @@ void WriteWorst(const Prediction& prediction, JsonWriter& json) {
 
 std::string PredictionText(const Prediction& prediction) {
   std::string text = fmt::format("{} on {}\n", prediction.path, prediction.gpu);
-  text += fmt::format("kernels: {}\n", prediction.kernels);
+  text += fmt::format("kernels: {}", prediction.kernels);
+  if (prediction.is_priced) {
+    text += PricingText(prediction.pricing);
+  }
+  text += "\n";
   const std::int64_t all = AllLookups(prediction.coverage);
   text += fmt::format("host: {}; {} of its costs by name, {} by kind, {} by neither\n\n",
                       prediction.host, Share(Lookups(prediction.coverage, HostRung::kName), all),
@@ -137,6 +167,9 @@ std::string PredictionJson(const Prediction& prediction) {
   json.Key("idle_other_s").Number(Seconds(figures.other_idle_ps));
   json.Key("kernels").Integer(figures.kernels);
   json.Key("kernel_times").String(prediction.kernels);
+  if (prediction.is_priced) {
+    WritePricing(prediction.pricing, json);
+  }
   WriteHost(prediction, json);
   if (prediction.measured_step_s > 0) {
     json.Key("measured_step_s").Number(prediction.measured_step_s);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/simulate/step_figures.h"
+#include "orrery/workload/graph_prices.h"
 #include "orrery/workload/recorded.h"
 
 namespace orrery::cli {
@@ -25,6 +26,8 @@ struct Prediction {
   std::string host = {};     // where the host's times come from
   simulate::StepFigures figures = {};
   workload::HostCoverage coverage = {};
+  bool is_priced = false;  // by models; then `pricing` says how
+  workload::PricingSummary pricing = {};
   std::vector<OperatorError> worst = {};  // empty without a measured trace
   double measured_step_s = 0;             // 0 without one
   std::vector<std::string> not_modelled = {};

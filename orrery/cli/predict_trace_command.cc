@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -97,17 +98,19 @@ Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const 
   ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
   prediction.kernels = "from models";
+  prediction.is_priced = true;
   return workload::PriceGraph(rank, *gpu, models, host);
 }
 
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
-  if (prices.unknown_calls > 0) {
+  if (prices.summary.unknown_calls > 0) {
     std::string names;
     for (const std::string& name : prices.unknown_names) {
       names += (names.empty() ? "" : ", ") + name;
     }
-    prediction.not_modelled.push_back(fmt::format(
-        "{} calls are priced by the bytes of their tensors: {}", prices.unknown_calls, names));
+    prediction.not_modelled.push_back(
+        fmt::format("{} calls are priced by the bytes of their tensors: {}",
+                    prices.summary.unknown_calls, names));
   }
 }
 
@@ -133,8 +136,23 @@ Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments,
   }
   ORRERY_TRY(const workload::GraphPrices prices, PricesOf(arguments, rank, host, prediction));
   NoteUnknown(prices, prediction);
+  prediction.pricing = prices.summary;
   const workload::PriceNode price = [&](trace::RowId node) { return prices.tasks_of_node[node]; };
   return workload::ProgramOfGraph(rank, workload::GraphStep(rank), host, price);
+}
+
+// What a program of one rank leaves out.
+void NoteGaps(const trace::Trace& rank, const workload::Program& program, Prediction& prediction) {
+  if (prediction.is_priced && !rank.collectives.empty()) {
+    prediction.not_modelled.push_back(
+        fmt::format("{} collectives take no time", rank.collectives.size()));
+  }
+  const auto num_streams =
+      std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
+  if (num_streams > 1) {
+    prediction.not_modelled.push_back(
+        fmt::format("{} streams run without waiting for events of each other", num_streams));
+  }
 }
 
 Status Compare(const PredictArguments& arguments, const workload::Program& program,
@@ -174,6 +192,7 @@ Status Predict(const PredictArguments& arguments) {
   ORRERY_TRY(const workload::RecordedProgram recorded,
              ProgramOf(arguments, rank, host, prediction));
   prediction.coverage = recorded.coverage;
+  NoteGaps(rank, recorded.program, prediction);
   ORRERY_TRY(const simulate::Timeline timeline,
              simulate::Run(recorded.program, {.repetitions = arguments.repetitions}));
   prediction.figures = simulate::FiguresOf(recorded.program, timeline);

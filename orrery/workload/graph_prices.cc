@@ -25,6 +25,19 @@ std::int64_t LaunchesOf(const HostModel& host, std::string_view name) {
   return launches == nullptr ? 0 : std::llround(launches->typical);
 }
 
+/// The runtime call that launches an operator; empty for the usual one. A plain copy is no kernel.
+std::string_view LaunchCallOf(const Operator& op) {
+  const bool is_plain_copy = op.kind() == kernel::OperatorKind::kCopy &&
+                             op.Word(kernel::Key::kMode) == "contiguous" &&
+                             op.Word(kernel::Key::kTo) == "same";
+  return is_plain_copy || op.kind() == kernel::OperatorKind::kMemcpy ? "cudaMemcpyAsync" : "";
+}
+
+std::string LaunchCallOf(const Trace& linked, RowId activity) {
+  const RowId call = linked.activities.launch[activity];
+  return call == kNoRow ? "" : std::string(linked.Text(linked.runtime_calls.name[call]));
+}
+
 /// How many launches each node of a priced call makes.
 struct LaunchPlan {
   std::vector<std::pair<RowId, std::int64_t>> launches_of_node;
@@ -35,7 +48,6 @@ class GraphPricer {
  public:
   GraphPricer(const Trace& graph, const HostModel& host) : graph_(graph), host_(host) {
     prices_.tasks_of_node.resize(graph.graph_nodes.size());
-    prices_.calls_by_rung.assign(static_cast<std::size_t>(kernel::Rung::kRoofline) + 1, 0);
     owner_.assign(graph.graph_nodes.size(), kNoRow);
   }
 
@@ -69,17 +81,17 @@ class GraphPricer {
   }
 
   double Count(const kernel::Estimate& estimate) {
-    ++prices_.calls_by_rung[static_cast<std::size_t>(estimate.rung)];
-    prices_.extrapolated += estimate.is_extrapolated ? 1 : 0;
+    ++prices_.summary.operators[static_cast<std::size_t>(estimate.rung)];
+    prices_.summary.extrapolated += estimate.is_extrapolated ? 1 : 0;
     return estimate.seconds;
   }
 
   void Note(const PricedCall& call) {
-    ++prices_.priced_calls;
+    ++prices_.summary.calls;
     if (call.meaning != kernel::AtenMeaning::kUnknown) {
       return;
     }
-    ++prices_.unknown_calls;
+    ++prices_.summary.unknown_calls;
     std::string name(graph_.Text(graph_.graph_nodes.name[call.node]));
     if (std::find(prices_.unknown_names.begin(), prices_.unknown_names.end(), name) ==
         prices_.unknown_names.end()) {
@@ -139,12 +151,13 @@ class GraphPricer {
     const LaunchPlan plan = PlanOf(call);
     const std::int64_t total_ps = std::llround(seconds * 1e12);
     const std::string name = kernel::Text(call.operators.front());
+    const std::string launch(LaunchCallOf(call.operators.front()));
     std::int64_t done = 0;
     for (const auto& [node, launches] : plan.launches_of_node) {
       for (std::int64_t i = 0; i < launches; ++i, ++done) {
         const std::int64_t from_ps = total_ps * done / plan.total;
         const std::int64_t to_ps = total_ps * (done + 1) / plan.total;
-        prices_.tasks_of_node[node].push_back({to_ps - from_ps, name});
+        prices_.tasks_of_node[node].push_back({to_ps - from_ps, name, launch});
       }
     }
   }
@@ -174,9 +187,10 @@ GraphPrices RecordedPrices(const Trace& linked) {
     }
     for (RowId row = activities.First(host_op); row != kNoRow; row = activities.Next(row)) {
       prices.tasks_of_node[node].push_back({linked.activities.duration_ns[row] * 1000,
-                                            std::string(linked.Text(linked.activities.name[row]))});
+                                            std::string(linked.Text(linked.activities.name[row])),
+                                            LaunchCallOf(linked, row)});
     }
-    prices.priced_calls += prices.tasks_of_node[node].empty() ? 0 : 1;
+    prices.summary.calls += prices.tasks_of_node[node].empty() ? 0 : 1;
   }
   return prices;
 }

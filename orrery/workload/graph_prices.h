@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,14 +16,21 @@
 
 namespace orrery::workload {
 
+inline constexpr std::size_t kNumRungs = static_cast<std::size_t>(kernel::Rung::kRoofline) + 1;
+
+/// How well the calls of a graph could be priced.
+struct PricingSummary {
+  std::int64_t calls = 0;
+  std::int64_t unknown_calls = 0;                      // priced by the bytes of their tensors
+  std::array<std::int64_t, kNumRungs> operators = {};  // by kernel::Rung
+  std::int64_t extrapolated = 0;                       // operators outside of what was measured
+};
+
 /// What each node of an execution trace runs on the GPU itself.
 struct GraphPrices {
   std::vector<std::vector<DeviceTask>> tasks_of_node;
-  std::int64_t priced_calls = 0;
-  std::int64_t unknown_calls = 0;           // priced by the bytes of their tensors
-  std::vector<std::string> unknown_names;   // each once, in order of first appearance
-  std::vector<std::int64_t> calls_by_rung;  // by kernel::Rung
-  std::int64_t extrapolated = 0;            // operators outside of what was measured
+  PricingSummary summary;
+  std::vector<std::string> unknown_names;  // each once, in order of first appearance
 };
 
 /// Prices the calls of an execution trace. An operator's time is spread evenly over its launches:

@@ -102,7 +102,8 @@ TEST(HostFitTest, OwnTimesOfOneRecordingAddUpToIt) {
 }
 
 // Events: relu and view, their launch as a half, and of the step the 0.4 that are inside of it; the
-// rest is around it. So 2.9 times the cost in all. Each time keeps a tenth at least; none comes near it.
+// rest is around it. So 2.9 times the cost in all. Each time keeps a tenth at least; none comes
+// near it.
 TEST(HostFitTest, ProfilerCostIsTakenOffOncePerEvent) {
   HostFit fit;
   fit.Add(Recording());

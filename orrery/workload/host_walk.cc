@@ -49,7 +49,7 @@ void HostWalk::Enter(std::uint32_t index) {
   }
   EnterChild(call);
   if (call.kind == CallKind::kLaunch) {
-    AddLaunch(call.name, work_(call).kernels);
+    AddLaunch(trace_.Text(call.name), work_(call).kernels);
   } else if (call.kind == CallKind::kSynchronize) {
     AddWait(call.begin_ns, call.name);
   } else {
@@ -108,7 +108,8 @@ void HostWalk::LeaveOperator(Frame& frame) {
   for (QueuedKernel& kernel : frame.work.kernels) {
     AddOwn(frame, frame.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
     ++frame.num_calls;
-    AddLaunch(StringId::kEmpty, {&kernel, 1});
+    AddLaunch(kernel.task.launch.empty() ? kUsualLaunch : std::string_view(kernel.task.launch),
+              {&kernel, 1});
   }
   if (frame.work.waits) {
     AddWait(calls_[frame.call].begin_ns, StringId::kEmpty);
@@ -160,11 +161,10 @@ void HostWalk::AddOwn(const Frame& frame, HostPart part) {
   AddHost(part, BaseName(trace_.Text(calls_[frame.call].name)), frame.launches);
 }
 
-void HostWalk::AddLaunch(StringId name, std::span<const QueuedKernel> kernels) {
-  const std::string_view text = name == StringId::kEmpty ? kUsualLaunch : trace_.Text(name);
+void HostWalk::AddLaunch(std::string_view name, std::span<const QueuedKernel> kernels) {
   Program& program = result_.recorded.program;
   const TaskId task =
-      AddTask(TaskKind::kLaunch, Cost(HostPart::kLaunch, text, true), program.strings.Intern(text));
+      AddTask(TaskKind::kLaunch, Cost(HostPart::kLaunch, name, true), program.strings.Intern(name));
   ++result_.recorded.coverage.launches;
   for (const QueuedKernel& kernel : kernels) {
     result_.kernels.push_back(kernel);

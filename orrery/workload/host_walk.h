@@ -90,7 +90,7 @@ class HostWalk {
   void NoteTurns(std::int64_t order);
   void AddGap(const Frame& parent, const Call& call);
   void AddOwn(const Frame& frame, HostPart part);
-  void AddLaunch(StringId name, std::span<const QueuedKernel> kernels);
+  void AddLaunch(std::string_view name, std::span<const QueuedKernel> kernels);
   void AddWait(std::int64_t order, StringId name);
   void AddHost(HostPart part, std::string_view name, bool launches, double times = 1);
   TaskId AddTask(TaskKind kind, double duration_ns, StringId name);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "orrery/trace/row_index.h"
+#include "orrery/workload/aten_call.h"
 #include "orrery/workload/host_walk.h"
 
 namespace orrery::workload {
@@ -157,10 +158,22 @@ std::int64_t StreamOf(const Trace& recording, RowId activity) {
   return track == kNoRow ? 0 : recording.tracks.thread[track];
 }
 
-/// Operators that hand a value of the GPU to the program.
-bool ReadsBack(std::string_view name) {
-  return name == "aten::_local_scalar_dense" || name == "aten::nonzero" ||
-         name == "aten::masked_select" || name == "aten::_unique2";
+bool IsOnGpu(const kernel::AtenTensor* tensor) {
+  return tensor != nullptr && tensor->on_gpu;
+}
+
+/// Whether a node hands a value of the GPU to the host, which waits for it: numbers, results whose
+/// size depends on values, and copies to the host that do not say that they need not wait.
+bool ReadsBack(const Trace& graph, RowId node) {
+  const std::string_view name = graph.Text(graph.graph_nodes.name[node]);
+  if (name == "aten::copy_") {
+    const kernel::AtenCall call = CallOfNode(graph, node);
+    const kernel::AtenTensor* const target = call.TensorAt(0);
+    return target != nullptr && !target->on_gpu && IsOnGpu(call.TensorAt(1)) && !call.IsTrueAt(2);
+  }
+  const bool is_reading = name == "aten::_local_scalar_dense" || name == "aten::nonzero" ||
+                          name == "aten::masked_select" || name == "aten::_unique2";
+  return is_reading && IsOnGpu(CallOfNode(graph, node).TensorAt(0));
 }
 
 }  // namespace
@@ -197,7 +210,7 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
           {.order = call.begin_ns, .stream = kUsualStream, .task = std::move(task)});
     }
     const HostCost* waits = host.Find(HostPart::kWaits, graph.Text(call.name));
-    found.waits = ReadsBack(graph.Text(call.name)) || (waits != nullptr && waits->typical >= 0.5);
+    found.waits = ReadsBack(graph, call.row) || (waits != nullptr && waits->typical >= 0.5);
     return found;
   };
   return Build(graph, step, host, work);

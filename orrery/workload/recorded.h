@@ -16,7 +16,8 @@ namespace orrery::workload {
 /// Something that a call runs on the GPU.
 struct DeviceTask {
   std::int64_t duration_ps = 0;
-  std::string name;
+  std::string name = {};
+  std::string launch = {};  // the call that hands it over; empty: the usual one
 };
 
 /// Says what a node of an execution trace runs on the GPU itself, without its children: one entry
