@@ -211,13 +211,35 @@ void AddAttention(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("alignment k", Alignment(op.Number(Key::kKeyLength)));
 }
 
+ProductShape ForwardProduct(Operator op) {
+  op.Set(Key::kPass, "fwd");
+  return ProductOf(op);
+}
+
 template <typename Sink>
-void AddConv(Sink& sink, const Operator& op) {
+void AddConv(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   const double groups = std::max(op.Number(Key::kGroups), 1.0);
   sink.Add("channels of a group", Log2(op.Number(Key::kC) / groups));
   sink.Add("out channels of a group", Log2(op.Number(Key::kOutChannels) / groups));
   sink.Add("alignment c", Alignment(op.Number(Key::kC)));
   sink.Add("alignment oc", Alignment(op.Number(Key::kOutChannels)));
+  const ProductShape forward = ForwardProduct(op);
+  const double images = op.Number(Key::kB);
+  const double element = ElementBytes(op.type());
+  sink.Add("pixels of an image", Log2(forward.m / images));
+  sink.Add("input bytes", Log2(images * op.Number(Key::kC) * element *
+                               static_cast<double>(op.GetOr(Key::kHeight, 1)) *
+                               op.Number(Key::kWidth)));
+  sink.Add("output bytes", Log2(forward.m * op.Number(Key::kOutChannels) * element));
+  sink.Add("weight bytes", Log2(op.Number(Key::kOutChannels) * forward.k * element));
+  sink.Add("is depthwise", op.Get(Key::kGroups) > 1 && op.Get(Key::kGroups) == op.Get(Key::kC));
+  sink.Add("flops of a tap", Log2(2 * forward.m * forward.n * forward.k * forward.batch));
+  for (const double tile : {64.0, 128.0}) {
+    // The gradient of weights is cut along its long sum where its tiles are few.
+    const double tiles = std::ceil(forward.n / tile) * std::ceil(forward.k / tile);
+    AddWaves(sink, "of weights", tiles * forward.batch, gpu);
+    AddWaves(sink, "of pixels", std::ceil(forward.m / tile) * std::ceil(forward.n / tile), gpu);
+  }
 }
 
 template <typename Sink>
@@ -239,7 +261,7 @@ void AddOfKind(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
       break;
     case OperatorKind::kConv:
     case OperatorKind::kConv1d:
-      AddConv(sink, op);
+      AddConv(sink, op, gpu);
       AddProduct(sink, op, gpu);
       break;
     case OperatorKind::kGemm:
