@@ -108,24 +108,31 @@ def _tensor_list(rng, largest):
     return sizes, {"sizes": sizes}
 
 
+def _chunks(sizes):
+    """Counts the pieces of 64 Ki elements into which PyTorch's kernels over lists cut tensors."""
+    return sum(-(-size // 65536) for size in sizes)
+
+
 def optimizer(rng):
     fn = draw.weighted(rng, {"adamw": 55, "adam": 15, "sgd": 15, "adamw_foreach": 15})
     sizes, detail = _tensor_list(rng, 1_000_000_000)
     return make("optimizer", draw.weighted(rng, {"bf16": 45, "fp32": 50, "fp16": 5}), fn=fn,
-                n=sum(sizes), tensors=len(sizes)), detail
+                n=sum(sizes), tensors=len(sizes), chunks=_chunks(sizes)), detail
 
 
 def gradnorm(rng):
     sizes, detail = _tensor_list(rng, 2_000_000_000)
     return make("gradnorm", draw.weighted(rng, PLAIN_DTYPES), n=sum(sizes),
-                tensors=len(sizes)), detail
+                tensors=len(sizes), chunks=_chunks(sizes)), detail
 
 
 def foreach(rng):
     sizes, detail = _tensor_list(rng, 1_000_000_000)
     detail["scalar"] = draw.chance(rng, 0.5)
-    return make("foreach", draw.weighted(rng, PLAIN_DTYPES), fn=rng.choice(("add", "mul", "norm")),
-                n=sum(sizes), tensors=len(sizes)), detail
+    dtype, fn = draw.weighted(rng, PLAIN_DTYPES), rng.choice(("add", "mul", "norm"))
+    lists = 1 if detail["scalar"] or fn == "norm" else 2
+    return make("foreach", dtype, fn=fn, n=sum(sizes), tensors=len(sizes), chunks=_chunks(sizes),
+                lists=lists), detail
 
 
 def rope(rng):

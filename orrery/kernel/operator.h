@@ -116,6 +116,8 @@ enum class Key : std::uint8_t {
   kDirection,
   kPinned,
   kTensors,
+  kChunks,
+  kLists,
   kMaster,
   kSequence,
   kTokens,

@@ -6,10 +6,13 @@
 namespace orrery::kernel {
 namespace {
 
+constexpr std::int64_t kChunkElements = 65536;
+
 /// A list of tensors, taken together.
 struct ListSize {
   std::int64_t elements = 0;
   std::int64_t tensors = 0;
+  std::int64_t chunks = 0;  // pieces of 64 Ki elements, in which the kernels go over lists
   std::optional<DataType> type;
 };
 
@@ -19,6 +22,7 @@ ListSize SizeOf(std::span<const AtenTensor> list) {
     if (tensor.is_defined && tensor.on_gpu) {
       size.elements += tensor.Elements();
       ++size.tensors;
+      size.chunks += (tensor.Elements() + kChunkElements - 1) / kChunkElements;
       size.type = size.type ? size.type : tensor.type;
     }
   }
@@ -32,6 +36,10 @@ MappedOperators MapList(const AtenCall& call, OperatorKind kind, std::string_vie
   }
   Operator op(kind, *size.type);
   op.Set(Key::kFunction, function).Set(Key::kN, size.elements).Set(Key::kTensors, size.tensors);
+  op.Set(Key::kChunks, size.chunks);
+  if (kind == OperatorKind::kForeach && SizeOf(call.TensorsAt(1)).tensors > 0) {
+    op.Set(Key::kLists, 2);
+  }
   return std::vector{op};
 }
 
