@@ -108,22 +108,25 @@ def _tensor_list(rng, largest):
     return sizes, {"sizes": sizes}
 
 
-def _chunks(sizes):
-    """Counts the pieces of 64 Ki elements into which PyTorch's kernels over lists cut tensors."""
-    return sum(-(-size // 65536) for size in sizes)
+def _pieces(sizes):
+    """Says how PyTorch's kernels over lists cut tensors: chunks of 64 Ki elements, and the share of
+    the elements whose tensors divide into vectors of four."""
+    aligned = sum(size for size in sizes if size % 4 == 0)
+    return {"chunks": sum(-(-size // 65536) for size in sizes),
+            "aligned": round(100 * aligned / sum(sizes))}
 
 
 def optimizer(rng):
     fn = draw.weighted(rng, {"adamw": 55, "adam": 15, "sgd": 15, "adamw_foreach": 15})
     sizes, detail = _tensor_list(rng, 1_000_000_000)
     return make("optimizer", draw.weighted(rng, {"bf16": 45, "fp32": 50, "fp16": 5}), fn=fn,
-                n=sum(sizes), tensors=len(sizes), chunks=_chunks(sizes)), detail
+                n=sum(sizes), tensors=len(sizes), **_pieces(sizes)), detail
 
 
 def gradnorm(rng):
     sizes, detail = _tensor_list(rng, 2_000_000_000)
     return make("gradnorm", draw.weighted(rng, PLAIN_DTYPES), n=sum(sizes),
-                tensors=len(sizes), chunks=_chunks(sizes)), detail
+                tensors=len(sizes), **_pieces(sizes)), detail
 
 
 def foreach(rng):
@@ -131,8 +134,8 @@ def foreach(rng):
     detail["scalar"] = draw.chance(rng, 0.5)
     dtype, fn = draw.weighted(rng, PLAIN_DTYPES), rng.choice(("add", "mul", "norm"))
     lists = 1 if detail["scalar"] or fn == "norm" else 2
-    return make("foreach", dtype, fn=fn, n=sum(sizes), tensors=len(sizes), chunks=_chunks(sizes),
-                lists=lists), detail
+    return make("foreach", dtype, fn=fn, n=sum(sizes), tensors=len(sizes), lists=lists,
+                **_pieces(sizes)), detail
 
 
 def rope(rng):

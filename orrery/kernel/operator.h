@@ -117,6 +117,7 @@ enum class Key : std::uint8_t {
   kPinned,
   kTensors,
   kChunks,
+  kAligned,
   kLists,
   kMaster,
   kSequence,
