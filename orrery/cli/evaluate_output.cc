@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/value.h"
 #include "orrery/draw/text_table.h"
@@ -117,21 +118,21 @@ Table PredictionTable(std::span<const kernel::JudgedRow> rows) {
 }
 
 std::string RejectedText(const kernel::Measurements& data) {
-  std::string text;
+  std::vector<std::string> lines;
   for (std::size_t i = 0; i < std::min(data.rejected.size(), kShownRejected); ++i) {
     const kernel::RejectedRow& row = data.rejected[i];
-    text += fmt::format("{}:{}: {}\n", data.files[row.file], row.line, row.reason);
+    lines.push_back(fmt::format("{}:{}: {}", data.files[row.file], row.line, row.reason));
   }
   if (data.rejected.size() > kShownRejected) {
-    text += fmt::format("… and {} more rows\n", data.rejected.size() - kShownRejected);
+    lines.push_back(fmt::format("… and {} more rows", data.rejected.size() - kShownRejected));
   }
-  return text;
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 std::string NotUsedText(const kernel::Measurements& data) {
   return data.rejected.empty()
              ? std::string()
-             : fmt::format("\nNot used: {} rows\n", data.rejected.size()) + RejectedText(data);
+             : fmt::format("\nNot used: {} rows\n{}\n", data.rejected.size(), RejectedText(data));
 }
 
 std::string JudgementText(const KernelJudgement& judgement) {

@@ -50,10 +50,14 @@ void AddJudgingOptions(CLI::App& verb, KernelJudging& judging) {
   verb.add_option("DATA", judging.paths,
                   "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
       ->required();
-  verb.add_option("--model", judging.models, "model files to judge instead of the shipped ones");
+  verb.add_option("--model", judging.models,
+                  "model file to judge instead of the shipped ones; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   verb.add_option("--split", judging.split,
                   "fit on a part and judge the rest: random:20, gpu, gpu:NAME, value:m:20, "
-                  "above:m:4096, each perhaps with :seed=7");
+                  "above:m:4096, each perhaps with :seed=7")
+      ->type_name("RULE");
   verb.add_option("--max-spread", judging.largest_spread_percent,
                   "leave out rows whose repeats differ by more percent (100)")
       ->check(CLI::Range(0.0, 1e6));
