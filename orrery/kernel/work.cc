@@ -243,7 +243,7 @@ Work OptimizerWork(const Operator& op) {
 
 Work ForeachWork(const Operator& op) {
   const bool is_norm = op.Word(Key::kFunction) == "norm";
-  return StreamWork(op, op.Number(Key::kN), 1, 1, is_norm ? 0 : 1);
+  return StreamWork(op, op.Number(Key::kN), 1, op.Number(Key::kLists), is_norm ? 0 : 1);
 }
 
 Work MoePermuteWork(const Operator& op) {
