@@ -81,9 +81,9 @@ inline std::int64_t RandomValue(learn::Random& random, const Operator& op, const
 }
 
 inline Operator RandomOperator(learn::Random& random, OperatorKind kind) {
-  constexpr auto kTypes = std::to_array<DataType>({DataType::kBf16, DataType::kBf16,
-                                                   DataType::kFp16, DataType::kFp32,
-                                                   DataType::kTf32, DataType::kFp8});
+  constexpr auto kTypes =
+      std::to_array<DataType>({DataType::kBf16, DataType::kBf16, DataType::kFp16, DataType::kFp32,
+                               DataType::kTf32, DataType::kFp8});
   Operator op(kind, kTypes[random.Below(kTypes.size())]);
   op.set_warm(random.Below(4) == 0);
   for (const Field& field : SchemaOf(kind).fields) {
