@@ -1,8 +1,9 @@
 #include "orrery/kernel/features.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <numeric>
+#include <cstdint>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -43,8 +44,13 @@ double Log2(double value) {
 /// How often the largest power of two up to 64 divides a size, as its logarithm: what vector loads
 /// and tensor cores ask of a leading dimension.
 double Alignment(double size) {
-  const auto whole = static_cast<std::int64_t>(std::min(size, 1e15));
-  return Log2(static_cast<double>(std::gcd(whole, std::int64_t{64})));
+  const auto whole = static_cast<std::uint64_t>(std::min(size, 1e15));
+  return std::min(std::countr_zero(whole), 6);
+}
+
+/// What is left of a size after pairs are taken from it.
+double Oddness(double size) {
+  return size - 2 * std::floor(size / 2);
 }
 
 /// Collects values.
@@ -130,7 +136,7 @@ void AddProduct(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
     sink.Add("padding m", Padding(shape.m, tile));
     sink.Add("padding n", Padding(shape.n, tile));
   }
-  sink.Add("odd m", std::fmod(shape.m, 2));
+  sink.Add("odd m", Oddness(shape.m));
   sink.Add("alignment m", Alignment(shape.m));
   sink.Add("alignment n", Alignment(shape.n));
   sink.Add("alignment k", Alignment(shape.k));
