@@ -68,6 +68,9 @@ bool HasWord(std::string_view text, std::string_view word) {
 }  // namespace
 
 std::optional<double> Gpu::PeakFlops(std::string_view precision) const {
+  if (const auto found = peak_flops.find(precision); found != peak_flops.end()) {
+    return found->second;
+  }
   std::string key = LowerCase(precision);
   for (const auto& [other, ours] : kOtherSpellings) {
     if (key == other) {

@@ -1,6 +1,9 @@
 // The table of kinds and their parameters; docs/formats/operators.md says what they mean.
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string_view>
 
 #include "orrery/kernel/operator.h"
@@ -195,6 +198,24 @@ constexpr auto kSchemas = std::to_array<Schema>({
 });
 static_assert(kSchemas.size() == kNumOperatorKinds);
 
+constexpr std::size_t kNumKeys = static_cast<std::size_t>(Key::kPut) + 1;
+constexpr std::uint8_t kNoField = 0xFF;
+
+using FieldOfKey = std::array<std::uint8_t, kNumKeys>;
+
+/// Where each kind has each parameter: every formula looks its parameters up here.
+constexpr std::array<FieldOfKey, kNumOperatorKinds> kFieldOfKey = [] {
+  std::array<FieldOfKey, kNumOperatorKinds> field_of_key = {};
+  for (std::size_t kind = 0; kind < kNumOperatorKinds; ++kind) {
+    field_of_key[kind].fill(kNoField);
+    for (std::size_t i = 0; i < kSchemas[kind].fields.size(); ++i) {
+      field_of_key[kind][static_cast<std::size_t>(kSchemas[kind].fields[i].key)] =
+          static_cast<std::uint8_t>(i);
+    }
+  }
+  return field_of_key;
+}();
+
 }  // namespace
 
 const Schema& SchemaOf(OperatorKind kind) {
@@ -202,12 +223,9 @@ const Schema& SchemaOf(OperatorKind kind) {
 }
 
 std::optional<std::size_t> Schema::IndexOf(Key key) const {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].key == key) {
-      return i;
-    }
-  }
-  return std::nullopt;
+  const std::uint8_t field =
+      kFieldOfKey[static_cast<std::size_t>(kind)][static_cast<std::size_t>(key)];
+  return field == kNoField ? std::nullopt : std::optional<std::size_t>(field);
 }
 
 }  // namespace orrery::kernel
