@@ -278,33 +278,6 @@ void AddLookups(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
 }
 
 template <typename Sink>
-void AddReduction(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
-  const double results = op.Number(Key::kOuter) * op.Number(Key::kInner);
-  sink.Add("results", Log2(results));
-  sink.Add("reduced to results", Log2(op.Number(Key::kReduced) / results));
-  // One warp, or one block of rows and columns, makes a result.
-  AddWaves(sink, "of results", results, gpu);
-  AddWaves(sink, "of 32 results", std::ceil(results / 32), gpu);
-  AddWaves(sink, "of 512 results", std::ceil(results / 512), gpu);
-  sink.Add("alignment inner", Alignment(op.Number(Key::kInner)));
-  sink.Add("alignment reduced", Alignment(op.Number(Key::kReduced)));
-}
-
-template <typename Sink>
-void AddPooling(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
-  const double in =
-      op.Number(Key::kB) * op.Number(Key::kC) * op.Number(Key::kHeight) * op.Number(Key::kWidth);
-  const double step = op.kind() == OperatorKind::kUpsample ? 1 / op.Number(Key::kScale)
-                                                           : std::max(op.Number(Key::kStride), 1.0);
-  const double out = std::max(in / (step * step), 1.0);
-  sink.Add("out elements", Log2(out));
-  sink.Add("images", Log2(op.Number(Key::kB) * op.Number(Key::kC)));
-  AddWaves(sink, "of 256 outs", out / 256, gpu);
-  AddWaves(sink, "of 1024 outs", out / 1024, gpu);
-  AddWaves(sink, "of channels", op.Number(Key::kB) * op.Number(Key::kC), gpu);
-}
-
-template <typename Sink>
 void AddOfKind(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   switch (op.kind()) {
     case OperatorKind::kAttention:
@@ -325,16 +298,6 @@ void AddOfKind(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
     case OperatorKind::kEmbeddingBag:
     case OperatorKind::kIndex:
       AddLookups(sink, op, gpu);
-      AddStream(sink, op, gpu);
-      break;
-    case OperatorKind::kReduce:
-      AddReduction(sink, op, gpu);
-      AddStream(sink, op, gpu);
-      break;
-    case OperatorKind::kMaxPool:
-    case OperatorKind::kAvgPool:
-    case OperatorKind::kUpsample:
-      AddPooling(sink, op, gpu);
       AddStream(sink, op, gpu);
       break;
     case OperatorKind::kOptimizer:
