@@ -82,7 +82,10 @@ Operator DeviceCopy(const AtenTensor& target, const AtenTensor& source) {
   }
   const bool is_repeated = IsRepeated(target, source);
   const bool is_plain = !is_repeated && IsDense(target) && HaveSameLayout(target, source);
-  op.Set(Key::kMode, is_plain ? "contiguous" : is_repeated ? "broadcast" : "strided");
+  op.Set(Key::kMode, is_plain        ? "contiguous"
+                     : is_repeated   ? "broadcast"
+                     : transposition ? "transposed"
+                                     : "strided");
   return op;
 }
 
