@@ -25,7 +25,7 @@ constexpr double kOutsideFactor = 2;
 constexpr double kDoubleHolds = 1 / 0.951;
 /// Efficiencies seldom differ by more than this factor between an operator and its double: where
 /// the roofline grows by more, the double is not asked.
-constexpr double kEfficiencyJump = 1.22;
+constexpr double kEfficiencyJump = 1.1;
 constexpr int kMostDoublings = 6;
 
 LaunchFloor DefaultFloor(Timing timing) {
