@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo test bench bench-analyze bench-kernels fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze bench-kernels fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -32,6 +32,10 @@ build/build.ninja: CMakePresets.json | packages
 
 demo: build  ## look at a small recorded trace and translate it, under build/demo
 	tools/demo build/orrery $(SAMPLE) build/demo
+
+models: build  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
+	tools/fit_models $(GPUS)
+	cmake --build build -j $(JOBS)
 
 test: build  ## build, then run every test
 	ctest --test-dir build --output-on-failure -j2

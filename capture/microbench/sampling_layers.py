@@ -108,24 +108,34 @@ def _tensor_list(rng, largest):
     return sizes, {"sizes": sizes}
 
 
+def _pieces(sizes):
+    """Says how PyTorch's kernels over lists cut tensors: chunks of 64 Ki elements, and the share of
+    the elements whose tensors divide into vectors of four."""
+    aligned = sum(size for size in sizes if size % 4 == 0)
+    return {"chunks": sum(-(-size // 65536) for size in sizes),
+            "aligned": round(100 * aligned / sum(sizes))}
+
+
 def optimizer(rng):
     fn = draw.weighted(rng, {"adamw": 55, "adam": 15, "sgd": 15, "adamw_foreach": 15})
     sizes, detail = _tensor_list(rng, 1_000_000_000)
     return make("optimizer", draw.weighted(rng, {"bf16": 45, "fp32": 50, "fp16": 5}), fn=fn,
-                n=sum(sizes), tensors=len(sizes)), detail
+                n=sum(sizes), tensors=len(sizes), **_pieces(sizes)), detail
 
 
 def gradnorm(rng):
     sizes, detail = _tensor_list(rng, 2_000_000_000)
     return make("gradnorm", draw.weighted(rng, PLAIN_DTYPES), n=sum(sizes),
-                tensors=len(sizes)), detail
+                tensors=len(sizes), **_pieces(sizes)), detail
 
 
 def foreach(rng):
     sizes, detail = _tensor_list(rng, 1_000_000_000)
     detail["scalar"] = draw.chance(rng, 0.5)
-    return make("foreach", draw.weighted(rng, PLAIN_DTYPES), fn=rng.choice(("add", "mul", "norm")),
-                n=sum(sizes), tensors=len(sizes)), detail
+    dtype, fn = draw.weighted(rng, PLAIN_DTYPES), rng.choice(("add", "mul", "norm"))
+    lists = 1 if detail["scalar"] or fn == "norm" else 2
+    return make("foreach", dtype, fn=fn, n=sum(sizes), tensors=len(sizes), lists=lists,
+                **_pieces(sizes)), detail
 
 
 def rope(rng):

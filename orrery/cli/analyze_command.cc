@@ -149,7 +149,8 @@ int RunAnalyze(const AnalyzeArguments& arguments) {
 }
 
 void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
-  verb.add_option("--metric", arguments.metrics, "only this metric; may be repeated");
+  verb.add_option("--metric", arguments.metrics, "only this metric; may be repeated")
+      ->allow_extra_args(false);
   verb.add_flag("--list", arguments.lists, "list the metrics; with PATH whether each applies");
   verb.add_option("--compat", arguments.compat, "use the definitions of another suite: ccl-bench")
       ->check(CLI::IsMember({"ccl-bench"}));

@@ -116,7 +116,8 @@ void AddDiffCommand(CLI::App& app, int& status) {
                    "end with status 1 when a metric got worse by more than so many percent")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 1e6));
-  verb->add_option("--metric", arguments->metrics, "only this metric; may be repeated");
+  verb->add_option("--metric", arguments->metrics, "only this metric; may be repeated")
+      ->allow_extra_args(false);
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
   verb->add_flag("--csv", arguments->as_csv, "print one line for each thing compared");
   AddSelectionOptions(*verb, arguments->selection);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/value.h"
 #include "orrery/draw/text_table.h"
@@ -29,27 +30,6 @@ std::vector<std::string> FigureCells(const learn::Evaluation& figures) {
           Percent(figures.within_10),
           fmt::format("{:+.1f}", figures.bias),
           fmt::format("{:.4f}", figures.r2_of_logs)};
-}
-
-TextTable FigureTable() {
-  constexpr auto kRight = TextTable::Align::kRight;
-  return TextTable({{"operator"},
-                    {"GPU"},
-                    {"timing"},
-                    {"rows", kRight},
-                    {"MAPE", kRight},
-                    {"GMAE", kRight},
-                    {"median", kRight},
-                    {"p95", kRight},
-                    {"within 10 %", kRight},
-                    {"bias", kRight},
-                    {"R2", kRight}});
-}
-
-void AddFigures(TextTable& table, std::vector<std::string> cells,
-                const learn::Evaluation& figures) {
-  std::ranges::move(FigureCells(figures), std::back_inserter(cells));
-  table.AddRow(std::move(cells));
 }
 
 std::string DistributionText(const learn::Evaluation& figures) {
@@ -84,6 +64,23 @@ std::string WorstText(std::span<const kernel::JudgedRow> worst) {
   return "\nWorst rows\n" + table.Render();
 }
 
+}  // namespace
+
+TextTable FigureTable(std::vector<TextTable::Column> names) {
+  constexpr auto kRight = TextTable::Align::kRight;
+  for (const char* const figure :
+       {"rows", "MAPE", "GMAE", "median", "p95", "within 10 %", "bias", "R2"}) {
+    names.push_back({figure, kRight});
+  }
+  return TextTable(std::move(names));
+}
+
+void AddFigures(TextTable& table, std::vector<std::string> cells,
+                const learn::Evaluation& figures) {
+  std::ranges::move(FigureCells(figures), std::back_inserter(cells));
+  table.AddRow(std::move(cells));
+}
+
 void SetFigures(Value& object, const learn::Evaluation& figures) {
   object.Set("rows", static_cast<std::int64_t>(figures.rows));
   object.Set("mape", figures.mape);
@@ -97,8 +94,6 @@ void SetFigures(Value& object, const learn::Evaluation& figures) {
   object.Set("within_15", figures.within_15);
   object.Set("error_of_sum", figures.error_of_sum);
 }
-
-}  // namespace
 
 Table PredictionTable(std::span<const kernel::JudgedRow> rows) {
   Table table;
@@ -123,20 +118,26 @@ Table PredictionTable(std::span<const kernel::JudgedRow> rows) {
 }
 
 std::string RejectedText(const kernel::Measurements& data) {
-  std::string text;
+  std::vector<std::string> lines;
   for (std::size_t i = 0; i < std::min(data.rejected.size(), kShownRejected); ++i) {
     const kernel::RejectedRow& row = data.rejected[i];
-    text += fmt::format("{}:{}: {}\n", data.files[row.file], row.line, row.reason);
+    lines.push_back(fmt::format("{}:{}: {}", data.files[row.file], row.line, row.reason));
   }
   if (data.rejected.size() > kShownRejected) {
-    text += fmt::format("… and {} more rows\n", data.rejected.size() - kShownRejected);
+    lines.push_back(fmt::format("… and {} more rows", data.rejected.size() - kShownRejected));
   }
-  return text;
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+std::string NotUsedText(const kernel::Measurements& data) {
+  return data.rejected.empty()
+             ? std::string()
+             : fmt::format("\nNot used: {} rows\n{}\n", data.rejected.size(), RejectedText(data));
 }
 
 std::string JudgementText(const KernelJudgement& judgement) {
   const kernel::KernelEvaluation evaluation = kernel::Summarize(judgement.rows);
-  TextTable table = FigureTable();
+  TextTable table = FigureTable({{"operator"}, {"GPU"}, {"timing"}});
   for (const kernel::JudgedGroup& group :
        kernel::GroupsOf(judgement.rows, kernel::GroupBy::kOperatorGpu)) {
     AddFigures(table,
@@ -147,11 +148,7 @@ std::string JudgementText(const KernelJudgement& judgement) {
   std::string text = fmt::format("Judged: {}; errors in %\n\n", judgement.split) + table.Render();
   text += DistributionText(evaluation.overall);
   text += WorstText(evaluation.worst);
-  if (!judgement.data.rejected.empty()) {
-    text += fmt::format("\nNot used: {} rows\n", judgement.data.rejected.size()) +
-            RejectedText(judgement.data);
-  }
-  return text;
+  return text + NotUsedText(judgement.data);
 }
 
 std::string JudgementJson(const KernelJudgement& judgement) {

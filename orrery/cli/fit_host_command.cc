@@ -180,7 +180,8 @@ void AddFitHostCommand(CLI::App& fit, int& status) {
       ->check(CLI::Range(0.0, 1e3));
   verb->add_option("--without", arguments->without,
                    "leave out the recording of this name; may be repeated")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   verb->add_option("-o,--output", arguments->output, "file to write")->required();
   AddRunOptions(*verb, arguments->run);
   verb->callback([arguments, &status] { status = RunFitHost(*arguments); });

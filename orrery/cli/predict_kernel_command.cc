@@ -127,9 +127,11 @@ void AddPredictKernelCommand(CLI::App& predict, int& status) {
                    "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
       ->required();
   verb->add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME")->required();
-  verb->add_option("--model", arguments->models,
-                   "model files of `orrery fit kernels`, instead of the shipped ones")
-      ->type_name("FILE");
+  verb->add_option(
+          "--model", arguments->models,
+          "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
   verb->callback([arguments, &status] { status = RunPredictKernels(*arguments); });
 }

@@ -216,9 +216,12 @@ void AddPredictTraceCommand(CLI::App& predict, int& status) {
   predict.add_option("TRACE", arguments->path, "execution trace or recording of one rank");
   predict.add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME");
   predict
-      .add_option("--model", arguments->models,
-                  "times of operators, from `orrery fit kernels`, instead of the shipped ones")
-      ->type_name("FILE");
+      .add_option(
+          "--model", arguments->models,
+          "times of operators, from `orrery fit kernels`, instead of the shipped ones; may be "
+          "repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   predict.add_option("--host", arguments->host, "costs of the host, from `orrery fit host`")
       ->type_name("FILE");
   predict

@@ -300,6 +300,8 @@ TEST(AtenCopies, CastsAndLayouts) {
               ElementsAre("copy n=120 mode=strided bf16"));
   EXPECT_THAT(Texts({"aten::copy_", {Fp32({8, 4}), Fp32({8, 4}, {9, 1})}}),
               ElementsAre("copy n=32 mode=strided fp32"));
+  EXPECT_THAT(Texts({"aten::copy_", {Fp32({8, 4}), Bf16({8, 4}, {1, 8})}}),
+              ElementsAre("copy n=32 to=fp32 mode=transposed bf16"));
 }
 
 // The source holds 2 matrices of 3 × 5, read column by column.
@@ -333,8 +335,8 @@ TEST(AtenCopies, JoinsSkipWhatIsEmpty) {
   EXPECT_THAT(
       Texts({"aten::cat",
              {std::vector<AtenTensor>{Bf16({0}), Bf16({8, 5, 4}, {20, 4, 40})}, Number(-2)}}),
-      ElementsAre("cat n=160 parts=1 run=1 bf16"))
-      << "nothing follows itself in the source";
+      ElementsAre("cat n=160 parts=1 run=20 mode=strided bf16"))
+      << "the part lies in another order than the result";
 }
 
 TEST(AtenReductions, DimensionsAreTakenInTheOrderOfMemory) {
@@ -353,9 +355,9 @@ TEST(AtenReductions, DimensionsAreTakenInTheOrderOfMemory) {
 TEST(AtenLists, TensorsAreCountedTogether) {
   const std::vector<AtenTensor> parameters{Bf16({8, 4}), Bf16({8})};
   EXPECT_THAT(Texts({"aten::_fused_adamw_", {parameters, parameters, parameters}}),
-              ElementsAre("optimizer n=40 tensors=2 bf16"));
+              ElementsAre("optimizer n=40 tensors=2 chunks=2 bf16"));
   EXPECT_THAT(Texts({"aten::_foreach_norm", {parameters}}),
-              ElementsAre("foreach fn=norm n=40 tensors=2 bf16"));
+              ElementsAre("foreach fn=norm n=40 tensors=2 chunks=2 bf16"));
 }
 
 TEST(AtenPooling, WindowStrideAndPadding) {

@@ -198,9 +198,27 @@ void AddStream(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("padding cols", std::exp2(std::ceil(Log2(matrix.cols))) / std::max(matrix.cols, 1.0));
 }
 
+/// PyTorch's kernels over lists take 64 Ki elements of one tensor a block, and so many blocks and
+/// tensors a launch.
+constexpr double kChunkElements = 65536;
+constexpr double kChunksOfLaunch = 320;
+constexpr double kTensorsOfLaunch = 30;
+
 template <typename Sink>
-void AddLists(Sink& sink, const Operator& op) {
-  sink.Add("elements of a tensor", Log2(op.Number(Key::kN) / op.Number(Key::kTensors)));
+void AddLists(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
+  const double elements = op.Number(Key::kN);
+  const double tensors = op.Number(Key::kTensors);
+  const double chunks = op.Get(Key::kChunks) > 0
+                            ? op.Number(Key::kChunks)
+                            : std::max(tensors, std::ceil(elements / kChunkElements));
+  sink.Add("elements of a tensor", Log2(elements / tensors));
+  sink.Add("elements of a chunk", Log2(elements / chunks));
+  sink.Add("all chunks", Log2(chunks));
+  sink.Add("launches", std::min(std::max(std::ceil(chunks / kChunksOfLaunch),
+                                         std::ceil(tensors / kTensorsOfLaunch)),
+                                kCountedTiles));
+  AddWaves(sink, "of chunks", std::min(chunks, kChunksOfLaunch), gpu);
+  AddWaves(sink, "of all chunks", chunks, gpu);
 }
 
 template <typename Sink>
@@ -233,9 +251,9 @@ void AddConv(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   const double images = op.Number(Key::kB);
   const double element = ElementBytes(op.type());
   sink.Add("pixels of an image", Log2(forward.m / images));
-  sink.Add("input bytes", Log2(images * op.Number(Key::kC) * element *
-                               static_cast<double>(op.GetOr(Key::kHeight, 1)) *
-                               op.Number(Key::kWidth)));
+  sink.Add("input bytes",
+           Log2(images * op.Number(Key::kC) * element *
+                static_cast<double>(op.GetOr(Key::kHeight, 1)) * op.Number(Key::kWidth)));
   sink.Add("output bytes", Log2(forward.m * op.Number(Key::kOutChannels) * element));
   sink.Add("weight bytes", Log2(op.Number(Key::kOutChannels) * forward.k * element));
   sink.Add("is depthwise", op.Get(Key::kGroups) > 1 && op.Get(Key::kGroups) == op.Get(Key::kC));
@@ -285,7 +303,7 @@ void AddOfKind(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
     case OperatorKind::kOptimizer:
     case OperatorKind::kGradientNorm:
     case OperatorKind::kForeach:
-      AddLists(sink, op);
+      AddLists(sink, op, gpu);
       break;
     default:
       AddStream(sink, op, gpu);

@@ -101,9 +101,9 @@ learn::BoostedTreesOptions OptionsFor(std::size_t num_rows, const FitOptions& op
   trees.threads = options.threads;
   trees.row_share = 0.8;
   trees.patience = 40;
-  trees.max_rounds = num_rows < kManyRows ? 900 : 600;
-  trees.learning_rate = num_rows < kManyRows ? 0.04 : 0.07;
-  trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < kManyRows ? 7 : 8;
+  trees.max_rounds = 400;
+  trees.learning_rate = num_rows < kManyRows ? 0.08 : 0.12;
+  trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < kManyRows ? 7 : 9;
   trees.min_child_weight = num_rows < 5000 ? 2 : 4;
   return trees;
 }

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/kernel/any_operator.h"
+
 namespace orrery::kernel {
 namespace {
 
@@ -46,24 +48,6 @@ TEST(OperatorText, SaysWhatIsWrong) {
             "'brain16' is neither key=value nor a data type such as bf16");
   EXPECT_THAT(message("gem m=1"),
               testing::StartsWith("no operator is called 'gem'; there are gemm"));
-}
-
-std::int64_t LeastOf(FieldType type) {
-  return type == FieldType::kSize ? 1 : type == FieldType::kShift ? -5 : 0;
-}
-
-Operator AnyOperator() {
-  const auto kind = static_cast<OperatorKind>(*rc::gen::inRange<std::size_t>(0, kNumOperatorKinds));
-  Operator op(kind, static_cast<DataType>(*rc::gen::inRange(0, 15)));
-  op.set_warm(*rc::gen::arbitrary<bool>());
-  for (const Field& field : SchemaOf(kind).fields) {
-    const auto limit = field.type == FieldType::kWord
-                           ? static_cast<std::int64_t>(field.words.size())
-                       : field.type == FieldType::kFlag ? 2
-                                                        : 100000;
-    op.Set(field.key, *rc::gen::inRange<std::int64_t>(LeastOf(field.type), limit));
-  }
-  return op;
 }
 
 RC_GTEST_PROP(OperatorText, ReadsBackWhatItWrote, ()) {

@@ -77,6 +77,8 @@ constexpr Field kCols = Size(Key::kCols, "cols");
 constexpr Field kDim = Size(Key::kDim, "dim");
 constexpr Field kLookups = Size(Key::kLookups, "lookups");
 constexpr Field kTensors = Size(Key::kTensors, "tensors");
+constexpr Field kChunks = Count(Key::kChunks, "chunks", 0);
+constexpr Field kAligned = Count(Key::kAligned, "aligned", 100);
 constexpr Field kHidden = Size(Key::kHidden, "hidden");
 constexpr Field kTokens = Size(Key::kTokens, "tokens");
 constexpr Field kExperts = Size(Key::kExperts, "experts");
@@ -133,11 +135,13 @@ constexpr auto kTopK = std::to_array<Field>({kRows, kCols, kK});
 constexpr auto kMemcpy =
     std::to_array<Field>({Size(Key::kBytes, "bytes"), Word(Key::kDirection, "dir", kDirectionWords),
                           Flag(Key::kPinned, "pinned")});
-constexpr auto kOptimizer = std::to_array<Field>(
-    {Word(Key::kFunction, "fn", kOptimizerWords), kN, kTensors, Flag(Key::kMaster, "master")});
-constexpr auto kGradientNorm = std::to_array<Field>({kN, kTensors});
+constexpr auto kOptimizer =
+    std::to_array<Field>({Word(Key::kFunction, "fn", kOptimizerWords), kN, kTensors,
+                          Flag(Key::kMaster, "master"), kChunks, kAligned});
+constexpr auto kGradientNorm = std::to_array<Field>({kN, kTensors, kChunks, kAligned});
 constexpr auto kForeach =
-    std::to_array<Field>({Word(Key::kFunction, "fn", kForeachWords), kN, kTensors});
+    std::to_array<Field>({Word(Key::kFunction, "fn", kForeachWords), kN, kTensors, kChunks,
+                          kAligned, Count(Key::kLists, "lists", 1)});
 constexpr auto kRope = std::to_array<Field>(
     {kB, Size(Key::kSequence, "s"), Size(Key::kHeads, "h"), Size(Key::kHeadSize, "d"), kPass});
 constexpr auto kMoePermute = std::to_array<Field>({kTokens, kK, kHidden, kExperts, kSkew, kPass});

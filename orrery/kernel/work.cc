@@ -80,8 +80,8 @@ Work AttentionWork(const Operator& op) {
 
 double OutputLength(double input, double kernel, const Operator& op) {
   const double reach = op.Number(Key::kDilation) * (kernel - 1) + 1;
-  const double steps =
-      std::floor((input + 2 * op.Number(Key::kPad) - reach) / op.Number(Key::kStride));
+  const double stride = std::max(op.Number(Key::kStride), 1.0);
+  const double steps = std::floor((input + 2 * op.Number(Key::kPad) - reach) / stride);
   return std::max(steps, 0.0) + 1;
 }
 
@@ -243,7 +243,7 @@ Work OptimizerWork(const Operator& op) {
 
 Work ForeachWork(const Operator& op) {
   const bool is_norm = op.Word(Key::kFunction) == "norm";
-  return StreamWork(op, op.Number(Key::kN), 1, 1, is_norm ? 0 : 1);
+  return StreamWork(op, op.Number(Key::kN), 1, op.Number(Key::kLists), is_norm ? 0 : 1);
 }
 
 Work MoePermuteWork(const Operator& op) {
@@ -254,15 +254,21 @@ Work MoePermuteWork(const Operator& op) {
 
 /// Tokens that reach the experts of one GPU, when all experts are equally used.
 double LocalTokens(const Operator& op) {
-  return std::max(op.Number(Key::kTokens) * op.Number(Key::kK) / op.Number(Key::kGroups), 1.0);
+  const double gpus = std::max(op.Number(Key::kGroups), 1.0);
+  return std::max(op.Number(Key::kTokens) * op.Number(Key::kK) / gpus, 1.0);
+}
+
+/// Experts of one GPU that get a token.
+double LocalExperts(const Operator& op) {
+  const double gpus = std::max(op.Number(Key::kGroups), 1.0);
+  return std::min(std::max(op.Number(Key::kExperts) / gpus, 1.0), LocalTokens(op));
 }
 
 Work MoeWork(const Operator& op) {
   const double tokens = LocalTokens(op);
   const double hidden = op.Number(Key::kHidden);
   const double inner = op.Number(Key::kIntermediate);
-  const double experts =
-      std::min(std::max(op.Number(Key::kExperts) / op.Number(Key::kGroups), 1.0), tokens);
+  const double experts = LocalExperts(op);
   // Gate and up projection together, then down.
   return {.flops = 2 * tokens * hidden * inner * 3,
           .read_bytes = Elements(op) * (3 * experts * hidden * inner + tokens * (hidden + inner)),
@@ -418,8 +424,7 @@ ProductShape ProductOf(const Operator& op) {
     }
     case OperatorKind::kMoe: {
       const double tokens = LocalTokens(op);
-      const double experts =
-          std::min(std::max(op.Number(Key::kExperts) / op.Number(Key::kGroups), 1.0), tokens);
+      const double experts = LocalExperts(op);
       return {experts, std::ceil(tokens / experts), op.Number(Key::kIntermediate),
               op.Number(Key::kHidden)};
     }

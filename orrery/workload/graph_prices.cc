@@ -11,6 +11,7 @@
 #include "orrery/base/statistics.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/trace/row_index.h"
+#include "orrery/workload/cache_residency.h"
 #include "orrery/workload/priced_calls.h"
 
 namespace orrery::workload {
@@ -19,6 +20,13 @@ namespace {
 using kernel::Operator;
 using trace::kNoRow;
 using trace::Trace;
+
+/// Large GPUs have their cache in two halves, and what processors of both read is kept in both.
+constexpr double kUsableShareOfCache = 0.5;
+
+Bytes UsableCache(const hardware::Gpu& gpu) {
+  return {std::llround(kUsableShareOfCache * static_cast<double>(gpu.last_level_cache.count))};
+}
 
 std::int64_t LaunchesOf(const HostModel& host, std::string_view name) {
   const HostCost* launches = host.Find(HostPart::kLaunches, name);
@@ -53,13 +61,16 @@ class GraphPricer {
 
   GraphPrices Price(const hardware::Gpu& gpu, const kernel::CostModel& costs) {
     const std::vector<PricedCall> calls = PricedCalls(graph_);
-    const std::vector<kernel::Estimate> estimates = Estimate(calls, gpu, costs);
+    const std::vector<kernel::Estimate> cold = Estimate(calls, false, gpu, costs);
+    const std::vector<kernel::Estimate> warm = Estimate(calls, true, gpu, costs);
+    const std::vector<double> shares = WarmShares(graph_, calls, UsableCache(gpu));
     FindOwners(calls);
     std::size_t next = 0;
-    for (const PricedCall& call : calls) {
+    for (std::size_t index = 0; index < calls.size(); ++index) {
+      const PricedCall& call = calls[index];
       double seconds = 0;
-      for (std::size_t i = 0; i < call.operators.size(); ++i) {
-        seconds += Count(estimates[next++]);
+      for (std::size_t i = 0; i < call.operators.size(); ++i, ++next) {
+        seconds += (1 - shares[index]) * Count(cold[next]) + shares[index] * warm[next].seconds;
       }
       Note(call);
       AddTasks(call, seconds);
@@ -68,12 +79,15 @@ class GraphPricer {
   }
 
  private:
-  static std::vector<kernel::Estimate> Estimate(const std::vector<PricedCall>& calls,
+  static std::vector<kernel::Estimate> Estimate(const std::vector<PricedCall>& calls, bool warm,
                                                 const hardware::Gpu& gpu,
                                                 const kernel::CostModel& costs) {
     std::vector<Operator> operators;
     for (const PricedCall& call : calls) {
       operators.insert(operators.end(), call.operators.begin(), call.operators.end());
+    }
+    for (Operator& op : operators) {
+      op.set_warm(warm);
     }
     std::vector<kernel::Estimate> estimates(operators.size());
     costs.Predict(operators, gpu, estimates);

@@ -121,7 +121,7 @@ std::vector<double> LinearTicks(double low, double high, int max_ticks) {
   const double slack = 1e-9;  // of a step, for limits that are ticks but for rounding
   const double last = std::floor(high / step.Times(1) + slack);
   for (double count = std::ceil(low / step.Times(1) - slack); count <= last; ++count) {
-    ticks.push_back(step.Times(count));
+    ticks.push_back(step.Times(count) + 0.0);  // no minus in front of a zero
   }
   return ticks;
 }

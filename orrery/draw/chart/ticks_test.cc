@@ -17,6 +17,10 @@ TEST(TicksTest, LinearTicksAreRoundNumbers) {
 }
 
 // Steps of 0.1: 3 · 0.1 would not be 0.3 in binary.
+TEST(TicksTest, AZeroHasNoMinusInFront) {
+  EXPECT_EQ(TickText(LinearTicks(0, 10, 3).front(), Quantity::kPercent), "0 %");
+}
+
 TEST(TicksTest, TicksBelowOneAreTheNearestNumbers) {
   EXPECT_THAT(LinearTicks(0.2, 0.5, 5), ElementsAre(0.2, 0.3, 0.4, 0.5));
 }

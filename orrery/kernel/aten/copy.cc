@@ -82,7 +82,10 @@ Operator DeviceCopy(const AtenTensor& target, const AtenTensor& source) {
   }
   const bool is_repeated = IsRepeated(target, source);
   const bool is_plain = !is_repeated && IsDense(target) && HaveSameLayout(target, source);
-  op.Set(Key::kMode, is_plain ? "contiguous" : is_repeated ? "broadcast" : "strided");
+  op.Set(Key::kMode, is_plain        ? "contiguous"
+                     : is_repeated   ? "broadcast"
+                     : transposition ? "transposed"
+                                     : "strided");
   return op;
 }
 
@@ -147,12 +150,12 @@ Operator Join(DataType type, std::int64_t n, std::int64_t parts, std::int64_t ru
   return op.Set(Key::kRun, std::max<std::int64_t>(run, 1));
 }
 
-// A run ends where the part ends in the result or where the part is not contiguous. The longest
-// run of the parts stands for all.
+// A run ends where the part ends in the result. The longest run of the parts stands for all.
 MappedOperators MapConcat(const AtenCall& call) {
   std::int64_t elements = 0;
   std::int64_t parts = 0;
   std::int64_t run = 0;
+  bool is_strided = false;
   std::optional<DataType> type;
   for (const AtenTensor& part : call.TensorsAt(0)) {
     if (!part.is_defined || part.Elements() == 0 || !part.type) {
@@ -162,12 +165,14 @@ MappedOperators MapConcat(const AtenCall& call) {
     type = part.type;
     elements += part.Elements();
     ++parts;
-    run = std::max(run, std::min(Product(part.dims, dim, part.dims.size()), ContiguousRun(part)));
+    is_strided = is_strided || ContiguousRun(part) < part.Elements();
+    run = std::max(run, Product(part.dims, dim, part.dims.size()));
   }
   if (!type) {
     return std::nullopt;
   }
-  return std::vector{Join(*type, elements, parts, run)};
+  Operator joined = Join(*type, elements, parts, run);
+  return std::vector{joined.Set(Key::kMode, is_strided ? "strided" : "contiguous")};
 }
 
 // The reverse of a join, with the lengths of the parts along the dimension.

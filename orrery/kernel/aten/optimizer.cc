@@ -1,4 +1,5 @@
 // Operators over lists of tensors: fused optimizer steps and _foreach_ kernels.
+#include <algorithm>
 #include <array>
 
 #include "orrery/kernel/aten/mapping.h"
@@ -6,10 +7,15 @@
 namespace orrery::kernel {
 namespace {
 
+constexpr std::int64_t kChunkElements = 65536;
+constexpr std::int64_t kVectorElements = 4;
+
 /// A list of tensors, taken together.
 struct ListSize {
   std::int64_t elements = 0;
   std::int64_t tensors = 0;
+  std::int64_t chunks = 0;   // pieces of 64 Ki elements, in which the kernels go over lists
+  std::int64_t aligned = 0;  // elements of tensors that divide into vectors
   std::optional<DataType> type;
 };
 
@@ -18,7 +24,9 @@ ListSize SizeOf(std::span<const AtenTensor> list) {
   for (const AtenTensor& tensor : list) {
     if (tensor.is_defined && tensor.on_gpu) {
       size.elements += tensor.Elements();
+      size.aligned += tensor.Elements() % kVectorElements == 0 ? tensor.Elements() : 0;
       ++size.tensors;
+      size.chunks += (tensor.Elements() + kChunkElements - 1) / kChunkElements;
       size.type = size.type ? size.type : tensor.type;
     }
   }
@@ -32,6 +40,11 @@ MappedOperators MapList(const AtenCall& call, OperatorKind kind, std::string_vie
   }
   Operator op(kind, *size.type);
   op.Set(Key::kFunction, function).Set(Key::kN, size.elements).Set(Key::kTensors, size.tensors);
+  op.Set(Key::kChunks, size.chunks);
+  op.Set(Key::kAligned, 100 * size.aligned / std::max<std::int64_t>(size.elements, 1));
+  if (kind == OperatorKind::kForeach && SizeOf(call.TensorsAt(1)).tensors > 0) {
+    op.Set(Key::kLists, 2);
+  }
   return std::vector{op};
 }
 

@@ -1,0 +1,85 @@
+#include "orrery/cli/kernel_judging.h"
+
+#include <optional>
+#include <utility>
+
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/fit.h"
+#include "orrery/kernel/row_split.h"
+
+namespace orrery::cli {
+namespace {
+
+Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, ProgressLine& progress) {
+  return kernel::FitModels(rows, {}, [&](std::size_t done, std::size_t total) {
+    progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "fitting");
+  });
+}
+
+/// Learns from one part of the rows and judges the other.
+Result<std::vector<kernel::JudgedRow>> JudgeSplit(const std::vector<kernel::Measurement>& rows,
+                                                  const kernel::SplitRule& rule) {
+  ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
+  ProgressLine progress(TerminalProgress());
+  std::vector<kernel::JudgedRow> judged;
+  for (const kernel::RowSplit& round : rounds) {
+    ORRERY_TRY(const kernel::ModelSet models, Fit(round.train, progress));
+    std::vector<kernel::JudgedRow> part = kernel::Judge(models, round.test);
+    judged.insert(judged.end(), part.begin(), part.end());
+  }
+  return judged;
+}
+
+Result<kernel::Measurements> ReadRows(const KernelJudging& judging) {
+  ORRERY_TRY(kernel::Measurements data, kernel::ReadMeasurements(judging.paths));
+  std::erase_if(data.rows, [&](const kernel::Measurement& row) {
+    return row.spread * 100 > judging.largest_spread_percent;
+  });
+  if (data.rows.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "no row of the data can be used\n" + RejectedText(data));
+  }
+  return data;
+}
+
+}  // namespace
+
+void AddJudgingOptions(CLI::App& verb, KernelJudging& judging) {
+  verb.add_option("DATA", judging.paths,
+                  "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
+      ->required();
+  verb.add_option("--model", judging.models,
+                  "model file to judge instead of the shipped ones; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  verb.add_option("--split", judging.split,
+                  "fit on a part and judge the rest: random:20, gpu, gpu:NAME, value:m:20, "
+                  "above:m:4096, each perhaps with :seed=7")
+      ->type_name("RULE");
+  verb.add_option("--max-spread", judging.largest_spread_percent,
+                  "leave out rows whose repeats differ by more percent (100)")
+      ->check(CLI::Range(0.0, 1e6));
+}
+
+Result<KernelJudgement> JudgeKernels(const KernelJudging& judging) {
+  std::optional<kernel::SplitRule> rule;
+  if (!judging.split.empty()) {
+    ORRERY_TRY(rule, kernel::SplitRule::Parse(judging.split));
+  }
+  KernelJudgement judgement;
+  ORRERY_TRY(judgement.data, ReadRows(judging));
+  if (rule) {
+    judgement.split = rule->Text();
+    ORRERY_TRY(judgement.rows, JudgeSplit(judgement.data.rows, *rule));
+    return judgement;
+  }
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(judging.models));
+  judgement.split =
+      judging.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
+  judgement.rows = kernel::Judge(models, judgement.data.rows);
+  return judgement;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/evaluate_output.h"
+
+namespace orrery::cli {
+
+/// Which models judge which measured rows.
+struct KernelJudging {
+  std::vector<std::string> paths;
+  std::vector<std::string> models;  // empty: the shipped ones
+  std::string split;                // empty: judge all rows
+  double largest_spread_percent = 100;
+};
+
+/// Adds DATA, --model, --split and --max-spread to a verb.
+void AddJudgingOptions(CLI::App& verb, KernelJudging& judging);
+
+/// Reads the rows and predicts them: all of them, or those that a split holds out, by models that
+/// were fitted on the rest. Fails when no row can be used.
+[[nodiscard]] Result<KernelJudgement> JudgeKernels(const KernelJudging& judging);
+
+}  // namespace orrery::cli

@@ -1,0 +1,38 @@
+#include "orrery/kernel/data_type.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/kernel/any_operator.h"
+
+namespace orrery::kernel {
+namespace {
+
+TEST(DataType, EveryTypeIsFoundByItsName) {
+  for (int i = 0; i < kNumDataTypes; ++i) {
+    const auto type = static_cast<DataType>(i);
+    EXPECT_EQ(FindDataType(DataTypeName(type)), type) << DataTypeName(type);
+    EXPECT_GT(ElementBytes(type), 0) << DataTypeName(type);
+    EXPECT_FALSE(PeakName(type).empty()) << DataTypeName(type);
+  }
+}
+
+TEST(DataType, NamesOfFrameworksAreKnownInAnyCase) {
+  EXPECT_EQ(FindDataType("bfloat16"), DataType::kBf16);
+  EXPECT_EQ(FindDataType("c10::Half"), DataType::kFp16);
+  EXPECT_EQ(FindDataType("Float"), DataType::kFp32);
+  EXPECT_EQ(FindDataType("long int"), DataType::kInt64);
+  EXPECT_EQ(FindDataType("w4a16_mxfp4"), DataType::kMxfp4);
+  EXPECT_EQ(FindDataType("bf17"), std::nullopt);
+  EXPECT_EQ(FindDataType(""), std::nullopt);
+}
+
+TEST(DataType, WeightsOfFourBitsTakeHalfAByteAndMultiplyAtTheRateOfTheirPartner) {
+  EXPECT_EQ(ElementBytes(DataType::kNvfp4), 0.5);
+  EXPECT_EQ(ElementBytes(DataType::kInt4), 0.5);
+  EXPECT_EQ(PeakName(DataType::kNvfp4), "fp4");
+  EXPECT_EQ(PeakName(DataType::kMxfp4), "bf16");
+  EXPECT_EQ(PeakName(DataType::kMxfp4Fp8), "fp8");
+}
+
+}  // namespace
+}  // namespace orrery::kernel

@@ -1,0 +1,113 @@
+#include "orrery/kernel/measurement.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/base/csv.h"
+#include "orrery/base/packing.h"
+
+namespace orrery::kernel {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::string_view kHead = "operator,kernel_us,gpu\n";
+
+Measurements Read(const std::string& csv) {
+  const Result<Table> table = ParseCsv(csv);
+  EXPECT_TRUE(table.has_value());
+  Result<Measurements> read = MeasurementsOf(*table, "table.csv");
+  EXPECT_TRUE(read.has_value());
+  return *std::move(read);
+}
+
+/// What is said of one row of our layout; empty when it is used.
+std::string Refusal(std::string_view op, std::string_view time_us, std::string_view gpu) {
+  const Measurements read = Read(fmt::format("{}{},{},{}\n", kHead, op, time_us, gpu));
+  return read.rejected.empty() ? "" : read.rejected.front().reason;
+}
+
+TEST(Measurements, RowsKnowWhereTheyStand) {
+  const Measurements read = Read(std::string(kHead) +
+                                 "fill n=1000 bf16,2,NVIDIA H200\n"
+                                 "fill n=1000 bf16,0,NVIDIA H200\n"
+                                 "fill n=2000 bf16,2.5,NVIDIA H200\n");
+  ASSERT_EQ(read.rows.size(), 2);
+  EXPECT_EQ(read.rows[0].line, 2);
+  EXPECT_EQ(read.rows[1].line, 4);
+  EXPECT_EQ(read.rows[1].gpu->name, "H200");
+  EXPECT_EQ(read.rows[1].timing, Timing::kKernels);
+  EXPECT_DOUBLE_EQ(read.rows[1].seconds, 2.5e-6);
+  ASSERT_EQ(read.rejected.size(), 1);
+  EXPECT_EQ(read.rejected[0].line, 3);
+  EXPECT_THAT(read.files, ElementsAre("table.csv"));
+}
+
+TEST(Measurements, ATimeMustBeAboveZero) {
+  const std::string_view op = "fill n=1000 bf16";
+  EXPECT_EQ(Refusal(op, "2", "H200"), "");
+  EXPECT_EQ(Refusal(op, "0", "H200"), "kernel_us is not a time above zero");
+  EXPECT_EQ(Refusal(op, "-2", "H200"), "kernel_us is not a time above zero");
+  EXPECT_EQ(Refusal(op, "", "H200"), "kernel_us is not a time above zero");
+  EXPECT_EQ(Refusal(op, "fast", "H200"), "kernel_us is not a time above zero");
+  EXPECT_EQ(Refusal(op, "nan", "H200"), "kernel_us is not a time above zero");
+  EXPECT_EQ(Refusal(op, "inf", "H200"), "kernel_us is not a time above zero");
+}
+
+TEST(Measurements, AnUnknownGpuOrOperatorIsNamed) {
+  EXPECT_EQ(Refusal("fill n=1000 bf16", "2", "Voodoo2"),
+            "the GPU 'Voodoo2' is not in the catalogue");
+  EXPECT_THAT(Refusal("fil n=1000 bf16", "2", "H200"), HasSubstr("no operator is called 'fil'"));
+  EXPECT_EQ(Refusal("fill bf16", "2", "H200"), "fill needs n=");
+}
+
+TEST(Measurements, ATimeThatIsOffByAThousandIsDoubted) {
+  // 139 µs at the peak of an H200: 180 µs are fine, 0.18 µs and 180 ms are not.
+  const std::string_view op = "gemm m=4096 n=4096 k=4096 bf16";
+  EXPECT_EQ(Refusal(op, "180", "H200"), "");
+  EXPECT_EQ(Refusal(op, "0.18", "H200"),
+            "1.8e-07 s is faster than a H200 can be (0.000139 s); is the unit right?");
+  EXPECT_EQ(Refusal(op, "180000", "H200"),
+            "0.18 s is 1296 times what a H200 needs at least; is the unit right?");
+}
+
+TEST(Measurements, ABadCellCostsItsOwnRowOnly) {
+  const Measurements read = Read(std::string(kHead) +
+                                 "fill n=1000 bf16,oops,H200\n"
+                                 "fill n=2000 bf16,2.5,H200\n");
+  ASSERT_EQ(read.rows.size(), 1);
+  EXPECT_EQ(read.rows[0].line, 3);
+  ASSERT_EQ(read.rejected.size(), 1);
+  EXPECT_EQ(read.rejected[0].line, 2);
+}
+
+TEST(Measurements, FilesAreReadInOrder) {
+  const std::string folder = testing::TempDir();
+  const std::vector<std::string> paths = {folder + "measured_one.csv", folder + "measured_two.csv"};
+  ASSERT_TRUE(WriteFile(paths[0], std::string(kHead) + "fill n=1000 bf16,2,H200\n"));
+  ASSERT_TRUE(WriteFile(paths[1], "OPName,B,H,Latency,Device\nsoftmax,4,8,0.02,T4\n"));
+  const Result<Measurements> read = ReadMeasurements(paths);
+  for (const std::string& path : paths) {
+    std::filesystem::remove(path);
+  }
+  ASSERT_TRUE(read.has_value());
+  ASSERT_EQ(read->rows.size(), 2);
+  EXPECT_EQ(read->rows[1].file, 1);
+  EXPECT_EQ(read->rows[1].timing, Timing::kEager);
+  EXPECT_THAT(read->rejected, IsEmpty());
+}
+
+TEST(Measurements, AnErrorNamesTheFile) {
+  const Result<Table> table = ParseCsv("a,b\n1,2\n");
+  const Result<Measurements> read = MeasurementsOf(*table, "table.csv");
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().message(), testing::StartsWith("table.csv: no known table"));
+}
+
+}  // namespace
+}  // namespace orrery::kernel

@@ -1,0 +1,147 @@
+#include "orrery/kernel/model_set.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "orrery/kernel/any_operator.h"
+#include "orrery/kernel/fit.h"
+#include "orrery/kernel/generated_rows.h"
+
+namespace orrery::kernel {
+namespace {
+
+const hardware::Gpu& Named(std::string_view name) {
+  return *hardware::FindGpu(name);
+}
+
+Operator Parsed(std::string_view text) {
+  const Result<Operator> op = ParseOperator(text);
+  EXPECT_TRUE(op.has_value()) << text;
+  return *op;
+}
+
+/// Products and streams of an H200.
+const ModelSet& FittedModels() {
+  static const ModelSet models =
+      *FitModels(GeneratedRows(Named("H200"), 40), {.threads = 1}, [](std::size_t, std::size_t) {});
+  return models;
+}
+
+bool IsReasonable(const Estimate& estimate) {
+  return std::isfinite(estimate.seconds) && estimate.seconds > 0 &&
+         std::isfinite(estimate.roofline_seconds) && estimate.roofline_seconds >= 0 &&
+         std::isfinite(estimate.uncertainty) && estimate.uncertainty >= 0;
+}
+
+void AssertReasonableEverywhere(const ModelSet& models, const Operator& op) {
+  for (const hardware::Gpu& gpu : hardware::GpuCatalogue()) {
+    for (const Timing timing : {Timing::kKernels, Timing::kReplay, Timing::kEager}) {
+      Estimate estimate;
+      models.PredictAs(timing, {&op, 1}, gpu, {&estimate, 1}, 1);
+      RC_ASSERT(IsReasonable(estimate));
+    }
+  }
+}
+
+RC_GTEST_PROP(ModelSet, EveryOperatorHasATimeOnEveryGpuWithoutModels, ()) {
+  AssertReasonableEverywhere(ModelSet(), AnyOperator());
+}
+
+RC_GTEST_PROP(ModelSet, EveryOperatorHasATimeOnEveryGpuWithModels, ()) {
+  AssertReasonableEverywhere(FittedModels(), AnyOperator());
+}
+
+RC_GTEST_PROP(ModelSet, EverySizeOfWhatWasLearnedHasATime, ()) {
+  const bool is_product = *rc::gen::arbitrary<bool>();
+  AssertReasonableEverywhere(
+      FittedModels(), AnyOperatorOf(is_product ? OperatorKind::kGemm : OperatorKind::kElementwise));
+}
+
+TEST(ModelSet, EveryKindAtItsSmallestHasATime) {
+  for (std::size_t i = 0; i < kNumOperatorKinds; ++i) {
+    Operator op(static_cast<OperatorKind>(i), DataType::kFp32);
+    EXPECT_TRUE(IsReasonable(FittedModels().Predict(op, Named("H200")))) << Text(op);
+    for (const Field& field : SchemaOf(op.kind()).fields) {
+      op.Set(field.key, field.type == FieldType::kSize ? 1 : 0);
+    }
+    EXPECT_TRUE(IsReasonable(FittedModels().Predict(op, Named("H200")))) << Text(op);
+  }
+}
+
+TEST(ModelSet, WithoutModelsPhysicsAnswers) {
+  const Estimate estimate =
+      ModelSet().Predict(Parsed("gemm m=4096 n=4096 k=4096 bf16"), Named("H200"));
+  EXPECT_EQ(estimate.rung, Rung::kRoofline);
+  EXPECT_TRUE(estimate.is_extrapolated);
+  EXPECT_GT(estimate.seconds, estimate.roofline_seconds);
+}
+
+TEST(ModelSet, TheModelOfTheGpuAnswersFirstThenThoseOfOthers) {
+  const Operator op = Parsed("gemm m=512 n=320 k=1024 bf16");
+  const Estimate own = FittedModels().Predict(op, Named("H200"));
+  EXPECT_EQ(own.rung, Rung::kThisGpu);
+  EXPECT_FALSE(own.is_extrapolated);
+  const Estimate sibling = FittedModels().Predict(op, Named("H100"));
+  EXPECT_EQ(sibling.rung, Rung::kSibling);
+  EXPECT_TRUE(sibling.is_extrapolated);
+  EXPECT_GT(sibling.uncertainty, own.uncertainty);
+  const Estimate other =
+      FittedModels().Predict(Parsed("softmax rows=64 cols=64 bf16"), Named("H200"));
+  EXPECT_EQ(other.rung, Rung::kRoofline);
+}
+
+TEST(ModelSet, BeyondWhatWasMeasuredItSaysSo) {
+  const Estimate inside = FittedModels().Predict(Parsed("elementwise n=65536 bf16"), Named("H200"));
+  const Estimate outside =
+      FittedModels().Predict(Parsed("elementwise n=6553600000 bf16"), Named("H200"));
+  EXPECT_FALSE(inside.is_extrapolated);
+  EXPECT_TRUE(outside.is_extrapolated);
+  EXPECT_GT(outside.uncertainty, inside.uncertainty);
+  EXPECT_GT(outside.seconds, outside.roofline_seconds * 0.5);
+}
+
+TEST(ModelSet, ABatchAnswersAsOneByOneForAnyNumberOfThreads) {
+  std::vector<Operator> operators;
+  for (const Measurement& row : GeneratedRows(Named("H200"), 100)) {
+    operators.push_back(row.op);
+    operators.push_back(Operator(OperatorKind::kFill, row.op.type()));
+  }
+  std::vector<Estimate> one(operators.size());
+  std::vector<Estimate> two(operators.size());
+  FittedModels().PredictAs(Timing::kKernels, operators, Named("H200"), one, 1);
+  FittedModels().PredictAs(Timing::kKernels, operators, Named("H200"), two, 2);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    EXPECT_EQ(one[i].seconds, two[i].seconds);
+    EXPECT_EQ(one[i].seconds, FittedModels().Predict(operators[i], Named("H200")).seconds);
+  }
+}
+
+TEST(ModelSet, ComesBackFromAFile) {
+  learn::ModelFile file;
+  FittedModels().AddTo(file);
+  ASSERT_EQ(file.sections.size(), 2);
+  const Result<learn::ModelFile> read = learn::ParseModelFile(learn::FormatModelFile(file));
+  ASSERT_TRUE(read.has_value());
+  ModelSet models;
+  ASSERT_TRUE(models.AddFrom(*read).has_value());
+  const Operator op = Parsed("gemm m=500 n=300 k=1000 bf16");
+  EXPECT_EQ(models.Predict(op, Named("H200")).seconds,
+            FittedModels().Predict(op, Named("H200")).seconds);
+}
+
+TEST(ModelSet, ADamagedSectionIsNamed) {
+  learn::ModelFile file;
+  FittedModels().AddTo(file);
+  file.sections[0].bytes.resize(20);
+  ModelSet models;
+  const Status added = models.AddFrom(file);
+  ASSERT_FALSE(added.has_value());
+  EXPECT_THAT(added.error().message(), testing::StartsWith(file.sections[0].name + ": "));
+  EXPECT_THAT(added.error().message(), testing::HasSubstr("fit it again"));
+}
+
+}  // namespace
+}  // namespace orrery::kernel
