@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze bench-kernels fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -45,6 +45,9 @@ bench: build  ## speed and memory of reading against Python (BYTES=1000000000, L
 
 bench-analyze: build  ## speed and memory of all metrics (RANKS=64, HTA=path of a checkout to compare with)
 	python3 bench/analyze.py --build build --ranks $(RANKS) $(if $(HTA),--hta $(HTA))
+
+bench-kernels: build  ## speed of predicting operators: a million distinct ones, one again
+	python3 bench/kernels.py --build build
 
 fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
 	cmake --build build-fuzz -j $(JOBS)

@@ -18,6 +18,7 @@
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/kernel/memo.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/result_trace.h"
 #include "orrery/simulate/step_figures.h"
@@ -99,7 +100,8 @@ Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const 
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
   prediction.kernels = "from models";
   prediction.is_priced = true;
-  return workload::PriceGraph(rank, *gpu, models, host);
+  const kernel::MemoizedCostModel costs(models, *gpu);  // layers repeat
+  return workload::PriceGraph(rank, *gpu, costs, host);
 }
 
 void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
