@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,79 +21,108 @@ constexpr double kUsualEfficiency = 0.7;
 constexpr double kRooflineDeviation = 0.5;
 constexpr double kOtherGpuDeviation = 0.15;
 constexpr double kOutsideFactor = 2;
-constexpr double kHalfHolds = 0.0;
-/// Where the roofline says that half the size takes less than this share of the time, no learned
-/// efficiency turns it round, and the half is not asked.
-constexpr double kHalfMatters = 0.6;
+/// An operator takes at most this many times as long as its doubles.
+constexpr double kDoubleHolds = 1 / 0.951;
+/// Efficiencies seldom differ by more than this factor between an operator and its double: where
+/// the roofline grows by more, the double is not asked.
+constexpr double kEfficiencyJump = 1.1;
+constexpr int kMostDoublings = 6;
 
 LaunchFloor DefaultFloor(Timing timing) {
   return timing == Timing::kEager ? LaunchFloor{30e-6, 4} : LaunchFloor{2e-6, 1};
 }
 
-/// Asks the models for a block of operators.
+/// An operator whose time is asked for, for its own sake or for that of another.
+struct Question {
+  Operator op;
+  std::size_t owner = 0;
+  double roofline_seconds = 0;
+  double base_seconds = 0;  // the roofline joined with the launch
+  double seconds = 0;
+  bool was_outside = false;
+};
+
+/// Asks the models that speak for operators of one kind and type.
 class Asker {
  public:
-  Asker(const hardware::Gpu& gpu, const LaunchFloor& floor) : gpu_(gpu), floor_(floor) {}
+  Asker(const Advice& advice, const hardware::Gpu& gpu) : advice_(advice), gpu_(gpu) {}
 
-  /// Adds the logarithm of the efficiency that a model sees in each operator, times `weight`.
-  void AddEfficiency(const EfficiencyModel& model, double weight,
-                     std::span<const Operator> operators, std::span<double> sums,
-                     std::span<bool> was_outside) {
-    features_.clear();
-    for (std::size_t i = 0; i < operators.size(); ++i) {
-      const std::optional<EfficiencyModel::Placed> placed = model.Place(operators[i]);
-      const Operator& asked = placed ? placed->op : operators[i];
-      was_outside[i] = was_outside[i] || !placed || placed->was_outside;
-      const FeatureRow row = FeaturesOf(asked, gpu_);
-      features_.insert(features_.end(), row.values().begin(), row.values().end());
-    }
-    const std::vector<double> predicted = model.forest().PredictRows(features_);
-    for (std::size_t i = 0; i < operators.size(); ++i) {
-      sums[i] += weight * predicted[i];
-    }
+  [[nodiscard]] Question QuestionOf(const Operator& op, std::size_t owner) const {
+    const double roofline = BoundOf(op, WorkOf(op), gpu_).Seconds();
+    return {.op = op,
+            .owner = owner,
+            .roofline_seconds = roofline,
+            .base_seconds = advice_.floor.Join(roofline)};
   }
 
-  [[nodiscard]] double Base(const Operator& op) const {
-    return floor_.Join(BoundOf(op, WorkOf(op), gpu_).Seconds());
+  void Answer(std::span<Question> questions) {
+    const double usual = advice_.donors.empty() ? -std::log(kUsualEfficiency) : 0;
+    logs_.assign(questions.size(), usual);
+    for (const Donor& donor : advice_.donors) {
+      AddEfficiency(donor, questions);
+    }
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      questions[i].seconds = questions[i].base_seconds * std::exp(logs_[i]);
+    }
   }
 
  private:
+  /// Adds the logarithm of the efficiency that a model sees in each operator.
+  void AddEfficiency(const Donor& donor, std::span<Question> questions) {
+    features_.clear();
+    for (Question& question : questions) {
+      const std::optional<EfficiencyModel::Placed> placed = donor.model->Place(question.op);
+      question.was_outside = question.was_outside || !placed || placed->was_outside;
+      const FeatureRow row = FeaturesOf(placed ? placed->op : question.op, gpu_);
+      features_.insert(features_.end(), row.values().begin(), row.values().end());
+    }
+    const std::vector<double> predicted = donor.model->forest().PredictRows(features_);
+    for (std::size_t i = 0; i < questions.size(); ++i) {
+      logs_[i] += donor.weight * predicted[i];
+    }
+  }
+
+  const Advice& advice_;
   const hardware::Gpu& gpu_;
-  const LaunchFloor& floor_;
   std::vector<float> features_;
+  std::vector<double> logs_;
 };
 
-/// An operator and those of half a size that may hold for it.
-struct Family {
-  std::vector<Operator> members;    // of all operators, each followed by its halves
-  std::vector<std::size_t> owners;  // of each member
-};
-
-void AddHalves(const Operator& op, std::size_t owner, const Asker& asker, Family& family) {
-  const std::span<const Field> fields = SchemaOf(op.kind()).fields;
-  const double base = asker.Base(op);
+/// Adds the doubles of an operator that may be faster than `limit`, which holds for them.
+void AddDoubles(const Question& question, double limit, const Asker& asker,
+                std::vector<Question>& doubles) {
+  const std::span<const Field> fields = SchemaOf(question.op.kind()).fields;
+  const double least = question.seconds / question.base_seconds / kEfficiencyJump;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    const std::int64_t value = op.values()[i];
-    if (fields[i].type != FieldType::kSize || value < 2 || value % 2 != 0) {
+    if (fields[i].type != FieldType::kSize) {
       continue;
     }
-    Operator half = op;
-    half.Set(fields[i].key, value / 2);
-    if (asker.Base(half) > kHalfMatters * base) {
-      family.members.push_back(half);
-      family.owners.push_back(owner);
+    Operator twice = question.op;
+    twice.Set(fields[i].key, 2 * question.op.values()[i]);
+    const Question asked = asker.QuestionOf(twice, question.owner);
+    if (asked.base_seconds * least < limit) {
+      doubles.push_back(asked);
     }
   }
 }
 
-Family FamilyOf(std::span<const Operator> operators, const Asker& asker) {
-  Family family;
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    family.members.push_back(operators[i]);
-    family.owners.push_back(i);
-    AddHalves(operators[i], i, asker, family);
+/// Lowers times to what the doubles of the operators take, and goes on from a double that did.
+void LowerToDoubles(std::vector<Question> questions, Asker& asker, std::span<double> seconds) {
+  double allowed = 1;
+  for (int doublings = 0; doublings < kMostDoublings && !questions.empty(); ++doublings) {
+    std::vector<Question> doubles;
+    for (const Question& question : questions) {
+      if (question.seconds * allowed <= seconds[question.owner]) {
+        AddDoubles(question, seconds[question.owner] / (allowed * kDoubleHolds), asker, doubles);
+      }
+    }
+    allowed *= kDoubleHolds;
+    asker.Answer(doubles);
+    for (const Question& question : doubles) {
+      seconds[question.owner] = std::min(seconds[question.owner], question.seconds * allowed);
+    }
+    questions = std::move(doubles);
   }
-  return family;
 }
 
 }  // namespace
@@ -102,9 +131,10 @@ void ModelSet::Add(EfficiencyModel model) {
   models_.push_back(std::move(model));
 }
 
-ModelSet::Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
-                                     Timing timing) const {
+Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                           Timing timing) const {
   Advice advice;
+  advice.deviation = kRooflineDeviation;
   advice.floor = DefaultFloor(timing);
   std::vector<Donor> others;
   std::vector<double> floors;
@@ -134,6 +164,7 @@ ModelSet::Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const har
   if (own != nullptr) {
     advice.donors = {{own, 1}};
     advice.rung = Rung::kThisGpu;
+    advice.deviation = own->deviation();
     advice.floor = own->domain().timing == timing ? own->floor() : DefaultFloor(timing);
     return advice;
   }
@@ -145,11 +176,14 @@ ModelSet::Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const har
   for (const Donor& donor : others) {
     total += donor.weight;
   }
+  double deviation = 0;
   for (Donor& donor : others) {
     donor.weight /= total;
     if (donor.weight > 0.02) {
       advice.donors.push_back(donor);
       advice.rung = Rung::kSibling;
+      deviation += donor.weight * donor.model->deviation();
+      advice.deviation = std::hypot(deviation, kOtherGpuDeviation);
     }
   }
   return advice;
@@ -162,29 +196,59 @@ void ModelSet::Predict(std::span<const Operator> operators, const hardware::Gpu&
 
 namespace {
 
+using KindAndType = std::pair<OperatorKind, DataType>;
+
 /// Operators of one kind and type, by their places in the question.
 struct Batch {
-  OperatorKind kind;
-  DataType type;
-  std::vector<std::size_t> places;
+  KindAndType key;
+  std::span<const std::size_t> places;
 };
 
-std::vector<Batch> BatchesOf(std::span<const Operator> operators) {
-  std::map<std::pair<OperatorKind, DataType>, std::vector<std::size_t>> places;
+std::map<KindAndType, std::vector<std::size_t>> PlacesOf(std::span<const Operator> operators) {
+  std::map<KindAndType, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     places[{operators[i].kind(), operators[i].type()}].push_back(i);
   }
+  return places;
+}
+
+std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t>>& places) {
   std::vector<Batch> batches;
-  for (auto& [key, rows] : places) {
+  for (const auto& [key, rows] : places) {
     for (std::size_t begin = 0; begin < rows.size(); begin += kBlockRows) {
-      const std::size_t end = std::min(begin + kBlockRows, rows.size());
-      batches.push_back({key.first,
-                         key.second,
-                         {rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                          rows.begin() + static_cast<std::ptrdiff_t>(end)}});
+      const std::size_t count = std::min(kBlockRows, rows.size() - begin);
+      batches.push_back({key, std::span(rows).subspan(begin, count)});
     }
   }
   return batches;
+}
+
+Estimate EstimateOf(const Question& question, double seconds, const Advice& advice) {
+  return {.seconds = seconds,
+          .roofline_seconds = question.roofline_seconds,
+          .uncertainty = advice.deviation * (question.was_outside ? kOutsideFactor : 1),
+          .is_extrapolated = advice.rung != Rung::kThisGpu || question.was_outside,
+          .rung = advice.rung};
+}
+
+void PredictBatch(const Batch& batch, const Advice& advice, std::span<const Operator> operators,
+                  const hardware::Gpu& gpu, std::span<Estimate> estimates) {
+  Asker asker(advice, gpu);
+  std::vector<Question> questions;
+  questions.reserve(batch.places.size());
+  for (const std::size_t place : batch.places) {
+    questions.push_back(asker.QuestionOf(operators[place], questions.size()));
+  }
+  asker.Answer(questions);
+  std::vector<double> seconds;
+  seconds.reserve(questions.size());
+  for (const Question& question : questions) {
+    seconds.push_back(question.seconds);
+  }
+  LowerToDoubles(questions, asker, seconds);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    estimates[batch.places[i]] = EstimateOf(questions[i], seconds[i], advice);
+  }
 }
 
 }  // namespace
@@ -192,41 +256,15 @@ std::vector<Batch> BatchesOf(std::span<const Operator> operators) {
 void ModelSet::PredictAs(Timing timing, std::span<const Operator> operators,
                          const hardware::Gpu& gpu, std::span<Estimate> estimates,
                          int threads) const {
-  const std::vector<Batch> batches = BatchesOf(operators);
+  const std::map<KindAndType, std::vector<std::size_t>> places = PlacesOf(operators);
+  std::map<KindAndType, Advice> advice;
+  for (const auto& [key, rows] : places) {
+    advice.emplace(key, AdviceFor(key.first, key.second, gpu, timing));
+  }
+  const std::vector<Batch> batches = BatchesOf(places);
   ParallelFor(batches.size(), threads, [&](std::size_t index) {
     const Batch& batch = batches[index];
-    const Advice advice = AdviceFor(batch.kind, batch.type, gpu, timing);
-    Asker asker(gpu, advice.floor);
-    std::vector<Operator> asked;
-    for (const std::size_t place : batch.places) {
-      asked.push_back(operators[place]);
-    }
-    const Family family = FamilyOf(asked, asker);
-    const double usual = advice.donors.empty() ? -std::log(kUsualEfficiency) : 0;
-    std::vector<double> logs(family.members.size(), usual);
-    std::unique_ptr<bool[]> outside(new bool[family.members.size()]());
-    double deviation = advice.donors.empty() ? kRooflineDeviation : 0;
-    for (const Donor& donor : advice.donors) {
-      asker.AddEfficiency(*donor.model, donor.weight, family.members, logs,
-                          {outside.get(), family.members.size()});
-      deviation += donor.weight * donor.model->deviation();
-    }
-    if (advice.rung == Rung::kSibling) {
-      deviation = std::hypot(deviation, kOtherGpuDeviation);
-    }
-    std::size_t member = 0;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      Estimate& estimate = estimates[batch.places[i]];
-      estimate.seconds = asker.Base(asked[i]) * std::exp(logs[member]);
-      estimate.roofline_seconds = BoundOf(asked[i], WorkOf(asked[i]), gpu).Seconds();
-      estimate.rung = advice.rung;
-      estimate.is_extrapolated = advice.rung != Rung::kThisGpu || outside[member];
-      estimate.uncertainty = deviation * (outside[member] ? kOutsideFactor : 1.0);
-      for (++member; member < family.members.size() && family.owners[member] == i; ++member) {
-        const double half = asker.Base(family.members[member]) * std::exp(logs[member]);
-        estimate.seconds = std::max(estimate.seconds, kHalfHolds * half);
-      }
-    }
+    PredictBatch(batch, advice.at(batch.key), operators, gpu, estimates);
   });
 }
 

@@ -16,6 +16,20 @@
 
 namespace orrery::kernel {
 
+/// A model and how much it counts.
+struct Donor {
+  const EfficiencyModel* model = nullptr;
+  double weight = 1;
+};
+
+/// The models that speak for a kind on a GPU, and how good they are.
+struct Advice {
+  std::vector<Donor> donors;
+  Rung rung = Rung::kRoofline;
+  LaunchFloor floor;
+  double deviation = 0;  // of ln(predicted / measured)
+};
+
 /// Learned efficiencies of many kinds on many GPUs, and how an operator finds its own:
 ///
 /// 1. the model of its kind, GPU and timing; else of another timing on that GPU;
@@ -23,8 +37,9 @@ namespace orrery::kernel {
 ///    efficiency at the waves and tiles of *this* GPU, and their mean goes on top of its roofline;
 /// 3. else the roofline with the usual efficiency of GPUs.
 ///
-/// Doubling a size never makes an operator faster by more than 4 %: where a learned efficiency
-/// says so, the time of the half holds.
+/// Doubling a size seldom makes an operator faster by more than 5 %: where a learned efficiency
+/// says so, the time of the double holds for the half (docs/design/0004-kernel-predictions.md has
+/// how seldom, and why not never).
 class ModelSet : public CostModel {
  public:
   ModelSet() = default;
@@ -48,18 +63,6 @@ class ModelSet : public CostModel {
   [[nodiscard]] Status AddFrom(const learn::ModelFile& file);
 
  private:
-  struct Donor {
-    const EfficiencyModel* model = nullptr;
-    double weight = 1;
-  };
-
-  /// The models that speak for a kind on a GPU, and how good they are.
-  struct Advice {
-    std::vector<Donor> donors;
-    Rung rung = Rung::kRoofline;
-    LaunchFloor floor;
-  };
-
   [[nodiscard]] Advice AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                                  Timing timing) const;
 

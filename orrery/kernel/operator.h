@@ -148,6 +148,13 @@ struct Field {
 
 inline constexpr std::size_t kMaxFields = 14;
 
+inline constexpr std::size_t kNumKeys = static_cast<std::size_t>(Key::kPut) + 1;
+inline constexpr std::uint8_t kNoField = 0xFF;
+
+/// Where each kind has each parameter; kNoField where it has not. Every formula looks its
+/// parameters up here.
+extern const std::array<std::array<std::uint8_t, kNumKeys>, kNumOperatorKinds> kFieldOfKey;
+
 /// The parameters of a kind, in the order of the canonical text.
 struct Schema {
   OperatorKind kind;
@@ -155,7 +162,11 @@ struct Schema {
   std::span<const Field> fields;
 
   /// Index of a field; nothing when the kind does not have it.
-  [[nodiscard]] std::optional<std::size_t> IndexOf(Key key) const;
+  [[nodiscard]] std::optional<std::size_t> IndexOf(Key key) const {
+    const std::uint8_t field =
+        kFieldOfKey[static_cast<std::size_t>(kind)][static_cast<std::size_t>(key)];
+    return field == kNoField ? std::nullopt : std::optional<std::size_t>(field);
+  }
 };
 
 [[nodiscard]] const Schema& SchemaOf(OperatorKind kind);

@@ -2,7 +2,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -198,13 +197,9 @@ constexpr auto kSchemas = std::to_array<Schema>({
 });
 static_assert(kSchemas.size() == kNumOperatorKinds);
 
-constexpr std::size_t kNumKeys = static_cast<std::size_t>(Key::kPut) + 1;
-constexpr std::uint8_t kNoField = 0xFF;
-
 using FieldOfKey = std::array<std::uint8_t, kNumKeys>;
 
-/// Where each kind has each parameter: every formula looks its parameters up here.
-constexpr std::array<FieldOfKey, kNumOperatorKinds> kFieldOfKey = [] {
+constexpr std::array<FieldOfKey, kNumOperatorKinds> FieldsOfKeys() {
   std::array<FieldOfKey, kNumOperatorKinds> field_of_key = {};
   for (std::size_t kind = 0; kind < kNumOperatorKinds; ++kind) {
     field_of_key[kind].fill(kNoField);
@@ -214,18 +209,14 @@ constexpr std::array<FieldOfKey, kNumOperatorKinds> kFieldOfKey = [] {
     }
   }
   return field_of_key;
-}();
+}
 
 }  // namespace
 
+constinit const std::array<FieldOfKey, kNumOperatorKinds> kFieldOfKey = FieldsOfKeys();
+
 const Schema& SchemaOf(OperatorKind kind) {
   return kSchemas[static_cast<std::size_t>(kind)];
-}
-
-std::optional<std::size_t> Schema::IndexOf(Key key) const {
-  const std::uint8_t field =
-      kFieldOfKey[static_cast<std::size_t>(kind)][static_cast<std::size_t>(key)];
-  return field == kNoField ? std::nullopt : std::optional<std::size_t>(field);
 }
 
 }  // namespace orrery::kernel

@@ -12,7 +12,7 @@
 namespace orrery::learn {
 namespace {
 
-constexpr std::size_t kLanes = 8;
+constexpr std::size_t kLanes = 16;
 constexpr std::size_t kBlockRows = 64;
 
 constexpr std::int32_t kMissing = std::numeric_limits<std::int32_t>::min();
@@ -89,7 +89,7 @@ Result<std::vector<Placed>> Arrange(const Tree& tree, std::size_t num_features) 
 
 }  // namespace
 
-// Where eight walkers stand: each has a tree and a row of keys of its own.
+// Where the walkers stand: each has a tree and a row of keys of its own.
 struct Forest::Walk {
   std::array<const Node*, kLanes> nodes;
   std::array<const std::int32_t*, kLanes> keys;
@@ -171,7 +171,7 @@ double Forest::Predict(std::span<const float> row) const {
   std::vector<std::int32_t> keys(num_features_);
   std::transform(row.begin(), row.end(), keys.begin(), KeyOf);
   std::int64_t sum = 0;
-  // Eight trees abreast; what is beyond the last tree walks it again and is not counted.
+  // Many trees abreast; what is beyond the last tree walks it again and is not counted.
   for (std::size_t first = 0; first < num_trees(); first += kLanes) {
     Walk walk;
     walk.keys.fill(keys.data());

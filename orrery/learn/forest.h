@@ -28,7 +28,7 @@ struct TreeNode {
 using Tree = std::vector<TreeNode>;
 
 /// A sum of decision trees, immutable and made for speed: eight bytes a node, siblings side by
-/// side, rows walked eight abreast so that one waits while the others work.
+/// side, rows walked sixteen abreast so that one waits while the others work.
 ///
 /// Leaves are integers of one unit, a power of two, and are summed as integers. So a prediction is
 /// the same to the last bit on every machine, for any batch and any number of threads. The unit is

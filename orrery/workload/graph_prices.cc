@@ -21,6 +21,13 @@ using kernel::Operator;
 using trace::kNoRow;
 using trace::Trace;
 
+/// Large GPUs have their cache in two halves, and what processors of both read is kept in both.
+constexpr double kUsableShareOfCache = 0.5;
+
+Bytes UsableCache(const hardware::Gpu& gpu) {
+  return {std::llround(kUsableShareOfCache * static_cast<double>(gpu.last_level_cache.count))};
+}
+
 std::int64_t LaunchesOf(const HostModel& host, std::string_view name) {
   const HostCost* launches = host.Find(HostPart::kLaunches, name);
   return launches == nullptr ? 0 : std::llround(launches->typical);
@@ -56,7 +63,7 @@ class GraphPricer {
     const std::vector<PricedCall> calls = PricedCalls(graph_);
     const std::vector<kernel::Estimate> cold = Estimate(calls, false, gpu, costs);
     const std::vector<kernel::Estimate> warm = Estimate(calls, true, gpu, costs);
-    const std::vector<double> shares = WarmShares(graph_, calls, gpu.last_level_cache);
+    const std::vector<double> shares = WarmShares(graph_, calls, UsableCache(gpu));
     FindOwners(calls);
     std::size_t next = 0;
     for (std::size_t index = 0; index < calls.size(); ++index) {
