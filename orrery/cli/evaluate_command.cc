@@ -37,7 +37,15 @@ Result<int> EvaluateKernels(const EvaluateArguments& arguments) {
 }
 
 Result<int> EvaluateAll(const EvaluateArguments& arguments) {
-  ORRERY_TRY(const KernelJudgement judgement, JudgeKernels(arguments.judging));
+  KernelJudging judging = arguments.judging;
+  const bool are_own = judging.paths.empty();
+  if (are_own) {
+    ORRERY_TRY(judging.paths, OwnTables());
+  }
+  ORRERY_TRY(KernelJudgement judgement, JudgeKernels(judging));
+  if (are_own && judging.split.empty() && judging.models.empty()) {
+    judgement.split += ", which have learned from them (--split judges unseen rows)";
+  }
   Print(arguments.as_json ? FamiliesJson(judgement) : FamiliesText(judgement));
   return StatusOf(judgement);
 }
@@ -50,7 +58,7 @@ void AddEvaluateKernels(CLI::App& evaluate, int& status) {
   auto arguments = std::make_shared<EvaluateArguments>();
   CLI::App* const verb =
       evaluate.add_subcommand("kernels", "Predicted against measured times of operators");
-  AddJudgingOptions(*verb, arguments->judging);
+  AddJudgingOptions(*verb, arguments->judging)->required();
   verb->add_option("--predictions", arguments->predictions,
                    "write every judged row to this CSV (.gz, .zst)")
       ->type_name("FILE");
@@ -62,9 +70,9 @@ void AddEvaluateKernels(CLI::App& evaluate, int& status) {
 
 void AddEvaluateAll(CLI::App& evaluate, int& status) {
   auto arguments = std::make_shared<EvaluateArguments>();
-  CLI::App* const verb =
-      evaluate.add_subcommand("all", "One line for each family of models, on the data given");
+  CLI::App* const verb = evaluate.add_subcommand("all", "One line for each family of models");
   AddJudgingOptions(*verb, arguments->judging);
+  verb->footer("Without DATA, the tables under data/measured of the source tree are judged.");
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
   verb->callback([arguments, &status] { status = Finish(EvaluateAll(*arguments)); });
 }

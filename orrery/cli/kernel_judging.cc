@@ -1,9 +1,14 @@
 #include "orrery/cli/kernel_judging.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/program_folder.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/fit.h"
@@ -46,10 +51,9 @@ Result<kernel::Measurements> ReadRows(const KernelJudging& judging) {
 
 }  // namespace
 
-void AddJudgingOptions(CLI::App& verb, KernelJudging& judging) {
-  verb.add_option("DATA", judging.paths,
-                  "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
-      ->required();
+CLI::Option* AddJudgingOptions(CLI::App& verb, KernelJudging& judging) {
+  CLI::Option* const data = verb.add_option(
+      "DATA", judging.paths, "tables of `orrery measure kernels`, NeuSight or aiconfigurator");
   verb.add_option("--model", judging.models,
                   "model file to judge instead of the shipped ones; may be repeated")
       ->type_name("FILE")
@@ -61,6 +65,28 @@ void AddJudgingOptions(CLI::App& verb, KernelJudging& judging) {
   verb.add_option("--max-spread", judging.largest_spread_percent,
                   "leave out rows whose repeats differ by more percent (100)")
       ->check(CLI::Range(0.0, 1e6));
+  return data;
+}
+
+Result<std::vector<std::string>> OwnTables() {
+  // Ceilings are rates of the machine, not times of operators.
+  constexpr std::string_view kCeilings = "ceilings";
+  const std::filesystem::path folder = (ProgramFolder() / "../data/measured").lexically_normal();
+  std::vector<std::string> paths;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(".csv") != std::string::npos && !name.starts_with(kCeilings)) {
+      paths.push_back(entry.path().string());
+    }
+  }
+  if (paths.empty()) {
+    return Fail(
+        Error::Kind::kNotFound,
+        "no measured tables beside the program (data/measured of its source tree); name some");
+  }
+  std::ranges::sort(paths);
+  return paths;
 }
 
 Result<KernelJudgement> JudgeKernels(const KernelJudging& judging) {

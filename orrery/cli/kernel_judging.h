@@ -18,8 +18,11 @@ struct KernelJudging {
   double largest_spread_percent = 100;
 };
 
-/// Adds DATA, --model, --split and --max-spread to a verb.
-void AddJudgingOptions(CLI::App& verb, KernelJudging& judging);
+/// Adds DATA, --model, --split and --max-spread to a verb; returns the option DATA.
+CLI::Option* AddJudgingOptions(CLI::App& verb, KernelJudging& judging);
+
+/// The measured tables of the source tree that the running program was built in (data/measured).
+[[nodiscard]] Result<std::vector<std::string>> OwnTables();
 
 /// Reads the rows and predicts them: all of them, or those that a split holds out, by models that
 /// were fitted on the rest. Fails when no row can be used.

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include <fmt/core.h>
@@ -10,6 +9,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/program_folder.h"
 #include "orrery/cli/terminal.h"
 
 namespace orrery::cli {
@@ -23,11 +23,10 @@ constexpr std::array<std::string_view, 3> kPlaces = {".", "../capture", "../shar
 
 // The program that measures; its bare name when it is in no known place, for the search in $PATH.
 std::string CaptureProgram() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path folder = ProgramFolder();
   for (const std::string_view place : kPlaces) {
-    const std::filesystem::path candidate = self.parent_path() / place / kProgram;
-    if (!error && access(candidate.c_str(), X_OK) == 0) {
+    const std::filesystem::path candidate = folder / place / kProgram;
+    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) {
       return candidate.string();
     }
   }
