@@ -25,12 +25,14 @@ constexpr double kOutsideFactor = 2;
 constexpr double kDoubleHolds = 1 / 0.951;
 /// Efficiencies seldom differ by more than this factor between an operator and its double: where
 /// the roofline grows by more, the double is not asked.
-constexpr double kEfficiencyJump = 1.1;
+constexpr double kEfficiencyJump = 1.2;
 constexpr int kMostDoublings = 6;
 
 LaunchFloor DefaultFloor(Timing timing) {
   return timing == Timing::kEager ? LaunchFloor{30e-6, 4} : LaunchFloor{2e-6, 1};
 }
+
+constexpr std::size_t kNoField = kMaxFields;
 
 /// An operator whose time is asked for, for its own sake or for that of another.
 struct Question {
@@ -40,6 +42,7 @@ struct Question {
   double base_seconds = 0;  // the roofline joined with the launch
   double seconds = 0;
   bool was_outside = false;
+  std::size_t doubled = kNoField;  // the size that was doubled last
 };
 
 /// Asks the models that speak for operators of one kind and type.
@@ -88,33 +91,35 @@ class Asker {
   std::vector<double> logs_;
 };
 
-/// Adds the doubles of an operator that may be faster than `limit`, which holds for them.
-void AddDoubles(const Question& question, double limit, const Asker& asker,
+/// Adds the doubles of an operator that may be faster than `limit`, which holds for them. From a
+/// double that is not, only the same size is doubled on: where a chain falls, it falls along one.
+void AddDoubles(const Question& question, double limit, bool all_sizes, const Asker& asker,
                 std::vector<Question>& doubles) {
   const std::span<const Field> fields = SchemaOf(question.op.kind()).fields;
   const double least = question.seconds / question.base_seconds / kEfficiencyJump;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].type != FieldType::kSize) {
+    if (fields[i].type != FieldType::kSize || (!all_sizes && i != question.doubled)) {
       continue;
     }
     Operator twice = question.op;
     twice.Set(fields[i].key, 2 * question.op.values()[i]);
-    const Question asked = asker.QuestionOf(twice, question.owner);
+    Question asked = asker.QuestionOf(twice, question.owner);
+    asked.doubled = i;
     if (asked.base_seconds * least < limit) {
       doubles.push_back(asked);
     }
   }
 }
 
-/// Lowers times to what the doubles of the operators take, and goes on from a double that did.
+/// Lowers times to what the doubles of the operators take.
 void LowerToDoubles(std::vector<Question> questions, Asker& asker, std::span<double> seconds) {
   double allowed = 1;
   for (int doublings = 0; doublings < kMostDoublings && !questions.empty(); ++doublings) {
     std::vector<Question> doubles;
     for (const Question& question : questions) {
-      if (question.seconds * allowed <= seconds[question.owner]) {
-        AddDoubles(question, seconds[question.owner] / (allowed * kDoubleHolds), asker, doubles);
-      }
+      const bool has_lowered = question.seconds * allowed <= seconds[question.owner];
+      AddDoubles(question, seconds[question.owner] / (allowed * kDoubleHolds), has_lowered, asker,
+                 doubles);
     }
     allowed *= kDoubleHolds;
     asker.Answer(doubles);
