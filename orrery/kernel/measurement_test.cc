@@ -71,9 +71,22 @@ TEST(Measurements, ATimeThatIsOffByAThousandIsDoubted) {
   const std::string_view op = "gemm m=4096 n=4096 k=4096 bf16";
   EXPECT_EQ(Refusal(op, "180", "H200"), "");
   EXPECT_EQ(Refusal(op, "0.18", "H200"),
-            "1.8e-07 s is faster than a H200 can be (0.000139 s); is the unit right?");
+            "1.8e-07 s is less than any kernel takes; is the unit right?");
+  EXPECT_EQ(Refusal("gemm m=8192 n=8192 k=8192 bf16", "1.4", "H200"),
+            "1.4e-06 s is faster than a H200 can be (0.00111 s); is the unit right?");
   EXPECT_EQ(Refusal(op, "180000", "H200"),
             "0.18 s is 1296 times what a H200 needs at least; is the unit right?");
+}
+
+TEST(Measurements, AShortTimeThatIsOffByAThousandIsDoubtedToo) {
+  // A launch and 6 MB at 4.8 TB/s: 3 µs are fine, 3 ns and 3.2 ms (500 · 6.25 µs are 3.1) are not.
+  const std::string_view op = "elementwise n=1000000 bf16";
+  EXPECT_EQ(Refusal(op, "3", "H200"), "");
+  EXPECT_NE(Refusal(op, "0.003", "H200"), "");
+  EXPECT_NE(Refusal(op, "3200", "H200"), "");
+  // With the host in it, 40 ms may be real.
+  const Measurements eager = Read("OPName,B,H,Latency,Device\nsoftmax,4,8,40,T4\n");
+  EXPECT_EQ(eager.rows.size(), 1);
 }
 
 TEST(Measurements, ABadCellCostsItsOwnRowOnly) {
