@@ -62,6 +62,8 @@ CLI::Option* AddJudgingOptions(CLI::App& verb, KernelJudging& judging) {
                   "fit on a part and judge the rest: random:20, gpu, gpu:NAME, value:m:20, "
                   "above:m:4096, each perhaps with :seed=7")
       ->type_name("RULE");
+  verb.add_flag("--unseen-gpu", judging.is_gpu_unseen,
+                "judge each row by the models of all GPUs but its own");
   verb.add_option("--max-spread", judging.largest_spread_percent,
                   "leave out rows whose repeats differ by more percent (100)")
       ->check(CLI::Range(0.0, 1e6));
@@ -104,6 +106,11 @@ Result<KernelJudgement> JudgeKernels(const KernelJudging& judging) {
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(judging.models));
   judgement.split =
       judging.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
+  if (judging.is_gpu_unseen) {
+    judgement.split += " of other GPUs";
+    judgement.rows = kernel::JudgeUnseen(models, judgement.data.rows);
+    return judgement;
+  }
   judgement.rows = kernel::Judge(models, judgement.data.rows);
   return judgement;
 }

@@ -16,9 +16,10 @@ struct KernelJudging {
   std::vector<std::string> models;  // empty: the shipped ones
   std::string split;                // empty: judge all rows
   double largest_spread_percent = 100;
+  bool is_gpu_unseen = false;  // judge each row by the models of other GPUs
 };
 
-/// Adds DATA, --model, --split and --max-spread to a verb; returns the option DATA.
+/// Adds DATA, --model, --split, --unseen-gpu and --max-spread to a verb; returns the option DATA.
 CLI::Option* AddJudgingOptions(CLI::App& verb, KernelJudging& judging);
 
 /// The measured tables of the source tree that the running program was built in (data/measured).

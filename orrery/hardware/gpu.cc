@@ -32,6 +32,7 @@ Gpu ReadGpu(const YAML::Node& node) {
   gpu.vendor = node["vendor"].as<std::string>();
   gpu.match = node["match"].as<std::vector<std::vector<std::string>>>();
   gpu.generation = node["generation"].as<std::string>();
+  gpu.year = node["year"].as<int>();
   gpu.multiprocessors = node["sms"].as<int>();
   gpu.clock_hz = node["clock_mhz"].as<double>() * 1e6;
   gpu.last_level_cache = {node["l2_mb"].as<std::int64_t>() * (std::int64_t{1} << 20)};

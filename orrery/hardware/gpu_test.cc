@@ -28,6 +28,7 @@ TEST(GpuTest, EveryEntryIsComplete) {
   for (const Gpu& gpu : GpuCatalogue()) {
     EXPECT_GT(gpu.multiprocessors, 0) << gpu.name;
     EXPECT_GT(gpu.memory.bytes_per_second, 0) << gpu.name;
+    EXPECT_GE(gpu.year, 2016) << gpu.name;
     EXPECT_GT(gpu.clock_hz, 5e8) << gpu.name;
     EXPECT_GT(gpu.last_level_cache.count, 1 << 20) << gpu.name;
     EXPECT_GT(gpu.memory_size.count, gpu.last_level_cache.count) << gpu.name;

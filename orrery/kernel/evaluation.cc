@@ -53,6 +53,19 @@ std::vector<JudgedRow> Judge(const ModelSet& models, std::span<const Measurement
   return judged;
 }
 
+std::vector<JudgedRow> JudgeUnseen(const ModelSet& models, std::span<const Measurement> rows) {
+  std::map<std::string_view, std::vector<Measurement>> rows_of_gpu;
+  for (const Measurement& row : rows) {
+    rows_of_gpu[row.gpu->name].push_back(row);
+  }
+  std::vector<JudgedRow> judged;
+  for (const auto& [gpu, own] : rows_of_gpu) {
+    std::vector<JudgedRow> part = Judge(models.Without(gpu), own);
+    judged.insert(judged.end(), part.begin(), part.end());
+  }
+  return judged;
+}
+
 std::vector<JudgedGroup> GroupsOf(std::span<const JudgedRow> rows, GroupBy by) {
   std::map<std::tuple<std::string_view, std::string, Timing, std::string_view>, Times> times;
   for (const JudgedRow& row : rows) {

@@ -20,6 +20,10 @@ struct JudgedRow {
 [[nodiscard]] std::vector<JudgedRow> Judge(const ModelSet& models,
                                            std::span<const Measurement> rows);
 
+/// The same, each row by the models of all GPUs but its own.
+[[nodiscard]] std::vector<JudgedRow> JudgeUnseen(const ModelSet& models,
+                                                 std::span<const Measurement> rows);
+
 /// The figures of the rows of one operator, GPU and type.
 struct JudgedGroup {
   std::string operator_name;

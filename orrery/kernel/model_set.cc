@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/parallel.h"
+#include "orrery/base/statistics.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/similarity.h"
 
@@ -34,6 +35,11 @@ LaunchFloor DefaultFloor(Timing timing) {
 
 constexpr std::size_t kNoField = kMaxFields;
 
+/// Whether times of kernels are given where those of a framework's calls are asked for.
+bool LacksLaunch(Timing given, Timing asked) {
+  return given != Timing::kEager && asked == Timing::kEager;
+}
+
 /// An operator whose time is asked for, for its own sake or for that of another.
 struct Question {
   Operator op;
@@ -43,6 +49,39 @@ struct Question {
   double seconds = 0;
   bool was_outside = false;
   std::size_t doubled = kNoField;  // the size that was doubled last
+};
+
+/// What a launch takes beside a GPU that nobody measured. It is the host's, and hosts get faster
+/// over the years: beside a GPU that is as new as every donor, the least of them; else the median
+/// of the donors of its maker.
+class DonatedFloors {
+ public:
+  DonatedFloors(const hardware::Gpu& gpu, const LaunchFloor& fallback)
+      : gpu_(gpu), fallback_(fallback) {}
+
+  void Add(const hardware::Gpu& donor, const LaunchFloor& floor) {
+    is_newest_ = is_newest_ && gpu_.year >= donor.year;
+    all_.push_back(floor.seconds);
+    if (donor.vendor == gpu_.vendor) {
+      of_maker_.push_back(floor.seconds);
+    }
+    fallback_.sharpness = std::max(fallback_.sharpness, floor.sharpness);
+  }
+
+  [[nodiscard]] LaunchFloor Floor() const {
+    if (all_.empty()) {
+      return fallback_;
+    }
+    const bool is_least = is_newest_ || of_maker_.empty();
+    return {is_least ? std::ranges::min(all_) : Median(of_maker_), fallback_.sharpness};
+  }
+
+ private:
+  const hardware::Gpu& gpu_;
+  LaunchFloor fallback_;
+  bool is_newest_ = true;
+  std::vector<double> all_;
+  std::vector<double> of_maker_;
 };
 
 /// Asks the models that speak for operators of one kind and type.
@@ -81,8 +120,18 @@ class Asker {
     }
     const std::vector<double> predicted = donor.model->forest().PredictRows(features_);
     for (std::size_t i = 0; i < questions.size(); ++i) {
-      logs_[i] += donor.weight * predicted[i];
+      logs_[i] += donor.weight * (donor.lacks_launch ? WithLaunch(donor, questions[i], predicted[i])
+                                                     : predicted[i]);
     }
+  }
+
+  /// The efficiency against the base that is asked for, where the donor tells kernels alone: its
+  /// kernels take the place of the roofline beside the launch.
+  [[nodiscard]] double WithLaunch(const Donor& donor, const Question& question,
+                                  double efficiency) const {
+    const double kernels =
+        donor.model->floor().Join(question.roofline_seconds) * std::exp(efficiency);
+    return std::log(advice_.floor.Join(kernels) / question.base_seconds);
   }
 
   const Advice& advice_;
@@ -136,13 +185,23 @@ void ModelSet::Add(EfficiencyModel model) {
   models_.push_back(std::move(model));
 }
 
+ModelSet ModelSet::Without(std::string_view gpu) const {
+  ModelSet others;
+  for (const EfficiencyModel& model : models_) {
+    if (model.domain().gpu != gpu) {
+      others.Add(model);
+    }
+  }
+  return others;
+}
+
 Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                            Timing timing) const {
   Advice advice;
   advice.deviation = kRooflineDeviation;
   advice.floor = DefaultFloor(timing);
   std::vector<Donor> others;
-  std::vector<double> floors;
+  DonatedFloors floors(gpu, advice.floor);
   const EfficiencyModel* own = nullptr;
   for (const EfficiencyModel& model : models_) {
     const EfficiencyModel::Domain& domain = model.domain();
@@ -159,24 +218,21 @@ Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu
     }
     const hardware::Gpu* donor = hardware::FindGpu(domain.gpu);
     if (donor != nullptr) {
-      others.push_back({&model, Similarity(*donor, gpu, type) * (is_same_timing ? 1 : 0.2)});
+      others.push_back({&model, Similarity(*donor, gpu, type) * (is_same_timing ? 1 : 0.2),
+                        LacksLaunch(domain.timing, timing)});
       if (is_same_timing) {
-        floors.push_back(model.floor().seconds);
-        advice.floor.sharpness = model.floor().sharpness;
+        floors.Add(*donor, model.floor());
       }
     }
   }
   if (own != nullptr) {
-    advice.donors = {{own, 1}};
+    advice.donors = {{own, 1, LacksLaunch(own->domain().timing, timing)}};
     advice.rung = Rung::kThisGpu;
     advice.deviation = own->deviation();
     advice.floor = own->domain().timing == timing ? own->floor() : DefaultFloor(timing);
     return advice;
   }
-  if (!floors.empty()) {
-    std::ranges::sort(floors);
-    advice.floor.seconds = floors[floors.size() / 2];
-  }
+  advice.floor = floors.Floor();
   double total = 0;
   for (const Donor& donor : others) {
     total += donor.weight;

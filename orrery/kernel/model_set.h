@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -20,6 +21,7 @@ namespace orrery::kernel {
 struct Donor {
   const EfficiencyModel* model = nullptr;
   double weight = 1;
+  bool lacks_launch = false;  // it tells kernels alone, and the launch is asked for too
 };
 
 /// The models that speak for a kind on a GPU, and how good they are.
@@ -49,6 +51,9 @@ class ModelSet : public CostModel {
   [[nodiscard]] const std::vector<EfficiencyModel>& models() const { return models_; }
 
   [[nodiscard]] bool IsEmpty() const { return models_.empty(); }
+
+  /// The same without the models of one GPU, as if nobody had measured it.
+  [[nodiscard]] ModelSet Without(std::string_view gpu) const;
 
   using CostModel::Predict;
   void Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
