@@ -46,7 +46,7 @@ class SamplingTest(unittest.TestCase):
         texts = [sampling.sample_of_kind(1, 0, kind).text for kind in ("gemm", "conv", "fill")]
         self.assertEqual(texts, [
             "gemm m=72 n=8192 k=1792 layout=nt bias=1 fp32",
-            "conv b=128 c=33 oc=1536 h=16 w=16 kh=3 kw=3 pad=1 fp32",
+            "conv b=16 c=224 oc=128 h=16 w=16 kh=3 kw=3 pad=1 pass=wgrad fp32",
             "fill n=8388608 fp32"])
 
     def test_shares_of_the_rows_are_those_wanted(self):

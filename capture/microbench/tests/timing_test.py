@@ -59,9 +59,9 @@ class SeparatorsTest(unittest.TestCase):
 class RepeatsTest(unittest.TestCase):
     def test_fast_calls_are_repeated_most_and_slow_ones_at_least_twice(self):
         self.assertEqual([repeats.event_repeats(us) for us in (0.0, 100.0, 3500.0, 1e6)],
-                         [7, 7, 4, 2])
+                         [3, 3, 3, 2])
         self.assertEqual([repeats.cold_repeats(us) for us in (5.0, 1e6)], [5, 2])
-        self.assertEqual([repeats.warm_repeats(us) for us in (5.0, 1e6)], [5, 1])
+        self.assertEqual([repeats.warm_repeats(us) for us in (5.0, 1e6)], [3, 1])
 
 
 class RowsTest(unittest.TestCase):
