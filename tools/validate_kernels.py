@@ -158,8 +158,7 @@ def main():
     lines = ["# Kernel models: predicted against measured", "",
              "Made by `tools/validate_kernels.py --program build/orrery --write "
              "docs/validation/kernels.md`. Errors in percent of the measured time; rows judged were "
-             "not trained on. Doubling a size never makes a prediction fall by more than 5 % "
-             "(design note 0004), also in these figures.", ""]
+             "not trained on.", ""]
     for part in (ours, unseen_m, other_served, neusight_table, unseen_gpu):
         lines += part(options.program)
         print(f"validate_kernels: {part.__name__} done", file=sys.stderr, flush=True)

@@ -1,5 +1,5 @@
 // Times that one machine wrote down and every other must tell too. Why they can:
-// docs/design/0004-kernel-predictions.md.
+// docs/design/0004-kernel-models.md.
 #include <cstddef>
 #include <string>
 

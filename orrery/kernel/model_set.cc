@@ -22,33 +22,23 @@ constexpr double kUsualEfficiency = 0.7;
 constexpr double kRooflineDeviation = 0.5;
 constexpr double kOtherGpuDeviation = 0.15;
 constexpr double kOutsideFactor = 2;
-/// An operator takes at most this many times as long as its doubles.
-constexpr double kDoubleHolds = 1 / 0.951;
-/// Efficiencies seldom differ by more than this factor between an operator and its double: where
-/// the roofline grows by more, the double is not asked.
-constexpr double kEfficiencyJump = 1.2;
-constexpr int kMostDoublings = 6;
 
 LaunchFloor DefaultFloor(Timing timing) {
   return timing == Timing::kEager ? LaunchFloor{30e-6, 4} : LaunchFloor{2e-6, 1};
 }
-
-constexpr std::size_t kNoField = kMaxFields;
 
 /// Whether times of kernels are given where those of a framework's calls are asked for.
 bool LacksLaunch(Timing given, Timing asked) {
   return given != Timing::kEager && asked == Timing::kEager;
 }
 
-/// An operator whose time is asked for, for its own sake or for that of another.
+/// An operator whose time is asked for.
 struct Question {
   Operator op;
-  std::size_t owner = 0;
   double roofline_seconds = 0;
   double base_seconds = 0;  // the roofline joined with the launch
   double seconds = 0;
   bool was_outside = false;
-  std::size_t doubled = kNoField;  // the size that was doubled last
 };
 
 /// What a launch takes beside a GPU that nobody measured. It is the host's, and hosts get faster
@@ -89,12 +79,9 @@ class Asker {
  public:
   Asker(const Advice& advice, const hardware::Gpu& gpu) : advice_(advice), gpu_(gpu) {}
 
-  [[nodiscard]] Question QuestionOf(const Operator& op, std::size_t owner) const {
+  [[nodiscard]] Question QuestionOf(const Operator& op) const {
     const double roofline = BoundOf(op, WorkOf(op), gpu_).Seconds();
-    return {.op = op,
-            .owner = owner,
-            .roofline_seconds = roofline,
-            .base_seconds = advice_.floor.Join(roofline)};
+    return {.op = op, .roofline_seconds = roofline, .base_seconds = advice_.floor.Join(roofline)};
   }
 
   void Answer(std::span<Question> questions) {
@@ -139,45 +126,6 @@ class Asker {
   std::vector<float> features_;
   std::vector<double> logs_;
 };
-
-/// Adds the doubles of an operator that may be faster than `limit`, which holds for them. From a
-/// double that is not, only the same size is doubled on: where a chain falls, it falls along one.
-void AddDoubles(const Question& question, double limit, bool all_sizes, const Asker& asker,
-                std::vector<Question>& doubles) {
-  const std::span<const Field> fields = SchemaOf(question.op.kind()).fields;
-  const double least = question.seconds / question.base_seconds / kEfficiencyJump;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].type != FieldType::kSize || (!all_sizes && i != question.doubled)) {
-      continue;
-    }
-    Operator twice = question.op;
-    twice.Set(fields[i].key, 2 * question.op.values()[i]);
-    Question asked = asker.QuestionOf(twice, question.owner);
-    asked.doubled = i;
-    if (asked.base_seconds * least < limit) {
-      doubles.push_back(asked);
-    }
-  }
-}
-
-/// Lowers times to what the doubles of the operators take.
-void LowerToDoubles(std::vector<Question> questions, Asker& asker, std::span<double> seconds) {
-  double allowed = 1;
-  for (int doublings = 0; doublings < kMostDoublings && !questions.empty(); ++doublings) {
-    std::vector<Question> doubles;
-    for (const Question& question : questions) {
-      const bool has_lowered = question.seconds * allowed <= seconds[question.owner];
-      AddDoubles(question, seconds[question.owner] / (allowed * kDoubleHolds), has_lowered, asker,
-                 doubles);
-    }
-    allowed *= kDoubleHolds;
-    asker.Answer(doubles);
-    for (const Question& question : doubles) {
-      seconds[question.owner] = std::min(seconds[question.owner], question.seconds * allowed);
-    }
-    questions = std::move(doubles);
-  }
-}
 
 }  // namespace
 
@@ -284,8 +232,8 @@ std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t
   return batches;
 }
 
-Estimate EstimateOf(const Question& question, double seconds, const Advice& advice) {
-  return {.seconds = seconds,
+Estimate EstimateOf(const Question& question, const Advice& advice) {
+  return {.seconds = question.seconds,
           .roofline_seconds = question.roofline_seconds,
           .uncertainty = advice.deviation * (question.was_outside ? kOutsideFactor : 1),
           .is_extrapolated = advice.rung != Rung::kThisGpu || question.was_outside,
@@ -298,17 +246,11 @@ void PredictBatch(const Batch& batch, const Advice& advice, std::span<const Oper
   std::vector<Question> questions;
   questions.reserve(batch.places.size());
   for (const std::size_t place : batch.places) {
-    questions.push_back(asker.QuestionOf(operators[place], questions.size()));
+    questions.push_back(asker.QuestionOf(operators[place]));
   }
   asker.Answer(questions);
-  std::vector<double> seconds;
-  seconds.reserve(questions.size());
-  for (const Question& question : questions) {
-    seconds.push_back(question.seconds);
-  }
-  LowerToDoubles(questions, asker, seconds);
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    estimates[batch.places[i]] = EstimateOf(questions[i], seconds[i], advice);
+    estimates[batch.places[i]] = EstimateOf(questions[i], advice);
   }
 }
 

@@ -39,9 +39,8 @@ struct Advice {
 ///    efficiency at the waves and tiles of *this* GPU, and their mean goes on top of its roofline;
 /// 3. else the roofline with the usual efficiency of GPUs.
 ///
-/// Doubling a size seldom makes an operator faster by more than 5 %: where a learned efficiency
-/// says so, the time of the double holds for the half (docs/design/0004-kernel-predictions.md has
-/// how seldom, and why not never).
+/// Doubling a size may make an operator faster by more than 5 %, as it does on GPUs
+/// (docs/design/0004-kernel-models.md has how often, and what forbidding it would cost).
 class ModelSet : public CostModel {
  public:
   ModelSet() = default;
