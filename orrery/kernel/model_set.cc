@@ -107,18 +107,24 @@ class Asker {
     }
     const std::vector<double> predicted = donor.model->forest().PredictRows(features_);
     for (std::size_t i = 0; i < questions.size(); ++i) {
-      logs_[i] += donor.weight * (donor.lacks_launch ? WithLaunch(donor, questions[i], predicted[i])
-                                                     : predicted[i]);
+      logs_[i] += donor.weight * AgainstBase(donor, questions[i], predicted[i]);
     }
   }
 
-  /// The efficiency against the base that is asked for, where the donor tells kernels alone: its
-  /// kernels take the place of the roofline beside the launch.
-  [[nodiscard]] double WithLaunch(const Donor& donor, const Question& question,
-                                  double efficiency) const {
-    const double kernels =
-        donor.model->floor().Join(question.roofline_seconds) * std::exp(efficiency);
-    return std::log(advice_.floor.Join(kernels) / question.base_seconds);
+  /// Turns what a donor says against its own base into the same against the base that is asked for.
+  /// Where it tells kernels alone, they take the place of the roofline beside the launch.
+  [[nodiscard]] double AgainstBase(const Donor& donor, const Question& question,
+                                   double efficiency) const {
+    const LaunchFloor& own = donor.model->floor();
+    if (donor.lacks_launch) {
+      const double kernels = own.Join(question.roofline_seconds) * std::exp(efficiency);
+      return std::log(advice_.floor.Join(kernels) / question.base_seconds);
+    }
+    if (own.sharpness == advice_.floor.sharpness) {
+      return efficiency;
+    }
+    const LaunchFloor floor{advice_.floor.seconds, own.sharpness};
+    return efficiency + std::log(floor.Join(question.roofline_seconds) / question.base_seconds);
   }
 
   const Advice& advice_;
