@@ -1,12 +1,12 @@
 #include "orrery/kernel/efficiency.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
 #include "orrery/base/byte_cursor.h"
 #include "orrery/kernel/features.h"
+#include "orrery/learn/byte_planes.h"
 #include "orrery/learn/forest_codec.h"
 
 namespace orrery::kernel {
@@ -44,14 +44,6 @@ std::optional<DataType> NearestType(DataType type, const std::bitset<32>& measur
     }
   }
   return std::nullopt;
-}
-
-void WriteDouble(ByteWriter& writer, double value) {
-  writer.Number(std::bit_cast<std::uint64_t>(value));
-}
-
-double ReadDouble(ByteReader& reader) {
-  return std::bit_cast<double>(reader.Number<std::uint64_t>());
 }
 
 bool IsReasonable(double value) {
@@ -111,9 +103,9 @@ std::string EfficiencyModel::Encode() const {
     writer.Number(range.least);
     writer.Number(range.most);
   }
-  WriteDouble(writer, floor_.seconds);
-  WriteDouble(writer, floor_.sharpness);
-  WriteDouble(writer, deviation_);
+  learn::WriteDouble(writer, floor_.seconds);
+  learn::WriteDouble(writer, floor_.sharpness);
+  learn::WriteDouble(writer, deviation_);
   writer.Text(learn::EncodeForest(forest_));
   return writer.bytes();
 }
@@ -146,8 +138,8 @@ Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
       return damaged("is damaged");
     }
   }
-  const LaunchFloor floor{ReadDouble(reader), ReadDouble(reader)};
-  const double deviation = ReadDouble(reader);
+  const LaunchFloor floor{learn::ReadDouble(reader), learn::ReadDouble(reader)};
+  const double deviation = learn::ReadDouble(reader);
   const std::string forest_bytes = reader.Text();
   if (reader.failed() || !IsReasonable(floor.seconds) || !IsReasonable(deviation) ||
       !IsReasonable(floor.sharpness) || floor.sharpness < 0.1 || floor.seconds <= 0) {

@@ -10,6 +10,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/kernel/bound.h"
+#include "orrery/kernel/list_chunks.h"
 #include "orrery/kernel/work.h"
 
 namespace orrery::kernel {
@@ -198,9 +199,7 @@ void AddStream(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("padding cols", std::exp2(std::ceil(Log2(matrix.cols))) / std::max(matrix.cols, 1.0));
 }
 
-/// PyTorch's kernels over lists take 64 Ki elements of one tensor a block, and so many blocks and
-/// tensors a launch.
-constexpr double kChunkElements = 65536;
+/// PyTorch's kernels over lists take at most so many blocks and tensors a launch.
 constexpr double kChunksOfLaunch = 320;
 constexpr double kTensorsOfLaunch = 30;
 
@@ -208,9 +207,10 @@ template <typename Sink>
 void AddLists(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   const double elements = op.Number(Key::kN);
   const double tensors = op.Number(Key::kTensors);
-  const double chunks = op.Get(Key::kChunks) > 0
-                            ? op.Number(Key::kChunks)
-                            : std::max(tensors, std::ceil(elements / kChunkElements));
+  const double chunks =
+      op.Get(Key::kChunks) > 0
+          ? op.Number(Key::kChunks)
+          : std::max(tensors, std::ceil(elements / static_cast<double>(kListChunkElements)));
   sink.Add("elements of a tensor", Log2(elements / tensors));
   sink.Add("elements of a chunk", Log2(elements / chunks));
   sink.Add("all chunks", Log2(chunks));

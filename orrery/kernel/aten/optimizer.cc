@@ -3,11 +3,11 @@
 #include <array>
 
 #include "orrery/kernel/aten/mapping.h"
+#include "orrery/kernel/list_chunks.h"
 
 namespace orrery::kernel {
 namespace {
 
-constexpr std::int64_t kChunkElements = 65536;
 constexpr std::int64_t kVectorElements = 4;
 
 /// A list of tensors, taken together.
@@ -26,7 +26,7 @@ ListSize SizeOf(std::span<const AtenTensor> list) {
       size.elements += tensor.Elements();
       size.aligned += tensor.Elements() % kVectorElements == 0 ? tensor.Elements() : 0;
       ++size.tensors;
-      size.chunks += (tensor.Elements() + kChunkElements - 1) / kChunkElements;
+      size.chunks += (tensor.Elements() + kListChunkElements - 1) / kListChunkElements;
       size.type = size.type ? size.type : tensor.type;
     }
   }
