@@ -6,11 +6,14 @@ Needs ../shared/kernels; takes about a quarter of an hour on two cores.
 """
 
 import argparse
+import csv
 import json
+import math
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "kernels"
@@ -35,7 +38,6 @@ def evaluate(program, files, *options):
 
 def merged(groups, key):
     """Means over rows of groups with the same key; GMAE is merged as the mean of logarithms."""
-    import math
     out = {}
     for group in groups:
         entry = out.setdefault(key(group), {"rows": 0, "mape": 0.0, "log": 0.0, "bias": 0.0})
@@ -150,6 +152,45 @@ def unseen_gpu(program):
     yield ""
 
 
+def falls(time_of_shape):
+    """Counts pairs of a product and its double, and the doubles that take less than 95 %."""
+    pairs = fallen = 0
+    for (dtype, *sizes), time in time_of_shape.items():
+        for place in range(3):
+            double = tuple(size * 2 if i == place else size for i, size in enumerate(sizes))
+            if (dtype, *double) in time_of_shape:
+                pairs += 1
+                fallen += time_of_shape[(dtype, *double)] < 0.95 * time
+    return pairs, fallen
+
+
+def doubling(program):
+    table = SHARED / "aiconfigurator" / "h200_sxm_gemm.csv.gz"
+    with tempfile.TemporaryDirectory() as folder:
+        predictions = pathlib.Path(folder) / "predictions.csv"
+        evaluate(program, [table], "--predictions", str(predictions))
+        with open(predictions, newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    measured, predicted = {}, {}
+    for row in rows:
+        words = row["operator"].split()
+        sizes = dict(word.split("=") for word in words if "=" in word)
+        shape = (words[-1], *(int(sizes[key]) for key in "mnk"))
+        measured[shape] = float(row["measured_us"])
+        predicted[shape] = float(row["predicted_us"])
+    yield "## Doubling a size"
+    yield ""
+    yield ("Pairs of a product and its double along m, n or k in aiconfigurator's H200 table: how many "
+           "doubles take less than 95 % of the time. Wanted: no prediction.")
+    yield ""
+    yield line("times", "pairs", "falls", "%")
+    yield "|---|---:|---:|---:|"
+    for name, times in (("measured", measured), ("predicted by the shipped models", predicted)):
+        pairs, fallen = falls(times)
+        yield line(name, str(pairs), str(fallen), f"{100 * fallen / pairs:.2f}")
+    yield ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", default=str(ROOT / "build" / "orrery"))
@@ -159,7 +200,7 @@ def main():
              "Made by `tools/validate_kernels.py --program build/orrery --write "
              "docs/validation/kernels.md`. Errors in percent of the measured time; rows judged were "
              "not trained on.", ""]
-    for part in (ours, unseen_m, other_served, neusight_table, unseen_gpu):
+    for part in (ours, unseen_m, other_served, neusight_table, unseen_gpu, doubling):
         lines += part(options.program)
         print(f"validate_kernels: {part.__name__} done", file=sys.stderr, flush=True)
     text = "\n".join(lines).rstrip() + "\n"
