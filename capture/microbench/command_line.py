@@ -19,10 +19,28 @@ def _words(known):
     return read
 
 
+def _shares(text):
+    shares = {}
+    for word in text.replace(",", " ").split():
+        kind, _, share = word.partition("=")
+        if kind not in sampling.SAMPLERS:
+            raise argparse.ArgumentTypeError(f"no such kind: {kind}; there are "
+                                             + ", ".join(sampling.SAMPLERS))
+        try:
+            shares[kind] = float(share)
+        except ValueError:
+            shares[kind] = 0.0
+        if not 0 < shares[kind] < float("inf"):
+            raise argparse.ArgumentTypeError(f"{word}: write KIND=SHARE, a share above 0")
+    return shares
+
+
 def add_options(parser):
     parser.add_argument("--minutes", type=float, default=10.0, help="time to run (10)")
     parser.add_argument("--only", type=_words(sampling.SAMPLERS), metavar="KINDS",
                         help="only these kinds of operators, separated by commas")
+    parser.add_argument("--shares", type=_shares, metavar="KIND=SHARE,...",
+                        help="draw these kinds alone, as often as their shares say")
     parser.add_argument("--dtypes", type=_words(operator_text.DTYPE_BYTES), metavar="TYPES",
                         help="only these types, separated by commas")
     parser.add_argument("--seed", type=int, default=1, help="which sequence of operators (1)")
@@ -41,7 +59,7 @@ def add_options(parser):
 
 def main(options):
     if options.list is not None:
-        chosen = sampling.sequence(options.seed, options.only, options.dtypes)
+        chosen = sampling.sequence(options.seed, options.only, options.dtypes, options.shares)
         for sample in itertools.islice(chosen, options.list):
             print(sample.text)
         return 0

@@ -99,7 +99,8 @@ def run(options):
     gc.disable()
     try:
         with torch.no_grad():
-            for current in sampling.sequence(options.seed, options.only, options.dtypes):
+            for current in sampling.sequence(options.seed, options.only, options.dtypes,
+                                             options.shares):
                 if stop.is_set or time.time() > deadline:
                     break
                 if current.text in done:

@@ -41,10 +41,10 @@ class Sample:
     text: str
 
 
-def sample(seed, number):
-    """Draws row `number` of the sequence `seed`."""
+def sample(seed, number, shares=None):
+    """Draws row `number` of the sequence `seed`; `shares` of kinds in place of the usual ones."""
     rng = random.Random(f"orrery {seed} {number}")
-    kind = draw.weighted(rng, _WEIGHTS)
+    kind = draw.weighted(rng, shares or _WEIGHTS)
     return _draw(kind, rng, number)
 
 
@@ -58,14 +58,14 @@ def _draw(kind, rng, number):
     return Sample(operator, detail, number, operator.text())
 
 
-def sequence(seed, only=None, dtypes=None):
+def sequence(seed, only=None, dtypes=None, shares=None):
     """Yields the samples of a seed, those of the wanted kinds and types.
 
     It has no end, unless nothing wanted is drawn for a long time (a kind that has no such type).
     """
     number = last_wanted = 0
     while number - last_wanted < _MOST_MISSES:
-        drawn = sample(seed, number)
+        drawn = sample(seed, number, shares)
         if _is_wanted(drawn.operator, only, dtypes):
             last_wanted = number
             yield drawn

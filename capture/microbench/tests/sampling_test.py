@@ -57,6 +57,13 @@ class SamplingTest(unittest.TestCase):
             self.assertAlmostEqual(counts[kind] / 10000, share / total, delta=0.015, msg=kind)
             self.assertGreater(counts[kind], 0, msg=kind)
 
+    def test_other_shares_draw_their_kinds_alone(self):
+        drawn = itertools.islice(sampling.sequence(1, shares={"conv": 3, "topk": 1}), 4000)
+        counts = collections.Counter(sample.operator.kind for sample in drawn)
+        self.assertEqual(set(counts), {"conv", "topk"})
+        # Three standard deviations of 4,000 draws of three in four: 82.
+        self.assertAlmostEqual(counts["conv"], 3000, delta=82)
+
     def test_only_wanted_kinds_and_types_are_drawn(self):
         chosen = itertools.islice(sampling.sequence(1, {"gemm", "conv"}, {"fp32"}), 50)
         self.assertEqual({drawn.operator.dtype for drawn in chosen}, {"fp32"})
