@@ -140,9 +140,9 @@ std::string PredictionText(const Prediction& prediction) {
   text += StepTable(prediction);
   if (prediction.measured_step_s > 0) {
     const double step_s = Seconds(prediction.figures.step_ps);
-    text += fmt::format("\nmeasured step: {}; predicted is {:+.1f} % of it\n",
-                        Milliseconds(prediction.measured_step_s),
-                        100 * (step_s / prediction.measured_step_s - 1));
+    text += fmt::format(
+        "\nmeasured step: {}, under its profiler; the predicted one differs by {:+.1f} %\n",
+        Milliseconds(prediction.measured_step_s), 100 * (step_s / prediction.measured_step_s - 1));
   }
   if (!prediction.worst.empty()) {
     text += "\noperators predicted worst, by the difference over the step\n";

@@ -21,6 +21,8 @@ namespace {
 /// A row of a small time holds its noise: below this the rows of a group are the launch alone.
 constexpr double kFloorQuantile = 0.02;
 
+constexpr std::size_t kFewRows = 1000;
+constexpr std::size_t kSomeRows = 5000;
 constexpr std::size_t kManyRows = 40000;
 
 double FloorOf(std::span<const Measurement* const> rows) {
@@ -93,18 +95,24 @@ learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor
   return data;
 }
 
-/// Few rows bear shallow trees only; many rows want depth and less of each tree. Chosen on
+/// Few rows bear shallow trees only; many rows want depth and little of each tree. Times with the
+/// host in them hold little more than sizes: deeper trees made models larger, not better. Chosen on
 /// development splits (docs/design/0004-kernel-models.md).
-learn::BoostedTreesOptions OptionsFor(std::size_t num_rows, const FitOptions& options) {
+learn::BoostedTreesOptions OptionsFor(const MeasurementGroup& group, const FitOptions& options) {
   learn::BoostedTreesOptions trees;
   trees.seed = static_cast<std::uint32_t>(options.seed);
   trees.threads = options.threads;
   trees.row_share = 0.8;
   trees.patience = 40;
   trees.max_rounds = 400;
-  trees.learning_rate = num_rows < kManyRows ? 0.08 : 0.12;
-  trees.max_depth = num_rows < 1000 ? 5 : num_rows < 5000 ? 6 : num_rows < kManyRows ? 7 : 9;
-  trees.min_child_weight = num_rows < 5000 ? 2 : 4;
+  const std::size_t num_rows = group.rows.size();
+  trees.min_child_weight = num_rows < kFewRows ? 2 : 4;
+  trees.learning_rate = num_rows < kManyRows ? 0.08 : 0.1;
+  if (num_rows < kFewRows || group.timing == Timing::kEager) {
+    trees.max_depth = num_rows < kFewRows ? 5 : num_rows < kSomeRows ? 6 : 7;
+  } else {
+    trees.max_depth = num_rows < kManyRows ? 9 : 10;
+  }
   return trees;
 }
 
@@ -143,7 +151,7 @@ Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOp
   const learn::DataSet data = DataSetOf(group, floor);
   const learn::Split split = learn::SplitAtRandom(
       data, {.validation_share = options.validation_share, .seed = options.seed}, 0);
-  learn::BoostedTreesOptions trees = OptionsFor(group.rows.size(), options);
+  learn::BoostedTreesOptions trees = OptionsFor(group, options);
   ORRERY_TRY(const learn::BoostedTrees probe,
              learn::TrainBoostedTrees(data, split.training(), trees));
   const double deviation = Deviation(probe.forest, data, split.validation);

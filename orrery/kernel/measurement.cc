@@ -18,9 +18,19 @@ constexpr double kFastestAgainstCompute = 0.2;
 constexpr double kFastestAgainstMemory = 0.02;
 /// No kernel is done sooner, however little it does.
 constexpr double kShortestKernel = 0.2e-6;
-/// Slow rows are 2 to 50 times their bound and a launch, 4 of 86,000 measured ones above 500; a
-/// unit mistaken by 1,000 is beyond for nine rows of ten.
+/// Slow rows are 2 to 50 times their bound and a launch; a unit mistaken by 1,000 is beyond for
+/// nine rows of ten.
 constexpr double kSlowest = 500;
+/// cuDNN's choices can be far slower, as measured: plain loops for large windows, groups taken one
+/// after another, and tens of thousands of transforms for one dimension.
+constexpr double kSlowestConv = 3000;
+constexpr double kSlowestConv1d = 100'000;
+
+double SlowestOf(OperatorKind kind) {
+  return kind == OperatorKind::kConv1d ? kSlowestConv1d
+         : kind == OperatorKind::kConv ? kSlowestConv
+                                       : kSlowest;
+}
 
 /// A framework's call has the host's time in it.
 double LongestLaunch(Timing timing) {
@@ -39,7 +49,7 @@ std::string DoubtAbout(const Operator& op, const hardware::Gpu& gpu, Timing timi
     return fmt::format("{:.3g} s is faster than a {} can be ({:.3g} s); is the unit right?",
                        seconds, gpu.name, bound.Seconds());
   }
-  if (seconds > kSlowest * (bound.Seconds() + LongestLaunch(timing))) {
+  if (seconds > SlowestOf(op.kind()) * (bound.Seconds() + LongestLaunch(timing))) {
     return fmt::format("{:.3g} s is {:.0f} times what a {} needs at least; is the unit right?",
                        seconds, seconds / bound.Seconds(), gpu.name);
   }

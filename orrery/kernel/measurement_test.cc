@@ -78,6 +78,15 @@ TEST(Measurements, ATimeThatIsOffByAThousandIsDoubted) {
             "0.18 s is 1296 times what a H200 needs at least; is the unit right?");
 }
 
+TEST(Measurements, ASlowConvolutionIsBelieved) {
+  // Measured: 6.9 ms where a launch and 1.3 µs would do, and 0.42 s in 40,000 transforms.
+  const std::string grouped =
+      "conv b=4 c=64 oc=128 h=32 w=32 kh=1 kw=1 groups=32 nhwc=1 pass=bwd fp32";
+  EXPECT_EQ(Refusal(grouped, "6863", "H200"), "");
+  EXPECT_NE(Refusal(grouped, "68630", "H200"), "");
+  EXPECT_EQ(Refusal("conv1d b=4 c=1016 oc=64 w=63 kw=3 pad=1 fp32", "420561", "H200"), "");
+}
+
 TEST(Measurements, AShortTimeThatIsOffByAThousandIsDoubtedToo) {
   // A launch and 6 MB at 4.8 TB/s: 3 µs are fine, 3 ns and 3.2 ms (500 · 6.25 µs are 3.1) are not.
   const std::string_view op = "elementwise n=1000000 bf16";
