@@ -108,12 +108,22 @@ learn::BoostedTreesOptions OptionsFor(const MeasurementGroup& group, const FitOp
   const std::size_t num_rows = group.rows.size();
   trees.min_child_weight = num_rows < kFewRows ? 2 : 4;
   trees.learning_rate = num_rows < kManyRows ? 0.08 : 0.1;
-  if (num_rows < kFewRows || group.timing == Timing::kEager) {
-    trees.max_depth = num_rows < kFewRows ? 5 : num_rows < kSomeRows ? 6 : 7;
-  } else {
-    trees.max_depth = num_rows < kManyRows ? 9 : 10;
-  }
   return trees;
+}
+
+/// Depths of trees to try. Between few and many rows the kinds differ.
+std::vector<int> DepthsFor(const MeasurementGroup& group) {
+  const std::size_t num_rows = group.rows.size();
+  if (num_rows < kFewRows) {
+    return {5};
+  }
+  if (group.timing == Timing::kEager) {
+    return {num_rows < kSomeRows ? 6 : 7};
+  }
+  if (num_rows < kSomeRows) {
+    return {6, 9};
+  }
+  return {num_rows < kManyRows ? 9 : 10};
 }
 
 double Deviation(const learn::Forest& forest, const learn::DataSet& data,
@@ -125,6 +135,28 @@ double Deviation(const learn::Forest& forest, const learn::DataSet& data,
     squares += (predicted[i] - measured[i]) * (predicted[i] - measured[i]);
   }
   return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(predicted.size(), 1)));
+}
+
+/// What trees of a depth reach on rows that they have not learned from.
+struct Probe {
+  int depth = 0;
+  int num_trees = 0;
+  double deviation = 0;
+};
+
+Result<Probe> BestProbe(const learn::DataSet& data, const learn::Split& split,
+                        learn::BoostedTreesOptions options, std::span<const int> depths) {
+  Probe best;
+  for (const int depth : depths) {
+    options.max_depth = depth;
+    ORRERY_TRY(const learn::BoostedTrees trees,
+               learn::TrainBoostedTrees(data, split.training(), options));
+    const double deviation = Deviation(trees.forest, data, split.validation);
+    if (best.depth == 0 || deviation < best.deviation) {
+      best = {depth, static_cast<int>(trees.forest.num_trees()), deviation};
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -152,13 +184,12 @@ Result<EfficiencyModel> FitEfficiency(const MeasurementGroup& group, const FitOp
   const learn::Split split = learn::SplitAtRandom(
       data, {.validation_share = options.validation_share, .seed = options.seed}, 0);
   learn::BoostedTreesOptions trees = OptionsFor(group, options);
-  ORRERY_TRY(const learn::BoostedTrees probe,
-             learn::TrainBoostedTrees(data, split.training(), trees));
-  const double deviation = Deviation(probe.forest, data, split.validation);
-  trees.max_rounds = static_cast<int>(probe.forest.num_trees());
+  ORRERY_TRY(const Probe best, BestProbe(data, split, trees, DepthsFor(group)));
+  trees.max_depth = best.depth;
+  trees.max_rounds = best.num_trees;
   const std::vector<learn::RowIndex> all = data.AllRows();
   ORRERY_TRY(const learn::BoostedTrees final, learn::TrainBoostedTrees(data, {all, {}}, trees));
-  return EfficiencyModel(DomainOf(group), floor, deviation,
+  return EfficiencyModel(DomainOf(group), floor, best.deviation,
                          learn::RoundedForShipping(final.forest));
 }
 
