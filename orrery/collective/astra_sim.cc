@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <queue>
 #include <tuple>
@@ -81,6 +83,18 @@ Status CheckDimension(const Dimension& dimension) {
   return {};
 }
 
+Result<int> NumNpus(std::span<const Dimension> dimensions) {
+  int num_npus = 1;
+  for (const Dimension& dimension : dimensions) {
+    ORRERY_TRY_STATUS(CheckDimension(dimension));
+    if (dimension.npus > std::numeric_limits<int>::max() / num_npus) {
+      return Fail(Error::Kind::kLimit, "the dimensions have more NPUs than can be numbered");
+    }
+    num_npus *= dimension.npus;
+  }
+  return num_npus;
+}
+
 Status CheckMessage(const Message& message, int num_npus) {
   for (const int npu : {message.from, message.to}) {
     if (npu < 0 || npu >= num_npus) {
@@ -136,10 +150,10 @@ std::vector<Duration> Forward(const Dimension& dimension, std::span<const Messag
 
 // The parts of which its ring collectives are made, for one split.
 struct RingParts {
-  std::int64_t others = 0;  // n - 1
-  std::int64_t delay = 0;   // before a send, and after the last arrival
-  std::int64_t to_neighbour = 0;
-  std::int64_t reduction = 0;  // write, read and read of a message in memory
+  std::int64_t others = 0;     // n - 1
+  std::int64_t delay_ns = 0;   // before a send, and after the last arrival
+  std::int64_t send_ns = 0;    // to the neighbour
+  std::int64_t reduce_ns = 0;  // write, read and read of a message in memory
   std::int64_t splits = 0;
 };
 
@@ -154,9 +168,9 @@ Result<RingParts> PartsFor(const System& system, Bytes message) {
   const std::int64_t memory =
       WholeNanoseconds(static_cast<double>(message.count) / system.memory_gb_per_second);
   return RingParts{.others = network.npus - 1,
-                   .delay = system.delay_before_send,
-                   .to_neighbour = NumHops(network, 0, 1) * HopTime(network, message),
-                   .reduction = 3 * memory,
+                   .delay_ns = system.delay_before_send.nanoseconds,
+                   .send_ns = NumHops(network, 0, 1) * HopTime(network, message),
+                   .reduce_ns = 3 * memory,
                    .splits = system.splits};
 }
 
@@ -176,11 +190,7 @@ Result<Bytes> MessageOf(const System& system, Bytes whole, int parts_of_split) {
 }  // namespace
 
 Result<Duration> UnawareTime(std::span<const Dimension> dimensions, const Message& message) {
-  int num_npus = 1;
-  for (const Dimension& dimension : dimensions) {
-    ORRERY_TRY_STATUS(CheckDimension(dimension));
-    num_npus *= dimension.npus;
-  }
+  ORRERY_TRY(const int num_npus, NumNpus(dimensions));
   ORRERY_TRY_STATUS(CheckMessage(message, num_npus));
   Message rest = message;
   for (const Dimension& dimension : dimensions) {
@@ -214,22 +224,22 @@ Result<std::vector<Duration>> AwareTimes(const Dimension& dimension,
 Result<Duration> RingAllReduceTime(const System& system, Bytes buffer) {
   ORRERY_TRY(const Bytes message, MessageOf(system, buffer, system.network.npus));
   ORRERY_TRY(const RingParts ring, PartsFor(system, message));
-  const std::int64_t reduce = ring.others * (ring.to_neighbour + ring.delay + ring.reduction);
-  const std::int64_t gather = ring.others * (ring.to_neighbour + ring.delay);
-  return Duration{ring.splits * (ring.delay + reduce + gather)};
+  const std::int64_t reduce = ring.others * (ring.send_ns + ring.delay_ns + ring.reduce_ns);
+  const std::int64_t gather = ring.others * (ring.send_ns + ring.delay_ns);
+  return Duration{ring.splits * (ring.delay_ns + reduce + gather)};
 }
 
 Result<Duration> RingAllGatherTime(const System& system, Bytes share) {
   ORRERY_TRY(const Bytes message, MessageOf(system, share, 1));
   ORRERY_TRY(const RingParts ring, PartsFor(system, message));
-  return Duration{ring.splits * (ring.delay + ring.others * (ring.to_neighbour + ring.delay))};
+  return Duration{ring.splits * (ring.delay_ns + ring.others * (ring.send_ns + ring.delay_ns))};
 }
 
 Result<Duration> RingReduceScatterTime(const System& system, Bytes buffer) {
   ORRERY_TRY(const Bytes message, MessageOf(system, buffer, system.network.npus));
   ORRERY_TRY(const RingParts ring, PartsFor(system, message));
   return Duration{ring.splits *
-                  (ring.delay + ring.others * (ring.to_neighbour + ring.delay + ring.reduction))};
+                  (ring.delay_ns + ring.others * (ring.send_ns + ring.delay_ns + ring.reduce_ns))};
 }
 
 }  // namespace orrery::collective::astra_sim

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -47,9 +46,9 @@ struct Message {
 /// (`active-chunks-per-dimension` 1).
 struct System {
   Dimension network;
-  int splits = 1;                       // `preferred-dataset-splits`
-  double memory_gb_per_second = 0;      // `local-mem-bw`, decimal
-  std::int64_t delay_before_send = 10;  // ns; fixed on the local dimension, else `endpoint-delay`
+  int splits = 1;                   // `preferred-dataset-splits`
+  double memory_gb_per_second = 0;  // `local-mem-bw`, decimal
+  Duration delay_before_send{10};   // fixed on the local dimension, else `endpoint-delay`
 };
 
 /// Of a buffer that every NPU has.

@@ -48,7 +48,7 @@ TEST(AstraSimTest, ReduceScatterIsTheFirstHalfOfAllReduce) {
   const std::int64_t scatter = RingReduceScatterTime(system, kMebibyte)->nanoseconds;
   const std::int64_t gather = RingAllGatherTime(system, {kMebibyte.count / 8})->nanoseconds;
   EXPECT_EQ(scatter, 86'420);
-  EXPECT_EQ(scatter + gather - 4 * system.delay_before_send, 117'780);
+  EXPECT_EQ(scatter + gather - 4 * system.delay_before_send.nanoseconds, 117'780);
 }
 
 // A switch is two hops, each cut off to whole nanoseconds: 10 + 14 * 2 * 1,110 + 7 * 1,975 + 70.
@@ -123,6 +123,9 @@ TEST(AstraSimTest, WhatCannotBeIsRefused) {
   system.network = {Shape::kRing, 8, 0, 500};
   EXPECT_EQ(RingAllReduceTime(system, kMebibyte).error().message(),
             "the bandwidth of a link must be above 0, not 0");
+  const Dimension large{Shape::kRing, 1 << 16, 50, 500};
+  EXPECT_EQ(UnawareTime(std::array{large, large}, message.front()).error().message(),
+            "the dimensions have more NPUs than can be numbered");
   system.network.gib_per_second = 50;
   system.splits = 0;
   EXPECT_EQ(RingAllGatherTime(system, kMebibyte).error().message(),

@@ -1,9 +1,8 @@
 #include "orrery/collective/simai.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
+#include <cstdint>
 
 #include <fmt/core.h>
 
@@ -14,24 +13,6 @@ namespace {
 
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 constexpr double kGibibyte = 1024.0 * static_cast<double>(kMebibyte);
-
-// Below 1 MiB a call takes as long as its ranks say, whatever its kind and size; 0 for numbers of
-// ranks that are not here. The figures are part of the model that is played.
-constexpr std::array<std::pair<int, std::int64_t>, 7> kSmallCallMicroseconds{{
-    {2, 10},
-    {4, 12},
-    {8, 15},
-    {16, 66},
-    {32, 135},
-    {64, 200},
-    {128, 320},
-}};
-
-Duration SmallCallTime(int ranks) {
-  const auto found =
-      std::ranges::find(kSmallCallMicroseconds, ranks, &std::pair<int, std::int64_t>::first);
-  return {found == kSmallCallMicroseconds.end() ? 0 : found->second * 1000};
-}
 
 Status CheckPlan(const Plan& plan, const Machine& machine) {
   if (std::min({plan.gpus, plan.tensor, plan.expert, plan.pipeline, machine.gpus_per_server,

@@ -1,13 +1,16 @@
 #include "orrery/collective/simai_ratios.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/ascii_case.h"
 #include "orrery/base/check.h"
 #include "orrery/collective/embedded_simai_ratios.h"
 
@@ -21,6 +24,9 @@ using Column = std::vector<double>;  // one ratio for each size; empty: 1 at eve
 struct Ratios {
   std::vector<double> sizes;  // bytes, ascending
   std::map<RatioTable, std::map<int, Column>> columns;
+  std::map<int, std::int64_t> small_call_us;  // by ranks
+  std::map<std::string, double> nvlink_gib_per_second;
+  std::map<std::string, double> nic_gib_per_second;
 };
 
 std::map<int, Column> ReadColumns(const YAML::Node& node, std::size_t num_sizes) {
@@ -35,6 +41,10 @@ std::map<int, Column> ReadColumns(const YAML::Node& node, std::size_t num_sizes)
   return column_of_nodes;
 }
 
+std::map<std::string, double> ReadBandwidths(const YAML::Node& node) {
+  return node.as<std::map<std::string, double>>();
+}
+
 const Ratios& EmbeddedRatios() {
   static const Ratios ratios = [] {
     const YAML::Node root = YAML::Load(kEmbeddedRatios);
@@ -45,6 +55,9 @@ const Ratios& EmbeddedRatios() {
     read.columns[RatioTable::kNic] = ReadColumns(root["nic"], read.sizes.size());
     read.columns[RatioTable::kNvlink] = ReadColumns(root["nvlink"], read.sizes.size());
     read.columns[RatioTable::kAllToAll] = ReadColumns(root["ata"], read.sizes.size());
+    read.small_call_us = root["small_call_us"].as<std::map<int, std::int64_t>>();
+    read.nvlink_gib_per_second = ReadBandwidths(root["nvlink_gib_per_second"]);
+    read.nic_gib_per_second = ReadBandwidths(root["nic_gib_per_second"]);
     return read;
   }();
   return ratios;
@@ -66,6 +79,19 @@ double Interpolated(const std::vector<double>& sizes, const Column& column, doub
   return column[upper - 1] + (column[upper] - column[upper - 1]) * share;
 }
 
+Result<double> Named(const std::map<std::string, double>& bandwidths, std::string_view name) {
+  const auto found = bandwidths.find(LowerCase(name));
+  if (found != bandwidths.end()) {
+    return found->second;
+  }
+  std::string known;
+  for (const auto& [other, bandwidth] : bandwidths) {
+    known += (known.empty() ? "" : ", ") + other;
+  }
+  return Fail(Error::Kind::kNotFound,
+              fmt::format("SimAI knows the bandwidth of {}, not of '{}'", known, name));
+}
+
 }  // namespace
 
 Result<double> EfficiencyRatio(RatioTable table, int nodes, Bytes size) {
@@ -80,6 +106,20 @@ Result<double> EfficiencyRatio(RatioTable table, int nodes, Bytes size) {
     return 1.0;
   }
   return Interpolated(ratios.sizes, column, bytes) / column.back();
+}
+
+Duration SmallCallTime(int ranks) {
+  const auto& small_call_us = EmbeddedRatios().small_call_us;
+  const auto found = small_call_us.find(ranks);
+  return {found == small_call_us.end() ? 0 : found->second * 1000};
+}
+
+Result<double> UsualNvlink(std::string_view gpu) {
+  return Named(EmbeddedRatios().nvlink_gib_per_second, gpu);
+}
+
+Result<double> UsualNic(std::string_view nic) {
+  return Named(EmbeddedRatios().nic_gib_per_second, nic);
 }
 
 }  // namespace orrery::collective::simai

@@ -36,5 +36,13 @@ TEST(SimaiRatiosTest, MoreThanTheTableHasIsRefused) {
             "SimAI has no efficiency above 16 GiB: 17179869185 bytes");
 }
 
+TEST(SimaiRatiosTest, UsualBandwidthsByName) {
+  EXPECT_DOUBLE_EQ(UsualNvlink("H100").value(), 18 * 20.6);
+  EXPECT_DOUBLE_EQ(UsualNvlink("a800").value(), 8 * 20.0);
+  EXPECT_DOUBLE_EQ(UsualNic("CX7").value(), 48.5);
+  EXPECT_EQ(UsualNic("CX9").error().message(),
+            "SimAI knows the bandwidth of bf3, cx6, cx7, not of 'CX9'");
+}
+
 }  // namespace
 }  // namespace orrery::collective::simai

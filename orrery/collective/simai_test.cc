@@ -1,5 +1,7 @@
 #include "orrery/collective/simai.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
