@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+
+namespace orrery::collective {
+
+/// The thread blocks that a collective of a size gets.
+struct ChannelsUsed {
+  int channels = 1;
+  int threads = 512;  // of one
+
+  bool operator==(const ChannelsUsed&) const = default;
+};
+
+/// Returns how many channels and threads NCCL uses for a request.
+[[nodiscard]] ChannelsUsed ChannelsFor(const Fabric& fabric, const Request& request,
+                                       Algorithm algorithm, Protocol protocol,
+                                       const NcclSettings& settings);
+
+/// How a channel of a ring cuts its share into rounds of chunks.
+struct ChunkLoops {
+  Bytes chunk;  // payload that a rank sends at once
+  std::int64_t rounds = 0;
+  Bytes last_chunk;  // of the last round, a multiple of 16 bytes
+};
+
+/// Returns the payload of one of the eight steps of a buffer. `buffer` is that of Simple, of a
+/// channel; LL and LL128 have their own.
+[[nodiscard]] Bytes StepPayload(Protocol protocol, Bytes buffer);
+
+/// Returns the rounds of a ring: in each, every channel moves `ranks` chunks.
+[[nodiscard]] ChunkLoops RingLoops(const Request& request, Protocol protocol, int ranks,
+                                   int channels, const NcclSettings& settings);
+
+}  // namespace orrery::collective
