@@ -17,7 +17,7 @@ struct CongestionParameters {
   double first = 1;
   double slope = 0;
   double floor = 1;
-  std::string source;
+  std::string source{};
 };
 
 class CongestionModel {

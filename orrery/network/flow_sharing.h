@@ -19,7 +19,7 @@ struct LinkUse {
 /// A flow as bandwidth sharing sees it. A class of `multiplicity` flows over the same links counts
 /// as that many; rates are always those of one of them.
 struct FlowDemand {
-  std::span<const LinkUse> uses;
+  std::span<const LinkUse> uses{};
   double weight = 1;  // shares at a bottleneck are in proportion to it
   double cap_bytes_per_second = std::numeric_limits<double>::infinity();  // NIC, protocol
   double multiplicity = 1;

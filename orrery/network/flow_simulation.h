@@ -34,8 +34,8 @@ struct FlowEnd {
 struct FlowSimulationOptions {
   /// When set, links of the kind kNetwork lose goodput as flows compete for them.
   const CongestionModel* congestion = nullptr;
-  /// Flows that would end within this share of the time that has passed since the last event end
-  /// with the first of them: 0 is exact; 0.01 makes all-to-all over hashed paths cheap.
+  /// A flow that would end within this share of its age after others ends with them: 0 is exact;
+  /// 0.01 makes all-to-all over hashed paths cheap.
   double merge_ends_within = 0;
 };
 
@@ -45,9 +45,9 @@ struct FlowSimulationWork {
   std::uint64_t filled_flows = 0;  // flows whose rates were computed, over all updates
 };
 
-/// Flows over links, max-min fair at every moment, in integer picoseconds: an end is rounded up to
-/// a picosecond (as in the simulator's clock), or down when it lies within 1e-12 of its span above
-/// one, so that noise of the last digit does not split what ends together.
+/// Flows over links, max-min fair at every moment, in integer picoseconds as the simulator's clock.
+/// An end is rounded up to a picosecond, or to the nearest when it is nearer than 1e-12 of its
+/// span, so that noise of the last digit does not split what ends together.
 ///
 /// Incremental: when flows start or end, only flows whose rate changes are filled again. A set of
 /// flows is filled against what the others hold; then every flow must have a full link on which
@@ -80,7 +80,8 @@ class FlowSimulation {
   /// may be added between calls, with a start not before the ends that were returned.
   std::span<const FlowEnd> Advance();
 
-  /// Runs until all flows have ended and returns the time of each, by id.
+  /// Runs until all flows have ended and returns the time of each, by id; 0 for flows that had
+  /// ended before.
   std::vector<std::int64_t> Run();
 
   /// The present rate of a flow in bytes per second; 0 before its start and after its end.

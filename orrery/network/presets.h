@@ -13,7 +13,7 @@ namespace orrery::network {
 /// GPUs around one NVSwitch: a star that never blocks; only each GPU's way in and out is limited.
 struct NvswitchIsland {
   std::uint32_t num_gpus = 8;
-  Wire nvlink;  // of one GPU to the switch, all its links together; half of the latency of a pair
+  Wire nvlink{};  // of one GPU to the switch, all its links together; half of the latency of a pair
 };
 
 [[nodiscard]] Result<Topology> MakeNvswitchIsland(const NvswitchIsland& island);
@@ -21,16 +21,16 @@ struct NvswitchIsland {
 /// GPUs 2i and 2i + 1 joined by NVLink, all of them under one PCIe switch.
 struct NvlinkPairs {
   std::uint32_t num_gpus = 4;  // even
-  Wire nvlink;                 // between the two of a pair
-  Wire pcie;                   // of a GPU
+  Wire nvlink{};               // between the two of a pair
+  Wire pcie{};                 // of a GPU
 };
 
 [[nodiscard]] Result<Topology> MakeNvlinkPairs(const NvlinkPairs& pairs);
 
 /// The hybrid cube mesh of eight V100 (DGX-1): two quads, each fully joined, and the edges between
-/// them; six NVLinks a GPU, of which two pairs are doubled. GPUs forward.
+/// them; six NVLinks a GPU, two neighbours by two of them. GPUs forward.
 struct CubeMesh {
-  Wire nvlink;  // of one link
+  Wire nvlink{};  // of one link
 };
 
 [[nodiscard]] Result<Topology> MakeCubeMesh(const CubeMesh& mesh);
@@ -42,9 +42,9 @@ struct PcieTree {
   std::uint32_t switches_per_cpu = 2;
   std::uint32_t gpus_per_switch = 2;
   std::uint32_t nics_per_switch = 0;
-  Wire slot;    // of a GPU or NIC to its switch
-  Wire uplink;  // of a switch to its CPU
-  Wire socket;  // between two CPUs
+  Wire slot{};    // of a GPU or NIC to its switch
+  Wire uplink{};  // of a switch to its CPU
+  Wire socket{};  // between two CPUs
 };
 
 [[nodiscard]] Result<Topology> MakePcieTree(const PcieTree& tree);
@@ -55,9 +55,9 @@ struct Server {
   std::uint32_t num_gpus = 8;
   std::uint32_t num_nics = 8;       // divides num_gpus
   std::uint32_t ports_per_nic = 1;  // planes of the network
-  Wire nvlink;
-  Wire pcie;  // of a GPU to its NIC; of all ports of the NIC together
-  Wire port;  // of one port to its leaf
+  Wire nvlink{};
+  Wire pcie{};  // of a GPU to its NIC, all its ports together
+  Wire port{};  // of one port to its leaf
 };
 
 /// GPUs that are the hosts of the network: no NICs, no island.
@@ -66,7 +66,7 @@ struct Server {
 /// Servers around one switch that never blocks.
 struct SingleSwitch {
   std::uint32_t num_servers = 2;
-  Server server;
+  Server server{};
 };
 
 [[nodiscard]] Result<Topology> MakeSingleSwitch(const SingleSwitch& pod);
@@ -80,8 +80,8 @@ struct Clos {
   std::uint32_t radix = 64;
   double oversubscription = 1;
   std::uint32_t num_servers = 0;  // 0: as many as fit
-  Server server;                  // ports are plugged in order: all of server 0, then 1, …
-  Wire fabric;                    // between switches
+  Server server{};                // ports are plugged in order: all of server 0, then 1, …
+  Wire fabric{};                  // between switches
 };
 
 [[nodiscard]] Result<Topology> MakeClos(const Clos& clos);
@@ -96,8 +96,8 @@ struct Clos {
 struct FatTree {
   std::vector<std::uint32_t> down{16, 16, 16};
   std::vector<std::uint32_t> up{1, 16, 16};
-  Wire host;    // of a host to its switch
-  Wire fabric;  // between switches
+  Wire host{};    // of a host to its switch
+  Wire fabric{};  // between switches
 };
 
 [[nodiscard]] Result<Topology> MakeFatTree(const FatTree& tree);
@@ -109,8 +109,8 @@ struct RailOptimised {
   std::uint32_t servers_per_block = 32;
   std::uint32_t num_spines = 8;        // 0: rails do not meet (one block only)
   std::uint32_t cables_per_spine = 1;  // from a leaf to each spine, as one link of their sum
-  Server server;                       // port p of a NIC goes to plane p, with leaves of its own
-  Wire fabric;
+  Server server{};                     // port p of a NIC goes to plane p, with leaves of its own
+  Wire fabric{};
 };
 
 [[nodiscard]] Result<Topology> MakeRailOptimised(const RailOptimised& rails);
@@ -123,7 +123,7 @@ struct MultiPlane {
   std::uint32_t spines_per_plane = 4;
   bool planes_share_spines = false;
   Server server{.ports_per_nic = 2};
-  Wire fabric;
+  Wire fabric{};
 };
 
 [[nodiscard]] Result<Topology> MakeMultiPlane(const MultiPlane& planes);
@@ -134,9 +134,9 @@ struct Dragonfly {
   std::uint32_t hosts_per_router = 4;
   std::uint32_t routers_per_group = 8;
   std::uint32_t globals_per_router = 4;
-  Wire host;
-  Wire local;
-  Wire global;
+  Wire host{};
+  Wire local{};
+  Wire global{};
 };
 
 [[nodiscard]] Result<Topology> MakeDragonfly(const Dragonfly& dragonfly);
@@ -144,7 +144,7 @@ struct Dragonfly {
 /// A torus of GPUs that forward; a side of two has one cable.
 struct Torus {
   std::vector<std::uint32_t> sides{4, 4, 4};
-  Wire wire;
+  Wire wire{};
 };
 
 [[nodiscard]] Result<Topology> MakeTorus(const Torus& torus);

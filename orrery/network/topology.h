@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -37,21 +38,21 @@ enum class LinkKind : std::uint8_t {
 struct Link {
   NodeId from = 0;
   NodeId to = 0;
-  Bandwidth bandwidth;
+  Bandwidth bandwidth{};
   std::int64_t latency_ps = 0;
   LinkKind kind = LinkKind::kNetwork;
 };
 
 /// What a cable is, whatever it joins.
 struct Wire {
-  Bandwidth bandwidth;  // in each direction
+  Bandwidth bandwidth{};  // in each direction
   std::int64_t latency_ps = 0;
   LinkKind kind = LinkKind::kNetwork;
 };
 
 /// Sides of a torus; the GPU at (x0, x1, …) has the number x0 + sides[0] * (x1 + sides[1] * …).
 struct TorusShape {
-  std::vector<std::uint32_t> sides;
+  std::vector<std::uint32_t> sides{};
 };
 
 /// Groups of routers: every two routers of a group and every two groups are joined. Router r of
@@ -135,6 +136,8 @@ class Topology {
  private:
   friend class TopologyBuilder;
 
+  void FindIslands();
+
   std::vector<NodeKind> kind_;
   std::vector<std::string> name_;
   std::vector<NodeId> gpu_nodes_;
@@ -179,7 +182,7 @@ class TopologyBuilder {
 
   /// Fails with one sentence that names the link or node: no GPU, an unknown node, a link from a
   /// node to itself, a bandwidth that is not above zero, a negative latency, two links of one kind
-  /// between the same nodes, a GPU without a link when there are others.
+  /// between the same nodes, GPUs that no links join.
   [[nodiscard]] Result<Topology> Build() &&;
 
  private:
