@@ -13,7 +13,7 @@ namespace orrery::network {
 /// The ranks of a group that lie in one island.
 struct IslandRanks {
   IslandId island = 0;
-  std::vector<std::uint32_t> ranks;  // ascending
+  std::vector<std::uint32_t> ranks{};  // ascending
 };
 
 /// Which GPU each rank of a group has.
@@ -51,12 +51,12 @@ struct PlacementFacts {
   std::uint32_t least_ranks_per_island = 0;
   std::uint32_t most_ranks_per_island = 0;
   /// Out of one GPU into its island: over NVLink, without NVLink over PCIe. The least of all ranks.
-  Bandwidth island_per_gpu;
+  Bandwidth island_per_gpu{};
   LinkKind island_kind = LinkKind::kNvlink;
   /// Out of an island, all NICs; the least of all islands.
-  Bandwidth network_per_island;
+  Bandwidth network_per_island{};
   /// The same for each GPU of the island, whether or not it has a rank.
-  Bandwidth network_per_gpu;
+  Bandwidth network_per_gpu{};
   /// Along the links between the first two ranks of an island; the largest of all islands.
   std::int64_t island_latency_ps = 0;
   /// Between the first ranks of islands that follow each other, last to first too; the largest.

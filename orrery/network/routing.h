@@ -27,12 +27,12 @@ struct RoutingOptions {
   bool same_hash_at_every_tier = false;
   /// PXN: to another rail, go over the island to the GPU of the target's rail first.
   bool change_rail_in_island = false;
-  std::vector<LinkId> failed_links;
+  std::vector<LinkId> failed_links{};
 };
 
 /// A way from one GPU to another.
 struct Route {
-  std::vector<LinkUse> uses;    // with shares below 1 when the flow is split over equal paths
+  std::vector<LinkUse> uses{};  // with shares below 1 when the flow is split over equal paths
   std::int64_t latency_ps = 0;  // sum over the links of the longest of the paths
 };
 
