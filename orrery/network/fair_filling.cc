@@ -69,11 +69,11 @@ void FairFilling::JoinAll() {
 }
 
 void FairFilling::JoinLimitedBy(LinkId link) {
-  for (const FlowOnLink& on : table_->flows_on_link(link)) {
-    if (table_->flow(on.flow).bottleneck == link) {
-      Join(on.flow);
+  table_->ForEachUse(link, [&](const TableUse& use) {
+    if (table_->flow(use.flow).bottleneck == link) {
+      Join(use.flow);
     }
-  }
+  });
 }
 
 // Looks at a link for the first time in this refill.
@@ -88,10 +88,10 @@ void FairFilling::Open(LinkId link) {
   if (has_all_) {
     return;
   }
-  for (const FlowOnLink& on : table_->flows_on_link(link)) {
-    fill.fixed_rest -= on.load * table_->flow(on.flow).level;
+  table_->ForEachUse(link, [&](const TableUse& use) {
+    fill.fixed_rest -= use.load * table_->flow(use.flow).level;
     ++fill.num_fixed;
-  }
+  });
 }
 
 // Moves newcomers from what is fixed on their links to what is filled.
@@ -127,9 +127,7 @@ void FairFilling::JoinOverloaded() {
   for (std::size_t i = 0; i < num_links; ++i) {
     const LinkId link = set_links_[i];
     if (fill_[link].num_fixed > 0 && fill_[link].fixed_rest < -kTolerance * capacity_[link]) {
-      for (const FlowOnLink& on : table_->flows_on_link(link)) {
-        Join(on.flow);
-      }
+      table_->ForEachUse(link, [&](const TableUse& use) { Join(use.flow); });
     }
   }
 }
@@ -144,13 +142,13 @@ void FairFilling::JoinViolated(LinkId link) {
   const bool is_full = fill.rest <= kTolerance * capacity_[link];
   const double least = is_full ? fill.highest_level * (1 - kTolerance) : kInfinity;
   const double most = fill.full_level * (1 + kTolerance);
-  for (const FlowOnLink& on : table_->flows_on_link(link)) {
-    const TableFlow& flow = table_->flow(on.flow);
-    if (mark_[on.flow] == kOutside &&
+  table_->ForEachUse(link, [&](const TableUse& use) {
+    const TableFlow& flow = table_->flow(use.flow);
+    if (mark_[use.flow] == kOutside &&
         (flow.level > most || (flow.bottleneck == link && flow.level < least))) {
-      Join(on.flow);
+      Join(use.flow);
     }
-  }
+  });
 }
 
 std::span<const FairFilling::Filled> FairFilling::Refill() {
@@ -236,7 +234,7 @@ void FairFilling::FillInRounds() {
     const std::size_t before = open_links_.size();
     if (!FreezeCapped(level)) {
       for (const LinkId link : open_links_) {
-        if (fill_[link].open > 0 && fill_[link].Level() <= level * kSameLevel) {
+        if (fill_[link].open > 0 && fill_[link].rest <= level * kSameLevel * fill_[link].load) {
           FreezeLink(link, level);
         }
       }
@@ -286,11 +284,11 @@ bool FairFilling::FreezeCapped(double up_to_level) {
 
 void FairFilling::FreezeLink(LinkId link, double level) {
   fill_[link].full_level = level;
-  for (const FlowOnLink& on : table_->flows_on_link(link)) {
-    if (mark_[on.flow] == kOpen) {
-      Freeze(on.flow, level, link);
+  table_->ForEachUse(link, [&](const TableUse& use) {
+    if (mark_[use.flow] == kOpen) {
+      Freeze(use.flow, level, link);
     }
-  }
+  });
 }
 
 void FairFilling::Freeze(FlowRow row, double level, LinkId bottleneck) {

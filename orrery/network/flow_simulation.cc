@@ -106,6 +106,14 @@ class FlowSimulation::State {
     return first_id_ + row;
   }
 
+  FlowId Add(std::span<const LinkId> path, const FlowSpec& spec) {
+    path_uses_.clear();
+    for (const LinkId link : path) {
+      path_uses_.push_back({.link = link});
+    }
+    return Add(path_uses_, spec);
+  }
+
   std::optional<std::int64_t> NextEventPs() {
     Settle();
     const std::int64_t next = std::min(NextStart(), NextEnd());
@@ -274,6 +282,7 @@ class FlowSimulation::State {
   TimeQueue starts_;
   TimeQueue ends_;
   std::vector<FlowEnd> ended_;
+  std::vector<LinkUse> path_uses_;
   std::int64_t now_ps_ = 0;
   std::size_t unfinished_ = 0;
   FlowId first_id_ = 0;
@@ -299,12 +308,7 @@ FlowId FlowSimulation::Add(std::span<const LinkUse> uses, const FlowSpec& spec) 
 }
 
 FlowId FlowSimulation::Add(std::span<const LinkId> path, const FlowSpec& spec) {
-  std::vector<LinkUse> uses;
-  uses.reserve(path.size());
-  for (const LinkId link : path) {
-    uses.push_back({.link = link});
-  }
-  return state_->Add(uses, spec);
+  return state_->Add(path, spec);
 }
 
 std::int64_t FlowSimulation::now_ps() const {

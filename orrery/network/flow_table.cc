@@ -12,8 +12,9 @@ FlowRow FlowTable::Append(const FlowDemand& demand) {
                     .first_use = static_cast<std::uint32_t>(uses_.size()),
                     .num_uses = static_cast<std::uint32_t>(demand.uses.size())});
   for (const LinkUse& use : demand.uses) {
-    ORRERY_CHECK(use.link < flows_on_link_.size(), "a flow uses links that exist");
-    uses_.push_back({.link = use.link, .load = demand.weight * demand.multiplicity * use.share});
+    ORRERY_CHECK(use.link < first_use_.size(), "a flow uses links that exist");
+    uses_.push_back(
+        {.flow = row, .link = use.link, .load = demand.weight * demand.multiplicity * use.share});
   }
   return row;
 }
@@ -24,9 +25,13 @@ void FlowTable::PutOnLinks(FlowRow row) {
   active_.push_back(row);
   for (std::uint32_t i = flow.first_use; i < flow.first_use + flow.num_uses; ++i) {
     TableUse& use = uses_[i];
-    std::vector<FlowOnLink>& flows = flows_on_link_[use.link];
-    use.place = static_cast<std::uint32_t>(flows.size());
-    flows.push_back({.flow = row, .use = i, .load = use.load});
+    std::uint32_t& first = first_use_[use.link];
+    use.previous = kNoUse;
+    use.next = first;
+    if (first != kNoUse) {
+      uses_[first].previous = i;
+    }
+    first = i;
     competing_[use.link] += flow.multiplicity;
   }
 }
@@ -37,10 +42,10 @@ void FlowTable::TakeOffLinks(FlowRow row) {
   flows_[active_.back()].place = flow.place;
   active_.pop_back();
   for (const TableUse& use : uses(row)) {
-    std::vector<FlowOnLink>& flows = flows_on_link_[use.link];
-    flows[use.place] = flows.back();
-    uses_[flows.back().use].place = use.place;
-    flows.pop_back();
+    (use.previous == kNoUse ? first_use_[use.link] : uses_[use.previous].next) = use.next;
+    if (use.next != kNoUse) {
+      uses_[use.next].previous = use.previous;
+    }
     competing_[use.link] -= flow.multiplicity;
   }
 }

@@ -27,25 +27,23 @@ struct TableFlow {
   std::uint32_t place = 0;  // in the list of flows that are on links
 };
 
-/// A link of a flow. `load` times the flow's level is what all flows of the class take of it.
+/// A link of a flow, in a list with the other flows on that link.
 struct TableUse {
-  LinkId link = 0;
-  std::uint32_t place = 0;  // in the link's list of flows
-  double load = 1;
-};
-
-/// A flow of a link.
-struct FlowOnLink {
   FlowRow flow = 0;
-  std::uint32_t use = 0;
-  double load = 1;
+  LinkId link = 0;
+  std::uint32_t next = 0;      // use on the same link; kNoUse for the last
+  std::uint32_t previous = 0;  // kNoUse for the first
+  double load = 1;             // times the flow's level is what all flows of the class take
 };
 
-/// Which flows are on which links, both ways round, so that adding and removing a flow costs
-/// O(its links).
+inline constexpr std::uint32_t kNoUse = ~std::uint32_t{0};
+
+/// Which flows are on which links, both ways round. Uses of a link are a list through the one array
+/// of uses, so that adding and removing a flow costs O(its links) and allocates nothing.
 class FlowTable {
  public:
-  explicit FlowTable(std::uint32_t num_links) : flows_on_link_(num_links), competing_(num_links) {}
+  explicit FlowTable(std::uint32_t num_links)
+      : first_use_(num_links, kNoUse), competing_(num_links) {}
 
   /// Adds a flow that is on no link yet.
   FlowRow Append(const FlowDemand& demand);
@@ -66,8 +64,13 @@ class FlowTable {
     return {uses_.data() + flows_[flow].first_use, flows_[flow].num_uses};
   }
 
-  [[nodiscard]] std::span<const FlowOnLink> flows_on_link(LinkId link) const {
-    return flows_on_link_[link];
+  /// Calls `visit(use)` for every use of a link; the last that was put on comes first. `visit` may
+  /// not put flows on links or take them off.
+  template <typename Visit>
+  void ForEachUse(LinkId link, const Visit& visit) const {
+    for (std::uint32_t use = first_use_[link]; use != kNoUse; use = uses_[use].next) {
+      visit(uses_[use]);
+    }
   }
 
   /// Flows on a link, with their multiplicity.
@@ -79,13 +82,13 @@ class FlowTable {
   [[nodiscard]] std::size_t num_rows() const { return flows_.size(); }
 
   [[nodiscard]] std::uint32_t num_links() const {
-    return static_cast<std::uint32_t>(flows_on_link_.size());
+    return static_cast<std::uint32_t>(first_use_.size());
   }
 
  private:
   std::vector<TableFlow> flows_;
   std::vector<TableUse> uses_;
-  std::vector<std::vector<FlowOnLink>> flows_on_link_;
+  std::vector<std::uint32_t> first_use_;  // by link
   std::vector<double> competing_;
   std::vector<FlowRow> active_;
 };
