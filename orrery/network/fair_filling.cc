@@ -15,10 +15,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSameLevel = 1 + 1e-13;
 constexpr double kTolerance = 1e-11;
 
-constexpr std::uint8_t kOutside = 0;
-constexpr std::uint8_t kFrozen = 1;
-constexpr std::uint8_t kOpen = 2;
-
 }  // namespace
 
 FairFilling::FairFilling(FlowTable& table, std::vector<double> capacity_of_link,
@@ -27,33 +23,22 @@ FairFilling::FairFilling(FlowTable& table, std::vector<double> capacity_of_link,
       capacity_(std::move(capacity_of_link)),
       congestion_(congestion),
       loses_goodput_(std::move(loses_goodput)),
-      fill_(capacity_.size()) {}
+      open_(capacity_.size()),
+      shared_(capacity_.size()) {}
 
 // Noise may leave a little less than nothing of a link, or of the load of its last flows.
-double FairFilling::LinkFill::Level() const {
+double FairFilling::OpenLink::Level() const {
   return std::max(rest, 0.0) / std::max(load, std::numeric_limits<double>::min());
 }
 
-double FairFilling::Capacity(LinkId link) const {
-  if (congestion_ == nullptr || loses_goodput_[link] == 0) {
-    return capacity_[link];
-  }
-  return capacity_[link] * congestion_->Goodput(table_->competing(link));
+double FairFilling::CongestedCapacity(LinkId link) const {
+  return capacity_[link] *
+         (loses_goodput_[link] == 0 ? 1 : congestion_->Goodput(table_->competing(link)));
 }
 
 void FairFilling::Left(FlowRow flow) {
   for (const TableUse& use : table_->uses(flow)) {
     changed_links_.push_back(use.link);
-  }
-}
-
-void FairFilling::Join(FlowRow row) {
-  if (mark_.size() < table_->num_rows()) {
-    mark_.resize(table_->num_rows(), kOutside);
-  }
-  if (mark_[row] == kOutside) {
-    mark_[row] = kFrozen;
-    set_.push_back(row);
   }
 }
 
@@ -77,56 +62,74 @@ void FairFilling::JoinLimitedBy(LinkId link) {
 }
 
 // Looks at a link for the first time in this refill.
-void FairFilling::Open(LinkId link) {
-  LinkFill& fill = fill_[link];
-  fill.round = round_;
-  fill.set_load = 0;
-  fill.num_set = 0;
-  fill.num_fixed = 0;
-  fill.fixed_rest = Capacity(link);
+void FairFilling::OpenShared(LinkId link) {
+  open_[link].round = round_;
   set_links_.push_back(link);
-  if (has_all_) {
-    return;
-  }
+  SharedLink& shared = shared_[link];
+  shared.set_load = 0;
+  shared.num_set = 0;
+  shared.num_fixed = 0;
+  shared.fixed_rest = Capacity(link);
   table_->ForEachUse(link, [&](const TableUse& use) {
-    fill.fixed_rest -= use.load * table_->flow(use.flow).level;
-    ++fill.num_fixed;
+    shared.fixed_rest -= use.load * table_->flow(use.flow).level;
+    ++shared.num_fixed;
   });
 }
 
-// Moves newcomers from what is fixed on their links to what is filled.
-void FairFilling::Absorb() {
-  for (; num_absorbed_ < set_.size(); ++num_absorbed_) {
-    const FlowRow row = set_[num_absorbed_];
-    const double level = table_->flow(row).level;
-    if (filled_.size() == num_absorbed_) {
-      filled_.push_back({.flow = row, .old_level = level});
+// Moves a flow from what is fixed on its links to what is filled.
+void FairFilling::AbsorbShared(FlowRow row) {
+  const double level = table_->flow(row).level;
+  for (const TableUse& use : table_->uses(row)) {
+    if (open_[use.link].round != round_) {
+      OpenShared(use.link);
     }
+    SharedLink& shared = shared_[use.link];
+    shared.set_load += use.load;
+    ++shared.num_set;
+    --shared.num_fixed;
+    shared.fixed_rest =
+        shared.num_fixed == 0 ? Capacity(use.link) : shared.fixed_rest + use.load * level;
+  }
+}
+
+// Takes newcomers into the sums of their links.
+void FairFilling::Absorb() {
+  for (std::size_t i = filled_.size(); i < set_.size(); ++i) {
+    filled_.push_back({.flow = set_[i], .old_level = table_->flow(set_[i]).level});
+  }
+  if (has_all_) {
+    AbsorbAll();
+    return;
+  }
+  for (; num_absorbed_ < set_.size(); ++num_absorbed_) {
+    AbsorbShared(set_[num_absorbed_]);
+  }
+}
+
+void FairFilling::AbsorbAll() {
+  for (const FlowRow row : set_) {
     for (const TableUse& use : table_->uses(row)) {
-      LinkFill& fill = fill_[use.link];
-      if (fill.round != round_) {
-        Open(use.link);
+      OpenLink& link = open_[use.link];
+      if (link.round != round_) {
+        link = {.rest = Capacity(use.link), .round = round_};
+        set_links_.push_back(use.link);
       }
-      fill.set_load += use.load;
-      ++fill.num_set;
-      if (!has_all_) {
-        --fill.num_fixed;
-        fill.fixed_rest =
-            fill.num_fixed == 0 ? Capacity(use.link) : fill.fixed_rest + use.load * level;
-      }
+      link.load += use.load;
+      ++link.open;
     }
   }
+  num_absorbed_ = set_.size();
 }
 
 // A link may hold more than it can carry when a newcomer cost it goodput.
 void FairFilling::JoinOverloaded() {
-  if (congestion_ == nullptr) {
+  if (congestion_ == nullptr || has_all_) {
     return;
   }
   const std::size_t num_links = set_links_.size();
   for (std::size_t i = 0; i < num_links; ++i) {
     const LinkId link = set_links_[i];
-    if (fill_[link].num_fixed > 0 && fill_[link].fixed_rest < -kTolerance * capacity_[link]) {
+    if (shared_[link].num_fixed > 0 && shared_[link].fixed_rest < -kTolerance * capacity_[link]) {
       table_->ForEachUse(link, [&](const TableUse& use) { Join(use.flow); });
     }
   }
@@ -135,13 +138,13 @@ void FairFilling::JoinOverloaded() {
 // Flows outside of the set that lost their bottleneck, or that are above a flow whose bottleneck
 // they share.
 void FairFilling::JoinViolated(LinkId link) {
-  const LinkFill& fill = fill_[link];
-  if (fill.num_fixed == 0) {
+  const SharedLink& shared = shared_[link];
+  if (shared.num_fixed == 0) {
     return;
   }
-  const bool is_full = fill.rest <= kTolerance * capacity_[link];
-  const double least = is_full ? fill.highest_level * (1 - kTolerance) : kInfinity;
-  const double most = fill.full_level * (1 + kTolerance);
+  const bool is_full = open_[link].rest <= kTolerance * capacity_[link];
+  const double least = is_full ? shared.highest_level * (1 - kTolerance) : kInfinity;
+  const double most = shared.full_level * (1 + kTolerance);
   table_->ForEachUse(link, [&](const TableUse& use) {
     const TableFlow& flow = table_->flow(use.flow);
     if (mark_[use.flow] == kOutside &&
@@ -168,6 +171,9 @@ std::span<const FairFilling::Filled> FairFilling::Refill() {
       continue;
     }
     Fill();
+    if (has_all_) {
+      break;
+    }
     for (const LinkId link : set_links_) {
       JoinViolated(link);
     }
@@ -183,16 +189,19 @@ std::span<const FairFilling::Filled> FairFilling::Refill() {
 }
 
 void FairFilling::BeginFill() {
-  open_links_.clear();
-  for (const LinkId link : set_links_) {
-    LinkFill& fill = fill_[link];
-    fill.rest = fill.fixed_rest;
-    fill.load = fill.set_load;
-    fill.open = fill.num_set;
-    fill.full_level = kInfinity;
-    fill.highest_level = 0;
-    open_links_.push_back(link);
+  open_links_.assign(set_links_.begin(), set_links_.end());
+  if (!has_all_) {
+    for (const LinkId link : set_links_) {
+      SharedLink& shared = shared_[link];
+      shared.full_level = kInfinity;
+      shared.highest_level = 0;
+      open_[link] = {.rest = shared.fixed_rest,
+                     .load = shared.set_load,
+                     .open = shared.num_set,
+                     .round = round_};
+    }
   }
+  num_open_ = set_.size();
   caps_.clear();
   next_cap_ = 0;
   for (const FlowRow row : set_) {
@@ -211,18 +220,22 @@ void FairFilling::Fill() {
   FreezeCapped(kInfinity);
 }
 
-// Drops links without open flows and returns the least level of the others.
+// Drops links without open flows and returns the least level of the others. Compares fractions
+// without dividing.
 double FairFilling::CompactOpenLinks() {
-  double least = kInfinity;
+  OpenLink least{.rest = kInfinity, .load = 1};
   std::size_t kept = 0;
-  for (const LinkId link : open_links_) {
-    if (fill_[link].open > 0) {
-      open_links_[kept++] = link;
-      least = std::min(least, fill_[link].Level());
+  for (const LinkId id : open_links_) {
+    const OpenLink& link = open_[id];
+    if (link.open > 0) {
+      open_links_[kept++] = id;
+      if (link.rest * least.load < least.rest * link.load) {
+        least = link;
+      }
     }
   }
   open_links_.resize(kept);
-  return least;
+  return least.Level();
 }
 
 void FairFilling::FillInRounds() {
@@ -234,10 +247,14 @@ void FairFilling::FillInRounds() {
     const std::size_t before = open_links_.size();
     if (!FreezeCapped(level)) {
       for (const LinkId link : open_links_) {
-        if (fill_[link].open > 0 && fill_[link].rest <= level * kSameLevel * fill_[link].load) {
+        if (open_[link].open > 0 && open_[link].rest <= level * kSameLevel * open_[link].load) {
           FreezeLink(link, level);
         }
       }
+    }
+    if (num_open_ == 0) {
+      open_links_.clear();
+      return;
     }
     level = CompactOpenLinks();
     if (open_links_.size() > kFewLinks && (before - open_links_.size()) * kGoodShare < before) {
@@ -249,19 +266,19 @@ void FairFilling::FillInRounds() {
 void FairFilling::FillByHeap() {
   heap_.clear();
   for (const LinkId link : open_links_) {
-    heap_.emplace_back(fill_[link].Level(), link);
+    heap_.emplace_back(open_[link].Level(), link);
   }
   std::ranges::make_heap(heap_, std::greater<>());
   double reached = 0;
-  while (!heap_.empty()) {
+  while (num_open_ > 0 && !heap_.empty()) {
     std::ranges::pop_heap(heap_, std::greater<>());
     const auto [level, link] = heap_.back();
     heap_.pop_back();
-    if (fill_[link].open == 0) {
+    if (open_[link].open == 0) {
       continue;
     }
-    if (fill_[link].Level() > level * kSameLevel || FreezeCapped(level)) {
-      heap_.emplace_back(fill_[link].Level(), link);
+    if (open_[link].Level() > level * kSameLevel || FreezeCapped(level)) {
+      heap_.emplace_back(open_[link].Level(), link);
       std::ranges::push_heap(heap_, std::greater<>());
       continue;
     }
@@ -283,7 +300,7 @@ bool FairFilling::FreezeCapped(double up_to_level) {
 }
 
 void FairFilling::FreezeLink(LinkId link, double level) {
-  fill_[link].full_level = level;
+  shared_[link].full_level = level;
   table_->ForEachUse(link, [&](const TableUse& use) {
     if (mark_[use.flow] == kOpen) {
       Freeze(use.flow, level, link);
@@ -293,14 +310,17 @@ void FairFilling::FreezeLink(LinkId link, double level) {
 
 void FairFilling::Freeze(FlowRow row, double level, LinkId bottleneck) {
   mark_[row] = kFrozen;
+  --num_open_;
   table_->flow(row).level = level;
   table_->flow(row).bottleneck = bottleneck;
   for (const TableUse& use : table_->uses(row)) {
-    LinkFill& fill = fill_[use.link];
-    fill.rest -= level * use.load;
-    fill.load -= use.load;
-    fill.highest_level = level;
-    --fill.open;
+    OpenLink& open = open_[use.link];
+    open.rest -= level * use.load;
+    open.load -= use.load;
+    --open.open;
+    if (!has_all_) {
+      shared_[use.link].highest_level = level;
+    }
   }
 }
 

@@ -43,37 +43,61 @@ class FairFilling {
     double old_level;
   };
 
+  /// Notes that all flows were taken off their links, in place of Left for each.
+  void LeftAll() { changed_links_.clear(); }
+
   /// Makes the table fair again and returns the flows that were filled.
   [[nodiscard]] std::span<const Filled> Refill();
 
  private:
-  struct LinkFill {
-    double fixed_rest = 0;  // capacity less what flows outside of the set hold
-    double set_load = 0;    // of the flows in the set
-    std::uint32_t num_fixed = 0;
-    std::uint32_t num_set = 0;
-    // During a filling:
+  enum Mark : std::uint8_t { kOutside, kFrozen, kOpen };  // kFrozen and kOpen: in the set
+
+  // A link during a filling. Small, for a filling of all flows touches all links.
+  struct OpenLink {
     double rest = 0;
-    double load = 0;
-    double full_level = 0;     // at which it became the bottleneck of flows; infinite when of none
-    double highest_level = 0;  // of flows in the set
-    std::uint32_t open = 0;
+    double load = 0;          // of open flows
+    std::uint32_t open = 0;   // flows
     std::uint32_t round = 0;  // of the refill for which the link was looked at
 
     [[nodiscard]] double Level() const;
   };
 
-  void Join(FlowRow flow);
+  // What a link needs beside when some of its flows are outside of the set.
+  struct SharedLink {
+    double fixed_rest = 0;  // capacity less what flows outside of the set hold
+    double set_load = 0;    // of the flows in the set
+    std::uint32_t num_fixed = 0;
+    std::uint32_t num_set = 0;
+    double full_level = 0;     // at which it became the bottleneck of flows; infinite when of none
+    double highest_level = 0;  // of flows in the set
+  };
+
+  void Join(FlowRow row) {
+    if (mark_.size() < table_->num_rows()) {
+      mark_.resize(table_->num_rows(), kOutside);
+    }
+    if (mark_[row] == kOutside) {
+      mark_[row] = kFrozen;
+      set_.push_back(row);
+    }
+  }
+
   void JoinAll();
   void JoinLimitedBy(LinkId link);
   void JoinViolated(LinkId link);
   void JoinOverloaded();
   void Absorb();
-  void Open(LinkId link);
+  void AbsorbAll();
+  void AbsorbShared(FlowRow flow);
+  void OpenShared(LinkId link);
 
   [[nodiscard]] bool HasNewcomers() const { return num_absorbed_ < set_.size(); }
 
-  [[nodiscard]] double Capacity(LinkId link) const;
+  [[nodiscard]] double Capacity(LinkId link) const {
+    return congestion_ == nullptr ? capacity_[link] : CongestedCapacity(link);
+  }
+
+  [[nodiscard]] double CongestedCapacity(LinkId link) const;
 
   void Fill();
   void BeginFill();
@@ -89,7 +113,8 @@ class FairFilling {
   const CongestionModel* congestion_;
   std::vector<std::uint8_t> loses_goodput_;
 
-  std::vector<LinkFill> fill_;
+  std::vector<OpenLink> open_;
+  std::vector<SharedLink> shared_;
   std::vector<LinkId> set_links_;  // links of flows in the set
   std::vector<LinkId> changed_links_;
   std::vector<FlowRow> set_;
@@ -98,8 +123,8 @@ class FairFilling {
   bool has_all_ = false;
   std::uint32_t round_ = 0;
 
-  // Marks of flows by row: 0 outside of the set, 1 in it and frozen, 2 in it and open.
-  std::vector<std::uint8_t> mark_;
+  std::vector<Mark> mark_;  // by row
+  std::size_t num_open_ = 0;  // flows
   std::vector<LinkId> open_links_;
   std::vector<std::pair<double, LinkId>> heap_;
   std::vector<std::pair<double, FlowRow>> caps_;  // of the set, ascending

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ranges>
 #include <utility>
 
 #include "orrery/base/check.h"
@@ -44,29 +45,45 @@ using QueueEntry = std::pair<std::int64_t, FlowRow>;
 class TimeQueue {
  public:
   void Push(std::int64_t time_ps, FlowRow row) {
-    entries_.emplace_back(time_ps, row);
-    std::ranges::push_heap(entries_, std::greater<>());
+    heap_.emplace_back(time_ps, row);
+    std::ranges::push_heap(heap_, std::greater<>());
   }
 
-  void PushUnordered(std::int64_t time_ps, FlowRow row) { entries_.emplace_back(time_ps, row); }
-
-  void Order() { std::ranges::make_heap(entries_, std::greater<>()); }
+  // Takes `entries` in place of what it had. The first time often has many, which need no heap.
+  void Reset(std::span<const QueueEntry> entries) {
+    front_.clear();
+    heap_.clear();
+    const QueueEntry least = entries.empty() ? QueueEntry() : *std::ranges::min_element(entries);
+    for (const QueueEntry& entry : std::views::reverse(entries)) {
+      (entry.first == least.first ? front_ : heap_).push_back(entry);
+    }
+    std::ranges::make_heap(heap_, std::greater<>());
+  }
 
   void Pop() {
-    std::ranges::pop_heap(entries_, std::greater<>());
-    entries_.pop_back();
+    if (IsFrontNext()) {
+      front_.pop_back();
+      return;
+    }
+    std::ranges::pop_heap(heap_, std::greater<>());
+    heap_.pop_back();
   }
 
-  void Clear() { entries_.clear(); }
+  [[nodiscard]] const QueueEntry& top() const {
+    return IsFrontNext() ? front_.back() : heap_.front();
+  }
 
-  [[nodiscard]] const QueueEntry& top() const { return entries_.front(); }
+  [[nodiscard]] bool empty() const { return front_.empty() && heap_.empty(); }
 
-  [[nodiscard]] bool empty() const { return entries_.empty(); }
-
-  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] std::size_t size() const { return front_.size() + heap_.size(); }
 
  private:
-  std::vector<QueueEntry> entries_;
+  [[nodiscard]] bool IsFrontNext() const {
+    return !front_.empty() && (heap_.empty() || front_.back().first <= heap_.front().first);
+  }
+
+  std::vector<QueueEntry> front_;  // of one time
+  std::vector<QueueEntry> heap_;
 };
 
 std::vector<std::uint8_t> NetworkLinks(const Topology& topology) {
@@ -87,15 +104,16 @@ class FlowSimulation::State {
         table_(static_cast<std::uint32_t>(capacity.size())),
         filling_(table_, std::move(capacity), options.congestion, std::move(loses_goodput)) {}
 
-  FlowId Add(std::span<const LinkUse> uses, const FlowSpec& spec) {
+  // `links` is a list of links or of their uses.
+  template <typename Links>
+  FlowId Add(const Links& links, const FlowSpec& spec) {
     ORRERY_CHECK(spec.start_ps >= now_ps_, "a flow starts now or later");
     ORRERY_CHECK(spec.weight > 0 && spec.multiplicity > 0 && spec.cap_bytes_per_second > 0,
                  "weight, multiplicity and cap of a flow are above zero");
     ForgetEnded();
-    const FlowRow row = table_.Append({.uses = uses,
-                                       .weight = spec.weight,
-                                       .cap_bytes_per_second = spec.cap_bytes_per_second,
-                                       .multiplicity = spec.multiplicity});
+    const FlowRow row = table_.Append(links, {.weight = spec.weight,
+                                              .cap_bytes_per_second = spec.cap_bytes_per_second,
+                                              .multiplicity = spec.multiplicity});
     transfers_.push_back({.remaining_bytes = spec.bytes, .start_ps = spec.start_ps});
     ++unfinished_;
     if (spec.start_ps == now_ps_) {
@@ -104,14 +122,6 @@ class FlowSimulation::State {
       starts_.Push(spec.start_ps, row);
     }
     return first_id_ + row;
-  }
-
-  FlowId Add(std::span<const LinkId> path, const FlowSpec& spec) {
-    path_uses_.clear();
-    for (const LinkId link : path) {
-      path_uses_.push_back({.link = link});
-    }
-    return Add(path_uses_, spec);
   }
 
   std::optional<std::int64_t> NextEventPs() {
@@ -163,7 +173,7 @@ class FlowSimulation::State {
     first_id_ = num_flows();
     table_.Clear();
     transfers_.clear();
-    ends_.Clear();
+    ends_.Reset({});
   }
 
   void Start(FlowRow row) {
@@ -216,11 +226,11 @@ class FlowSimulation::State {
   }
 
   void OrderEnds() {
-    ends_.Clear();
+    entries_.clear();
     for (const FlowRow row : table_.active()) {
-      ends_.PushUnordered(transfers_[row].finish_ps, row);
+      entries_.emplace_back(transfers_[row].finish_ps, row);
     }
-    ends_.Order();
+    ends_.Reset(entries_);
   }
 
   std::int64_t NextStart() const { return starts_.empty() ? kNever : starts_.top().first; }
@@ -258,7 +268,14 @@ class FlowSimulation::State {
       End(ends_.top().second);
       ends_.Pop();
     }
-    std::ranges::sort(ended_, {}, &FlowEnd::flow);
+    if (!std::ranges::is_sorted(ended_, {}, &FlowEnd::flow)) {
+      std::ranges::sort(ended_, {}, &FlowEnd::flow);
+    }
+    if (unfinished_ == starts_.size()) {
+      table_.TakeAllOffLinks();
+      filling_.LeftAll();
+      return;
+    }
     for (const FlowEnd& end : ended_) {
       const FlowRow row = end.flow - first_id_;
       if (transfers_[row].is_on_links) {
@@ -281,8 +298,8 @@ class FlowSimulation::State {
   std::vector<FlowRow> instant_;  // started and ended now
   TimeQueue starts_;
   TimeQueue ends_;
+  std::vector<QueueEntry> entries_;
   std::vector<FlowEnd> ended_;
-  std::vector<LinkUse> path_uses_;
   std::int64_t now_ps_ = 0;
   std::size_t unfinished_ = 0;
   FlowId first_id_ = 0;

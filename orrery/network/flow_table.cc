@@ -4,17 +4,32 @@
 
 namespace orrery::network {
 
-FlowRow FlowTable::Append(const FlowDemand& demand) {
-  const auto row = static_cast<FlowRow>(flows_.size());
+FlowRow FlowTable::AppendRow(std::size_t num_uses, const FlowDemand& demand) {
   flows_.push_back({.weight = demand.weight,
                     .cap_level = demand.cap_bytes_per_second / demand.weight,
                     .multiplicity = demand.multiplicity,
                     .first_use = static_cast<std::uint32_t>(uses_.size()),
-                    .num_uses = static_cast<std::uint32_t>(demand.uses.size())});
-  for (const LinkUse& use : demand.uses) {
-    ORRERY_CHECK(use.link < first_use_.size(), "a flow uses links that exist");
-    uses_.push_back(
-        {.flow = row, .link = use.link, .load = demand.weight * demand.multiplicity * use.share});
+                    .num_uses = static_cast<std::uint32_t>(num_uses)});
+  return static_cast<FlowRow>(flows_.size() - 1);
+}
+
+inline void FlowTable::AppendUse(FlowRow row, LinkId link, double load) {
+  ORRERY_CHECK(link < links_.size(), "a flow uses links that exist");
+  uses_.push_back({.flow = row, .link = link, .load = load});
+}
+
+FlowRow FlowTable::Append(std::span<const LinkUse> links, const FlowDemand& demand) {
+  const FlowRow row = AppendRow(links.size(), demand);
+  for (const LinkUse& use : links) {
+    AppendUse(row, use.link, demand.weight * demand.multiplicity * use.share);
+  }
+  return row;
+}
+
+FlowRow FlowTable::Append(std::span<const LinkId> links, const FlowDemand& demand) {
+  const FlowRow row = AppendRow(links.size(), demand);
+  for (const LinkId link : links) {
+    AppendUse(row, link, demand.weight * demand.multiplicity);
   }
   return row;
 }
@@ -25,14 +40,14 @@ void FlowTable::PutOnLinks(FlowRow row) {
   active_.push_back(row);
   for (std::uint32_t i = flow.first_use; i < flow.first_use + flow.num_uses; ++i) {
     TableUse& use = uses_[i];
-    std::uint32_t& first = first_use_[use.link];
+    TableLink& link = links_[use.link];
     use.previous = kNoUse;
-    use.next = first;
-    if (first != kNoUse) {
-      uses_[first].previous = i;
+    use.next = link.first_use;
+    if (link.first_use != kNoUse) {
+      uses_[link.first_use].previous = i;
     }
-    first = i;
-    competing_[use.link] += flow.multiplicity;
+    link.first_use = i;
+    link.competing += flow.multiplicity;
   }
 }
 
@@ -42,12 +57,21 @@ void FlowTable::TakeOffLinks(FlowRow row) {
   flows_[active_.back()].place = flow.place;
   active_.pop_back();
   for (const TableUse& use : uses(row)) {
-    (use.previous == kNoUse ? first_use_[use.link] : uses_[use.previous].next) = use.next;
+    (use.previous == kNoUse ? links_[use.link].first_use : uses_[use.previous].next) = use.next;
     if (use.next != kNoUse) {
       uses_[use.next].previous = use.previous;
     }
-    competing_[use.link] -= flow.multiplicity;
+    links_[use.link].competing -= flow.multiplicity;
   }
+}
+
+void FlowTable::TakeAllOffLinks() {
+  for (const FlowRow row : active_) {
+    for (const TableUse& use : uses(row)) {
+      links_[use.link] = {};
+    }
+  }
+  active_.clear();
 }
 
 void FlowTable::Clear() {

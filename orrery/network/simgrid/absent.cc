@@ -7,7 +7,7 @@ bool IsInstalled() {
 }
 
 Result<Run> Simulate(std::span<const double> /*capacity_of_link*/, std::span<const Flow> /*flows*/,
-                     std::uint32_t /*num_hosts*/) {
+                     std::uint32_t /*num_hosts*/, int /*rounds*/) {
   return Fail(Error::Kind::kUnsupported, "SimGrid is not installed; install libsimgrid-dev");
 }
 

@@ -54,26 +54,36 @@ std::vector<s4u::Host*> BuildPlatform(std::span<const double> capacity, std::spa
   return hosts;
 }
 
-// One actor starts all flows that start together and waits for them.
-void StartFlows(std::span<const Flow> flows, const std::vector<s4u::Host*>& hosts,
-                std::vector<double>& end_seconds) {
+// Sends flows that start together and waits for them.
+void SendTogether(std::span<const Flow> flows, double start, const std::vector<s4u::Host*>& hosts,
+                  std::vector<double>& end_seconds) {
+  std::vector<std::pair<std::size_t, s4u::CommPtr>> comms;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    if (flows[i].start_seconds == start) {
+      comms.emplace_back(i, s4u::Comm::sendto_async(hosts[flows[i].from_host],
+                                                    hosts[flows[i].to_host], flows[i].bytes));
+    }
+  }
+  for (const auto& [index, comm] : comms) {
+    comm->wait();
+    end_seconds[index] = comm->get_finish_time();
+  }
+}
+
+// One actor for each time at which flows start.
+void CreateSenders(std::span<const Flow> flows, const std::vector<s4u::Host*>& hosts, int rounds,
+                   std::vector<double>& end_seconds) {
   std::set<double> starts;
   for (const Flow& flow : flows) {
     starts.insert(flow.start_seconds);
   }
   for (const double start : starts) {
-    s4u::Actor::create("sender", hosts[0], [&, start] {
+    s4u::Actor::create("sender", hosts[0], [&, start, rounds] {
       s4u::this_actor::sleep_until(start);
-      std::vector<std::pair<std::size_t, s4u::CommPtr>> comms;
-      for (std::size_t i = 0; i < flows.size(); ++i) {
-        if (flows[i].start_seconds == start) {
-          comms.emplace_back(i, s4u::Comm::sendto_async(hosts[flows[i].from_host],
-                                                        hosts[flows[i].to_host], flows[i].bytes));
-        }
-      }
-      for (const auto& [index, comm] : comms) {
-        comm->wait();
-        end_seconds[index] = comm->get_finish_time();
+      SendTogether(flows, start, hosts, end_seconds);
+      std::vector<double> later_ends(flows.size());
+      for (int round = 1; round < rounds; ++round) {
+        SendTogether(flows, start, hosts, later_ends);
       }
     });
   }
@@ -81,7 +91,7 @@ void StartFlows(std::span<const Flow> flows, const std::vector<s4u::Host*>& host
 
 // What a child does: simulates and returns the ends, with the wall time behind them.
 std::vector<double> SimulateHere(std::span<const double> capacity, std::span<const Flow> flows,
-                                 std::uint32_t num_hosts) {
+                                 std::uint32_t num_hosts, int rounds) {
   std::string name = "simgrid";
   std::string quiet = "--log=root.thresh:critical";
   std::array<char*, 3> arguments{name.data(), quiet.data(), nullptr};
@@ -90,11 +100,11 @@ std::vector<double> SimulateHere(std::span<const double> capacity, std::span<con
   Configure();
   const std::vector<s4u::Host*> hosts = BuildPlatform(capacity, flows, num_hosts);
   std::vector<double> ends(flows.size(), -1);
-  StartFlows(flows, hosts, ends);
+  CreateSenders(flows, hosts, rounds, ends);
   const auto begin = std::chrono::steady_clock::now();
   engine.run();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  ends.push_back(wall.count());
+  ends.push_back(wall.count() / rounds);
   return ends;
 }
 
@@ -131,14 +141,15 @@ bool IsInstalled() {
 }
 
 Result<Run> Simulate(std::span<const double> capacity_of_link, std::span<const Flow> flows,
-                     std::uint32_t num_hosts) {
+                     std::uint32_t num_hosts, int rounds) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) {
     return Fail(Error::Kind::kSystem, "no pipe to a child");
   }
   const pid_t child = fork();
   if (child == 0) {
-    const bool written = WriteAll(ends[1], SimulateHere(capacity_of_link, flows, num_hosts));
+    const bool written =
+        WriteAll(ends[1], SimulateHere(capacity_of_link, flows, num_hosts, rounds));
     _exit(written ? 0 : 1);
   }
   close(ends[1]);

@@ -22,7 +22,7 @@ struct Flow {
 
 struct Run {
   std::vector<double> end_seconds;  // by flow
-  double wall_seconds = 0;          // of the simulation, without building its platform
+  double wall_seconds = 0;          // of one round, without building the platform
 };
 
 /// Whether this program was built with SimGrid.
@@ -30,7 +30,10 @@ struct Run {
 
 /// Runs plain max-min sharing without TCP's windows or latencies. SimGrid can run once in a
 /// process, so this happens in a child. Two flows between the same hosts must have the same path.
+/// With several rounds all flows are sent again when the last has ended, so that memory is warm;
+/// the ends are those of the first round.
 [[nodiscard]] Result<Run> Simulate(std::span<const double> capacity_of_link,
-                                   std::span<const Flow> flows, std::uint32_t num_hosts);
+                                   std::span<const Flow> flows, std::uint32_t num_hosts,
+                                   int rounds = 1);
 
 }  // namespace orrery::network::simgrid
