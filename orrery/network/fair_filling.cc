@@ -24,7 +24,8 @@ FairFilling::FairFilling(FlowTable& table, std::vector<double> capacity_of_link,
       congestion_(congestion),
       loses_goodput_(std::move(loses_goodput)),
       open_(capacity_.size()),
-      shared_(capacity_.size()) {}
+      shared_(capacity_.size()),
+      is_changed_(capacity_.size(), 0) {}
 
 // Noise may leave a little less than nothing of a link, or of the load of its last flows.
 double FairFilling::OpenLink::Level() const {
@@ -38,8 +39,18 @@ double FairFilling::CongestedCapacity(LinkId link) const {
 
 void FairFilling::Left(FlowRow flow) {
   for (const TableUse& use : table_->uses(flow)) {
-    changed_links_.push_back(use.link);
+    if (is_changed_[use.link] == 0) {
+      is_changed_[use.link] = 1;
+      changed_links_.push_back(use.link);
+    }
   }
+}
+
+void FairFilling::ForgetChanges() {
+  for (const LinkId link : changed_links_) {
+    is_changed_[link] = 0;
+  }
+  changed_links_.clear();
 }
 
 void FairFilling::JoinAll() {
@@ -158,11 +169,13 @@ std::span<const FairFilling::Filled> FairFilling::Refill() {
   ++round_;
   filled_.clear();
   for (const LinkId link : changed_links_) {
-    JoinLimitedBy(link);
+    if (!IsMostOfAll()) {
+      JoinLimitedBy(link);
+    }
   }
-  changed_links_.clear();
+  ForgetChanges();
   while (HasNewcomers()) {
-    if (!has_all_ && set_.size() * 2 > table_->active().size()) {
+    if (!has_all_ && IsMostOfAll()) {
       JoinAll();
     }
     Absorb();

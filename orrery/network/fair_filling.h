@@ -44,7 +44,7 @@ class FairFilling {
   };
 
   /// Notes that all flows were taken off their links, in place of Left for each.
-  void LeftAll() { changed_links_.clear(); }
+  void LeftAll() { ForgetChanges(); }
 
   /// Makes the table fair again and returns the flows that were filled.
   [[nodiscard]] std::span<const Filled> Refill();
@@ -91,6 +91,10 @@ class FairFilling {
   void AbsorbShared(FlowRow flow);
   void OpenShared(LinkId link);
 
+  void ForgetChanges();
+
+  [[nodiscard]] bool IsMostOfAll() const { return set_.size() * 2 > table_->active().size(); }
+
   [[nodiscard]] bool HasNewcomers() const { return num_absorbed_ < set_.size(); }
 
   [[nodiscard]] double Capacity(LinkId link) const {
@@ -117,13 +121,14 @@ class FairFilling {
   std::vector<SharedLink> shared_;
   std::vector<LinkId> set_links_;  // links of flows in the set
   std::vector<LinkId> changed_links_;
+  std::vector<std::uint8_t> is_changed_;  // by link
   std::vector<FlowRow> set_;
   std::vector<Filled> filled_;
   std::size_t num_absorbed_ = 0;  // flows of the set that are in the sums of their links
   bool has_all_ = false;
   std::uint32_t round_ = 0;
 
-  std::vector<Mark> mark_;  // by row
+  std::vector<Mark> mark_;    // by row
   std::size_t num_open_ = 0;  // flows
   std::vector<LinkId> open_links_;
   std::vector<std::pair<double, LinkId>> heap_;
