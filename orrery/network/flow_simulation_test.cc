@@ -13,6 +13,7 @@
 #include "orrery/network/congestion.h"
 #include "orrery/network/presets.h"
 #include "orrery/network/random_traffic.h"
+#include "orrery/network/routing.h"
 
 namespace orrery::network {
 namespace {
@@ -218,6 +219,46 @@ TEST(FlowSimulationTest, CompetingFlowsLoseGoodput) {
 
   EXPECT_EQ(simulation.rate(0), 4);
   EXPECT_EQ(simulation.Run()[0], kSecond * 25 / 2);
+}
+
+// The same with goodput that falls with the number of flows on a link.
+RC_GTEST_PROP(FlowSimulationProperty, RatesAreFairUnderCongestion, ()) {
+  const Wire wire{.bandwidth = {10e9}};
+  const Topology topology =
+      MakeFatTree({.down = {2, 2, 2}, .up = {1, 2, 2}, .host = wire, .fabric = wire}).value();
+  const CongestionModel congestion({.first = 0.9, .slope = 0.1, .floor = 0.5});
+  Router router(topology);
+  FlowSimulation simulation(topology, {.congestion = &congestion});
+  std::vector<std::vector<LinkUse>> uses;
+  for (int flow = *rc::gen::inRange(1, 30); flow > 0; --flow) {
+    const auto from = *rc::gen::inRange<GpuId>(0, 8);
+    const GpuId to = (from + *rc::gen::inRange<GpuId>(1, 8)) % 8;
+    uses.push_back(router.Find(from, to, static_cast<std::uint64_t>(flow))->uses);
+    simulation.Add(uses.back(), {.bytes = 1e3 * *rc::gen::inRange(1, 50),
+                                 .start_ps = std::int64_t{1'000'000} * *rc::gen::inRange(0, 4)});
+  }
+  while (!simulation.Advance().empty()) {
+    std::vector<double> capacity = topology.Capacities();
+    std::vector<int> competing(capacity.size(), 0);
+    std::vector<FlowDemand> demands;
+    std::vector<double> rates;
+    for (FlowId flow = 0; flow < uses.size(); ++flow) {
+      if (simulation.rate(flow) > 0) {
+        demands.push_back({.uses = uses[flow]});
+        rates.push_back(simulation.rate(flow));
+        for (const LinkUse& use : uses[flow]) {
+          ++competing[use.link];
+        }
+      }
+    }
+    for (std::size_t link = 0; link < capacity.size(); ++link) {
+      capacity[link] *= congestion.Goodput(competing[link]);
+    }
+    const std::vector<double> fair = ShareFairly(capacity, demands);
+    for (std::size_t i = 0; i < fair.size(); ++i) {
+      RC_ASSERT(std::abs(rates[i] - fair[i]) <= 1e-9 * fair[i]);
+    }
+  }
 }
 
 // Ends at 1 s and 1.005 s are one event when ends within 1 % are merged, two when they are not.
