@@ -34,7 +34,7 @@ double FairFilling::OpenLink::Level() const {
 
 double FairFilling::CongestedCapacity(LinkId link) const {
   return capacity_[link] *
-         (loses_goodput_[link] == 0 ? 1 : congestion_->Goodput(table_->competing(link)));
+         (loses_goodput_[link] == 0 ? 1 : congestion_->Goodput(table_->num_on_link(link)));
 }
 
 void FairFilling::Left(FlowRow flow) {

@@ -101,7 +101,7 @@ class FlowSimulation::State {
   State(std::vector<double> capacity, const FlowSimulationOptions& options,
         std::vector<std::uint8_t> loses_goodput)
       : options_(options),
-        table_(static_cast<std::uint32_t>(capacity.size())),
+        table_(static_cast<std::uint32_t>(capacity.size()), options.congestion != nullptr),
         filling_(table_, std::move(capacity), options.congestion, std::move(loses_goodput)) {}
 
   // `links` is a list of links or of their uses.

@@ -14,7 +14,7 @@ FlowRow FlowTable::AppendRow(std::size_t num_uses, const FlowDemand& demand) {
 }
 
 inline void FlowTable::AppendUse(FlowRow row, LinkId link, double load) {
-  ORRERY_CHECK(link < links_.size(), "a flow uses links that exist");
+  ORRERY_CHECK(link < first_use_.size(), "a flow uses links that exist");
   uses_.push_back({.flow = row, .link = link, .load = load});
 }
 
@@ -34,21 +34,30 @@ FlowRow FlowTable::Append(std::span<const LinkId> links, const FlowDemand& deman
   return row;
 }
 
+void FlowTable::Count(FlowRow row, double more) {
+  if (num_on_link_.empty()) {
+    return;
+  }
+  for (const TableUse& use : uses(row)) {
+    num_on_link_[use.link] += more;
+  }
+}
+
 void FlowTable::PutOnLinks(FlowRow row) {
   TableFlow& flow = flows_[row];
   flow.place = static_cast<std::uint32_t>(active_.size());
   active_.push_back(row);
   for (std::uint32_t i = flow.first_use; i < flow.first_use + flow.num_uses; ++i) {
     TableUse& use = uses_[i];
-    TableLink& link = links_[use.link];
+    std::uint32_t& first = first_use_[use.link];
     use.previous = kNoUse;
-    use.next = link.first_use;
-    if (link.first_use != kNoUse) {
-      uses_[link.first_use].previous = i;
+    use.next = first;
+    if (first != kNoUse) {
+      uses_[first].previous = i;
     }
-    link.first_use = i;
-    link.competing += flow.multiplicity;
+    first = i;
   }
+  Count(row, flow.multiplicity);
 }
 
 void FlowTable::TakeOffLinks(FlowRow row) {
@@ -57,19 +66,20 @@ void FlowTable::TakeOffLinks(FlowRow row) {
   flows_[active_.back()].place = flow.place;
   active_.pop_back();
   for (const TableUse& use : uses(row)) {
-    (use.previous == kNoUse ? links_[use.link].first_use : uses_[use.previous].next) = use.next;
+    (use.previous == kNoUse ? first_use_[use.link] : uses_[use.previous].next) = use.next;
     if (use.next != kNoUse) {
       uses_[use.next].previous = use.previous;
     }
-    links_[use.link].competing -= flow.multiplicity;
   }
+  Count(row, -flow.multiplicity);
 }
 
 void FlowTable::TakeAllOffLinks() {
   for (const FlowRow row : active_) {
     for (const TableUse& use : uses(row)) {
-      links_[use.link] = {};
+      first_use_[use.link] = kNoUse;
     }
+    Count(row, -flows_[row].multiplicity);
   }
   active_.clear();
 }

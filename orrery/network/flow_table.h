@@ -38,17 +38,13 @@ struct TableUse {
 
 inline constexpr std::uint32_t kNoUse = ~std::uint32_t{0};
 
-/// Where the list of the uses of a link begins.
-struct TableLink {
-  double competing = 0;
-  std::uint32_t first_use = kNoUse;
-};
-
 /// Which flows are on which links, both ways round. Uses of a link are a list through the one array
 /// of uses, so that adding and removing a flow costs O(its links) and allocates nothing.
 class FlowTable {
  public:
-  explicit FlowTable(std::uint32_t num_links) : links_(num_links) {}
+  /// Counts flows on links when `counts_flows`.
+  FlowTable(std::uint32_t num_links, bool counts_flows)
+      : first_use_(num_links, kNoUse), num_on_link_(counts_flows ? num_links : 0, 0.0) {}
 
   /// Adds a flow that is on no link yet; its links are `links`, not those of the demand.
   FlowRow Append(std::span<const LinkUse> links, const FlowDemand& demand);
@@ -76,13 +72,13 @@ class FlowTable {
   /// not put flows on links or take them off.
   template <typename Visit>
   void ForEachUse(LinkId link, const Visit& visit) const {
-    for (std::uint32_t use = links_[link].first_use; use != kNoUse; use = uses_[use].next) {
+    for (std::uint32_t use = first_use_[link]; use != kNoUse; use = uses_[use].next) {
       visit(uses_[use]);
     }
   }
 
-  /// Flows on a link, with their multiplicity.
-  [[nodiscard]] double competing(LinkId link) const { return links_[link].competing; }
+  /// Flows on a link, with their multiplicity; only when they are counted.
+  [[nodiscard]] double num_on_link(LinkId link) const { return num_on_link_[link]; }
 
   /// Flows that are on links.
   [[nodiscard]] std::span<const FlowRow> active() const { return active_; }
@@ -90,16 +86,18 @@ class FlowTable {
   [[nodiscard]] std::size_t num_rows() const { return flows_.size(); }
 
   [[nodiscard]] std::uint32_t num_links() const {
-    return static_cast<std::uint32_t>(links_.size());
+    return static_cast<std::uint32_t>(first_use_.size());
   }
 
  private:
   FlowRow AppendRow(std::size_t num_uses, const FlowDemand& demand);
   void AppendUse(FlowRow row, LinkId link, double load);
+  void Count(FlowRow row, double more);
 
   std::vector<TableFlow> flows_;
   std::vector<TableUse> uses_;
-  std::vector<TableLink> links_;
+  std::vector<std::uint32_t> first_use_;  // by link; kNoUse when no flow is on it
+  std::vector<double> num_on_link_;
   std::vector<FlowRow> active_;
 };
 
