@@ -15,6 +15,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSameLevel = 1 + 1e-13;
 constexpr double kTolerance = 1e-11;
 
+// Whether no other flow is on the link.
+bool IsAlone(const TableUse& use) {
+  return use.next == kNoUse && use.previous == kNoUse;
+}
+
 }  // namespace
 
 FairFilling::FairFilling(FlowTable& table, std::vector<double> capacity_of_link,
@@ -118,18 +123,35 @@ void FairFilling::Absorb() {
 }
 
 void FairFilling::AbsorbAll() {
+  caps_.clear();
   for (const FlowRow row : set_) {
-    for (const TableUse& use : table_->uses(row)) {
-      OpenLink& link = open_[use.link];
-      if (link.round != round_) {
-        link = {.rest = Capacity(use.link), .round = round_};
-        set_links_.push_back(use.link);
-      }
-      link.load += use.load;
-      ++link.open;
-    }
+    AbsorbAmongAll(row);
   }
   num_absorbed_ = set_.size();
+}
+
+void FairFilling::AbsorbAmongAll(FlowRow row) {
+  Cap cap{.level = table_->flow(row).cap_level, .flow = row};
+  for (const TableUse& use : table_->uses(row)) {
+    if (IsAlone(use)) {
+      const double level = Capacity(use.link) / use.load;
+      if (level < cap.level) {
+        cap.level = level;
+        cap.link = use.link;
+      }
+      continue;
+    }
+    OpenLink& link = open_[use.link];
+    if (link.round != round_) {
+      link = {.rest = Capacity(use.link), .round = round_};
+      set_links_.push_back(use.link);
+    }
+    link.load += use.load;
+    ++link.open;
+  }
+  if (cap.level < kInfinity) {
+    caps_.push_back(cap);
+  }
 }
 
 // A link may hold more than it can carry when a newcomer cost it goodput.
@@ -203,27 +225,35 @@ std::span<const FairFilling::Filled> FairFilling::Refill() {
 
 void FairFilling::BeginFill() {
   open_links_.assign(set_links_.begin(), set_links_.end());
-  if (!has_all_) {
-    for (const LinkId link : set_links_) {
-      SharedLink& shared = shared_[link];
-      shared.full_level = kInfinity;
-      shared.highest_level = 0;
-      open_[link] = {.rest = shared.fixed_rest,
-                     .load = shared.set_load,
-                     .open = shared.num_set,
-                     .round = round_};
-    }
-  }
   num_open_ = set_.size();
-  caps_.clear();
   next_cap_ = 0;
+  if (!has_all_) {
+    BeginSharedFill();
+  }
   for (const FlowRow row : set_) {
     mark_[row] = kOpen;
+  }
+  if (!std::ranges::is_sorted(caps_)) {
+    std::ranges::sort(caps_);
+  }
+}
+
+void FairFilling::BeginSharedFill() {
+  for (const LinkId link : set_links_) {
+    SharedLink& shared = shared_[link];
+    shared.full_level = kInfinity;
+    shared.highest_level = 0;
+    open_[link] = {.rest = shared.fixed_rest,
+                   .load = shared.set_load,
+                   .open = shared.num_set,
+                   .round = round_};
+  }
+  caps_.clear();
+  for (const FlowRow row : set_) {
     if (table_->flow(row).cap_level < kInfinity) {
-      caps_.emplace_back(table_->flow(row).cap_level, row);
+      caps_.push_back({.level = table_->flow(row).cap_level, .flow = row});
     }
   }
-  std::ranges::sort(caps_);
 }
 
 void FairFilling::Fill() {
@@ -303,9 +333,10 @@ void FairFilling::FillByHeap() {
 // Freezes flows that reach their cap at or below a level; says whether there were any.
 bool FairFilling::FreezeCapped(double up_to_level) {
   bool any = false;
-  for (; next_cap_ < caps_.size() && caps_[next_cap_].first <= up_to_level; ++next_cap_) {
-    if (mark_[caps_[next_cap_].second] == kOpen) {
-      Freeze(caps_[next_cap_].second, caps_[next_cap_].first, kNoLink);
+  for (; next_cap_ < caps_.size() && caps_[next_cap_].level <= up_to_level; ++next_cap_) {
+    const Cap& cap = caps_[next_cap_];
+    if (mark_[cap.flow] == kOpen) {
+      Freeze(cap.flow, cap.level, cap.link);
       any = true;
     }
   }
@@ -327,6 +358,9 @@ void FairFilling::Freeze(FlowRow row, double level, LinkId bottleneck) {
   table_->flow(row).level = level;
   table_->flow(row).bottleneck = bottleneck;
   for (const TableUse& use : table_->uses(row)) {
+    if (has_all_ && IsAlone(use)) {
+      continue;
+    }
     OpenLink& open = open_[use.link];
     open.rest -= level * use.load;
     open.load -= use.load;

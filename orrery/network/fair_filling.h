@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -21,7 +22,8 @@ class CongestionModel;
 ///
 /// Filling raises all levels together. While many links become full at one level, rounds over a
 /// list of open links are cheapest; then a heap of links by level takes over. Levels of links only
-/// rise, so an entry of the heap is looked at again instead of being moved.
+/// rise, so an entry of the heap is looked at again instead of being moved. When all flows are
+/// filled, a link with one flow is no more than a cap of that flow.
 class FairFilling {
  public:
   /// `loses_goodput` has a byte for each link; both may be empty.
@@ -72,6 +74,16 @@ class FairFilling {
     double highest_level = 0;  // of flows in the set
   };
 
+  // A level that a flow cannot exceed, whatever others do: its own cap, or that of a link on which
+  // it is alone.
+  struct Cap {
+    double level = 0;
+    FlowRow flow = 0;
+    LinkId link = kNoLink;
+
+    auto operator<=>(const Cap&) const = default;
+  };
+
   void Join(FlowRow row) {
     if (mark_.size() < table_->num_rows()) {
       mark_.resize(table_->num_rows(), kOutside);
@@ -88,6 +100,7 @@ class FairFilling {
   void JoinOverloaded();
   void Absorb();
   void AbsorbAll();
+  void AbsorbAmongAll(FlowRow flow);
   void AbsorbShared(FlowRow flow);
   void OpenShared(LinkId link);
 
@@ -105,6 +118,7 @@ class FairFilling {
 
   void Fill();
   void BeginFill();
+  void BeginSharedFill();
   void FillInRounds();
   void FillByHeap();
   double CompactOpenLinks();
@@ -132,7 +146,7 @@ class FairFilling {
   std::size_t num_open_ = 0;  // flows
   std::vector<LinkId> open_links_;
   std::vector<std::pair<double, LinkId>> heap_;
-  std::vector<std::pair<double, FlowRow>> caps_;  // of the set, ascending
+  std::vector<Cap> caps_;  // of the set, ascending
   std::size_t next_cap_ = 0;
 };
 
