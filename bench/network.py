@@ -4,9 +4,10 @@
     bench/network.py --build build [--rounds 3]
 
 Prints medians of the rounds: a uniform shift and 4,096 flows of distinct random sizes on a fat tree
-of 4,096 hosts, ours and SimGrid's with their ratio; an all-to-all over 1,024 GPUs under three tiers,
-routing and all; and traffic on disjoint links for 1,000 to 100,000 flows, by flow and link. Exits
-with 1 when a figure misses what it must reach. Without SimGrid the ratios are left out.
+of 4,096 hosts, ours and SimGrid's processor time with their ratio; an all-to-all over 1,024 GPUs
+under three tiers, routing and all; and traffic on disjoint links for 1,000 to 100,000 flows, by flow
+and link. Exits with 1 when a figure misses what it must reach. Without SimGrid the ratios are left
+out.
 """
 
 import argparse
@@ -21,6 +22,7 @@ RACES = (
     ("uniform shift", "BM_Shift", "BM_ShiftSimgrid", 100),
     ("4,096 random sizes", "BM_RandomSizes", "BM_RandomSizesSimgrid", 20),
 )
+RACERS = {ours for _, ours, _, _ in RACES}
 # What, benchmark, the most seconds.
 LIMITS = (
     ("all-to-all over 1,024 GPUs, step by step, hashed", "BM_AllToAllInSteps", 2.0),
@@ -35,17 +37,26 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def run_benchmarks(program, pattern):
-    """Returns the seconds of each benchmark by name; those that were skipped are left out."""
+    """Returns the seconds of each benchmark by name; those that were skipped are left out.
+
+    Our side of a race counts processor time, as SimGrid's does in its own process, so that other work
+    on the machine does not decide it.
+    """
     done = subprocess.run([program, f"--benchmark_filter={pattern}", "--benchmark_format=json"],
                           check=True, capture_output=True, text=True)
-    return {run["name"].partition("/iterations")[0]: run["real_time"] * SECONDS[run["time_unit"]]
-            for run in json.loads(done.stdout)["benchmarks"] if not run.get("error_occurred")}
+    times = {}
+    for run in json.loads(done.stdout)["benchmarks"]:
+        name = run["name"].partition("/iterations")[0]
+        clock = "cpu_time" if name in RACERS else "real_time"
+        if not run.get("error_occurred"):
+            times[name] = run[clock] * SECONDS[run["time_unit"]]
+    return times
 
 
 def medians(program, rounds):
     """Ours and SimGrid's take turns, so that what else the machine does hits both."""
-    results = [run_benchmarks(program, "Shift|RandomSizes|AllToAllInSteps|AllToAllAtOnce$|Disjoint|Build")
-               for _ in range(rounds)]
+    pattern = "Shift|RandomSizes|AllToAllInSteps|AllToAllAtOnce$|Disjoint|Build"
+    results = [run_benchmarks(program, pattern) for _ in range(rounds)]
     return {name: statistics.median(result[name] for result in results) for name in results[0]}
 
 

@@ -151,15 +151,13 @@ class FlowSimulation::State {
     if (id < first_id_ || transfers_[id - first_id_].has_ended) {
       return 0;
     }
-    const TableFlow& flow = table_.flow(id - first_id_);
+    const TableFlow& flow = table_.flow(static_cast<FlowRow>(id - first_id_));
     return flow.level * flow.weight;
   }
 
   [[nodiscard]] std::int64_t now_ps() const { return now_ps_; }
 
-  [[nodiscard]] FlowId num_flows() const {
-    return first_id_ + static_cast<FlowId>(transfers_.size());
-  }
+  [[nodiscard]] FlowId num_flows() const { return first_id_ + transfers_.size(); }
 
   [[nodiscard]] const FlowSimulationWork& work() const { return work_; }
 
@@ -277,7 +275,7 @@ class FlowSimulation::State {
       return;
     }
     for (const FlowEnd& end : ended_) {
-      const FlowRow row = end.flow - first_id_;
+      const auto row = static_cast<FlowRow>(end.flow - first_id_);
       if (transfers_[row].is_on_links) {
         table_.TakeOffLinks(row);
         filling_.Left(row);

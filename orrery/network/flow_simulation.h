@@ -12,7 +12,8 @@
 
 namespace orrery::network {
 
-using FlowId = std::uint32_t;
+/// Counts up over the life of a simulation.
+using FlowId = std::uint64_t;
 
 class CongestionModel;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -219,6 +220,28 @@ TEST(FlowSimulationTest, CompetingFlowsLoseGoodput) {
 
   EXPECT_EQ(simulation.rate(0), 4);
   EXPECT_EQ(simulation.Run()[0], kSecond * 25 / 2);
+}
+
+// A class of three equal flows ends when three flows of their own do.
+RC_GTEST_PROP(FlowSimulationProperty, AClassEndsAsItsFlowsDo, ()) {
+  const Traffic classes = AnyTraffic();
+  Traffic single{.capacity = classes.capacity};
+  std::vector<std::size_t> class_of_flow;
+  for (std::size_t i = 0; i < classes.flows.size(); ++i) {
+    TrafficFlow flow = classes.flows[i];
+    const auto count = static_cast<int>(std::exchange(flow.spec.multiplicity, 1));
+    for (int copy = 0; copy < count; ++copy) {
+      single.flows.push_back(flow);
+      class_of_flow.push_back(i);
+    }
+  }
+  const std::vector<std::int64_t> class_ends = FastEnds(classes);
+  const std::vector<std::int64_t> ends = FastEnds(single);
+
+  for (std::size_t flow = 0; flow < ends.size(); ++flow) {
+    RC_ASSERT(std::abs(ends[flow] - class_ends[class_of_flow[flow]]) <=
+              static_cast<std::int64_t>(ends.size()));
+  }
 }
 
 // The same with goodput that falls with the number of flows on a link.

@@ -94,7 +94,7 @@ void RunSimgrid(benchmark::State& state, const std::vector<simgrid::Flow>& flows
       state.SkipWithError(run.error().message().c_str());
       return;
     }
-    state.SetIterationTime(run->wall_seconds);
+    state.SetIterationTime(run->cpu_seconds);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(flows.size()));
 }

@@ -187,6 +187,22 @@ TEST(RoutingTest, SprayingSplitsEvenly) {
   EXPECT_EQ(route.latency_ps, 6 * 500'000);
 }
 
+// 2,048 servers in 32 blocks of 64: the same rail of a block is 4 links away, else 6.
+TEST(RoutingTest, SixteenThousandGpusOnRails) {
+  const Topology topology = MakeRailOptimised({.num_servers = 2'048,
+                                               .servers_per_block = 64,
+                                               .num_spines = 64,
+                                               .server = Dgx(),
+                                               .fabric = kWire})
+                                .value();
+  ASSERT_EQ(topology.num_gpus(), 16'384u);
+  Router router(topology);
+  for (GpuId gpu = 0; gpu < topology.num_gpus(); ++gpu) {
+    const GpuId to = (gpu + 256) % topology.num_gpus();  // 32 servers on, the same rail
+    EXPECT_EQ(router.Distance(gpu, to), gpu / 512 == to / 512 ? 4u : 6u);
+  }
+}
+
 // Both ports of a NIC are equal ways; a leaf that is cut off leaves the other.
 TEST(RoutingTest, PlanesShareAFlowAndOneSurvives) {
   const Topology topology =

@@ -22,7 +22,7 @@ struct Flow {
 
 struct Run {
   std::vector<double> end_seconds;  // by flow
-  double wall_seconds = 0;          // of one round, without building the platform
+  double cpu_seconds = 0;           // of one round, without building the platform
 };
 
 /// Whether this program was built with SimGrid.
