@@ -19,7 +19,7 @@ struct TrafficFlow {
 
 struct Traffic {
   std::vector<double> capacity;
-  std::vector<TrafficFlow> flows;
+  std::vector<TrafficFlow> flows{};
 
   [[nodiscard]] std::vector<FlowDemand> Demands() const {
     std::vector<FlowDemand> demands;
