@@ -14,6 +14,8 @@ namespace {
 // ASTRA-sim's GB/s, as its link model counts them.
 constexpr double kBytesOfGb = 1024.0 * 1024 * 1024;
 
+constexpr std::uint32_t kMostFullyConnected = 2048;
+
 struct Dimension {
   std::string shape;  // Ring, Switch, FullyConnected
   std::uint32_t size = 0;
@@ -50,6 +52,11 @@ Result<Dimension> DimensionOf(const YAML::Node& shape, const YAML::Node& count,
                       fmt::format("npus_count must be a whole number: {}", count.Scalar()));
   }
   dimension.size = static_cast<std::uint32_t>(size);
+  if (dimension.shape == "FullyConnected" && dimension.size > kMostFullyConnected) {
+    return FailAtLine(file, LineOf(count),
+                      fmt::format("a cable between every two of {} NPUs is too much; use a Switch",
+                                  dimension.size));
+  }
   dimension.wire = {.bandwidth = {gigabytes * kBytesOfGb},
                     .latency_ps = std::llround(latency_ns * 1000)};
   return dimension;
@@ -83,9 +90,6 @@ Result<Topology> Product(const std::vector<Dimension>& dimensions) {
   for (const Dimension& dimension : dimensions) {
     num_npus *= dimension.size;
     ORRERY_TRY_STATUS(CheckGpuCount(num_npus));
-    if (dimension.shape == "FullyConnected") {
-      ORRERY_TRY_STATUS(CheckGpuCount(num_npus * dimension.size));
-    }
   }
   TopologyBuilder builder;
   for (std::uint64_t npu = 0; npu < num_npus; ++npu) {

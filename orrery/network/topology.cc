@@ -1,13 +1,18 @@
 #include "orrery/network/topology.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "orrery/base/check.h"
+
 namespace orrery::network {
 namespace {
+
+constexpr IslandId kNoIsland = ~IslandId{0};
 
 // Which nodes hang together over some of the links.
 class Components {
@@ -164,12 +169,11 @@ void Topology::FindIslands() {
       parts.Join(link.from, link.to);
     }
   }
-  constexpr IslandId kNone = ~IslandId{0};
-  std::vector<IslandId> island_of_root(num_nodes(), kNone);
+  std::vector<IslandId> island_of_root(num_nodes(), kNoIsland);
   std::vector<std::uint32_t> size;
   for (const NodeId node : gpu_nodes_) {
     IslandId& island = island_of_root[parts.Root(node)];
-    if (island == kNone) {
+    if (island == kNoIsland) {
       island = static_cast<IslandId>(size.size());
       size.push_back(0);
     }
@@ -182,13 +186,48 @@ void Topology::FindIslands() {
   for (GpuId gpu = 0; gpu < num_gpus(); ++gpu) {
     island_gpus_[island_begin_[island_of_gpu_[gpu]] + rail_of_gpu_[gpu]] = gpu;
   }
-  island_uplink_.resize(size.size());
+  island_of_node_.resize(num_nodes());
+  for (NodeId node = 0; node < num_nodes(); ++node) {
+    island_of_node_[node] = island_of_root[parts.Root(node)];
+  }
+  SumUplinks();
+}
+
+void Topology::SumUplinks() {
+  island_uplink_.assign(num_islands(), Bandwidth{});
   for (const Link& link : links_) {
-    const IslandId island = island_of_root[parts.Root(link.from)];
-    if (island != kNone && parts.Root(link.from) != parts.Root(link.to)) {
+    const IslandId island = island_of_node_[link.from];
+    if (island != kNoIsland && island != island_of_node_[link.to]) {
       island_uplink_[island].bytes_per_second += link.bandwidth.bytes_per_second;
     }
   }
+}
+
+Result<LinkId> Topology::FindLink(std::string_view from, std::string_view to) const {
+  const auto node = std::ranges::find(name_, from);
+  if (node == name_.end()) {
+    return Fail(Error::Kind::kNotFound, fmt::format("no such node: {}", from));
+  }
+  for (const LinkId link : out_links(static_cast<NodeId>(node - name_.begin()))) {
+    if (name_[links_[link].to] == to) {
+      return link;
+    }
+  }
+  return Fail(Error::Kind::kNotFound, fmt::format("no link leads from {} to {}", from, to));
+}
+
+Result<Topology> Topology::WithScaledLinks(std::span<const LinkId> links, double factor) const {
+  if (!(factor > 0) || !std::isfinite(factor)) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("bandwidth must be scaled by a factor above zero: {}", factor));
+  }
+  Topology scaled = *this;
+  for (const LinkId link : links) {
+    ORRERY_CHECK(link < num_links(), "scaled links exist");
+    scaled.links_[link].bandwidth.bytes_per_second *= factor;
+  }
+  scaled.SumUplinks();
+  return scaled;
 }
 
 NodeId TopologyBuilder::AddNode(NodeKind kind, std::string name) {

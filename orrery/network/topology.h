@@ -129,6 +129,15 @@ class Topology {
   /// "nic3 → leaf0".
   [[nodiscard]] std::string LinkName(LinkId link) const;
 
+  /// Finds the link between two nodes by their names, the first when there are several kinds; fails
+  /// with the name that is not there. O(nodes).
+  [[nodiscard]] Result<LinkId> FindLink(std::string_view from, std::string_view to) const;
+
+  /// The same with links whose bandwidth is multiplied: a slow NIC, a cable that lost lanes. Fails
+  /// unless `factor` is above zero; a link that is down is an option of routing.
+  [[nodiscard]] Result<Topology> WithScaledLinks(std::span<const LinkId> links,
+                                                 double factor) const;
+
   [[nodiscard]] const std::optional<TorusShape>& torus() const { return torus_; }
 
   [[nodiscard]] const std::optional<DragonflyShape>& dragonfly() const { return dragonfly_; }
@@ -137,6 +146,7 @@ class Topology {
   friend class TopologyBuilder;
 
   void FindIslands();
+  void SumUplinks();
 
   std::vector<NodeKind> kind_;
   std::vector<std::string> name_;
@@ -146,9 +156,10 @@ class Topology {
   std::vector<LinkId> out_links_;
   std::vector<std::uint32_t> in_begin_;
   std::vector<LinkId> in_links_;
+  std::vector<IslandId> island_of_node_;
   std::vector<IslandId> island_of_gpu_;
   std::vector<std::uint32_t> rail_of_gpu_;
-  std::vector<std::uint32_t> island_begin_;
+  std::vector<std::uint32_t> island_begin_{0};
   std::vector<GpuId> island_gpus_;
   std::vector<Bandwidth> island_uplink_;
   bool gpus_forward_ = false;

@@ -60,6 +60,21 @@ TEST(TopologyTest, IslandsEndAtTheNetwork) {
   EXPECT_EQ(topology.island_uplink(1).bytes_per_second, 50e9);
 }
 
+TEST(TopologyTest, LinksAreFoundByNameAndScaled) {
+  Pair pair;
+  const Topology topology = std::move(pair.builder).Build().value();
+  const LinkId link = topology.FindLink("gpu1", "leaf").value();
+  const Topology slow = topology.WithScaledLinks(std::vector<LinkId>{link}, 0.5).value();
+
+  EXPECT_EQ(slow.link(link).bandwidth.bytes_per_second, 25e9);
+  EXPECT_EQ(slow.link(0).bandwidth.bytes_per_second, 50e9);
+  EXPECT_EQ(slow.island_uplink(1).bytes_per_second, 25e9);
+  EXPECT_EQ(topology.FindLink("gpu7", "leaf").error().message(), "no such node: gpu7");
+  EXPECT_EQ(topology.FindLink("gpu0", "gpu1").error().message(), "no link leads from gpu0 to gpu1");
+  EXPECT_EQ(topology.WithScaledLinks({}, 0).error().message(),
+            "bandwidth must be scaled by a factor above zero: 0");
+}
+
 TEST(TopologyTest, LinksWithoutBandwidthAreRefusedByName) {
   Pair pair;
   pair.builder.AddLink(pair.one, pair.other, {.bandwidth = {0}});

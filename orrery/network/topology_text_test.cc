@@ -62,6 +62,13 @@ TEST(TopologyTextTest, MistakesInOwnYamlAreNamedWithTheirLine) {
       "net: line 7: these nodes are joined already; write one link with the bandwidth of both");
   EXPECT_EQ(MessageOf(kPair, "nodes:\n", "nodes: [\n"),
             "net: line 2: not YAML: illegal block entry");
+  EXPECT_EQ(
+      MessageOf(kPair, "latency_ns: 500.5", "latency: 500"),
+      "net: line 6: no such key; there are from, to, gbps, latency_ns, kind, directed: latency");
+  EXPECT_EQ(MessageOf(kPair, "directed: true", "directed: perhaps"),
+            "net: line 8: directed must be true or false");
+  EXPECT_EQ(ReadTopologyText("nodes: []\nlinks: 7", "net").error().message(),
+            "net: line 2: links must be a list");
   EXPECT_EQ(ReadTopologyText("", "net").error().message(),
             "net: line 1: a topology begins with a list called nodes");
 }
@@ -104,6 +111,8 @@ TEST(TopologyTextTest, MistakesInAstraSimYamlAreNamedWithTheirLine) {
             "net: line 2: npus_count must be a list with one entry for each of 1 dimensions");
   EXPECT_EQ(MessageOf(kRing, "[50]", "[-1]"),
             "net: line 3: bandwidth must be a number above zero: -1");
+  EXPECT_EQ(MessageOf(kRing, "[Ring]\nnpus_count: [8]", "[FullyConnected]\nnpus_count: [99999]"),
+            "net: line 2: a cable between every two of 99999 NPUs is too much; use a Switch");
 }
 
 // 2880 Gb/s are 360 GB/s; 0.0005 ms are 500 ns.

@@ -1,9 +1,12 @@
 #include "orrery/network/topology_yaml.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "orrery/network/topology_text.h"
@@ -12,6 +15,11 @@ namespace orrery::network {
 namespace {
 
 constexpr double kPsPerNs = 1000;
+
+constexpr std::array<std::string_view, 3> kDocumentKeys{"nodes", "links", "gpus_forward"};
+constexpr std::array<std::string_view, 2> kNodeKeys{"name", "kind"};
+constexpr std::array<std::string_view, 6> kLinkKeys{"from",       "to",   "gbps",
+                                                    "latency_ns", "kind", "directed"};
 
 std::optional<NodeKind> FindNodeKind(std::string_view name) {
   for (const NodeKind kind : {NodeKind::kGpu, NodeKind::kNic, NodeKind::kSwitch, NodeKind::kHost}) {
@@ -40,15 +48,19 @@ class Reader {
     if (!document.IsMap() || !document["nodes"] || !document["nodes"].IsSequence()) {
       return FailAtLine(file_, 1, "a topology begins with a list called nodes");
     }
+    ORRERY_TRY_STATUS(CheckYamlKeys(document, kDocumentKeys, file_));
     for (const YAML::Node& node : document["nodes"]) {
       ORRERY_TRY_STATUS(AddNode(node));
     }
-    for (const YAML::Node& link : document["links"]) {
+    const YAML::Node links = document["links"];
+    if (links && !links.IsSequence()) {
+      return FailAtLine(file_, LineOf(links), "links must be a list");
+    }
+    for (const YAML::Node& link : links) {
       ORRERY_TRY_STATUS(AddLink(link));
     }
-    if (document["gpus_forward"]) {
-      builder_.SetGpusForward(document["gpus_forward"].as<bool>());
-    }
+    ORRERY_TRY(const bool gpus_forward, YamlFlag(document, "gpus_forward", file_));
+    builder_.SetGpusForward(gpus_forward);
     Result<Topology> topology = std::move(builder_).Build();
     return topology ? std::move(topology) : FailWithin(file_, topology);
   }
@@ -57,6 +69,7 @@ class Reader {
   Status AddNode(const YAML::Node& node) {
     ORRERY_TRY(const std::string name, YamlText(node, "name", file_));
     ORRERY_TRY(const std::string kind_name, YamlText(node, "kind", file_));
+    ORRERY_TRY_STATUS(CheckYamlKeys(node, kNodeKeys, file_));
     const std::optional<NodeKind> kind = FindNodeKind(kind_name);
     if (!kind) {
       return FailAtLine(file_, LineOf(node),
@@ -74,7 +87,8 @@ class Reader {
     ORRERY_TRY(const NodeId from, EndOf(link, "from"));
     ORRERY_TRY(const NodeId to, EndOf(link, "to"));
     ORRERY_TRY(const Wire wire, WireOf(link));
-    const bool is_directed = link["directed"] && link["directed"].as<bool>();
+    ORRERY_TRY(const bool is_directed, YamlFlag(link, "directed", file_));
+    ORRERY_TRY_STATUS(CheckYamlKeys(link, kLinkKeys, file_));
     const bool is_new = joined_.emplace(from, to, wire.kind).second &&
                         (is_directed || joined_.emplace(to, from, wire.kind).second);
     if (!is_new || from == to) {
@@ -142,6 +156,27 @@ Result<std::string> YamlText(const YAML::Node& map, const char* key, std::string
     return FailAtLine(file, LineOf(map), fmt::format("{} is missing; add it", key));
   }
   return map[key].Scalar();
+}
+
+Result<bool> YamlFlag(const YAML::Node& map, const char* key, std::string_view file) {
+  const YAML::Node value = map[key];
+  bool flag = false;
+  if (value && !(value.IsScalar() && YAML::convert<bool>::decode(value, flag))) {
+    return FailAtLine(file, LineOf(value), fmt::format("{} must be true or false", key));
+  }
+  return flag;
+}
+
+Status CheckYamlKeys(const YAML::Node& map, std::span<const std::string_view> known,
+                     std::string_view file) {
+  for (const auto& entry : map) {
+    const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (std::ranges::find(known, key) == known.end()) {
+      return FailAtLine(file, LineOf(entry.first),
+                        fmt::format("no such key; there are {}: {}", fmt::join(known, ", "), key));
+    }
+  }
+  return {};
 }
 
 Result<double> YamlNumber(const YAML::Node& value, std::string_view name, bool may_be_zero,

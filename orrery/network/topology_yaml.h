@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,13 @@ namespace orrery::network {
 /// Reads a value that a map must have.
 [[nodiscard]] Result<std::string> YamlText(const YAML::Node& map, const char* key,
                                            std::string_view file);
+
+/// Reads a truth value; false when the map has none.
+[[nodiscard]] Result<bool> YamlFlag(const YAML::Node& map, const char* key, std::string_view file);
+
+/// Fails when a map has a key that is not in the list: a slip would go unnoticed.
+[[nodiscard]] Status CheckYamlKeys(const YAML::Node& map, std::span<const std::string_view> known,
+                                   std::string_view file);
 
 /// Reads a number that is at least 0, or above it.
 [[nodiscard]] Result<double> YamlNumber(const YAML::Node& value, std::string_view name,
