@@ -78,9 +78,14 @@ ProtocolCosts CostsOf(Protocol protocol, const MachineConstants& constants) {
           constants[kLinkShare], constants[kNetworkShare], constants[kSharpness]};
 }
 
-/// What the library reaches of a GPU's links is no more than they have.
-double LinkRate(const Fabric& fabric, double share) {
-  return std::min(fabric.gpu_link.bytes_per_second * share, fabric.physical_link.bytes_per_second);
+/// What the library reaches of a GPU's links is no more than they have. GPUs on PCIe share bridges
+/// and the way between CPUs.
+double LinkRate(const Fabric& fabric, double share, const MachineConstants& constants) {
+  const double rate =
+      std::min(fabric.gpu_link.bytes_per_second * share, fabric.physical_link.bytes_per_second);
+  const bool is_crowded = fabric.intra == IntraLink::kPcie && fabric.ranks_per_node > 2;
+  return is_crowded ? rate / std::pow(fabric.ranks_per_node / 2.0, constants[Constant::kCrowding])
+                    : rate;
 }
 
 /// NCCL's own measure of how far trees stay behind at middle sizes.
@@ -98,7 +103,7 @@ Parts ChannelParts(const Fabric& fabric, const Request& request, const Way& way,
   const ProtocolCosts costs = CostsOf(way.protocol, constants);
   const Shape shape = ShapeOf(fabric, request.kind, way.algorithm);
   const auto size = static_cast<double>(request.size.count);
-  const double rate = LinkRate(fabric, costs.link_share);
+  const double rate = LinkRate(fabric, costs.link_share, constants);
   Parts parts;
   parts.sharpness = costs.sharpness;
   parts.latency =
@@ -125,7 +130,8 @@ Parts SwitchParts(const Fabric& fabric, const Request& request, const Way& way,
   parts.sharpness = CommonShape().nvls_sharpness;
   parts.latency = (constants[kStart] + constants[kSimpleStart]) * CommonShape().nvls_start +
                   shape.inter_steps * constants[kSimpleNetworkHop];
-  parts.link = TimeAt(size * shape.intra_traffic, LinkRate(fabric, constants[kNvlsShare]));
+  parts.link =
+      TimeAt(size * shape.intra_traffic, LinkRate(fabric, constants[kNvlsShare], constants));
   parts.network = TimeAt(size * shape.inter_traffic,
                          fabric.node_network().bytes_per_second * constants[kNetworkShare]);
   return parts;
@@ -136,7 +142,7 @@ Parts DirectParts(const Fabric& fabric, const Request& request, const MachineCon
   const ClosedFormShape& common = CommonShape();
   const Shape shape = ShapeOf(fabric, request.kind, Algorithm::kDirect);
   const auto size = static_cast<double>(request.size.count);
-  const double rate = LinkRate(fabric, constants[kLinkShare] * constants[kDirectShare]);
+  const double rate = LinkRate(fabric, constants[kLinkShare] * constants[kDirectShare], constants);
   const double reached = std::min(1.0, std::sqrt(size / common.direct_start_bytes));
   Parts parts;
   parts.sharpness = common.direct_sharpness;
@@ -145,7 +151,7 @@ Parts DirectParts(const Fabric& fabric, const Request& request, const MachineCon
   parts.link = TimeAt(size * shape.intra_traffic, rate);
   if (request.kind == CollectiveKind::kAllToAll) {
     const double own = constants[kOwnShare] * common.direct_own * size / fabric.ranks;
-    parts.link += TimeAt(own, LinkRate(fabric, constants[kLinkShare]));
+    parts.link += TimeAt(own, LinkRate(fabric, constants[kLinkShare], constants));
   }
   parts.network = TimeAt(size * shape.inter_traffic,
                          fabric.node_network().bytes_per_second * constants[kNetworkShare]);
