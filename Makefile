@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze bench-kernels fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze bench-kernels bench-network fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -48,6 +48,9 @@ bench-analyze: build  ## speed and memory of all metrics (RANKS=64, HTA=path of 
 
 bench-kernels: build  ## speed of predicting operators: a million distinct ones, one again
 	python3 bench/kernels.py --build build
+
+bench-network: build  ## speed of simulating flows over a network, against SimGrid
+	python3 bench/network.py --build build
 
 fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
 	cmake --build build-fuzz -j $(JOBS)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <utility>
 
 #include <yaml-cpp/yaml.h>
@@ -30,7 +29,7 @@ Gpu ReadGpu(const YAML::Node& node) {
   Gpu gpu;
   gpu.name = node["name"].as<std::string>();
   gpu.vendor = node["vendor"].as<std::string>();
-  gpu.match = node["match"].as<std::vector<std::vector<std::string>>>();
+  gpu.match = node["match"].as<MatchWords>();
   gpu.generation = node["generation"].as<std::string>();
   gpu.year = node["year"].as<int>();
   gpu.multiprocessors = node["sms"].as<int>();
@@ -46,24 +45,6 @@ Gpu ReadGpu(const YAML::Node& node) {
   }
   gpu.source = node["source"].as<std::string>();
   return gpu;
-}
-
-bool IsWordCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0;
-}
-
-// "t4" must not be found inside "gt400".
-bool HasWord(std::string_view text, std::string_view word) {
-  for (std::size_t at = text.find(word); at != std::string_view::npos;
-       at = text.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    const bool begins = at == 0 || !IsWordCharacter(text[at - 1]);
-    const bool ends = end == text.size() || !IsWordCharacter(text[end]);
-    if (begins && ends) {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -94,15 +75,10 @@ const std::vector<Gpu>& GpuCatalogue() {
 }
 
 const Gpu* FindGpu(std::string_view name) {
-  const std::string lower = LowerCase(name);
-  for (const Gpu& gpu : GpuCatalogue()) {
-    for (const std::vector<std::string>& words : gpu.match) {
-      if (std::ranges::all_of(words, [&](const std::string& w) { return HasWord(lower, w); })) {
-        return &gpu;
-      }
-    }
-  }
-  return nullptr;
+  const auto& gpus = GpuCatalogue();
+  const auto found =
+      std::ranges::find_if(gpus, [&](const Gpu& gpu) { return IsCalled(name, gpu.match); });
+  return found == gpus.end() ? nullptr : &*found;
 }
 
 }  // namespace orrery::hardware

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/base/units.h"
+#include "orrery/hardware/name_match.h"
 
 namespace orrery::hardware {
 
@@ -14,9 +15,9 @@ namespace orrery::hardware {
 struct Gpu {
   std::string name;
   std::string vendor;
-  std::vector<std::vector<std::string>> match;  // words of the names that others use
-  std::string generation;                       // "hopper", "cdna2": GPUs that run the same kernels
-  int year = 0;                                 // of the first sale
+  MatchWords match;
+  std::string generation;  // "hopper", "cdna2": GPUs that run the same kernels
+  int year = 0;            // of the first sale
   int multiprocessors = 0;
   double clock_hz = 0;     // highest boost clock of the multiprocessors
   Bytes last_level_cache;  // shared by all multiprocessors

@@ -6,12 +6,6 @@
 
 namespace orrery::learn {
 
-std::uint64_t MixBits(std::uint64_t bits) {
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
-
 std::uint64_t HashText(std::string_view text, std::uint64_t seed) {
   return XXH64(text.data(), text.size(), seed);
 }

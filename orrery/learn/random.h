@@ -6,10 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "orrery/base/mix_bits.h"
+
 namespace orrery::learn {
 
-/// Spreads the bits of a number (the finaliser of SplitMix64, Steele et al. 2014).
-[[nodiscard]] std::uint64_t MixBits(std::uint64_t bits);
+using orrery::MixBits;
 
 /// Returns XXH64 of the text: a number that stays the same on every machine and in every version.
 [[nodiscard]] std::uint64_t HashText(std::string_view text, std::uint64_t seed);

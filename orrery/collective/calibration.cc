@@ -1,0 +1,269 @@
+#include "orrery/collective/calibration.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "orrery/collective/tuner.h"
+#include "orrery/learn/least_squares.h"
+#include "orrery/learn/random.h"
+
+namespace orrery::collective {
+
+namespace {
+
+constexpr std::size_t kFewestRows = 8;
+constexpr std::int64_t kLargeBytes = 4'000'000;
+/// Bandwidth is what jobs wait for: these rows count more.
+constexpr std::int64_t kHeavyBytes = 1'000'000;
+constexpr double kHeavyWeight = 1.5;
+/// Holds constants near their defaults where rows say nothing of them.
+constexpr double kPriorWeight = 0.02;
+constexpr double kOutlierError = 0.3;
+constexpr int kStarts = 4;
+constexpr double kStartDeviation = 0.3;
+
+/// A row and how the library does it.
+struct WayOfRow {
+  const Measurement* row = nullptr;
+  Way way;
+};
+
+/// What the library can be told beside its version. Trees move half of what rings do between two
+/// nodes, and plugins of networks know.
+const std::array<std::string, 2>& SettingsToTry() {
+  static const std::array<std::string, 2> settings = {"", "NCCL_ALGO=allreduce:Tree,NVLSTree"};
+  return settings;
+}
+
+Result<NcclSettings> SettingsFor(const Measurement& row, const std::string& assumed) {
+  return row.settings == NcclSettings() ? ParseNcclSettings(assumed) : row.settings;
+}
+
+Result<std::vector<WayOfRow>> WaysOf(std::span<const Measurement* const> rows,
+                                     const TunerTables& tables, const std::string& assumed) {
+  std::vector<WayOfRow> ways;
+  for (const Measurement* row : rows) {
+    ORRERY_TRY(const NcclSettings settings, SettingsFor(*row, assumed));
+    ORRERY_TRY(const Tuning tuning, Tune(row->fabric, row->request, settings, tables));
+    ways.push_back({row, {tuning.choice().algorithm, tuning.choice().protocol}});
+  }
+  return ways;
+}
+
+/// The constants that rows can tell: those of links always, of the network where ranks are on
+/// several nodes.
+std::vector<Constant> ConstantsIn(std::span<const WayOfRow> ways) {
+  using enum Constant;
+  std::vector<Constant> fitted = {kStart,     kSimpleStart, kLlHop,    kSimpleHop,
+                                  kLinkShare, kLlLinkShare, kSharpness};
+  const auto any = [&](const auto& is_such) { return std::ranges::any_of(ways, is_such); };
+  if (any([](const WayOfRow& way) { return way.row->fabric.nodes > 1; })) {
+    fitted.insert(fitted.end(), {kNetworkShare, kLlNetworkHop, kSimpleNetworkHop});
+  }
+  if (any([](const WayOfRow& way) { return way.way.algorithm == Algorithm::kNvls; })) {
+    fitted.push_back(kNvlsShare);
+  }
+  if (any([](const WayOfRow& way) { return way.way.algorithm == Algorithm::kDirect; })) {
+    fitted.push_back(kDirectShare);
+  }
+  if (any([](const WayOfRow& way) { return way.row->fabric.intra == IntraLink::kPcie; })) {
+    fitted.push_back(kCrowding);
+  }
+  fitted.push_back(kOwnShare);
+  fitted.resize(std::min(fitted.size(), kMostFitted));
+  return fitted;
+}
+
+/// Fits logarithms, so that no constant falls below zero and all have a like scale.
+class Fitter {
+ public:
+  Fitter(std::span<const WayOfRow> ways, const TunerTables& tables)
+      : ways_(ways), tables_(tables), fitted_(ConstantsIn(ways)) {
+    for (const Constant constant : fitted_) {
+      const ConstantInfo& info = InfoOf(constant);
+      least_.push_back(std::log(std::max(info.least, 0.01)));
+      most_.push_back(std::log(info.most));
+      usual_.push_back(std::log(DefaultConstants()[constant]));
+    }
+  }
+
+  [[nodiscard]] const std::vector<Constant>& fitted() const { return fitted_; }
+
+  [[nodiscard]] MachineConstants ConstantsAt(std::span<const double> point) const {
+    MachineConstants constants = DefaultConstants();
+    for (std::size_t i = 0; i < fitted_.size(); ++i) {
+      constants.Set(fitted_[i], std::exp(point[i]));
+    }
+    return constants;
+  }
+
+  [[nodiscard]] learn::LeastSquaresFit Best() const {
+    const learn::Residuals residuals = [this](std::span<const double> point) {
+      return ResidualsAt(point);
+    };
+    learn::Random random(1);
+    std::optional<learn::LeastSquaresFit> best;
+    for (int start = 0; start < kStarts; ++start) {
+      std::vector<double> from = usual_;
+      for (double& value : from) {
+        value += start == 0 ? 0 : (2 * random.Uniform() - 1) * kStartDeviation;
+      }
+      learn::LeastSquaresFit fit = learn::FitLeastSquares(residuals, from, least_, most_);
+      if (!best || fit.loss < best->loss) {
+        best = std::move(fit);
+      }
+    }
+    return *best;
+  }
+
+ private:
+  [[nodiscard]] std::vector<double> ResidualsAt(std::span<const double> point) const {
+    const MachineConstants constants = ConstantsAt(point);
+    std::vector<double> residuals;
+    residuals.reserve(ways_.size() + point.size());
+    for (const WayOfRow& way : ways_) {
+      const Measurement& row = *way.row;
+      const double seconds =
+          ClosedFormSeconds(row.fabric, row.request, way.way, tables_, constants);
+      const double weight = row.request.size.count >= kHeavyBytes ? kHeavyWeight : 1;
+      residuals.push_back(weight * std::log(seconds / row.seconds));
+    }
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      residuals.push_back(kPriorWeight * (point[i] - usual_[i]));
+    }
+    return residuals;
+  }
+
+  std::span<const WayOfRow> ways_;
+  const TunerTables& tables_;
+  std::vector<Constant> fitted_;
+  std::vector<double> least_;
+  std::vector<double> most_;
+  std::vector<double> usual_;
+};
+
+struct FitOfVersion {
+  MachineModel model;
+  double loss = 0;
+};
+
+Result<FitOfVersion> FitWith(std::span<const Measurement* const> rows, const TunerTables& tables,
+                             const std::string& assumed) {
+  ORRERY_TRY(const std::vector<WayOfRow> ways, WaysOf(rows, tables, assumed));
+  const Fitter fitter(ways, tables);
+  const learn::LeastSquaresFit best = fitter.Best();
+  FitOfVersion fit;
+  fit.loss = best.loss;
+  fit.model.nccl_version = tables.version;
+  fit.model.assumed_settings = assumed;
+  fit.model.constants = fitter.ConstantsAt(best.parameters);
+  fit.model.fitted = fitter.fitted();
+  return fit;
+}
+
+/// The versions to try: the one that the rows tell, else all.
+Result<std::vector<const TunerTables*>> VersionsOf(std::span<const Measurement* const> rows) {
+  if (!rows.front()->nccl_version.empty()) {
+    ORRERY_TRY(const TunerTables* told, FindTunerTables(rows.front()->nccl_version));
+    return std::vector<const TunerTables*>{told};
+  }
+  std::vector<const TunerTables*> all;
+  for (const TunerTables& tables : AllTunerTables()) {
+    all.push_back(&tables);
+  }
+  return all;
+}
+
+Status Judge(std::span<const Measurement* const> rows, Calibration& calibration) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  std::vector<double> large_predicted;
+  std::vector<double> large_measured;
+  for (const Measurement* row : rows) {
+    ORRERY_TRY(const double seconds, PredictRow(calibration.model, *row));
+    predicted.push_back(seconds);
+    measured.push_back(row->seconds);
+    if (row->request.size.count >= kLargeBytes) {
+      large_predicted.push_back(seconds);
+      large_measured.push_back(row->seconds);
+    }
+    if (std::abs(seconds / row->seconds - 1) > kOutlierError) {
+      calibration.outliers.push_back({row, seconds});
+    }
+  }
+  calibration.all = learn::Evaluate(predicted, measured);
+  calibration.large = learn::Evaluate(large_predicted, large_measured);
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::vector<const Measurement*>> GroupByMachine(std::span<const Measurement> rows) {
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+  std::map<Key, std::vector<const Measurement*>> groups;
+  for (const Measurement& row : rows) {
+    groups[{row.machine(), row.source, row.setup}].push_back(&row);
+  }
+  std::vector<std::vector<const Measurement*>> sorted;
+  for (auto& [key, group] : groups) {
+    sorted.push_back(std::move(group));
+  }
+  return sorted;
+}
+
+Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
+  std::vector<const Measurement*> used;
+  std::ranges::copy_if(rows, std::back_inserter(used), [](const Measurement* row) {
+    return row->request.size.count >= kLeastBytes;
+  });
+  if (used.size() < kFewestRows) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{} rows of at least {} bytes are too few to fit constants of a "
+                            "machine; measure {} or more sizes",
+                            used.size(), kLeastBytes, kFewestRows));
+  }
+  ORRERY_TRY(const std::vector<const TunerTables*> versions, VersionsOf(used));
+  std::optional<FitOfVersion> best;
+  const bool is_on_nodes =
+      std::ranges::any_of(used, [](const Measurement* row) { return row->fabric.nodes > 1; });
+  for (const std::string& assumed : SettingsToTry()) {
+    if (!assumed.empty() && !is_on_nodes) {
+      continue;
+    }
+    for (const TunerTables* tables : versions) {
+      ORRERY_TRY(FitOfVersion fit, FitWith(used, *tables, assumed));
+      // The plain explanation stands unless another is clearly better.
+      if (!best || fit.loss < best->loss * (best->model.assumed_settings == assumed ? 1 : 0.9)) {
+        best = std::move(fit);
+      }
+    }
+  }
+  Calibration calibration;
+  calibration.model = std::move(best->model);
+  calibration.model.machine = used.front()->machine();
+  calibration.model.source = used.front()->source;
+  calibration.model.setup = used.front()->setup;
+  calibration.model.was_version_told = versions.size() == 1;
+  calibration.model.rows = used.size();
+  for (const Measurement* row : used) {
+    calibration.model.most_gpus = std::max(calibration.model.most_gpus, row->gpus);
+  }
+  ORRERY_TRY_STATUS(Judge(used, calibration));
+  return calibration;
+}
+
+Result<double> PredictRow(const MachineModel& model, const Measurement& row) {
+  ORRERY_TRY(const TunerTables* tables, FindTunerTables(model.nccl_version));
+  ORRERY_TRY(const NcclSettings settings, SettingsFor(row, model.assumed_settings));
+  ORRERY_TRY(const Prediction prediction,
+             Predict(row.fabric, row.request, settings, *tables, model.constants));
+  return prediction.seconds;
+}
+
+}  // namespace orrery::collective

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+#include "orrery/hardware/cluster.h"
+
+namespace orrery::collective {
+
+/// One measured collective.
+struct Measurement {
+  std::string source;                          // who measured
+  std::string setup = {};                      // what they call the machine
+  const hardware::Cluster* cluster = nullptr;  // the catalogue's, or the nearest to it
+  int gpus = 0;
+  Request request = {};
+  NcclSettings settings = {};
+  std::string nccl_version = {};
+  double seconds = 0;
+  Fabric fabric = {};
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;  // 0: not known
+
+  [[nodiscard]] const std::string& machine() const { return cluster->name; }
+};
+
+/// A row that is not used, and why.
+struct RejectedMeasurement {
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+  std::string reason;
+};
+
+struct Measurements {
+  std::vector<std::string> files;
+  std::vector<Measurement> rows;
+  std::vector<RejectedMeasurement> rejected;
+  /// Rows that say nothing of a time: one GPU, no bytes, bandwidth of one link only.
+  std::size_t skipped = 0;
+};
+
+/// A table of measured collectives, from a file whose name is told to people.
+struct MeasuredTable {
+  std::string file;
+  Table table;
+  bool has_lines = false;  // row i stands in line i + 2
+};
+
+/// Adds the rows of a table: the columns of ../shared/truth/nccl.csv, of aiconfigurator's or
+/// vidur's tables, or what an nccl-tests log says. `cluster` names the machine where the table does
+/// not. Fails when the columns are of no layout we know or the machine is unknown.
+[[nodiscard]] Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
+                                     Measurements& measurements);
+
+}  // namespace orrery::collective

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "orrery/base/error.h"
+#include "orrery/base/units.h"
+
+namespace orrery::collective {
+
+enum class CollectiveKind {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kBroadcast,
+  kReduce,
+  kSendRecv,
+  kBarrier,
+};
+
+inline constexpr std::size_t kNumCollectiveKinds = 8;
+
+/// What is moved, as far as a collective cares: its size, and whether a switch can add it.
+enum class Element {
+  kInt8,
+  kFp8,
+  kHalf,
+  kBfloat16,
+  kInt32,
+  kFloat,
+  kInt64,
+  kDouble,
+};
+
+/// One collective that all ranks of a group call.
+struct Request {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+
+  /// The full side, as nccl-tests counts: all-reduce the buffer, all-gather the result,
+  /// reduce-scatter the input, all-to-all what one rank sends.
+  Bytes size{};
+
+  Element element = Element::kFloat;
+
+  bool operator==(const Request&) const = default;
+};
+
+/// Reads "allreduce 64MiB", "all_gather 1GB bf16", "alltoall 4194304", "barrier": a kind with or
+/// without underscores, a size (KB, MB, GB of 1000; KiB, MiB, GiB of 1024), a type (float when
+/// none). An error is one sentence.
+[[nodiscard]] Result<Request> ParseRequest(std::string_view text);
+
+/// Read the parts of a request: "all_reduce", "64MiB", "bfloat16".
+[[nodiscard]] Result<CollectiveKind> ParseCollectiveKind(std::string_view text);
+[[nodiscard]] Result<Bytes> ParseSize(std::string_view text);
+[[nodiscard]] Result<Element> ParseElement(std::string_view text);
+
+/// Returns busbw / algbw: what makes the bandwidths of different numbers of ranks comparable with
+/// that of a link.
+[[nodiscard]] double BusFactor(CollectiveKind kind, int ranks);
+
+/// Says whether NVSwitch can add values of the type.
+[[nodiscard]] bool SwitchReduces(Element element);
+
+/// "all_reduce", "bfloat16": as nccl-tests and PyTorch spell them.
+[[nodiscard]] std::string_view Name(CollectiveKind kind);
+[[nodiscard]] std::string_view Name(Element element);
+
+}  // namespace orrery::collective

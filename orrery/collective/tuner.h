@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "orrery/base/error.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/nccl_settings.h"
+#include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
+
+namespace orrery::collective {
+
+/// A way to do a collective and what NCCL believes of it. The figures rank ways, they are no clock:
+/// predictions keep the structure (shape.h) and fit the constants.
+struct Candidate {
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  double latency_us = 0;
+  double algorithm_gbps = 0;  // GB/s of the request's size
+  double time_us = 0;
+};
+
+/// All ways that are enabled, and the one NCCL takes: the first of the fastest.
+class Tuning {
+ public:
+  void Add(const Candidate& candidate);
+
+  [[nodiscard]] std::span<const Candidate> candidates() const {
+    return {candidates_.data(), count_};
+  }
+
+  [[nodiscard]] const Candidate& choice() const { return candidates_[choice_]; }
+
+ private:
+  std::array<Candidate, kNumTunedAlgorithms * kNumProtocols> candidates_{};
+  std::size_t count_ = 0;
+  std::size_t choice_ = 0;
+};
+
+/// Does what NCCL's tuner does. Fails when the settings leave no way.
+[[nodiscard]] Result<Tuning> Tune(const Fabric& fabric, const Request& request,
+                                  const NcclSettings& settings, const TunerTables& tables);
+
+}  // namespace orrery::collective

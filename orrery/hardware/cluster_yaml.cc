@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+#include "orrery/base/ascii_case.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/hardware/yaml_fields.h"
+
+namespace orrery::hardware {
+namespace {
+
+constexpr std::array<Spelling<IslandKind>, 5> kIslandKinds{{
+    {"nvswitch", IslandKind::kNvswitch},
+    {"nvlink_mesh", IslandKind::kNvlinkMesh},
+    {"nvlink_cube_mesh", IslandKind::kNvlinkCubeMesh},
+    {"pcie", IslandKind::kPcie},
+    {"infinity_fabric", IslandKind::kInfinityFabric},
+}};
+
+constexpr std::array<Spelling<NetworkKind>, 7> kNetworkKinds{{
+    {"none", NetworkKind::kNone},
+    {"infiniband", NetworkKind::kInfiniband},
+    {"roce", NetworkKind::kRoce},
+    {"efa", NetworkKind::kEfa},
+    {"slingshot", NetworkKind::kSlingshot},
+    {"omni_path", NetworkKind::kOmniPath},
+    {"gpudirect_tcpx", NetworkKind::kGpudirectTcpx},
+}};
+
+constexpr std::array<Spelling<FabricPreset>, 5> kFabricPresets{{
+    {"none", FabricPreset::kNone},
+    {"single_switch", FabricPreset::kSingleSwitch},
+    {"fat_tree", FabricPreset::kFatTree},
+    {"rail_optimised", FabricPreset::kRailOptimised},
+    {"dragonfly", FabricPreset::kDragonfly},
+}};
+
+constexpr std::array<Spelling<CpuVendor>, 3> kCpuVendors{{
+    {"intel", CpuVendor::kIntel},
+    {"amd", CpuVendor::kAmd},
+    {"nvidia", CpuVendor::kNvidia},
+}};
+
+template <typename Value, std::size_t kSize>
+std::string_view SpellingOf(Value value, const std::array<Spelling<Value>, kSize>& spellings) {
+  for (const auto& [spelling, meaning] : spellings) {
+    if (meaning == value) {
+      return spelling;
+    }
+  }
+  return {};
+}
+
+template <typename Value, std::size_t kSize>
+Value ReadChoice(YamlFields& fields, std::string_view key,
+                 const std::array<Spelling<Value>, kSize>& spellings) {
+  return fields.Choice(key, std::span<const Spelling<Value>>(spellings));
+}
+
+Duration ReadLatency(YamlFields& fields, std::string_view kind, YamlFields& latencies_ns) {
+  const int usual = latencies_ns.Count(kind, 1);
+  return {fields.Count("latency_ns", 1, usual)};
+}
+
+Island ReadIsland(YamlFields fields, YamlFields& latencies_ns) {
+  Island island;
+  island.kind = ReadChoice(fields, "kind", kIslandKinds);
+  island.gpus = fields.Count("gpus", 1);
+  island.per_gpu = {fields.Positive("gpu_gbytes_per_second") * 1e9};
+  island.latency = ReadLatency(fields, Name(island.kind), latencies_ns);
+  island.reduces_in_switch = fields.Flag("reduces_in_switch", false);
+  fields.RefuseOthers();
+  return island;
+}
+
+Nics ReadNics(YamlFields fields, YamlFields& latencies_ns) {
+  Nics nics;
+  nics.kind = ReadChoice(fields, "kind", kNetworkKinds);
+  if (nics.kind != NetworkKind::kNone) {
+    nics.per_node = fields.Count("per_node", 1);
+    nics.bandwidth = {fields.Positive("gbits_per_second") * 1e9 / 8};
+    nics.latency = ReadLatency(fields, Name(nics.kind), latencies_ns);
+  }
+  fields.RefuseOthers();
+  return nics;
+}
+
+Fabric ReadFabric(YamlFields fields) {
+  Fabric fabric;
+  fabric.preset = ReadChoice(fields, "preset", kFabricPresets);
+  fabric.levels = fields.Count("levels", 1, 0);
+  fabric.radix = fields.Count("radix", 2, 0);
+  fabric.nodes_per_block = fields.Count("nodes_per_block", 1, 0);
+  fabric.oversubscription = fields.Positive("oversubscription", 1.0);
+  fabric.routers_per_group = fields.Count("routers_per_group", 1, 0);
+  fabric.hosts_per_router = fields.Count("hosts_per_router", 1, 0);
+  fabric.globals_per_router = fields.Count("globals_per_router", 1, 0);
+  fields.RefuseOthers();
+  return fabric;
+}
+
+MatchWords ReadMatch(YamlFields& fields) {
+  const YAML::Node node = fields.Node("match");
+  MatchWords match;
+  bool usable = node.IsSequence();
+  for (std::size_t i = 0; usable && i < node.size(); ++i) {
+    std::vector<std::string> words;
+    usable = YAML::convert<std::vector<std::string>>::decode(node[i], words) && !words.empty();
+    match.push_back(std::move(words));
+  }
+  if (!usable) {
+    fields.Wrong("match", "must be a list of lists of words", "something else");
+  }
+  return match;
+}
+
+std::string ReadGpuName(YamlFields& fields) {
+  const std::string name = fields.Text("gpu");
+  const Gpu* const gpu = FindGpu(name);
+  if (gpu == nullptr || gpu->name != name) {
+    fields.Wrong("gpu", "must be a name in the catalogue of GPUs", name);
+  }
+  return name;
+}
+
+// What each field alone cannot say.
+void CheckTogether(const Cluster& cluster, YamlFields& fields) {
+  if (cluster.island.gpus % std::max(cluster.gpus_per_node, 1) != 0) {
+    fields.Wrong("island", "must have the GPUs of whole nodes",
+                 fmt::format("{} of {} a node", cluster.island.gpus, cluster.gpus_per_node));
+  }
+  const bool has_network = cluster.nics.kind != NetworkKind::kNone;
+  const bool has_fabric = cluster.fabric.preset != FabricPreset::kNone;
+  if (has_network != has_fabric) {
+    fields.Wrong(
+        "fabric",
+        has_network ? "must be named where there are NICs" : "must be none where there are no NICs",
+        Name(cluster.fabric.preset));
+  }
+}
+
+Cluster ReadCluster(const YAML::Node& node, std::string place, YamlFields& latencies_ns,
+                    std::optional<Error>& first_error) {
+  YamlFields fields(node, std::move(place), first_error);
+  Cluster cluster;
+  cluster.name = fields.Text("name");
+  cluster.match = ReadMatch(fields);
+  cluster.gpu = ReadGpuName(fields);
+  cluster.gpus_per_node = fields.Count("gpus_per_node", 1);
+  cluster.nodes = fields.Count("nodes", 1, 0);
+  cluster.island = ReadIsland(fields.Map("island"), latencies_ns);
+  cluster.nics = ReadNics(fields.Map("nics"), latencies_ns);
+  cluster.fabric = ReadFabric(fields.Map("fabric"));
+  cluster.cpu = ReadChoice(fields, "cpu", kCpuVendors);
+  cluster.pcie_generation = fields.Count("pcie_generation", 1);
+  cluster.nccl_version = fields.Text("nccl_version", "");
+  cluster.source = fields.Text("source");
+  fields.RefuseOthers();
+  CheckTogether(cluster, fields);
+  return cluster;
+}
+
+std::string PlaceOf(const YAML::Node& node, std::size_t index) {
+  if (node.IsMap() && node["name"].IsDefined() && node["name"].IsScalar()) {
+    return fmt::format("cluster '{}'", node["name"].Scalar());
+  }
+  return fmt::format("cluster {}", index + 1);
+}
+
+Result<std::vector<Cluster>> ReadAll(const YAML::Node& root) {
+  std::optional<Error> first_error;
+  YamlFields top(root, "catalogue of clusters", first_error);
+  YamlFields latencies_ns = top.Map("latencies_ns");
+  const YAML::Node nodes = top.Node("clusters");
+  std::vector<Cluster> clusters;
+  std::set<std::string> names;
+  for (std::size_t i = 0; nodes.IsSequence() && i < nodes.size() && !first_error; ++i) {
+    const std::string place = PlaceOf(nodes[i], i);
+    clusters.push_back(ReadCluster(nodes[i], place, latencies_ns, first_error));
+    if (!first_error && !names.insert(LowerCase(clusters.back().name)).second) {
+      first_error.emplace(Error::Kind::kInvalidInput, place + ": name is there twice");
+    }
+  }
+  if (!first_error && clusters.empty()) {
+    top.Wrong("clusters", "must be a list of clusters", "something else");
+  }
+  if (first_error) {
+    return tl::unexpected(*std::move(first_error));
+  }
+  return clusters;
+}
+
+}  // namespace
+
+Result<std::vector<Cluster>> ReadClusters(const std::string& yaml) {
+  try {
+    return ReadAll(YAML::Load(yaml));
+  } catch (const YAML::Exception& exception) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("catalogue of clusters: line {}: {}",
+                                                        exception.mark.line + 1, exception.msg));
+  }
+}
+
+std::string_view Name(IslandKind kind) {
+  return SpellingOf(kind, kIslandKinds);
+}
+
+std::string_view Name(NetworkKind kind) {
+  return SpellingOf(kind, kNetworkKinds);
+}
+
+std::string_view Name(FabricPreset preset) {
+  return SpellingOf(preset, kFabricPresets);
+}
+
+std::string_view Name(CpuVendor vendor) {
+  return SpellingOf(vendor, kCpuVendors);
+}
+
+}  // namespace orrery::hardware

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <yaml-cpp/yaml.h>
+
+#include "orrery/base/error.h"
+
+namespace orrery::hardware {
+
+/// A spelling and what it means.
+template <typename Value>
+using Spelling = std::pair<std::string_view, Value>;
+
+/// Reads the fields of one YAML mapping. What is wrong is kept instead of returned, the first
+/// thing only, so that a reader is a plain list of fields and asks once at the end. A field is
+/// required unless a fallback is given.
+class YamlFields {
+ public:
+  /// `place` is what an error begins with, `first_error` where it is kept.
+  YamlFields(YAML::Node node, std::string place, std::optional<Error>& first_error);
+
+  [[nodiscard]] std::string Text(std::string_view key, std::optional<std::string> fallback = {});
+
+  /// A whole number that is at least `least`.
+  [[nodiscard]] int Count(std::string_view key, int least, std::optional<int> fallback = {});
+
+  /// A finite number above 0.
+  [[nodiscard]] double Positive(std::string_view key, std::optional<double> fallback = {});
+
+  [[nodiscard]] bool Flag(std::string_view key, bool fallback);
+
+  /// One of the spelled words.
+  template <typename Value>
+  [[nodiscard]] Value Choice(std::string_view key, std::span<const Spelling<Value>> spellings) {
+    const std::string word = Text(key);
+    std::string known;
+    for (const auto& [spelling, value] : spellings) {
+      if (word == spelling) {
+        return value;
+      }
+      known += (known.empty() ? "" : ", ") + std::string(spelling);
+    }
+    Wrong(key, "must be one of " + known, word);
+    return spellings.front().second;
+  }
+
+  /// The mapping below `key`.
+  [[nodiscard]] YamlFields Map(std::string_view key);
+
+  [[nodiscard]] bool Has(std::string_view key) const;
+
+  /// Any value, for what the functions above do not read.
+  [[nodiscard]] YAML::Node Node(std::string_view key);
+
+  /// Notes that a field is not as it must be.
+  void Wrong(std::string_view key, std::string_view expectation, std::string_view found);
+
+  /// Notes the first field that nobody asked for: it would be lost silently.
+  void RefuseOthers();
+
+ private:
+  void Note(std::string_view key, std::string_view problem);
+
+  YAML::Node node_;
+  std::string place_;
+  std::optional<Error>& first_error_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+}  // namespace orrery::hardware

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "orrery/base/error.h"
+
+namespace orrery::network {
+
+/// How much of a link's bandwidth arrives when flows compete for it under ECN-style control: all
+/// for one flow, then `first - slope · log2(flows)`, never below `floor`.
+struct CongestionParameters {
+  double first = 1;
+  double slope = 0;
+  double floor = 1;
+  std::string source{};
+};
+
+class CongestionModel {
+ public:
+  explicit CongestionModel(CongestionParameters parameters) : parameters_(std::move(parameters)) {}
+
+  /// Share of the bandwidth that `competing` flows get together; never rises with their number.
+  [[nodiscard]] double Goodput(double competing) const;
+
+  [[nodiscard]] const CongestionParameters& parameters() const { return parameters_; }
+
+ private:
+  CongestionParameters parameters_;
+};
+
+/// The entry of data/network/congestion.yaml with that name ("ecn", "lossless"), which is built
+/// into the program; fails with the names there are.
+[[nodiscard]] Result<CongestionModel> FindCongestionModel(std::string_view name);
+
+}  // namespace orrery::network

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "orrery/network/flow_table.h"
+
+namespace orrery::network {
+
+class CongestionModel;
+
+/// Keeps the levels of the flows of a table max-min fair while flows come and go.
+///
+/// A set of flows, at first those that came and those that were limited by a link that changed, is
+/// filled against what all others hold. The result is the max-min fair one if every flow has a
+/// full link on which no flow has a higher level, or is at its cap (Bertsekas and Gallager, Data
+/// Networks, 6.5.2). Where that fails, the flows concerned join the set and it is filled again.
+/// The set only grows, so this ends; when it has half of all flows, all are filled at once.
+///
+/// Filling raises all levels together. While many links become full at one level, rounds over a
+/// list of open links are cheapest; then a heap of links by level takes over. Levels of links only
+/// rise, so an entry of the heap is looked at again instead of being moved. When all flows are
+/// filled, a link with one flow is no more than a cap of that flow.
+class FairFilling {
+ public:
+  /// `loses_goodput` has a byte for each link; both may be empty.
+  FairFilling(FlowTable& table, std::vector<double> capacity_of_link,
+              const CongestionModel* congestion, std::vector<std::uint8_t> loses_goodput);
+
+  /// Notes that a flow was put on its links.
+  void Came(FlowRow flow) { Join(flow); }
+
+  /// Notes that a flow was taken off its links.
+  void Left(FlowRow flow);
+
+  /// Whether something was noted since the last refill.
+  [[nodiscard]] bool is_stale() const { return !set_.empty() || !changed_links_.empty(); }
+
+  /// A flow that was filled, with its level before; the new one is in the table.
+  struct Filled {
+    FlowRow flow;
+    double old_level;
+  };
+
+  /// Notes that all flows were taken off their links, in place of Left for each.
+  void LeftAll() { ForgetChanges(); }
+
+  /// Makes the table fair again and returns the flows that were filled.
+  [[nodiscard]] std::span<const Filled> Refill();
+
+ private:
+  enum Mark : std::uint8_t { kOutside, kFrozen, kOpen };  // kFrozen and kOpen: in the set
+
+  // A link during a filling. Small, for a filling of all flows touches all links.
+  struct OpenLink {
+    double rest = 0;
+    double load = 0;          // of open flows
+    std::uint32_t open = 0;   // flows
+    std::uint32_t round = 0;  // of the refill for which the link was looked at
+
+    [[nodiscard]] double Level() const;
+  };
+
+  // What a link needs beside when some of its flows are outside of the set.
+  struct SharedLink {
+    double fixed_rest = 0;  // capacity less what flows outside of the set hold
+    double set_load = 0;    // of the flows in the set
+    std::uint32_t num_fixed = 0;
+    std::uint32_t num_set = 0;
+    double full_level = 0;     // at which it became the bottleneck of flows; infinite when of none
+    double highest_level = 0;  // of flows in the set
+  };
+
+  // A level that a flow cannot exceed, whatever others do: its own cap, or that of a link on which
+  // it is alone.
+  struct Cap {
+    double level = 0;
+    FlowRow flow = 0;
+    LinkId link = kNoLink;
+
+    auto operator<=>(const Cap&) const = default;
+  };
+
+  void Join(FlowRow row) {
+    if (mark_.size() < table_->num_rows()) {
+      mark_.resize(table_->num_rows(), kOutside);
+    }
+    if (mark_[row] == kOutside) {
+      mark_[row] = kFrozen;
+      set_.push_back(row);
+    }
+  }
+
+  void JoinAll();
+  void JoinLimitedBy(LinkId link);
+  void JoinViolated(LinkId link);
+  void JoinOverloaded();
+  void Absorb();
+  void AbsorbAll();
+  void AbsorbAmongAll(FlowRow flow);
+  void AbsorbShared(FlowRow flow);
+  void OpenShared(LinkId link);
+
+  void ForgetChanges();
+
+  [[nodiscard]] bool IsMostOfAll() const { return set_.size() * 2 > table_->active().size(); }
+
+  [[nodiscard]] bool HasNewcomers() const { return num_absorbed_ < set_.size(); }
+
+  [[nodiscard]] double Capacity(LinkId link) const {
+    return congestion_ == nullptr ? capacity_[link] : CongestedCapacity(link);
+  }
+
+  [[nodiscard]] double CongestedCapacity(LinkId link) const;
+
+  void Fill();
+  void BeginFill();
+  void BeginSharedFill();
+  void FillInRounds();
+  void FillByHeap();
+  double CompactOpenLinks();
+  bool FreezeCapped(double up_to_level);
+  void FreezeLink(LinkId link, double level);
+  void Freeze(FlowRow flow, double level, LinkId bottleneck);
+
+  FlowTable* table_;
+  std::vector<double> capacity_;
+  const CongestionModel* congestion_;
+  std::vector<std::uint8_t> loses_goodput_;
+
+  std::vector<OpenLink> open_;
+  std::vector<SharedLink> shared_;
+  std::vector<LinkId> set_links_;  // links of flows in the set
+  std::vector<LinkId> changed_links_;
+  std::vector<std::uint8_t> is_changed_;  // by link
+  std::vector<FlowRow> set_;
+  std::vector<Filled> filled_;
+  std::size_t num_absorbed_ = 0;  // flows of the set that are in the sums of their links
+  bool has_all_ = false;
+  std::uint32_t round_ = 0;
+
+  std::vector<Mark> mark_;    // by row
+  std::size_t num_open_ = 0;  // flows
+  std::vector<LinkId> open_links_;
+  std::vector<std::pair<double, LinkId>> heap_;
+  std::vector<Cap> caps_;  // of the set, ascending
+  std::size_t next_cap_ = 0;
+};
+
+}  // namespace orrery::network

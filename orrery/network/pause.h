@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "orrery/network/topology.h"
+
+namespace orrery::network {
+
+/// A flow that offers `demand_bytes_per_second` along the links of `path`, in order.
+struct OfferedFlow {
+  std::span<const LinkId> path;
+  double demand_bytes_per_second = 0;
+};
+
+/// What pause frames (PFC) do to a steady load.
+struct PauseReport {
+  std::vector<double> paused_share_of_link;  // of the time, told by the node at its far end
+  std::vector<double> rate_of_flow;          // bytes per second
+  /// Flows that no link on their path would slow, but pauses for others do.
+  std::vector<std::uint32_t> victims;
+};
+
+/// A link whose demand D exceeds what it can carry, C, makes the links in front of it pause
+/// 1 - C / D of the time, whatever they carry; what they can carry then shrinks, and they pause
+/// those in front of them. Repeats until nothing changes; shares only rise, so this ends, and at
+/// once when no link waits for itself (networks with cycles of buffers may come to a standstill:
+/// shares of 1). A round costs the sum of all path lengths.
+[[nodiscard]] PauseReport PauseUnderLoad(std::span<const double> capacity_of_link,
+                                         std::span<const OfferedFlow> flows);
+
+}  // namespace orrery::network

@@ -1,0 +1,119 @@
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/network/preset_parts.h"
+#include "orrery/network/presets.h"
+
+namespace orrery::network {
+namespace {
+
+struct MeshEdge {
+  std::uint32_t one;
+  std::uint32_t other;
+  double cables;
+};
+
+constexpr std::array<MeshEdge, 16> kCubeMeshEdges{{
+    {0, 1, 1},
+    {0, 2, 1},
+    {0, 3, 2},
+    {0, 4, 2},
+    {1, 2, 2},
+    {1, 3, 1},
+    {1, 5, 2},
+    {2, 3, 2},
+    {2, 6, 1},
+    {3, 7, 1},
+    {4, 5, 1},
+    {4, 6, 1},
+    {4, 7, 2},
+    {5, 6, 2},
+    {5, 7, 1},
+    {6, 7, 2},
+}};
+
+std::vector<NodeId> AddGpus(TopologyBuilder& builder, std::uint32_t count) {
+  std::vector<NodeId> gpus;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    gpus.push_back(builder.AddGpu(fmt::format("gpu{}", builder.num_gpus())));
+  }
+  return gpus;
+}
+
+// A PCIe switch with its GPUs and NICs.
+void AddPcieSwitch(TopologyBuilder& builder, const PcieTree& tree, NodeId cpu,
+                   std::uint32_t number) {
+  const NodeId pcie_switch = builder.AddNode(NodeKind::kSwitch, fmt::format("pcie{}", number));
+  builder.AddCable(pcie_switch, cpu, tree.uplink);
+  for (const NodeId gpu : AddGpus(builder, tree.gpus_per_switch)) {
+    builder.AddCable(gpu, pcie_switch, tree.slot);
+  }
+  for (std::uint32_t nic = 0; nic < tree.nics_per_switch; ++nic) {
+    builder.AddCable(builder.AddNode(NodeKind::kNic, fmt::format("nic{}.{}", number, nic)),
+                     pcie_switch, tree.slot);
+  }
+}
+
+}  // namespace
+
+Result<Topology> MakeNvswitchIsland(const NvswitchIsland& island) {
+  ORRERY_TRY_STATUS(CheckAtLeast("num_gpus", island.num_gpus, 1));
+  ORRERY_TRY_STATUS(CheckGpuCount(island.num_gpus));
+  TopologyBuilder builder;
+  AddServer(builder, {.num_gpus = island.num_gpus, .num_nics = 0, .nvlink = island.nvlink}, 0);
+  return std::move(builder).Build();
+}
+
+Result<Topology> MakeNvlinkPairs(const NvlinkPairs& pairs) {
+  ORRERY_TRY_STATUS(CheckAtLeast("num_gpus", pairs.num_gpus, 2));
+  ORRERY_TRY_STATUS(CheckGpuCount(pairs.num_gpus));
+  if (pairs.num_gpus % 2 != 0) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("pairs need an even number of GPUs: {}", pairs.num_gpus));
+  }
+  TopologyBuilder builder;
+  const std::vector<NodeId> gpus = AddGpus(builder, pairs.num_gpus);
+  const NodeId pcie_switch = builder.AddNode(NodeKind::kSwitch, "pcie0");
+  for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) {
+    builder.AddCable(gpus[gpu], pcie_switch, pairs.pcie);
+    if (gpu % 2 == 1) {
+      builder.AddCable(gpus[gpu - 1], gpus[gpu], pairs.nvlink);
+    }
+  }
+  return std::move(builder).Build();
+}
+
+Result<Topology> MakeCubeMesh(const CubeMesh& mesh) {
+  TopologyBuilder builder;
+  const std::vector<NodeId> gpus = AddGpus(builder, 8);
+  for (const MeshEdge& edge : kCubeMeshEdges) {
+    Wire wire = mesh.nvlink;
+    wire.bandwidth.bytes_per_second *= edge.cables;
+    builder.AddCable(gpus[edge.one], gpus[edge.other], wire);
+  }
+  builder.SetGpusForward(true);
+  return std::move(builder).Build();
+}
+
+Result<Topology> MakePcieTree(const PcieTree& tree) {
+  ORRERY_TRY_STATUS(CheckAtLeast("num_cpus", tree.num_cpus, 1));
+  ORRERY_TRY_STATUS(CheckAtLeast("switches_per_cpu", tree.switches_per_cpu, 1));
+  ORRERY_TRY_STATUS(CheckGpuCount(std::uint64_t{tree.num_cpus} * tree.switches_per_cpu *
+                                  (tree.gpus_per_switch + tree.nics_per_switch + 1)));
+  TopologyBuilder builder;
+  std::vector<NodeId> cpus;
+  for (std::uint32_t cpu = 0; cpu < tree.num_cpus; ++cpu) {
+    cpus.push_back(builder.AddNode(NodeKind::kHost, fmt::format("cpu{}", cpu)));
+    if (cpu > 0) {
+      builder.AddCable(cpus[cpu - 1], cpus[cpu], tree.socket);
+    }
+    for (std::uint32_t i = 0; i < tree.switches_per_cpu; ++i) {
+      AddPcieSwitch(builder, tree, cpus[cpu], cpu * tree.switches_per_cpu + i);
+    }
+  }
+  return std::move(builder).Build();
+}
+
+}  // namespace orrery::network

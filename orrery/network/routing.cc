@@ -1,0 +1,296 @@
+#include "orrery/network/routing.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/check.h"
+#include "orrery/base/mix_bits.h"
+#include "orrery/network/spraying.h"
+#include "orrery/network/structured_paths.h"
+#include "orrery/network/switch_graph.h"
+
+namespace orrery::network {
+namespace {
+
+std::uint64_t HashOf(std::initializer_list<std::uint64_t> parts) {
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+  std::uint64_t hash = 0;
+  for (const std::uint64_t part : parts) {
+    hash = MixBits(hash + part + kGoldenRatio);
+  }
+  return hash;
+}
+
+// Chooses among equal ways, again and again along a path.
+class Chooser {
+ public:
+  Chooser(const RoutingOptions& options, GpuId from, GpuId to, std::uint64_t label)
+      : by_target_(options.choice == PathChoice::kByTarget),
+        same_hash_(options.same_hash_at_every_tier),
+        bits_(by_target_ ? to : HashOf({options.seed, from, to, label})) {}
+
+  std::uint64_t Below(std::uint64_t count) {
+    if (count < 2) {
+      return 0;
+    }
+    if (by_target_) {
+      const std::uint64_t digit = bits_ % count;
+      bits_ /= count;
+      return digit;
+    }
+    const std::uint64_t chosen = (bits_ >> 32) * count >> 32;
+    if (!same_hash_) {
+      bits_ = HashOf({bits_});
+    }
+    return chosen;
+  }
+
+ private:
+  bool by_target_;
+  bool same_hash_;
+  std::uint64_t bits_;
+};
+
+std::vector<std::uint8_t> DownLinks(const Topology& topology, std::span<const LinkId> failed) {
+  std::vector<std::uint8_t> is_down(topology.num_links(), 0);
+  for (const LinkId link : failed) {
+    ORRERY_CHECK(link < is_down.size(), "failed links exist");
+    is_down[link] = 1;
+  }
+  return is_down;
+}
+
+void AppendLinks(const Attachment& way, std::vector<LinkId>& path) {
+  path.insert(path.end(), way.links.begin(), way.links.begin() + way.num_links);
+}
+
+}  // namespace
+
+class Router::State {
+ public:
+  State(const Topology& topology, RoutingOptions options)
+      : topology_(topology),
+        options_(std::move(options)),
+        is_down_(DownLinks(topology, options_.failed_links)),
+        graph_(topology, is_down_) {}
+
+  Status AppendPath(GpuId from, GpuId to, std::uint64_t label, std::vector<LinkId>& path) {
+    ORRERY_TRY_STATUS(CheckGpus(from, to));
+    const GpuId over = RelayOf(from, to);
+    if (over == from) {
+      return AppendHop(from, to, label, path);
+    }
+    ORRERY_TRY_STATUS(AppendHop(from, over, label, path));
+    return AppendHop(over, to, label, path);
+  }
+
+  Result<Route> Spray(GpuId from, GpuId to) {
+    ORRERY_TRY_STATUS(CheckGpus(from, to));
+    const GpuId over = RelayOf(from, to);
+    Route route;
+    if (over != from) {
+      ORRERY_TRY_STATUS(SprayHop(from, over, route));
+    }
+    ORRERY_TRY_STATUS(SprayHop(over, to, route));
+    return route;
+  }
+
+  [[nodiscard]] const Topology& topology() const { return topology_; }
+
+ private:
+  Status CheckGpus(GpuId from, GpuId to) const {
+    const GpuId larger = std::max(from, to);
+    if (larger < topology_.num_gpus()) {
+      return {};
+    }
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("no such GPU among {}: {}", topology_.num_gpus(), larger));
+  }
+
+  tl::unexpected<Error> NoWay(GpuId from, GpuId to) const {
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("no way from {} to {}{}", topology_.name(topology_.gpu_node(from)),
+                            topology_.name(topology_.gpu_node(to)),
+                            options_.failed_links.empty() ? "" : " without the failed links"));
+  }
+
+  // The GPU of the sender's island on the target's rail; the sender itself when it need not change.
+  GpuId RelayOf(GpuId from, GpuId to) const {
+    const std::uint32_t rail = topology_.rail(to);
+    const std::span<const GpuId> island = topology_.island_gpus(topology_.island(from));
+    const bool changes = options_.change_rail_in_island &&
+                         topology_.island(from) != topology_.island(to) && rail < island.size();
+    return changes ? island[rail] : from;
+  }
+
+  Status AppendHop(GpuId from, GpuId to, std::uint64_t label, std::vector<LinkId>& path) {
+    if (from == to || AppendStructured(from, to, label, path)) {
+      return {};
+    }
+    return AppendShortest(from, to, label, path);
+  }
+
+  bool AppendStructured(GpuId from, GpuId to, std::uint64_t label,
+                        std::vector<LinkId>& path) const {
+    if (options_.choice == PathChoice::kDimensionOrder && topology_.torus()) {
+      return AppendDimensionOrder(topology_, is_down_, from, to, path);
+    }
+    const bool is_valiant = options_.choice == PathChoice::kValiant;
+    if ((is_valiant || options_.choice == PathChoice::kMinimal) && topology_.dragonfly()) {
+      return AppendDragonfly(topology_, is_down_, from, to,
+                             is_valiant ? GroupBetween(from, to, label) : std::nullopt, path);
+    }
+    return false;
+  }
+
+  // A group that is neither end's, for traffic between groups.
+  std::optional<std::uint32_t> GroupBetween(GpuId from, GpuId to, std::uint64_t label) const {
+    const DragonflyShape& shape = *topology_.dragonfly();
+    const std::uint32_t per_group = shape.hosts_per_router * shape.routers_per_group;
+    const auto [first, second] = std::minmax({from / per_group, to / per_group});
+    if (first == second || shape.num_groups < 3) {
+      return std::nullopt;
+    }
+    auto group =
+        static_cast<std::uint32_t>(Chooser(options_, from, to, label).Below(shape.num_groups - 2));
+    group += group >= first ? 1 : 0;
+    group += group >= second ? 1 : 0;
+    return group;
+  }
+
+  Status AppendShortest(GpuId from, GpuId to, std::uint64_t label, std::vector<LinkId>& path) {
+    Chooser chooser(options_, from, to, label);
+    if (const std::optional<LinkId> direct = DirectLink(from, to)) {
+      path.push_back(*direct);
+      return {};
+    }
+    FindShortest(from, to);
+    if (ways_.empty()) {
+      return NoWay(from, to);
+    }
+    const auto [up, down] = ways_[chooser.Below(ways_.size())];
+    AppendLinks(*up, path);
+    AppendSwitches(up->place, graph_.DistancesTo(down->place), chooser, path);
+    AppendLinks(*down, path);
+    return {};
+  }
+
+  void AppendSwitches(std::uint32_t at, const SwitchGraph::Distances& distances, Chooser& chooser,
+                      std::vector<LinkId>& path) {
+    for (std::uint16_t left = distances.From(at); left > 0; --left) {
+      nearer_.clear();
+      for (const SwitchGraph::Edge& edge : graph_.edges(at)) {
+        if (distances.From(edge.place) < left) {
+          nearer_.push_back(edge);
+        }
+      }
+      const SwitchGraph::Edge& edge = nearer_[chooser.Below(nearer_.size())];
+      path.push_back(edge.link);
+      at = edge.place;
+    }
+  }
+
+  std::optional<LinkId> DirectLink(GpuId from, GpuId to) const {
+    for (const LinkId link : topology_.out_links(topology_.gpu_node(from))) {
+      if (topology_.link(link).to == topology_.gpu_node(to) && is_down_[link] == 0) {
+        return link;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Pairs of ways up and down on shortest paths, into ways_.
+  void FindShortest(GpuId from, GpuId to) {
+    ways_.clear();
+    std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
+    for (const Attachment& down : graph_.ways_down(to)) {
+      const SwitchGraph::Distances& distances = graph_.DistancesTo(down.place);
+      for (const Attachment& up : graph_.ways_up(from)) {
+        const std::uint16_t between = distances.From(up.place);
+        const std::uint32_t links = up.num_links + between + down.num_links;
+        if (between == SwitchGraph::kUnreachable || links > least) {
+          continue;
+        }
+        if (links < least) {
+          ways_.clear();
+          least = links;
+        }
+        ways_.emplace_back(&up, &down);
+      }
+    }
+  }
+
+  Status SprayHop(GpuId from, GpuId to, Route& route) {
+    if (from == to) {
+      return {};
+    }
+    if (const std::optional<LinkId> direct = DirectLink(from, to)) {
+      route.uses.push_back({.link = *direct});
+      route.latency_ps += topology_.link(*direct).latency_ps;
+      return {};
+    }
+    FindShortest(from, to);
+    if (ways_.empty()) {
+      return NoWay(from, to);
+    }
+    SprayOver(topology_, graph_, ways_, route);
+    return {};
+  }
+
+  const Topology& topology_;
+  RoutingOptions options_;
+  std::vector<std::uint8_t> is_down_;
+  SwitchGraph graph_;
+  std::vector<WayUpAndDown> ways_;
+  std::vector<SwitchGraph::Edge> nearer_;
+};
+
+Router::Router(const Topology& topology, RoutingOptions options)
+    : state_(std::make_unique<State>(topology, std::move(options))) {}
+
+Router::Router(Router&&) noexcept = default;
+Router& Router::operator=(Router&&) noexcept = default;
+Router::~Router() = default;
+
+Status Router::AppendPath(GpuId from, GpuId to, std::uint64_t label, std::vector<LinkId>& path) {
+  return state_->AppendPath(from, to, label, path);
+}
+
+Result<Route> Router::Find(GpuId from, GpuId to, std::uint64_t label) {
+  std::vector<LinkId> path;
+  ORRERY_TRY_STATUS(state_->AppendPath(from, to, label, path));
+  Route route{.latency_ps = PathLatencyPs(topology(), path)};
+  for (const LinkId link : path) {
+    route.uses.push_back({.link = link});
+  }
+  return route;
+}
+
+Result<Route> Router::Spray(GpuId from, GpuId to) {
+  return state_->Spray(from, to);
+}
+
+Result<std::uint32_t> Router::Distance(GpuId from, GpuId to) {
+  std::vector<LinkId> path;
+  ORRERY_TRY_STATUS(state_->AppendPath(from, to, 0, path));
+  return static_cast<std::uint32_t>(path.size());
+}
+
+const Topology& Router::topology() const {
+  return state_->topology();
+}
+
+std::int64_t PathLatencyPs(const Topology& topology, std::span<const LinkId> path) {
+  std::int64_t latency_ps = 0;
+  for (const LinkId link : path) {
+    latency_ps += topology.link(link).latency_ps;
+  }
+  return latency_ps;
+}
+
+}  // namespace orrery::network

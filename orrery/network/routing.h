@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/network/flow_sharing.h"
+#include "orrery/network/topology.h"
+
+namespace orrery::network {
+
+enum class PathChoice : std::uint8_t {
+  kHashed,    // ECMP: one of the shortest paths, by a hash that stays for the flow's life
+  kByTarget,  // one of the shortest paths, by the target's number: spreads permutations evenly
+  kDimensionOrder,  // torus: along the first side, then the second, …; needs Topology::torus
+  kMinimal,         // dragonfly: at most one global cable; needs Topology::dragonfly
+  kValiant,         // dragonfly: minimal to a group chosen by hash, then minimal
+};
+
+struct RoutingOptions {
+  PathChoice choice = PathChoice::kHashed;
+  std::uint64_t seed = 0;  // of the hash
+  /// Switches that all hash alike: what chose the way up chooses again, and part of the links of
+  /// the next tier is never used (polarisation).
+  bool same_hash_at_every_tier = false;
+  /// PXN: to another rail, go over the island to the GPU of the target's rail first.
+  bool change_rail_in_island = false;
+  std::vector<LinkId> failed_links{};
+};
+
+/// A way from one GPU to another.
+struct Route {
+  std::vector<LinkUse> uses{};  // with shares below 1 when the flow is split over equal paths
+  std::int64_t latency_ps = 0;  // sum over the links of the longest of the paths
+};
+
+/// Finds paths between GPUs. Shortest means fewest links; up and down in trees follows from that.
+/// NICs hang on their switch and GPUs hang on their NICs, so a search runs over switches only, once
+/// for each switch that is asked for as an end, and is kept: one byte for each pair of switches.
+/// The topology must outlive the router. Calls keep what they searched, so one router serves one
+/// thread; the answers do not depend on what was asked before.
+class Router {
+ public:
+  Router(const Topology& topology, RoutingOptions options = {});
+  Router(Router&&) noexcept;
+  Router& operator=(Router&&) noexcept;
+  ~Router();
+
+  /// Appends the links from one GPU to another to `path`; nothing when both are the same. `label`
+  /// tells flows between the same GPUs apart (queue pairs). Fails when a GPU does not exist or no
+  /// way is left, and names both ends. O(links of the switches on the way).
+  [[nodiscard]] Status AppendPath(GpuId from, GpuId to, std::uint64_t label,
+                                  std::vector<LinkId>& path);
+
+  /// The same path as a route.
+  [[nodiscard]] Result<Route> Find(GpuId from, GpuId to, std::uint64_t label = 0);
+
+  /// Splits a flow over all shortest paths, evenly at every switch: packet spraying, adaptive
+  /// routing. Costs O(links of all those paths).
+  [[nodiscard]] Result<Route> Spray(GpuId from, GpuId to);
+
+  /// Number of links between two GPUs.
+  [[nodiscard]] Result<std::uint32_t> Distance(GpuId from, GpuId to);
+
+  [[nodiscard]] const Topology& topology() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// Sum of the latencies of a path.
+[[nodiscard]] std::int64_t PathLatencyPs(const Topology& topology, std::span<const LinkId> path);
+
+}  // namespace orrery::network

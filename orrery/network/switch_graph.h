@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "orrery/network/topology.h"
+
+namespace orrery::network {
+
+/// How a GPU reaches a switch, or is reached from one: over nothing when it forwards itself, over
+/// one link, or over two with a NIC between.
+struct Attachment {
+  std::uint32_t place = 0;  // of the switch in the graph
+  std::uint32_t num_links = 0;
+  std::array<LinkId, 2> links{};  // in the order of travel
+};
+
+/// The nodes of a topology that paths run through, and distances between them, without links that
+/// are down. A node with one neighbour leads nowhere else, so NICs are part of attachments; GPUs
+/// are, too, unless they forward. So 16,384 GPUs on rails are a graph of a thousand switches.
+///
+/// Distances to a switch are searched when they are first asked for and kept: O(links between
+/// switches) of time and two bytes for each switch that hangs together with it.
+class SwitchGraph {
+ public:
+  /// A link to the switch at `place`.
+  struct Edge {
+    std::uint32_t place = 0;
+    LinkId link = 0;
+  };
+
+  static constexpr std::uint16_t kUnreachable = 0xffff;
+
+  SwitchGraph(const Topology& topology, std::span<const std::uint8_t> is_down);
+
+  [[nodiscard]] std::span<const Attachment> ways_up(GpuId gpu) const { return up_.Row(gpu); }
+
+  [[nodiscard]] std::span<const Attachment> ways_down(GpuId gpu) const { return down_.Row(gpu); }
+
+  /// Links to other switches.
+  [[nodiscard]] std::span<const Edge> edges(std::uint32_t place) const { return out_.Row(place); }
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+
+  /// Distances to one switch; kUnreachable for switches of other parts.
+  class Distances {
+   public:
+    [[nodiscard]] std::uint16_t From(std::uint32_t place) const {
+      return place - first_ < links_.size() ? links_[place - first_] : kUnreachable;
+    }
+
+   private:
+    friend class SwitchGraph;
+
+    std::uint32_t first_ = 0;  // of the switches that hang together with the end
+    std::vector<std::uint16_t> links_;
+  };
+
+  /// The answer stays where it is as long as the graph.
+  [[nodiscard]] const Distances& DistancesTo(std::uint32_t place);
+
+ private:
+  // One row of values for each key.
+  template <typename T>
+  class Rows {
+   public:
+    void Append(const T& value) { values_.push_back(value); }
+
+    void EndRow() { begin_.push_back(static_cast<std::uint32_t>(values_.size())); }
+
+    [[nodiscard]] std::span<const T> Row(std::uint32_t key) const {
+      return {values_.data() + begin_[key], begin_[key + 1] - begin_[key]};
+    }
+
+   private:
+    std::vector<std::uint32_t> begin_{0};
+    std::vector<T> values_;
+  };
+
+  void ChooseSwitches(const Topology& topology);
+  void NumberSwitches(const Topology& topology);
+  void AddEdges(const Topology& topology);
+  void AddAttachments(const Topology& topology);
+  void AddWaysUp(const Topology& topology, NodeId gpu);
+  void AddWaysDown(const Topology& topology, NodeId gpu);
+
+  [[nodiscard]] bool IsUp(LinkId link) const { return is_down_[link] == 0; }
+
+  std::span<const std::uint8_t> is_down_;
+  std::vector<NodeId> nodes_;            // by place; nodes that hang together have adjacent places
+  std::vector<std::uint32_t> place_;     // by node; kNoPlace for others
+  std::vector<std::uint32_t> part_end_;  // by place: the places of its part are [begin, end)
+  std::vector<std::uint32_t> part_begin_;
+  Rows<Edge> out_;
+  Rows<Edge> in_;
+  Rows<Attachment> up_;
+  Rows<Attachment> down_;
+  std::vector<Distances> distances_;  // by place of the end; empty until asked for
+  std::vector<std::uint32_t> queue_;
+};
+
+}  // namespace orrery::network
