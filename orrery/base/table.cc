@@ -1,5 +1,6 @@
 #include "orrery/base/table.h"
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -68,6 +69,17 @@ std::optional<double> Table::Number(std::size_t row, std::string_view column) co
     return *number;
   }
   return std::nullopt;
+}
+
+std::optional<double> Table::NumberInText(std::size_t row, std::string_view column) const {
+  if (const std::optional<double> number = Number(row, column)) {
+    return number;
+  }
+  const std::string_view text = Text(row, column).value_or("");
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole && !text.empty() ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::int64_t> Table::Integer(std::size_t row, std::string_view column) const {

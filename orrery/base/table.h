@@ -47,6 +47,8 @@ class Table {
 
   /// Missing, not a number, or no such column: nothing.
   [[nodiscard]] std::optional<double> Number(std::size_t row, std::string_view column) const;
+  /// The same; one bad cell makes a column one of text, and the numbers in its other rows count.
+  [[nodiscard]] std::optional<double> NumberInText(std::size_t row, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> Integer(std::size_t row, std::string_view column) const;
   [[nodiscard]] std::optional<std::string_view> Text(std::size_t row,
                                                      std::string_view column) const;

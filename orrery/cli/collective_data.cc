@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/csv.h"
 #include "orrery/base/mapped_file.h"
@@ -67,17 +68,16 @@ Result<collective::MachineModels> LoadMachineModels(const std::string& path) {
 }
 
 std::string RejectedText(const collective::Measurements& data) {
-  std::string text;
-  const std::size_t named = std::min(data.rejected.size(), kNamedRows);
-  for (std::size_t i = 0; i < named; ++i) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min(data.rejected.size(), kNamedRows); ++i) {
     const collective::RejectedMeasurement& row = data.rejected[i];
     const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
-    text += fmt::format("{}{}: {}\n", data.files[row.file], line, row.reason);
+    lines.push_back(fmt::format("{}{}: {}", data.files[row.file], line, row.reason));
   }
-  if (data.rejected.size() > named) {
-    text += fmt::format("… and {} more rows\n", data.rejected.size() - named);
+  if (data.rejected.size() > kNamedRows) {
+    lines.push_back(fmt::format("… and {} more rows", data.rejected.size() - kNamedRows));
   }
-  return text;
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 }  // namespace orrery::cli

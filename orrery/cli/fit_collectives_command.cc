@@ -64,7 +64,8 @@ std::string CalibrationText(const collective::Measurements& data,
   if (calibration.large.rows > 0) {
     text += fmt::format("; from 4 MB: MAPE {:.1f} %", calibration.large.mape);
   }
-  text += fmt::format("\n{} rows are off by more than 30 %\n", calibration.outliers.size());
+  text += fmt::format("\n  off by more than 30 %   {} of {} rows\n", calibration.outliers.size(),
+                      model.rows);
   return text + OutlierText(data, calibration.outliers) + "\n";
 }
 

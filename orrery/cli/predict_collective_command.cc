@@ -59,8 +59,8 @@ std::string Text(const PredictedCollective& predicted) {
       fmt::format("{} of {} bytes on {} GPUs of {}\n", Name(predicted.request.kind),
                   predicted.request.size.count, predicted.gpus, predicted.cluster->name);
   text += fmt::format("  time        {}\n", TimeText(way.seconds));
-  text += fmt::format("  way         {}, {}, {} channels\n", Name(way.algorithm),
-                      Name(way.protocol), way.channels);
+  text += fmt::format("  way         {}, {}, {} channel{}\n", Name(way.algorithm),
+                      Name(way.protocol), way.channels, way.channels == 1 ? "" : "s");
   text += fmt::format("  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s\n",
                       way.algorithm_bandwidth / 1e9, way.bus_bandwidth / 1e9);
   text += fmt::format("  bottleneck  {}\n", Name(way.bottleneck));

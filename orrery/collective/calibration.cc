@@ -17,7 +17,8 @@ namespace orrery::collective {
 
 namespace {
 
-constexpr std::size_t kFewestRows = 8;
+/// Defaults speak where so few rows say nothing.
+constexpr std::size_t kFewestRows = 4;
 constexpr std::int64_t kLargeBytes = 4'000'000;
 /// Bandwidth is what jobs wait for: these rows count more.
 constexpr std::int64_t kHeavyBytes = 1'000'000;
@@ -230,6 +231,8 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
   }
   ORRERY_TRY(const std::vector<const TunerTables*> versions, VersionsOf(used));
   std::optional<FitOfVersion> best;
+  // Of versions that cannot do what the rows say was set.
+  Error refusal(Error::Kind::kInvalidInput, "");
   const bool is_on_nodes =
       std::ranges::any_of(used, [](const Measurement* row) { return row->fabric.nodes > 1; });
   for (const std::string& assumed : SettingsToTry()) {
@@ -237,12 +240,20 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
       continue;
     }
     for (const TunerTables* tables : versions) {
-      ORRERY_TRY(FitOfVersion fit, FitWith(used, *tables, assumed));
+      Result<FitOfVersion> tried = FitWith(used, *tables, assumed);
+      if (!tried) {
+        refusal = tried.error();
+        continue;
+      }
+      FitOfVersion& fit = *tried;
       // The plain explanation stands unless another is clearly better.
       if (!best || fit.loss < best->loss * (best->model.assumed_settings == assumed ? 1 : 0.9)) {
         best = std::move(fit);
       }
     }
+  }
+  if (!best) {
+    return tl::unexpected(refusal);
   }
   Calibration calibration;
   calibration.model = std::move(best->model);

@@ -51,7 +51,7 @@ struct Calibration {
     std::span<const Measurement> rows);
 
 /// Fits the constants that the rows can tell, ten at most, to rows of one such group; the
-/// others stay at their defaults. Fails for fewer than eight rows.
+/// others stay at their defaults. Fails for fewer than four rows.
 [[nodiscard]] Result<Calibration> Calibrate(std::span<const Measurement* const> rows);
 
 /// The time that a model gives to a row.

@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kMicro = 1e-6;
 constexpr double kMilli = 1e-3;
+constexpr double kGiga = 1e9;
 
 tl::unexpected<Error> BadRow(std::string reason) {
   return Fail(Error::Kind::kInvalidInput, std::move(reason));
@@ -25,9 +26,14 @@ std::string TextOr(const Table& table, std::size_t row, std::string_view column,
   return std::string(table.Text(row, column).value_or(fallback));
 }
 
+bool HasCell(const Table& table, std::size_t row, std::string_view column) {
+  const std::optional<std::size_t> index = table.FindColumn(column);
+  return index && !std::holds_alternative<std::monostate>(table.At(row, *index));
+}
+
 Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view column,
                          double unit) {
-  const std::optional<double> value = table.Number(row, column);
+  const std::optional<double> value = table.NumberInText(row, column);
   if (!value || !std::isfinite(*value) || *value <= 0) {
     return BadRow(fmt::format("{} is not a time above zero", column));
   }
@@ -35,7 +41,7 @@ Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view c
 }
 
 Result<int> GpusIn(const Table& table, std::size_t row, std::string_view column) {
-  const std::optional<double> value = table.Number(row, column);
+  const std::optional<double> value = table.NumberInText(row, column);
   if (!value || *value < 1 || *value > 10'000'000) {
     return BadRow(fmt::format("{} is not a number of GPUs", column));
   }
@@ -62,13 +68,21 @@ Result<Request> RequestOf(std::string_view kind, double bytes, std::string_view 
   return request;
 }
 
+/// Some tell the bandwidth alone.
+double SecondsAtBusBandwidth(const Measurement& measurement, double bytes_per_second) {
+  const auto bytes = static_cast<double>(measurement.request.size.count);
+  return bytes * BusFactor(measurement.request.kind, measurement.gpus) / bytes_per_second;
+}
+
 // --- truth/nccl.csv ----------------------------------------------------------------------------
 
 Raw ReadTruth(const Table& table, std::size_t row) {
   RawRow raw;
   ORRERY_TRY(raw.measurement.gpus, GpusIn(table, row, "n_gpus"));
-  const double bytes = table.Number(row, "size_bytes").value_or(0);
-  if (raw.measurement.gpus == 1 || bytes <= 0 || !table.Number(row, "oop_time_us")) {
+  const double bytes = table.NumberInText(row, "size_bytes").value_or(0);
+  const bool has_time = HasCell(table, row, "oop_time_us");
+  if (raw.measurement.gpus == 1 || bytes <= 0 ||
+      (!has_time && !HasCell(table, row, "oop_busbw_GBps"))) {
     return std::nullopt;
   }
   raw.measurement.source = TextOr(table, row, "source");
@@ -77,11 +91,19 @@ Raw ReadTruth(const Table& table, std::size_t row) {
              RequestOf(TextOr(table, row, "collective"), bytes, TextOr(table, row, "dtype")));
   ORRERY_TRY(raw.measurement.settings, ParseNcclSettings(TextOr(table, row, "algo_env")));
   raw.measurement.nccl_version = TextOr(table, row, "nccl_version");
-  ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "oop_time_us", kMicro));
+  if (has_time) {
+    ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "oop_time_us", kMicro));
+  } else {
+    const double bandwidth = table.NumberInText(row, "oop_busbw_GBps").value_or(0) * kGiga;
+    if (!(bandwidth > 0)) {
+      return BadRow("oop_busbw_GBps is not a bandwidth above zero");
+    }
+    raw.measurement.seconds = SecondsAtBusBandwidth(raw.measurement, bandwidth);
+  }
   raw.machine =
       fmt::format("{} {} {} {}", TextOr(table, row, "gpu"), TextOr(table, row, "inter_node"),
                   TextOr(table, row, "intra_node"), raw.measurement.source);
-  raw.gpus_per_node = static_cast<int>(table.Number(row, "gpus_per_node").value_or(0));
+  raw.gpus_per_node = static_cast<int>(table.NumberInText(row, "gpus_per_node").value_or(0));
   return raw;
 }
 
@@ -92,7 +114,7 @@ Raw ReadAiconfigurator(const Table& table, std::size_t row) {
   raw.measurement.source = "aiconfigurator";
   ORRERY_TRY(raw.measurement.gpus, GpusIn(table, row, "num_gpus"));
   const std::string element = TextOr(table, row, "nccl_dtype");
-  const double elements = table.Number(row, "message_size").value_or(0);
+  const double elements = table.NumberInText(row, "message_size").value_or(0);
   ORRERY_TRY(raw.measurement.request, RequestOf(TextOr(table, row, "op_name"),
                                                 elements * (element == "half" ? 2 : 1), element));
   raw.measurement.nccl_version = TextOr(table, row, "version");
@@ -111,12 +133,13 @@ Raw ReadVidur(const Table& table, std::size_t row) {
     return std::nullopt;
   }
   raw.measurement.source = TextOr(table, row, "source");
-  ORRERY_TRY(raw.measurement.request, RequestOf(TextOr(table, row, "collective"),
-                                                2 * table.Number(row, "size").value_or(0), "half"));
+  ORRERY_TRY(raw.measurement.request,
+             RequestOf(TextOr(table, row, "collective"),
+                       2 * table.NumberInText(row, "size").value_or(0), "half"));
   ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "median_ms", kMilli));
   raw.machine = TextOr(table, row, "system");
   raw.measurement.setup = raw.machine;
-  raw.gpus_per_node = static_cast<int>(table.Number(row, "devices_per_node").value_or(0));
+  raw.gpus_per_node = static_cast<int>(table.NumberInText(row, "devices_per_node").value_or(0));
   return raw;
 }
 
@@ -125,7 +148,7 @@ Raw ReadVidur(const Table& table, std::size_t row) {
 Raw ReadNcclTests(const Table& table, std::size_t row) {
   RawRow raw;
   ORRERY_TRY(raw.measurement.gpus, GpusIn(table, row, "nranks"));
-  const double bytes = table.Number(row, "size_bytes").value_or(0);
+  const double bytes = table.NumberInText(row, "size_bytes").value_or(0);
   if (raw.measurement.gpus == 1 || bytes <= 0) {
     return std::nullopt;
   }

@@ -22,25 +22,13 @@ tl::unexpected<Error> BadCell(std::string_view column, std::string_view wanted) 
   return Fail(Error::Kind::kInvalidInput, fmt::format("{} is not {}", column, wanted));
 }
 
-/// One bad cell makes a column one of text; the numbers in its other rows still count.
-std::optional<double> NumberIn(const Table& table, std::size_t row, std::string_view column) {
-  if (const std::optional<double> number = table.Number(row, column)) {
-    return number;
-  }
-  const std::string_view text = table.Text(row, column).value_or("");
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && !text.empty() ? std::optional(value) : std::nullopt;
-}
-
 bool HasCell(const Table& table, std::size_t row, std::string_view column) {
   const std::optional<std::size_t> index = table.FindColumn(column);
   return index && !std::holds_alternative<std::monostate>(table.At(row, *index));
 }
 
 Result<std::int64_t> SizeIn(const Table& table, std::size_t row, std::string_view column) {
-  const std::optional<double> value = NumberIn(table, row, column);
+  const std::optional<double> value = table.NumberInText(row, column);
   if (!value || !(*value >= 1) || *value > 1e15) {
     return BadCell(column, "a size of at least 1");
   }
@@ -58,7 +46,7 @@ Result<DataType> TypeIn(const Table& table, std::size_t row, std::string_view co
 
 Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view column,
                          double unit) {
-  const std::optional<double> value = NumberIn(table, row, column);
+  const std::optional<double> value = table.NumberInText(row, column);
   if (!value || !std::isfinite(*value) || *value <= 0) {
     return BadCell(column, "a time above zero");
   }
@@ -88,7 +76,7 @@ Rows ReadOurs(const Table& table, std::size_t row) {
   ORRERY_TRY(Operator op, ParseOperator(table.Text(row, "operator").value_or("")));
   ResolveBackend(op, table.Text(row, "main_kernel").value_or(""));
   const std::string_view gpu = table.Text(row, "gpu").value_or("");
-  const double spread = NumberIn(table, row, "spread_pct").value_or(0) / 100;
+  const double spread = table.NumberInText(row, "spread_pct").value_or(0) / 100;
   ORRERY_TRY(const double cold, SecondsIn(table, row, "kernel_us", kMicro));
   std::vector<LayoutRow> rows = {{op, gpu, cold, spread}};
   if (HasCell(table, row, "warm_us")) {
@@ -126,7 +114,7 @@ Result<Operator> NeuSightConv(const Table& table, std::size_t row) {
                                                        {Key::kKernelWidth, "Kernel_Szie"},
                                                        {Key::kStride, "Stride"}});
   ORRERY_TRY(Operator op, SetSizes({OperatorKind::kConv, DataType::kFp32}, table, row, kColumns));
-  const std::optional<double> padding = NumberIn(table, row, "Padding");
+  const std::optional<double> padding = table.NumberInText(row, "Padding");
   if (!padding || !(*padding >= 0) || *padding > 1e6) {
     return BadCell("Padding", "a number of pixels");
   }
@@ -222,7 +210,7 @@ Rows ReadServedAttention(const Table& table, std::size_t row) {
                                       : Result<DataType>(DataType::kBf16));
   Operator attention(OperatorKind::kAttention, type);
   attention.Set(Key::kCausal, 1);
-  if (NumberIn(table, row, "window_size").value_or(0) != 0) {
+  if (table.NumberInText(row, "window_size").value_or(0) != 0) {
     ORRERY_TRY(const std::int64_t window, SizeIn(table, row, "window_size"));
     attention.Set(Key::kWindow, window);
   }
