@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 namespace orrery::collective {
 
 /// GPUs for which NCCL has the same constants.
@@ -19,13 +17,14 @@ struct ChannelGraph {
   double intra_speed = 0;
   double inter_speed = 0;  // equals intra_speed on one node
 
+  [[nodiscard]] double intra_total() const { return channels * intra_speed; }
+
   bool operator==(const ChannelGraph&) const = default;
 };
 
 /// What the search looks at. Bandwidths in GB/s, one direction.
 struct SearchSpace {
   GpuGeneration generation = GpuGeneration::kOther;
-  bool nvlink = true;
   int nodes = 1;
   int ranks_per_node = 1;
   double gpu_link = 0;  // of a GPU, inside the node
@@ -33,11 +32,17 @@ struct SearchSpace {
   int nics = 0;         // of a node
 };
 
-/// Returns the rings that NCCL finds: the largest total of channels times speed.
+/// Returns the rings that NCCL finds. It tries its speeds from the fastest to half of the best so
+/// far and keeps the largest total of channels times speed, at a tie the faster; then it splits
+/// fast channels in two. Never nothing: a link slower than all speeds is one channel.
 [[nodiscard]] ChannelGraph SearchRings(const SearchSpace& space);
 
-/// Returns the channels of reduction in the switch: one for each rank of a node.
+/// Returns the channels of reduction in the switch: one for each rank of a node, as fast as its
+/// share of a link allows.
 [[nodiscard]] ChannelGraph SearchNvls(const SearchSpace& space);
+
+/// Returns the fastest speed that is tried for a channel inside a node, GB/s.
+[[nodiscard]] double FastestSpeed(GpuGeneration generation);
 
 /// Returns how many channels there are once NCCL has doubled them.
 [[nodiscard]] int DoubledChannels(const ChannelGraph& graph, GpuGeneration generation, int nodes);

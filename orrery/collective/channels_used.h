@@ -17,23 +17,29 @@ struct ChannelsUsed {
   bool operator==(const ChannelsUsed&) const = default;
 };
 
-/// Returns how many channels and threads NCCL uses for a request.
+/// Returns how many channels and threads NCCL uses for a request: fewer, then smaller ones, until
+/// each thread has enough to do.
 [[nodiscard]] ChannelsUsed ChannelsFor(const Fabric& fabric, const Request& request,
                                        Algorithm algorithm, Protocol protocol,
                                        const NcclSettings& settings);
 
-/// How a channel of a ring cuts its share into rounds of chunks.
+/// Returns the protocol of send and receive, also those of all-to-all: LL for small messages.
+[[nodiscard]] Protocol DirectProtocol(const Fabric& fabric, const Request& request);
+
+/// Returns the payload of one of the eight steps of a channel's buffer. `settings` may set the
+/// buffer of Simple; LL and LL128 have their own.
+[[nodiscard]] Bytes StepPayload(Protocol protocol, const NcclSettings& settings);
+
+/// How the channels of a ring cut their share into rounds of chunks.
 struct ChunkLoops {
-  Bytes chunk;  // payload that a rank sends at once
+  Bytes chunk{};  // payload that a rank sends at once
   std::int64_t rounds = 0;
-  Bytes last_chunk;  // of the last round, a multiple of 16 bytes
+  Bytes last_chunk{};  // of the last round, a multiple of 16 bytes
+
+  bool operator==(const ChunkLoops&) const = default;
 };
 
-/// Returns the payload of one of the eight steps of a buffer. `buffer` is that of Simple, of a
-/// channel; LL and LL128 have their own.
-[[nodiscard]] Bytes StepPayload(Protocol protocol, Bytes buffer);
-
-/// Returns the rounds of a ring: in each, every channel moves `ranks` chunks.
+/// Returns the rounds of a ring: in each, every channel moves a chunk for each rank.
 [[nodiscard]] ChunkLoops RingLoops(const Request& request, Protocol protocol, int ranks,
                                    int channels, const NcclSettings& settings);
 

@@ -8,7 +8,7 @@
 namespace orrery::collective {
 
 enum class IntraLink {
-  kNvlink,
+  kNvlink,  // or a fabric like it
   kPcie,
 };
 
@@ -20,29 +20,29 @@ struct Fabric {
   int ranks_per_node = 1;  // ranks / nodes, rounded down as NCCL does
   GpuGeneration generation = GpuGeneration::kOther;
   IntraLink intra = IntraLink::kNvlink;
-  Bandwidth gpu_link;       // inside a node, of a GPU, one direction, as NCCL counts it
-  Bandwidth physical_link;  // the same as the maker says
-  Bandwidth node_network;   // of the NICs that the ranks of a node use, one direction
-  Bandwidth nic;            // of one
-  int nics = 0;             // that the ranks of a node use
+  Bandwidth gpu_link{};       // inside a node, of a GPU, one direction, as NCCL counts it
+  Bandwidth physical_link{};  // the same as the maker says
+  Bandwidth nic{};            // of one, one direction; several that serve one GPU count as one
+  int nics = 0;               // that the ranks of a node use: each rank brings its share
   hardware::CpuVendor cpu = hardware::CpuVendor::kIntel;
   bool has_nvls = false;         // the switch inside a node reduces
   bool network_reduces = false;  // SHARP and its like, for CollNet
   double nic_latency_us = 0;     // as the network's plugin tells NCCL
-  ChannelGraph ring;             // serves ring and tree
-  ChannelGraph nvls;             // one channel for each rank of a node
+  ChannelGraph rings{};          // serve trees too
+  ChannelGraph nvls{};           // one channel for each rank of a node; none without has_nvls
+
+  /// What the NICs that the ranks of a node use carry, one direction.
+  [[nodiscard]] Bandwidth node_network() const { return {nic.bytes_per_second * nics}; }
 };
 
-/// Which ranks take part: node by node, the first nodes full.
+/// Which ranks take part: node by node, all nodes full but perhaps the last.
 struct Placement {
   int gpus = 1;
-
-  /// On each node; 0: as many as a node has.
-  int gpus_per_node = 0;
+  int gpus_per_node = 0;  // 0: as many as an island has
 };
 
-/// Returns what the closed form sees of a placement. Fails for less than one GPU and for more than
-/// the cluster has.
+/// Returns what the closed form sees of a placement. Fails for less than one GPU, for more than
+/// the cluster has, and for several nodes where there is no network.
 [[nodiscard]] Result<Fabric> FabricOf(const hardware::Cluster& cluster, const Placement& placement);
 
 }  // namespace orrery::collective

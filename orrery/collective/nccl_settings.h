@@ -16,18 +16,21 @@ using ChoiceMask = std::uint32_t;
 
 /// What people set in the environment to have their way with NCCL.
 struct NcclSettings {
-  std::array<ChoiceMask, 8> algorithms{};  // by CollectiveKind; bits by Algorithm; 0: all
-  std::array<ChoiceMask, 8> protocols{};   // by CollectiveKind; bits by Protocol; 0: all
-  std::optional<int> min_channels;
-  std::optional<int> max_channels;
-  std::optional<Bytes> buffer;  // of the Simple protocol
+  std::array<ChoiceMask, kNumCollectiveKinds>
+      algorithms{};  // by CollectiveKind; bits by Algorithm; 0: all
+  std::array<ChoiceMask, kNumCollectiveKinds>
+      protocols{};  // by CollectiveKind; bits by Protocol; 0: all
+  std::optional<std::int64_t> min_channels{};
+  std::optional<std::int64_t> max_channels{};
+  std::optional<Bytes> buffer{};  // of the Simple protocol
   bool nvls = true;
 
   [[nodiscard]] bool Allows(CollectiveKind kind, Algorithm algorithm) const;
   [[nodiscard]] bool Allows(CollectiveKind kind, Protocol protocol) const;
 
-  /// Says whether the algorithm was asked for by name.
+  /// Say whether a list that someone set holds it.
   [[nodiscard]] bool Asks(CollectiveKind kind, Algorithm algorithm) const;
+  [[nodiscard]] bool Asks(CollectiveKind kind, Protocol protocol) const;
 
   bool operator==(const NcclSettings&) const = default;
 };

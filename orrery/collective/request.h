@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "orrery/base/error.h"
@@ -17,6 +18,8 @@ enum class CollectiveKind {
   kSendRecv,
   kBarrier,
 };
+
+inline constexpr std::size_t kNumCollectiveKinds = 8;
 
 /// What is moved, as far as a collective cares: its size, and whether a switch can add it.
 enum class Element {
@@ -36,7 +39,7 @@ struct Request {
 
   /// The full side, as nccl-tests counts: all-reduce the buffer, all-gather the result,
   /// reduce-scatter the input, all-to-all what one rank sends.
-  Bytes size;
+  Bytes size{};
 
   Element element = Element::kFloat;
 

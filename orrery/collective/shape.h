@@ -9,7 +9,7 @@ namespace orrery::collective {
 /// The structure of a way to do a collective: what is left of it when all constants are taken out.
 /// With fitted constants a closed form is
 ///   start + intra_steps * a_intra + inter_steps * a_inter
-///         + size * max(intra_traffic / GPU's link, inter_traffic / NICs of a node).
+///         + size * max(intra_traffic / a GPU's link, inter_traffic / NICs of a node).
 struct Shape {
   double intra_steps = 0;    // hops inside nodes that wait for each other
   double inter_steps = 0;    // hops between nodes
@@ -19,6 +19,9 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+/// Returns the structure, for any pair of which some library makes use; a group of one rank has
+/// none. Tree: traffic of a GPU in the mean of NCCL's two trees. NVLS: each value crosses the
+/// links of its owner twice. Direct: at most eight peers at once, all at the pace of the slowest.
 [[nodiscard]] Shape ShapeOf(const Fabric& fabric, CollectiveKind kind, Algorithm algorithm);
 
 }  // namespace orrery::collective

@@ -7,6 +7,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/collective/algorithm.h"
+#include "orrery/collective/channel_search.h"
 
 namespace orrery::collective {
 
@@ -16,38 +17,49 @@ using ByProtocol = std::array<double, kNumProtocols>;
 /// The same for each of the seven tuned algorithms.
 using ByAlgorithm = std::array<ByProtocol, kNumTunedAlgorithms>;
 
-/// GB/s for 1, 2 and more nodes.
+/// GB/s for 1, 2 and more nodes; 0: no limit.
 using ByNodes = std::array<double, 3>;
 
-/// The same for Volta, Ampere, Hopper and Blackwell.
-using ByGeneration = std::array<ByNodes, 4>;
+/// One value for each of Volta, Ampere, Hopper and Blackwell.
+template <typename Value>
+using ByGeneration = std::array<Value, 4>;
 
 /// The constants of NCCL's tuner in one version (data/network/nccl_tuner.yaml).
 struct TunerTables {
   std::string version;  // the first that has them
 
-  // Latencies in µs.
-  ByAlgorithm base{};
-  ByAlgorithm nvlink{};
-  ByAlgorithm pci{};
-  ByAlgorithm network{};
+  struct Latencies {  // µs
+    ByAlgorithm base{};
+    ByAlgorithm nvlink{};
+    ByAlgorithm pci{};
+    ByAlgorithm network{};
+  };
 
-  // Most that a protocol or an algorithm carries, GB/s.
-  ByGeneration ll_most{};
-  ByGeneration ring_ll128_channel{};
-  ByGeneration tree_ll128_channel{};
-  ByGeneration tree_channel{};
-  ByGeneration nvls_tree_channel{};
+  Latencies latencies;
 
-  std::array<double, 4> nvls_efficiency{};  // by generation
-  double ring_ll_share = 0.5;               // of the bus bandwidth
-  double ring_ll_share_one_way = 0.5;       // the same on one node for other than all-reduce
+  struct Limits {  // GB/s
+    ByGeneration<ByNodes> ll{};
+    ByGeneration<ByNodes> ring_ll128_channel{};
+    ByGeneration<ByNodes> tree_ll128_channel{};
+    ByGeneration<ByNodes> tree_channel{};
+    ByGeneration<ByNodes> nvls_tree_channel{};
+  };
+
+  Limits limits;
+
+  ByGeneration<double> nvls_efficiency{};
+  double nvls_head_share = 0;
+  double ring_ll_share = 0;
+  double ring_ll_share_one_way = 0;  // on one node, where nothing is added up
   bool has_nvls = true;
   bool has_pat = true;
 
-  // Share of tree all-reduce's bandwidth by floor(log2(bytes / 64)).
+  /// Share of tree all-reduce's bandwidth by floor(log2(bytes / 64)); 1 beyond the last.
   std::array<std::vector<double>, kNumProtocols> tree_correction;
 };
+
+/// Returns the place of a generation in the tables; those without a row count as Ampere.
+[[nodiscard]] std::size_t RowOf(GpuGeneration generation);
 
 /// Returns the constants that a version uses: "2.21.5", "2.29.3+cuda13.1". The newest when the
 /// text is empty; fails when it is not a version or older than all that is known.

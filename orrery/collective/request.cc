@@ -1,0 +1,199 @@
+#include "orrery/collective/request.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/ascii_case.h"
+
+namespace orrery::collective {
+namespace {
+
+constexpr std::int64_t kBarrierBytes = 4;
+
+template <typename Value>
+using Spelling = std::pair<std::string_view, Value>;
+
+// The first spelling of a value is its name. Underscores and case do not count.
+constexpr std::array<Spelling<CollectiveKind>, 10> kKinds{{
+    {"all_reduce", CollectiveKind::kAllReduce},
+    {"all_gather", CollectiveKind::kAllGather},
+    {"reduce_scatter", CollectiveKind::kReduceScatter},
+    {"all_to_all", CollectiveKind::kAllToAll},
+    {"broadcast", CollectiveKind::kBroadcast},
+    {"reduce", CollectiveKind::kReduce},
+    {"send_recv", CollectiveKind::kSendRecv},
+    {"barrier", CollectiveKind::kBarrier},
+    {"bcast", CollectiveKind::kBroadcast},
+    {"point_to_point", CollectiveKind::kSendRecv},
+}};
+
+constexpr std::array<Spelling<Element>, 19> kElements{{
+    {"int8", Element::kInt8},         {"fp8", Element::kFp8},       {"half", Element::kHalf},
+    {"bfloat16", Element::kBfloat16}, {"int32", Element::kInt32},   {"float", Element::kFloat},
+    {"int64", Element::kInt64},       {"double", Element::kDouble}, {"uint8", Element::kInt8},
+    {"f8e4m3", Element::kFp8},        {"f8e5m2", Element::kFp8},    {"fp16", Element::kHalf},
+    {"float16", Element::kHalf},      {"bf16", Element::kBfloat16}, {"fp32", Element::kFloat},
+    {"float32", Element::kFloat},     {"fp64", Element::kDouble},   {"uint32", Element::kInt32},
+    {"uint64", Element::kInt64},
+}};
+
+constexpr std::array<Spelling<std::int64_t>, 11> kUnits{{
+    {"", 1},
+    {"b", 1},
+    {"kb", 1'000},
+    {"mb", 1'000'000},
+    {"gb", 1'000'000'000},
+    {"kib", 1LL << 10},
+    {"mib", 1LL << 20},
+    {"gib", 1LL << 30},
+    {"k", 1LL << 10},  // as nccl-tests takes its sizes
+    {"m", 1LL << 20},
+    {"g", 1LL << 30},
+}};
+
+std::string Folded(std::string_view text) {
+  std::string folded = LowerCase(text);
+  std::erase_if(folded, [](char c) { return c == '_' || c == '-'; });
+  return folded;
+}
+
+template <typename Value>
+Result<Value> FindSpelling(std::string_view text, std::span<const Spelling<Value>> spellings,
+                           std::string_view what) {
+  std::vector<std::string_view> known;
+  for (const auto& [spelling, value] : spellings) {
+    if (Folded(spelling) == Folded(text)) {
+      return value;
+    }
+    known.push_back(spelling);
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("'{}' is no {}; known are {}", text, what, fmt::join(known, ", ")));
+}
+
+template <typename Value>
+std::string_view NameOf(Value value, std::span<const Spelling<Value>> spellings) {
+  for (const auto& [spelling, meaning] : spellings) {
+    if (meaning == value) {
+      return spelling;
+    }
+  }
+  return {};
+}
+
+std::vector<std::string_view> Words(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) {
+      return words;
+    }
+    text.remove_prefix(begin);
+    const std::size_t length = std::min(text.find_first_of(" \t"), text.size());
+    words.push_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+}
+
+}  // namespace
+
+Result<CollectiveKind> ParseCollectiveKind(std::string_view text) {
+  return FindSpelling<CollectiveKind>(text, kKinds, "collective");
+}
+
+Result<Element> ParseElement(std::string_view text) {
+  return FindSpelling<Element>(text, kElements, "type of element");
+}
+
+Result<Bytes> ParseSize(std::string_view text) {
+  const auto fail = [&] {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("'{}' is no size; write bytes or a number with KB, MB, GB, KiB, MiB or "
+                            "GiB, such as 64MiB",
+                            text));
+  };
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) {
+    return fail();
+  }
+  const std::string unit = LowerCase(text.substr(static_cast<std::size_t>(end - text.data())));
+  for (const auto& [spelling, factor] : kUnits) {
+    const double bytes = number * static_cast<double>(factor);
+    if (unit == spelling && bytes >= 0 && bytes <= 0x1p62 && bytes == std::floor(bytes)) {
+      return Bytes{static_cast<std::int64_t>(bytes)};
+    }
+  }
+  return fail();
+}
+
+Result<Request> ParseRequest(std::string_view text) {
+  const std::vector<std::string_view> words = Words(text);
+  if (words.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "a collective is a kind and a size, such as 'allreduce 64MiB', not an empty text");
+  }
+  ORRERY_TRY(const CollectiveKind kind, ParseCollectiveKind(words[0]));
+  Request request{.kind = kind, .size = {kBarrierBytes}};
+  const bool has_size = kind != CollectiveKind::kBarrier;
+  const std::size_t most_words = has_size ? 3 : 1;
+  if (has_size && words.size() < 2) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("'{}' has no size; write it behind, such as '{} 64MiB'", text, text));
+  }
+  if (words.size() > most_words) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("'{}' has more than a {}", text,
+                    has_size ? "kind, a size and a type" : "barrier needs, which is nothing"));
+  }
+  if (has_size) {
+    ORRERY_TRY(request.size, ParseSize(words[1]));
+  }
+  if (words.size() == 3) {
+    ORRERY_TRY(request.element, ParseElement(words[2]));
+  }
+  return request;
+}
+
+double BusFactor(CollectiveKind kind, int ranks) {
+  const double others = static_cast<double>(ranks - 1) / ranks;
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kBarrier:
+      return 2 * others;
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+      return others;
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
+    case CollectiveKind::kSendRecv:
+      return 1;
+  }
+  return 1;
+}
+
+bool SwitchReduces(Element element) {
+  return element != Element::kInt8 && element != Element::kFp8;
+}
+
+std::string_view Name(CollectiveKind kind) {
+  return NameOf<CollectiveKind>(kind, kKinds);
+}
+
+std::string_view Name(Element element) {
+  return NameOf<Element>(element, kElements);
+}
+
+}  // namespace orrery::collective

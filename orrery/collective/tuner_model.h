@@ -1,0 +1,33 @@
+#pragma once
+
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/request.h"
+#include "orrery/collective/tuner_tables.h"
+
+namespace orrery::collective {
+
+/// One way to do one kind of collective; what the tuner's formulas look at. Barriers are
+/// all-reduces here.
+struct Way {
+  const Fabric& fabric;
+  const TunerTables& tables;
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+};
+
+/// Returns how often a rank of a ring sends.
+[[nodiscard]] double RingSteps(CollectiveKind kind, int ranks);
+
+/// Returns what NCCL believes that a way reaches for large sizes, GB/s of the request's size.
+///
+/// One deviation from NCCL: all-reduce in the switch on one node is bound by what the links carry,
+/// n / (n + 1) of them, times the efficiency, and by nvls_head_share of a channel for each rank.
+/// NCCL's own formula needs a number of channels that depends on the machine's details.
+[[nodiscard]] double AlgorithmGbps(const Way& way);
+
+/// Returns what NCCL believes that a way takes for nothing, µs.
+[[nodiscard]] double LatencyUs(const Way& way);
+
+}  // namespace orrery::collective
