@@ -4,6 +4,7 @@
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/evaluate_commands.h"
 #include "orrery/cli/evaluate_families.h"
 #include "orrery/cli/evaluate_output.h"
 #include "orrery/cli/evaluate_plot.h"
@@ -83,6 +84,7 @@ void AddEvaluateCommand(CLI::App& app, int& status) {
   CLI::App* const verb = app.add_subcommand("evaluate", "Judge cost models on measurements");
   verb->require_subcommand(1);
   AddEvaluateKernels(*verb, status);
+  AddEvaluateCollectivesCommand(*verb, status);
   AddEvaluateAll(*verb, status);
 }
 

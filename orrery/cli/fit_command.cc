@@ -7,6 +7,7 @@ void AddFitCommand(CLI::App& app, int& status) {
   CLI::App* const verb = app.add_subcommand("fit", "Fit the models that predictions use");
   verb->require_subcommand(1);
   AddFitKernelsCommand(*verb, status);
+  AddFitCollectivesCommand(*verb, status);
   AddFitHostCommand(*verb, status);
 }
 

@@ -8,6 +8,7 @@ void AddPredictCommand(CLI::App& app, int& status) {
       app.add_subcommand("predict", "The step time of a recorded or traced rank on a GPU");
   AddPredictTraceCommand(*verb, status);
   AddPredictKernelCommand(*verb, status);
+  AddPredictCollectiveCommand(*verb, status);
 }
 
 }  // namespace orrery::cli

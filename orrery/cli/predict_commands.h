@@ -9,6 +9,7 @@ namespace orrery::cli {
 /// `predict TRACE` has no word of its own: its options belong to the verb.
 void AddPredictTraceCommand(CLI::App& predict, int& status);
 
+void AddPredictCollectiveCommand(CLI::App& predict, int& status);
 void AddPredictKernelCommand(CLI::App& predict, int& status);
 
 }  // namespace orrery::cli

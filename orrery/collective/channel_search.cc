@@ -96,19 +96,16 @@ ChannelGraph SearchRings(const SearchSpace& space) {
   return Splits(graph, space.generation) ? Split(graph) : graph;
 }
 
-// A GPU sends its own shard's values once and those of all ranks once (reference: algbw is at most
-// B n / (n + 1)), so each of n channels gets 1 / (n + 1) of the link.
+// Each channel reduces the values of all GPUs at its head. A GPU sends its values for every head,
+// and what it reduced as one, so each of n channels gets 1 / (n + 1) of the link.
 ChannelGraph SearchNvls(const SearchSpace& space) {
   const auto& speeds = SpeedsOf(space.generation);
-  const double share = space.gpu_link / (space.ranks_per_node + 1);
-  const double intra = FastestWithin(speeds.intra, share);
-  return {.channels = space.ranks_per_node,
+  const bool one_node = space.nodes == 1;
+  const int channels = one_node ? space.ranks_per_node : std::min(space.ranks_per_node, space.nics);
+  const double intra = FastestWithin(speeds.intra, space.gpu_link / (channels + 1));
+  return {.channels = channels,
           .intra_speed = intra,
-          .inter_speed = space.nodes == 1 ? intra : FastestWithin(speeds.inter, space.nic)};
-}
-
-double FastestSpeed(GpuGeneration generation) {
-  return SpeedsOf(generation).intra.front();
+          .inter_speed = one_node ? intra : FastestWithin(speeds.inter, space.nic)};
 }
 
 int DoubledChannels(const ChannelGraph& graph, GpuGeneration generation, int nodes) {

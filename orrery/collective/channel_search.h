@@ -37,12 +37,9 @@ struct SearchSpace {
 /// fast channels in two. Never nothing: a link slower than all speeds is one channel.
 [[nodiscard]] ChannelGraph SearchRings(const SearchSpace& space);
 
-/// Returns the channels of reduction in the switch: one for each rank of a node, as fast as its
-/// share of a link allows.
+/// Returns the channels of reduction in the switch, as fast as their share of a link allows: one
+/// for each rank of a node, over several nodes no more than NICs.
 [[nodiscard]] ChannelGraph SearchNvls(const SearchSpace& space);
-
-/// Returns the fastest speed that is tried for a channel inside a node, GB/s.
-[[nodiscard]] double FastestSpeed(GpuGeneration generation);
 
 /// Returns how many channels there are once NCCL has doubled them.
 [[nodiscard]] int DoubledChannels(const ChannelGraph& graph, GpuGeneration generation, int nodes);

@@ -72,6 +72,13 @@ TEST(ChannelSearchTest, SwitchReductionHasAChannelForEachRank) {
   EXPECT_EQ(SearchNvls(space), Graph(8, 40));
   space.ranks_per_node = 4;
   EXPECT_EQ(SearchNvls(space), Graph(4, 60));
+  space = {.generation = GpuGeneration::kHopper,
+           .nodes = 2,
+           .ranks_per_node = 8,
+           .gpu_link = 370.8,
+           .nic = 25,
+           .nics = 4};
+  EXPECT_EQ(SearchNvls(space), (ChannelGraph{.channels = 4, .intra_speed = 60, .inter_speed = 24}));
 }
 
 TEST(ChannelSearchTest, ChannelsAreDoubled) {

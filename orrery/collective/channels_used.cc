@@ -1,6 +1,8 @@
 #include "orrery/collective/channels_used.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "orrery/collective/channel_tables.h"
 
@@ -66,6 +68,42 @@ std::int64_t StepsOfChunk(CollectiveKind kind, Protocol protocol) {
   return protocol == Protocol::kSimple && has_slices ? 4 : 1;
 }
 
+std::int64_t RingChunk(CollectiveKind kind, Protocol protocol, const NcclSettings& settings) {
+  return StepPayload(protocol, settings).count * StepsOfChunk(kind, protocol);
+}
+
+// Below `times` rounds of all chunks at once, a chunk is no more than `most`.
+struct Shrink {
+  std::int64_t times = 0;
+  std::int64_t most = 0;
+};
+
+constexpr std::int64_t kKibibyte = 1 << 10;
+
+constexpr std::array<Shrink, 3> kNvlsShrinks = {
+    {{64, 64 * kKibibyte}, {8, 32 * kKibibyte}, {2, 16 * kKibibyte}}};
+
+constexpr std::array<Shrink, 4> kNvlsTreeShrinks = {
+    {{32, 256 * kKibibyte}, {16, 128 * kKibibyte}, {4, 64 * kKibibyte}, {1, 32 * kKibibyte}}};
+
+std::int64_t Shrunk(std::int64_t chunk, std::int64_t bytes, std::int64_t at_once,
+                    std::span<const Shrink> shrinks) {
+  for (const Shrink& shrink : shrinks) {
+    if (bytes < shrink.times * at_once * chunk) {
+      chunk = std::min(chunk, shrink.most);
+    }
+  }
+  return chunk;
+}
+
+std::int64_t PatChunk(const Request& request, std::int64_t chunk, int channels) {
+  const std::int64_t pieces = request.kind == CollectiveKind::kAllGather ? 32 : 16;
+  while (chunk * channels * pieces > request.size.count && chunk > 64 * kKibibyte) {
+    chunk /= 2;
+  }
+  return chunk;
+}
+
 std::int64_t CeilDivide(std::int64_t value, std::int64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
@@ -116,8 +154,7 @@ Bytes StepPayload(Protocol protocol, const NcclSettings& settings) {
 
 ChunkLoops RingLoops(const Request& request, Protocol protocol, int ranks, int channels,
                      const NcclSettings& settings) {
-  const std::int64_t chunk =
-      StepPayload(protocol, settings).count * StepsOfChunk(request.kind, protocol);
+  const std::int64_t chunk = RingChunk(request.kind, protocol, settings);
   const std::int64_t share = CeilDivide(request.size.count, channels);
   const std::int64_t loop = chunk * ranks;
   const std::int64_t rounds = CeilDivide(share, loop);
@@ -127,6 +164,22 @@ ChunkLoops RingLoops(const Request& request, Protocol protocol, int ranks, int c
   const std::int64_t rest = share - (rounds - 1) * loop;
   const std::int64_t last = CeilDivide(CeilDivide(rest, ranks), kAlignment) * kAlignment;
   return {.chunk = {chunk}, .rounds = rounds, .last_chunk = {std::min(last, chunk)}};
+}
+
+Bytes ChunkOf(const Fabric& fabric, const Request& request, Algorithm algorithm, Protocol protocol,
+              int channels, const NcclSettings& settings) {
+  const std::int64_t step = StepPayload(protocol, settings).count;
+  const std::int64_t at_once = std::int64_t{channels} * std::max(fabric.nvls.channels, 1);
+  switch (algorithm) {
+    case Algorithm::kNvls:
+      return {Shrunk(128 * kKibibyte, request.size.count, at_once, kNvlsShrinks)};
+    case Algorithm::kNvlsTree:
+      return {Shrunk(step, request.size.count, at_once, kNvlsTreeShrinks)};
+    case Algorithm::kPat:
+      return {PatChunk(request, step, channels)};
+    default:
+      return {RingChunk(request.kind, protocol, settings)};
+  }
 }
 
 }  // namespace orrery::collective

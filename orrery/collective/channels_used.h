@@ -43,4 +43,9 @@ struct ChunkLoops {
 [[nodiscard]] ChunkLoops RingLoops(const Request& request, Protocol protocol, int ranks,
                                    int channels, const NcclSettings& settings);
 
+/// Returns the chunk of reduction in the switch or PAT, which shrinks for small sizes; for all
+/// others that of a ring.
+[[nodiscard]] Bytes ChunkOf(const Fabric& fabric, const Request& request, Algorithm algorithm,
+                            Protocol protocol, int channels, const NcclSettings& settings);
+
 }  // namespace orrery::collective

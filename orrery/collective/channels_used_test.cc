@@ -69,6 +69,31 @@ TEST(ChannelsUsedTest, ARingLoopsOverChunks) {
   EXPECT_EQ(Loops(0, Protocol::kSimple).rounds, 0);
 }
 
+// NVLS on 8 H100 has 16 channels of 8 heads: 128 chunks at once, 16 MiB of 128 KiB. From 1 GiB on
+// that is 64 rounds; below, chunks of 64 KiB are 8 MiB at once, 8 rounds of them 64 MiB.
+TEST(ChannelsUsedTest, SmallSizesInTheSwitchGoInSmallChunks) {
+  const Fabric fabric = FabricOf(*hardware::FindCluster("DGX H100"), {.gpus = 8}).value();
+  const auto chunk = [&](std::int64_t bytes) {
+    return ChunkOf(fabric, {.size = {bytes}}, Algorithm::kNvls, Protocol::kSimple, 16, {}).count;
+  };
+  EXPECT_EQ(chunk(1024 * kMebibyte), 128 * kKibibyte);
+  EXPECT_EQ(chunk(1024 * kMebibyte - 1), 64 * kKibibyte);
+  EXPECT_EQ(chunk(64 * kMebibyte - 1), 32 * kKibibyte);
+  EXPECT_EQ(chunk(8 * kMebibyte - 1), 16 * kKibibyte);
+}
+
+// PAT gathers 32 chunks a channel at once: with 2 channels, 32 MiB of 512 KiB.
+TEST(ChannelsUsedTest, PatHalvesItsChunks) {
+  const auto chunk = [](std::int64_t bytes) {
+    return ChunkOf({}, {.kind = CollectiveKind::kAllGather, .size = {bytes}}, Algorithm::kPat,
+                   Protocol::kSimple, 2, {})
+        .count;
+  };
+  EXPECT_EQ(chunk(32 * kMebibyte), 512 * kKibibyte);
+  EXPECT_EQ(chunk(32 * kMebibyte - 1), 256 * kKibibyte);
+  EXPECT_EQ(chunk(1), 64 * kKibibyte);
+}
+
 TEST(ChannelsUsedTest, PayloadOfAStep) {
   EXPECT_EQ(StepPayload(Protocol::kLl, {}), Bytes{32'768});
   EXPECT_EQ(StepPayload(Protocol::kLl128, {}), Bytes{576'000});

@@ -46,8 +46,8 @@ bool IsOffered(CollectiveKind kind, Algorithm algorithm) {
 }
 
 bool SwitchCanHelp(const Fabric& fabric, const Request& request, const NcclSettings& settings) {
-  return fabric.has_nvls && fabric.ranks_per_node > 2 && settings.nvls &&
-         (!AddsUp(request.kind) || SwitchReduces(request.element));
+  return fabric.has_nvls && fabric.ranks_per_node > 2 && fabric.nvls.channels > 1 &&
+         settings.nvls && (!AddsUp(request.kind) || SwitchReduces(request.element));
 }
 
 // Gathering and scattering in the switch needs registered buffers, which only who asks for it has.

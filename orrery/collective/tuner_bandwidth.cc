@@ -77,13 +77,13 @@ double Efficiency(const Way& way) {
   return way.tables.nvls_efficiency[RowOf(way.fabric.generation)];
 }
 
-// What the links carry, and what a channel for each rank carries at the fastest speed that NCCL
-// tries: with few ranks the second is less.
+// What the links carry, and what the channels carry that NCCL finds: with few ranks the second is
+// less.
 double NvlsOneNodeGbps(const Way& way) {
   const double ranks = way.fabric.ranks;
   const double links = way.fabric.rings.intra_total() * ranks / (ranks + 1);
-  const double heads = ranks * FastestSpeed(way.fabric.generation);
-  return std::min(links * Efficiency(way), heads * way.tables.nvls_head_share);
+  return std::min(links * Efficiency(way),
+                  way.fabric.nvls.intra_total() * way.tables.nvls_head_share);
 }
 
 double NvlsBus(const Way& way) {

@@ -23,8 +23,8 @@ struct Way {
 /// Returns what NCCL believes that a way reaches for large sizes, GB/s of the request's size.
 ///
 /// One deviation from NCCL: all-reduce in the switch on one node is bound by what the links carry,
-/// n / (n + 1) of them, times the efficiency, and by nvls_head_share of a channel for each rank.
-/// NCCL's own formula needs a number of channels that depends on the machine's details.
+/// n / (n + 1) of them, times the efficiency, and by nvls_head_share of its channels. Both are
+/// needed to choose what measured H200 and B200 nodes choose for 4 to 8 GPUs.
 [[nodiscard]] double AlgorithmGbps(const Way& way);
 
 /// Returns what NCCL believes that a way takes for nothing, µs.

@@ -71,25 +71,6 @@ void ReadVersion(const YAML::Node& node, TunerTables& tables) {
 }
 
 // Newest first.
-const std::vector<TunerTables>& AllTables() {
-  static const std::vector<TunerTables> all = [] {
-    std::vector<TunerTables> versions;
-    for (const YAML::Node& node : YAML::Load(kEmbeddedNcclTuner)["versions"]) {
-      TunerTables tables;
-      if (node["like"].IsDefined()) {
-        const auto like =
-            std::ranges::find(versions, node["like"].as<std::string>(), &TunerTables::version);
-        ORRERY_CHECK(like != versions.end(), node["like"].as<std::string>());
-        tables = *like;
-      }
-      ReadVersion(node, tables);
-      versions.push_back(std::move(tables));
-    }
-    return versions;
-  }();
-  return all;
-}
-
 struct Version {
   int major = 0;
   int minor = 0;
@@ -125,8 +106,27 @@ std::size_t RowOf(GpuGeneration generation) {
   return 1;
 }
 
+const std::vector<TunerTables>& AllTunerTables() {
+  static const std::vector<TunerTables> all = [] {
+    std::vector<TunerTables> versions;
+    for (const YAML::Node& node : YAML::Load(kEmbeddedNcclTuner)["versions"]) {
+      TunerTables tables;
+      if (node["like"].IsDefined()) {
+        const auto like =
+            std::ranges::find(versions, node["like"].as<std::string>(), &TunerTables::version);
+        ORRERY_CHECK(like != versions.end(), node["like"].as<std::string>());
+        tables = *like;
+      }
+      ReadVersion(node, tables);
+      versions.push_back(std::move(tables));
+    }
+    return versions;
+  }();
+  return all;
+}
+
 const TunerTables& NewestTunerTables() {
-  return AllTables().front();
+  return AllTunerTables().front();
 }
 
 Result<const TunerTables*> FindTunerTables(std::string_view nccl_version) {
@@ -138,7 +138,7 @@ Result<const TunerTables*> FindTunerTables(std::string_view nccl_version) {
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("'{}' is no version of NCCL such as 2.21.5", nccl_version));
   }
-  const auto& all = AllTables();
+  const auto& all = AllTunerTables();
   const auto found = std::ranges::find_if(
       all, [&](const TunerTables& tables) { return *ParseVersion(tables.version) <= *wanted; });
   if (found == all.end()) {

@@ -65,6 +65,9 @@ struct TunerTables {
 /// text is empty; fails when it is not a version or older than all that is known.
 [[nodiscard]] Result<const TunerTables*> FindTunerTables(std::string_view nccl_version);
 
+/// The constants of all versions that are known, newest first.
+[[nodiscard]] const std::vector<TunerTables>& AllTunerTables();
+
 /// The constants of the newest version.
 [[nodiscard]] const TunerTables& NewestTunerTables();
 

@@ -146,12 +146,15 @@ TEST(TunerTest, TheSwitchReducesForEnoughGpus) {
   EXPECT_EQ(Choice(Of("DGX H200", 5), AllReduce(1024 * kMebibyte)).algorithm, Algorithm::kNvls);
 }
 
-// 12 * 30 * 0.85 * 8 / 9 = 272.
-TEST(TunerTest, SwitchReductionIsBoundByTheLinks) {
-  const Candidate nvls =
-      Way(Of("DGX H100", 8), AllReduce(1024 * kMebibyte), Algorithm::kNvls, Protocol::kSimple);
-  EXPECT_NEAR(nvls.algorithm_gbps, 272, 1e-9);
-  EXPECT_EQ(nvls.latency_us, 25);
+// B200: 8 * 90 * 0.74 * 8 / 9 by its links. H100: 8 * 40 * 5 / 6 by its channels, which is less
+// than 12 * 30 * 0.85 * 8 / 9 = 272.
+TEST(TunerTest, SwitchReductionIsBoundByLinksAndChannels) {
+  const auto nvls = [](std::string_view cluster) {
+    return Way(Of(cluster, 8), AllReduce(1024 * kMebibyte), Algorithm::kNvls, Protocol::kSimple);
+  };
+  EXPECT_NEAR(nvls("DGX B200").algorithm_gbps, 473.6, 1e-9);
+  EXPECT_NEAR(nvls("DGX H100").algorithm_gbps, 320 * 5 / 6.0, 1e-9);
+  EXPECT_EQ(nvls("DGX H100").latency_us, 25);
 }
 
 TEST(TunerTest, TheSwitchCannotReduceEverything) {

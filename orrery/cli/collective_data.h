@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/collective/machine_models.h"
+#include "orrery/collective/measurement.h"
+
+namespace orrery::cli {
+
+/// Reads measured collectives: nccl-tests logs and tables (docs/formats/measured-collectives.md).
+/// `cluster` names the machine of files that do not.
+[[nodiscard]] Result<collective::Measurements> ReadCollectives(
+    const std::vector<std::string>& paths, const std::string& cluster);
+
+/// The models of a file, or the shipped ones when none is named.
+[[nodiscard]] Result<collective::MachineModels> LoadMachineModels(const std::string& path);
+
+/// Names rows that were not used: "FILE:LINE: reason", the first few of them.
+[[nodiscard]] std::string RejectedText(const collective::Measurements& data);
+
+}  // namespace orrery::cli

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace orrery::cli {
+
+// What `orrery evaluate` can judge beside kernels, one function and one file each.
+
+void AddEvaluateCollectivesCommand(CLI::App& evaluate, int& status);
+
+}  // namespace orrery::cli

@@ -1,0 +1,145 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/collective_data.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/predict_commands.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/collective/closed_form.h"
+#include "orrery/draw/json_writer.h"
+#include "orrery/hardware/cluster.h"
+
+namespace orrery::cli {
+namespace {
+
+struct PredictCollectiveArguments {
+  std::string request;
+  std::string cluster;
+  int gpus = 0;
+  int gpus_per_node = 0;
+  std::string environment;
+  std::string nccl_version;
+  std::string model;
+  bool as_json = false;
+};
+
+struct PredictedCollective {
+  collective::Request request;
+  const hardware::Cluster* cluster = nullptr;
+  int gpus = 0;
+  collective::Prediction prediction;
+  collective::MachineModels::Found model;
+};
+
+Result<const hardware::Cluster*> ClusterNamed(const std::string& name) {
+  if (const hardware::Cluster* cluster = hardware::FindCluster(name)) {
+    return cluster;
+  }
+  std::vector<std::string> names;
+  for (const hardware::Cluster& cluster : hardware::ClusterCatalogue()) {
+    names.push_back(cluster.name);
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("no cluster is called '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+std::string TimeText(double seconds) {
+  return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6)
+                        : fmt::format("{:.3f} ms", seconds * 1e3);
+}
+
+std::string Text(const PredictedCollective& predicted) {
+  const collective::Prediction& way = predicted.prediction;
+  std::string text =
+      fmt::format("{} of {} bytes on {} GPUs of {}\n", Name(predicted.request.kind),
+                  predicted.request.size.count, predicted.gpus, predicted.cluster->name);
+  text += fmt::format("  time        {}\n", TimeText(way.seconds));
+  text += fmt::format("  way         {}, {}, {} channels\n", Name(way.algorithm),
+                      Name(way.protocol), way.channels);
+  text += fmt::format("  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s\n",
+                      way.algorithm_bandwidth / 1e9, way.bus_bandwidth / 1e9);
+  text += fmt::format("  bottleneck  {}\n", Name(way.bottleneck));
+  text += fmt::format("  from        {}: {} ({}, up to {} GPUs)\n", Name(predicted.model.match),
+                      predicted.model.model->machine, predicted.model.model->source,
+                      predicted.model.model->most_gpus);
+  return text;
+}
+
+std::string Json(const PredictedCollective& predicted) {
+  const collective::Prediction& way = predicted.prediction;
+  draw::JsonWriter json;
+  json.BeginObject();
+  json.Key("collective").String(Name(predicted.request.kind));
+  json.Key("bytes").Number(static_cast<double>(predicted.request.size.count));
+  json.Key("gpus").Number(predicted.gpus);
+  json.Key("cluster").String(predicted.cluster->name);
+  json.Key("time_s").Number(way.seconds);
+  json.Key("algorithm").String(Name(way.algorithm));
+  json.Key("protocol").String(Name(way.protocol));
+  json.Key("channels").Number(way.channels);
+  json.Key("algbw_GBps").Number(way.algorithm_bandwidth / 1e9);
+  json.Key("busbw_GBps").Number(way.bus_bandwidth / 1e9);
+  json.Key("bottleneck").String(Name(way.bottleneck));
+  json.Key("model").String(Name(predicted.model.match));
+  json.Key("model_machine").String(predicted.model.model->machine);
+  json.Key("model_source").String(predicted.model.model->source);
+  json.EndObject();
+  return json.Finish();
+}
+
+Status PredictCollective(const PredictCollectiveArguments& arguments) {
+  PredictedCollective predicted;
+  ORRERY_TRY(predicted.request, collective::ParseRequest(arguments.request));
+  ORRERY_TRY(predicted.cluster, ClusterNamed(arguments.cluster));
+  predicted.gpus = arguments.gpus;
+  ORRERY_TRY(const collective::Fabric fabric,
+             collective::FabricOf(*predicted.cluster, {.gpus = arguments.gpus,
+                                                       .gpus_per_node = arguments.gpus_per_node}));
+  ORRERY_TRY(const collective::NcclSettings settings,
+             collective::ParseNcclSettings(arguments.environment));
+  ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
+  predicted.model = models.Find(*predicted.cluster, "");
+  const std::string& version =
+      arguments.nccl_version.empty() ? predicted.model.model->nccl_version : arguments.nccl_version;
+  ORRERY_TRY(const collective::TunerTables* tables, collective::FindTunerTables(version));
+  ORRERY_TRY(predicted.prediction, collective::Predict(fabric, predicted.request, settings, *tables,
+                                                       predicted.model.model->constants));
+  Print(arguments.as_json ? Json(predicted) : Text(predicted));
+  return {};
+}
+
+int RunPredictCollective(const PredictCollectiveArguments& arguments) {
+  const Status status = PredictCollective(arguments);
+  return status ? kExitOk : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddPredictCollectiveCommand(CLI::App& predict, int& status) {
+  auto arguments = std::make_shared<PredictCollectiveArguments>();
+  CLI::App* const verb =
+      predict.add_subcommand("collective", "The time of a collective on a cluster");
+  verb->add_option("COLLECTIVE", arguments->request, "such as 'allreduce 64MiB bf16'")->required();
+  verb->add_option("--cluster", arguments->cluster, "machine of data/hardware/clusters.yaml")
+      ->type_name("NAME")
+      ->required();
+  verb->add_option("--gpus", arguments->gpus, "how many take part, node by node")->required();
+  verb->add_option("--gpus-per-node", arguments->gpus_per_node, "of each node (all)");
+  verb->add_option("--env", arguments->environment,
+                   "what is set for NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128")
+      ->type_name("TEXT");
+  verb->add_option("--nccl", arguments->nccl_version, "version of NCCL (the model's)")
+      ->type_name("VERSION");
+  verb->add_option("--model", arguments->model,
+                   "constants of `orrery fit collectives`, instead of the shipped ones")
+      ->type_name("FILE");
+  verb->add_flag("--json", arguments->as_json, "print one JSON document");
+  verb->callback([arguments, &status] { status = RunPredictCollective(*arguments); });
+}
+
+}  // namespace orrery::cli

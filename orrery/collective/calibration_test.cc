@@ -1,0 +1,155 @@
+#include "orrery/collective/calibration.h"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/collective/evaluation.h"
+#include "orrery/collective/machine_models.h"
+#include "orrery/learn/random.h"
+
+namespace orrery::collective {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// What nccl-tests would print of a machine that keeps to the closed form.
+std::vector<Measurement> RowsOf(const MachineModel& model, const std::vector<int>& gpus,
+                                double noise) {
+  std::vector<Measurement> rows;
+  learn::Random random(3);
+  for (const int count : gpus) {
+    for (std::int64_t bytes = 1024; bytes <= (std::int64_t{1} << 30); bytes *= 2) {
+      Measurement row;
+      row.source = model.source;
+      row.cluster = hardware::FindCluster(model.machine);
+      row.gpus = count;
+      row.request = {CollectiveKind::kAllReduce, Bytes{bytes}, Element::kFloat};
+      row.fabric = *FabricOf(*row.cluster, {.gpus = count});
+      row.nccl_version = model.nccl_version;
+      row.seconds = *PredictRow(model, row) * std::exp(noise * (2 * random.Uniform() - 1));
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+MachineModel SomeMachine() {
+  MachineModel model;
+  model.machine = hardware::FindCluster("azure nd a100 v4")->name;
+  model.source = "a test";
+  model.nccl_version = NewestTunerTables().version;
+  model.constants = DefaultConstants();
+  model.constants.Set(Constant::kStart, 9);
+  model.constants.Set(Constant::kSimpleStart, 45);
+  model.constants.Set(Constant::kLinkShare, 0.9);
+  model.constants.Set(Constant::kNetworkShare, 0.62);
+  model.constants.Set(Constant::kLlNetworkHop, 7);
+  return model;
+}
+
+std::vector<const Measurement*> PointersTo(const std::vector<Measurement>& rows) {
+  std::vector<const Measurement*> pointers;
+  for (const Measurement& row : rows) {
+    pointers.push_back(&row);
+  }
+  return pointers;
+}
+
+TEST(Calibration, FindsTheConstantsOfAMachine) {
+  const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2, 4, 8, 16, 32}, 0);
+  const Result<Calibration> fit = Calibrate(PointersTo(rows));
+  ASSERT_TRUE(fit.has_value());
+  EXPECT_LE(fit->model.fitted.size(), kMostFitted);
+  EXPECT_NEAR(fit->model.constants[Constant::kStart], 9, 0.5);
+  EXPECT_NEAR(fit->model.constants[Constant::kNetworkShare], 0.62, 0.01);
+  EXPECT_NEAR(fit->model.constants[Constant::kLinkShare], 0.9, 0.02);
+  EXPECT_LT(fit->all.mape, 1);
+  EXPECT_TRUE(fit->outliers.empty());
+}
+
+TEST(Calibration, ListsOutliersAndIsNotMovedByThem) {
+  std::vector<Measurement> rows = RowsOf(SomeMachine(), {2, 4, 8, 16, 32}, 0.02);
+  rows[5].seconds *= 4;
+  rows[60].seconds *= 3;
+  const Result<Calibration> fit = Calibrate(PointersTo(rows));
+  ASSERT_TRUE(fit.has_value());
+  ASSERT_EQ(fit->outliers.size(), 2);
+  EXPECT_EQ(fit->outliers[0].row, &rows[5]);
+  EXPECT_EQ(fit->outliers[1].row, &rows[60]);
+  EXPECT_NEAR(fit->model.constants[Constant::kNetworkShare], 0.62, 0.02);
+}
+
+TEST(Calibration, SpeaksForMoreGpusThanItHasSeen) {
+  const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2, 4, 8, 16, 64, 128}, 0.02);
+  const Result<Judgement> judgement =
+      JudgeUnseen(rows, kLeastBytes, *SplitRule::Parse("above:gpus:16"));
+  ASSERT_TRUE(judgement.has_value());
+  EXPECT_EQ(judgement->groups.size(), 2);
+  EXPECT_LT(judgement->overall.mape, 6);
+}
+
+TEST(Calibration, FewRowsAreRefused) {
+  const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2}, 0);
+  const std::vector<const Measurement*> few = PointersTo({rows.begin(), rows.begin() + 5});
+  const Result<Calibration> fit = Calibrate({few.data(), few.size()});
+  ASSERT_FALSE(fit.has_value());
+  EXPECT_THAT(fit.error().message, HasSubstr("too few to fit constants"));
+}
+
+TEST(MachineModels, AFileReadsBackAsItself) {
+  MachineModels models;
+  MachineModel model = SomeMachine();
+  model.fitted = {Constant::kStart, Constant::kNetworkShare};
+  model.rows = 128;
+  model.most_gpus = 32;
+  models.Add(model);
+  const Result<MachineModels> again = MachineModels::Parse(models.Text(), "x.yaml");
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->Text(), models.Text());
+  EXPECT_DOUBLE_EQ(again->all()[0].constants[Constant::kNetworkShare], 0.62);
+}
+
+TEST(MachineModels, WhatIsWrongIsSaid) {
+  const auto error_of = [](const std::string& text) {
+    const Result<MachineModels> models = MachineModels::Parse(text, "x.yaml");
+    return models ? std::string() : models.error().message;
+  };
+  EXPECT_THAT(error_of("a: [1"), HasSubstr("x.yaml"));
+  EXPECT_THAT(error_of("a: 1"), HasSubstr("not a model of collectives"));
+  EXPECT_THAT(error_of("format: orrery collective model\nversion: 7\n"),
+              HasSubstr("version 7 of the format"));
+  EXPECT_THAT(error_of("format: orrery collective model\nversion: 1\nmachines:\n  - rows: 3\n"),
+              HasSubstr("x.yaml:4"));
+}
+
+TEST(MachineModels, TheNearestMachineAnswersForAnUnknownOne) {
+  MachineModels models;
+  MachineModel ampere = SomeMachine();
+  models.Add(ampere);
+  MachineModel hopper = SomeMachine();
+  hopper.machine = hardware::FindCluster("dgx h100")->name;
+  models.Add(hopper);
+  const auto find = [&](std::string_view cluster, std::string_view source) {
+    return models.Find(*hardware::FindCluster(cluster), source);
+  };
+  EXPECT_EQ(find("azure nd a100 v4", "a test").match, ModelMatch::kSource);
+  EXPECT_EQ(find("azure nd a100 v4", "another").match, ModelMatch::kMachine);
+  EXPECT_EQ(find("dgx h200", "another").match, ModelMatch::kNearest);
+  EXPECT_EQ(find("dgx h200", "another").model->machine, hopper.machine);
+  EXPECT_EQ(MachineModels().Find(*hardware::FindCluster("dgx h200"), "").model->source, "defaults");
+}
+
+TEST(SplitRule, ReadsWhatPeopleWrite) {
+  EXPECT_EQ(SplitRule::Parse("above:gpus:16")->most_gpus, 16);
+  EXPECT_DOUBLE_EQ(SplitRule::Parse("random:25:seed=7")->share, 0.25);
+  EXPECT_EQ(SplitRule::Parse("random:25:seed=7")->seed, 7);
+  for (const std::string_view text :
+       {"", "random", "random:0", "above:gpus:", "random:20:seed=x"}) {
+    EXPECT_FALSE(SplitRule::Parse(text).has_value()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace orrery::collective

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/collective/machine_models.h"
+#include "orrery/collective/measurement.h"
+#include "orrery/learn/metrics.h"
+
+namespace orrery::collective {
+
+/// Which rows a judge may not have been fitted to.
+struct SplitRule {
+  enum class Kind : std::uint8_t {
+    kRandom,     // a share of the sizes of each machine, collective and number of GPUs
+    kAboveGpus,  // rows of more GPUs
+  };
+
+  Kind kind = Kind::kRandom;
+  double share = 0.2;
+  int most_gpus = 0;
+  std::uint64_t seed = 1;
+
+  /// "random:20", "above:gpus:16", each perhaps with ":seed=7".
+  [[nodiscard]] static Result<SplitRule> Parse(std::string_view text);
+};
+
+/// A row with what was predicted for it.
+struct JudgedRow {
+  const Measurement* row = nullptr;
+  double seconds = 0;
+  ModelMatch match = ModelMatch::kNearest;
+};
+
+struct JudgedGroup {
+  std::string source;
+  std::string machine;
+  std::string collective;
+  int gpus = 0;
+  learn::Evaluation figures;
+};
+
+struct Judgement {
+  std::vector<JudgedRow> rows;
+  learn::Evaluation overall;
+  std::vector<JudgedGroup> groups;
+};
+
+/// Judges rows of at least `min_bytes` by models.
+[[nodiscard]] Result<Judgement> Judge(std::span<const Measurement> rows, std::int64_t min_bytes,
+                                      const MachineModels& models);
+
+/// Fits each machine on a part of its rows and judges the rest.
+[[nodiscard]] Result<Judgement> JudgeUnseen(std::span<const Measurement> rows,
+                                            std::int64_t min_bytes, const SplitRule& rule);
+
+}  // namespace orrery::collective

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/collective/calibration.h"
+#include "orrery/hardware/cluster.h"
+
+namespace orrery::collective {
+
+/// How near the model that answers is to the machine that was asked for.
+enum class ModelMatch {
+  kSource,   // fitted to this machine by the same source
+  kMachine,  // fitted to this machine
+  kNearest,  // fitted to the nearest machine of the catalogue
+};
+
+/// The machines whose constants were fitted.
+class MachineModels {
+ public:
+  struct Found {
+    const MachineModel* model = nullptr;
+    ModelMatch match = ModelMatch::kNearest;
+  };
+
+  void Add(MachineModel model);
+
+  [[nodiscard]] const std::vector<MachineModel>& all() const { return models_; }
+
+  /// Never nothing: without any model of the kind, the defaults.
+  [[nodiscard]] Found Find(const hardware::Cluster& cluster, std::string_view source) const;
+
+  /// The file: docs/formats/collective-model.md.
+  [[nodiscard]] std::string Text() const;
+
+  /// Reads a file; `name` is told in errors, which are one sentence.
+  [[nodiscard]] static Result<MachineModels> Parse(const std::string& text,
+                                                   const std::string& name);
+
+  /// Those that are part of the program (data/models/collectives.yaml).
+  [[nodiscard]] static const MachineModels& Shipped();
+
+ private:
+  std::vector<MachineModel> models_;
+};
+
+[[nodiscard]] std::string_view Name(ModelMatch match);
+
+}  // namespace orrery::collective

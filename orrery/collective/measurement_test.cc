@@ -1,0 +1,74 @@
+#include "orrery/collective/measurement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/base/csv.h"
+
+namespace orrery::collective {
+namespace {
+
+using ::testing::HasSubstr;
+
+Measurements Read(const std::string& csv, const std::string& cluster = "") {
+  Measurements data;
+  const Status status = AddMeasurements({"x.csv", *ParseCsv(csv), true}, cluster, data);
+  EXPECT_TRUE(status.has_value());
+  return data;
+}
+
+const std::string kTruth =
+    "source,collective,gpu,n_gpus,gpus_per_node,intra_node,inter_node,nccl_version,algo_env,dtype,"
+    "size_bytes,oop_time_us\n";
+
+TEST(MeasuredCollectives, RowsOfTheTruthTable) {
+  const Measurements data = Read(
+      kTruth +
+      "Echo,all_reduce,A100-SXM4-40GB,16,8,NVLink3,\"Azure ND A100 v4\",,,float,1048576,100.1\n"
+      "Echo,all_reduce,A100-SXM4-40GB,1,1,NVLink3,\"Azure ND A100 v4\",,,float,1048576,4\n");
+  ASSERT_EQ(data.rows.size(), 1);
+  EXPECT_EQ(data.skipped, 1);  // one GPU
+  EXPECT_EQ(data.rows[0].cluster, hardware::FindCluster("azure nd a100 v4"));
+  EXPECT_EQ(data.rows[0].gpus, 16);
+  EXPECT_EQ(data.rows[0].fabric.nodes, 2);
+  EXPECT_DOUBLE_EQ(data.rows[0].seconds, 100.1e-6);
+  EXPECT_EQ(data.rows[0].line, 2);
+}
+
+TEST(MeasuredCollectives, BadRowsAreNamed) {
+  const Measurements data = Read(kTruth +
+                                 "a,all_reduce,A100,8,8,,,,,float,1024,-3\n"
+                                 "a,all_sing,A100,8,8,,,,,float,1024,3\n"
+                                 "a,all_reduce,Voodoo2,8,8,,,,,float,1024,3\n"
+                                 "a,all_reduce,A100,0,8,,,,,float,1024,3\n");
+  ASSERT_EQ(data.rejected.size(), 4);
+  EXPECT_EQ(data.rejected[0].line, 2);
+  EXPECT_THAT(data.rejected[0].reason, HasSubstr("oop_time_us is not a time above zero"));
+  EXPECT_THAT(data.rejected[1].reason, HasSubstr("all_sing"));
+  EXPECT_THAT(data.rejected[2].reason, HasSubstr("no machine of the catalogue"));
+  EXPECT_THAT(data.rejected[3].reason, HasSubstr("n_gpus is not a number of GPUs"));
+}
+
+TEST(MeasuredCollectives, AiconfiguratorCountsElements) {
+  const Measurements data = Read(
+      "framework,version,device,op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency_ms\n"
+      "TRTLLM,2.29.2,NVIDIA H200,all_gather,NCCL,half,4,1024,0.0085\n");
+  ASSERT_EQ(data.rows.size(), 1);
+  EXPECT_EQ(data.rows[0].request.size.count, 2048);
+  EXPECT_EQ(data.rows[0].request.kind, CollectiveKind::kAllGather);
+  EXPECT_DOUBLE_EQ(data.rows[0].seconds, 8.5e-6);
+  EXPECT_EQ(data.rows[0].nccl_version, "2.29.2");
+}
+
+TEST(MeasuredCollectives, OtherTablesAreRefused) {
+  Measurements data;
+  const Status status = AddMeasurements({"x.csv", *ParseCsv("a,b\n1,2\n"), true}, "", data);
+  ASSERT_FALSE(status.has_value());
+  EXPECT_THAT(status.error().message, HasSubstr("x.csv: neither an nccl-tests log nor a table"));
+  const Status unknown = AddMeasurements({"x.csv", *ParseCsv(kTruth), true}, "moon base", data);
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_THAT(unknown.error().message, HasSubstr("no cluster is called 'moon base'"));
+}
+
+}  // namespace
+}  // namespace orrery::collective
