@@ -53,8 +53,8 @@ Islands IslandsOf(const Cluster& cluster, int nodes) {
   const int per_island = std::max(1, cluster.island.gpus / std::max(1, cluster.gpus_per_node));
   Islands islands;
   islands.nodes_in_each = static_cast<std::uint32_t>(std::min(per_island, nodes));
-  islands.count = (static_cast<std::uint32_t>(nodes) + islands.nodes_in_each - 1) /
-                  islands.nodes_in_each;
+  islands.count =
+      (static_cast<std::uint32_t>(nodes) + islands.nodes_in_each - 1) / islands.nodes_in_each;
   const auto gpus = static_cast<std::uint32_t>(cluster.gpus_per_node) * islands.nodes_in_each;
   const auto nics = static_cast<std::uint32_t>(cluster.nics.per_node) * islands.nodes_in_each;
   const double nics_of_gpu = std::max(1.0, static_cast<double>(nics) / gpus);
@@ -106,8 +106,8 @@ std::uint32_t TiersOf(const hardware::Fabric& fabric, std::uint32_t ports) {
   if (fabric.levels > 0) {
     return static_cast<std::uint32_t>(fabric.levels);
   }
-  const std::uint32_t radix = fabric.radix > 0 ? static_cast<std::uint32_t>(fabric.radix)
-                                               : kUsualRadix;
+  const std::uint32_t radix =
+      fabric.radix > 0 ? static_cast<std::uint32_t>(fabric.radix) : kUsualRadix;
   if (ports <= radix) {
     return 1;
   }
@@ -130,15 +130,14 @@ Result<Topology> FatTreeOf(const Cluster& cluster, const Islands& islands) {
 /// As many spines as full bisection needs. Beyond two levels the upper two are one: spines with
 /// a port for every leaf, which block as little.
 Result<Topology> RailsOf(const Cluster& cluster, const Islands& islands) {
-  const auto radix = cluster.fabric.radix > 0 ? static_cast<std::uint32_t>(cluster.fabric.radix)
-                                              : kUsualRadix;
+  const auto radix =
+      cluster.fabric.radix > 0 ? static_cast<std::uint32_t>(cluster.fabric.radix) : kUsualRadix;
   const auto nodes_of_block = static_cast<std::uint32_t>(cluster.fabric.nodes_per_block);
   const std::uint32_t block =
       nodes_of_block > 0 ? std::max(1U, nodes_of_block / islands.nodes_in_each) : radix / 2;
   const auto up = static_cast<std::uint32_t>(
       std::max(1.0, std::round(std::min(block, islands.count) / cluster.fabric.oversubscription)));
-  const std::uint32_t leaves =
-      (islands.count + block - 1) / block * islands.server.num_nics;
+  const std::uint32_t leaves = (islands.count + block - 1) / block * islands.server.num_nics;
   // A spine takes several cables of a leaf as long as its ports suffice.
   const std::uint32_t cables = std::bit_floor(std::max(1U, radix / leaves));
   const bool fits = up % cables == 0;

@@ -90,8 +90,8 @@ class Evaluation {
     for (const FlowPlan::Stage& stage : plan_.stages()) {
       std::ranges::fill(load, 0.0);
       ORRERY_TRY_STATUS(AddLoads(stage, load));
-      seconds += latencies_.Of(stage.hops) / kPsPerSecond +
-                 FullestSeconds(network_.topology(), load);
+      seconds +=
+          latencies_.Of(stage.hops) / kPsPerSecond + FullestSeconds(network_.topology(), load);
       std::ranges::transform(load, loads_.own, loads_.own.begin(), std::plus<>());
     }
     return seconds;
@@ -108,9 +108,9 @@ class Evaluation {
   }
 
   Result<double> SecondsSimulated() {
-    FlowSimulation simulation(network_.topology(),
-                              {.congestion = options_.congestion,
-                               .merge_ends_within = options_.merge_ends_within});
+    FlowSimulation simulation(
+        network_.topology(),
+        {.congestion = options_.congestion, .merge_ends_within = options_.merge_ends_within});
     ORRERY_TRY_STATUS(AddOthers(simulation));
     for (const FlowPlan::Stage& stage : plan_.stages()) {
       ORRERY_TRY_STATUS(AddLoads(stage, loads_.own));

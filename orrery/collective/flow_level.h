@@ -58,8 +58,8 @@ struct FlowLevelTime {
 };
 
 /// Returns how long a collective takes on its flows. Without other traffic and congestion no clock
-/// runs: as the flows of a stage have as many bytes, max-min sharing gives those on the fullest link
-/// the least rate until they end together, so a stage takes what its fullest link takes.
+/// runs: as the flows of a stage have as many bytes, max-min sharing gives those on the fullest
+/// link the least rate until they end together, so a stage takes what its fullest link takes.
 /// O(links of all paths); else a FlowSimulation. Fails when ranks cannot reach each other or the
 /// algorithm cannot do it.
 [[nodiscard]] Result<FlowLevelTime> FlowLevelTimeOf(const Request& request, Algorithm algorithm,

@@ -42,8 +42,7 @@ Status FlowNetwork::AddEdge(const FlowEdge& edge, std::uint64_t label, const Wir
   if (sprays_) {
     ORRERY_TRY(const network::Route route, router_.Spray(edge.from, edge.to));
     for (const LinkUse& use : route.uses) {
-      Use(use.link,
-          edge.share * use.share * CostOf(graph.link(use.link).kind, leaves, shares));
+      Use(use.link, edge.share * use.share * CostOf(graph.link(use.link).kind, leaves, shares));
     }
     return {};
   }

@@ -31,8 +31,8 @@ class FlowNetwork {
  public:
   explicit FlowNetwork(const network::Topology& topology, FlowNetworkOptions options = {});
 
-  /// Returns what a flow takes of links for each byte: more than 1 where a library reaches a part of
-  /// the bandwidth, and where edges of the flow meet. Each link once; valid until the next call.
+  /// Returns what a flow takes of links for each byte: more than 1 where a library reaches a part
+  /// of the bandwidth, and where edges of the flow meet. Each link once; valid until the next call.
   [[nodiscard]] Result<std::span<const network::LinkUse>> UsesOf(std::span<const FlowEdge> edges,
                                                                  std::uint64_t label,
                                                                  const WireShares& shares);

@@ -37,9 +37,8 @@ std::size_t LeastSize(const Groups& groups) {
 }
 
 bool AreAlike(const Groups& groups) {
-  return std::ranges::all_of(groups, [&](const auto& group) {
-    return group.size() == groups.front().size();
-  });
+  return std::ranges::all_of(
+      groups, [&](const auto& group) { return group.size() == groups.front().size(); });
 }
 
 /// Which GPU of a group way `way` of `ways` enters at.
@@ -228,8 +227,8 @@ class Planner {
     }
   }
 
-  /// Around an NVSwitch every GPU sends and receives as much as in a ring, S (n + 1) / n: all it has
-  /// is pulled or pushed, and its own part once more. Along rails two trees join the islands.
+  /// Around an NVSwitch every GPU sends and receives as much as in a ring, S (n + 1) / n: all it
+  /// has is pulled or pushed, and its own part once more. Along rails two trees join the islands.
   void PlanSwitch() {
     const auto size = static_cast<double>(groups_.front().size());
     const double traffic = (IsAllReduce() ? size + 1 : size - 1) / size;

@@ -28,10 +28,10 @@ struct Hops {
   bool operator==(const Hops&) const = default;
 };
 
-/// A collective as flows: stages that follow each other, each with flows of as many bytes that start
-/// together. The edges of one flow move in step, as the edges of a ring do: at the pace of the
-/// slowest. So a ring of a thousand GPUs with all its steps is one flow, not a million; what is lost
-/// is that between steps it could meet other traffic in another way.
+/// A collective as flows: stages that follow each other, each with flows of as many bytes that
+/// start together. The edges of one flow move in step, as the edges of a ring do: at the pace of
+/// the slowest. So a ring of a thousand GPUs with all its steps is one flow, not a million; what is
+/// lost is that between steps it could meet other traffic in another way.
 class FlowPlan {
  public:
   struct Stage {
