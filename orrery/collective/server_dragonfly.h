@@ -8,9 +8,9 @@
 
 namespace orrery::collective {
 
-/// A dragonfly whose hosts are the NICs of servers, filled in order of servers. Every two routers of
-/// a group are joined by a cable; router i of a group is joined to router i of every other group, by
-/// an even share of its cables to other groups.
+/// A dragonfly whose hosts are the NICs of servers, filled in order of servers. Every two routers
+/// of a group are joined by a cable; router i of a group is joined to router i of every other
+/// group, by an even share of its cables to other groups.
 struct ServerDragonfly {
   std::uint32_t num_servers = 0;
   std::uint32_t servers_per_router = 4;
