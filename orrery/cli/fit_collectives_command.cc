@@ -69,7 +69,7 @@ Status WriteText(const std::string& text, const std::string& path) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  return file ? Status() : Fail(Error::Kind::kIo, fmt::format("{}: cannot be written", path));
+  return file ? Status() : Fail(Error::Kind::kSystem, fmt::format("{}: cannot be written", path));
 }
 
 Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
@@ -82,7 +82,7 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
     const Result<collective::Calibration> calibration = collective::Calibrate(group);
     if (!calibration) {
       skipped += fmt::format("{} by {}: {}\n", group.front()->machine(), group.front()->source,
-                             calibration.error().message);
+                             calibration.error().message());
       continue;
     }
     Print(CalibrationText(data, *calibration));

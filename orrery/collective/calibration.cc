@@ -216,7 +216,8 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
       best = std::move(fit);
     }
   }
-  Calibration calibration{.model = std::move(best->model)};
+  Calibration calibration;
+  calibration.model = std::move(best->model);
   calibration.model.machine = used.front()->machine();
   calibration.model.source = used.front()->source;
   calibration.model.was_version_told = versions.size() == 1;

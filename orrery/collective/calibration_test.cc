@@ -95,7 +95,7 @@ TEST(Calibration, FewRowsAreRefused) {
   const std::vector<const Measurement*> few = PointersTo({rows.begin(), rows.begin() + 5});
   const Result<Calibration> fit = Calibrate({few.data(), few.size()});
   ASSERT_FALSE(fit.has_value());
-  EXPECT_THAT(fit.error().message, HasSubstr("too few to fit constants"));
+  EXPECT_THAT(fit.error().message(), HasSubstr("too few to fit constants"));
 }
 
 TEST(MachineModels, AFileReadsBackAsItself) {
@@ -114,7 +114,7 @@ TEST(MachineModels, AFileReadsBackAsItself) {
 TEST(MachineModels, WhatIsWrongIsSaid) {
   const auto error_of = [](const std::string& text) {
     const Result<MachineModels> models = MachineModels::Parse(text, "x.yaml");
-    return models ? std::string() : models.error().message;
+    return models ? std::string() : models.error().message();
   };
   EXPECT_THAT(error_of("a: [1"), HasSubstr("x.yaml"));
   EXPECT_THAT(error_of("a: 1"), HasSubstr("not a model of collectives"));

@@ -87,7 +87,7 @@ double LinkRate(const Fabric& fabric, double share) {
 double TreeCorrection(const Request& request, Protocol protocol, const TunerTables& tables) {
   const auto bytes = static_cast<std::uint64_t>(request.size.count);
   const std::vector<double>& table = tables.tree_correction[static_cast<std::size_t>(protocol)];
-  const int place = std::bit_width(bytes / 64) - 1;
+  const int place = static_cast<int>(std::bit_width(bytes / 64)) - 1;
   return place >= 0 && place < static_cast<int>(table.size())
              ? table[static_cast<std::size_t>(place)]
              : 1;
@@ -105,7 +105,7 @@ Parts ChannelParts(const Fabric& fabric, const Request& request, const Way& way,
       costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop;
   parts.link = TimeAt(size * shape.intra_traffic, rate);
   parts.network = TimeAt(size * shape.inter_traffic,
-                         fabric.node_network.bytes_per_second * costs.network_share);
+                         fabric.node_network().bytes_per_second * costs.network_share);
   if (way.algorithm == Algorithm::kTree) {
     const double correction = TreeCorrection(request, way.protocol, tables);
     parts.link /= correction;
@@ -127,7 +127,7 @@ Parts SwitchParts(const Fabric& fabric, const Request& request, const Way& way,
                   shape.inter_steps * constants[kSimpleNetworkHop];
   parts.link = TimeAt(size * shape.intra_traffic, LinkRate(fabric, constants[kNvlsShare]));
   parts.network = TimeAt(size * shape.inter_traffic,
-                         fabric.node_network.bytes_per_second * constants[kNetworkShare]);
+                         fabric.node_network().bytes_per_second * constants[kNetworkShare]);
   return parts;
 }
 
@@ -148,7 +148,7 @@ Parts DirectParts(const Fabric& fabric, const Request& request, const MachineCon
     parts.link += TimeAt(own, LinkRate(fabric, constants[kLinkShare]));
   }
   parts.network = TimeAt(size * shape.inter_traffic,
-                         fabric.node_network.bytes_per_second * constants[kNetworkShare]);
+                         fabric.node_network().bytes_per_second * constants[kNetworkShare]);
   return parts;
 }
 

@@ -204,7 +204,7 @@ Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
     }
     const Status placed = raw ? Place(**raw, given) : Status(tl::unexpect, raw.error());
     if (!placed) {
-      measurements.rejected.push_back({file, line, placed.error().message});
+      measurements.rejected.push_back({file, line, placed.error().message()});
       continue;
     }
     (**raw).measurement.file = file;

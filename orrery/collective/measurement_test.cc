@@ -64,10 +64,10 @@ TEST(MeasuredCollectives, OtherTablesAreRefused) {
   Measurements data;
   const Status status = AddMeasurements({"x.csv", *ParseCsv("a,b\n1,2\n"), true}, "", data);
   ASSERT_FALSE(status.has_value());
-  EXPECT_THAT(status.error().message, HasSubstr("x.csv: neither an nccl-tests log nor a table"));
+  EXPECT_THAT(status.error().message(), HasSubstr("x.csv: neither an nccl-tests log nor a table"));
   const Status unknown = AddMeasurements({"x.csv", *ParseCsv(kTruth), true}, "moon base", data);
   ASSERT_FALSE(unknown.has_value());
-  EXPECT_THAT(unknown.error().message, HasSubstr("no cluster is called 'moon base'"));
+  EXPECT_THAT(unknown.error().message(), HasSubstr("no cluster is called 'moon base'"));
 }
 
 }  // namespace
