@@ -131,9 +131,7 @@ class Planner {
                   fmt::format("NVLS over {} islands needs a network that reduces; use NVLSTree",
                               groups_.size()));
     }
-    const bool needs_rails =
-        algorithm_ == Algorithm::kHierarchical || algorithm_ == Algorithm::kNvlsTree;
-    if (needs_rails && !AreAlike(groups_)) {
+    if (algorithm_ == Algorithm::kHierarchical && !AreAlike(groups_)) {
       return Fail(Error::Kind::kUnsupported,
                   fmt::format("{} needs as many ranks in every island", Name(algorithm_)));
     }
@@ -153,6 +151,15 @@ class Planner {
   [[nodiscard]] double RingBytes(double bytes, std::size_t count) const {
     const auto n = static_cast<double>(count);
     return HasRoot() ? bytes : (IsAllReduce() ? 2 : 1) * bytes * (n - 1) / n;
+  }
+
+  /// Where a way enters the islands: a rail when it has as many ways as islands have ranks.
+  [[nodiscard]] std::vector<GpuId> Heads(std::size_t way, std::size_t ways) const {
+    std::vector<GpuId> heads;
+    for (const std::vector<GpuId>& group : groups_) {
+      heads.push_back(group[Entry(way, ways, group.size())]);
+    }
+    return heads;
   }
 
   /// All GPUs in the order of one of the rings.
@@ -215,31 +222,29 @@ class Planner {
     plan_.BeginStage(HopsOf(), bytes_ / (2 * static_cast<double>(ways)));
     for (std::size_t way = 0; way < 2 * ways; ++way) {
       plan_.BeginFlow();
-      std::vector<GpuId> heads;
       for (const std::vector<GpuId>& group : groups_) {
         const std::size_t entry = Entry(way / 2, ways, group.size());
-        heads.push_back(group[entry]);
         for (std::size_t i = 1; i < group.size(); ++i) {
           AddBothWays(group[(entry + i - 1) % group.size()], group[(entry + i) % group.size()]);
         }
       }
-      AddTree(heads, way % 2 == 1);
+      AddTree(Heads(way / 2, ways), way % 2 == 1);
     }
   }
 
   /// Around an NVSwitch every GPU sends and receives as much as in a ring, S (n + 1) / n: all it
-  /// has is pulled or pushed, and its own part once more. Along rails two trees join the islands.
+  /// has is pulled or pushed, and its own part once more. Trees join the islands, two for each GPU.
   void PlanSwitch() {
-    const auto size = static_cast<double>(groups_.front().size());
-    const double traffic = (IsAllReduce() ? size + 1 : size - 1) / size;
     plan_.BeginStage(HopsOf(), bytes_);
     plan_.BeginFlow();
     for (const std::vector<GpuId>& group : groups_) {
-      AddCycle(group, traffic);
+      const auto size = static_cast<double>(group.size());
+      AddCycle(group, (IsAllReduce() ? size + 1 : size - 1) / size);
     }
-    for (std::size_t rail = 0; groups_.size() > 1 && rail < groups_.front().size(); ++rail) {
-      AddTree(Rail(rail), false, 1 / (2 * size));
-      AddTree(Rail(rail), true, 1 / (2 * size));
+    const std::size_t ways = groups_.size() == 1 ? 0 : LeastSize(groups_);
+    for (std::size_t way = 0; way < ways; ++way) {
+      AddTree(Heads(way, ways), false, 0.5 / static_cast<double>(ways));
+      AddTree(Heads(way, ways), true, 0.5 / static_cast<double>(ways));
     }
   }
 
@@ -254,14 +259,6 @@ class Planner {
         plan_.AddEdge(ranks_[rank], ranks_[(rank + distance) % count]);
       }
     }
-  }
-
-  [[nodiscard]] std::vector<GpuId> Rail(std::size_t rail) const {
-    std::vector<GpuId> gpus;
-    for (const std::vector<GpuId>& group : groups_) {
-      gpus.push_back(group[rail]);
-    }
-    return gpus;
   }
 
   /// One pass inside all islands: a half of an all-reduce.
@@ -288,7 +285,7 @@ class Planner {
                      RingBytes(bytes_ / static_cast<double>(rails), count));
     for (std::size_t rail = 0; rail < rails; ++rail) {
       plan_.BeginFlow();
-      AddCycle(Rail(rail));
+      AddCycle(Heads(rail, rails));
     }
   }
 

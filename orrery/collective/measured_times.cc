@@ -23,10 +23,11 @@ Status Check(const MeasuredTime& row) {
   if (row.gpus > 0 && row.size.count > 0 && row.seconds > 0 && std::isfinite(row.seconds)) {
     return {};
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("a measured time needs GPUs, bytes and seconds above zero: {} on {} GPUs, "
-                          "{} bytes, {} s",
-                          Name(row.kind), row.gpus, row.size.count, row.seconds));
+  return Fail(
+      Error::Kind::kInvalidInput,
+      fmt::format("a measured time needs GPUs, bytes and seconds above zero: {} on {} GPUs, "
+                  "{} bytes, {} s",
+                  Name(row.kind), row.gpus, row.size.count, row.seconds));
 }
 
 /// Between two rows, on a line in logarithms.
@@ -64,19 +65,18 @@ Result<double> MeasuredTimes::Seconds(CollectiveKind kind, int gpus, Bytes size)
   }
   const auto above = std::ranges::lower_bound(rows, size, {}, &MeasuredTime::size);
   if (above == rows.end() || size < rows.front().size) {
-    return Fail(Error::Kind::kNotFound,
-                fmt::format("{} on {} GPUs is measured from {} to {} bytes, not with {}",
-                            Name(kind), gpus, rows.front().size.count, rows.back().size.count,
-                            size.count));
+    return Fail(
+        Error::Kind::kNotFound,
+        fmt::format("{} on {} GPUs is measured from {} to {} bytes, not with {}", Name(kind), gpus,
+                    rows.front().size.count, rows.back().size.count, size.count));
   }
   return above->size == size ? above->seconds : Between(*std::prev(above), *above, size);
 }
 
 std::span<const MeasuredTime> MeasuredTimes::RowsOf(CollectiveKind kind, int gpus) const {
-  const auto found =
-      std::ranges::equal_range(rows_, std::tuple(kind, gpus), {}, [](const MeasuredTime& row) {
-        return std::tuple(row.kind, row.gpus);
-      });
+  const auto found = std::ranges::equal_range(
+      rows_, std::tuple(kind, gpus), {},
+      [](const MeasuredTime& row) { return std::tuple(row.kind, row.gpus); });
   return {found.begin(), found.end()};
 }
 

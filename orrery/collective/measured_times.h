@@ -16,8 +16,8 @@ struct MeasuredTime {
   double seconds = 0;
 };
 
-/// What was measured on one machine, to be looked up: between two sizes of the same collective on as
-/// many GPUs times lie on a line in logarithms; nothing is said beyond them.
+/// What was measured on one machine, to be looked up: between two sizes of the same collective on
+/// as many GPUs times lie on a line in logarithms; nothing is said beyond them.
 class MeasuredTimes {
  public:
   /// Several rows of one size count as their geometric mean. Fails for a row without GPUs, bytes or

@@ -10,12 +10,10 @@ namespace {
 using enum CollectiveKind;
 
 MeasuredTimes Times() {
-  const std::vector<MeasuredTime> rows{{kAllReduce, 8, {4096}, 4e-6},
-                                       {kAllReduce, 8, {1024}, 1e-6},
-                                       {kAllReduce, 8, {1024}, 4e-6},
-                                       {kAllReduce, 8, {16384}, 64e-6},
-                                       {kAllReduce, 4, {1024}, 9e-6},
-                                       {kAllGather, 2, {1024}, 7e-6}};
+  const std::vector<MeasuredTime> rows{
+      {kAllReduce, 8, {4096}, 4e-6}, {kAllReduce, 8, {1024}, 1e-6},
+      {kAllReduce, 8, {1024}, 4e-6}, {kAllReduce, 8, {16384}, 64e-6},
+      {kAllReduce, 4, {1024}, 9e-6}, {kAllGather, 2, {1024}, 7e-6}};
   return MeasuredTimes::Create(rows).value();
 }
 
