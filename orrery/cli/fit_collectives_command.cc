@@ -52,9 +52,12 @@ std::string OutlierText(const collective::Measurements& data,
 std::string CalibrationText(const collective::Measurements& data,
                             const collective::Calibration& calibration) {
   const collective::MachineModel& model = calibration.model;
-  std::string text = fmt::format("{} by {}: {} rows, up to {} GPUs; NCCL {} ({})\n", model.machine,
-                                 model.source, model.rows, model.most_gpus, model.nccl_version,
-                                 model.was_version_told ? "told" : "fits best");
+  const std::string assumed =
+      model.assumed_settings.empty() ? "" : "; " + model.assumed_settings + " assumed";
+  std::string text =
+      fmt::format("{} by {} ({}): {} rows, up to {} GPUs; NCCL {} {}{}\n", model.machine,
+                  model.source, model.setup, model.rows, model.most_gpus, model.nccl_version,
+                  model.was_version_told ? "told" : "fits best", assumed);
   text += ConstantsText(model);
   text += fmt::format("  error in sample         MAPE {:.1f} %, median {:.1f} %",
                       calibration.all.mape, calibration.all.median);

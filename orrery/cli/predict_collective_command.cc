@@ -100,10 +100,12 @@ Status PredictCollective(const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const collective::Fabric fabric,
              collective::FabricOf(*predicted.cluster, {.gpus = arguments.gpus,
                                                        .gpus_per_node = arguments.gpus_per_node}));
-  ORRERY_TRY(const collective::NcclSettings settings,
-             collective::ParseNcclSettings(arguments.environment));
   ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
-  predicted.model = models.Find(*predicted.cluster, "");
+  predicted.model = models.Find(*predicted.cluster);
+  ORRERY_TRY(const collective::NcclSettings settings,
+             collective::ParseNcclSettings(arguments.environment.empty()
+                                               ? predicted.model.model->assumed_settings
+                                               : arguments.environment));
   const std::string& version =
       arguments.nccl_version.empty() ? predicted.model.model->nccl_version : arguments.nccl_version;
   ORRERY_TRY(const collective::TunerTables* tables, collective::FindTunerTables(version));

@@ -1,9 +1,11 @@
 #include "orrery/collective/calibration.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -32,11 +34,23 @@ struct WayOfRow {
   Way way;
 };
 
+/// What the library can be told beside its version. Trees move half of what rings do between two
+/// nodes, and plugins of networks know.
+const std::array<std::string, 2>& SettingsToTry() {
+  static const std::array<std::string, 2> settings = {"", "NCCL_ALGO=allreduce:Tree,NVLSTree"};
+  return settings;
+}
+
+Result<NcclSettings> SettingsFor(const Measurement& row, const std::string& assumed) {
+  return row.settings == NcclSettings() ? ParseNcclSettings(assumed) : row.settings;
+}
+
 Result<std::vector<WayOfRow>> WaysOf(std::span<const Measurement* const> rows,
-                                     const TunerTables& tables) {
+                                     const TunerTables& tables, const std::string& assumed) {
   std::vector<WayOfRow> ways;
   for (const Measurement* row : rows) {
-    ORRERY_TRY(const Tuning tuning, Tune(row->fabric, row->request, row->settings, tables));
+    ORRERY_TRY(const NcclSettings settings, SettingsFor(*row, assumed));
+    ORRERY_TRY(const Tuning tuning, Tune(row->fabric, row->request, settings, tables));
     ways.push_back({row, {tuning.choice().algorithm, tuning.choice().protocol}});
   }
   return ways;
@@ -57,6 +71,9 @@ std::vector<Constant> ConstantsIn(std::span<const WayOfRow> ways) {
   }
   if (any([](const WayOfRow& way) { return way.way.algorithm == Algorithm::kDirect; })) {
     fitted.push_back(kDirectShare);
+  }
+  if (any([](const WayOfRow& way) { return way.row->fabric.intra == IntraLink::kPcie; })) {
+    fitted.push_back(kCrowding);
   }
   fitted.push_back(kOwnShare);
   fitted.resize(std::min(fitted.size(), kMostFitted));
@@ -136,13 +153,15 @@ struct FitOfVersion {
   double loss = 0;
 };
 
-Result<FitOfVersion> FitWith(std::span<const Measurement* const> rows, const TunerTables& tables) {
-  ORRERY_TRY(const std::vector<WayOfRow> ways, WaysOf(rows, tables));
+Result<FitOfVersion> FitWith(std::span<const Measurement* const> rows, const TunerTables& tables,
+                             const std::string& assumed) {
+  ORRERY_TRY(const std::vector<WayOfRow> ways, WaysOf(rows, tables, assumed));
   const Fitter fitter(ways, tables);
   const learn::LeastSquaresFit best = fitter.Best();
   FitOfVersion fit;
   fit.loss = best.loss;
   fit.model.nccl_version = tables.version;
+  fit.model.assumed_settings = assumed;
   fit.model.constants = fitter.ConstantsAt(best.parameters);
   fit.model.fitted = fitter.fitted();
   return fit;
@@ -186,9 +205,10 @@ Status Judge(std::span<const Measurement* const> rows, Calibration& calibration)
 }  // namespace
 
 std::vector<std::vector<const Measurement*>> GroupByMachine(std::span<const Measurement> rows) {
-  std::map<std::pair<std::string_view, std::string_view>, std::vector<const Measurement*>> groups;
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view>;
+  std::map<Key, std::vector<const Measurement*>> groups;
   for (const Measurement& row : rows) {
-    groups[{row.machine(), row.source}].push_back(&row);
+    groups[{row.machine(), row.source, row.setup}].push_back(&row);
   }
   std::vector<std::vector<const Measurement*>> sorted;
   for (auto& [key, group] : groups) {
@@ -210,16 +230,25 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
   }
   ORRERY_TRY(const std::vector<const TunerTables*> versions, VersionsOf(used));
   std::optional<FitOfVersion> best;
-  for (const TunerTables* tables : versions) {
-    ORRERY_TRY(FitOfVersion fit, FitWith(used, *tables));
-    if (!best || fit.loss < best->loss) {
-      best = std::move(fit);
+  const bool is_on_nodes =
+      std::ranges::any_of(used, [](const Measurement* row) { return row->fabric.nodes > 1; });
+  for (const std::string& assumed : SettingsToTry()) {
+    if (!assumed.empty() && !is_on_nodes) {
+      continue;
+    }
+    for (const TunerTables* tables : versions) {
+      ORRERY_TRY(FitOfVersion fit, FitWith(used, *tables, assumed));
+      // The plain explanation stands unless another is clearly better.
+      if (!best || fit.loss < best->loss * (best->model.assumed_settings == assumed ? 1 : 0.9)) {
+        best = std::move(fit);
+      }
     }
   }
   Calibration calibration;
   calibration.model = std::move(best->model);
   calibration.model.machine = used.front()->machine();
   calibration.model.source = used.front()->source;
+  calibration.model.setup = used.front()->setup;
   calibration.model.was_version_told = versions.size() == 1;
   calibration.model.rows = used.size();
   for (const Measurement* row : used) {
@@ -231,8 +260,9 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
 
 Result<double> PredictRow(const MachineModel& model, const Measurement& row) {
   ORRERY_TRY(const TunerTables* tables, FindTunerTables(model.nccl_version));
+  ORRERY_TRY(const NcclSettings settings, SettingsFor(row, model.assumed_settings));
   ORRERY_TRY(const Prediction prediction,
-             Predict(row.fabric, row.request, row.settings, *tables, model.constants));
+             Predict(row.fabric, row.request, settings, *tables, model.constants));
   return prediction.seconds;
 }
 

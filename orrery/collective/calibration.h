@@ -21,8 +21,12 @@ inline constexpr std::int64_t kLeastBytes = 1024;
 struct MachineModel {
   std::string machine;       // name of a cluster of the catalogue
   std::string source;        // who measured
+  std::string setup;         // what they call the machine
   std::string nccl_version;  // of the tuner's constants: told, or the one that fits best
   bool was_version_told = false;
+  /// What seems to be set for NCCL, where the data do not say: "" or what fits better. Operators
+  /// and plugins do so and seldom tell.
+  std::string assumed_settings;
   MachineConstants constants;
   std::vector<Constant> fitted;
   std::size_t rows = 0;
@@ -42,11 +46,11 @@ struct Calibration {
   std::vector<Outlier> outliers;
 };
 
-/// Rows of one machine and source, in order of machine, then source.
+/// Rows of one machine, source and setup, in this order.
 [[nodiscard]] std::vector<std::vector<const Measurement*>> GroupByMachine(
     std::span<const Measurement> rows);
 
-/// Fits the constants that the rows can tell, ten at most, to rows of one machine and source; the
+/// Fits the constants that the rows can tell, ten at most, to rows of one such group; the
 /// others stay at their defaults. Fails for fewer than eight rows.
 [[nodiscard]] Result<Calibration> Calibrate(std::span<const Measurement* const> rows);
 

@@ -58,7 +58,7 @@ void AddExtras(const Fabric& fabric, const Request& request, const Way& way,
                const TunerTables& tables, const MachineConstants& constants, Parts& parts) {
   const auto own =
       constants[Constant::kOwnShare] * static_cast<double>(request.size.count) / fabric.ranks;
-  const double rate = LinkRate(fabric, constants[Constant::kLinkShare]);
+  const double rate = LinkRate(fabric, constants[Constant::kLinkShare], constants);
   if (way.algorithm == Algorithm::kDirect) {
     if (request.kind == CollectiveKind::kAllToAll) {
       parts.link += TimeAt(own * CommonShape().direct_own, rate);
@@ -84,7 +84,7 @@ Parts PartsOf(const Fabric& fabric, const Request& request, const Way& way,
   parts.sharpness = costs.sharpness;
   parts.latency =
       costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop;
-  parts.link = TimeAt(size * shape.intra_traffic, LinkRate(fabric, costs.link_share));
+  parts.link = TimeAt(size * shape.intra_traffic, LinkRate(fabric, costs.link_share, constants));
   parts.network = TimeAt(size * shape.inter_traffic,
                          fabric.node_network().bytes_per_second * costs.network_share);
   AddExtras(fabric, request, way, tables, constants, parts);

@@ -53,7 +53,7 @@ Result<FlowLevelTime> FlowLevelCost::Time(const Request& request,
       const network::Placement placement,
       network::Placement::Create(network_.topology(), {gpu_of_rank.begin(), gpu_of_rank.end()}));
   FlowLevelOptions options = options_;
-  options.shares = SharesOf(costs, fabric, *settings_.cluster);
+  options.shares = SharesOf(costs, fabric, settings_);
   options.latencies = LatenciesOf(costs);
   return FlowLevelTimeOf(request, way.algorithm, placement, network_, options);
 }
@@ -67,8 +67,9 @@ Result<double> MeasuredCost::Seconds(const Request& request, std::span<const Gpu
   return times_.Seconds(request.kind, static_cast<int>(gpu_of_rank.size()), request.size);
 }
 
-WireShares SharesOf(const WayCosts& costs, const Fabric& fabric, const hardware::Cluster& cluster) {
-  return {.link = LinkRate(fabric, costs.link_share) / cluster.island.per_gpu.bytes_per_second,
+WireShares SharesOf(const WayCosts& costs, const Fabric& fabric, const CostSettings& settings) {
+  const double whole = settings.cluster->island.per_gpu.bytes_per_second;
+  return {.link = LinkRate(fabric, costs.link_share, settings.constants) / whole,
           .network = costs.network_share};
 }
 

@@ -96,7 +96,7 @@ class MeasuredCost final : public CollectiveCost {
 
 /// What a way reaches of the links of a cluster's topology, and what its hops cost.
 [[nodiscard]] WireShares SharesOf(const WayCosts& costs, const Fabric& fabric,
-                                  const hardware::Cluster& cluster);
+                                  const CostSettings& settings);
 [[nodiscard]] HopLatencies LatenciesOf(const WayCosts& costs);
 
 }  // namespace orrery::collective

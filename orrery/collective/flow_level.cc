@@ -112,10 +112,8 @@ class Evaluation {
         network_.topology(),
         {.congestion = options_.congestion, .merge_ends_within = options_.merge_ends_within});
     ORRERY_TRY_STATUS(AddOthers(simulation));
-    for (const FlowPlan::Stage& stage : plan_.stages()) {
-      ORRERY_TRY_STATUS(AddLoads(stage, loads_.own));
-    }
     CollectiveRun run(plan_, latencies_, options_.shares, network_, simulation);
+    run.CountInto(loads_.own);
     ORRERY_TRY_STATUS(run.Start(0));
     while (!run.end_ps()) {
       ORRERY_TRY_STATUS(run.Take(simulation.Advance()));
@@ -201,6 +199,9 @@ Status CollectiveRun::AddFlows(const FlowPlan::Stage& stage, std::int64_t start_
     const network::FlowId id = simulation_.Add(uses, {.bytes = stage.bytes, .start_ps = start_ps});
     first_flow_ = flow == stage.first_flow ? id : first_flow_;
     end_flow_ = id + 1;
+    if (load_of_link_ != nullptr) {
+      AddTo(*load_of_link_, uses, stage.bytes);
+    }
   }
   return {};
 }

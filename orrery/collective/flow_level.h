@@ -80,6 +80,9 @@ class CollectiveRun {
   CollectiveRun(const FlowPlan& plan, const HopLatencies& latencies, const WireShares& shares,
                 FlowNetwork& network, network::FlowSimulation& simulation);
 
+  /// Adds to `load_of_link` what the run sends over each link, in bytes of its bandwidth.
+  void CountInto(std::vector<double>& load_of_link) { load_of_link_ = &load_of_link; }
+
   /// Adds the flows of the first stage; `start_ps` is now or later.
   [[nodiscard]] Status Start(std::int64_t start_ps);
 
@@ -99,6 +102,7 @@ class CollectiveRun {
   WireShares shares_;
   FlowNetwork& network_;
   network::FlowSimulation& simulation_;
+  std::vector<double>* load_of_link_ = nullptr;
   std::size_t stage_ = 0;
   network::FlowId first_flow_ = 0;  // of the stage
   network::FlowId end_flow_ = 0;

@@ -26,6 +26,7 @@ constexpr std::array<ConstantInfo, kNumConstants> kInfos = {{
     {"simple_network_hop_us", 0.2, 200},
     {"nvls_share", 0.05, 1.25},
     {"direct_share", 0.1, 1.3},
+    {"pcie_crowding", 0.01, 4},
 }};
 
 struct ClosedFormFile {

@@ -21,9 +21,10 @@ enum class Constant {
   kSimpleNetworkHop,  // between nodes
   kNvlsShare,         // of a GPU's links, reduction in the switch
   kDirectShare,       // all-to-all over ring
+  kCrowding,          // PCIe: the rate falls with this power of the ranks over two
 };
 
-inline constexpr std::size_t kNumConstants = 13;
+inline constexpr std::size_t kNumConstants = 14;
 
 /// At most so many are fitted for one machine.
 inline constexpr std::size_t kMostFitted = 10;

@@ -60,13 +60,17 @@ Result<MachineModel> ParseModel(const YAML::Node& node, const std::string& name)
   try {
     model.machine = node["machine"].as<std::string>();
     model.source = node["source"].as<std::string>();
+    model.setup = node["setup"].as<std::string>();
+    model.assumed_settings = node["settings"].as<std::string>();
     model.nccl_version = node["nccl_version"].as<std::string>();
     model.was_version_told = node["version_told"].as<bool>();
     model.rows = node["rows"].as<std::size_t>();
     model.most_gpus = node["most_gpus"].as<int>();
   } catch (const YAML::Exception&) {
-    return Damaged(name, node,
-                   "a machine needs machine, source, nccl_version, version_told, rows, most_gpus");
+    return Damaged(
+        name, node,
+        "a machine needs machine, source, setup, nccl_version, version_told, settings, rows "
+        "and most_gpus");
   }
   if (hardware::FindCluster(model.machine) == nullptr) {
     return Damaged(name, node, fmt::format("no cluster is called '{}'", model.machine));
@@ -98,18 +102,21 @@ void MachineModels::Add(MachineModel model) {
   models_.push_back(std::move(model));
 }
 
-MachineModels::Found MachineModels::Find(const hardware::Cluster& cluster,
-                                         std::string_view source) const {
+MachineModels::Found MachineModels::Find(const hardware::Cluster& cluster, std::string_view source,
+                                         std::string_view setup) const {
   Found best{&DefaultModel(), ModelMatch::kNearest};
   double best_distance = std::numeric_limits<double>::infinity();
   for (const MachineModel& model : models_) {
     const bool is_same = model.machine == cluster.name;
-    if (is_same && model.source == source) {
+    const bool is_same_source = is_same && model.source == source;
+    if (is_same_source && model.setup == setup) {
       return {&model, ModelMatch::kSource};
     }
     const hardware::Cluster* other = hardware::FindCluster(model.machine);
     // Of equally near ones that with most rows: it has seen most sizes.
-    const double distance = (is_same ? -1 : DistanceBetween(cluster, *other)) -
+    const double distance = (is_same_source ? -2
+                             : is_same      ? -1
+                                            : DistanceBetween(cluster, *other)) -
                             1e-3 * std::log2(1 + static_cast<double>(model.rows));
     if (distance < best_distance) {
       best_distance = distance;
@@ -124,10 +131,11 @@ std::string MachineModels::Text() const {
       fmt::format("format: orrery collective model\nversion: {}\nmachines:\n", kFormatVersion);
   for (const MachineModel& model : models_) {
     text += fmt::format(
-        "  - machine: \"{}\"\n    source: \"{}\"\n    nccl_version: \"{}\"\n    version_told: {}\n"
-        "    rows: {}\n    most_gpus: {}\n    constants:\n",
-        model.machine, model.source, model.nccl_version, model.was_version_told, model.rows,
-        model.most_gpus);
+        "  - machine: \"{}\"\n    source: \"{}\"\n    setup: \"{}\"\n    nccl_version: \"{}\"\n"
+        "    version_told: {}\n    settings: \"{}\"\n    rows: {}\n    most_gpus: {}\n    "
+        "constants:\n",
+        model.machine, model.source, model.setup, model.nccl_version, model.was_version_told,
+        model.assumed_settings, model.rows, model.most_gpus);
     for (const Constant constant : model.fitted) {
       text += fmt::format("      {}: {:.6g}\n", InfoOf(constant).name, model.constants[constant]);
     }

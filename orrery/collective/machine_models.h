@@ -30,7 +30,8 @@ class MachineModels {
   [[nodiscard]] const std::vector<MachineModel>& all() const { return models_; }
 
   /// Never nothing: without any model of the kind, the defaults.
-  [[nodiscard]] Found Find(const hardware::Cluster& cluster, std::string_view source) const;
+  [[nodiscard]] Found Find(const hardware::Cluster& cluster, std::string_view source = "",
+                           std::string_view setup = "") const;
 
   /// The file: docs/formats/collective-model.md.
   [[nodiscard]] std::string Text() const;

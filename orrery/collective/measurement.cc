@@ -72,6 +72,7 @@ Raw ReadTruth(const Table& table, std::size_t row) {
     return std::nullopt;
   }
   raw.measurement.source = TextOr(table, row, "source");
+  raw.measurement.setup = TextOr(table, row, "gpu");
   ORRERY_TRY(raw.measurement.request,
              RequestOf(TextOr(table, row, "collective"), bytes, TextOr(table, row, "dtype")));
   ORRERY_TRY(raw.measurement.settings, ParseNcclSettings(TextOr(table, row, "algo_env")));
@@ -97,6 +98,7 @@ Raw ReadAiconfigurator(const Table& table, std::size_t row) {
   raw.measurement.nccl_version = TextOr(table, row, "version");
   ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "latency_ms", kMilli));
   raw.machine = TextOr(table, row, "device");
+  raw.measurement.setup = raw.machine;
   return raw;
 }
 
@@ -113,6 +115,7 @@ Raw ReadVidur(const Table& table, std::size_t row) {
                                                 2 * table.Number(row, "size").value_or(0), "half"));
   ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "median_ms", kMilli));
   raw.machine = TextOr(table, row, "system");
+  raw.measurement.setup = raw.machine;
   raw.gpus_per_node = static_cast<int>(table.Number(row, "devices_per_node").value_or(0));
   return raw;
 }
@@ -132,6 +135,7 @@ Raw ReadNcclTests(const Table& table, std::size_t row) {
   raw.measurement.nccl_version = TextOr(table, row, "nccl_version");
   ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "oop_time_us", kMicro));
   raw.machine = TextOr(table, row, "gpu");
+  raw.measurement.setup = raw.machine;
   return raw;
 }
 

@@ -16,6 +16,7 @@ namespace orrery::collective {
 /// One measured collective.
 struct Measurement {
   std::string source;                          // who measured
+  std::string setup = {};                      // what they call the machine
   const hardware::Cluster* cluster = nullptr;  // the catalogue's, or the nearest to it
   int gpus = 0;
   Request request = {};

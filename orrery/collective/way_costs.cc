@@ -71,8 +71,12 @@ bool ReducesInSwitch(Algorithm algorithm) {
          algorithm == Algorithm::kCollnetDirect;
 }
 
-double LinkRate(const Fabric& fabric, double share) {
-  return std::min(fabric.gpu_link.bytes_per_second * share, fabric.physical_link.bytes_per_second);
+double LinkRate(const Fabric& fabric, double share, const MachineConstants& constants) {
+  const double rate =
+      std::min(fabric.gpu_link.bytes_per_second * share, fabric.physical_link.bytes_per_second);
+  const bool is_crowded = fabric.intra == IntraLink::kPcie && fabric.ranks_per_node > 2;
+  return is_crowded ? rate / std::pow(fabric.ranks_per_node / 2.0, constants[Constant::kCrowding])
+                    : rate;
 }
 
 }  // namespace orrery::collective

@@ -30,7 +30,9 @@ struct WayCosts {
 /// Says whether the NVSwitch reduces.
 [[nodiscard]] bool ReducesInSwitch(Algorithm algorithm);
 
-/// Bytes per second of a GPU's links at a share of what NCCL counts; no more than they have.
-[[nodiscard]] double LinkRate(const Fabric& fabric, double share);
+/// Bytes per second of a GPU's links at a share of what NCCL counts; no more than they have. GPUs
+/// on PCIe share bridges and the way between CPUs.
+[[nodiscard]] double LinkRate(const Fabric& fabric, double share,
+                              const MachineConstants& constants);
 
 }  // namespace orrery::collective
