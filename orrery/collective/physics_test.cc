@@ -1,6 +1,8 @@
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -236,17 +238,21 @@ std::vector<std::uint32_t> AnyOrder(std::uint32_t count) {
   return order;
 }
 
-// Three servers of four a leaf, four leaves, four spines, blocking. Leaves change places, and
-// servers under all leaves alike.
-RC_GTEST_PROP(PhysicsTest, IsomorphicPlacementsCostTheSame, ()) {
+// Three servers of four a leaf, four leaves, four spines.
+Topology BlockingClos() {
   const Machine machine{.nvlink = 300e9, .nic = 25e9};
-  const Topology topology = network::MakeClos({.tiers = 2,
-                                               .radix = 16,
-                                               .oversubscription = 3,
-                                               .num_servers = 12,
-                                               .server = machine.server(),
-                                               .fabric = {.bandwidth = {25e9}}})
-                                .value();
+  return network::MakeClos({.tiers = 2,
+                            .radix = 16,
+                            .oversubscription = 3,
+                            .num_servers = 12,
+                            .server = machine.server(),
+                            .fabric = {.bandwidth = {25e9}}})
+      .value();
+}
+
+// Leaves change places, and servers under all leaves alike.
+RC_GTEST_PROP(PhysicsTest, IsomorphicPlacementsCostTheSame, ()) {
+  const Topology topology = BlockingClos();
   constexpr std::uint32_t kServersOfLeaf = 3;
   const std::vector<std::uint32_t> leaves = AnyOrder(4);
   const std::vector<std::uint32_t> inside = AnyOrder(kServersOfLeaf);
@@ -314,6 +320,19 @@ RC_GTEST_PROP(PhysicsTest, AStageAloneTakesWhatItsFullestLinkTakes, ()) {
   FlowNetwork network(topology);
   const double simulated = RunTogether({{task, AllOf(topology)}}, network, kLatencies)[0];
   RC_ASSERT(AreSame(SecondsOf(task, topology, {.latencies = kLatencies}), simulated));
+}
+
+RC_GTEST_PROP(PhysicsTest, AStageAloneTakesWhatItsFullestLinkTakesWherePathsCollide, ()) {
+  const Task task = AnyTask(false);
+  const Topology topology = BlockingClos();
+  const Placement placement =
+      Placement::Strided(topology, 0, 4 * *rc::gen::inRange<std::uint32_t>(2, 13)).value();
+  FlowNetwork network(topology, {.routing = {.seed = *rc::gen::arbitrary<std::uint64_t>()}});
+  const double simulated = RunTogether({{task, placement}}, network, kLatencies)[0];
+  const double alone =
+      FlowLevelTimeOf(task.request, task.algorithm, placement, network, {.latencies = kLatencies})
+          ->seconds;
+  RC_ASSERT(AreSame(alone, simulated));
 }
 
 RC_GTEST_PROP(PhysicsTest, JobsOnOtherServersDoNotMeet, ()) {
