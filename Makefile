@@ -15,11 +15,11 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze bench-kernels bench-network fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze bench-kernels bench-network bench-collectives fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' Makefile
 
 packages:  ## install the Debian packages of packages.txt that are missing
 	@tools/install_packages packages.txt
@@ -51,6 +51,9 @@ bench-kernels: build  ## speed of predicting operators: a million distinct ones,
 
 bench-network: build  ## speed of simulating flows over a network, against SimGrid
 	python3 bench/network.py --build build
+
+bench-collectives: build  ## speed of predicting collectives: closed form, flows over 1,024 GPUs
+	python3 bench/collectives.py --build build
 
 fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
 	cmake --build build-fuzz -j $(JOBS)

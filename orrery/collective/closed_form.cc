@@ -8,6 +8,7 @@
 #include "orrery/collective/channels_used.h"
 #include "orrery/collective/shape.h"
 #include "orrery/collective/tuner.h"
+#include "orrery/collective/way_costs.h"
 
 namespace orrery::collective {
 
@@ -41,53 +42,6 @@ double TimeAt(double bytes, double bytes_per_second) {
   return bytes > 0 && bytes_per_second > 0 ? bytes / bytes_per_second / kMicrosecond : 0;
 }
 
-/// What a protocol costs on a machine.
-struct ProtocolCosts {
-  double start = 0;
-  double hop = 0;
-  double network_hop = 0;
-  double link_share = 1;
-  double network_share = 1;
-  double sharpness = 1;
-};
-
-ProtocolCosts CostsOf(Protocol protocol, const MachineConstants& constants) {
-  using enum Constant;
-  const ClosedFormShape& shape = CommonShape();
-  const double start = constants[kStart];
-  const double simple_start = constants[kSimpleStart];
-  switch (protocol) {
-    case Protocol::kLl:
-      return {start,
-              constants[kLlHop],
-              constants[kLlNetworkHop],
-              constants[kLlLinkShare],
-              constants[kNetworkShare] * shape.ll_network,
-              shape.ll_sharpness};
-    case Protocol::kLl128:
-      return {start * std::pow(simple_start / start, shape.ll128_start),
-              std::sqrt(constants[kLlHop] * constants[kSimpleHop]),
-              constants[kLlNetworkHop] * shape.ll128_network_hop,
-              constants[kLinkShare] * shape.ll128_link,
-              constants[kNetworkShare] * shape.ll128_network,
-              shape.ll128_sharpness};
-    case Protocol::kSimple:
-      break;
-  }
-  return {simple_start,          constants[kSimpleHop],    constants[kSimpleNetworkHop],
-          constants[kLinkShare], constants[kNetworkShare], constants[kSharpness]};
-}
-
-/// What the library reaches of a GPU's links is no more than they have. GPUs on PCIe share bridges
-/// and the way between CPUs.
-double LinkRate(const Fabric& fabric, double share, const MachineConstants& constants) {
-  const double rate =
-      std::min(fabric.gpu_link.bytes_per_second * share, fabric.physical_link.bytes_per_second);
-  const bool is_crowded = fabric.intra == IntraLink::kPcie && fabric.ranks_per_node > 2;
-  return is_crowded ? rate / std::pow(fabric.ranks_per_node / 2.0, constants[Constant::kCrowding])
-                    : rate;
-}
-
 /// NCCL's own measure of how far trees stay behind at middle sizes.
 double TreeCorrection(const Request& request, Protocol protocol, const TunerTables& tables) {
   const auto bytes = static_cast<std::uint64_t>(request.size.count);
@@ -98,64 +52,24 @@ double TreeCorrection(const Request& request, Protocol protocol, const TunerTabl
              : 1;
 }
 
-Parts ChannelParts(const Fabric& fabric, const Request& request, const Way& way,
-                   const TunerTables& tables, const MachineConstants& constants) {
-  const ProtocolCosts costs = CostsOf(way.protocol, constants);
-  const Shape shape = ShapeOf(fabric, request.kind, way.algorithm);
-  const auto size = static_cast<double>(request.size.count);
-  const double rate = LinkRate(fabric, costs.link_share, constants);
-  Parts parts;
-  parts.sharpness = costs.sharpness;
-  parts.latency =
-      costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop;
-  parts.link = TimeAt(size * shape.intra_traffic, rate);
-  parts.network = TimeAt(size * shape.inter_traffic,
-                         fabric.node_network().bytes_per_second * costs.network_share);
-  if (way.algorithm == Algorithm::kTree) {
+/// What a way costs beyond latency and transfer: trees stay behind, and the own part of the buffer
+/// is copied.
+void AddExtras(const Fabric& fabric, const Request& request, const Way& way,
+               const TunerTables& tables, const MachineConstants& constants, Parts& parts) {
+  const auto own =
+      constants[Constant::kOwnShare] * static_cast<double>(request.size.count) / fabric.ranks;
+  const double rate = LinkRate(fabric, constants[Constant::kLinkShare], constants);
+  if (way.algorithm == Algorithm::kDirect) {
+    if (request.kind == CollectiveKind::kAllToAll) {
+      parts.link += TimeAt(own * CommonShape().direct_own, rate);
+    }
+  } else if (way.algorithm == Algorithm::kTree) {
     const double correction = TreeCorrection(request, way.protocol, tables);
     parts.link /= correction;
     parts.network /= correction;
-  } else if (way.protocol == Protocol::kSimple) {
-    parts.link += TimeAt(constants[Constant::kOwnShare] * size / fabric.ranks, rate);
+  } else if (way.protocol == Protocol::kSimple && !ReducesInSwitch(way.algorithm)) {
+    parts.link += TimeAt(own, rate);
   }
-  return parts;
-}
-
-Parts SwitchParts(const Fabric& fabric, const Request& request, const Way& way,
-                  const MachineConstants& constants) {
-  using enum Constant;
-  const Shape shape = ShapeOf(fabric, request.kind, way.algorithm);
-  const auto size = static_cast<double>(request.size.count);
-  Parts parts;
-  parts.sharpness = CommonShape().nvls_sharpness;
-  parts.latency = (constants[kStart] + constants[kSimpleStart]) * CommonShape().nvls_start +
-                  shape.inter_steps * constants[kSimpleNetworkHop];
-  parts.link =
-      TimeAt(size * shape.intra_traffic, LinkRate(fabric, constants[kNvlsShare], constants));
-  parts.network = TimeAt(size * shape.inter_traffic,
-                         fabric.node_network().bytes_per_second * constants[kNetworkShare]);
-  return parts;
-}
-
-Parts DirectParts(const Fabric& fabric, const Request& request, const MachineConstants& constants) {
-  using enum Constant;
-  const ClosedFormShape& common = CommonShape();
-  const Shape shape = ShapeOf(fabric, request.kind, Algorithm::kDirect);
-  const auto size = static_cast<double>(request.size.count);
-  const double rate = LinkRate(fabric, constants[kLinkShare] * constants[kDirectShare], constants);
-  const double reached = std::min(1.0, std::sqrt(size / common.direct_start_bytes));
-  Parts parts;
-  parts.sharpness = common.direct_sharpness;
-  parts.latency = constants[kStart] + common.direct_start * constants[kSimpleStart] * reached +
-                  (fabric.nodes > 1 ? shape.inter_steps * constants[kLlNetworkHop] : 0);
-  parts.link = TimeAt(size * shape.intra_traffic, rate);
-  if (request.kind == CollectiveKind::kAllToAll) {
-    const double own = constants[kOwnShare] * common.direct_own * size / fabric.ranks;
-    parts.link += TimeAt(own, LinkRate(fabric, constants[kLinkShare], constants));
-  }
-  parts.network = TimeAt(size * shape.inter_traffic,
-                         fabric.node_network().bytes_per_second * constants[kNetworkShare]);
-  return parts;
 }
 
 Parts PartsOf(const Fabric& fabric, const Request& request, const Way& way,
@@ -163,16 +77,18 @@ Parts PartsOf(const Fabric& fabric, const Request& request, const Way& way,
   if (fabric.ranks == 1) {
     return {.latency = constants[Constant::kStart]};
   }
-  switch (way.algorithm) {
-    case Algorithm::kNvls:
-    case Algorithm::kNvlsTree:
-    case Algorithm::kCollnetDirect:
-      return SwitchParts(fabric, request, way, constants);
-    case Algorithm::kDirect:
-      return DirectParts(fabric, request, constants);
-    default:
-      return ChannelParts(fabric, request, way, tables, constants);
-  }
+  const WayCosts costs = CostsOf(way, request.size, constants);
+  const Shape shape = ShapeOf(fabric, request.kind, way.algorithm);
+  const auto size = static_cast<double>(request.size.count);
+  Parts parts;
+  parts.sharpness = costs.sharpness;
+  parts.latency =
+      costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop;
+  parts.link = TimeAt(size * shape.intra_traffic, LinkRate(fabric, costs.link_share, constants));
+  parts.network = TimeAt(size * shape.inter_traffic,
+                         fabric.node_network().bytes_per_second * costs.network_share);
+  AddExtras(fabric, request, way, tables, constants, parts);
+  return parts;
 }
 
 Bottleneck BottleneckOf(const Parts& parts) {

@@ -9,6 +9,7 @@
 #include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/collective/tuner_tables.h"
+#include "orrery/collective/way_costs.h"
 
 namespace orrery::collective {
 
@@ -28,14 +29,6 @@ struct Prediction {
   double seconds = 0;
   double algorithm_bandwidth = 0;  // bytes per second
   double bus_bandwidth = 0;        // bytes per second
-};
-
-/// A way that was chosen: its time is asked for many sizes of constants while they are fitted.
-struct Way {
-  Algorithm algorithm = Algorithm::kRing;
-  Protocol protocol = Protocol::kSimple;
-
-  bool operator==(const Way&) const = default;
 };
 
 /// The time of a collective that is done in a given way, without other traffic: latency and

@@ -87,7 +87,7 @@ bool ProtocolIsEnabled(const Fabric& fabric, const NcclSettings& settings, Colle
          (fabric.intra == IntraLink::kNvlink && fabric.generation != GpuGeneration::kOther);
 }
 
-double TreeCorrection(const Way& way, std::int64_t bytes) {
+double TreeCorrection(const TunedWay& way, std::int64_t bytes) {
   const auto& row = way.tables.tree_correction[static_cast<std::size_t>(way.protocol)];
   const std::uint64_t lines = static_cast<std::uint64_t>(bytes) / 64;
   const bool tree = way.algorithm == Algorithm::kTree && way.kind == CollectiveKind::kAllReduce;
@@ -96,7 +96,7 @@ double TreeCorrection(const Way& way, std::int64_t bytes) {
 }
 
 // From some size on, rings over several nodes with Simple wait longer than their hops say.
-double LatencyFactor(const Way& way, std::int64_t bytes) {
+double LatencyFactor(const TunedWay& way, std::int64_t bytes) {
   const bool plateau = way.algorithm == Algorithm::kRing && way.protocol == Protocol::kSimple &&
                        way.kind == CollectiveKind::kAllReduce && way.fabric.nodes > 1;
   const std::int64_t channels =
@@ -107,13 +107,13 @@ double LatencyFactor(const Way& way, std::int64_t bytes) {
   return way.fabric.generation == GpuGeneration::kVolta ? 1.9 : 1.4;
 }
 
-double TimeFactor(const Way& way, Element element) {
+double TimeFactor(const TunedWay& way, Element element) {
   const bool inexact = way.algorithm == Algorithm::kRing && element == Element::kFp8 &&
                        AddsUp(way.kind) && way.fabric.ranks > kMostRanksOfFp8Ring;
   return inexact ? kLastResort : 1;
 }
 
-Candidate Judge(const Way& way, const Request& request) {
+Candidate Judge(const TunedWay& way, const Request& request) {
   const double gbps = AlgorithmGbps(way);
   const double latency = LatencyUs(way);
   const std::int64_t bytes = request.size.count;

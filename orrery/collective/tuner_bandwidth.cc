@@ -11,32 +11,32 @@ double Limit(const ByGeneration<ByNodes>& limits, std::size_t row, int nodes) {
   return limit > 0 ? limit : std::numeric_limits<double>::infinity();
 }
 
-double ChannelLimit(const Way& way, const ByGeneration<ByNodes>& limits) {
+double ChannelLimit(const TunedWay& way, const ByGeneration<ByNodes>& limits) {
   return Limit(limits, RowOf(way.fabric.generation), way.fabric.nodes);
 }
 
 // Over several nodes the CPU tells the limit, not the GPU.
-double LlLimit(const Way& way) {
+double LlLimit(const TunedWay& way) {
   const bool amd = way.fabric.cpu == hardware::CpuVendor::kAmd;
   const GpuGeneration by_cpu = amd ? GpuGeneration::kAmpere : GpuGeneration::kVolta;
   return Limit(way.tables.limits.ll, RowOf(way.fabric.nodes == 1 ? way.fabric.generation : by_cpu),
                way.fabric.nodes);
 }
 
-double GraphBus(const Way& way, bool collnet) {
+double GraphBus(const TunedWay& way, bool collnet) {
   const ChannelGraph& rings = way.fabric.rings;
   return rings.channels *
          (way.fabric.nodes <= 2 || collnet ? rings.intra_speed : rings.inter_speed);
 }
 
-double RingLlShare(const Way& way) {
+double RingLlShare(const TunedWay& way) {
   const bool adds_up =
       way.kind == CollectiveKind::kAllReduce || way.kind == CollectiveKind::kReduce;
   return way.fabric.nodes > 1 || adds_up ? way.tables.ring_ll_share
                                          : way.tables.ring_ll_share_one_way;
 }
 
-double RingBus(const Way& way) {
+double RingBus(const TunedWay& way) {
   const double bus = GraphBus(way, false);
   switch (way.protocol) {
     case Protocol::kLl:
@@ -50,7 +50,7 @@ double RingBus(const Way& way) {
   return bus;
 }
 
-double TreeBusOfProtocol(const Way& way, double bus) {
+double TreeBusOfProtocol(const TunedWay& way, double bus) {
   switch (way.protocol) {
     case Protocol::kLl:
       return std::min(bus / 3.8, LlLimit(way));
@@ -65,7 +65,7 @@ double TreeBusOfProtocol(const Way& way, double bus) {
 }
 
 // NCCL's pattern "tree", a plain chain, is what is left without a network or with one rank a node.
-double TreeBus(const Way& way) {
+double TreeBus(const TunedWay& way) {
   const double bus =
       std::min(0.92 * GraphBus(way, false),
                way.fabric.rings.channels * ChannelLimit(way, way.tables.limits.tree_channel));
@@ -73,20 +73,20 @@ double TreeBus(const Way& way) {
   return TreeBusOfProtocol(way, bus) * (plain ? 0.85 : 1);
 }
 
-double Efficiency(const Way& way) {
+double Efficiency(const TunedWay& way) {
   return way.tables.nvls_efficiency[RowOf(way.fabric.generation)];
 }
 
 // What the links carry, and what the channels carry that NCCL finds: with few ranks the second is
 // less.
-double NvlsOneNodeGbps(const Way& way) {
+double NvlsOneNodeGbps(const TunedWay& way) {
   const double ranks = way.fabric.ranks;
   const double links = way.fabric.rings.intra_total() * ranks / (ranks + 1);
   return std::min(links * Efficiency(way),
                   way.fabric.nvls.intra_total() * way.tables.nvls_head_share);
 }
 
-double NvlsBus(const Way& way) {
+double NvlsBus(const TunedWay& way) {
   const ChannelGraph& nvls = way.fabric.nvls;
   const double channels = nvls.channels;
   const double local = way.fabric.ranks_per_node;
@@ -100,7 +100,7 @@ double NvlsBus(const Way& way) {
   return channels * std::min({inside, one_node ? inside : between, limit});
 }
 
-double CollnetGbps(const Way& way) {
+double CollnetGbps(const TunedWay& way) {
   const double local = way.fabric.ranks_per_node;
   const ChannelGraph& rings = way.fabric.rings;
   if (way.kind != CollectiveKind::kAllReduce) {
@@ -116,7 +116,7 @@ double CollnetGbps(const Way& way) {
   return 0.5 * bus;
 }
 
-double NvlsGbps(const Way& way) {
+double NvlsGbps(const TunedWay& way) {
   const bool all_reduce = way.kind == CollectiveKind::kAllReduce;
   if (all_reduce && way.fabric.nodes == 1) {
     return NvlsOneNodeGbps(way);
@@ -140,7 +140,7 @@ double RingSteps(CollectiveKind kind, int ranks) {
   }
 }
 
-double AlgorithmGbps(const Way& way) {
+double AlgorithmGbps(const TunedWay& way) {
   switch (way.algorithm) {
     case Algorithm::kRing:
       return RingBus(way) * way.fabric.ranks / RingSteps(way.kind, way.fabric.ranks);

@@ -14,17 +14,17 @@ double FloorLog2(int count) {
   return std::bit_width(static_cast<unsigned>(count)) - 1;
 }
 
-const ByAlgorithm& IntraTable(const Way& way) {
+const ByAlgorithm& IntraTable(const TunedWay& way) {
   return way.fabric.intra == IntraLink::kNvlink ? way.tables.latencies.nvlink
                                                 : way.tables.latencies.pci;
 }
 
-double IntraHop(const Way& way) {
+double IntraHop(const TunedWay& way) {
   return Entry(IntraTable(way), way.algorithm, way.protocol);
 }
 
 // Simple waits for the NIC once more, to know that all was written.
-double InterHop(const Way& way) {
+double InterHop(const TunedWay& way) {
   const Algorithm algorithm = way.fabric.ranks_per_node == 1 ? Algorithm::kTree : way.algorithm;
   const double waits = way.protocol == Protocol::kSimple ? 2 : 1;
   return Entry(way.tables.latencies.network, algorithm, way.protocol) +
@@ -32,7 +32,7 @@ double InterHop(const Way& way) {
 }
 
 // A ring over several nodes posts to the network in each of its steps.
-double NetworkOverhead(const Way& way) {
+double NetworkOverhead(const TunedWay& way) {
   if (way.fabric.nodes == 1) {
     return 0;
   }
@@ -40,7 +40,7 @@ double NetworkOverhead(const Way& way) {
   return way.protocol == Protocol::kSimple ? 3 * post : post;
 }
 
-double RingLatency(const Way& way) {
+double RingLatency(const TunedWay& way) {
   if (way.kind == CollectiveKind::kBroadcast || way.kind == CollectiveKind::kReduce) {
     // As if all channels were the same, which the search tries first.
     return way.fabric.nodes == 1 ? IntraHop(way)
@@ -53,7 +53,7 @@ double RingLatency(const Way& way) {
          inter_steps * InterHop(way);
 }
 
-double LatencyAboveBase(const Way& way) {
+double LatencyAboveBase(const TunedWay& way) {
   const double others = way.fabric.ranks_per_node - 1;
   const double levels = FloorLog2(way.fabric.nodes);
   switch (way.algorithm) {
@@ -80,7 +80,7 @@ double LatencyAboveBase(const Way& way) {
 
 }  // namespace
 
-double LatencyUs(const Way& way) {
+double LatencyUs(const TunedWay& way) {
   return Entry(way.tables.latencies.base, way.algorithm, way.protocol) + LatencyAboveBase(way);
 }
 

@@ -9,7 +9,7 @@ namespace orrery::collective {
 
 /// One way to do one kind of collective; what the tuner's formulas look at. Barriers are
 /// all-reduces here.
-struct Way {
+struct TunedWay {
   const Fabric& fabric;
   const TunerTables& tables;
   CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -25,9 +25,9 @@ struct Way {
 /// One deviation from NCCL: all-reduce in the switch on one node is bound by what the links carry,
 /// n / (n + 1) of them, times the efficiency, and by nvls_head_share of its channels. Both are
 /// needed to choose what measured H200 and B200 nodes choose for 4 to 8 GPUs.
-[[nodiscard]] double AlgorithmGbps(const Way& way);
+[[nodiscard]] double AlgorithmGbps(const TunedWay& way);
 
 /// Returns what NCCL believes that a way takes for nothing, µs.
-[[nodiscard]] double LatencyUs(const Way& way);
+[[nodiscard]] double LatencyUs(const TunedWay& way);
 
 }  // namespace orrery::collective

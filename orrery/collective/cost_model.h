@@ -1,0 +1,102 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <utility>
+
+#include "orrery/base/error.h"
+#include "orrery/collective/closed_form.h"
+#include "orrery/collective/flow_level.h"
+#include "orrery/collective/measured_times.h"
+#include "orrery/hardware/cluster.h"
+
+namespace orrery::collective {
+
+/// How long a collective takes, whatever knows it. One object serves one thread.
+class CollectiveCost {
+ public:
+  CollectiveCost() = default;
+  CollectiveCost(const CollectiveCost&) = delete;
+  CollectiveCost& operator=(const CollectiveCost&) = delete;
+  virtual ~CollectiveCost() = default;
+
+  /// Rank i is on GPU gpu_of_rank[i]; GPUs count on from node to node.
+  [[nodiscard]] virtual Result<double> Seconds(const Request& request,
+                                               std::span<const network::GpuId> gpu_of_rank) = 0;
+};
+
+/// A machine and how NCCL is told to use it. The cluster and the tables must outlive it.
+struct CostSettings {
+  const hardware::Cluster* cluster = nullptr;
+  MachineConstants constants = DefaultConstants();
+  NcclSettings nccl{};
+  const TunerTables* tables = &NewestTunerTables();
+};
+
+/// The fabric that the ranks of a group see, from how many there are on how many islands.
+class FabricMemo {
+ public:
+  explicit FabricMemo(const hardware::Cluster& cluster) : cluster_(cluster) {}
+
+  [[nodiscard]] Result<Fabric> Find(std::span<const network::GpuId> gpu_of_rank);
+
+ private:
+  const hardware::Cluster& cluster_;
+  std::map<std::pair<int, int>, Fabric> fabric_of_ranks_;  // by ranks and most ranks of an island
+};
+
+/// The calibrated closed form: about a microsecond, no other traffic.
+class ClosedFormCost final : public CollectiveCost {
+ public:
+  explicit ClosedFormCost(const CostSettings& settings)
+      : settings_(settings), fabrics_(*settings.cluster) {}
+
+  [[nodiscard]] Result<double> Seconds(const Request& request,
+                                       std::span<const network::GpuId> gpu_of_rank) override;
+
+ private:
+  CostSettings settings_;
+  FabricMemo fabrics_;
+};
+
+/// Flows over a topology, which may differ from the cluster's in links that are slow or down. The
+/// machine's constants say what is reached of links and what hops cost; latency and transfer add
+/// up.
+class FlowLevelCost final : public CollectiveCost {
+ public:
+  /// `options` may add traffic and congestion; its shares and latencies are not used.
+  FlowLevelCost(const CostSettings& settings, FlowNetwork& network, FlowLevelOptions options = {})
+      : settings_(settings), network_(network), options_(options), fabrics_(*settings.cluster) {}
+
+  [[nodiscard]] Result<double> Seconds(const Request& request,
+                                       std::span<const network::GpuId> gpu_of_rank) override;
+
+  /// The same with the link that is waited for.
+  [[nodiscard]] Result<FlowLevelTime> Time(const Request& request,
+                                           std::span<const network::GpuId> gpu_of_rank);
+
+ private:
+  CostSettings settings_;
+  FlowNetwork& network_;
+  FlowLevelOptions options_;
+  FabricMemo fabrics_;
+};
+
+/// What was measured, by number of GPUs; where they are is not asked.
+class MeasuredCost final : public CollectiveCost {
+ public:
+  explicit MeasuredCost(MeasuredTimes times) : times_(std::move(times)) {}
+
+  [[nodiscard]] Result<double> Seconds(const Request& request,
+                                       std::span<const network::GpuId> gpu_of_rank) override;
+
+ private:
+  MeasuredTimes times_;
+};
+
+/// What a way reaches of the links of a cluster's topology, and what its hops cost.
+[[nodiscard]] WireShares SharesOf(const WayCosts& costs, const Fabric& fabric,
+                                  const CostSettings& settings);
+[[nodiscard]] HopLatencies LatenciesOf(const WayCosts& costs);
+
+}  // namespace orrery::collective

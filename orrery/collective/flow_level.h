@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/flow_network.h"
+#include "orrery/collective/flow_plan.h"
+#include "orrery/collective/request.h"
+#include "orrery/network/congestion.h"
+#include "orrery/network/flow_simulation.h"
+#include "orrery/network/placement.h"
+
+namespace orrery::collective {
+
+/// What a collective waits for beside bytes.
+struct HopLatencies {
+  std::int64_t start_ps = 0;  // once
+  std::int64_t intra_ps = 0;  // of a hop inside an island
+  std::int64_t inter_ps = 0;  // of a hop between islands
+
+  /// Picoseconds.
+  [[nodiscard]] double Of(const Hops& hops) const;
+};
+
+/// What the links of a placement's ways say: those inside islands, and between islands that follow
+/// each other. Nothing is known of a library's start.
+[[nodiscard]] Result<HopLatencies> LinkLatencies(const network::Placement& placement,
+                                                 FlowNetwork& network);
+
+/// A transfer of another job on the same links.
+struct OtherFlow {
+  network::GpuId from = 0;
+  network::GpuId to = 0;
+  double bytes = 0;
+  std::int64_t start_ps = 0;  // the collective starts at 0
+};
+
+struct FlowLevelOptions {
+  FlowPlanOptions plan{};
+  WireShares shares{};
+  std::optional<HopLatencies> latencies{};               // those of the links when not told
+  const network::CongestionModel* congestion = nullptr;  // none when null
+  double merge_ends_within = 0;                          // see FlowSimulationOptions
+  std::span<const OtherFlow> other_traffic{};
+};
+
+struct FlowLevelTime {
+  double seconds = 0;
+  /// The link that took longest for what the collective and others sent over it, of those that the
+  /// collective used: "nic3 → leaf0". Empty when it used none.
+  std::string bottleneck;
+  double bottleneck_share = 0;  // of the time that the collective itself kept it busy
+};
+
+/// Returns how long a collective takes on its flows. Without other traffic and congestion no clock
+/// runs: as the flows of a stage have as many bytes, max-min sharing gives those on the fullest
+/// link the least rate until they end together, so a stage takes what its fullest link takes.
+/// O(links of all paths); else a FlowSimulation. Fails when ranks cannot reach each other or the
+/// algorithm cannot do it.
+[[nodiscard]] Result<FlowLevelTime> FlowLevelTimeOf(const Request& request, Algorithm algorithm,
+                                                    const network::Placement& placement,
+                                                    FlowNetwork& network,
+                                                    const FlowLevelOptions& options = {});
+
+/// A collective under way in a simulation that holds other traffic too. The owner of the simulation
+/// advances it and tells every run what ended:
+///
+///   CollectiveRun run(plan, latencies, shares, network, simulation);
+///   ORRERY_TRY_STATUS(run.Start(start_ps));
+///   while (!run.end_ps()) { ORRERY_TRY_STATUS(run.Take(simulation.Advance())); }
+///
+/// Latency comes before the bytes of a stage. All that is passed in must outlive the run.
+class CollectiveRun {
+ public:
+  CollectiveRun(const FlowPlan& plan, const HopLatencies& latencies, const WireShares& shares,
+                FlowNetwork& network, network::FlowSimulation& simulation);
+
+  /// Adds to `load_of_link` what the run sends over each link, in bytes of its bandwidth.
+  void CountInto(std::vector<double>& load_of_link) { load_of_link_ = &load_of_link; }
+
+  /// Adds the flows of the first stage; `start_ps` is now or later.
+  [[nodiscard]] Status Start(std::int64_t start_ps);
+
+  /// Takes note of flows that ended, others' among them; adds the next stage when one is over.
+  [[nodiscard]] Status Take(std::span<const network::FlowEnd> ended);
+
+  /// When the collective was over; nothing while it is under way.
+  [[nodiscard]] std::optional<std::int64_t> end_ps() const { return end_ps_; }
+
+ private:
+  /// Adds the next stage that has flows; ends when there is none.
+  [[nodiscard]] Status AddStages(std::int64_t start_ps);
+  [[nodiscard]] Status AddFlows(const FlowPlan::Stage& stage, std::int64_t start_ps);
+
+  const FlowPlan& plan_;
+  HopLatencies latencies_;
+  WireShares shares_;
+  FlowNetwork& network_;
+  network::FlowSimulation& simulation_;
+  std::vector<double>* load_of_link_ = nullptr;
+  std::size_t stage_ = 0;
+  network::FlowId first_flow_ = 0;  // of the stage
+  network::FlowId end_flow_ = 0;
+  std::size_t unfinished_ = 0;
+  std::int64_t last_end_ps_ = 0;
+  std::optional<std::int64_t> end_ps_;
+};
+
+}  // namespace orrery::collective

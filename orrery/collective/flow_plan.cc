@@ -1,0 +1,364 @@
+#include "orrery/collective/flow_plan.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/shape.h"
+#include "orrery/collective/tree_parent.h"
+
+namespace orrery::collective {
+
+namespace {
+
+using network::GpuId;
+
+constexpr Bytes kBarrier{8};
+
+/// The GPUs of a group, island by island.
+using Groups = std::vector<std::vector<GpuId>>;
+
+Groups GroupsOf(const network::Placement& placement) {
+  Groups groups;
+  for (const network::IslandRanks& island : placement.islands()) {
+    std::vector<GpuId>& gpus = groups.emplace_back();
+    for (const std::uint32_t rank : island.ranks) {
+      gpus.push_back(placement.gpu(rank));
+    }
+    std::ranges::sort(gpus);
+  }
+  return groups;
+}
+
+std::size_t LeastSize(const Groups& groups) {
+  return std::ranges::min(groups, {}, &std::vector<GpuId>::size).size();
+}
+
+bool AreAlike(const Groups& groups) {
+  return std::ranges::all_of(
+      groups, [&](const auto& group) { return group.size() == groups.front().size(); });
+}
+
+/// Which GPU of a group way `way` of `ways` enters at.
+std::size_t Entry(std::size_t way, std::size_t ways, std::size_t size) {
+  return way * size / ways;
+}
+
+/// Plans one collective on one group.
+class Planner {
+ public:
+  Planner(const Request& request, Algorithm algorithm, const network::Placement& placement)
+      : kind_(request.kind),
+        bytes_(static_cast<double>(
+            (kind_ == CollectiveKind::kBarrier ? kBarrier : request.size).count)),
+        algorithm_(algorithm),
+        ranks_(placement.gpus()),
+        groups_(GroupsOf(placement)) {}
+
+  Result<FlowPlan> Plan(const FlowPlanOptions& options) {
+    if (ranks_.size() == 1) {
+      plan_.BeginStage({}, 0);
+      return std::move(plan_);
+    }
+    ORRERY_TRY_STATUS(Check());
+    switch (algorithm_) {
+      case Algorithm::kTree:
+        PlanTrees();
+        break;
+      case Algorithm::kNvls:
+      case Algorithm::kNvlsTree:
+        PlanSwitch();
+        break;
+      case Algorithm::kPat:
+        PlanPat();
+        break;
+      case Algorithm::kHierarchical:
+        PlanHierarchical();
+        break;
+      case Algorithm::kDirect:
+        PlanDirect(options.all_to_all);
+        break;
+      default:
+        PlanRings();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] bool IsAllReduce() const {
+    return kind_ == CollectiveKind::kAllReduce || kind_ == CollectiveKind::kBarrier;
+  }
+
+  [[nodiscard]] bool HasRoot() const {
+    return kind_ == CollectiveKind::kBroadcast || kind_ == CollectiveKind::kReduce;
+  }
+
+  [[nodiscard]] bool IsOneSided() const {
+    return kind_ == CollectiveKind::kAllGather || kind_ == CollectiveKind::kReduceScatter;
+  }
+
+  /// Says whether the algorithm is one for the collective.
+  [[nodiscard]] bool Fits() const {
+    switch (algorithm_) {
+      case Algorithm::kRing:
+        return IsAllReduce() || IsOneSided() || HasRoot();
+      case Algorithm::kTree:
+      case Algorithm::kNvlsTree:
+        return IsAllReduce();
+      case Algorithm::kNvls:
+      case Algorithm::kHierarchical:
+        return IsAllReduce() || IsOneSided();
+      case Algorithm::kPat:
+        return IsOneSided();
+      case Algorithm::kDirect:
+        return kind_ == CollectiveKind::kAllToAll || kind_ == CollectiveKind::kSendRecv;
+      default:
+        return false;
+    }
+  }
+
+  [[nodiscard]] Status Check() const {
+    if (!Fits()) {
+      return Fail(Error::Kind::kUnsupported,
+                  fmt::format("{} by {} has no flows: it is none of its algorithms, or the network "
+                              "would have to reduce",
+                              Name(kind_), Name(algorithm_)));
+    }
+    if (algorithm_ == Algorithm::kNvls && groups_.size() > 1) {
+      return Fail(Error::Kind::kUnsupported,
+                  fmt::format("NVLS over {} islands needs a network that reduces; use NVLSTree",
+                              groups_.size()));
+    }
+    if (algorithm_ == Algorithm::kHierarchical && !AreAlike(groups_)) {
+      return Fail(Error::Kind::kUnsupported,
+                  fmt::format("{} needs as many ranks in every island", Name(algorithm_)));
+    }
+    return {};
+  }
+
+  [[nodiscard]] Hops HopsOf() const {
+    Fabric fabric;
+    fabric.ranks = static_cast<int>(ranks_.size());
+    fabric.nodes = static_cast<int>(groups_.size());
+    fabric.ranks_per_node = fabric.ranks / fabric.nodes;
+    const Shape shape = ShapeOf(fabric, kind_, algorithm_);
+    return {.intra = shape.intra_steps, .inter = shape.inter_steps};
+  }
+
+  /// Bytes that each of `count` ranks sends round a ring.
+  [[nodiscard]] double RingBytes(double bytes, std::size_t count) const {
+    const auto n = static_cast<double>(count);
+    return HasRoot() ? bytes : (IsAllReduce() ? 2 : 1) * bytes * (n - 1) / n;
+  }
+
+  /// Where a way enters the islands: a rail when it has as many ways as islands have ranks.
+  [[nodiscard]] std::vector<GpuId> Heads(std::size_t way, std::size_t ways) const {
+    std::vector<GpuId> heads;
+    for (const std::vector<GpuId>& group : groups_) {
+      heads.push_back(group[Entry(way, ways, group.size())]);
+    }
+    return heads;
+  }
+
+  /// All GPUs in the order of one of the rings.
+  [[nodiscard]] std::vector<GpuId> RingOrder(std::size_t way, std::size_t ways) const {
+    std::vector<GpuId> order;
+    for (const std::vector<GpuId>& group : groups_) {
+      const std::size_t entry = Entry(way, ways, group.size());
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        order.push_back(group[(entry + i) % group.size()]);
+      }
+    }
+    return order;
+  }
+
+  void AddCycle(std::span<const GpuId> order, double share = 1) {
+    for (std::size_t i = 0; order.size() > 1 && i < order.size(); ++i) {
+      plan_.AddEdge(order[i], order[(i + 1) % order.size()], share);
+    }
+  }
+
+  /// From the root through all others, or the other way round: a ring without the edge that would
+  /// lead to the root.
+  void AddChain(std::vector<GpuId> order) {
+    std::ranges::rotate(order, std::ranges::find(order, ranks_.front()));
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      const bool outward = kind_ == CollectiveKind::kBroadcast;
+      plan_.AddEdge(outward ? order[i - 1] : order[i], outward ? order[i] : order[i - 1]);
+    }
+  }
+
+  void PlanRings() {
+    const std::size_t ways = groups_.size() == 1 ? 1 : LeastSize(groups_);
+    plan_.BeginStage(HopsOf(), RingBytes(bytes_, ranks_.size()) / static_cast<double>(ways));
+    for (std::size_t way = 0; way < ways; ++way) {
+      plan_.BeginFlow();
+      HasRoot() ? AddChain(RingOrder(way, ways)) : AddCycle(RingOrder(way, ways));
+    }
+  }
+
+  /// Both directions: sums go up while results come down.
+  void AddBothWays(GpuId one, GpuId other, double share = 1) {
+    plan_.AddEdge(one, other, share);
+    plan_.AddEdge(other, one, share);
+  }
+
+  /// One of the two trees that share the work: an inner node of one is a leaf of the other.
+  void AddTree(std::span<const GpuId> nodes, bool is_second, double share = 1) {
+    const auto count = static_cast<std::uint32_t>(nodes.size());
+    for (std::uint32_t node = 0; node < count; ++node) {
+      const auto parent = is_second ? SecondTreeParent(node, count) : TreeParent(node, count);
+      if (parent) {
+        AddBothWays(nodes[node], nodes[*parent], share);
+      }
+    }
+  }
+
+  /// A chain through every island, with a tree over the first GPUs of the chains.
+  void PlanTrees() {
+    const std::size_t ways = LeastSize(groups_);
+    plan_.BeginStage(HopsOf(), bytes_ / (2 * static_cast<double>(ways)));
+    for (std::size_t way = 0; way < 2 * ways; ++way) {
+      plan_.BeginFlow();
+      for (const std::vector<GpuId>& group : groups_) {
+        const std::size_t entry = Entry(way / 2, ways, group.size());
+        for (std::size_t i = 1; i < group.size(); ++i) {
+          AddBothWays(group[(entry + i - 1) % group.size()], group[(entry + i) % group.size()]);
+        }
+      }
+      AddTree(Heads(way / 2, ways), way % 2 == 1);
+    }
+  }
+
+  /// Around an NVSwitch every GPU sends and receives as much as in a ring, S (n + 1) / n: all it
+  /// has is pulled or pushed, and its own part once more. Trees join the islands, two for each GPU.
+  void PlanSwitch() {
+    plan_.BeginStage(HopsOf(), bytes_);
+    plan_.BeginFlow();
+    for (const std::vector<GpuId>& group : groups_) {
+      const auto size = static_cast<double>(group.size());
+      AddCycle(group, (IsAllReduce() ? size + 1 : size - 1) / size);
+    }
+    const std::size_t ways = groups_.size() == 1 ? 0 : LeastSize(groups_);
+    for (std::size_t way = 0; way < ways; ++way) {
+      AddTree(Heads(way, ways), false, 0.5 / static_cast<double>(ways));
+      AddTree(Heads(way, ways), true, 0.5 / static_cast<double>(ways));
+    }
+  }
+
+  /// Distances double; a rank sends what it has, as far as the other lacks it.
+  void PlanPat() {
+    const std::size_t count = ranks_.size();
+    for (std::size_t distance = 1; distance < count; distance *= 2) {
+      const auto parts = static_cast<double>(std::min(distance, count - distance));
+      plan_.BeginStage({.inter = 1}, bytes_ * parts / static_cast<double>(count));
+      for (std::size_t rank = 0; rank < count; ++rank) {
+        plan_.BeginFlow();
+        plan_.AddEdge(ranks_[rank], ranks_[(rank + distance) % count]);
+      }
+    }
+  }
+
+  /// One pass inside all islands: a half of an all-reduce.
+  void PlanInIslands() {
+    const auto size = static_cast<double>(groups_.front().size());
+    if (size < 2) {
+      return;
+    }
+    plan_.BeginStage({.intra = size - 1}, bytes_ * (size - 1) / size);
+    for (const std::vector<GpuId>& group : groups_) {
+      plan_.BeginFlow();
+      AddCycle(group);
+    }
+  }
+
+  void PlanAlongRails() {
+    const std::size_t rails = groups_.front().size();
+    const std::size_t count = groups_.size();
+    if (count < 2) {
+      return;
+    }
+    const double passes = IsAllReduce() ? 2 : 1;
+    plan_.BeginStage({.inter = passes * static_cast<double>(count - 1)},
+                     RingBytes(bytes_ / static_cast<double>(rails), count));
+    for (std::size_t rail = 0; rail < rails; ++rail) {
+      plan_.BeginFlow();
+      AddCycle(Heads(rail, rails));
+    }
+  }
+
+  void PlanHierarchical() {
+    if (kind_ != CollectiveKind::kAllGather) {
+      PlanInIslands();
+    }
+    PlanAlongRails();
+    if (kind_ != CollectiveKind::kReduceScatter) {
+      PlanInIslands();
+    }
+  }
+
+  void AddRound(std::size_t distance) {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      plan_.BeginFlow();
+      plan_.AddEdge(ranks_[rank], ranks_[(rank + distance) % ranks_.size()]);
+    }
+  }
+
+  void PlanDirect(AllToAllOrder order) {
+    if (kind_ == CollectiveKind::kSendRecv) {
+      plan_.BeginStage(HopsOf(), bytes_);
+      AddRound(1);
+      return;
+    }
+    const double part = bytes_ / static_cast<double>(ranks_.size());
+    if (order == AllToAllOrder::kAtOnce) {
+      plan_.BeginStage(HopsOf(), part);
+    }
+    const bool leaves = groups_.size() > 1;
+    for (std::size_t distance = 1; distance < ranks_.size(); ++distance) {
+      if (order == AllToAllOrder::kInRounds) {
+        plan_.BeginStage({.intra = leaves ? 0.0 : 1.0, .inter = leaves ? 1.0 : 0.0}, part);
+      }
+      AddRound(distance);
+    }
+  }
+
+  CollectiveKind kind_;
+  double bytes_;
+  Algorithm algorithm_;
+  std::span<const GpuId> ranks_;
+  Groups groups_;
+  FlowPlan plan_;
+};
+
+}  // namespace
+
+void FlowPlan::BeginStage(const Hops& hops, double bytes) {
+  const auto flow = static_cast<std::uint32_t>(num_flows());
+  stages_.push_back({.hops = hops, .bytes = bytes, .first_flow = flow, .end_flow = flow});
+}
+
+void FlowPlan::BeginFlow() {
+  first_edge_of_flow_.push_back(static_cast<std::uint32_t>(edges_.size()));
+  stages_.back().end_flow = static_cast<std::uint32_t>(num_flows());
+}
+
+void FlowPlan::AddEdge(GpuId from, GpuId to, double share) {
+  edges_.push_back({.from = from, .to = to, .share = share});
+}
+
+std::span<const FlowEdge> FlowPlan::edges(std::uint32_t flow) const {
+  const std::size_t begin = first_edge_of_flow_[flow];
+  const std::size_t end =
+      flow + 1 < first_edge_of_flow_.size() ? first_edge_of_flow_[flow + 1] : edges_.size();
+  return std::span(edges_).subspan(begin, end - begin);
+}
+
+Result<FlowPlan> PlanFlows(const Request& request, Algorithm algorithm,
+                           const network::Placement& placement, const FlowPlanOptions& options) {
+  return Planner(request, algorithm, placement).Plan(options);
+}
+
+}  // namespace orrery::collective

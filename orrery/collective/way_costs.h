@@ -1,0 +1,38 @@
+#pragma once
+
+#include "orrery/base/units.h"
+#include "orrery/collective/algorithm.h"
+#include "orrery/collective/fabric.h"
+#include "orrery/collective/machine_constants.h"
+
+namespace orrery::collective {
+
+/// A way that was chosen: its time is asked for many sizes of constants while they are fitted.
+struct Way {
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+
+  bool operator==(const Way&) const = default;
+};
+
+/// What a way costs on a machine: times in microseconds, bandwidths as shares of what NCCL counts.
+struct WayCosts {
+  double start = 0;
+  double hop = 0;          // inside a node
+  double network_hop = 0;  // between nodes
+  double link_share = 1;
+  double network_share = 1;
+  double sharpness = 1;  // how latency and transfer join
+};
+
+[[nodiscard]] WayCosts CostsOf(const Way& way, Bytes size, const MachineConstants& constants);
+
+/// Says whether the NVSwitch reduces.
+[[nodiscard]] bool ReducesInSwitch(Algorithm algorithm);
+
+/// Bytes per second of a GPU's links at a share of what NCCL counts; no more than they have. GPUs
+/// on PCIe share bridges and the way between CPUs.
+[[nodiscard]] double LinkRate(const Fabric& fabric, double share,
+                              const MachineConstants& constants);
+
+}  // namespace orrery::collective
