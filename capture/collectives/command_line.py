@@ -91,8 +91,8 @@ def _run_own(plan, gpus, out, is_launched):
     try:
         import torch
     except ImportError:
-        return _fail("neither nccl-tests nor PyTorch is installed for this python3; install one, or "
-                     "say with --nccl-tests where the tests were built")
+        return _fail("neither nccl-tests nor PyTorch is installed for this python3; install one, "
+                     "or say with --nccl-tests where the tests were built")
     if not torch.cuda.is_available():
         return _fail("PyTorch sees no GPU on this machine")
     if not is_launched and gpus > torch.cuda.device_count():
@@ -111,8 +111,8 @@ def main(options):
         return _fail(f"no size from {plan.min_bytes} to {plan.max_bytes} bytes has an element for "
                      f"each of {gpus} GPUs; raise --max-bytes")
     if launched and options.nccl_tests:
-        return _fail("nccl-tests starts all GPUs of a node by itself; leave out --nccl-tests or the "
-                     "launcher")
+        return _fail("nccl-tests starts all GPUs of a node by itself; leave out --nccl-tests or "
+                     "the launcher")
     program = None if launched or options.own else nccl_tests.find(plan, options.nccl_tests)
     if options.nccl_tests and not options.own and program is None:
         return _fail(f"{options.nccl_tests}: no program {plan.kind.program}; give the folder where "
@@ -122,5 +122,8 @@ def main(options):
     if not launched and not found:
         return _fail("no GPU was found on this machine")
     if program:
-        return nccl_tests.run(program, plan, gpus, options.out)
+        try:
+            return nccl_tests.run(program, plan, gpus, options.out)
+        except OSError as error:
+            return _fail(f"{error.filename}: {error.strerror}")
     return _run_own(plan, gpus, options.out, launched > 0)

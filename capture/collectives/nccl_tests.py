@@ -36,6 +36,6 @@ def run(program, plan, gpus, out):
             num_rows += _is_row(line)
     if process.returncode == 0 and num_rows > 0:
         return 0
-    print(f"orrery-capture: {program} ended with status {process.returncode} after {num_rows} rows; "
-          f"what it said is in {out}", file=sys.stderr)
+    print(f"orrery-capture: {program} ended with status {process.returncode} after {num_rows} "
+          f"rows; what it said is in {out}", file=sys.stderr)
     return 3 if num_rows > 0 else 2

@@ -73,8 +73,8 @@ def _device(rank, index):
 
 
 def _versions(nccl):
-    return log_text.Versions(nccl.version(), torch.__version__, clocks.driver_version() or "unknown",
-                             torch.version.cuda or "unknown")
+    return log_text.Versions(nccl.version(), torch.__version__,
+                             clocks.driver_version() or "unknown", torch.version.cuda or "unknown")
 
 
 def _measure(plan, group, index, out):

@@ -16,7 +16,8 @@ def parse_size(text):
     """Bytes of "8", "64MiB", "1GB" or, as nccl-tests writes it, "64M"; ValueError if it is none."""
     match = re.fullmatch(r"(\d+)\s*([a-z]*)", text.strip().lower())
     if match is None or match[2] not in _UNITS:
-        raise ValueError(f"{text} is no size; write bytes or a number with KB, MB, GB, KiB, MiB or GiB")
+        raise ValueError(f"{text} is no size; write bytes or a number with KB, MB, GB, KiB, MiB "
+                         "or GiB")
     return int(match[1]) * _UNITS[match[2]]
 
 
