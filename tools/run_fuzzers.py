@@ -43,6 +43,7 @@ SEEDS = [
     ("chakra", Seeds(["traces/chakra/*", "chakra/*"])),
     ("xplane", Seeds(["traces/**/*.xplane.pb*", "xplane/*"])),
     ("rocprof", Seeds(["traces/tracelens/rocprof/*", "rocprof/*"])),
+    ("param_comms", Seeds(["param_comms/*"], max_len=16384)),
     ("nccl", Seeds(["comm/**/*.log", "nccl_tests/*"])),
     ("workload_card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),
     ("card", Seeds(["workloads/card/*", "golden/*.yaml", "cards/*"], max_len=16384)),

@@ -57,10 +57,12 @@ void AddMeasureCommand(CLI::App& app, int& status) {
   CLI::App* const verb = app.add_subcommand("measure", "Measure this machine's GPU");
   verb->footer(
       "WHAT:\n"
-      "  kernels    single operators by the thousand, into a CSV that models are fitted to\n"
-      "  ceilings   bandwidths, launch times and matrix rates, into a CSV\n\n"
+      "  kernels      single operators by the thousand, into a CSV that models are fitted to\n"
+      "  collectives  NCCL's collectives by size, into a log as nccl-tests writes it\n"
+      "  ceilings     bandwidths, launch times and matrix rates, into a CSV\n\n"
       "The work is done by orrery-capture, which needs python3 with PyTorch and a GPU, and for\n"
-      "the ceilings nvcc; `orrery measure WHAT --help` lists its options.");
+      "the ceilings nvcc; collectives are measured by nccl-tests where it is installed.\n"
+      "`orrery measure WHAT --help` lists the options.");
   verb->prefix_command();
   verb->final_callback([verb, &status] { status = RunMeasure(verb->remaining()); });
 }

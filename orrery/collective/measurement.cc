@@ -152,7 +152,7 @@ Raw ReadNcclTests(const Table& table, std::size_t row) {
   if (raw.measurement.gpus == 1 || bytes <= 0) {
     return std::nullopt;
   }
-  raw.measurement.source = "nccl-tests";
+  raw.measurement.source = TextOr(table, row, "source", "nccl-tests");
   ORRERY_TRY(raw.measurement.request, RequestOf(TextOr(table, row, "test", "all_reduce"), bytes,
                                                 TextOr(table, row, "data_type")));
   raw.measurement.nccl_version = TextOr(table, row, "nccl_version");

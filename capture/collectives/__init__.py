@@ -1,0 +1,1 @@
+"""Measures collectives on the GPUs of a machine: `orrery-capture measure collectives`."""

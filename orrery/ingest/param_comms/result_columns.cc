@@ -1,0 +1,188 @@
+#include "orrery/ingest/param_comms/result_columns.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <system_error>
+
+#include "orrery/base/ascii_case.h"
+
+namespace orrery::ingest::param_comms {
+namespace {
+
+constexpr std::string_view kMark = "COMMS-RES";
+constexpr std::string_view kBlanks = " \t\r";
+
+// The mode in which a run has columns of these names; its times are not those of a collective.
+struct OddColumn {
+  std::string_view name;
+  std::string_view why;
+};
+
+constexpr std::string_view kPair = "row of two collectives at once; left out";
+constexpr std::string_view kCompute = "row measured beside computation; left out";
+constexpr std::string_view kPointToPoint = "row of pt2pt, which times pings; left out";
+constexpr std::string_view kQuantised = "row of a quantised collective; left out";
+
+constexpr std::array kOddColumns{
+    OddColumn{"total-size", kPair},
+    OddColumn{"total-pair-size", kPair},
+    OddColumn{"nelementspairperrank", kPair},
+    OddColumn{"num-elements-pair", kPair},
+    OddColumn{"totallatency(us):p50", kCompute},
+    OddColumn{"complatency(us):p50", kCompute},
+    OddColumn{"tflops", kCompute},
+    OddColumn{"pinglatency(us):p50", kPointToPoint},
+    OddColumn{"pingponglatency(us):p50", kPointToPoint},
+};
+
+template <typename T>
+bool ParseWhole(std::string_view word, T& value) {
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+bool ParseCount(std::string_view word, std::int64_t& value) {
+  return ParseWhole(word, value) && value >= 0;
+}
+
+bool ParseMeasured(std::string_view word, double& value) {
+  return ParseWhole(word, value) && std::isfinite(value) && value >= 0;
+}
+
+bool ParseMeasured(std::string_view word, std::optional<double>& value) {
+  return ParseMeasured(word, value.emplace());
+}
+
+// Bandwidths have three decimals in every version, so that a cut one is seen.
+bool ParseBandwidth(std::string_view word, double& value) {
+  const std::size_t point = word.find('.');
+  return point != std::string_view::npos && word.size() - point == 4 && ParseMeasured(word, value);
+}
+
+bool IsSizeName(std::string_view word) {
+  return word == "size" || word == "total-size" || word == "total-pair-size";
+}
+
+}  // namespace
+
+std::optional<ResultLine> SplitResultLine(std::string_view line) {
+  const std::size_t at = line.find(kMark);
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  line.remove_prefix(at + kMark.size());
+  const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
+  return ResultLine{.tag = line.substr(0, end), .words = nccl_tests::SplitWords(line.substr(end))};
+}
+
+std::optional<ResultColumns> ResultColumns::FromHeader(const ResultLine& line) {
+  const auto& words = line.words;
+  if (words.size() < 3 || !IsSizeName(words[0].text) || words[1].text != "(B)") {
+    return std::nullopt;
+  }
+  ResultColumns layout;
+  if (line.tag == "-QUANT") {
+    layout.why_left_out_ = kQuantised;
+    return layout;
+  }
+  for (const nccl_tests::Word& word : words) {
+    if (word.text != "(B)") {
+      layout.AddColumn(word.text);
+    }
+  }
+  return layout;
+}
+
+std::optional<ResultColumns> ResultColumns::Assumed(std::size_t num_words) {
+  using enum Kind;
+  ResultColumns layout;
+  if (num_words == 9) {
+    layout.columns_ = {kSize, kCount, kMedian, kP75, kP95, kMin, kMax, kAlgbw, kBusbw};
+  } else if (num_words == 7) {
+    layout.columns_ = {kSize, kCount, kMedian, kP75, kP95, kAlgbw, kBusbw};
+  } else {
+    return std::nullopt;
+  }
+  return layout;
+}
+
+void ResultColumns::AddColumn(std::string_view name) {
+  using enum Kind;
+  const std::string folded = LowerCase(name);
+  const auto odd = std::find_if(kOddColumns.begin(), kOddColumns.end(),
+                                [&](const OddColumn& column) { return column.name == folded; });
+  if (odd != kOddColumns.end()) {
+    why_left_out_ = odd->why;
+  }
+
+  struct NamedKind {
+    std::string_view name;
+    Kind kind;
+  };
+
+  static constexpr std::array kNames{
+      NamedKind{"size", kSize},
+      NamedKind{"nelementsperrank", kCount},
+      NamedKind{"num-elements", kCount},
+      NamedKind{"num-elems/rank", kCount},
+      NamedKind{"latency(us):p50", kMedian},
+      NamedKind{"p75", kP75},
+      NamedKind{"p95", kP95},
+      NamedKind{"min", kMin},
+      NamedKind{"max", kMax},
+      NamedKind{"algbw(gb/s)", kAlgbw},
+      NamedKind{"busbw(gb/s)", kBusbw},
+      NamedKind{"op[0]", kOther},  // the first element of the result
+  };
+  const auto known = std::find_if(kNames.begin(), kNames.end(),
+                                  [&](const NamedKind& each) { return each.name == folded; });
+  columns_.push_back(known == kNames.end() ? kOther : known->kind);
+  if (known == kNames.end() && odd == kOddColumns.end()) {
+    unknown_.push_back(name);
+  }
+}
+
+bool ResultColumns::Store(Kind kind, std::string_view word, ResultRow& row) {
+  switch (kind) {
+    case Kind::kSize:
+      return ParseCount(word, row.size_bytes);
+    case Kind::kCount:
+      return ParseCount(word, row.count);
+    case Kind::kMedian:
+      return ParseMeasured(word, row.median_us);
+    case Kind::kP75:
+      return ParseMeasured(word, row.spread.p75_us);
+    case Kind::kP95:
+      return ParseMeasured(word, row.spread.p95_us);
+    case Kind::kMin:
+      return ParseMeasured(word, row.spread.min_us);
+    case Kind::kMax:
+      return ParseMeasured(word, row.spread.max_us);
+    case Kind::kAlgbw:
+      return ParseBandwidth(word, row.algbw);
+    case Kind::kBusbw:
+      return ParseBandwidth(word, row.busbw);
+    case Kind::kOther:
+      return true;
+  }
+  return false;
+}
+
+std::optional<ResultRow> ResultColumns::ParseRow(const ResultLine& line) const {
+  if (line.words.size() != columns_.size()) {
+    return std::nullopt;
+  }
+  ResultRow row;
+  for (std::size_t index = 0; index < columns_.size(); ++index) {
+    if (!Store(columns_[index], line.words[index].text, row)) {
+      return std::nullopt;
+    }
+  }
+  return row;
+}
+
+}  // namespace orrery::ingest::param_comms
