@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models test bench bench-analyze bench-kernels bench-network bench-collectives fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models collective-models test bench bench-analyze bench-kernels bench-network bench-collectives fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -35,6 +35,10 @@ demo: build  ## look at a small recorded trace and translate it, under build/dem
 
 models: build  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
 	tools/fit_models $(GPUS)
+
+collective-models: build  ## fit the shipped constants of collectives again, from ../shared
+	build/orrery fit collectives ../shared/truth/nccl.csv ../shared/kernels/aiconfigurator/*_nccl.csv.gz \
+	  -o data/models/collectives.yaml || [ $$? -eq 3 ]
 	cmake --build build -j $(JOBS)
 
 test: build  ## build, then run every test

@@ -64,7 +64,7 @@ def in_sample(program):
                    sum(group["rows"] for group in rows), f"{mape:.1f}", met(mape <= 6),
                    sum(group["rows"] for group in groups), f"{median:.1f}", met(median <= 12))
     yield ""
-    yield ("Machines of fewer than eight rows were not fitted and are judged by the nearest one. The median is the mean of "
+    yield ("Machines of fewer than four rows were not fitted and are judged by the nearest one. The median is the mean of "
            "the medians of each collective and number of GPUs, by rows.")
     yield ""
 

@@ -59,6 +59,14 @@ Result<collective::Measurements> ReadCollectives(const std::vector<std::string>&
   return data;
 }
 
+bool IsCollectiveData(const std::string& path) {
+  if (!IsCsv(path)) {
+    return true;
+  }
+  const Result<Table> table = ReadCsvFile(path);
+  return table && collective::HoldsCollectives(*table);
+}
+
 Result<collective::MachineModels> LoadMachineModels(const std::string& path) {
   if (path.empty()) {
     return collective::MachineModels::Shipped();

@@ -14,6 +14,9 @@ namespace orrery::cli {
 [[nodiscard]] Result<collective::Measurements> ReadCollectives(
     const std::vector<std::string>& paths, const std::string& cluster);
 
+/// Says whether a file holds measured collectives: a log, or a table with their columns.
+[[nodiscard]] bool IsCollectiveData(const std::string& path);
+
 /// The models of a file, or the shipped ones when none is named.
 [[nodiscard]] Result<collective::MachineModels> LoadMachineModels(const std::string& path);
 

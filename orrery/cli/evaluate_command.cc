@@ -1,8 +1,14 @@
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include <fmt/core.h>
 
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/cli/collective_data.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/evaluate_commands.h"
 #include "orrery/cli/evaluate_families.h"
@@ -10,6 +16,7 @@
 #include "orrery/cli/evaluate_plot.h"
 #include "orrery/cli/kernel_judging.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/collective/evaluation.h"
 
 namespace orrery::cli {
 namespace {
@@ -37,18 +44,52 @@ Result<int> EvaluateKernels(const EvaluateArguments& arguments) {
   return StatusOf(judgement);
 }
 
+/// Splits files into those of collectives and the others.
+std::vector<std::string> TakeCollectives(std::vector<std::string>& paths) {
+  std::vector<std::string> collectives;
+  std::ranges::copy_if(paths, std::back_inserter(collectives), IsCollectiveData);
+  std::erase_if(paths, [&](const std::string& path) {
+    return std::ranges::find(collectives, path) != collectives.end();
+  });
+  return collectives;
+}
+
+Status AddCollectives(const std::vector<std::string>& paths, FamilyJudgement& judgement) {
+  ORRERY_TRY(const collective::Measurements data, ReadCollectives(paths, ""));
+  ORRERY_TRY(
+      const collective::Judgement judged,
+      collective::Judge(data.rows, collective::kLeastBytes, collective::MachineModels::Shipped()));
+  AddFamily(judged, judgement);
+  if (!data.rejected.empty()) {
+    judgement.rejected += data.rejected.size();
+    judgement.not_used +=
+        fmt::format("\nNot used: {} rows\n{}\n", data.rejected.size(), RejectedText(data));
+  }
+  return {};
+}
+
 Result<int> EvaluateAll(const EvaluateArguments& arguments) {
   KernelJudging judging = arguments.judging;
   const bool are_own = judging.paths.empty();
   if (are_own) {
     ORRERY_TRY(judging.paths, OwnTables());
   }
-  ORRERY_TRY(KernelJudgement judgement, JudgeKernels(judging));
+  const std::vector<std::string> collectives = TakeCollectives(judging.paths);
+  FamilyJudgement judgement;
+  judgement.split = "all rows, by the shipped models";
+  if (!judging.paths.empty()) {
+    ORRERY_TRY(const KernelJudgement kernels, JudgeKernels(judging));
+    judgement.split = kernels.split;
+    AddFamilies(kernels, judgement);
+  }
+  if (!collectives.empty()) {
+    ORRERY_TRY_STATUS(AddCollectives(collectives, judgement));
+  }
   if (are_own && judging.split.empty() && judging.models.empty()) {
     judgement.split += ", which have learned from them (--split judges unseen rows)";
   }
   Print(arguments.as_json ? FamiliesJson(judgement) : FamiliesText(judgement));
-  return StatusOf(judgement);
+  return judgement.rejected == 0 ? kExitOk : kExitPartial;
 }
 
 int Finish(const Result<int>& status) {

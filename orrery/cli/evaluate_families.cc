@@ -16,65 +16,67 @@
 namespace orrery::cli {
 namespace {
 
-struct Family {
-  std::string name;
-  std::string timing;
-  std::set<std::string> gpus;
-  learn::Evaluation figures;
-};
-
 struct FamilyRows {
   std::vector<double> predicted;
   std::vector<double> measured;
-  std::set<std::string> gpus;
+  std::set<std::string> machines;
 };
-
-std::vector<Family> FamiliesOf(const KernelJudgement& judgement) {
-  std::map<kernel::Timing, FamilyRows> rows_of_timing;
-  for (const kernel::JudgedRow& row : judgement.rows) {
-    FamilyRows& rows = rows_of_timing[row.measured.timing];
-    rows.predicted.push_back(row.predicted.seconds);
-    rows.measured.push_back(row.measured.seconds);
-    rows.gpus.insert(row.measured.gpu->name);
-  }
-  std::vector<Family> families;
-  for (const auto& [timing, rows] : rows_of_timing) {
-    families.push_back({"kernels", std::string(kernel::TimingName(timing)), rows.gpus,
-                        learn::Evaluate(rows.predicted, rows.measured)});
-  }
-  return families;
-}
 
 }  // namespace
 
-std::string FamiliesText(const KernelJudgement& judgement) {
-  draw::TextTable table = FigureTable({{"family"}, {"timing"}, {"GPUs"}});
-  for (const Family& family : FamiliesOf(judgement)) {
-    AddFigures(table, {family.name, family.timing, fmt::format("{}", fmt::join(family.gpus, ", "))},
+void AddFamilies(const KernelJudgement& kernels, FamilyJudgement& judgement) {
+  std::map<kernel::Timing, FamilyRows> rows_of_timing;
+  for (const kernel::JudgedRow& row : kernels.rows) {
+    FamilyRows& rows = rows_of_timing[row.measured.timing];
+    rows.predicted.push_back(row.predicted.seconds);
+    rows.measured.push_back(row.measured.seconds);
+    rows.machines.insert(row.measured.gpu->name);
+  }
+  for (const auto& [timing, rows] : rows_of_timing) {
+    judgement.families.push_back({"kernels", std::string(kernel::TimingName(timing)), rows.machines,
+                                  learn::Evaluate(rows.predicted, rows.measured)});
+  }
+  judgement.not_used += NotUsedText(kernels.data);
+  judgement.rejected += kernels.data.rejected.size();
+}
+
+void AddFamily(const collective::Judgement& collectives, FamilyJudgement& judgement) {
+  std::set<std::string> machines;
+  for (const collective::JudgedGroup& group : collectives.groups) {
+    machines.insert(group.machine);
+  }
+  judgement.families.push_back({"collectives", "", std::move(machines), collectives.overall});
+}
+
+std::string FamiliesText(const FamilyJudgement& judgement) {
+  draw::TextTable table = FigureTable({{"family"}, {"timing"}, {"machines"}});
+  for (const Family& family : judgement.families) {
+    AddFigures(table,
+               {family.name, family.timing, fmt::format("{}", fmt::join(family.machines, ", "))},
                family.figures);
   }
   return fmt::format("Judged: {}; errors in %\n\n", judgement.split) + table.Render() +
-         NotUsedText(judgement.data);
+         judgement.not_used;
 }
 
-std::string FamiliesJson(const KernelJudgement& judgement) {
+std::string FamiliesJson(const FamilyJudgement& judgement) {
   Value families = Value::List();
-  for (const Family& family : FamiliesOf(judgement)) {
+  for (const Family& family : judgement.families) {
     Value object = Value::Object();
     object.Set("family", family.name);
     object.Set("timing", family.timing);
-    Value gpus = Value::List();
-    for (const std::string& gpu : family.gpus) {
-      gpus.Add(gpu);
+    Value machines = Value::List();
+    for (const std::string& machine : family.machines) {
+      machines.Add(machine);
     }
-    object.Set("gpus", std::move(gpus));
+    object.Set(family.name == "kernels" ? "gpus" : "machines", std::move(machines));
     SetFigures(object, family.figures);
     families.Add(std::move(object));
   }
   Value document = Value::Object();
   document.Set("split", judgement.split);
   document.Set("families", std::move(families));
-  document.Set("rejected_rows", static_cast<std::int64_t>(judgement.data.rejected.size()));
+  document.Set("rejected_rows", static_cast<std::int64_t>(judgement.rejected));
   draw::JsonWriter json;
   draw::WriteValue(json, document);
   return json.Finish();

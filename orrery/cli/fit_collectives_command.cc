@@ -55,7 +55,7 @@ std::string CalibrationText(const collective::Measurements& data,
   const std::string assumed =
       model.assumed_settings.empty() ? "" : "; " + model.assumed_settings + " assumed";
   std::string text =
-      fmt::format("{} by {} ({}): {} rows, up to {} GPUs; NCCL {} {}{}\n", model.machine,
+      fmt::format("{} by {} ({}): {} rows, up to {} GPUs; tuner of NCCL {}, {}{}\n", model.machine,
                   model.source, model.setup, model.rows, model.most_gpus, model.nccl_version,
                   model.was_version_told ? "told" : "fits best", assumed);
   text += ConstantsText(model);

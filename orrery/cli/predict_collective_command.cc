@@ -11,6 +11,8 @@
 #include "orrery/cli/predict_commands.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/collective/closed_form.h"
+#include "orrery/collective/cluster_topology.h"
+#include "orrery/collective/cost_model.h"
 #include "orrery/draw/json_writer.h"
 #include "orrery/hardware/cluster.h"
 
@@ -25,6 +27,7 @@ struct PredictCollectiveArguments {
   std::string environment;
   std::string nccl_version;
   std::string model;
+  bool by_flows = false;
   bool as_json = false;
 };
 
@@ -33,6 +36,7 @@ struct PredictedCollective {
   const hardware::Cluster* cluster = nullptr;
   int gpus = 0;
   collective::Prediction prediction;
+  std::string bottleneck;
   collective::MachineModels::Found model;
 };
 
@@ -63,7 +67,7 @@ std::string Text(const PredictedCollective& predicted) {
                       Name(way.protocol), way.channels, way.channels == 1 ? "" : "s");
   text += fmt::format("  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s\n",
                       way.algorithm_bandwidth / 1e9, way.bus_bandwidth / 1e9);
-  text += fmt::format("  bottleneck  {}\n", Name(way.bottleneck));
+  text += fmt::format("  bottleneck  {}\n", predicted.bottleneck);
   text += fmt::format("  from        {}: {} ({}, up to {} GPUs)\n", Name(predicted.model.match),
                       predicted.model.model->machine, predicted.model.model->source,
                       predicted.model.model->most_gpus);
@@ -84,7 +88,7 @@ std::string Json(const PredictedCollective& predicted) {
   json.Key("channels").Number(way.channels);
   json.Key("algbw_GBps").Number(way.algorithm_bandwidth / 1e9);
   json.Key("busbw_GBps").Number(way.bus_bandwidth / 1e9);
-  json.Key("bottleneck").String(Name(way.bottleneck));
+  json.Key("bottleneck").String(predicted.bottleneck);
   json.Key("model").String(Name(predicted.model.match));
   json.Key("model_machine").String(predicted.model.model->machine);
   json.Key("model_source").String(predicted.model.model->source);
@@ -92,25 +96,62 @@ std::string Json(const PredictedCollective& predicted) {
   return json.Finish();
 }
 
+/// Node by node, the first GPUs of each.
+std::vector<network::GpuId> GpusOfRanks(const PredictCollectiveArguments& arguments,
+                                        const hardware::Cluster& cluster) {
+  const int per_node =
+      arguments.gpus_per_node > 0 ? arguments.gpus_per_node : cluster.gpus_per_node;
+  std::vector<network::GpuId> gpu_of_rank;
+  for (int rank = 0; rank < arguments.gpus; ++rank) {
+    gpu_of_rank.push_back(
+        static_cast<network::GpuId>(rank / per_node * cluster.gpus_per_node + rank % per_node));
+  }
+  return gpu_of_rank;
+}
+
+/// The time of the same way as flows over the cluster's links.
+Status PredictByFlows(const PredictCollectiveArguments& arguments,
+                      const collective::CostSettings& settings, PredictedCollective& predicted) {
+  const std::vector<network::GpuId> gpu_of_rank = GpusOfRanks(arguments, *settings.cluster);
+  const int nodes = static_cast<int>(gpu_of_rank.back()) / settings.cluster->gpus_per_node + 1;
+  ORRERY_TRY(const network::Topology topology, collective::TopologyOf(*settings.cluster, nodes));
+  collective::FlowNetwork links(topology);
+  collective::FlowLevelCost cost(settings, links);
+  ORRERY_TRY(const collective::FlowLevelTime time, cost.Time(predicted.request, gpu_of_rank));
+  collective::Prediction& way = predicted.prediction;
+  way.seconds = time.seconds;
+  way.algorithm_bandwidth = static_cast<double>(predicted.request.size.count) / time.seconds;
+  way.bus_bandwidth =
+      way.algorithm_bandwidth * collective::BusFactor(predicted.request.kind, arguments.gpus);
+  predicted.bottleneck =
+      fmt::format("{}, {:.0f} % of the time", time.bottleneck, 100 * time.bottleneck_share);
+  return {};
+}
+
 Status PredictCollective(const PredictCollectiveArguments& arguments) {
   PredictedCollective predicted;
+  predicted.gpus = arguments.gpus;
   ORRERY_TRY(predicted.request, collective::ParseRequest(arguments.request));
   ORRERY_TRY(predicted.cluster, ClusterNamed(arguments.cluster));
-  predicted.gpus = arguments.gpus;
   ORRERY_TRY(const collective::Fabric fabric,
              collective::FabricOf(*predicted.cluster, {.gpus = arguments.gpus,
                                                        .gpus_per_node = arguments.gpus_per_node}));
   ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
   predicted.model = models.Find(*predicted.cluster);
-  ORRERY_TRY(const collective::NcclSettings settings,
-             collective::ParseNcclSettings(arguments.environment.empty()
-                                               ? predicted.model.model->assumed_settings
-                                               : arguments.environment));
-  const std::string& version =
-      arguments.nccl_version.empty() ? predicted.model.model->nccl_version : arguments.nccl_version;
-  ORRERY_TRY(const collective::TunerTables* tables, collective::FindTunerTables(version));
-  ORRERY_TRY(predicted.prediction, collective::Predict(fabric, predicted.request, settings, *tables,
-                                                       predicted.model.model->constants));
+  const collective::MachineModel& model = *predicted.model.model;
+  collective::CostSettings settings{.cluster = predicted.cluster, .constants = model.constants};
+  ORRERY_TRY(settings.nccl,
+             collective::ParseNcclSettings(arguments.environment.empty() ? model.assumed_settings
+                                                                         : arguments.environment));
+  ORRERY_TRY(settings.tables,
+             collective::FindTunerTables(arguments.nccl_version.empty() ? model.nccl_version
+                                                                        : arguments.nccl_version));
+  ORRERY_TRY(predicted.prediction, collective::Predict(fabric, predicted.request, settings.nccl,
+                                                       *settings.tables, settings.constants));
+  predicted.bottleneck = Name(predicted.prediction.bottleneck);
+  if (arguments.by_flows) {
+    ORRERY_TRY_STATUS(PredictByFlows(arguments, settings, predicted));
+  }
   Print(arguments.as_json ? Json(predicted) : Text(predicted));
   return {};
 }
@@ -140,6 +181,8 @@ void AddPredictCollectiveCommand(CLI::App& predict, int& status) {
   verb->add_option("--model", arguments->model,
                    "constants of `orrery fit collectives`, instead of the shipped ones")
       ->type_name("FILE");
+  verb->add_flag("--flow", arguments->by_flows,
+                 "as flows over the cluster's links, which names the link that is waited for");
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
   verb->callback([arguments, &status] { status = RunPredictCollective(*arguments); });
 }

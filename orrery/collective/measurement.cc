@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/hardware/gpu.h"
+
 namespace orrery::collective {
 
 namespace {
@@ -158,6 +160,9 @@ Raw ReadNcclTests(const Table& table, std::size_t row) {
   raw.measurement.nccl_version = TextOr(table, row, "nccl_version");
   ORRERY_TRY(raw.measurement.seconds, SecondsIn(table, row, "oop_time_us", kMicro));
   raw.machine = TextOr(table, row, "gpu");
+  if (const double nodes = table.NumberInText(row, "nodes").value_or(0); nodes > 0) {
+    raw.gpus_per_node = static_cast<int>(raw.measurement.gpus / nodes);
+  }
   raw.measurement.setup = raw.machine;
   return raw;
 }
@@ -191,21 +196,50 @@ const Layout* FindLayout(const Table& table) {
   return nullptr;
 }
 
+/// A machine that is not in the catalogue is like the one whose GPUs have the same maker,
+/// generation and, nearly, links.
+const hardware::Cluster* LikeliestCluster(std::string_view words) {
+  const hardware::Gpu* gpu = hardware::FindGpu(words);
+  const hardware::Cluster* best = nullptr;
+  double best_distance = 0;
+  for (const hardware::Cluster& cluster : hardware::ClusterCatalogue()) {
+    const hardware::Gpu* other = hardware::FindGpu(cluster.gpu);
+    if (gpu == nullptr || other == nullptr || gpu->vendor != other->vendor) {
+      continue;
+    }
+    const double distance = (gpu->generation == other->generation ? 0 : 1) +
+                            std::abs(std::log2((1e9 + gpu->link.bytes_per_second) /
+                                               (1e9 + other->link.bytes_per_second)));
+    if (best == nullptr || distance < best_distance) {
+      best = &cluster;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
 Status Place(RawRow& raw, const hardware::Cluster* given) {
   const hardware::Cluster* cluster = given != nullptr ? given : hardware::FindCluster(raw.machine);
+  if (cluster == nullptr) {
+    cluster = LikeliestCluster(raw.machine);
+  }
   if (cluster == nullptr) {
     return BadRow(fmt::format("no machine of the catalogue is like '{}'; name one with --cluster",
                               raw.machine));
   }
   raw.measurement.cluster = cluster;
-  ORRERY_TRY(
-      raw.measurement.fabric,
-      FabricOf(*cluster, {.gpus = raw.measurement.gpus,
-                          .gpus_per_node = std::min(raw.gpus_per_node, cluster->island.gpus)}));
+  // Islands may span nodes: only fewer GPUs than a node has say something of the placement.
+  const int per_node = raw.gpus_per_node < cluster->gpus_per_node ? raw.gpus_per_node : 0;
+  ORRERY_TRY(raw.measurement.fabric,
+             FabricOf(*cluster, {.gpus = raw.measurement.gpus, .gpus_per_node = per_node}));
   return {};
 }
 
 }  // namespace
+
+bool HoldsCollectives(const Table& table) {
+  return FindLayout(table) != nullptr;
+}
 
 Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
                        Measurements& measurements) {

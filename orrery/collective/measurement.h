@@ -52,6 +52,9 @@ struct MeasuredTable {
   bool has_lines = false;  // row i stands in line i + 2
 };
 
+/// Says whether a table has the columns of measured collectives.
+[[nodiscard]] bool HoldsCollectives(const Table& table);
+
 /// Adds the rows of a table: the columns of ../shared/truth/nccl.csv, of aiconfigurator's or
 /// vidur's tables, or what an nccl-tests log says. `cluster` names the machine where the table does
 /// not. Fails when the columns are of no layout we know or the machine is unknown.

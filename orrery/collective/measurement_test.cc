@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/hardware/gpu.h"
 
 namespace orrery::collective {
 namespace {
@@ -47,6 +48,24 @@ TEST(MeasuredCollectives, BadRowsAreNamed) {
   EXPECT_THAT(data.rejected[1].reason, HasSubstr("all_sing"));
   EXPECT_THAT(data.rejected[2].reason, HasSubstr("no machine of the catalogue"));
   EXPECT_THAT(data.rejected[3].reason, HasSubstr("n_gpus is not a number of GPUs"));
+}
+
+TEST(MeasuredCollectives, AnUnknownMachineIsTakenForTheLikeliest) {
+  const Measurements data = Read(kTruth +
+                                 "a,all_reduce,A800-SXM4-80GB,8,8,,,,,float,1024,3\n"
+                                 "a,all_reduce,MI250X,8,8,,,,,float,1024,3\n");
+  ASSERT_EQ(data.rows.size(), 2);
+  EXPECT_EQ(hardware::FindGpu(data.rows[0].cluster->gpu)->generation, "ampere");
+  EXPECT_EQ(hardware::FindGpu(data.rows[1].cluster->gpu)->vendor, "amd");
+}
+
+TEST(MeasuredCollectives, RowsMayTellTheBandwidthAlone) {
+  // All-reduce of 8 GB over 8 GPUs at a bus bandwidth of 400 GB/s: 2 · 7/8 · 8 / 400 s.
+  const Measurements data = Read(
+      "source,collective,gpu,n_gpus,size_bytes,oop_time_us,oop_busbw_GBps\n"
+      "a,all_reduce,H100,8,8000000000,,400\n");
+  ASSERT_EQ(data.rows.size(), 1);
+  EXPECT_NEAR(data.rows[0].seconds, 0.035, 1e-9);
 }
 
 TEST(MeasuredCollectives, AiconfiguratorCountsElements) {
