@@ -51,7 +51,9 @@ function(orrery_module)
     target_compile_definitions(${M_NAME}_test PRIVATE
       ORRERY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
       ORRERY_SHARED="${PROJECT_SOURCE_DIR}/../shared")
-    gtest_discover_tests(${M_NAME}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+    # Values of parameters would put addresses into the names of tests.
+    gtest_discover_tests(${M_NAME}_test DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      NO_PRETTY_VALUES)
   endif()
   if(ORRERY_BUILD_BENCHES AND M_BENCHES)
     add_executable(${M_NAME}_bench ${M_BENCHES})

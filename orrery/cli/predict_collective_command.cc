@@ -8,6 +8,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/collective_data.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/played_collective.h"
 #include "orrery/cli/predict_commands.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/collective/closed_form.h"
@@ -27,6 +28,8 @@ struct PredictCollectiveArguments {
   std::string environment;
   std::string nccl_version;
   std::string model;
+  std::string played;
+  std::string played_settings;
   bool by_flows = false;
   bool as_json = false;
 };
@@ -132,6 +135,10 @@ Status PredictCollective(const PredictCollectiveArguments& arguments) {
   PredictedCollective predicted;
   predicted.gpus = arguments.gpus;
   ORRERY_TRY(predicted.request, collective::ParseRequest(arguments.request));
+  if (arguments.cluster.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "--cluster NAME says on which machine, --gpus N on how many GPUs");
+  }
   ORRERY_TRY(predicted.cluster, ClusterNamed(arguments.cluster));
   ORRERY_TRY(const collective::Fabric fabric,
              collective::FabricOf(*predicted.cluster, {.gpus = arguments.gpus,
@@ -156,8 +163,28 @@ Status PredictCollective(const PredictCollectiveArguments& arguments) {
   return {};
 }
 
+/// What another simulator would say.
+Status Play(const PredictCollectiveArguments& arguments) {
+  ORRERY_TRY(const collective::Request request, collective::ParseRequest(arguments.request));
+  ORRERY_TRY(const Duration time, PlayedTime(arguments.played, arguments.played_settings, request));
+  if (!arguments.as_json) {
+    Print(fmt::format("{} of {} bytes as {} plays it: {} ns\n", Name(request.kind),
+                      request.size.count, arguments.played, time.nanoseconds));
+    return {};
+  }
+  draw::JsonWriter json;
+  json.BeginObject();
+  json.Key("collective").String(Name(request.kind));
+  json.Key("bytes").Number(static_cast<double>(request.size.count));
+  json.Key("played").String(arguments.played);
+  json.Key("time_ns").Number(static_cast<double>(time.nanoseconds));
+  json.EndObject();
+  Print(json.Finish());
+  return {};
+}
+
 int RunPredictCollective(const PredictCollectiveArguments& arguments) {
-  const Status status = PredictCollective(arguments);
+  const Status status = arguments.played.empty() ? PredictCollective(arguments) : Play(arguments);
   return status ? kExitOk : PrintError(status.error());
 }
 
@@ -169,9 +196,8 @@ void AddPredictCollectiveCommand(CLI::App& predict, int& status) {
       predict.add_subcommand("collective", "The time of a collective on a cluster");
   verb->add_option("COLLECTIVE", arguments->request, "such as 'allreduce 64MiB bf16'")->required();
   verb->add_option("--cluster", arguments->cluster, "machine of data/hardware/clusters.yaml")
-      ->type_name("NAME")
-      ->required();
-  verb->add_option("--gpus", arguments->gpus, "how many take part, node by node")->required();
+      ->type_name("NAME");
+  verb->add_option("--gpus", arguments->gpus, "how many take part, node by node");
   verb->add_option("--gpus-per-node", arguments->gpus_per_node, "of each node (all)");
   verb->add_option("--env", arguments->environment,
                    "what is set for NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128")
@@ -181,6 +207,12 @@ void AddPredictCollectiveCommand(CLI::App& predict, int& status) {
   verb->add_option("--model", arguments->model,
                    "constants of `orrery fit collectives`, instead of the shipped ones")
       ->type_name("FILE");
+  verb->add_option("--play", arguments->played,
+                   "what another simulator would say: astra-sim or simai; no cluster is needed")
+      ->type_name("MODEL");
+  verb->add_option("--with", arguments->played_settings,
+                   "settings of the model that is played, such as npus=8,bandwidth=50")
+      ->type_name("KEY=VALUE,...");
   verb->add_flag("--flow", arguments->by_flows,
                  "as flows over the cluster's links, which names the link that is waited for");
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
