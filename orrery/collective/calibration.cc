@@ -36,9 +36,11 @@ struct WayOfRow {
 };
 
 /// What the library can be told beside its version. Trees move half of what rings do between two
-/// nodes, and plugins of networks know.
-const std::array<std::string, 2>& SettingsToTry() {
-  static const std::array<std::string, 2> settings = {"", "NCCL_ALGO=allreduce:Tree,NVLSTree"};
+/// nodes, not every network keeps the order that LL128 needs, and plugins of networks know both.
+const std::array<std::string, 4>& SettingsToTry() {
+  static const std::array<std::string, 4> settings = {
+      "", "NCCL_PROTO=^LL128", "NCCL_ALGO=allreduce:Tree,NVLSTree",
+      "NCCL_ALGO=allreduce:Tree,NVLSTree NCCL_PROTO=^LL128"};
   return settings;
 }
 

@@ -113,10 +113,11 @@ MachineModels::Found MachineModels::Find(const hardware::Cluster& cluster, std::
       return {&model, ModelMatch::kSource};
     }
     const hardware::Cluster* other = hardware::FindCluster(model.machine);
-    // Of equally near ones that with most rows: it has seen most sizes.
+    // Of equally near ones that which knows most constants, then most rows.
     const double distance = (is_same_source ? -2
                              : is_same      ? -1
                                             : DistanceBetween(cluster, *other)) -
+                            1e-2 * static_cast<double>(model.fitted.size()) -
                             1e-3 * std::log2(1 + static_cast<double>(model.rows));
     if (distance < best_distance) {
       best_distance = distance;
