@@ -124,6 +124,21 @@ def unseen_sizes(program):
     yield ""
 
 
+def never_fitted(program):
+    yield "## Machines that were never fitted"
+    yield ""
+    yield ("pipeweave's tables, one node, 4 MB and more, judged by the shipped constants of the same or the nearest machine "
+           "(H20 by an H100's); none of these rows was fitted. Sizes are taken as bytes (docs/formats/measured-collectives.md).")
+    yield ""
+    yield line("machine taken", "collective", "GPUs", "rows", "MAPE %", "median %", "bias %")
+    yield "|---|---|---:|---:|---:|---:|---:|"
+    table = SHARED / "kernels" / "collectives" / "pipeweave.csv.gz"
+    for group in evaluate(program, [table], "--min-bytes", "4000000")["groups"]:
+        yield line(group["machine"], group["collective"], group["gpus"], group["rows"], f"{group['mape']:.1f}",
+                   f"{group['median']:.1f}", f"{group['bias']:+.1f}")
+    yield ""
+
+
 def document(program):
     yield "# Collectives: predicted against measured"
     yield ""
@@ -132,7 +147,7 @@ def document(program):
            "All-gather, reduce-scatter and all-to-all beyond one node are in no public table that we know of: they are "
            "not judged there.")
     yield ""
-    for part in (in_sample, more_gpus, inside_a_node, unseen_sizes):
+    for part in (in_sample, more_gpus, inside_a_node, unseen_sizes, never_fitted):
         yield from part(program)
 
 

@@ -79,6 +79,16 @@ TEST(MeasuredCollectives, AiconfiguratorCountsElements) {
   EXPECT_EQ(data.rows[0].nccl_version, "2.29.2");
 }
 
+TEST(MeasuredCollectives, SizesOfVidurAreBytes) {
+  // The fastest row of eight A100: 64 MiB in 0.69 ms are 170 GB/s of 300; twice the bytes would be
+  // more than the links carry.
+  const Measurements data = Read(
+      "source,system,collective,num_workers,devices_per_node,rank,size,min_ms,median_ms\n"
+      "vidur,a100_dgx,all_reduce,8,8,0,67108864,0.68,0.69\n");
+  ASSERT_EQ(data.rows.size(), 1);
+  EXPECT_EQ(data.rows[0].request.size.count, 67108864);
+}
+
 TEST(MeasuredCollectives, OtherTablesAreRefused) {
   Measurements data;
   const Status status = AddMeasurements({"x.csv", *ParseCsv("a,b\n1,2\n"), true}, "", data);
