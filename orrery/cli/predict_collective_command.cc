@@ -1,10 +1,12 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/collective_data.h"
 #include "orrery/cli/command.h"
@@ -14,6 +16,7 @@
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/uneven_all_to_all.h"
 #include "orrery/draw/json_writer.h"
 #include "orrery/hardware/cluster.h"
 
@@ -28,6 +31,7 @@ struct PredictCollectiveArguments {
   std::string environment;
   std::string nccl_version;
   std::string model;
+  std::string matrix;
   std::string played;
   std::string played_settings;
   bool by_flows = false;
@@ -163,6 +167,61 @@ Status PredictCollective(const PredictCollectiveArguments& arguments) {
   return {};
 }
 
+/// A table of as many columns as rows: what the rank of the row sends to that of the column.
+Result<collective::SendMatrix> ReadMatrix(const std::string& path) {
+  ORRERY_TRY(const Table table, ReadCsvFile(path));
+  if (table.num_rows() != table.num_columns()) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: {} rows of {} columns; as many as ranks are needed of both", path,
+                            table.num_rows(), table.num_columns()));
+  }
+  collective::SendMatrix matrix{.ranks = static_cast<int>(table.num_rows())};
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    for (std::size_t column = 0; column < table.num_columns(); ++column) {
+      const std::optional<double> bytes = table.NumberInText(row, table.column_name(column));
+      if (!bytes) {
+        return Fail(Error::Kind::kInvalidInput, fmt::format("{}:{}: column {} holds no size", path,
+                                                            row + 2, table.column_name(column)));
+      }
+      matrix.bytes.push_back(*bytes);
+    }
+  }
+  return matrix;
+}
+
+/// All-to-all whose parts differ.
+Status PredictUneven(const PredictCollectiveArguments& arguments) {
+  ORRERY_TRY(const collective::SendMatrix matrix, ReadMatrix(arguments.matrix));
+  ORRERY_TRY(const hardware::Cluster* const cluster, ClusterNamed(arguments.cluster));
+  ORRERY_TRY(const collective::Fabric fabric,
+             collective::FabricOf(
+                 *cluster, {.gpus = matrix.ranks, .gpus_per_node = arguments.gpus_per_node}));
+  ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
+  const collective::MachineModels::Found model = models.Find(*cluster);
+  ORRERY_TRY(const double seconds,
+             collective::UnevenAllToAllSeconds(fabric, matrix, model.model->constants));
+  const collective::UnevenLoads loads = collective::LoadsOf(matrix, fabric.ranks_per_node);
+  if (arguments.as_json) {
+    draw::JsonWriter json;
+    json.BeginObject();
+    json.Key("collective").String("all_to_all_v");
+    json.Key("gpus").Number(matrix.ranks);
+    json.Key("cluster").String(cluster->name);
+    json.Key("time_s").Number(seconds);
+    json.Key("busiest_link_bytes").Number(loads.intra_bytes);
+    json.Key("busiest_nic_bytes").Number(loads.inter_bytes);
+    json.EndObject();
+    Print(json.Finish());
+    return {};
+  }
+  Print(
+      fmt::format("all_to_all_v on {} GPUs of {}\n  time        {}\n  busiest     {:.4g} MB over "
+                  "the links of a GPU, {:.4g} MB over a NIC\n",
+                  matrix.ranks, cluster->name, TimeText(seconds), loads.intra_bytes / 1e6,
+                  loads.inter_bytes / 1e6));
+  return {};
+}
+
 /// What another simulator would say.
 Status Play(const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const collective::Request request, collective::ParseRequest(arguments.request));
@@ -184,7 +243,9 @@ Status Play(const PredictCollectiveArguments& arguments) {
 }
 
 int RunPredictCollective(const PredictCollectiveArguments& arguments) {
-  const Status status = arguments.played.empty() ? PredictCollective(arguments) : Play(arguments);
+  const Status status = !arguments.played.empty()   ? Play(arguments)
+                        : !arguments.matrix.empty() ? PredictUneven(arguments)
+                                                    : PredictCollective(arguments);
   return status ? kExitOk : PrintError(status.error());
 }
 
@@ -206,6 +267,10 @@ void AddPredictCollectiveCommand(CLI::App& predict, int& status) {
       ->type_name("VERSION");
   verb->add_option("--model", arguments->model,
                    "constants of `orrery fit collectives`, instead of the shipped ones")
+      ->type_name("FILE");
+  verb->add_option("--matrix", arguments->matrix,
+                   "for alltoallv: a CSV of as many columns as ranks, a header, and what each rank "
+                   "sends to each")
       ->type_name("FILE");
   verb->add_option("--play", arguments->played,
                    "what another simulator would say: astra-sim or simai; no cluster is needed")

@@ -27,14 +27,7 @@ struct Parts {
 };
 
 double Join(const Parts& parts) {
-  const double transfer = parts.Transfer();
-  const double larger = std::max(parts.latency, transfer);
-  if (larger <= 0) {
-    return 0;
-  }
-  // Of the larger part, so that no power overflows.
-  const double smaller = std::min(parts.latency, transfer) / larger;
-  return larger * std::pow(1 + std::pow(smaller, parts.sharpness), 1 / parts.sharpness);
+  return JoinTimes(parts.latency, parts.Transfer(), parts.sharpness);
 }
 
 /// Microseconds that bytes take at bytes per second; none where there is nothing to cross.

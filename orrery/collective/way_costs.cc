@@ -79,4 +79,14 @@ double LinkRate(const Fabric& fabric, double share, const MachineConstants& cons
                     : rate;
 }
 
+double JoinTimes(double latency, double transfer, double sharpness) {
+  const double larger = std::max(latency, transfer);
+  if (larger <= 0) {
+    return 0;
+  }
+  // Of the larger part, so that no power overflows.
+  const double smaller = std::min(latency, transfer) / larger;
+  return larger * std::pow(1 + std::pow(smaller, sharpness), 1 / sharpness);
+}
+
 }  // namespace orrery::collective

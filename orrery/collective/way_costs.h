@@ -35,4 +35,7 @@ struct WayCosts {
 [[nodiscard]] double LinkRate(const Fabric& fabric, double share,
                               const MachineConstants& constants);
 
+/// Latency and transfer as one time: (latency^s + transfer^s)^(1/s).
+[[nodiscard]] double JoinTimes(double latency, double transfer, double sharpness);
+
 }  // namespace orrery::collective
