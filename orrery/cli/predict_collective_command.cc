@@ -148,12 +148,12 @@ Status PredictCollective(const PredictCollectiveArguments& arguments) {
              collective::FabricOf(*predicted.cluster, {.gpus = arguments.gpus,
                                                        .gpus_per_node = arguments.gpus_per_node}));
   ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
-  predicted.model = models.Find(*predicted.cluster);
+  predicted.model = models.Find({.cluster = predicted.cluster, .gpus = arguments.gpus});
   const collective::MachineModel& model = *predicted.model.model;
   collective::CostSettings settings{.cluster = predicted.cluster, .constants = model.constants};
-  ORRERY_TRY(settings.nccl,
-             collective::ParseNcclSettings(arguments.environment.empty() ? model.assumed_settings
-                                                                         : arguments.environment));
+  const std::string& assumed = fabric.nodes > 1 ? model.assumed_settings : arguments.environment;
+  ORRERY_TRY(settings.nccl, collective::ParseNcclSettings(
+                                arguments.environment.empty() ? assumed : arguments.environment));
   ORRERY_TRY(settings.tables,
              collective::FindTunerTables(arguments.nccl_version.empty() ? model.nccl_version
                                                                         : arguments.nccl_version));
@@ -197,7 +197,8 @@ Status PredictUneven(const PredictCollectiveArguments& arguments) {
              collective::FabricOf(
                  *cluster, {.gpus = matrix.ranks, .gpus_per_node = arguments.gpus_per_node}));
   ORRERY_TRY(const collective::MachineModels models, LoadMachineModels(arguments.model));
-  const collective::MachineModels::Found model = models.Find(*cluster);
+  const collective::MachineModels::Found model =
+      models.Find({.cluster = cluster, .gpus = matrix.ranks});
   ORRERY_TRY(const double seconds,
              collective::UnevenAllToAllSeconds(fabric, matrix, model.model->constants));
   const collective::UnevenLoads loads = collective::LoadsOf(matrix, fabric.ranks_per_node);

@@ -45,7 +45,8 @@ const std::array<std::string, 4>& SettingsToTry() {
 }
 
 Result<NcclSettings> SettingsFor(const Measurement& row, const std::string& assumed) {
-  return row.settings == NcclSettings() ? ParseNcclSettings(assumed) : row.settings;
+  const bool is_told = row.settings != NcclSettings();
+  return is_told || row.fabric.nodes == 1 ? row.settings : ParseNcclSettings(assumed);
 }
 
 Result<std::vector<WayOfRow>> WaysOf(std::span<const Measurement* const> rows,

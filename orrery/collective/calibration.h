@@ -24,8 +24,8 @@ struct MachineModel {
   std::string setup;         // what they call the machine
   std::string nccl_version;  // of the tuner's constants: told, or the one that fits best
   bool was_version_told = false;
-  /// What seems to be set for NCCL, where the data do not say: "" or what fits better. Operators
-  /// and plugins do so and seldom tell.
+  /// What seems to be set for NCCL between nodes, where the data do not say: "" or what fits
+  /// better. Operators and plugins do so and seldom tell.
   std::string assumed_settings;
   MachineConstants constants;
   std::vector<Constant> fitted;

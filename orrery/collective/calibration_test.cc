@@ -132,13 +132,29 @@ TEST(MachineModels, TheNearestMachineAnswersForAnUnknownOne) {
   hopper.machine = hardware::FindCluster("dgx h100")->name;
   models.Add(hopper);
   const auto find = [&](std::string_view cluster, std::string_view source) {
-    return models.Find(*hardware::FindCluster(cluster), source);
+    return models.Find({.cluster = hardware::FindCluster(cluster), .source = source});
   };
   EXPECT_EQ(find("azure nd a100 v4", "a test").match, ModelMatch::kSource);
   EXPECT_EQ(find("azure nd a100 v4", "another").match, ModelMatch::kMachine);
   EXPECT_EQ(find("dgx h200", "another").match, ModelMatch::kNearest);
   EXPECT_EQ(find("dgx h200", "another").model->machine, hopper.machine);
-  EXPECT_EQ(MachineModels().Find(*hardware::FindCluster("dgx h200"), "").model->source, "defaults");
+  EXPECT_EQ(MachineModels().Find({.cluster = hardware::FindCluster("dgx h200")}).model->source,
+            "defaults");
+}
+
+TEST(MachineModels, OneNodeAndSeveralAskDifferentModels) {
+  MachineModels models;
+  MachineModel inside = SomeMachine();
+  inside.source = "one node";
+  inside.most_gpus = 8;
+  MachineModel across = SomeMachine();
+  across.source = "two nodes";
+  across.most_gpus = 16;
+  models.Add(inside);
+  models.Add(across);
+  const hardware::Cluster* cluster = hardware::FindCluster("azure nd a100 v4");
+  EXPECT_EQ(models.Find({.cluster = cluster, .gpus = 4}).model->source, "one node");
+  EXPECT_EQ(models.Find({.cluster = cluster, .gpus = 64}).model->source, "two nodes");
 }
 
 TEST(SplitRule, ReadsWhatPeopleWrite) {

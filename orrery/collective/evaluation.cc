@@ -59,7 +59,8 @@ Status JudgeRow(const MachineModels& models, const Measurement& row, std::int64_
   if (row.request.size.count < min_bytes) {
     return {};
   }
-  const MachineModels::Found found = models.Find(*row.cluster, row.source, row.setup);
+  const MachineModels::Found found = models.Find(
+      {.cluster = row.cluster, .gpus = row.gpus, .source = row.source, .setup = row.setup});
   ORRERY_TRY(const double seconds, PredictRow(*found.model, row));
   judgement.rows.push_back({&row, seconds, found.match});
   return {};

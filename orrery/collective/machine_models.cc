@@ -102,21 +102,24 @@ void MachineModels::Add(MachineModel model) {
   models_.push_back(std::move(model));
 }
 
-MachineModels::Found MachineModels::Find(const hardware::Cluster& cluster, std::string_view source,
-                                         std::string_view setup) const {
+MachineModels::Found MachineModels::Find(const Question& question) const {
   Found best{&DefaultModel(), ModelMatch::kNearest};
   double best_distance = std::numeric_limits<double>::infinity();
   for (const MachineModel& model : models_) {
-    const bool is_same = model.machine == cluster.name;
-    const bool is_same_source = is_same && model.source == source;
-    if (is_same_source && model.setup == setup) {
+    const hardware::Cluster& other = *hardware::FindCluster(model.machine);
+    const bool is_same = &other == question.cluster;
+    const bool is_same_source = is_same && model.source == question.source;
+    if (is_same_source && model.setup == question.setup) {
       return {&model, ModelMatch::kSource};
     }
-    const hardware::Cluster* other = hardware::FindCluster(model.machine);
+    // Constants of links say little of the network, and those of the network little of links.
+    const bool is_same_reach =
+        (question.gpus > question.cluster->island.gpus) == (model.most_gpus > other.island.gpus);
     // Of equally near ones that which knows most constants, then most rows.
     const double distance = (is_same_source ? -2
                              : is_same      ? -1
-                                            : DistanceBetween(cluster, *other)) -
+                                            : DistanceBetween(*question.cluster, other)) +
+                            (is_same_reach ? 0 : 0.5) -
                             1e-2 * static_cast<double>(model.fitted.size()) -
                             1e-3 * std::log2(1 + static_cast<double>(model.rows));
     if (distance < best_distance) {

@@ -29,9 +29,16 @@ class MachineModels {
 
   [[nodiscard]] const std::vector<MachineModel>& all() const { return models_; }
 
+  /// What is asked for.
+  struct Question {
+    const hardware::Cluster* cluster = nullptr;
+    int gpus = 1;
+    std::string_view source = {};  // who measured what will be compared
+    std::string_view setup = {};   // what they call the machine
+  };
+
   /// Never nothing: without any model of the kind, the defaults.
-  [[nodiscard]] Found Find(const hardware::Cluster& cluster, std::string_view source = "",
-                           std::string_view setup = "") const;
+  [[nodiscard]] Found Find(const Question& question) const;
 
   /// The file: docs/formats/collective-model.md.
   [[nodiscard]] std::string Text() const;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string_view>
@@ -220,14 +221,19 @@ const hardware::Cluster* LikeliestCluster(std::string_view words) {
   return best;
 }
 
-Status Place(RawRow& raw, const hardware::Cluster* given) {
-  const hardware::Cluster* cluster = given != nullptr ? given : hardware::FindCluster(raw.machine);
+/// `file` may tell what a log does not: aws_p4de_2node.log.
+Status Place(RawRow& raw, const hardware::Cluster* given, const std::string& file) {
+  const std::string words = raw.machine + " " + std::filesystem::path(file).stem().string();
+  const hardware::Cluster* cluster = given != nullptr ? given : hardware::FindCluster(words);
   if (cluster == nullptr) {
     cluster = LikeliestCluster(raw.machine);
   }
   if (cluster == nullptr) {
-    return BadRow(fmt::format("no machine of the catalogue is like '{}'; name one with --cluster",
-                              raw.machine));
+    return BadRow(raw.machine.empty()
+                      ? "nothing says which machine this is; name it with --cluster"
+                      : fmt::format("no machine of the catalogue is like '{}'; name one with "
+                                    "--cluster",
+                                    raw.machine));
   }
   raw.measurement.cluster = cluster;
   // Islands may span nodes: only fewer GPUs than a node has say something of the placement.
@@ -265,7 +271,7 @@ Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
       ++measurements.skipped;
       continue;
     }
-    const Status placed = raw ? Place(**raw, given) : Status(tl::unexpect, raw.error());
+    const Status placed = raw ? Place(**raw, given, table.file) : Status(tl::unexpect, raw.error());
     if (!placed) {
       measurements.rejected.push_back({file, line, placed.error().message()});
       continue;

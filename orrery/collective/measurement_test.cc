@@ -89,6 +89,17 @@ TEST(MeasuredCollectives, SizesOfVidurAreBytes) {
   EXPECT_EQ(data.rows[0].request.size.count, 67108864);
 }
 
+TEST(MeasuredCollectives, TheNameOfALogMayTellTheMachine) {
+  const Table log = *ParseCsv("test,nranks,size_bytes,oop_time_us\nall_reduce,16,1048576,300\n");
+  Measurements data;
+  ASSERT_TRUE(AddMeasurements({"logs/aws_p4de_2node.log", log, false}, "", data).has_value());
+  ASSERT_EQ(data.rows.size(), 1);
+  EXPECT_EQ(data.rows[0].cluster, hardware::FindCluster("p4de"));
+  ASSERT_TRUE(AddMeasurements({"run.log", log, false}, "", data).has_value());
+  ASSERT_EQ(data.rejected.size(), 1);
+  EXPECT_THAT(data.rejected[0].reason, HasSubstr("nothing says which machine this is"));
+}
+
 TEST(MeasuredCollectives, OtherTablesAreRefused) {
   Measurements data;
   const Status status = AddMeasurements({"x.csv", *ParseCsv("a,b\n1,2\n"), true}, "", data);
