@@ -49,6 +49,7 @@ ClosedFormFile ReadEmbedded() {
                 .ll_network = get("ll_network"),
                 .ll128_start = get("ll128_start"),
                 .ll128_network_hop = get("ll128_network_hop"),
+                .ring_network_hop = get("ring_network_hop"),
                 .nvls_start = get("nvls_start"),
                 .direct_start = get("direct_start"),
                 .direct_start_bytes = get("direct_start_bytes"),

@@ -64,6 +64,7 @@ struct ClosedFormShape {
   double ll_network = 1;
   double ll128_start = 1;
   double ll128_network_hop = 1;
+  double ring_network_hop = 1;
   double nvls_start = 1;
   double direct_start = 1;
   double direct_start_bytes = 1;

@@ -62,8 +62,14 @@ WayCosts CostsOf(const Way& way, Bytes size, const MachineConstants& constants) 
   if (ReducesInSwitch(way.algorithm)) {
     return SwitchCosts(constants);
   }
-  return way.algorithm == Algorithm::kDirect ? DirectCosts(size, constants)
-                                             : ProtocolCosts(way.protocol, constants);
+  if (way.algorithm == Algorithm::kDirect) {
+    return DirectCosts(size, constants);
+  }
+  WayCosts costs = ProtocolCosts(way.protocol, constants);
+  if (way.algorithm == Algorithm::kRing && way.protocol != Protocol::kSimple) {
+    costs.network_hop *= CommonShape().ring_network_hop;
+  }
+  return costs;
 }
 
 bool ReducesInSwitch(Algorithm algorithm) {
