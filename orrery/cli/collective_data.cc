@@ -4,16 +4,14 @@
 #include <filesystem>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "orrery/base/csv.h"
 #include "orrery/base/mapped_file.h"
+#include "orrery/cli/evaluate_output.h"
 #include "orrery/ingest/run.h"
 
 namespace orrery::cli {
 namespace {
-
-constexpr std::size_t kNamedRows = 10;
 
 bool IsCsv(const std::string& path) {
   std::filesystem::path name(path);
@@ -76,16 +74,7 @@ Result<collective::MachineModels> LoadMachineModels(const std::string& path) {
 }
 
 std::string RejectedText(const collective::Measurements& data) {
-  std::vector<std::string> lines;
-  for (std::size_t i = 0; i < std::min(data.rejected.size(), kNamedRows); ++i) {
-    const collective::RejectedMeasurement& row = data.rejected[i];
-    const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
-    lines.push_back(fmt::format("{}{}: {}", data.files[row.file], line, row.reason));
-  }
-  if (data.rejected.size() > kNamedRows) {
-    lines.push_back(fmt::format("… and {} more rows", data.rejected.size() - kNamedRows));
-  }
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  return RejectedText(data.files, data.rejected);
 }
 
 }  // namespace orrery::cli

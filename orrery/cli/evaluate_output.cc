@@ -117,16 +117,20 @@ Table PredictionTable(std::span<const kernel::JudgedRow> rows) {
   return table;
 }
 
-std::string RejectedText(const kernel::Measurements& data) {
+std::string RejectedText(std::span<const std::string> files, std::span<const RejectedRow> rows) {
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < std::min(data.rejected.size(), kShownRejected); ++i) {
-    const kernel::RejectedRow& row = data.rejected[i];
-    lines.push_back(fmt::format("{}:{}: {}", data.files[row.file], row.line, row.reason));
+  for (const RejectedRow& row : rows.first(std::min(rows.size(), kShownRejected))) {
+    const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
+    lines.push_back(fmt::format("{}{}: {}", files[row.file], line, row.reason));
   }
-  if (data.rejected.size() > kShownRejected) {
-    lines.push_back(fmt::format("… and {} more rows", data.rejected.size() - kShownRejected));
+  if (rows.size() > kShownRejected) {
+    lines.push_back(fmt::format("… and {} more rows", rows.size() - kShownRejected));
   }
   return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+std::string RejectedText(const kernel::Measurements& data) {
+  return RejectedText(data.files, data.rejected);
 }
 
 std::string NotUsedText(const kernel::Measurements& data) {

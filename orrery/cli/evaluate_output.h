@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/base/rejected_row.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
 #include "orrery/draw/text_table.h"
@@ -41,6 +42,8 @@ void SetFigures(Value& object, const learn::Evaluation& figures);
 [[nodiscard]] std::string NotUsedText(const kernel::Measurements& data);
 
 /// Names rows that were not used: "FILE:LINE: reason", the first few of them.
+[[nodiscard]] std::string RejectedText(std::span<const std::string> files,
+                                       std::span<const RejectedRow> rows);
 [[nodiscard]] std::string RejectedText(const kernel::Measurements& data);
 
 }  // namespace orrery::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/rejected_row.h"
 #include "orrery/base/table.h"
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/nccl_settings.h"
@@ -30,17 +31,10 @@ struct Measurement {
   [[nodiscard]] const std::string& machine() const { return cluster->name; }
 };
 
-/// A row that is not used, and why.
-struct RejectedMeasurement {
-  std::uint32_t file = 0;
-  std::uint32_t line = 0;
-  std::string reason;
-};
-
 struct Measurements {
   std::vector<std::string> files;
   std::vector<Measurement> rows;
-  std::vector<RejectedMeasurement> rejected;
+  std::vector<RejectedRow> rejected;
   /// Rows that say nothing of a time: one GPU, no bytes, bandwidth of one link only.
   std::size_t skipped = 0;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/rejected_row.h"
 #include "orrery/base/table.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/operator.h"
@@ -31,13 +32,6 @@ struct Measurement {
   double spread = 0;  // relative, between the quartiles of the repeats; zero when not told
   std::uint32_t file = 0;
   std::uint32_t line = 0;
-};
-
-/// A row that is not used, and why.
-struct RejectedRow {
-  std::uint32_t file = 0;
-  std::uint32_t line = 0;
-  std::string reason;
 };
 
 struct Measurements {

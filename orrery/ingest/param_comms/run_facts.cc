@@ -6,6 +6,7 @@
 
 #include "orrery/ingest/nccl_tests/run.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
+#include "orrery/ingest/text_behind.h"
 
 namespace orrery::ingest::param_comms {
 namespace {
@@ -13,16 +14,6 @@ namespace {
 constexpr std::int64_t kMaxRanks = 1'000'000;
 constexpr std::string_view kGreeting = "[Rank";
 constexpr std::string_view kHost = " host ";
-
-// Returns the text behind `key`, without blanks in front; empty if the key is absent.
-std::string_view Behind(std::string_view text, std::string_view key) {
-  const std::size_t at = text.find(key);
-  if (at == std::string_view::npos) {
-    return {};
-  }
-  const std::string_view rest = text.substr(at + key.size());
-  return rest.substr(std::min(rest.find_first_not_of(" \t"), rest.size()));
-}
 
 std::string_view FirstWord(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t\r,'\"]"));
@@ -36,7 +27,7 @@ std::optional<std::int64_t> CountAt(std::string_view text) {
 }
 
 void TakeWord(std::string_view line, std::string_view key, std::string& value) {
-  if (const std::string_view word = FirstWord(Behind(line, key)); !word.empty()) {
+  if (const std::string_view word = FirstWord(TextBehind(line, key)); !word.empty()) {
     value = word;
   }
 }
@@ -47,8 +38,8 @@ void ReadGreetings(std::string_view line, std::map<std::int64_t, std::string>& h
   for (std::size_t at = line.find(kGreeting); at != std::string_view::npos;
        at = line.find(kGreeting, at + 1)) {
     const std::string_view greeting = line.substr(at, line.find(kGreeting, at + 1) - at);
-    const auto rank = CountAt(Behind(greeting, kGreeting));
-    const std::string_view host = FirstWord(Behind(greeting, kHost));
+    const auto rank = CountAt(TextBehind(greeting, kGreeting));
+    const std::string_view host = FirstWord(TextBehind(greeting, kHost));
     if (rank && !host.empty()) {
       host_of_rank[*rank] = host;
     }
@@ -64,7 +55,7 @@ bool RunFacts::IsGreeting(std::string_view line) {
 
 void RunFacts::ReadLine(std::string_view line) {
   for (const std::string_view key : {"world_size:", "'world_size':", "groupSize"}) {
-    if (const auto ranks = CountAt(Behind(line, key)); ranks && *ranks > 0) {
+    if (const auto ranks = CountAt(TextBehind(line, key)); ranks && *ranks > 0) {
       num_ranks = ranks;
     }
   }
