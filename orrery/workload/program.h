@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/string_table.h"
+#include "orrery/collective/request.h"
 #include "orrery/trace/columns.h"
 
 namespace orrery::workload {
@@ -14,6 +15,8 @@ using trace::RowId;
 using TaskId = RowId;
 using LaneId = RowId;
 using CallId = RowId;
+using PartId = RowId;
+using CommunicationId = RowId;
 
 inline constexpr RowId kNone = trace::kNoRow;
 
@@ -29,6 +32,18 @@ enum class TaskKind : std::uint8_t {
   kWait,         // a stream waits for an event; takes no time itself
   kSynchronize,  // the host waits; what follows its predecessors is its own cost
   kCollective,   // work of several ranks on a stream
+};
+
+/// What a task belongs to in a training step.
+enum class Phase : std::uint8_t {
+  kOther,
+  kForward,
+  kRecompute,
+  kBackward,        // with or without gradients of weights
+  kWeightBackward,  // gradients of weights alone
+  kReduce,          // of gradients
+  kOptimizer,
+  kGather,  // of parameters
 };
 
 /// What runs its tasks one after the other: a host thread or a stream.
@@ -48,14 +63,48 @@ ORRERY_TRACE_TABLE(Lanes, ORRERY_PROGRAM_LANE_COLUMNS);
   X(TaskId, last_task, kNone)
 ORRERY_TRACE_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
 
+/// What many tasks have in common: what they are for and what they take of the GPU while they run.
+#define ORRERY_PROGRAM_PART_COLUMNS(X)                                                        \
+  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */ \
+  X(Phase, phase, Phase::kOther)                                                              \
+  X(std::int32_t, chunk, -1)        /* of the pipeline's, of this device */                   \
+  X(std::uint32_t, sm_share, 0)     /* of the multiprocessors, in millionths */               \
+  X(std::uint32_t, memory_share, 0) /* of the memory's bandwidth alone, in millionths */
+ORRERY_TRACE_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
+
+/// What a task of kind kCollective moves: with whom, and how much. The n-th communication that the
+/// members of a group start on one slot belong together.
+#define ORRERY_PROGRAM_COMMUNICATION_COLUMNS(X)                                          \
+  X(std::uint32_t, slot, 0) /* which of the rank's groups: an index of Program::slots */ \
+  X(collective::CollectiveKind, kind, collective::CollectiveKind::kAllReduce)            \
+  X(std::int64_t, bytes, 0) /* as collective::Request counts; of a message its size */   \
+  X(collective::Element, element, collective::Element::kBfloat16)
+ORRERY_TRACE_TABLE(Communications, ORRERY_PROGRAM_COMMUNICATION_COLUMNS);
+
+/// Memory that a task takes when it begins or gives back when it ends.
+#define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                   \
+  X(TaskId, task, kNone)                                                   \
+  X(StringId, category, StringId::kEmpty) /* "activations", "logits", … */ \
+  X(std::int64_t, bytes, 0) /* above 0: taken at the begin; below: given back at the end */
+ORRERY_TRACE_TABLE(MemoryChanges, ORRERY_PROGRAM_MEMORY_COLUMNS);
+
+/// Memory that is held all the time.
+#define ORRERY_PROGRAM_HELD_COLUMNS(X)    \
+  X(StringId, category, StringId::kEmpty) \
+  X(std::int64_t, bytes, 0)
+ORRERY_TRACE_TABLE(HeldMemory, ORRERY_PROGRAM_HELD_COLUMNS);
+
 /// Tasks; those of one lane run in order of their ids.
-#define ORRERY_PROGRAM_TASK_COLUMNS(X) \
-  X(LaneId, lane, kNone)               \
-  X(TaskKind, kind, TaskKind::kHost)   \
-  X(std::int64_t, duration_ps, 0)      \
-  X(StringId, name, StringId::kEmpty)  \
-  X(CallId, call, kNone)               \
-  X(TaskId, launch, kNone) /* of a kernel: the task that hands it over */
+#define ORRERY_PROGRAM_TASK_COLUMNS(X)                                    \
+  X(LaneId, lane, kNone)                                                  \
+  X(TaskKind, kind, TaskKind::kHost)                                      \
+  X(std::int64_t, duration_ps, 0)                                         \
+  X(StringId, name, StringId::kEmpty)                                     \
+  X(CallId, call, kNone)                                                  \
+  X(TaskId, launch, kNone) /* of a kernel: the task that hands it over */ \
+  X(PartId, part, kNone)                                                  \
+  X(std::int32_t, microbatch, -1)                                         \
+  X(CommunicationId, communication, kNone)
 ORRERY_TRACE_TABLE(Tasks, ORRERY_PROGRAM_TASK_COLUMNS);
 
 /// `to` begins no earlier than `lag_ps` after the end of `from`.
@@ -73,6 +122,12 @@ struct Program {
   Calls calls;
   Tasks tasks;
   Edges edges;
+  Parts parts;
+  Communications communications;
+  MemoryChanges memory_changes;
+  HeldMemory held_memory;
+  /// The groups that a rank talks in, by name: "tp", "dp", "pp forward 0".
+  std::vector<StringId> slots;
   std::int64_t launch_latency_ps = 0;  // from the end of a launch to the first begin of its kernel
 
   bool operator==(const Program&) const = default;

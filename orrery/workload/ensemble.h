@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/network/topology.h"
+#include "orrery/workload/program.h"
+
+namespace orrery::workload {
+
+using Rank = std::uint32_t;
+using GroupId = std::uint32_t;
+using ProgramId = std::uint32_t;
+
+inline constexpr GroupId kNoGroup = 0xFFFFFFFF;
+
+/// All ranks of a job: who runs which program on which GPU, and the groups in which they talk.
+/// Programs are shared by the ranks that run them. All programs have the same slots.
+struct Ensemble {
+  std::vector<Program> programs;
+
+  // By rank.
+  std::vector<ProgramId> program_of_rank;
+  std::vector<network::GpuId> gpu_of_rank;
+  std::vector<double> slowness_of_rank;  // 1: as priced; 1.3: kernels take 1.3 times as long
+  std::vector<GroupId> group_of_slot;    // rank · num_slots + slot; kNoGroup: it has none
+
+  // By group: members[offsets[g]] … members[offsets[g + 1] - 1], in the order of the group.
+  std::vector<std::uint32_t> group_offsets = {0};
+  std::vector<Rank> group_members;
+
+  std::uint32_t num_slots = 0;
+
+  [[nodiscard]] std::uint32_t num_ranks() const {
+    return static_cast<std::uint32_t>(program_of_rank.size());
+  }
+
+  [[nodiscard]] std::uint32_t num_groups() const {
+    return static_cast<std::uint32_t>(group_offsets.size() - 1);
+  }
+
+  [[nodiscard]] GroupId GroupOf(Rank rank, std::uint32_t slot) const {
+    return group_of_slot[static_cast<std::size_t>(rank) * num_slots + slot];
+  }
+
+  [[nodiscard]] std::span<const Rank> Members(GroupId group) const {
+    return std::span(group_members)
+        .subspan(group_offsets[group], group_offsets[group + 1] - group_offsets[group]);
+  }
+
+  /// Adds a group; its members must then be told by setting `group_of_slot`.
+  GroupId AddGroup(std::span<const Rank> members) {
+    group_members.insert(group_members.end(), members.begin(), members.end());
+    group_offsets.push_back(static_cast<std::uint32_t>(group_members.size()));
+    return num_groups() - 1;
+  }
+};
+
+}  // namespace orrery::workload

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+
+namespace orrery::workload {
+
+enum class AttentionKernel : std::uint8_t {
+  kFlash,         // one kernel, scores stay on the chip
+  kMaterialised,  // two products and a softmax over scores in memory
+};
+
+enum class TensorOverlap : std::uint8_t {
+  kNever,
+  kBackward,   // the gradient's sum runs beside the weight's gradient
+  kPipelined,  // products and communication are cut in pieces (user buffers)
+};
+
+enum class DataOverlap : std::uint8_t {
+  kAfterBackward,  // one message when all gradients are there
+  kBuckets,        // each bucket as soon as its gradients are there
+};
+
+/// What a framework does of its own, declared, and what it costs, fitted. Declared properties say
+/// what overlaps with what and which kernels there are; at most six fitted scalars say how fast
+/// they are, compared with kernels and collectives alone. data/frameworks/*.yaml has them with
+/// their origin; a job may override declared ones.
+struct Framework {
+  std::string name;
+  std::string origin;
+
+  // Declared.
+  AttentionKernel attention = AttentionKernel::kFlash;
+  bool fuses_bias_activation = true;
+  bool fuses_dropout_add = true;
+  bool fuses_rope = true;
+  bool fuses_norm = true;                   // one kernel, not five
+  bool fuses_cross_entropy = false;         // logits are read once forward and once backward
+  bool fuses_gradient_accumulation = true;  // in the weight gradient's product
+  bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
+  bool uses_graphs = false;                 // launches cost nothing
+  TensorOverlap tensor_overlap = TensorOverlap::kBackward;
+  DataOverlap data_overlap = DataOverlap::kAfterBackward;
+  bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
+  bool overlaps_pipeline_sends = true;
+  bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
+  bool waits_each_pipeline_message = false;  // the host waits for it
+  std::int64_t bucket_bytes = 25 << 20;      // of gradients; 0: one bucket
+  std::int64_t first_bucket_bytes = 1 << 20;
+  std::int64_t least_bucket_elements = 0;  // Megatron: max(this, 1,000,000 · dp) elements
+  bool scales_bucket_with_ranks = false;
+  int vocabulary_multiple = 128;  // times tp
+
+  // Fitted, each with its range in data/frameworks.
+  double product_rate = 1;        // of matrix products and attention, of what kernels reach alone
+  double memory_rate = 1;         // of all other kernels
+  double communication_rate = 1;  // of collectives
+  double launch_us = 4;           // of the host for each kernel
+  double step_overhead_ms = 0;    // of a step, whatever its size
+  double spread = 0;              // of ranks' speeds: what waiting for the slowest adds, relative
+
+  bool operator==(const Framework&) const = default;
+};
+
+/// Those that are part of the program (data/frameworks).
+[[nodiscard]] const std::vector<Framework>& Frameworks();
+
+/// Finds one by its name in any case. Nothing when there is none.
+[[nodiscard]] const Framework* FindFramework(std::string_view name);
+
+/// Reads a file of frameworks; an error is one sentence.
+[[nodiscard]] Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml);
+
+}  // namespace orrery::workload

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/data_type.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/plan/plan.h"
+
+namespace orrery::workload {
+
+/// How products are computed and states are kept.
+struct Precision {
+  kernel::DataType compute = kernel::DataType::kBf16;   // of activations and weights
+  kernel::DataType products = kernel::DataType::kBf16;  // fp8 where they are narrower
+  int gradient_bytes = 4;                               // of a reduced gradient
+  int gathered_bytes = 2;                               // of a parameter when shards are gathered
+  bool has_master = true;  // fp32 copies of parameters in the optimizer
+
+  bool operator==(const Precision&) const = default;
+};
+
+enum class OptimizerKind : std::uint8_t { kAdam, kSgd };
+
+struct Training {
+  std::int64_t sequence = 0;      // tokens of a sample; 0 for models without
+  std::int64_t micro_batch = 1;   // samples of one pass of one replica
+  std::int64_t global_batch = 1;  // samples of a step of the whole job
+  Precision precision = {};
+  OptimizerKind optimizer = OptimizerKind::kAdam;
+
+  bool operator==(const Training&) const = default;
+};
+
+/// A model, how it is trained, how it is spread, on what, by which framework: one YAML file
+/// (docs/formats/job.md).
+struct Job {
+  std::string name;
+  Model model;
+  Training training;
+  Plan plan;
+  int gpus = 1;
+  hardware::Cluster cluster;
+  hardware::Gpu gpu;
+  Framework framework;
+
+  /// Passes of one replica in a step.
+  [[nodiscard]] std::int64_t microbatches() const {
+    return training.global_batch / (training.micro_batch * plan.dp);
+  }
+};
+
+/// Checks that all parts fit together: the plan multiplies to the GPUs, heads divide by tp, the
+/// batch divides, the schedule can run. One sentence that names the key and the mend.
+[[nodiscard]] Status CheckJob(const Job& job);
+
+}  // namespace orrery::workload
