@@ -1,14 +1,23 @@
 #include "orrery/hardware/yaml_fields.h"
 
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include <fmt/core.h>
+
+#include "orrery/base/nearest_word.h"
 
 namespace orrery::hardware {
 namespace {
 
 std::string Shown(const YAML::Node& node) {
   return node.IsScalar() ? node.Scalar() : "something that is not one value";
+}
+
+std::string Nearest(std::string_view key, std::span<const std::string_view> known) {
+  return known.empty() ? std::string()
+                       : fmt::format("; the nearest is {}", NearestWord(key, known));
 }
 
 }  // namespace
@@ -54,16 +63,40 @@ std::string YamlFields::Text(std::string_view key, std::optional<std::string> fa
 }
 
 int YamlFields::Count(std::string_view key, int least, std::optional<int> fallback) {
+  const std::int64_t count = Size(key, least, fallback);
+  if (count > std::numeric_limits<int>::max()) {
+    Wrong(key, "must fit 32 bits", std::to_string(count));
+    return least;
+  }
+  return static_cast<int>(count);
+}
+
+std::int64_t YamlFields::Size(std::string_view key, std::int64_t least,
+                              std::optional<std::int64_t> fallback) {
   if (fallback && !Has(key)) {
     asked_.emplace(key);
     return *fallback;
   }
   const YAML::Node value = Node(key);
-  int count = 0;
-  if (!value.IsScalar() || !YAML::convert<int>::decode(value, count) || count < least) {
+  std::int64_t size = 0;
+  if (!value.IsScalar() || !YAML::convert<std::int64_t>::decode(value, size) || size < least) {
     Wrong(key, fmt::format("must be a whole number of at least {}", least), Shown(value));
   }
-  return count;
+  return size;
+}
+
+double YamlFields::Number(std::string_view key, double least, double fallback) {
+  asked_.emplace(key);
+  if (!Has(key)) {
+    return fallback;
+  }
+  const YAML::Node value = Node(key);
+  double number = fallback;
+  if (!value.IsScalar() || !YAML::convert<double>::decode(value, number) ||
+      !std::isfinite(number) || number < least) {
+    Wrong(key, fmt::format("must be a number of at least {}", least), Shown(value));
+  }
+  return number;
 }
 
 double YamlFields::Positive(std::string_view key, std::optional<double> fallback) {
@@ -108,7 +141,8 @@ void YamlFields::RefuseOthers() {
   for (const auto& entry : node_) {
     const std::string key = Shown(entry.first);
     if (!asked_.contains(key)) {
-      Note(key, "is not a field that is known here");
+      const std::vector<std::string_view> known(asked_.begin(), asked_.end());
+      Note(key, fmt::format("is not a field that is known here{}", Nearest(key, known)));
       return;
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
@@ -30,6 +31,13 @@ class YamlFields {
   /// A whole number that is at least `least`.
   [[nodiscard]] int Count(std::string_view key, int least, std::optional<int> fallback = {});
 
+  /// As Count, for what may not fit 32 bits.
+  [[nodiscard]] std::int64_t Size(std::string_view key, std::int64_t least,
+                                  std::optional<std::int64_t> fallback = {});
+
+  /// A finite number that is at least `least`.
+  [[nodiscard]] double Number(std::string_view key, double least, double fallback);
+
   /// A finite number above 0.
   [[nodiscard]] double Positive(std::string_view key, std::optional<double> fallback = {});
 
@@ -37,7 +45,12 @@ class YamlFields {
 
   /// One of the spelled words.
   template <typename Value>
-  [[nodiscard]] Value Choice(std::string_view key, std::span<const Spelling<Value>> spellings) {
+  [[nodiscard]] Value Choice(std::string_view key, std::span<const Spelling<Value>> spellings,
+                             std::optional<Value> fallback = {}) {
+    if (fallback && !Has(key)) {
+      asked_.emplace(key);
+      return *fallback;
+    }
     const std::string word = Text(key);
     std::string known;
     for (const auto& [spelling, value] : spellings) {
@@ -61,7 +74,8 @@ class YamlFields {
   /// Notes that a field is not as it must be.
   void Wrong(std::string_view key, std::string_view expectation, std::string_view found);
 
-  /// Notes the first field that nobody asked for: it would be lost silently.
+  /// Notes the first field that nobody asked for, and the nearest one that somebody did: it would
+  /// be lost silently.
   void RefuseOthers();
 
  private:
