@@ -1,5 +1,6 @@
 #include "orrery/hardware/yaml_fields.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -62,6 +63,20 @@ std::string YamlFields::Text(std::string_view key, std::optional<std::string> fa
   return value.Scalar();
 }
 
+std::vector<std::string> YamlFields::Texts(std::string_view key,
+                                           std::optional<std::vector<std::string>> fallback) {
+  if (fallback && !Has(key)) {
+    asked_.emplace(key);
+    return *std::move(fallback);
+  }
+  const YAML::Node value = Node(key);
+  std::vector<std::string> texts;
+  if (!value.IsSequence() || !YAML::convert<std::vector<std::string>>::decode(value, texts)) {
+    Wrong(key, "must be a list of texts", Shown(value));
+  }
+  return texts;
+}
+
 int YamlFields::Count(std::string_view key, int least, std::optional<int> fallback) {
   const std::int64_t count = Size(key, least, fallback);
   if (count > std::numeric_limits<int>::max()) {
@@ -83,6 +98,21 @@ std::int64_t YamlFields::Size(std::string_view key, std::int64_t least,
     Wrong(key, fmt::format("must be a whole number of at least {}", least), Shown(value));
   }
   return size;
+}
+
+std::vector<std::int64_t> YamlFields::Sizes(std::string_view key, std::int64_t least,
+                                            std::optional<std::vector<std::int64_t>> fallback) {
+  if (fallback && !Has(key)) {
+    asked_.emplace(key);
+    return *std::move(fallback);
+  }
+  const YAML::Node value = Node(key);
+  std::vector<std::int64_t> sizes;
+  if (!value.IsSequence() || !YAML::convert<std::vector<std::int64_t>>::decode(value, sizes) ||
+      std::ranges::any_of(sizes, [least](std::int64_t size) { return size < least; })) {
+    Wrong(key, fmt::format("must be a list of whole numbers of at least {}", least), Shown(value));
+  }
+  return sizes;
 }
 
 double YamlFields::Number(std::string_view key, double least, double fallback) {
@@ -132,6 +162,26 @@ YamlFields YamlFields::Map(std::string_view key) {
     Wrong(key, "must be a mapping", Shown(below));
   }
   return {below, fmt::format("{}: {}", place_, key), first_error_};
+}
+
+std::vector<YamlFields> YamlFields::Maps(std::string_view key) {
+  const YAML::Node list = Node(key);
+  if (!list.IsSequence()) {
+    Wrong(key, "must be a list of mappings", Shown(list));
+    return {};
+  }
+  std::vector<YamlFields> maps;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].IsMap()) {
+      Wrong(key, "must be a list of mappings", Shown(list[i]));
+    }
+    maps.emplace_back(list[i], fmt::format("{}: {} {}", place_, key, i + 1), first_error_);
+  }
+  return maps;
+}
+
+void YamlFields::Expect(std::initializer_list<std::string_view> keys) {
+  asked_.insert(keys.begin(), keys.end());
 }
 
 void YamlFields::RefuseOthers() {
