@@ -9,20 +9,6 @@
 #include "orrery/workload/generate/transformer_units.h"
 
 namespace orrery::workload {
-namespace {
-
-LocalParameters SumOf(const StageUnits& units) {
-  LocalParameters sum;
-  for (const std::vector<StageUnit>& chunk : units) {
-    for (const StageUnit& unit : chunk) {
-      sum += unit.parameters;
-    }
-  }
-  return sum;
-}
-
-}  // namespace
-
 Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs) {
   const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
   if (job.model.transformer() == nullptr) {
@@ -42,7 +28,9 @@ Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs) {
     source.units = std::move(units.stages[index]);
     source.message_bytes = units.message_bytes;
     source.tied_bytes = units.tied_bytes[index];
-    source.optimizer = pricing.Price(OptimizerSteps(job, SumOf(source.units)));
+    source.tensors = &units.tensors;
+    source.optimizer =
+        pricing.Price(OptimizerSteps(job, StageTensors{&source.units, source.tensors}));
     ORRERY_TRY(Program program, WriteStageProgram(source));
     generated.ensemble.programs.push_back(std::move(program));
   }

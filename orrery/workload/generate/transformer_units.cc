@@ -1,29 +1,15 @@
 #include "orrery/workload/generate/transformer_units.h"
 
-#include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/scene.h"
-#include "orrery/workload/model/parameters.h"
+#include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/plan/parameter_tensors.h"
+#include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
 namespace {
-
-constexpr std::int64_t kTensorsOfBlock = 12;
-constexpr std::int64_t kTensorsOfEnds = 2;
-
-// Blocks of each part of the pipeline: as told, or evenly, what is left over to the first parts.
-std::vector<int> BlocksOfParts(const Job& job, int blocks, int parts) {
-  if (static_cast<int>(job.plan.layers_per_stage.size()) == parts) {
-    return job.plan.layers_per_stage;
-  }
-  std::vector<int> counts(static_cast<std::size_t>(parts), blocks / parts);
-  for (int i = 0; i < blocks % parts; ++i) {
-    ++counts[static_cast<std::size_t>(i)];
-  }
-  return counts;
-}
 
 class UnitsBuilder {
  public:
@@ -32,75 +18,79 @@ class UnitsBuilder {
 
   Result<ModelUnits> Build() {
     AddKinds();
-    DealUnits();
+    ORRERY_TRY_STATUS(DealUnits());
     units_.message_bytes = scene_.tokens * scene_.hidden * scene_.element_bytes /
                            (job_.plan.sequence_parallel ? scene_.tp : 1);
     return std::move(units_);
   }
 
  private:
-  void AddKinds() {
-    units_.kinds.push_back(EmbeddingSteps(scene_, model_));
-    for (const auto* runs : {&model_.encoder, &model_.blocks}) {
-      for (const BlockRun& run : *runs) {
-        units_.kinds.push_back(BlockSteps(scene_, model_, run.block));
-        const StageUnit unit = {units_.kinds.size() - 1, false,
-                                LocalPart(ParametersOf(run.block, model_.hidden), job_.plan,
-                                          kTensorsOfBlock)};
-        block_units_.insert(block_units_.end(), static_cast<std::size_t>(run.count), unit);
-      }
-    }
-    for (std::int64_t i = 0; i < model_.extra_predictions && !block_units_.empty(); ++i) {
-      block_units_.push_back(block_units_.back());
-    }
-    units_.kinds.push_back(HeadSteps(scene_, model_));
+  std::size_t AddKind(UnitSteps steps, const std::vector<ParameterTensor>& tensors) {
+    units_.kinds.push_back(std::move(steps));
+    units_.tensors.push_back(LocalTensors(tensors, job_.plan));
+    return units_.kinds.size() - 1;
   }
 
-  // The units of one part of the model, from the embedding to the head.
-  [[nodiscard]] std::vector<StageUnit> UnitsOfPart(int part, int parts,
-                                                   const std::vector<int>& counts) const {
+  void AddKinds() {
     const std::int64_t vocabulary = PaddedVocabulary(job_, model_);
+    embedding_ = AddKind(EmbeddingSteps(scene_, model_), EmbeddingTensors(model_, vocabulary));
+    for (const auto* runs : {&model_.encoder, &model_.blocks}) {
+      for (const BlockRun& run : *runs) {
+        const std::size_t kind = AddKind(BlockSteps(scene_, model_, run.block),
+                                         TensorsOf(run.block, model_.hidden));
+        kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
+      }
+    }
+    for (std::int64_t i = 0; i < model_.extra_predictions && !kind_of_block_.empty(); ++i) {
+      kind_of_block_.push_back(kind_of_block_.back());
+    }
+    // A head that is the embedding has parameters of its own where it is on another stage.
+    head_ = AddKind(HeadSteps(scene_, model_),
+                    HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1));
+  }
+
+  [[nodiscard]] std::vector<StageUnit> UnitsOfPart(const PartLayers& part) const {
     std::vector<StageUnit> units;
-    if (part == 0) {
-      units.push_back({0, false,
-                       LocalPart(EmbeddingParameters(model_, vocabulary), job_.plan, kTensorsOfEnds)});
+    if (part.has_embedding) {
+      units.push_back({embedding_, false});
     }
-    const int first = std::accumulate(counts.begin(), counts.begin() + part, 0);
-    const int count = counts[static_cast<std::size_t>(part)];
-    for (int i = 0; i < count; ++i) {
-      StageUnit unit = block_units_[static_cast<std::size_t>(first + i)];
-      unit.recomputes = job_.plan.recompute == Recompute::kFull &&
-                        (job_.plan.recompute_layers == 0 || i < job_.plan.recompute_layers);
-      units.push_back(unit);
+    for (int i = 0; i < part.num_blocks; ++i) {
+      units.push_back({kind_of_block_[static_cast<std::size_t>(part.first_block + i)],
+                       RecomputeOf(job_.plan, i) == Recompute::kFull});
     }
-    if (part + 1 == parts) {
-      units.push_back({units_.kinds.size() - 1, false,
-                       LocalPart(HeadParameters(model_, vocabulary, parts > 1), job_.plan,
-                                 kTensorsOfEnds)});
+    if (part.has_head) {
+      units.push_back({head_, false});
     }
     return units;
   }
 
-  void DealUnits() {
-    const int parts = NumParts(shape_);
-    const std::vector<int> counts =
-        BlocksOfParts(job_, static_cast<int>(block_units_.size()), parts);
+  Status DealUnits() {
+    LayerCut cut;
+    cut.shape = shape_;
+    cut.blocks = static_cast<int>(kind_of_block_.size());
+    cut.layers_per_stage = job_.plan.layers_per_stage;
+    ORRERY_TRY(const std::vector<PartLayers> parts, CutLayers(cut));
     for (int stage = 0; stage < shape_.stages; ++stage) {
       StageUnits chunks;
       bool has_end = false;
       for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
-        const int part = PartOf(shape_, {stage, chunk});
-        has_end = has_end || part == 0 || part + 1 == parts;
-        chunks.push_back(UnitsOfPart(part, parts, counts));
+        const PartLayers& part = parts[static_cast<std::size_t>(PartOf(shape_, {stage, chunk}))];
+        has_end = has_end || part.has_embedding || part.has_head;
+        chunks.push_back(UnitsOfPart(part));
       }
-      const bool is_shared = model_.is_tied && shape_.stages > 1 && has_end &&
-                             (stage == 0 || stage + 1 == shape_.stages);
-      units_.tied_bytes.push_back(is_shared ? PaddedVocabulary(job_, model_) * model_.hidden /
-                                                  scene_.tp *
-                                                  job_.training.precision.gradient_bytes
-                                            : 0);
+      units_.tied_bytes.push_back(has_end ? TiedBytes() : 0);
       units_.stages.push_back(std::move(chunks));
     }
+    return {};
+  }
+
+  // Gradients of an embedding that the first and the last stage both hold.
+  [[nodiscard]] std::int64_t TiedBytes() const {
+    const bool is_shared = model_.is_tied && shape_.stages > 1 &&
+                           PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
+    return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / scene_.tp *
+                           job_.training.precision.gradient_bytes
+                     : 0;
   }
 
   const Job& job_;
@@ -108,14 +98,12 @@ class UnitsBuilder {
   const PipelineShape& shape_;
   Scene scene_;
   ModelUnits units_;
-  std::vector<StageUnit> block_units_;
+  std::size_t embedding_ = 0;
+  std::size_t head_ = 0;
+  std::vector<std::size_t> kind_of_block_;
 };
 
 }  // namespace
-
-LocalParameters LocalPart(const PartParameters& part, const Plan& plan, std::int64_t tensors) {
-  return {part.split / plan.tp + part.whole, part.experts / (plan.ep * plan.expert_tp), tensors};
-}
 
 Result<ModelUnits> TransformerUnits(const Job& job, const PipelineShape& shape) {
   return UnitsBuilder(job, *job.model.transformer(), shape).Build();
