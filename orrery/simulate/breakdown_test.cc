@@ -1,7 +1,6 @@
 #include "orrery/simulate/breakdown.h"
 
 #include <cstdint>
-#include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

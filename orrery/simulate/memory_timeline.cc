@@ -18,33 +18,6 @@ std::int64_t Rounded(std::int64_t bytes) {
   return (bytes + piece - 1) / piece * piece;
 }
 
-struct Change {
-  std::int64_t at_ps = 0;
-  workload::TaskId task = 0;
-  bool is_free = false;
-  StringId category{};
-  std::int64_t bytes = 0;
-
-  bool operator<(const Change& other) const {
-    return std::tie(at_ps, task, is_free) < std::tie(other.at_ps, other.task, other.is_free);
-  }
-};
-
-std::vector<Change> ChangesOf(const Program& program, const Performance& performance,
-                              std::size_t first) {
-  std::vector<Change> changes;
-  changes.reserve(program.memory_changes.size());
-  for (workload::RowId row = 0; row < program.memory_changes.size(); ++row) {
-    const workload::MemoryChanges::Row change = program.memory_changes.At(row);
-    const bool is_free = change.bytes < 0;
-    const std::size_t index = first + change.task;
-    changes.push_back({is_free ? performance.end_ps[index] : performance.begin_ps[index],
-                       change.task, is_free, change.category, change.bytes});
-  }
-  std::stable_sort(changes.begin(), changes.end());
-  return changes;
-}
-
 /// What is in use, by category.
 class Usage {
  public:
@@ -91,6 +64,26 @@ void AddPoint(std::vector<MemoryPoint>& curve, std::int64_t at_ps, std::int64_t 
 
 }  // namespace
 
+std::vector<MemoryStep> MemorySteps(const Program& program, const Performance& performance,
+                                    std::size_t first) {
+  std::vector<MemoryStep> steps;
+  steps.reserve(program.memory_changes.size());
+  for (workload::RowId row = 0; row < program.memory_changes.size(); ++row) {
+    const workload::MemoryChanges::Row change = program.memory_changes.At(row);
+    const std::size_t index = first + change.task;
+    steps.push_back(
+        {.at_ps = change.bytes < 0 ? performance.end_ps[index] : performance.begin_ps[index],
+         .task = change.task,
+         .category = change.category,
+         .bytes = change.bytes});
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const MemoryStep& lhs, const MemoryStep& rhs) {
+    return std::tuple(lhs.at_ps, lhs.task, lhs.bytes < 0) <
+           std::tuple(rhs.at_ps, rhs.task, rhs.bytes < 0);
+  });
+  return steps;
+}
+
 MemoryTimeline MemoryOf(const Cast& cast, const Performance& performance, PlayerId player,
                         const MemoryOptions& options) {
   const Program& program = cast.ProgramOf(player);
@@ -102,13 +95,13 @@ MemoryTimeline MemoryOf(const Cast& cast, const Performance& performance, Player
   timeline.peak_bytes = usage.total();
   Usage at_peak = usage;
   AddPoint(timeline.curve, 0, usage.total());
-  for (const Change& change :
-       ChangesOf(program, performance, performance.First(player, options.repetition))) {
-    usage.Add(change.category, change.bytes);
-    AddPoint(timeline.curve, change.at_ps, usage.total());
+  const std::size_t first = performance.First(player, options.repetition);
+  for (const MemoryStep& step : MemorySteps(program, performance, first)) {
+    usage.Add(step.category, step.bytes);
+    AddPoint(timeline.curve, step.at_ps, usage.total());
     if (usage.total() > timeline.peak_bytes) {
       timeline.peak_bytes = usage.total();
-      timeline.peak_ps = change.at_ps;
+      timeline.peak_ps = step.at_ps;
       at_peak = usage;
     }
   }

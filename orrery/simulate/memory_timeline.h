@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "orrery/base/string_table.h"
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/play.h"
 
@@ -37,6 +39,19 @@ struct MemoryOptions {
   /// on to 2 MiB. By category, not by block, because changes may sum up several blocks.
   bool rounds_like_allocator = false;
 };
+
+/// Memory that is taken (above 0) or given back.
+struct MemoryStep {
+  std::int64_t at_ps = 0;
+  workload::TaskId task = 0;
+  StringId category{};
+  std::int64_t bytes = 0;
+};
+
+/// The changes of a repetition whose tasks begin at index `first`, in order of time.
+[[nodiscard]] std::vector<MemoryStep> MemorySteps(const workload::Program& program,
+                                                  const Performance& performance,
+                                                  std::size_t first);
 
 /// The memory of a player over a step. At one instant changes come in the order of the program, and
 /// a task takes before it gives back.
