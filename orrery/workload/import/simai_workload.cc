@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_source.h"
 #include "orrery/base/decimal.h"
+#include "orrery/workload/import/unpacked_file.h"
 
 namespace orrery::workload {
 namespace {
@@ -19,7 +18,6 @@ using collective::simai::Group;
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::size_t kFieldsOfLayer = 12;
-constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 30;
 // Beyond a day or a pebibyte a number is a mistake, and below them sums do not overflow.
 constexpr std::int64_t kMaxNanoseconds = 86'400'000'000'000;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
@@ -282,18 +280,10 @@ Result<SimaiWorkload> ParseSimaiWorkload(std::string_view text) {
 }
 
 Result<SimaiWorkload> ReadSimaiWorkload(const std::string& path) {
-  ORRERY_TRY(std::unique_ptr<ByteSource> file, OpenFile(path));
-  const std::unique_ptr<ByteSource> unpacked = Unpack(std::move(file));
-  const Result<std::string> text = ReadAll(*unpacked, kMaxFileBytes);
-  if (!text) {
-    return FailWithin(path, text);
-  }
-  Result<SimaiWorkload> workload = ParseSimaiWorkload(*text);
+  ORRERY_TRY(const std::string text, ReadUnpackedFile(path));
+  Result<SimaiWorkload> workload = ParseSimaiWorkload(text);
   if (!workload) {
     return FailWithin(path, workload);
-  }
-  if (!unpacked->damage().empty()) {
-    workload->problems.Loss(unpacked->damage());
   }
   return workload;
 }
