@@ -29,10 +29,11 @@ struct Attention {
   std::int64_t head_size = 0;        // of queries and keys, without LatentAttention::rope_size
   std::int64_t value_head_size = 0;  // differs from head_size in latent attention only
   bool is_causal = true;
-  bool has_bias = false;     // of the projections
-  bool has_rope = false;     // positions turn queries and keys
-  bool has_qk_norm = false;  // queries and keys are normalised
-  std::int64_t window = 0;   // 0: the whole sequence
+  bool has_bias = false;      // of all projections
+  bool has_qkv_bias = false;  // of queries, keys and values but not of the output (Qwen 2)
+  bool has_rope = false;      // positions turn queries and keys
+  bool has_qk_norm = false;   // queries and keys are normalised
+  std::int64_t window = 0;    // 0: the whole sequence
   std::optional<LatentAttention> latent = {};
 
   bool operator==(const Attention&) const = default;
@@ -53,6 +54,7 @@ struct Experts {
   std::int64_t per_token = 0;
   FeedForward expert = {};
   std::optional<FeedForward> shared = {};  // all shared experts as one
+  bool has_shared_gate = false;            // the shared expert's output is weighted (Qwen 2)
 
   bool operator==(const Experts&) const = default;
 };
@@ -63,7 +65,8 @@ struct Block {
   std::optional<Attention> cross = {};  // to the encoder's output
   std::variant<FeedForward, Experts> mlp = FeedForward{};
   NormKind norm = NormKind::kLayer;
-  bool is_parallel = false;  // attention and feed-forward network read the same norm (NeoX)
+  // Attention and feed-forward network both read the block's input, each through its norm (NeoX).
+  bool is_parallel = false;
 
   [[nodiscard]] const Experts* experts() const { return std::get_if<Experts>(&mlp); }
 
@@ -87,21 +90,24 @@ enum class TransformerTask : std::uint8_t {
 
 struct Transformer {
   std::int64_t hidden = 0;
-  std::vector<BlockRun> blocks = {};   // of the decoder, or of an encoder that stands alone
-  std::vector<BlockRun> encoder = {};  // T5: before `blocks`, which then have cross attention
-  std::int64_t vocabulary = 0;         // not padded; classes of a classifier
-  std::int64_t positions = 0;          // learned positions; 0: none
-  std::int64_t token_types = 0;        // BERT's segments
-  bool is_tied = false;                // the head is the embedding transposed
-  bool has_head_transform = false;     // BERT: dense, activation and norm before the head
-  NormKind norm = NormKind::kLayer;    // the last one
-  double dropout = 0;                  // of residuals; attention has its own
+  std::vector<BlockRun> blocks = {};    // of the decoder, or of an encoder that stands alone
+  std::vector<BlockRun> encoder = {};   // T5: before `blocks`, which then have cross attention
+  std::int64_t vocabulary = 0;          // not padded; classes of a classifier
+  std::int64_t positions = 0;           // learned positions; 0: none
+  std::int64_t token_types = 0;         // BERT's segments
+  std::int64_t relative_positions = 0;  // T5: distances told apart, for each head of a stack
+  bool has_embedding_norm = false;      // BERT
+  bool is_tied = false;                 // the head is the embedding transposed
+  bool has_head_transform = false;      // BERT: dense, activation and norm before the head
+  NormKind norm = NormKind::kLayer;     // the last one
+  double dropout = 0;                   // of residuals; attention has its own
   double attention_dropout = 0;
   std::int64_t extra_predictions = 0;  // blocks that predict further tokens (DeepSeek's MTP)
   TransformerTask task = TransformerTask::kLanguage;
   std::int64_t patch = 0;  // ViT: size of a square patch
   std::int64_t image = 0;  // ViT: size of the square image
 
+  /// Those of the encoder and of the decoder.
   [[nodiscard]] std::int64_t num_blocks() const;
 
   bool operator==(const Transformer&) const = default;

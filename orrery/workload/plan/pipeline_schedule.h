@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -20,6 +22,7 @@ struct PipelineStep {
   PipelinePass pass = PipelinePass::kForward;
   int chunk = 0;
   int microbatch = 0;
+  bool runs_with_next = false;  // DualPipe: a forward pass beside the backward pass that follows it
 
   bool operator==(const PipelineStep&) const = default;
 };
@@ -29,10 +32,23 @@ struct PipelineShape {
   int stages = 1;        // devices
   int chunks = 1;        // of a device
   int microbatches = 1;  // of a step
+
+  bool operator==(const PipelineShape&) const = default;
 };
 
-/// What a device does in one training step, in order. Fails for shapes that the schedule cannot
-/// run, in one sentence that names the key and the mend.
+/// As job files spell it: "1f1b", "zb-h1", …
+[[nodiscard]] std::string_view ScheduleName(PipelineSchedule schedule);
+
+/// The shape of a plan. Schedules that need two chunks have them without being told.
+[[nodiscard]] PipelineShape ShapeOf(const Plan& plan, int microbatches);
+
+/// Fails for shapes that the schedule cannot run, in one sentence that names the key and the mend.
+[[nodiscard]] Status CheckShape(const PipelineShape& shape);
+
+/// What a device does in one training step, in order. Fails as CheckShape does.
+///
+/// DualPipe: the first half of the micro-batches goes through chunks 0 from device 0 on, the second
+/// half through chunks 1 from the last device on.
 [[nodiscard]] Result<std::vector<PipelineStep>> ScheduleOf(const PipelineShape& shape, int stage);
 
 /// Where a chunk of a device stands in the chain of layers: 0 … stages · chunks − 1. Interleaved:
@@ -49,7 +65,21 @@ struct ChunkPlace {
 
 [[nodiscard]] ChunkPlace PlaceOf(const PipelineShape& shape, int position);
 
-/// Most micro-batches that a device holds at once, counted in chunks (divide by `chunks`).
+/// Parts that the layers of the model are cut into: one for each position, but in DualPipe, whose
+/// second chunks are copies, one for each device.
+[[nodiscard]] int NumParts(const PipelineShape& shape);
+
+/// The part of the layers that a chunk holds, 0 … NumParts − 1 from the embedding to the head.
+[[nodiscard]] int PartOf(const PipelineShape& shape, ChunkPlace place);
+
+/// The chunk whose output is this one's input; nothing where a micro-batch enters.
+[[nodiscard]] std::optional<ChunkPlace> ChunkBefore(const PipelineShape& shape, ChunkPlace place);
+
+/// The chunk that this one's output goes to; nothing where the loss is computed.
+[[nodiscard]] std::optional<ChunkPlace> ChunkAfter(const PipelineShape& shape, ChunkPlace place);
+
+/// Most micro-batches that a device holds at once, counted in chunks (divide by `chunks`). One is
+/// held from its forward pass to the end of its backward pass, that of the weights included.
 [[nodiscard]] int MostChunksInFlight(const std::vector<PipelineStep>& steps);
 
 }  // namespace orrery::workload

@@ -1,0 +1,251 @@
+#include "orrery/workload/generate/block_steps.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "orrery/workload/generate/operators.h"
+
+namespace orrery::workload {
+namespace {
+
+using collective::CollectiveKind;
+using kernel::Key;
+using kernel::OperatorKind;
+
+// The core of attention on one rank: after exchanges of context parallelism.
+struct Core {
+  std::int64_t batch = 1;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 1;
+  std::int64_t queries = 1;
+  std::int64_t keys = 1;
+  std::int64_t head_size = 1;   // of queries and keys
+  std::int64_t value_size = 1;
+  bool is_causal = true;
+  std::int64_t window = 0;
+};
+
+Core CoreOf(const Attention& attention, const Scene& scene) {
+  const Plan& plan = scene.plan();
+  Core core;
+  core.batch = scene.batch;
+  core.heads = std::max<std::int64_t>(1, attention.heads / scene.tp);
+  core.kv_heads = std::max<std::int64_t>(1, attention.kv_heads / scene.tp);
+  core.queries = scene.sequence / plan.cp;
+  core.keys = scene.sequence;
+  core.head_size =
+      attention.head_size + (attention.latent ? attention.latent->rope_size : std::int64_t{0});
+  core.value_size = attention.value_head_size;
+  core.is_causal = attention.is_causal;
+  core.window = attention.window;
+  if (plan.cp > 1 && plan.context == ContextKind::kUlysses) {
+    core.heads = std::max<std::int64_t>(1, core.heads / plan.cp);
+    core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / plan.cp);
+    core.queries = scene.sequence;
+  } else if (plan.cp > 1 && core.is_causal) {
+    // Dealt evenly, each rank's queries see half of all keys on average; else the last one sees
+    // almost all of them, and all wait for it.
+    core.is_causal = false;
+    core.keys = plan.context_is_balanced ? scene.sequence / 2
+                                         : scene.sequence - scene.sequence / plan.cp / 2;
+  }
+  return core;
+}
+
+kernel::Operator Flash(const Core& core, std::int64_t keys, std::string_view pass,
+                       kernel::DataType type) {
+  // Values that are narrower than keys count as half of what they save.
+  const std::int64_t size = (core.head_size + core.value_size) / 2;
+  return kernel::Operator(OperatorKind::kAttention, type)
+      .Set(Key::kB, core.batch)
+      .Set(Key::kHeads, core.heads)
+      .Set(Key::kKvHeads, core.kv_heads)
+      .Set(Key::kQueryLength, core.queries)
+      .Set(Key::kKeyLength, keys)
+      .Set(Key::kHeadSize, size)
+      .Set(Key::kCausal, core.is_causal ? 1 : 0)
+      .Set(Key::kWindow, core.window)
+      .Set(Key::kPass, pass);
+}
+
+// Elements of keys and values that one rank holds.
+std::int64_t KeyValueElements(const Core& core, const Scene& scene) {
+  return core.batch * (scene.sequence / scene.plan().cp) * core.kv_heads *
+         (core.head_size + core.value_size);
+}
+
+Exchange OverContext(const Scene& scene, CollectiveKind kind, std::int64_t elements, int beside) {
+  return {Slot::kContext, kind, elements * scene.element_bytes, scene.element, beside};
+}
+
+// Keys and values go round; the next ones travel while attention works on those that are here.
+void WriteRing(const Core& core, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const int ranks = scene.plan().cp;
+  const std::int64_t keys = std::max<std::int64_t>(1, core.keys / ranks);
+  const std::int64_t elements = KeyValueElements(core, scene);
+  std::vector<Step> backward;
+  for (int hop = 0; hop < ranks; ++hop) {
+    if (hop + 1 < ranks) {
+      writer.Forward(ExchangeStep("pass keys on",
+                                  OverContext(scene, CollectiveKind::kSendRecv, elements, 1)));
+    }
+    writer.Forward(OperatorStep("attention", Category::kAttention,
+                                Flash(core, keys, "fwd", scene.type), hop == 0 ? 2 : 3));
+    backward.push_back(
+        ExchangeStep("pass keys on", OverContext(scene, CollectiveKind::kSendRecv,
+                                                 hop + 1 < ranks ? 2 * elements : elements, 1)));
+    backward.push_back(OperatorStep("attention", Category::kAttention,
+                                    Flash(core, keys, "bwd", scene.type), 3));
+  }
+  writer.Backward(std::move(backward));
+}
+
+void WriteFlash(const Core& core, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  writer.Forward(OperatorStep("attention", Category::kAttention,
+                              Flash(core, core.keys, "fwd", scene.type)));
+  writer.Backward({OperatorStep("attention", Category::kAttention,
+                                Flash(core, core.keys, "bwd", scene.type), 2)});
+}
+
+Step OfAttention(std::string_view name, const kernel::Operator& op) {
+  return OperatorStep(name, Category::kAttention, op);
+}
+
+// Scores in memory: two products with a softmax between them, and dropout of probabilities.
+void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
+  const kernel::DataType type = writer.scene().type;
+  const std::int64_t e = writer.scene().element_bytes;
+  const std::int64_t heads = core.batch * core.heads;
+  const std::int64_t scores = heads * core.queries * core.keys;
+  const kernel::Operator to_scores =
+      BatchedProduct(heads, core.queries, core.keys, core.head_size, type);
+  const kernel::Operator from_scores =
+      BatchedProduct(heads, core.queries, core.head_size, core.keys, type);
+  writer.BeginRecompute();
+  writer.Forward(OfAttention("scores", to_scores));
+  writer.Forward(OfAttention("softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries,
+                                                core.keys, "fwd", type)));
+  if (dropout > 0) {
+    writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
+  }
+  writer.Forward(OfAttention("values", from_scores));
+  writer.EndRecompute();
+  std::vector<Step> backward = {OfAttention("values", to_scores),
+                                OfAttention("values", from_scores)};
+  if (dropout > 0) {
+    backward.push_back(OfAttention("dropout", Elementwise("mul", scores, e + 1, e, type)));
+  }
+  backward.push_back(OfAttention(
+      "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "bwd", type)));
+  backward.push_back(OfAttention("scores", from_scores));
+  backward.push_back(OfAttention("scores", from_scores));
+  writer.Backward(std::move(backward));
+}
+
+void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
+  const Plan& plan = writer.scene().plan();
+  if (writer.scene().framework().attention == AttentionKernel::kMaterialised) {
+    WriteMaterialised(core, dropout, writer);
+  } else if (plan.cp > 1 && plan.context == ContextKind::kRing) {
+    WriteRing(core, writer);
+  } else {
+    WriteFlash(core, writer);
+  }
+}
+
+// Before and after the core, context parallelism that does not go round.
+void WriteContextExchange(const Core& core, bool is_before, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const Plan& plan = scene.plan();
+  if (plan.cp == 1 || plan.context == ContextKind::kRing) {
+    return;
+  }
+  const bool is_ulysses = plan.context == ContextKind::kUlysses;
+  if (!is_ulysses && !is_before) {
+    return;
+  }
+  // Per rank: its tokens of all heads; Ulysses deals heads where tokens were dealt.
+  const std::int64_t own_tokens = scene.batch * scene.sequence / plan.cp;
+  const std::int64_t widths =
+      is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
+                : core.heads * core.value_size;
+  const std::int64_t elements = is_ulysses ? own_tokens * widths * plan.cp
+                                           : KeyValueElements(core, scene) * plan.cp;
+  writer.Forward(ExchangeStep(
+      is_ulysses ? "deal heads" : "gather keys",
+      OverContext(scene, is_ulysses ? CollectiveKind::kAllToAll : CollectiveKind::kAllGather,
+                  elements, 0)));
+  writer.Backward({ExchangeStep(
+      is_ulysses ? "deal heads" : "scatter keys",
+      OverContext(scene, is_ulysses ? CollectiveKind::kAllToAll : CollectiveKind::kReduceScatter,
+                  elements, 0))});
+}
+
+void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer) {
+  if (!attention.has_rope) {
+    return;
+  }
+  const Scene& scene = writer.scene();
+  const std::int64_t size = attention.latent ? attention.latent->rope_size : attention.head_size;
+  const std::int64_t heads = std::max<std::int64_t>(1, attention.heads / scene.tp) +
+                             (attention.latent ? 1 : core.kv_heads);
+  const std::int64_t n = scene.tokens * heads * size;
+  const std::int64_t e = scene.element_bytes;
+  // Unfused: two products, a turned copy and a sum, for queries and for keys.
+  const bool is_fused = scene.framework().fuses_rope || scene.framework().is_compiled;
+  const std::int64_t passes = is_fused ? 1 : 4;
+  writer.Elements({"rope", "mul", "mul", n, passes * e, passes * e, passes * e, passes * e,
+                   is_fused ? 2 : 10});
+}
+
+void WriteProjections(const Attention& attention, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const std::int64_t rows = scene.tokens;
+  const std::int64_t hidden = scene.hidden;
+  if (!attention.latent) {
+    writer.Linear({"qkv", rows, hidden,
+                   (attention.heads + 2 * attention.kv_heads) * attention.head_size,
+                   Cut::kColumns});
+    return;
+  }
+  const LatentAttention& latent = *attention.latent;
+  const std::int64_t query_width = attention.heads * (attention.head_size + latent.rope_size);
+  if (latent.query_rank > 0) {
+    writer.Linear({"query down", rows, hidden, latent.query_rank, Cut::kNothing});
+    writer.Norm(NormKind::kRms, rows, latent.query_rank);
+    writer.Linear({"query up", rows, latent.query_rank, query_width, Cut::kColumns});
+  } else {
+    writer.Linear({"query", rows, hidden, query_width, Cut::kColumns});
+  }
+  writer.Linear({"key and value down", rows, hidden, latent.key_value_rank + latent.rope_size,
+                 Cut::kNothing});
+  writer.Norm(NormKind::kRms, rows, latent.key_value_rank);
+  writer.Linear({"key and value up", rows, latent.key_value_rank,
+                 attention.heads * (attention.head_size + attention.value_head_size),
+                 Cut::kColumns});
+}
+
+}  // namespace
+
+void WriteAttention(const Attention& attention, double dropout, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const Core core = CoreOf(attention, scene);
+  WriteProjections(attention, writer);
+  if (attention.has_qk_norm) {
+    writer.Norm(NormKind::kRms, scene.tokens * attention.heads / scene.tp, attention.head_size);
+    writer.Norm(NormKind::kRms,
+                scene.tokens * std::max<std::int64_t>(1, attention.kv_heads / scene.tp),
+                attention.head_size);
+  }
+  WriteRope(attention, core, writer);
+  WriteContextExchange(core, true, writer);
+  WriteCore(core, dropout, writer);
+  WriteContextExchange(core, false, writer);
+  writer.Linear({"projection", scene.tokens, attention.heads * attention.value_head_size,
+                 scene.hidden, Cut::kRows});
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,128 @@
+#include "orrery/workload/generate/block_steps.h"
+
+#include <utility>
+
+#include "orrery/workload/generate/operators.h"
+
+namespace orrery::workload {
+namespace {
+
+using collective::CollectiveKind;
+using kernel::OperatorKind;
+
+void WriteMlp(const Transformer& model, const Block& block, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  if (!block.is_parallel) {
+    writer.Norm(block.norm, scene.sharded_tokens, scene.hidden);
+  }
+  if (const Experts* experts = block.experts()) {
+    WriteExperts(*experts, writer);
+  } else {
+    WriteFeedForward(*block.feed_forward(), scene.tokens, true, writer);
+  }
+  writer.AddResidual(model.dropout);
+}
+
+Exchange OverTensor(CollectiveKind kind, std::int64_t bytes,
+                    collective::Element element) {
+  return {Slot::kTensor, kind, bytes, element, 0};
+}
+
+}  // namespace
+
+std::int64_t PaddedVocabulary(const Job& job, const Transformer& model) {
+  if (model.task == TransformerTask::kClassification) {
+    return model.vocabulary;
+  }
+  const std::int64_t multiple =
+      std::int64_t{job.framework.vocabulary_multiple} * job.plan.tp;
+  return (model.vocabulary + multiple - 1) / multiple * multiple;
+}
+
+UnitSteps BlockSteps(const Scene& scene, const Transformer& model, const Block& block) {
+  LayerWriter writer(scene);
+  writer.Norm(block.norm, scene.sharded_tokens, scene.hidden);
+  WriteAttention(block.self, model.attention_dropout, writer);
+  writer.AddResidual(model.dropout);
+  if (block.cross) {
+    writer.Norm(block.norm, scene.sharded_tokens, scene.hidden);
+    WriteAttention(*block.cross, model.attention_dropout, writer);
+    writer.AddResidual(model.dropout);
+  }
+  WriteMlp(model, block, writer);
+  return writer.Finish();
+}
+
+UnitSteps EmbeddingSteps(const Scene& scene, const Transformer& model) {
+  LayerWriter writer(scene);
+  const std::int64_t n = scene.tokens * scene.hidden;
+  if (model.patch > 0) {
+    writer.Linear({"patches", scene.tokens, 3 * model.patch * model.patch, scene.hidden,
+                   Cut::kNothing});
+  } else {
+    const std::int64_t rows = PaddedVocabulary(*scene.job, model) / scene.tp;
+    writer.Forward(OperatorStep("embedding", Category::kEmbedding,
+                                Lookup(rows, scene.hidden, scene.tokens, "fwd", scene.type)));
+    Step gradient = OperatorStep("embedding", Category::kEmbedding,
+                                 Lookup(rows, scene.hidden, scene.tokens, "bwd", scene.type), 4);
+    gradient.is_for_weights = true;
+    writer.Backward({gradient});
+  }
+  if (scene.tp > 1) {
+    const bool scatters = scene.plan().sequence_parallel;
+    writer.Forward(ExchangeStep(
+        scatters ? "scatter embedding" : "sum embedding",
+        OverTensor(scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                   n * scene.element_bytes, scene.element)));
+    if (scatters) {
+      writer.Backward({ExchangeStep("gather gradient",
+                                    OverTensor(CollectiveKind::kAllGather,
+                                               n * scene.element_bytes, scene.element))});
+    }
+  }
+  if (model.positions > 0) {
+    const std::int64_t e = scene.element_bytes;
+    writer.Elements({"positions", "add", "add", n, 2 * e, e, e, e, 2});
+  }
+  return writer.Finish();
+}
+
+UnitSteps HeadSteps(const Scene& scene, const Transformer& model) {
+  LayerWriter writer(scene);
+  writer.Norm(model.norm, scene.sharded_tokens, scene.hidden);
+  if (model.task == TransformerTask::kClassification) {
+    writer.Linear({"head", scene.batch, scene.hidden, model.vocabulary, Cut::kNothing});
+    return writer.Finish();
+  }
+  if (model.has_head_transform) {
+    writer.Linear({"head transform", scene.tokens, scene.hidden, scene.hidden, Cut::kNothing});
+    writer.Norm(model.norm, scene.tokens, scene.hidden);
+  }
+  const std::int64_t vocabulary = PaddedVocabulary(*scene.job, model);
+  writer.Linear({"head", scene.tokens, scene.hidden, vocabulary, Cut::kColumns});
+  const std::int64_t cols = vocabulary / scene.tp;
+  const std::int64_t logits = scene.tokens * cols;
+  const bool is_fused =
+      scene.framework().fuses_cross_entropy || scene.framework().is_compiled;
+  if (!is_fused && scene.element_bytes < 4) {
+    writer.Elements({"logits to fp32", "other", "other", logits, 2, 4, 4, 2});
+  }
+  const kernel::DataType type = is_fused ? scene.type : kernel::DataType::kFp32;
+  writer.Forward(OperatorStep("loss", Category::kLoss,
+                              RowWise(OperatorKind::kCrossEntropy, scene.tokens, cols, "fwd", type),
+                              scene.tp > 1 ? 12 : 3));
+  if (scene.tp > 1) {
+    for (int i = 0; i < 3; ++i) {
+      writer.Forward(ExchangeStep("sum of loss",
+                                  OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens,
+                                             collective::Element::kFloat)));
+    }
+  }
+  writer.Backward({OperatorStep("loss", Category::kLoss,
+                                RowWise(OperatorKind::kCrossEntropy, scene.tokens, cols, "bwd",
+                                        type),
+                                3)});
+  return writer.Finish();
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/scene.h"
+#include "orrery/workload/generate/step.h"
+#include "orrery/workload/model/model.h"
+
+namespace orrery::workload {
+
+/// What one block of a transformer does for one micro-batch on one rank.
+[[nodiscard]] UnitSteps BlockSteps(const Scene& scene, const Transformer& model,
+                                   const Block& block);
+
+/// Token embedding with positions, at the begin of the first stage.
+[[nodiscard]] UnitSteps EmbeddingSteps(const Scene& scene, const Transformer& model);
+
+/// Last norm, head and loss, at the end of the last stage.
+[[nodiscard]] UnitSteps HeadSteps(const Scene& scene, const Transformer& model);
+
+/// The vocabulary as frameworks pad it.
+[[nodiscard]] std::int64_t PaddedVocabulary(const Job& job, const Transformer& model);
+
+// Parts of a block, for BlockSteps.
+
+void WriteAttention(const Attention& attention, double dropout, LayerWriter& writer);
+void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, LayerWriter& writer);
+void WriteExperts(const Experts& experts, LayerWriter& writer);
+
+/// The activation between the matrices of a feed-forward network, `width` of this rank.
+void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
+                     LayerWriter& writer);
+
+}  // namespace orrery::workload

@@ -1,0 +1,213 @@
+#include "orrery/workload/generate/layer_writer.h"
+
+#include <algorithm>
+#include <iterator>
+#include <ranges>
+
+#include "orrery/workload/generate/operators.h"
+
+namespace orrery::workload {
+namespace {
+
+using collective::CollectiveKind;
+using kernel::OperatorKind;
+
+std::int64_t WidthIn(const Matrix& matrix, int tp) {
+  return matrix.cut == Cut::kRows ? matrix.in / tp : matrix.in;
+}
+
+std::int64_t WidthOut(const Matrix& matrix, int tp) {
+  return matrix.cut == Cut::kColumns ? matrix.out / tp : matrix.out;
+}
+
+Exchange OverTensor(const Scene& scene, CollectiveKind kind, std::int64_t elements, int beside) {
+  return {Slot::kTensor, kind, elements * scene.element_bytes, scene.element, beside};
+}
+
+// With user buffers an exchange is cut into as many pieces as there are ranks and runs beside the
+// product it belongs to: only one piece is waited for.
+void AddExchange(const Scene& scene, std::string_view name, const Exchange& exchange,
+                 std::vector<Step>& steps) {
+  if (scene.framework().tensor_overlap != TensorOverlap::kPipelined || exchange.beside > 0) {
+    steps.push_back(ExchangeStep(name, exchange));
+    return;
+  }
+  Exchange exposed = exchange;
+  exposed.bytes = exchange.bytes / scene.tp;
+  steps.push_back(ExchangeStep(name, exposed));
+}
+
+}  // namespace
+
+Step ExchangeStep(std::string_view name, const Exchange& exchange) {
+  Step step;
+  step.name = name;
+  step.exchange = exchange;
+  return step;
+}
+
+Step OperatorStep(std::string_view name, Category category, const kernel::Operator& op,
+                  int launches) {
+  Step step;
+  step.name = name;
+  step.category = category;
+  step.op = op;
+  step.launches = launches;
+  return step;
+}
+
+void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t cols,
+                       std::vector<Step>& steps) {
+  if (scene_.is_fp8()) {
+    steps.push_back(OperatorStep(
+        name, Category::kCast,
+        kernel::Operator(OperatorKind::kQuantize, scene_.type)
+            .Set(kernel::Key::kRows, rows)
+            .Set(kernel::Key::kCols, cols)));
+  }
+}
+
+void LayerWriter::GatherSequence(const Matrix& matrix) {
+  if (scene_.tp > 1 && scene_.plan().sequence_parallel) {
+    AddExchange(scene_, "gather sequence",
+                OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 0),
+                forward_);
+  }
+}
+
+void LayerWriter::ReduceOutput(const Matrix& matrix) {
+  if (scene_.tp > 1) {
+    const bool scatters = scene_.plan().sequence_parallel;
+    AddExchange(scene_, scatters ? "scatter sum" : "sum",
+                OverTensor(scene_,
+                           scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                           matrix.rows * matrix.out, 0),
+                forward_);
+  }
+}
+
+void LayerWriter::Linear(const Matrix& matrix) {
+  const std::int64_t in = WidthIn(matrix, scene_.tp);
+  const std::int64_t out = WidthOut(matrix, scene_.tp);
+  if (matrix.cut == Cut::kColumns) {
+    GatherSequence(matrix);
+  }
+  Cast("cast input", matrix.rows, in, forward_);
+  forward_.push_back(OperatorStep(matrix.name, Category::kProduct,
+                                  Product(matrix.rows, out, in, "nt", scene_.products)));
+  if (matrix.cut == Cut::kRows) {
+    ReduceOutput(matrix);
+  }
+  backward_.push_back(LinearBackward(matrix));
+}
+
+std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
+  std::vector<Step> steps;
+  const bool is_cut = scene_.tp > 1;
+  const bool by_sequence = is_cut && scene_.plan().sequence_parallel;
+  if (matrix.cut == Cut::kRows && by_sequence) {
+    AddExchange(scene_, "gather gradient",
+                OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.out, 0), steps);
+  }
+  Cast("cast gradient", matrix.rows, WidthOut(matrix, scene_.tp), steps);
+  // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
+  if (matrix.cut == Cut::kColumns && by_sequence) {
+    steps.push_back(ExchangeStep("gather saved input", OverTensor(scene_, CollectiveKind::kAllGather,
+                                                          matrix.rows * matrix.in, 1)));
+  }
+  AddInputGradient(matrix, steps);
+  AddWeightGradient(matrix, steps);
+  return steps;
+}
+
+void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<Step>& steps) {
+  steps.push_back(OperatorStep(
+      matrix.name, Category::kProduct,
+      Product(matrix.rows, WidthIn(matrix, scene_.tp), WidthOut(matrix, scene_.tp), "nn",
+              scene_.products)));
+  if (matrix.cut != Cut::kColumns || scene_.tp == 1) {
+    return;
+  }
+  const bool scatters = scene_.plan().sequence_parallel;
+  const int beside = scene_.framework().tensor_overlap == TensorOverlap::kNever ? 0 : 1;
+  steps.push_back(ExchangeStep(
+      scatters ? "scatter gradient" : "sum gradient",
+      OverTensor(scene_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                 matrix.rows * matrix.in, beside)));
+}
+
+void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps) {
+  const std::int64_t in = WidthIn(matrix, scene_.tp);
+  const std::int64_t out = WidthOut(matrix, scene_.tp);
+  Step product = OperatorStep(matrix.name, Category::kProduct,
+                              Product(out, in, matrix.rows, "tn", scene_.products));
+  product.is_for_weights = true;
+  steps.push_back(product);
+  // Gradients of several micro-batches are summed in fp32: inside the product, which then reads and
+  // writes four bytes more than it would, or by a kernel of its own.
+  const bool is_fused = scene_.framework().fuses_gradient_accumulation;
+  if (scene_.job->microbatches() == 1 && !is_fused) {
+    return;
+  }
+  const int bytes = scene_.job->training.precision.gradient_bytes;
+  Step sum = OperatorStep("accumulate gradient", Category::kElementwise,
+                          is_fused ? Elementwise("add", in * out, bytes, std::max(bytes - 2, 0),
+                                                 kernel::DataType::kFp32)
+                                   : Elementwise("add", in * out, bytes + scene_.element_bytes,
+                                                 bytes, kernel::DataType::kFp32),
+                          is_fused ? 0 : 1);
+  sum.is_for_weights = true;
+  steps.push_back(sum);
+}
+
+void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
+  const OperatorKind op = kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
+  // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
+  const int launches = scene_.framework().fuses_norm ? 1 : 5;
+  forward_.push_back(OperatorStep("norm", Category::kNorm,
+                                  RowWise(op, rows, cols, "fwd", scene_.type), launches));
+  backward_.push_back({OperatorStep("norm", Category::kNorm,
+                                    RowWise(op, rows, cols, "bwd", scene_.type), 2 * launches)});
+}
+
+void LayerWriter::Elements(const Map& map) {
+  forward_.push_back(
+      OperatorStep(map.name, Category::kElementwise,
+                   Elementwise(map.forward, map.n, map.reads, map.writes, scene_.type),
+                   map.launches));
+  backward_.push_back({OperatorStep(
+      map.name, Category::kElementwise,
+      Elementwise(map.backward, map.n, map.backward_reads, map.backward_writes, scene_.type),
+      map.launches)});
+}
+
+void LayerWriter::AddResidual(double dropout) {
+  const std::int64_t n = scene_.sharded_tokens * scene_.hidden;
+  const std::int64_t e = scene_.element_bytes;
+  const std::int64_t mask = dropout > 0 ? 1 : 0;
+  if (scene_.framework().fuses_dropout_add || dropout == 0) {
+    // Backward: where the residual branched off, two gradients meet.
+    Elements({"residual", "add", "add", n, 2 * e, e + mask, 2 * e + mask, e});
+    return;
+  }
+  Elements({"dropout", "mul", "mul", n, e, e + mask, e + mask, e});
+  Elements({"residual", "add", "add", n, 2 * e, e, 2 * e, e});
+}
+
+void LayerWriter::EndRecompute() {
+  recompute_.insert(recompute_.end(),
+                    forward_.begin() + static_cast<std::ptrdiff_t>(recompute_begin_),
+                    forward_.end());
+}
+
+UnitSteps LayerWriter::Finish() {
+  UnitSteps unit;
+  unit.forward = std::move(forward_);
+  unit.recompute = std::move(recompute_);
+  for (std::vector<Step>& steps : std::views::reverse(backward_)) {
+    std::ranges::move(steps, std::back_inserter(unit.backward));
+  }
+  return unit;
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/workload/generate/scene.h"
+#include "orrery/workload/generate/step.h"
+
+namespace orrery::workload {
+
+/// Which side of a product tensor parallelism cuts.
+enum class Cut : std::uint8_t {
+  kColumns,  // the output: its input is whole, gathered before when the sequence is cut
+  kRows,     // the input: results are summed, and scattered when the sequence is cut
+  kNothing,  // every rank has all of it
+};
+
+/// One matrix: `rows` are tokens, `in` and `out` its whole widths.
+struct Matrix {
+  std::string_view name;
+  std::int64_t rows = 0;
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  Cut cut = Cut::kNothing;
+};
+
+/// Writes the steps of a unit, sublayer by sublayer: what a sublayer does forward goes to the end
+/// of the forward pass, and its backward pass runs before that of the sublayers written earlier.
+class LayerWriter {
+ public:
+  explicit LayerWriter(const Scene& scene) : scene_(scene) {}
+
+  [[nodiscard]] const Scene& scene() const { return scene_; }
+
+  void Forward(Step step) { forward_.push_back(std::move(step)); }
+
+  /// Steps of one sublayer's backward pass, in order.
+  void Backward(std::vector<Step> steps) { backward_.push_back(std::move(steps)); }
+
+  /// A matrix product with what precision and tensor parallelism ask for around it.
+  void Linear(const Matrix& matrix);
+
+  void Norm(NormKind kind, std::int64_t rows, std::int64_t cols);
+
+  /// A map over `n` elements. Bytes are of one element of the result.
+  struct Map {
+    std::string_view name;
+    std::string_view forward;
+    std::string_view backward;
+    std::int64_t n = 0;
+    std::int64_t reads = 0;
+    std::int64_t writes = 0;
+    std::int64_t backward_reads = 0;
+    std::int64_t backward_writes = 0;
+    int launches = 1;
+  };
+  void Elements(const Map& map);
+
+  /// The sum with the residual, with dropout where the model has it.
+  void AddResidual(double dropout);
+
+  /// Begins and ends what selective recomputation runs again.
+  void BeginRecompute() { recompute_begin_ = forward_.size(); }
+  void EndRecompute();
+
+  [[nodiscard]] UnitSteps Finish();
+
+ private:
+  void GatherSequence(const Matrix& matrix);
+  void ReduceOutput(const Matrix& matrix);
+  void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<Step>& steps);
+  [[nodiscard]] std::vector<Step> LinearBackward(const Matrix& matrix);
+  void AddInputGradient(const Matrix& matrix, std::vector<Step>& steps);
+  void AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps);
+
+  const Scene& scene_;
+  std::vector<Step> forward_;
+  std::vector<std::vector<Step>> backward_;
+  std::vector<Step> recompute_;
+  std::size_t recompute_begin_ = 0;
+};
+
+/// An exchange as a step.
+[[nodiscard]] Step ExchangeStep(std::string_view name, const Exchange& exchange);
+
+/// An operator as a step.
+[[nodiscard]] Step OperatorStep(std::string_view name, Category category,
+                                const kernel::Operator& op, int launches = 1);
+
+}  // namespace orrery::workload

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "orrery/workload/generate/block_steps.h"
+#include "orrery/workload/generate/operators.h"
+
+namespace orrery::workload {
+namespace {
+
+using collective::CollectiveKind;
+using kernel::Key;
+using kernel::OperatorKind;
+
+struct FunctionNames {
+  std::string_view forward;
+  std::string_view backward;
+};
+
+FunctionNames NamesOf(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+      return {"gelu_tanh", "gelu_tanh_backward"};
+    case Activation::kRelu:
+    case Activation::kSquaredRelu:
+      return {"relu", "relu_backward"};
+    case Activation::kSilu:
+      return {"silu", "silu_backward"};
+  }
+  return {};
+}
+
+// Tokens that the experts of one rank get from one micro-batch.
+struct ExpertTokens {
+  std::int64_t sent = 0;      // copies that a rank's own tokens make
+  std::int64_t received = 0;  // that its experts compute
+};
+
+ExpertTokens TokensOf(const Experts& experts, const Scene& scene) {
+  const Plan& plan = scene.plan();
+  ExpertTokens tokens;
+  const std::int64_t own =
+      plan.sequence_parallel ? scene.sharded_tokens : scene.tokens / (plan.ep > 1 ? 1 : 1);
+  tokens.sent = own * experts.per_token;
+  if (plan.capacity_factor > 0) {
+    const double capacity =
+        std::ceil(plan.capacity_factor * static_cast<double>(tokens.sent) /
+                  static_cast<double>(experts.count));
+    tokens.received = static_cast<std::int64_t>(capacity) * experts.count * plan.expert_tp;
+  } else {
+    tokens.received = static_cast<std::int64_t>(
+        std::ceil(static_cast<double>(tokens.sent * plan.expert_tp) * plan.token_imbalance));
+  }
+  return tokens;
+}
+
+void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
+  writer.Linear({"router", tokens, writer.scene().hidden, experts.count, Cut::kNothing});
+  writer.Forward(OperatorStep(
+      "choose experts", Category::kExperts,
+      kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
+          .Set(Key::kRows, tokens)
+          .Set(Key::kCols, experts.count)
+          .Set(Key::kK, experts.per_token),
+      8));
+}
+
+void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
+                  LayerWriter& writer) {
+  const auto permute = [&](std::string_view pass) {
+    return OperatorStep(name, Category::kExperts,
+                        kernel::Operator(OperatorKind::kMoePermute, writer.scene().type)
+                            .Set(Key::kTokens, tokens)
+                            .Set(Key::kK, experts.per_token)
+                            .Set(Key::kHidden, writer.scene().hidden)
+                            .Set(Key::kExperts, experts.count)
+                            .Set(Key::kPass, pass),
+                        4);
+  };
+  const bool is_out = name == "permute";
+  writer.Forward(permute(is_out ? "fwd" : "bwd"));
+  writer.Backward({permute(is_out ? "bwd" : "fwd")});
+}
+
+void WriteTokenExchange(std::string_view name, std::int64_t copies, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  if (scene.plan().ep == 1) {
+    return;
+  }
+  Exchange exchange = {Slot::kExperts, CollectiveKind::kAllToAll,
+                       copies * scene.hidden * scene.element_bytes, scene.element, 0};
+  if (scene.plan().dispatch == TokenDispatch::kAllGather) {
+    const bool is_dispatch = name == "dispatch";
+    exchange.kind = is_dispatch ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
+    exchange.bytes = scene.sharded_tokens * scene.plan().ep * scene.hidden * scene.element_bytes;
+    writer.Forward(ExchangeStep(name, exchange));
+    exchange.kind = is_dispatch ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
+    writer.Backward({ExchangeStep(name, exchange)});
+    return;
+  }
+  writer.Forward(ExchangeStep(name, exchange));
+  writer.Backward({ExchangeStep(name, exchange)});
+}
+
+void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
+                  std::int64_t out, LayerWriter& writer) {
+  const kernel::DataType type = writer.scene().products;
+  writer.Forward(OperatorStep(name, Category::kExperts,
+                              GroupedProduct(groups, tokens, out, in, type)));
+  Step weights =
+      OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type));
+  weights.is_for_weights = true;
+  writer.Backward({OperatorStep(name, Category::kExperts,
+                                GroupedProduct(groups, tokens, in, out, type)),
+                   weights});
+}
+
+}  // namespace
+
+void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
+                     LayerWriter& writer) {
+  const FunctionNames names = NamesOf(mlp.activation);
+  const std::int64_t e = writer.scene().element_bytes;
+  const std::int64_t n = rows * width;
+  const Framework& framework = writer.scene().framework();
+  const bool is_fused = framework.fuses_bias_activation || framework.is_compiled;
+  if (!mlp.is_gated) {
+    if (mlp.has_bias && !is_fused) {
+      writer.Elements({"bias", "add", "other", n, e, e, e, e});
+    }
+    writer.Elements({"activation", names.forward, names.backward, n, e, e, 2 * e, e});
+  } else if (is_fused) {
+    writer.Elements({"gated activation", names.forward, names.backward, n, 2 * e, e, 3 * e, 2 * e});
+  } else {
+    writer.Elements({"activation", names.forward, names.backward, n, e, e, 2 * e, e});
+    writer.Elements({"gate", "mul", "mul", n, 2 * e, e, 4 * e, 2 * e, 2});
+  }
+}
+
+void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut,
+                      LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
+  writer.Linear({"mlp up", rows, scene.hidden, up, is_cut ? Cut::kColumns : Cut::kNothing});
+  WriteActivation(mlp, rows, is_cut ? mlp.width / scene.tp : mlp.width, writer);
+  writer.Linear({"mlp down", rows, mlp.width, scene.hidden, is_cut ? Cut::kRows : Cut::kNothing});
+}
+
+void WriteExperts(const Experts& experts, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const Plan& plan = scene.plan();
+  const ExpertTokens tokens = TokensOf(experts, scene);
+  const std::int64_t own_tokens = tokens.sent / experts.per_token;
+  const std::int64_t local = std::max<std::int64_t>(1, experts.count / plan.ep);
+  const std::int64_t width = experts.expert.width / plan.expert_tp;
+  if (experts.shared) {
+    WriteFeedForward(*experts.shared, scene.tokens, true, writer);
+  }
+  WriteRouter(experts, own_tokens, writer);
+  WritePermute("permute", own_tokens, experts, writer);
+  WriteTokenExchange("dispatch", tokens.sent, writer);
+  if (plan.expert_tp > 1) {
+    const Exchange gather = {Slot::kExpertTensor, CollectiveKind::kAllGather,
+                             tokens.received * scene.hidden * scene.element_bytes, scene.element, 0};
+    Exchange scatter = gather;
+    scatter.kind = CollectiveKind::kReduceScatter;
+    writer.Forward(ExchangeStep("gather tokens", gather));
+    writer.Backward({ExchangeStep("scatter token gradients", scatter)});
+  }
+  const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
+  WriteGrouped("experts up", local, tokens.received, scene.hidden, up, writer);
+  WriteActivation(experts.expert, tokens.received, width, writer);
+  WriteGrouped("experts down", local, tokens.received, width, scene.hidden, writer);
+  if (plan.expert_tp > 1) {
+    const Exchange scatter = {Slot::kExpertTensor, CollectiveKind::kReduceScatter,
+                              tokens.received * scene.hidden * scene.element_bytes, scene.element,
+                              0};
+    Exchange gather = scatter;
+    gather.kind = CollectiveKind::kAllGather;
+    writer.Forward(ExchangeStep("scatter tokens", scatter));
+    writer.Backward({ExchangeStep("gather token gradients", gather)});
+  }
+  WriteTokenExchange("combine", tokens.sent, writer);
+  WritePermute("unpermute", own_tokens, experts, writer);
+}
+
+}  // namespace orrery::workload

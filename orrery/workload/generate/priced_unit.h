@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "orrery/kernel/estimate.h"
+#include "orrery/workload/generate/step.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::workload {
+
+/// A step with its time.
+struct PricedStep {
+  std::string_view name;
+  Category category = Category::kElementwise;
+  bool is_for_weights = false;
+  int launches = 1;
+  std::int64_t duration_ps = 0;    // of an operator
+  std::uint32_t memory_share = 0;  // of the memory's bandwidth, in millionths
+  std::optional<Exchange> exchange = {};
+};
+
+struct PricedUnit {
+  std::vector<PricedStep> forward;
+  std::vector<PricedStep> recompute;
+  std::vector<PricedStep> backward;
+};
+
+/// How sure the prices are, for people.
+struct PriceCoverage {
+  std::int64_t operators = 0;     // distinct ones
+  std::int64_t extrapolated = 0;  // outside of what was measured
+  std::int64_t by_other_gpus = 0;
+  std::int64_t by_roofline = 0;
+};
+
+/// Prices units with the kernel models, slowed down by what the framework is known to lose.
+class StepPricing {
+ public:
+  StepPricing(const Job& job, const kernel::CostModel& costs) : job_(job), costs_(costs) {}
+
+  [[nodiscard]] std::vector<PricedUnit> Price(std::span<const UnitSteps> units);
+
+  [[nodiscard]] std::vector<PricedStep> Price(std::span<const Step> steps);
+
+  [[nodiscard]] const PriceCoverage& coverage() const { return coverage_; }
+
+ private:
+  [[nodiscard]] PricedStep PriceOf(const Step& step, const kernel::Estimate& estimate);
+
+  const Job& job_;
+  const kernel::CostModel& costs_;
+  PriceCoverage coverage_;
+};
+
+/// What waiting for the slowest of `ranks` adds to the work of all, for speeds that are spread by
+/// one: the expected largest of that many normal numbers (Blom).
+[[nodiscard]] double ExpectedLargest(int ranks);
+
+}  // namespace orrery::workload

@@ -1,0 +1,212 @@
+#include "orrery/workload/generate/program_writer.h"
+
+#include <cmath>
+#include <utility>
+
+namespace orrery::workload {
+namespace {
+
+constexpr std::int64_t kPicosecondsPerMicrosecond = 1'000'000;
+constexpr LaneId kHost = 0;
+constexpr LaneId kComputing = 1;
+constexpr std::uint32_t kMillion = 1'000'000;
+
+// Thread blocks that NCCL's kernels hold: a few for messages, one for each channel of a collective.
+std::uint32_t BlocksOf(collective::CollectiveKind kind) {
+  return kind == collective::CollectiveKind::kSendRecv ? 4 : 16;
+}
+
+}  // namespace
+
+ProgramWriter::ProgramWriter(const Job& job) : job_(job) {
+  program_.lanes.Append({.kind = LaneKind::kHostThread, .number = 0});
+  program_.lanes.Append({.kind = LaneKind::kStream, .number = 7});
+  lane_of_slot_.fill(kNone);
+  launch_name_ = program_.strings.Intern("cudaLaunchKernel");
+  for (std::uint32_t slot = 0; slot < kNumSlots; ++slot) {
+    program_.slots.push_back(program_.strings.Intern(Name(static_cast<Slot>(slot))));
+  }
+}
+
+LaneId ProgramWriter::LaneOf(Slot slot) {
+  LaneId& lane = lane_of_slot_[static_cast<std::size_t>(slot)];
+  if (lane == kNone) {
+    lane = program_.lanes.Append(
+        {.kind = LaneKind::kStream, .number = 20 + static_cast<std::int64_t>(slot)});
+  }
+  return lane;
+}
+
+PartId ProgramWriter::PartOf(const PricedStep& step, Phase phase, int chunk) {
+  Parts::Row row;
+  row.phase = phase;
+  row.chunk = chunk;
+  if (step.exchange) {
+    row.category = program_.strings.Intern(Name(step.exchange->slot));
+    row.sm_share = BlocksOf(step.exchange->kind) * kMillion /
+                   static_cast<std::uint32_t>(std::max(job_.gpu.multiprocessors, 1));
+  } else {
+    row.category = program_.strings.Intern(Name(step.category));
+    row.sm_share = kMillion;
+    row.memory_share = step.memory_share;
+  }
+  for (PartId part = 0; part < program_.parts.size(); ++part) {
+    const Parts::Row other = program_.parts.At(part);
+    if (other.category == row.category && other.phase == row.phase && other.chunk == row.chunk &&
+        other.sm_share == row.sm_share && other.memory_share == row.memory_share) {
+      return part;
+    }
+  }
+  return program_.parts.Append(row);
+}
+
+PreparedSteps ProgramWriter::Prepare(std::span<const PricedStep> steps, Phase phase, int chunk) {
+  const auto launch_ps =
+      static_cast<std::int64_t>(std::llround(job_.framework.launch_us * kPicosecondsPerMicrosecond));
+  PreparedSteps prepared;
+  prepared.reserve(steps.size());
+  for (const PricedStep& step : steps) {
+    PreparedStep row;
+    row.name = program_.strings.Intern(step.name);
+    row.part = PartOf(step, phase, chunk);
+    row.is_for_weights = step.is_for_weights;
+    row.is_launched = step.launches > 0;
+    row.launch_ps = job_.framework.uses_graphs ? 0 : launch_ps * step.launches;
+    row.duration_ps = step.duration_ps;
+    row.lane = kComputing;
+    if (step.exchange) {
+      const Exchange& exchange = *step.exchange;
+      row.lane = LaneOf(exchange.slot);
+      row.beside = exchange.beside;
+      row.communication =
+          program_.communications.Append({.slot = static_cast<std::uint32_t>(exchange.slot),
+                                          .kind = exchange.kind,
+                                          .bytes = exchange.bytes,
+                                          .element = exchange.element});
+    }
+    prepared.push_back(row);
+  }
+  return prepared;
+}
+
+void ProgramWriter::AddEdge(TaskId from, TaskId to) {
+  program_.edges.Append({.from = from, .to = to});
+}
+
+TaskId ProgramWriter::Launch(const PreparedStep& step) {
+  if (!step.is_launched) {
+    return kNone;
+  }
+  return program_.tasks.Append({.lane = kHost,
+                                .kind = TaskKind::kLaunch,
+                                .duration_ps = step.launch_ps,
+                                .name = launch_name_});
+}
+
+TaskId ProgramWriter::Compute(const PreparedStep& step, int microbatch) {
+  const TaskId launch = Launch(step);
+  const TaskId task = program_.tasks.Append({.lane = step.lane,
+                                             .kind = TaskKind::kKernel,
+                                             .duration_ps = step.duration_ps,
+                                             .name = step.name,
+                                             .launch = launch,
+                                             .part = step.part,
+                                             .microbatch = microbatch});
+  for (const TaskId awaited : awaited_) {
+    AddEdge(awaited, task);
+  }
+  awaited_.clear();
+  last_compute_ = task;
+  return task;
+}
+
+TaskId ProgramWriter::WriteExchange(const PreparedStep& exchange, TaskId after, int microbatch) {
+  const TaskId launch = Launch(exchange);
+  const TaskId task = program_.tasks.Append({.lane = exchange.lane,
+                                             .kind = TaskKind::kCollective,
+                                             .name = exchange.name,
+                                             .launch = launch,
+                                             .part = exchange.part,
+                                             .microbatch = microbatch,
+                                             .communication = exchange.communication});
+  if (after != kNone) {
+    AddEdge(after, task);
+  }
+  return task;
+}
+
+void ProgramWriter::WaitFor(TaskId task) {
+  awaited_.push_back(task);
+}
+
+void ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part) {
+  for (const PreparedStep& step : steps) {
+    if ((part == Part::kWithoutWeights && step.is_for_weights) ||
+        (part == Part::kWeightsOnly && !step.is_for_weights)) {
+      continue;
+    }
+    if (step.communication != kNone) {
+      const TaskId task = WriteExchange(step, last_compute_, microbatch);
+      for (const TaskId awaited : awaited_) {
+        AddEdge(awaited, task);
+      }
+      if (step.beside == 0) {
+        awaited_ = {task};
+      } else {
+        beside_.push_back({task, step.beside});
+      }
+      continue;
+    }
+    for (std::size_t i = 0; i < beside_.size();) {
+      if (beside_[i].left == 0) {
+        WaitFor(beside_[i].task);
+        beside_.erase(beside_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        --beside_[i].left;
+        ++i;
+      }
+    }
+    Compute(step, microbatch);
+  }
+  // Nothing runs on beyond the list that it belongs to.
+  for (const Running& running : beside_) {
+    WaitFor(running.task);
+  }
+  beside_.clear();
+}
+
+void ProgramWriter::HostWorks(std::string_view name, std::int64_t duration_ps) {
+  program_.tasks.Append({.lane = kHost,
+                         .kind = TaskKind::kHost,
+                         .duration_ps = duration_ps,
+                         .name = program_.strings.Intern(name)});
+}
+
+void ProgramWriter::HostWaitsFor(TaskId task) {
+  if (task == kNone) {
+    return;
+  }
+  const TaskId wait = program_.tasks.Append({.lane = kHost,
+                                             .kind = TaskKind::kSynchronize,
+                                             .name = program_.strings.Intern("cudaStreamSynchronize")});
+  AddEdge(task, wait);
+}
+
+void ProgramWriter::Hold(std::string_view category, std::int64_t bytes) {
+  if (bytes != 0) {
+    program_.held_memory.Append({.category = program_.strings.Intern(category), .bytes = bytes});
+  }
+}
+
+void ProgramWriter::Take(TaskId task, std::string_view category, std::int64_t bytes) {
+  if (bytes != 0) {
+    program_.memory_changes.Append(
+        {.task = task, .category = program_.strings.Intern(category), .bytes = bytes});
+  }
+}
+
+void ProgramWriter::GiveBack(TaskId task, std::string_view category, std::int64_t bytes) {
+  Take(task, category, -bytes);
+}
+
+}  // namespace orrery::workload

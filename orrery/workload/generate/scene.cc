@@ -1,0 +1,42 @@
+#include "orrery/workload/generate/scene.h"
+
+#include <cmath>
+
+namespace orrery::workload {
+
+std::int64_t BytesOf(kernel::DataType type) {
+  return static_cast<std::int64_t>(std::ceil(kernel::ElementBytes(type)));
+}
+
+collective::Element ElementOf(kernel::DataType type) {
+  switch (type) {
+    case kernel::DataType::kFp16:
+      return collective::Element::kHalf;
+    case kernel::DataType::kFp32:
+    case kernel::DataType::kTf32:
+      return collective::Element::kFloat;
+    case kernel::DataType::kFp8:
+    case kernel::DataType::kFp8Block:
+      return collective::Element::kFp8;
+    default:
+      return collective::Element::kBfloat16;
+  }
+}
+
+Scene SceneOf(const Job& job, const Transformer& model) {
+  Scene scene;
+  scene.job = &job;
+  scene.batch = job.training.micro_batch;
+  scene.sequence = job.training.sequence;
+  scene.tokens = scene.batch * scene.sequence / job.plan.cp;
+  scene.tp = job.plan.tp;
+  scene.sharded_tokens = job.plan.sequence_parallel ? scene.tokens / scene.tp : scene.tokens;
+  scene.hidden = model.hidden;
+  scene.type = job.training.precision.compute;
+  scene.products = job.training.precision.products;
+  scene.element = ElementOf(scene.type);
+  scene.element_bytes = BytesOf(scene.type);
+  return scene;
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+
+#include "orrery/collective/request.h"
+#include "orrery/kernel/data_type.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::workload {
+
+/// What every layer of a job sees: the sizes of one micro-batch on one rank.
+struct Scene {
+  const Job* job = nullptr;
+  std::int64_t batch = 1;            // samples
+  std::int64_t sequence = 1;         // tokens of a sample, all of them
+  std::int64_t tokens = 1;           // of this rank: batch · sequence / cp
+  std::int64_t sharded_tokens = 1;   // the same where sequence parallelism cuts
+  std::int64_t hidden = 0;
+  int tp = 1;
+  kernel::DataType type = kernel::DataType::kBf16;      // of activations
+  kernel::DataType products = kernel::DataType::kBf16;  // of products
+  collective::Element element = collective::Element::kBfloat16;
+  std::int64_t element_bytes = 2;
+
+  [[nodiscard]] const Plan& plan() const { return job->plan; }
+  [[nodiscard]] const Framework& framework() const { return job->framework; }
+  [[nodiscard]] bool is_fp8() const { return products != type; }
+};
+
+/// The scene of a transformer's decoder (or of an encoder that stands alone).
+[[nodiscard]] Scene SceneOf(const Job& job, const Transformer& model);
+
+/// How many bytes the type takes as a whole number: of those that activations have.
+[[nodiscard]] std::int64_t BytesOf(kernel::DataType type);
+
+/// As collectives know the type.
+[[nodiscard]] collective::Element ElementOf(kernel::DataType type);
+
+}  // namespace orrery::workload

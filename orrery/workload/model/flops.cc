@@ -1,0 +1,266 @@
+#include "orrery/workload/model/flops.h"
+
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "orrery/kernel/work.h"
+#include "orrery/workload/model/parameters.h"
+
+namespace orrery::workload {
+namespace {
+
+double Real(std::int64_t count) {
+  return static_cast<double>(count);
+}
+
+ForwardFlops& operator+=(ForwardFlops& sum, const ForwardFlops& part) {
+  sum.products += part.products;
+  sum.router += part.router;
+  sum.scores += part.scores;
+  sum.causal_scores += part.causal_scores;
+  sum.head += part.head;
+  return sum;
+}
+
+ForwardFlops Times(double count, const ForwardFlops& part) {
+  return {.products = count * part.products,
+          .router = count * part.router,
+          .scores = count * part.scores,
+          .causal_scores = count * part.causal_scores,
+          .head = count * part.head};
+}
+
+std::int64_t QueryKeySize(const Attention& attention) {
+  return attention.head_size + (attention.latent ? attention.latent->rope_size : 0);
+}
+
+// Numbers of the matrices that every token meets, without biases and norms.
+double MatrixElements(const Attention& attention, std::int64_t hidden) {
+  const std::int64_t out = attention.heads * attention.value_head_size * hidden;
+  if (!attention.latent) {
+    return Real(out + hidden * ((attention.heads + attention.kv_heads) * attention.head_size +
+                                attention.kv_heads * attention.value_head_size));
+  }
+  const LatentAttention& latent = *attention.latent;
+  const std::int64_t query = attention.heads * QueryKeySize(attention);
+  const std::int64_t key_value =
+      attention.heads * (attention.head_size + attention.value_head_size);
+  const std::int64_t query_elements =
+      latent.query_rank > 0 ? latent.query_rank * (hidden + query) : hidden * query;
+  return Real(out + query_elements + hidden * (latent.key_value_rank + latent.rope_size) +
+              latent.key_value_rank * key_value);
+}
+
+double MatrixElements(const FeedForward& mlp, std::int64_t hidden) {
+  return Real((mlp.is_gated ? 3 : 2) * hidden * mlp.width);
+}
+
+// The share of the square of scores that masks and windows leave: a triangle, or a band of it.
+double UnmaskedShare(const Attention& attention, std::int64_t sequence) {
+  if (!attention.is_causal || sequence == 0) {
+    return 1;
+  }
+  const double seen =
+      attention.window > 0 ? Real(std::min(attention.window, sequence)) / Real(sequence) : 1;
+  return seen - seen * seen / 2;
+}
+
+ForwardFlops OfAttention(const Attention& attention, std::int64_t hidden, const TokenBatch& batch) {
+  ForwardFlops flops;
+  flops.products = 2 * batch.tokens() * MatrixElements(attention, hidden);
+  flops.scores = 2 * batch.tokens() * Real(batch.sequence) * Real(attention.heads) *
+                 Real(QueryKeySize(attention) + attention.value_head_size);
+  flops.causal_scores = flops.scores * UnmaskedShare(attention, batch.sequence);
+  return flops;
+}
+
+ForwardFlops OfMlp(const FeedForward& mlp, std::int64_t hidden, double tokens) {
+  return {.products = 2 * tokens * MatrixElements(mlp, hidden)};
+}
+
+ForwardFlops OfMlp(const Experts& experts, std::int64_t hidden, double tokens) {
+  ForwardFlops flops = Times(Real(experts.per_token), OfMlp(experts.expert, hidden, tokens));
+  flops.router = 2 * tokens * Real(hidden * experts.count);
+  if (experts.shared) {
+    flops += OfMlp(*experts.shared, hidden, tokens);
+  }
+  return flops;
+}
+
+ForwardFlops OfBlock(const Block& block, std::int64_t hidden, const TokenBatch& batch) {
+  ForwardFlops flops = OfAttention(block.self, hidden, batch);
+  if (block.cross) {
+    flops += OfAttention(*block.cross, hidden, batch);
+  }
+  flops +=
+      std::visit([&](const auto& mlp) { return OfMlp(mlp, hidden, batch.tokens()); }, block.mlp);
+  return flops;
+}
+
+ForwardFlops OfEnds(const Transformer& model, const TokenBatch& batch) {
+  const bool classifies = model.task == TransformerTask::kClassification;
+  const double predictions = classifies ? Real(batch.samples) : batch.tokens();
+  ForwardFlops flops;
+  flops.head = 2 * predictions * Real(model.hidden * model.vocabulary);
+  if (model.has_head_transform) {
+    flops.head += 2 * predictions * Real(model.hidden * model.hidden);
+  }
+  if (classifies) {
+    flops.products = 2 * batch.tokens() * Real(3 * model.patch * model.patch * model.hidden);
+  }
+  return flops;
+}
+
+ForwardFlops OfExtraPrediction(const Transformer& model, const TokenBatch& batch) {
+  ForwardFlops flops = OfBlock(model.blocks.back().block, model.hidden, batch);
+  flops.products += 2 * batch.tokens() * Real(2 * model.hidden * model.hidden);
+  flops.head = OfEnds(model, batch).head;
+  return flops;
+}
+
+// A step without recomputation: the backward pass makes two products of each.
+double ThreePasses(const ForwardFlops& forward, double scores) {
+  return 3 * (forward.products + scores + forward.head);
+}
+
+double NoEmbedding(const Transformer& model) {
+  const double all = Real(ActiveParameters({.name = {}, .body = model}));
+  return model.is_tied ? all : all - Real(model.vocabulary * model.hidden);
+}
+
+double QueryKeyValueSum(const Transformer& model) {
+  double sum = 0;
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      const Attention& self = run.block.self;
+      sum += Real(run.count * self.heads * (QueryKeySize(self) + self.value_head_size));
+    }
+  }
+  return sum;
+}
+
+double FlopsOf(const std::vector<kernel::Operator>& operators) {
+  double sum = 0;
+  for (const kernel::Operator& op : operators) {
+    sum += kernel::IsMatrixProduct(op.kind()) ? kernel::WorkOf(op).flops : 0;
+  }
+  return sum;
+}
+
+double ChainElements(std::int64_t width, const std::vector<std::int64_t>& widths) {
+  double sum = 0;
+  for (const std::int64_t next : widths) {
+    sum += Real(width * next);
+    width = next;
+  }
+  return sum;
+}
+
+double FoundryForward(const Transformer& model, const TokenBatch& batch) {
+  const double parameters = Real(ActiveParameters({.name = {}, .body = model}));
+  return 2 * parameters * batch.tokens() +
+         4 * Real(model.num_blocks() * model.hidden) * Real(batch.sequence) * batch.tokens();
+}
+
+}  // namespace
+
+ForwardFlops ForwardFlopsOf(const Transformer& model, const TokenBatch& batch) {
+  ForwardFlops flops = OfEnds(model, batch);
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      flops += Times(Real(run.count), OfBlock(run.block, model.hidden, batch));
+    }
+  }
+  if (model.extra_predictions > 0) {
+    flops += Times(Real(model.extra_predictions), OfExtraPrediction(model, batch));
+  }
+  return flops;
+}
+
+double RecomputedFlops(const Transformer& model, const TokenBatch& batch) {
+  const ForwardFlops forward = ForwardFlopsOf(model, batch);
+  return 4 * (forward.products + forward.scores) + 3 * forward.head;
+}
+
+double ModelFlops(const Transformer& model, const TokenBatch& batch) {
+  const ForwardFlops forward = ForwardFlopsOf(model, batch);
+  return ThreePasses(forward, forward.scores);
+}
+
+double PrintedSelectiveFlops(const Transformer& model, const TokenBatch& batch) {
+  const ForwardFlops forward = ForwardFlopsOf(model, batch);
+  return ThreePasses(forward, 2 * forward.scores);
+}
+
+double SelectiveFlops(const Transformer& model, const TokenBatch& batch) {
+  const ForwardFlops forward = ForwardFlopsOf(model, batch);
+  return ThreePasses(forward, forward.scores) + forward.scores;
+}
+
+double LlmFoundryFlops(const Transformer& model, const TokenBatch& batch) {
+  return 3 * FoundryForward(model, batch);
+}
+
+double LlmFoundryRecomputedFlops(const Transformer& model, const TokenBatch& batch) {
+  return 4 * FoundryForward(model, batch);
+}
+
+double TorchtitanFlops(const Transformer& model, const TokenBatch& batch) {
+  return 6 * batch.tokens() * (NoEmbedding(model) + QueryKeyValueSum(model) * Real(batch.sequence));
+}
+
+double MegatronFlops(const Transformer& model, const TokenBatch& batch) {
+  const ForwardFlops forward = ForwardFlopsOf(model, batch);
+  return ThreePasses(forward, forward.causal_scores);
+}
+
+double SixNFlops(const Transformer& model, const TokenBatch& batch) {
+  return 6 * Real(ActiveParameters({.name = {}, .body = model})) * batch.tokens();
+}
+
+double ExecutedFlops(const Transformer& model, const TokenBatch& batch,
+                     const Execution& execution) {
+  const ForwardFlops forward = ForwardFlopsOf(model, batch);
+  const double scores = execution.skips_masked ? forward.causal_scores : forward.scores;
+  const double layers = forward.products + forward.router + scores;
+  double flops = 3 * (forward.products + forward.router + forward.head);
+  flops += (execution.rebuilds_scores ? 3.5 : 3) * scores;
+  if (execution.recompute == Recompute::kSelective) {
+    flops += scores;
+  }
+  if (execution.recompute == Recompute::kFull) {
+    flops += execution.recomputed_share * layers;
+  }
+  return flops;
+}
+
+double ModelFlops(const LayerList& list, std::int64_t samples) {
+  double sum = 0;
+  for (const ListedLayer& layer : list.layers) {
+    const double forward = FlopsOf(layer.forward);
+    sum += forward + (layer.backward.empty() ? 2 * forward : FlopsOf(layer.backward));
+  }
+  return sum * Real(samples);
+}
+
+double ModelFlops(const Dlrm& model, std::int64_t samples) {
+  const double vectors = Real(static_cast<std::int64_t>(model.tables.size()) + 1);
+  const std::int64_t dim = model.bottom.empty() ? model.dense_features : model.bottom.back();
+  const double elements = ChainElements(model.dense_features, model.bottom) +
+                          ChainElements(InteractionWidth(model), model.top) +
+                          vectors * vectors * Real(dim);
+  return 6 * elements * Real(samples);
+}
+
+double ModelFlops(const Model& model, const TokenBatch& batch) {
+  if (const Transformer* const transformer = model.transformer()) {
+    return ModelFlops(*transformer, batch);
+  }
+  if (const LayerList* const list = model.layer_list()) {
+    return ModelFlops(*list, batch.samples);
+  }
+  return ModelFlops(*model.dlrm(), batch.samples);
+}
+
+}  // namespace orrery::workload
