@@ -57,8 +57,7 @@ Result<ChakraNode> NodeOf(const JsonElement& element, std::size_t index) {
   node.type = static_cast<ChakraType>(type >= 0 && type <= 7 ? type : 0);
   node.control_inputs = IdsOf(AnyField(element, "ctrlDeps", "ctrl_deps"));
   node.data_inputs = IdsOf(AnyField(element, "data_deps", "dataDeps"));
-  node.duration_us =
-      ingest::Integer(AnyField(element, "runtime", "duration_micros")).value_or(0);
+  node.duration_us = ingest::Integer(AnyField(element, "runtime", "duration_micros")).value_or(0);
   CopyAttributes(element, node);
   return node;
 }

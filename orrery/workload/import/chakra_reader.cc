@@ -229,8 +229,7 @@ std::optional<std::string_view> ChakraNode::Text(std::string_view attribute) con
 
 bool ChakraNode::IsTrue(std::string_view attribute) const {
   const auto found = attributes.find(attribute);
-  const auto* const value =
-      found == attributes.end() ? nullptr : std::get_if<bool>(&found->second);
+  const auto* const value = found == attributes.end() ? nullptr : std::get_if<bool>(&found->second);
   return value != nullptr && *value;
 }
 

@@ -27,7 +27,8 @@ enum class ChakraType : std::uint8_t {
   kCollective = 7,
 };
 
-using ChakraValue = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
+using ChakraValue =
+    std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>>;
 
 struct ChakraNode {
   std::uint64_t id = 0;

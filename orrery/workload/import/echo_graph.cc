@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
-#include <queue>
 #include <set>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "orrery/workload/import/inputs_first.h"
 
 namespace orrery::workload {
 namespace {
@@ -45,9 +45,8 @@ std::string_view CategoryOf(std::string_view op) {
 
 /// The nodes by number: who needs whom.
 struct Links {
-  std::vector<std::vector<std::size_t>> inputs;   // of a node
-  std::vector<std::vector<std::size_t>> outputs;  // of a node
-  std::vector<std::string> unknown;               // inputs that are no nodes
+  std::vector<std::vector<std::size_t>> inputs;  // of a node
+  std::vector<std::string> unknown;              // inputs that are no nodes
 };
 
 Links LinksOf(std::span<const EchoNode> graph) {
@@ -55,9 +54,7 @@ Links LinksOf(std::span<const EchoNode> graph) {
   for (std::size_t i = 0; i < graph.size(); ++i) {
     number_of_name.emplace(graph[i].name, i);
   }
-  Links links{.inputs = std::vector<std::vector<std::size_t>>(graph.size()),
-              .outputs = std::vector<std::vector<std::size_t>>(graph.size()),
-              .unknown = {}};
+  Links links{.inputs = std::vector<std::vector<std::size_t>>(graph.size()), .unknown = {}};
   for (std::size_t i = 0; i < graph.size(); ++i) {
     for (const std::string& input : graph[i].inputs) {
       const auto found = number_of_name.find(input);
@@ -66,40 +63,9 @@ Links LinksOf(std::span<const EchoNode> graph) {
         continue;
       }
       links.inputs[i].push_back(found->second);
-      links.outputs[found->second].push_back(i);
     }
   }
   return links;
-}
-
-/// Returns the nodes with inputs first; of those that could be next, the first in the file.
-Result<std::vector<std::size_t>> OrderOf(std::span<const EchoNode> graph, const Links& links) {
-  std::vector<std::size_t> num_missing(graph.size());
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    num_missing[i] = links.inputs[i].size();
-    if (num_missing[i] == 0) {
-      ready.push(i);
-    }
-  }
-  std::vector<std::size_t> order;
-  while (!ready.empty()) {
-    const std::size_t node = ready.top();
-    ready.pop();
-    order.push_back(node);
-    for (const std::size_t output : links.outputs[node]) {
-      if (--num_missing[output] == 0) {
-        ready.push(output);
-      }
-    }
-  }
-  for (std::size_t i = 0; i < graph.size(); ++i) {
-    if (num_missing[i] > 0) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("node '{}' waits for itself", graph[i].name));
-    }
-  }
-  return order;
 }
 
 class EchoBuilder {
@@ -115,7 +81,12 @@ class EchoBuilder {
 
   Result<EchoProgram> Build() {
     Links links = LinksOf(graph_);
-    ORRERY_TRY(const std::vector<std::size_t> order, OrderOf(graph_, links));
+    const std::vector<std::size_t> order = InputsFirst(links.inputs);
+    if (order.size() < graph_.size()) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("node '{}' waits for itself",
+                              graph_[FirstMissing(order, graph_.size())].name));
+    }
     for (const std::size_t node : order) {
       MarkBackward(node, links);
       if (IsOfBucket(graph_[node])) {
