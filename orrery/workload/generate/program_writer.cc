@@ -175,6 +175,14 @@ void ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part)
   beside_.clear();
 }
 
+void ProgramWriter::WriteMarker(std::string_view name) {
+  PreparedStep marker;
+  marker.name = program_.strings.Intern(name);
+  marker.lane = kComputing;
+  marker.is_launched = false;
+  Compute(marker, -1);
+}
+
 void ProgramWriter::HostWorks(std::string_view name, std::int64_t duration_ps) {
   program_.tasks.Append({.lane = kHost,
                          .kind = TaskKind::kHost,

@@ -48,6 +48,9 @@ class ProgramWriter {
   /// The next computation waits for the task.
   void WaitFor(TaskId task);
 
+  /// A computation that takes no time, for others to wait for.
+  void WriteMarker(std::string_view name);
+
   /// The host works, or waits for a task.
   void HostWorks(std::string_view name, std::int64_t duration_ps);
   void HostWaitsFor(TaskId task);

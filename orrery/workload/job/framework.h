@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/hardware/name_match.h"
 
 namespace orrery::workload {
 
@@ -31,6 +32,7 @@ enum class DataOverlap : std::uint8_t {
 /// their origin; a job may override declared ones.
 struct Framework {
   std::string name;
+  hardware::MatchWords match = {};  // what tables of published runs call it
   std::string origin;
 
   // Declared.

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "orrery/simulate/cast.h"
+#include "orrery/workload/program.h"
+
+namespace orrery::simulate {
+
+/// Returns the value below which a standard normal variable lies with probability `p` (0 < p < 1).
+[[nodiscard]] double NormalQuantile(double p);
+
+/// Returns how far the largest of n standard normal variables is expected above their mean (Blom):
+/// 1.43 for 8, 3.24 for 1,024.
+[[nodiscard]] double ExpectedMaximum(std::uint32_t n);
+
+/// Kernel times that vary: lognormal with mean 1 and `sigma` of the logarithm. Drawn by a hash of
+/// (seed, rank, number), so that no draw depends on another one.
+[[nodiscard]] double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank,
+                                std::uint64_t number);
+
+/// What varying kernels cost a folded cast: the work between two communications of n ranks in the
+/// order of the program has a spread of sigma · sqrt(Σ d²), and all wait for the slowest of n.
+class ExpectedDelay {
+ public:
+  ExpectedDelay(const Cast& cast, double sigma);
+
+  /// Σ d² of the kernels of a player since its last communication with others, in ps².
+  [[nodiscard]] double SquaresBefore(PlayerId player, workload::TaskId task) const;
+
+  /// How much later the last of n ranks is than one of them.
+  [[nodiscard]] std::int64_t DelayPs(std::uint32_t num_ranks, double squares) const;
+
+ private:
+  const Cast& cast_;
+  double sigma_;
+  std::vector<std::vector<double>> squares_of_program_;  // by task; only communication has any
+};
+
+}  // namespace orrery::simulate

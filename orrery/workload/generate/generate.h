@@ -1,0 +1,21 @@
+#pragma once
+
+#include "orrery/base/error.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/generate/priced_unit.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::workload {
+
+/// What all ranks of a job execute in one training step, and how sure its prices are.
+struct GeneratedJob {
+  Ensemble ensemble;
+  PriceCoverage coverage;
+};
+
+/// Writes the programs of a job, one for each stage of its pipeline. The job must have passed
+/// CheckJob. `costs` prices operators.
+[[nodiscard]] Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs);
+
+}  // namespace orrery::workload

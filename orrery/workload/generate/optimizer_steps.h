@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "orrery/workload/generate/stage_units.h"
+#include "orrery/workload/generate/step.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::workload {
+
+/// The end of a step on one rank: the norm of all gradients, then the update of what the rank owns.
+[[nodiscard]] std::vector<Step> OptimizerSteps(const Job& job, const LocalParameters& parameters);
+
+/// How many of its parameters a rank updates itself.
+[[nodiscard]] std::int64_t OwnedParameters(const Plan& plan, const LocalParameters& parameters);
+
+}  // namespace orrery::workload

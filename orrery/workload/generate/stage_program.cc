@@ -1,0 +1,237 @@
+#include "orrery/workload/generate/stage_program.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace orrery::workload {
+namespace {
+
+using collective::CollectiveKind;
+
+constexpr double kPicosecondsPerMillisecond = 1e9;
+
+// The passes of one unit in the words of the program.
+struct PreparedUnit {
+  PreparedSteps forward;
+  PreparedSteps recompute;
+  PreparedSteps backward;
+};
+
+// Messages to and from the neighbours of a chunk for one pass.
+struct Neighbours {
+  std::optional<Slot> from;
+  std::optional<Slot> to;
+};
+
+class StageWriter {
+ public:
+  explicit StageWriter(const StageSource& source)
+      : source_(source),
+        job_(*source.job),
+        writer_(job_),
+        data_(job_, source.units, writer_) {
+    for (std::size_t chunk = 0; chunk < source.units.size(); ++chunk) {
+      prepared_.push_back(PrepareChunk(source.units[chunk], static_cast<int>(chunk)));
+      passes_left_.push_back(0);
+      is_first_pass_.push_back(true);
+    }
+  }
+
+  Result<Program> Write() {
+    ORRERY_TRY(const std::vector<PipelineStep> steps, ScheduleOf(source_.shape, source_.stage));
+    for (const PipelineStep& step : steps) {
+      passes_left_[static_cast<std::size_t>(step.chunk)] +=
+          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward ? 1 : 0;
+    }
+    data_.BeginStep();
+    for (const PipelineStep& step : steps) {
+      WriteStep(step);
+    }
+    WriteEnd();
+    return writer_.Finish();
+  }
+
+ private:
+  std::vector<PreparedUnit> PrepareChunk(const std::vector<StageUnit>& units, int chunk) {
+    std::vector<PreparedUnit> prepared;
+    for (const StageUnit& unit : units) {
+      const PricedUnit& kind = source_.kinds[unit.kind];
+      const std::vector<PricedStep>& again = unit.recomputes ? kind.forward : kind.recompute;
+      const bool recomputes = unit.recomputes || job_.plan.recompute == Recompute::kSelective;
+      prepared.push_back(
+          {writer_.Prepare(kind.forward, Phase::kForward, chunk),
+           recomputes ? writer_.Prepare(again, Phase::kRecompute, chunk) : PreparedSteps{},
+           writer_.Prepare(kind.backward, Phase::kBackward, chunk)});
+    }
+    return prepared;
+  }
+
+  void WriteStep(const PipelineStep& step) {
+    switch (step.pass) {
+      case PipelinePass::kForward:
+        return WriteForward(step);
+      case PipelinePass::kBackward:
+        return WriteBackward(step, ProgramWriter::Part::kAll);
+      case PipelinePass::kInputBackward:
+        return WriteBackward(step, ProgramWriter::Part::kWithoutWeights);
+      case PipelinePass::kWeightBackward:
+        return WriteWeights(step);
+    }
+  }
+
+  // Who a chunk hears from and talks to. Chunks of the same device need no message.
+  Neighbours NeighboursOf(int chunk, bool is_forward) const {
+    const ChunkPlace place = {source_.stage, chunk};
+    const auto before = ChunkBefore(source_.shape, place);
+    const auto after = ChunkAfter(source_.shape, place);
+    const auto& source = is_forward ? before : after;
+    const auto& target = is_forward ? after : before;
+    Neighbours neighbours;
+    if (source && source->stage != source_.stage) {
+      neighbours.from = InSlot(IsNext(*source, is_forward), is_forward);
+    }
+    if (target && target->stage != source_.stage) {
+      neighbours.to = OutSlot(IsNext(*target, !is_forward), is_forward);
+    }
+    return neighbours;
+  }
+
+  // Interleaved layers always go on to the next device, round and round, so that with two devices
+  // both neighbours are the same one.
+  bool IsNext(const ChunkPlace& other, bool is_before) const {
+    return source_.shape.schedule == PipelineSchedule::kInterleaved ? !is_before
+                                                                     : other.stage > source_.stage;
+  }
+
+  static Slot InSlot(bool is_next, bool is_forward) {
+    if (is_next) {
+      return is_forward ? Slot::kNextForwardIn : Slot::kNextBackwardIn;
+    }
+    return is_forward ? Slot::kPreviousForwardIn : Slot::kPreviousBackwardIn;
+  }
+
+  static Slot OutSlot(bool is_next, bool is_forward) {
+    if (is_next) {
+      return is_forward ? Slot::kNextForwardOut : Slot::kNextBackwardOut;
+    }
+    return is_forward ? Slot::kPreviousForwardOut : Slot::kPreviousBackwardOut;
+  }
+
+  TaskId WriteMessage(Slot slot, std::string_view name, TaskId after, const PipelineStep& step) {
+    PreparedSteps& prepared = messages_[{slot, step.chunk}];
+    if (prepared.empty()) {
+      PricedStep message;
+      message.name = name;
+      message.exchange = Exchange{slot, CollectiveKind::kSendRecv, source_.message_bytes,
+                                  collective::Element::kBfloat16, 0};
+      const Phase phase = step.pass == PipelinePass::kForward ? Phase::kForward : Phase::kBackward;
+      prepared = writer_.Prepare(std::span(&message, 1), phase, step.chunk);
+    }
+    return writer_.WriteExchange(prepared.front(), after, step.microbatch);
+  }
+
+  void Receive(const Neighbours& neighbours, const PipelineStep& step) {
+    if (!neighbours.from) {
+      return;
+    }
+    const bool overlaps = job_.framework.overlaps_pipeline_sends;
+    const TaskId message = WriteMessage(*neighbours.from, "receive",
+                                        overlaps ? kNone : writer_.last_compute(), step);
+    writer_.WaitFor(message);
+    if (job_.framework.waits_each_pipeline_message) {
+      writer_.HostWaitsFor(message);
+    }
+  }
+
+  void Send(const Neighbours& neighbours, const PipelineStep& step) {
+    if (!neighbours.to) {
+      return;
+    }
+    const TaskId message = WriteMessage(*neighbours.to, "send", writer_.last_compute(), step);
+    if (!job_.framework.overlaps_pipeline_sends) {
+      writer_.WaitFor(message);
+    }
+  }
+
+  void WriteForward(const PipelineStep& step) {
+    const auto chunk = static_cast<std::size_t>(step.chunk);
+    const Neighbours neighbours = NeighboursOf(step.chunk, true);
+    Receive(neighbours, step);
+    for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
+      data_.BeforeForward({chunk, unit}, is_first_pass_[chunk]);
+      writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+    }
+    is_first_pass_[chunk] = false;
+    Send(neighbours, step);
+  }
+
+  void WriteBackward(const PipelineStep& step, ProgramWriter::Part part) {
+    const auto chunk = static_cast<std::size_t>(step.chunk);
+    const Neighbours neighbours = NeighboursOf(step.chunk, false);
+    const bool is_whole = part == ProgramWriter::Part::kAll;
+    passes_left_[chunk] -= is_whole ? 1 : 0;
+    Receive(neighbours, step);
+    for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
+      data_.BeforeBackward({chunk, i});
+      writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
+      writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      if (is_whole) {
+        data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
+      }
+    }
+    Send(neighbours, step);
+  }
+
+  void WriteWeights(const PipelineStep& step) {
+    const auto chunk = static_cast<std::size_t>(step.chunk);
+    --passes_left_[chunk];
+    for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
+      writer_.Write(prepared_[chunk][i].backward, step.microbatch,
+                    ProgramWriter::Part::kWeightsOnly);
+      data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
+    }
+  }
+
+  void WriteEnd() {
+    data_.FinishGradients();
+    WriteTied();
+    writer_.Write(writer_.Prepare(source_.optimizer, Phase::kOptimizer, -1), -1);
+    data_.GatherParameters();
+    writer_.WriteMarker("end of step");
+    writer_.HostWaitsFor(writer_.last_compute());
+    writer_.HostWorks("between steps", std::llround(job_.framework.step_overhead_ms *
+                                                    kPicosecondsPerMillisecond));
+  }
+
+  void WriteTied() {
+    if (source_.tied_bytes == 0) {
+      return;
+    }
+    PricedStep sum;
+    sum.name = "sum tied embedding";
+    sum.exchange = Exchange{Slot::kTied, CollectiveKind::kAllReduce, source_.tied_bytes,
+                            collective::Element::kFloat, 0};
+    writer_.Write(writer_.Prepare(std::span(&sum, 1), Phase::kReduce, -1), -1);
+  }
+
+  const StageSource& source_;
+  const Job& job_;
+  ProgramWriter writer_;
+  DataExchange data_;
+  std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
+  std::vector<int> passes_left_;                     // backward, by chunk
+  std::vector<bool> is_first_pass_;
+  std::map<std::pair<Slot, int>, PreparedSteps> messages_;  // by slot and chunk
+};
+
+}  // namespace
+
+Result<Program> WriteStageProgram(const StageSource& source) {
+  return StageWriter(source).Write();
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::workload {
+
+/// A training run that somebody measured and published, described as a job.
+struct PublishedRun {
+  std::string id;
+  std::string source;
+  std::string grade;  // "A", "A-", "B+", …: how much of it is stated
+  double measured_s = 0;
+  Job job;
+  std::vector<std::string> assumptions = {};  // what the row does not say, and what was taken
+};
+
+/// Reads one row of a table of published runs (the columns of docs/formats/published-runs.md).
+/// What cannot be described is an error that gives the reason.
+[[nodiscard]] Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row);
+
+/// Whether the table has the columns that ReadPublishedRun needs.
+[[nodiscard]] Status CheckPublishedColumns(const Table& table);
+
+// Parts of it, for tests.
+
+/// "8x 400 Gb/s NDR IB per node", "1600 Gb/s RoCE per node": what the NICs of a node carry in one
+/// direction. Nothing when the text gives no number.
+[[nodiscard]] std::optional<Bandwidth> NodeNetworkOf(std::string_view text);
+
+}  // namespace orrery::workload
