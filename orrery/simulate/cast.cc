@@ -234,6 +234,16 @@ class Refinement {
   std::uint32_t num_classes_ = 0;
 };
 
+Cast EmptyCast(const Ensemble& ensemble) {
+  Cast cast;
+  cast.ensemble = &ensemble;
+  cast.num_slots = ensemble.num_slots;
+  for (const workload::Program& program : ensemble.programs) {
+    cast.programs.push_back(&program);
+  }
+  return cast;
+}
+
 void AddPlayers(Cast& cast) {
   const Ensemble& ensemble = *cast.ensemble;
   for (Rank rank = 0; rank < ensemble.num_ranks(); ++rank) {
@@ -288,8 +298,7 @@ Cast Fold(const Ensemble& ensemble, const LinkClass& link_class) {
   const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
   Refinement refinement(ensemble, channels, link_of_group);
   refinement.Run();
-  Cast cast;
-  cast.ensemble = &ensemble;
+  Cast cast = EmptyCast(ensemble);
   cast.player_of_rank = refinement.class_of_rank();
   AddPlayers(cast);
   AddGroups(cast, channels, refinement.look_of_channel(), link_of_group);
@@ -299,14 +308,21 @@ Cast Fold(const Ensemble& ensemble, const LinkClass& link_class) {
 Cast Unfolded(const Ensemble& ensemble, const LinkClass& link_class) {
   const Channels channels = ChannelFinder(ensemble).Find();
   const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
-  Cast cast;
-  cast.ensemble = &ensemble;
+  Cast cast = EmptyCast(ensemble);
   cast.player_of_rank.resize(ensemble.num_ranks());
   std::iota(cast.player_of_rank.begin(), cast.player_of_rank.end(), 0);
   AddPlayers(cast);
   std::vector<std::uint64_t> looks(channels.group.size());
   std::iota(looks.begin(), looks.end(), 0);
   AddGroups(cast, channels, looks, link_of_group);
+  return cast;
+}
+
+Cast Solo(const workload::Program& program) {
+  Cast cast;
+  cast.programs = {&program};
+  cast.players = {Player{}};
+  cast.player_of_rank = {0};
   return cast;
 }
 

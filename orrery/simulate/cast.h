@@ -33,22 +33,24 @@ struct CastGroup {
   bool operator==(const CastGroup&) const = default;
 };
 
-/// Who plays: players, and the groups they talk in. Refers to the ensemble, which must outlive it.
+/// Who plays: players, and the groups they talk in. Refers to the programs and to the ensemble,
+/// which must outlive it.
 struct Cast {
-  const workload::Ensemble* ensemble = nullptr;
+  std::vector<const workload::Program*> programs;
+  std::uint32_t num_slots = 0;
+  const workload::Ensemble* ensemble = nullptr;  // of the groups; none without groups
   std::vector<Player> players;
   std::vector<PlayerId> player_of_rank;
   std::vector<CastGroupId> group_of_slot;  // player · num_slots + slot; kNoGroup: it has none
   std::vector<CastGroup> groups;
 
   [[nodiscard]] const workload::Program& ProgramOf(PlayerId player) const {
-    return ensemble->programs[players[player].program];
+    return *programs[players[player].program];
   }
 
   [[nodiscard]] CastGroupId GroupOf(PlayerId player, std::uint32_t slot) const {
-    return slot < ensemble->num_slots
-               ? group_of_slot[static_cast<std::size_t>(player) * ensemble->num_slots + slot]
-               : workload::kNoGroup;
+    return slot < num_slots ? group_of_slot[static_cast<std::size_t>(player) * num_slots + slot]
+                            : workload::kNoGroup;
   }
 
   /// Some player stands for several ranks.
@@ -70,5 +72,8 @@ struct Cast {
 
 /// Every rank is a player.
 [[nodiscard]] Cast Unfolded(const workload::Ensemble& ensemble, const LinkClass& link_class);
+
+/// One rank alone, which has no groups.
+[[nodiscard]] Cast Solo(const workload::Program& program);
 
 }  // namespace orrery::simulate

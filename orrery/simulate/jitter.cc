@@ -77,7 +77,7 @@ double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank, std::ui
 }
 
 ExpectedDelay::ExpectedDelay(const Cast& cast, double sigma) : cast_(cast), sigma_(sigma) {
-  squares_of_program_.resize(cast.ensemble->programs.size());
+  squares_of_program_.resize(cast.programs.size());
   for (PlayerId player = 0; player < cast.players.size(); ++player) {
     std::vector<double>& squares = squares_of_program_[cast.players[player].program];
     if (squares.empty()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "orrery/simulate/stage.h"
+#include "orrery/simulate/timed_play.h"
 
 namespace orrery::simulate {
 namespace {
@@ -49,7 +50,8 @@ std::int64_t Performance::EndPs() const {
 }
 
 Result<Performance> Play(const Cast& cast, CommunicationTimes& times, const PlayOptions& options) {
-  return DataflowPlay(cast, times, options).Run();
+  return options.rates == nullptr ? DataflowPlay(cast, times, options).Run()
+                                  : PlayInTime(cast, times, options);
 }
 
 }  // namespace orrery::simulate

@@ -134,9 +134,9 @@ class Stage {
   };
 
   void PreparePlayers() {
-    scores_.reserve(cast_.ensemble->programs.size());
-    for (const workload::Program& program : cast_.ensemble->programs) {
-      scores_.emplace_back(program);
+    scores_.reserve(cast_.programs.size());
+    for (const workload::Program* program : cast_.programs) {
+      scores_.emplace_back(*program);
     }
     performance_.repetitions = options_.repetitions;
     std::size_t first = 0;

@@ -1,0 +1,140 @@
+#include <cstdint>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "orrery/simulate/analytic_overlap.h"
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/jitter.h"
+#include "orrery/simulate/play.h"
+#include "orrery/simulate/random_ensembles.h"
+#include "orrery/simulate/test_ensembles.h"
+
+namespace orrery::simulate {
+namespace {
+
+using workload::Ensemble;
+using workload::Rank;
+
+constexpr std::uint32_t kIsland = 4;
+
+Performance PlayedBy(const Cast& cast, const RateModel* rates) {
+  PlainTimes times(kIsland);
+  Result<Performance> played =
+      Play(cast, times, {.repetitions = 2, .queue_depth = 3, .rates = rates});
+  RC_ASSERT(played.has_value());
+  return *std::move(played);
+}
+
+/// The columns of one rank.
+std::vector<std::int64_t> TimesOf(const Cast& cast, const Performance& played, Rank rank) {
+  const PlayerId player = cast.player_of_rank[rank];
+  std::vector<std::int64_t> times;
+  for (const auto* column : {&played.begin_ps, &played.transfer_ps, &played.end_ps}) {
+    times.insert(times.end(), column->begin() + static_cast<std::ptrdiff_t>(played.offsets[player]),
+                 column->begin() + static_cast<std::ptrdiff_t>(played.offsets[player + 1]));
+  }
+  return times;
+}
+
+void AssertFoldedIsUnfolded(const RandomJob& job, const RateModel* rates) {
+  const Ensemble ensemble = job.Write();
+  const Cast folded = Fold(ensemble, IslandLinkClass(kIsland));
+  const Cast unfolded = Unfolded(ensemble, IslandLinkClass(kIsland));
+  const Performance few = PlayedBy(folded, rates);
+  const Performance all = PlayedBy(unfolded, rates);
+  for (Rank rank = 0; rank < ensemble.num_ranks(); ++rank) {
+    RC_ASSERT(TimesOf(folded, few, rank) == TimesOf(unfolded, all, rank));
+  }
+  RC_TAG(folded.players.size() * 2 <= unfolded.players.size() ? "halved" : "hardly folded");
+}
+
+RC_GTEST_PROP(FoldProperty, FoldedRanksHaveTheTimesOfUnfoldedOnes, (const RandomJob& job)) {
+  AssertFoldedIsUnfolded(job, nullptr);
+}
+
+RC_GTEST_PROP(FoldProperty, FoldingIsExactWithRatesToo, (const RandomJob& job)) {
+  const AnalyticOverlap overlap;
+  AssertFoldedIsUnfolded(job, &overlap);
+}
+
+/// Nobody disturbs anybody.
+class FullSpeed : public RateModel {
+ public:
+  void Rates(std::span<const RunningTask> /*running*/, std::span<double> rates) const override {
+    std::fill(rates.begin(), rates.end(), 1.0);
+  }
+};
+
+RC_GTEST_PROP(PlayProperty, InOrderOfTimeOrNotIsTheSame, (const RandomJob& job)) {
+  const Ensemble ensemble = job.Write();
+  const Cast cast = Unfolded(ensemble, IslandLinkClass(kIsland));
+  const FullSpeed full_speed;
+  RC_ASSERT(PlayedBy(cast, nullptr) == PlayedBy(cast, &full_speed));
+}
+
+RC_GTEST_PROP(PlayProperty, ShorterTasksNeverLengthenTheStep,
+              (const RandomJob& job, std::uint32_t which)) {
+  Ensemble ensemble = job.Write();
+  const Cast cast = Unfolded(ensemble, IslandLinkClass(kIsland));
+  const std::int64_t before = PlayedBy(cast, nullptr).EndPs();
+  workload::Program& program = ensemble.programs[which % ensemble.programs.size()];
+  RC_PRE(!program.tasks.empty());
+  program.tasks.duration_ps[which / 7 % program.tasks.size()] /= 2;
+  RC_ASSERT(PlayedBy(cast, nullptr).EndPs() <= before);
+}
+
+// One kernel of 1,000,000 ps, then a reduction over n ranks: the slowest of 8 is 1.4342 sigma late
+// (Φ⁻¹(7.625 / 8.25)), so sigma 0.01 costs 14,342 ps.
+TEST(JitterTest, AFoldedCastWaitsForTheSlowestOfItsRanks) {
+  RankWriter rank({"dp"});
+  rank.After(rank.Kernel(1'000'000), rank.Talk(0, 0));
+  Ensemble ensemble;
+  ensemble.num_slots = 1;
+  ensemble.programs.push_back(std::move(rank.program));
+  for (int i = 0; i < 8; ++i) {
+    AddRank(ensemble, 0);
+  }
+  Join(ensemble, 0, {0, 1, 2, 3, 4, 5, 6, 7});
+  PlainTimes times;
+
+  const Performance folded = *Play(Fold(ensemble, IslandLinkClass(8)), times, {.jitter = 0.01});
+  const Performance drawn = *Play(Unfolded(ensemble, IslandLinkClass(8)), times, {.jitter = 0.01});
+
+  EXPECT_NEAR(static_cast<double>(folded.EndPs()), 1'014'342, 5);
+  EXPECT_GT(drawn.EndPs(), 1'000'000);
+  EXPECT_LT(drawn.EndPs(), 1'050'000);
+}
+
+// Section 11.4 of the reference: 1.43, 2.34, 3.23 and 3.79 sigma.
+TEST(JitterTest, TheSlowestOfManyRanks) {
+  EXPECT_NEAR(ExpectedMaximum(8), 1.43, 0.01);
+  EXPECT_NEAR(ExpectedMaximum(64), 2.34, 0.01);
+  EXPECT_NEAR(ExpectedMaximum(1024), 3.23, 0.01);
+  EXPECT_NEAR(ExpectedMaximum(8192), 3.79, 0.01);
+  EXPECT_EQ(ExpectedMaximum(1), 0);
+}
+
+TEST(JitterTest, DrawsHaveMeanOneAndTheAskedSpread) {
+  constexpr int kDraws = 100'000;
+  double sum = 0;
+  double squares = 0;
+  for (int i = 0; i < kDraws; ++i) {
+    const double factor = DrawFactor(0.1, 1, 3, static_cast<std::uint64_t>(i));
+    sum += factor;
+    squares += (factor - 1) * (factor - 1);
+  }
+  EXPECT_NEAR(sum / kDraws, 1, 0.002);
+  EXPECT_NEAR(squares / kDraws, 0.01005, 0.0005);  // exp(sigma²) − 1
+}
+
+TEST(JitterTest, NormalQuantiles) {
+  EXPECT_NEAR(NormalQuantile(0.5), 0, 1e-15);
+  EXPECT_NEAR(NormalQuantile(0.975), 1.959963984540054, 1e-12);
+  EXPECT_NEAR(NormalQuantile(1e-9), -5.997807015007687, 1e-9);
+}
+
+}  // namespace
+}  // namespace orrery::simulate
