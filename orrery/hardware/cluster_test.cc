@@ -121,8 +121,10 @@ TEST(ClusterTest, ErrorsNameTheEntryAndTheField) {
   EXPECT_EQ(ErrorOf(Catalogue("    source: a paper\n", "")), "cluster 'Test': source is missing");
   EXPECT_EQ(ErrorOf(Catalogue("per_node: 8, gb", "per_nod: 8, gb")),
             "cluster 'Test': nics: per_node is missing");
-  EXPECT_EQ(ErrorOf(Catalogue("nodes_per_block", "nodes_in_block")),
-            "cluster 'Test': fabric: nodes_in_block is not a field that is known here");
+  EXPECT_EQ(
+      ErrorOf(Catalogue("nodes_per_block", "nodes_in_block")),
+      "cluster 'Test': fabric: nodes_in_block is not a field that is known here; the nearest is "
+      "nodes_per_block");
   EXPECT_EQ(ErrorOf(Catalogue("[[test]]", "test")),
             "cluster 'Test': match must be a list of lists of words, not 'something else'");
   EXPECT_EQ(ErrorOf(Catalogue("name: Test", "nome: Test")), "cluster 1: name is missing");

@@ -1,14 +1,24 @@
 #include "orrery/hardware/yaml_fields.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include <fmt/core.h>
+
+#include "orrery/base/nearest_word.h"
 
 namespace orrery::hardware {
 namespace {
 
 std::string Shown(const YAML::Node& node) {
   return node.IsScalar() ? node.Scalar() : "something that is not one value";
+}
+
+std::string Nearest(std::string_view key, std::span<const std::string_view> known) {
+  return known.empty() ? std::string()
+                       : fmt::format("; the nearest is {}", NearestWord(key, known));
 }
 
 }  // namespace
@@ -53,17 +63,70 @@ std::string YamlFields::Text(std::string_view key, std::optional<std::string> fa
   return value.Scalar();
 }
 
+std::vector<std::string> YamlFields::Texts(std::string_view key,
+                                           std::optional<std::vector<std::string>> fallback) {
+  if (fallback && !Has(key)) {
+    asked_.emplace(key);
+    return *std::move(fallback);
+  }
+  const YAML::Node value = Node(key);
+  std::vector<std::string> texts;
+  if (!value.IsSequence() || !YAML::convert<std::vector<std::string>>::decode(value, texts)) {
+    Wrong(key, "must be a list of texts", Shown(value));
+  }
+  return texts;
+}
+
 int YamlFields::Count(std::string_view key, int least, std::optional<int> fallback) {
+  const std::int64_t count = Size(key, least, fallback);
+  if (count > std::numeric_limits<int>::max()) {
+    Wrong(key, "must fit 32 bits", std::to_string(count));
+    return least;
+  }
+  return static_cast<int>(count);
+}
+
+std::int64_t YamlFields::Size(std::string_view key, std::int64_t least,
+                              std::optional<std::int64_t> fallback) {
   if (fallback && !Has(key)) {
     asked_.emplace(key);
     return *fallback;
   }
   const YAML::Node value = Node(key);
-  int count = 0;
-  if (!value.IsScalar() || !YAML::convert<int>::decode(value, count) || count < least) {
+  std::int64_t size = 0;
+  if (!value.IsScalar() || !YAML::convert<std::int64_t>::decode(value, size) || size < least) {
     Wrong(key, fmt::format("must be a whole number of at least {}", least), Shown(value));
   }
-  return count;
+  return size;
+}
+
+std::vector<std::int64_t> YamlFields::Sizes(std::string_view key, std::int64_t least,
+                                            std::optional<std::vector<std::int64_t>> fallback) {
+  if (fallback && !Has(key)) {
+    asked_.emplace(key);
+    return *std::move(fallback);
+  }
+  const YAML::Node value = Node(key);
+  std::vector<std::int64_t> sizes;
+  if (!value.IsSequence() || !YAML::convert<std::vector<std::int64_t>>::decode(value, sizes) ||
+      std::ranges::any_of(sizes, [least](std::int64_t size) { return size < least; })) {
+    Wrong(key, fmt::format("must be a list of whole numbers of at least {}", least), Shown(value));
+  }
+  return sizes;
+}
+
+double YamlFields::Number(std::string_view key, double least, double fallback) {
+  asked_.emplace(key);
+  if (!Has(key)) {
+    return fallback;
+  }
+  const YAML::Node value = Node(key);
+  double number = fallback;
+  if (!value.IsScalar() || !YAML::convert<double>::decode(value, number) ||
+      !std::isfinite(number) || number < least) {
+    Wrong(key, fmt::format("must be a number of at least {}", least), Shown(value));
+  }
+  return number;
 }
 
 double YamlFields::Positive(std::string_view key, std::optional<double> fallback) {
@@ -101,6 +164,26 @@ YamlFields YamlFields::Map(std::string_view key) {
   return {below, fmt::format("{}: {}", place_, key), first_error_};
 }
 
+std::vector<YamlFields> YamlFields::Maps(std::string_view key) {
+  const YAML::Node list = Node(key);
+  if (!list.IsSequence()) {
+    Wrong(key, "must be a list of mappings", Shown(list));
+    return {};
+  }
+  std::vector<YamlFields> maps;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].IsMap()) {
+      Wrong(key, "must be a list of mappings", Shown(list[i]));
+    }
+    maps.emplace_back(list[i], fmt::format("{}: {} {}", place_, key, i + 1), first_error_);
+  }
+  return maps;
+}
+
+void YamlFields::Expect(std::initializer_list<std::string_view> keys) {
+  asked_.insert(keys.begin(), keys.end());
+}
+
 void YamlFields::RefuseOthers() {
   if (!node_.IsMap()) {
     return;
@@ -108,7 +191,8 @@ void YamlFields::RefuseOthers() {
   for (const auto& entry : node_) {
     const std::string key = Shown(entry.first);
     if (!asked_.contains(key)) {
-      Note(key, "is not a field that is known here");
+      const std::vector<std::string_view> known(asked_.begin(), asked_.end());
+      Note(key, fmt::format("is not a field that is known here{}", Nearest(key, known)));
       return;
     }
   }

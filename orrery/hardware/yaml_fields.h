@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <yaml-cpp/yaml.h>
 
@@ -27,8 +30,24 @@ class YamlFields {
 
   [[nodiscard]] std::string Text(std::string_view key, std::optional<std::string> fallback = {});
 
+  /// A list of texts.
+  [[nodiscard]] std::vector<std::string> Texts(
+      std::string_view key, std::optional<std::vector<std::string>> fallback = {});
+
   /// A whole number that is at least `least`.
   [[nodiscard]] int Count(std::string_view key, int least, std::optional<int> fallback = {});
+
+  /// As Count, for what may not fit 32 bits.
+  [[nodiscard]] std::int64_t Size(std::string_view key, std::int64_t least,
+                                  std::optional<std::int64_t> fallback = {});
+
+  /// A list of whole numbers that are at least `least`.
+  [[nodiscard]] std::vector<std::int64_t> Sizes(
+      std::string_view key, std::int64_t least,
+      std::optional<std::vector<std::int64_t>> fallback = {});
+
+  /// A finite number that is at least `least`.
+  [[nodiscard]] double Number(std::string_view key, double least, double fallback);
 
   /// A finite number above 0.
   [[nodiscard]] double Positive(std::string_view key, std::optional<double> fallback = {});
@@ -37,7 +56,12 @@ class YamlFields {
 
   /// One of the spelled words.
   template <typename Value>
-  [[nodiscard]] Value Choice(std::string_view key, std::span<const Spelling<Value>> spellings) {
+  [[nodiscard]] Value Choice(std::string_view key, std::span<const Spelling<Value>> spellings,
+                             std::optional<Value> fallback = {}) {
+    if (fallback && !Has(key)) {
+      asked_.emplace(key);
+      return *fallback;
+    }
     const std::string word = Text(key);
     std::string known;
     for (const auto& [spelling, value] : spellings) {
@@ -53,6 +77,12 @@ class YamlFields {
   /// The mapping below `key`.
   [[nodiscard]] YamlFields Map(std::string_view key);
 
+  /// The mappings of the list below `key`.
+  [[nodiscard]] std::vector<YamlFields> Maps(std::string_view key);
+
+  /// Says that these fields are known though they are not read this time.
+  void Expect(std::initializer_list<std::string_view> keys);
+
   [[nodiscard]] bool Has(std::string_view key) const;
 
   /// Any value, for what the functions above do not read.
@@ -61,7 +91,8 @@ class YamlFields {
   /// Notes that a field is not as it must be.
   void Wrong(std::string_view key, std::string_view expectation, std::string_view found);
 
-  /// Notes the first field that nobody asked for: it would be lost silently.
+  /// Notes the first field that nobody asked for, and the nearest one that somebody did: it would
+  /// be lost silently.
   void RefuseOthers();
 
  private:

@@ -1,127 +1,111 @@
 #include "orrery/workload/generate/data_exchange.h"
 
 #include <algorithm>
-#include <array>
+#include <ranges>
+#include <span>
 
 namespace orrery::workload {
 namespace {
 
 using collective::CollectiveKind;
 
-std::int64_t BucketBytes(const Job& job) {
-  const Framework& framework = job.framework;
-  if (framework.data_overlap == DataOverlap::kAfterBackward) {
-    return 0;
-  }
-  if (framework.least_bucket_elements > 0) {
-    const std::int64_t scaled =
-        framework.scales_bucket_with_ranks ? std::int64_t{1'000'000} * job.plan.dp : 0;
-    return std::max(framework.least_bucket_elements, scaled) *
-           job.training.precision.gradient_bytes;
-  }
-  return framework.bucket_bytes;
-}
-
 }  // namespace
 
-DataExchange::DataExchange(const Job& job, const StageUnits& units, ProgramWriter& writer)
-    : job_(job), units_(units), writer_(writer), bucket_bytes_(BucketBytes(job)) {
-  for (const std::vector<StageUnit>& chunk : units) {
-    gather_of_.emplace_back(chunk.size(), kNone);
-    early_gather_.emplace_back(chunk.size(), kNone);
+DataExchange::DataExchange(const Job& job, const StageTensors& tensors, ProgramWriter& writer)
+    : job_(job), tensors_(tensors), writer_(writer) {
+  std::size_t count = 0;
+  for (const std::vector<StageUnit>& chunk : *tensors.units) {
+    first_of_chunk_.push_back(count);
+    count += chunk.size();
+  }
+  is_done_.assign(count, false);
+  gather_of_unit_.assign(count, kNone);
+  early_gathers_.resize(count);
+  if (!shards_parameters()) {
+    buckets_ = StageBuckets(job, tensors);
   }
 }
 
 bool DataExchange::shards_parameters() const {
-  return job_.plan.dp * job_.plan.cp > 1 && (job_.plan.sharding == Sharding::kParameters ||
-                                             job_.plan.sharding == Sharding::kKeepGathered);
-}
-
-bool DataExchange::reduces_buckets() const {
-  return job_.plan.dp * job_.plan.cp > 1 && !shards_parameters();
+  return DenseReplicas(job_.plan) > 1 && (job_.plan.sharding == Sharding::kParameters ||
+                                          job_.plan.sharding == Sharding::kKeepGathered);
 }
 
 TaskId DataExchange::Exchange(std::string_view name, Slot slot, CollectiveKind kind,
                               std::int64_t bytes, Phase phase, TaskId after) {
+  const bool is_fp32 = phase == Phase::kReduce && job_.training.precision.gradient_bytes == 4;
   PricedStep step;
   step.name = name;
-  step.exchange = workload::Exchange{slot, kind, bytes,
-                                     job_.training.precision.gradient_bytes == 4 &&
-                                             phase == Phase::kReduce
-                                         ? collective::Element::kFloat
-                                         : collective::Element::kBfloat16,
-                                     0};
-  const PreparedSteps prepared = writer_.Prepare(std::span(&step, 1), phase, -1);
-  return writer_.WriteExchange(prepared.front(), after, -1);
+  step.exchange = workload::Exchange{
+      slot, kind, bytes, is_fp32 ? collective::Element::kFloat : collective::Element::kBfloat16, 0};
+  return writer_.WriteExchange(writer_.Prepare(std::span(&step, 1), phase, -1).front(), after, -1);
 }
 
-TaskId DataExchange::Reduce(const LocalParameters& parameters, TaskId after) {
+// Sums gradients over ranks; a sharded result stays where it belongs.
+TaskId DataExchange::Reduce(std::int64_t elements, bool of_experts) {
   const Plan& plan = job_.plan;
-  const int bytes = job_.training.precision.gradient_bytes;
+  const std::int64_t bytes = elements * job_.training.precision.gradient_bytes;
   const bool scatters = plan.sharding != Sharding::kReplicated;
   const CollectiveKind kind =
       scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  TaskId last = kNone;
-  if (parameters.dense > 0) {
-    last = Exchange("reduce gradients", Slot::kData, kind, parameters.dense * bytes,
-                    Phase::kReduce, after);
-    const int shard = plan.shard_ranks > 0 ? plan.shard_ranks : plan.dp * plan.cp;
-    if (scatters && shard < plan.dp * plan.cp) {
-      last = Exchange("reduce shards", Slot::kReplicas, CollectiveKind::kAllReduce,
-                      parameters.dense * bytes / shard, Phase::kReduce, last);
-    }
-    reductions_.push_back(last);
+  const Slot slot = of_experts ? Slot::kExpertData : Slot::kData;
+  TaskId last = Exchange("reduce gradients", slot, kind, bytes, Phase::kReduce,
+                         writer_.last_compute());
+  const int replicas = DenseReplicas(plan);
+  const int shards = ShardRanks(plan, replicas);
+  if (scatters && !of_experts && shards < replicas) {
+    last = Exchange("reduce shards", Slot::kReplicas, CollectiveKind::kAllReduce, bytes / shards,
+                    Phase::kReduce, last);
   }
-  const int expert_copies = plan.dp * plan.cp * plan.tp / (plan.ep * plan.expert_tp);
-  if (parameters.experts > 0 && expert_copies > 1) {
-    last = Exchange("reduce expert gradients", Slot::kExpertData, kind, parameters.experts * bytes,
-                    Phase::kReduce, after);
-    reductions_.push_back(last);
-  }
+  reductions_.push_back(last);
   return last;
 }
 
-TaskId DataExchange::Gather(const LocalParameters& parameters, TaskId after) {
-  const Plan& plan = job_.plan;
-  const int bytes = job_.training.precision.gathered_bytes;
-  TaskId last = after;
-  if (parameters.dense > 0) {
-    last = Exchange("gather parameters", Slot::kData, CollectiveKind::kAllGather,
-                    parameters.dense * bytes, Phase::kGather, after);
-  }
-  const int expert_copies = plan.dp * plan.cp * plan.tp / (plan.ep * plan.expert_tp);
-  if (parameters.experts > 0 && expert_copies > 1) {
-    last = Exchange("gather experts", Slot::kExpertData, CollectiveKind::kAllGather,
-                    parameters.experts * bytes, Phase::kGather, last);
-  }
-  return last;
+TaskId DataExchange::Gather(std::int64_t elements, bool of_experts, TaskId after) {
+  return Exchange("gather parameters", of_experts ? Slot::kExpertData : Slot::kData,
+                  CollectiveKind::kAllGather,
+                  elements * job_.training.precision.gathered_bytes, Phase::kGather, after);
 }
 
+// Parameters that are needed first come first.
 void DataExchange::BeginStep() {
-  if (!reduces_buckets() || job_.plan.sharding == Sharding::kReplicated ||
-      !job_.framework.gathers_in_forward) {
+  if (job_.plan.sharding == Sharding::kReplicated || !job_.framework.gathers_in_forward) {
     return;
   }
-  for (std::size_t chunk = 0; chunk < units_.size(); ++chunk) {
-    for (std::size_t unit = 0; unit < units_[chunk].size(); ++unit) {
-      early_gather_[chunk][unit] = Gather(units_[chunk][unit].parameters, kNone);
+  for (const StageBucket& bucket : std::views::reverse(buckets_)) {
+    const TaskId gather = Gather(bucket.elements, bucket.is_of_experts, kNone);
+    for (const std::size_t unit : bucket.units) {
+      early_gathers_[unit].push_back(gather);
     }
   }
+}
+
+TaskId DataExchange::GatherUnit(const Place& place) {
+  const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
+  const TaskId after = writer_.last_compute();
+  TaskId last = after;
+  if (own.dense > 0) {
+    last = Gather(own.dense, false, after);
+  }
+  if (own.experts > 0 && ExpertReplicas(job_.plan) > 1) {
+    last = Gather(own.experts, true, after);
+  }
+  return last;
 }
 
 // One unit ahead: while a unit computes, the parameters of the next travel; two are held at most.
 void DataExchange::GatherAhead(const Place& place, bool is_forward) {
-  TaskId& own = gather_of_[place.chunk][place.unit];
+  TaskId& own = gather_of_unit_[NumberOf(place)];
   if (own == kNone) {
-    own = Gather(At(place).parameters, writer_.last_compute());
+    own = GatherUnit(place);
   }
-  const std::size_t count = units_[place.chunk].size();
-  const bool has_next = is_forward ? place.unit + 1 < count : place.unit > 0;
+  const bool has_next =
+      is_forward ? place.unit + 1 < (*tensors_.units)[place.chunk].size() : place.unit > 0;
   if (has_next) {
-    const std::size_t next = is_forward ? place.unit + 1 : place.unit - 1;
-    if (gather_of_[place.chunk][next] == kNone) {
-      gather_of_[place.chunk][next] =
-          Gather(units_[place.chunk][next].parameters, writer_.last_compute());
+    const Place next = {place.chunk, is_forward ? place.unit + 1 : place.unit - 1};
+    TaskId& ahead = gather_of_unit_[NumberOf(next)];
+    if (ahead == kNone) {
+      ahead = GatherUnit(next);
     }
   }
   if (own != kNone) {
@@ -132,13 +116,15 @@ void DataExchange::GatherAhead(const Place& place, bool is_forward) {
 void DataExchange::BeforeForward(const Place& place, bool is_first_pass) {
   if (shards_parameters()) {
     GatherAhead(place, true);
-    const bool is_last = place.unit + 1 == units_[place.chunk].size();
+    const bool is_last = place.unit + 1 == (*tensors_.units)[place.chunk].size();
     // The last unit is needed again at once.
     if (job_.plan.sharding == Sharding::kParameters && !is_last) {
-      gather_of_[place.chunk][place.unit] = kNone;
+      gather_of_unit_[NumberOf(place)] = kNone;
     }
-  } else if (is_first_pass && early_gather_[place.chunk][place.unit] != kNone) {
-    writer_.WaitFor(early_gather_[place.chunk][place.unit]);
+  } else if (is_first_pass) {
+    for (const TaskId gather : early_gathers_[NumberOf(place)]) {
+      writer_.WaitFor(gather);
+    }
   }
 }
 
@@ -148,36 +134,36 @@ void DataExchange::BeforeBackward(const Place& place) {
   }
 }
 
-void DataExchange::FlushBucket() {
-  if (open_.dense > 0 || open_.experts > 0) {
-    Reduce(open_, writer_.last_compute());
-    open_ = {};
-    is_first_bucket_ = false;
+// Buckets go out in order, each when all its gradients are complete.
+void DataExchange::ReduceReadyBuckets() {
+  while (next_bucket_ < buckets_.size() &&
+         std::ranges::all_of(buckets_[next_bucket_].units,
+                             [this](std::size_t unit) { return is_done_[unit]; })) {
+    Reduce(buckets_[next_bucket_].elements, buckets_[next_bucket_].is_of_experts);
+    ++next_bucket_;
   }
 }
 
 void DataExchange::AfterBackward(const Place& place, bool is_last_pass) {
   if (shards_parameters()) {
-    gather_of_[place.chunk][place.unit] = kNone;
-    Reduce(At(place).parameters, writer_.last_compute());
-    return;
-  }
-  if (!reduces_buckets() || !is_last_pass) {
-    return;
-  }
-  open_ += At(place).parameters;
-  const std::int64_t limit = is_first_bucket_ && job_.framework.first_bucket_bytes > 0
-                                 ? std::min(job_.framework.first_bucket_bytes, bucket_bytes_)
-                                 : bucket_bytes_;
-  const std::int64_t bytes =
-      (open_.dense + open_.experts) * job_.training.precision.gradient_bytes;
-  if (bucket_bytes_ > 0 && bytes >= limit) {
-    FlushBucket();
+    gather_of_unit_[NumberOf(place)] = kNone;
+    const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
+    if (own.dense > 0) {
+      Reduce(own.dense, false);
+    }
+    if (own.experts > 0 && ExpertReplicas(job_.plan) > 1) {
+      Reduce(own.experts, true);
+    }
+  } else if (is_last_pass) {
+    is_done_[NumberOf(place)] = true;
+    if (job_.framework.data_overlap == DataOverlap::kBuckets) {
+      ReduceReadyBuckets();
+    }
   }
 }
 
 void DataExchange::FinishGradients() {
-  FlushBucket();
+  ReduceReadyBuckets();
   for (const TaskId reduction : reductions_) {
     writer_.WaitFor(reduction);
   }
@@ -185,17 +171,13 @@ void DataExchange::FinishGradients() {
 }
 
 void DataExchange::GatherParameters() {
-  if (!reduces_buckets() || job_.plan.sharding == Sharding::kReplicated ||
-      job_.framework.gathers_in_forward) {
+  if (job_.plan.sharding == Sharding::kReplicated || job_.framework.gathers_in_forward) {
     return;
   }
-  LocalParameters all;
-  for (const std::vector<StageUnit>& chunk : units_) {
-    for (const StageUnit& unit : chunk) {
-      all += unit.parameters;
-    }
+  const TaskId after = writer_.last_compute();
+  for (const StageBucket& bucket : buckets_) {
+    writer_.WaitFor(Gather(bucket.elements, bucket.is_of_experts, after));
   }
-  writer_.WaitFor(Gather(all, writer_.last_compute()));
 }
 
 }  // namespace orrery::workload

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "orrery/workload/generate/program_writer.h"
+#include "orrery/workload/generate/stage_buckets.h"
 #include "orrery/workload/generate/stage_units.h"
 #include "orrery/workload/job/job.h"
 
@@ -15,7 +17,7 @@ namespace orrery::workload {
 /// does, it adds the exchanges.
 class DataExchange {
  public:
-  DataExchange(const Job& job, const StageUnits& units, ProgramWriter& writer);
+  DataExchange(const Job& job, const StageTensors& tensors, ProgramWriter& writer);
 
   struct Place {
     std::size_t chunk = 0;
@@ -31,7 +33,7 @@ class DataExchange {
   /// `is_last_pass`: no further micro-batch of this step runs through the unit.
   void AfterBackward(const Place& place, bool is_last_pass);
 
-  /// After the last pass: what is still to be reduced; the next computation waits for all of it.
+  /// After the last pass: the next computation waits for all gradients.
   void FinishGradients();
 
   /// After the optimizer: sharded parameters are gathered, unless the next step does it.
@@ -39,27 +41,28 @@ class DataExchange {
 
  private:
   [[nodiscard]] bool shards_parameters() const;
-  [[nodiscard]] bool reduces_buckets() const;
-  [[nodiscard]] const StageUnit& At(const Place& place) const {
-    return units_[place.chunk][place.unit];
+  [[nodiscard]] std::size_t NumberOf(const Place& place) const {
+    return first_of_chunk_[place.chunk] + place.unit;
   }
 
   TaskId Exchange(std::string_view name, Slot slot, collective::CollectiveKind kind,
                   std::int64_t bytes, Phase phase, TaskId after);
-  TaskId Reduce(const LocalParameters& parameters, TaskId after);
-  TaskId Gather(const LocalParameters& parameters, TaskId after);
+  TaskId Reduce(std::int64_t elements, bool of_experts);
+  TaskId Gather(std::int64_t elements, bool of_experts, TaskId after);
+  TaskId GatherUnit(const Place& place);
   void GatherAhead(const Place& place, bool is_forward);
-  void FlushBucket();
+  void ReduceReadyBuckets();
 
   const Job& job_;
-  const StageUnits& units_;
+  StageTensors tensors_;
   ProgramWriter& writer_;
-  std::int64_t bucket_bytes_ = 0;  // least bytes that close a bucket; 0: only the end does
-  bool is_first_bucket_ = true;
-  LocalParameters open_;                            // gradients of the open bucket
-  std::vector<TaskId> reductions_;                  // not waited for yet
-  std::vector<std::vector<TaskId>> gather_of_;      // by chunk and unit: the last one that was issued
-  std::vector<std::vector<TaskId>> early_gather_;   // for the first pass
+  std::vector<std::size_t> first_of_chunk_;  // number of its first unit
+  std::vector<StageBucket> buckets_;
+  std::vector<bool> is_done_;           // by unit: its gradients are complete
+  std::size_t next_bucket_ = 0;         // the first one that is not sent yet
+  std::vector<TaskId> reductions_;      // not waited for yet
+  std::vector<TaskId> gather_of_unit_;  // the last one that was issued
+  std::vector<std::vector<TaskId>> early_gathers_;  // by unit, for the first pass
 };
 
 }  // namespace orrery::workload

@@ -59,11 +59,9 @@ Step OperatorStep(std::string_view name, Category category, const kernel::Operat
 void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t cols,
                        std::vector<Step>& steps) {
   if (scene_.is_fp8()) {
+    // One pass that writes it as it is and turned, for the gradient of weights.
     steps.push_back(OperatorStep(
-        name, Category::kCast,
-        kernel::Operator(OperatorKind::kQuantize, scene_.type)
-            .Set(kernel::Key::kRows, rows)
-            .Set(kernel::Key::kCols, cols)));
+        name, Category::kCast, Elementwise("other", rows * cols, 2, 2, scene_.type)));
   }
 }
 

@@ -20,31 +20,30 @@ kernel::Operator Update(const Job& job, std::int64_t n, std::int64_t tensors) {
                           has_master ? precision.compute : kernel::DataType::kFp32)
       .Set(Key::kFunction, job.training.optimizer == OptimizerKind::kSgd ? "sgd" : "adamw")
       .Set(Key::kN, n)
-      .Set(Key::kTensors, std::max<std::int64_t>(1, tensors))
+      .Set(Key::kTensors, tensors)
       .Set(Key::kMaster, has_master ? 1 : 0)
       .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk));
 }
 
 }  // namespace
 
-std::int64_t OwnedParameters(const Plan& plan, const LocalParameters& parameters) {
+std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters) {
   if (plan.sharding == Sharding::kReplicated) {
     return parameters.dense + parameters.experts;
   }
-  const std::int64_t ranks =
-      plan.shard_ranks > 0 ? plan.shard_ranks : std::int64_t{plan.dp} * plan.cp;
-  const std::int64_t expert_copies = std::max<std::int64_t>(
-      1, std::int64_t{plan.dp} * plan.cp * plan.tp / (std::int64_t{plan.ep} * plan.expert_tp));
-  return parameters.dense / ranks + parameters.experts / expert_copies;
+  return parameters.dense / ShardRanks(plan, DenseReplicas(plan)) +
+         parameters.experts / ShardRanks(plan, ExpertReplicas(plan));
 }
 
-std::vector<Step> OptimizerSteps(const Job& job, const LocalParameters& parameters) {
-  const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, parameters));
+std::vector<Step> OptimizerSteps(const Job& job, const StageTensors& stage) {
+  const std::int64_t n =
+      std::max<std::int64_t>(1, OwnedParameters(job.plan, stage.parameters()));
+  const std::int64_t tensors = std::max<std::int64_t>(1, stage.num_tensors());
   std::vector<Step> steps;
   steps.push_back(OperatorStep("norm of gradients", Category::kOptimizer,
                                kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
                                    .Set(Key::kN, n)
-                                   .Set(Key::kTensors, std::max<std::int64_t>(1, parameters.tensors))
+                                   .Set(Key::kTensors, tensors)
                                    .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)),
                                10));
   if (job.gpus > 1) {
@@ -54,7 +53,7 @@ std::vector<Step> OptimizerSteps(const Job& job, const LocalParameters& paramete
   }
   steps.push_back(OperatorStep("clip gradients", Category::kOptimizer,
                                Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
-  steps.push_back(OperatorStep("update", Category::kOptimizer, Update(job, n, parameters.tensors),
+  steps.push_back(OperatorStep("update", Category::kOptimizer, Update(job, n, tensors),
                                4));
   return steps;
 }

@@ -9,9 +9,9 @@
 namespace orrery::workload {
 
 /// The end of a step on one rank: the norm of all gradients, then the update of what the rank owns.
-[[nodiscard]] std::vector<Step> OptimizerSteps(const Job& job, const LocalParameters& parameters);
+[[nodiscard]] std::vector<Step> OptimizerSteps(const Job& job, const StageTensors& tensors);
 
 /// How many of its parameters a rank updates itself.
-[[nodiscard]] std::int64_t OwnedParameters(const Plan& plan, const LocalParameters& parameters);
+[[nodiscard]] std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters);
 
 }  // namespace orrery::workload

@@ -33,7 +33,7 @@ class StageWriter {
       : source_(source),
         job_(*source.job),
         writer_(job_),
-        data_(job_, source.units, writer_) {
+        data_(job_, {&source.units, source.tensors}, writer_) {
     for (std::size_t chunk = 0; chunk < source.units.size(); ++chunk) {
       prepared_.push_back(PrepareChunk(source.units[chunk], static_cast<int>(chunk)));
       passes_left_.push_back(0);

@@ -20,6 +20,7 @@ struct StageSource {
   PipelineShape shape = {};
   int stage = 0;
   StageUnits units = {};
+  const std::vector<UnitTensors>* tensors = nullptr;  // by kind
   std::int64_t message_bytes = 0;          // between stages, of one micro-batch
   std::vector<PricedStep> optimizer = {};  // norm of gradients, update
   std::int64_t tied_bytes = 0;             // gradients of an embedding that two stages share

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/play.h"
+#include "orrery/workload/generate/generate.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::simulate {
+
+/// One rank that is slower than the others: its kernels take `factor` times as long.
+struct SlowRank {
+  workload::Rank rank = 0;
+  double factor = 1;
+};
+
+struct SimulationOptions {
+  bool folds = true;
+  bool has_overlap = true;  // kernels that run together slow each other down
+  double jitter = 0;
+  std::vector<SlowRank> slow_ranks = {};
+};
+
+/// A simulated training step, with all that it was made from.
+struct Simulation {
+  workload::GeneratedJob generated;
+  Cast cast;
+  Performance performance;
+
+  [[nodiscard]] std::int64_t step_ps() const { return performance.EndPs(); }
+};
+
+/// Simulates one training step of a job that has passed CheckJob.
+[[nodiscard]] Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
+                                          const SimulationOptions& options = {});
+
+}  // namespace orrery::simulate

@@ -1,0 +1,112 @@
+#include "orrery/workload/generate/transformer_units.h"
+
+#include <utility>
+
+#include "orrery/workload/generate/block_steps.h"
+#include "orrery/workload/generate/scene.h"
+#include "orrery/workload/plan/activation_memory.h"
+#include "orrery/workload/plan/parameter_tensors.h"
+#include "orrery/workload/plan/stage_layers.h"
+
+namespace orrery::workload {
+namespace {
+
+class UnitsBuilder {
+ public:
+  UnitsBuilder(const Job& job, const Transformer& model, const PipelineShape& shape)
+      : job_(job), model_(model), shape_(shape), scene_(SceneOf(job, model)) {}
+
+  Result<ModelUnits> Build() {
+    AddKinds();
+    ORRERY_TRY_STATUS(DealUnits());
+    units_.message_bytes = scene_.tokens * scene_.hidden * scene_.element_bytes /
+                           (job_.plan.sequence_parallel ? scene_.tp : 1);
+    return std::move(units_);
+  }
+
+ private:
+  std::size_t AddKind(UnitSteps steps, const std::vector<ParameterTensor>& tensors) {
+    units_.kinds.push_back(std::move(steps));
+    units_.tensors.push_back(LocalTensors(tensors, job_.plan));
+    return units_.kinds.size() - 1;
+  }
+
+  void AddKinds() {
+    const std::int64_t vocabulary = PaddedVocabulary(job_, model_);
+    embedding_ = AddKind(EmbeddingSteps(scene_, model_), EmbeddingTensors(model_, vocabulary));
+    for (const auto* runs : {&model_.encoder, &model_.blocks}) {
+      for (const BlockRun& run : *runs) {
+        const std::size_t kind = AddKind(BlockSteps(scene_, model_, run.block),
+                                         TensorsOf(run.block, model_.hidden));
+        kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
+      }
+    }
+    for (std::int64_t i = 0; i < model_.extra_predictions && !kind_of_block_.empty(); ++i) {
+      kind_of_block_.push_back(kind_of_block_.back());
+    }
+    // A head that is the embedding has parameters of its own where it is on another stage.
+    head_ = AddKind(HeadSteps(scene_, model_),
+                    HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1));
+  }
+
+  [[nodiscard]] std::vector<StageUnit> UnitsOfPart(const PartLayers& part) const {
+    std::vector<StageUnit> units;
+    if (part.has_embedding) {
+      units.push_back({embedding_, false});
+    }
+    for (int i = 0; i < part.num_blocks; ++i) {
+      units.push_back({kind_of_block_[static_cast<std::size_t>(part.first_block + i)],
+                       RecomputeOf(job_.plan, i) == Recompute::kFull});
+    }
+    if (part.has_head) {
+      units.push_back({head_, false});
+    }
+    return units;
+  }
+
+  Status DealUnits() {
+    LayerCut cut;
+    cut.shape = shape_;
+    cut.blocks = static_cast<int>(kind_of_block_.size());
+    cut.layers_per_stage = job_.plan.layers_per_stage;
+    ORRERY_TRY(const std::vector<PartLayers> parts, CutLayers(cut));
+    for (int stage = 0; stage < shape_.stages; ++stage) {
+      StageUnits chunks;
+      bool has_end = false;
+      for (int chunk = 0; chunk < shape_.chunks; ++chunk) {
+        const PartLayers& part = parts[static_cast<std::size_t>(PartOf(shape_, {stage, chunk}))];
+        has_end = has_end || part.has_embedding || part.has_head;
+        chunks.push_back(UnitsOfPart(part));
+      }
+      units_.tied_bytes.push_back(has_end ? TiedBytes() : 0);
+      units_.stages.push_back(std::move(chunks));
+    }
+    return {};
+  }
+
+  // Gradients of an embedding that the first and the last stage both hold.
+  [[nodiscard]] std::int64_t TiedBytes() const {
+    const bool is_shared = model_.is_tied && shape_.stages > 1 &&
+                           PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
+    return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / scene_.tp *
+                           job_.training.precision.gradient_bytes
+                     : 0;
+  }
+
+  const Job& job_;
+  const Transformer& model_;
+  const PipelineShape& shape_;
+  Scene scene_;
+  ModelUnits units_;
+  std::size_t embedding_ = 0;
+  std::size_t head_ = 0;
+  std::vector<std::size_t> kind_of_block_;
+};
+
+}  // namespace
+
+Result<ModelUnits> TransformerUnits(const Job& job, const PipelineShape& shape) {
+  return UnitsBuilder(job, *job.model.transformer(), shape).Build();
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,83 @@
+#include "orrery/workload/model/convolutional.h"
+
+#include <gtest/gtest.h>
+
+#include "orrery/kernel/work.h"
+#include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/listed_layers.h"
+#include "orrery/workload/model/parameters.h"
+
+namespace orrery::workload {
+namespace {
+
+LayerList Network(std::string_view name) {
+  return *ConvolutionalNetwork(name, kernel::DataType::kFp32);
+}
+
+std::int64_t Parameters(std::string_view name) {
+  return TotalParameters({.name = "", .body = Network(name)});
+}
+
+// As torchvision prints them; inception without its second head.
+TEST(Convolutional, HasThePublishedParameters) {
+  EXPECT_EQ(Parameters("alexnet"), 61'100'840);
+  EXPECT_EQ(Parameters("vgg16"), 138'357'544);
+  EXPECT_EQ(Parameters("resnet50"), 25'557'032);
+  EXPECT_EQ(Parameters("inception_v3"), 23'834'568);
+}
+
+double ForwardProducts(std::string_view name) {
+  double sum = 0;
+  for (const ListedLayer& layer : Network(name).layers) {
+    for (const kernel::Operator& op : layer.forward) {
+      sum += kernel::IsMatrixProduct(op.kind()) ? kernel::WorkOf(op).flops : 0;
+    }
+  }
+  return sum;
+}
+
+// torchvision's pages print 0.71, 15.47, 4.09 and 5.71 billion multiply-adds.
+TEST(Convolutional, HasThePublishedWork) {
+  EXPECT_NEAR(ForwardProducts("alexnet") / 2e9, 0.71, 0.01);
+  EXPECT_NEAR(ForwardProducts("vgg16") / 2e9, 15.47, 0.01);
+  EXPECT_NEAR(ForwardProducts("resnet50") / 2e9, 4.09, 0.01);
+  EXPECT_NEAR(ForwardProducts("inception_v3") / 2e9, 5.71, 0.01);
+}
+
+// The first convolution needs no gradient of the image: 2·112·112·64·3·49 less than three passes.
+TEST(Convolutional, BackwardIsTwiceForwardButForTheImage) {
+  EXPECT_DOUBLE_EQ(ModelFlops(Network("resnet50"), 1),
+                   3 * ForwardProducts("resnet50") - 2.0 * 112 * 112 * 64 * 3 * 49);
+}
+
+TEST(Convolutional, NamesTheKnownNetworks) {
+  EXPECT_EQ(ConvolutionalNetwork("lenet", kernel::DataType::kFp32).error().message(),
+            "'lenet' is no convolutional network that is known here: take one of alexnet, "
+            "inception_v3, resnet50, vgg16");
+}
+
+TEST(ListedLayers, GrowWithTheBatch) {
+  const auto grown = [](std::string_view text) {
+    return kernel::Text(*ForSamples(*kernel::ParseOperator(text), 8));
+  };
+  EXPECT_EQ(grown("gemm m=1 n=10 k=20 layout=nt fp32"), "gemm m=8 n=10 k=20 layout=nt fp32");
+  EXPECT_EQ(grown("gemm m=10 n=20 k=1 layout=tn fp32"), "gemm m=10 n=20 k=8 layout=tn fp32");
+  EXPECT_EQ(grown("conv b=1 c=3 oc=4 h=8 w=8 kh=3 kw=3 fp32"),
+            "conv b=8 c=3 oc=4 h=8 w=8 kh=3 kw=3 fp32");
+  EXPECT_EQ(grown("embedding rows=10 dim=4 lookups=3 fp32"),
+            "embedding rows=10 dim=4 lookups=24 fp32");
+  EXPECT_EQ(grown("layernorm rows=3 cols=4 fp32"), "layernorm rows=24 cols=4 fp32");
+}
+
+TEST(ListedLayers, EveryLayerOfANetworkGrows) {
+  for (const std::string_view name : ConvolutionalNetworks()) {
+    for (const ListedLayer& layer : Network(name).layers) {
+      for (const kernel::Operator& op : layer.forward) {
+        EXPECT_TRUE(ForSamples(op, 2)) << layer.name;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace orrery::workload

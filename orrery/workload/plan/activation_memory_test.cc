@@ -1,0 +1,222 @@
+#include "orrery/workload/plan/activation_memory.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+
+namespace orrery::workload {
+namespace {
+
+/// In hundredths of a GiB, as tables print it.
+std::int64_t Hundredths(std::int64_t bytes) {
+  return std::llround(static_cast<double>(bytes) / static_cast<double>(1 << 30) * 100);
+}
+
+/// A job whose parts tests change; training sees sequences of 2,048 unless they say else.
+struct Case {
+  Transformer model;
+  Training training = {};
+  Plan plan = {};
+  Framework framework = {};
+
+  [[nodiscard]] ActivationSetting Setting() const { return {model, training, plan, framework}; }
+
+  [[nodiscard]] const Block& FirstBlock() const { return model.blocks.front().block; }
+
+  [[nodiscard]] BlockActivations Activations() const {
+    return ActivationsOf(FirstBlock(), Setting());
+  }
+
+  [[nodiscard]] std::int64_t Kept() const { return KeptBytes(Activations(), plan, plan.recompute); }
+};
+
+/// One of Korthikanti's models: materialised attention, dropout, t = 8.
+struct Published {
+  std::int64_t hidden, heads, layers;
+  int stages, chunks;
+  std::int64_t micro_batch;
+};
+
+constexpr Published k22b{6144, 64, 48, 1, 1, 4};
+constexpr Published k175b{12288, 96, 96, 8, 3, 1};
+constexpr Published k530b{20480, 128, 105, 35, 3, 1};
+constexpr Published k1t{25600, 160, 128, 64, 1, 1};
+
+Case CaseOf(const Published& published) {
+  Case result{.model = Gpt({.hidden = published.hidden,
+                            .layers = published.layers,
+                            .heads = published.heads,
+                            .vocabulary = 51200})};
+  result.model.dropout = 0.1;
+  result.model.attention_dropout = 0.1;
+  result.training.sequence = 2048;
+  result.training.micro_batch = published.micro_batch;
+  result.plan.tp = 8;
+  result.framework.attention = AttentionKernel::kMaterialised;
+  return result;
+}
+
+/// Blocks that the first stage holds at its fullest, each for one micro-batch.
+std::int64_t BlocksInFlight(const Published& published) {
+  const PipelineShape shape{
+      published.chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::k1f1b,
+      published.stages, published.chunks, 512};
+  const auto steps = ScheduleOf(shape, 0);
+  EXPECT_TRUE(steps.has_value());
+  return MostChunksInFlight(*steps) * published.layers / (published.stages * published.chunks);
+}
+
+std::int64_t FirstStage(const Published& published, bool sequence_parallel, Recompute recompute) {
+  Case job = CaseOf(published);
+  job.plan.sequence_parallel = sequence_parallel;
+  job.plan.recompute = recompute;
+  return Hundredths(job.Kept() * BlocksInFlight(published));
+}
+
+TEST(ActivationMemoryTest, FirstStagesOfKorthikantisModelsHoldThePublishedGibibytes) {
+  struct Row {
+    Published model;
+    std::int64_t tensor, sequence, tensor_selective, sequence_selective, full;
+  };
+
+  for (const Row& row :
+       {Row{k22b, 5925, 3956, 2925, 956, 450}, Row{k175b, 6684, 4141, 3778, 1235, 581},
+        Row{k530b, 11402, 6651, 7059, 2308, 1086}, Row{k1t, 13125, 7656, 8125, 2656, 1250}}) {
+    EXPECT_EQ(FirstStage(row.model, false, Recompute::kNothing), row.tensor);
+    EXPECT_EQ(FirstStage(row.model, true, Recompute::kNothing), row.sequence);
+    EXPECT_EQ(FirstStage(row.model, false, Recompute::kSelective), row.tensor_selective);
+    EXPECT_EQ(FirstStage(row.model, true, Recompute::kSelective), row.sequence_selective);
+    EXPECT_EQ(FirstStage(row.model, false, Recompute::kFull), row.full);
+  }
+}
+
+// sbh(34 + 5as/h) on one GPU: 34 · 2048 · 12288 + 5 · 96 · 2048².
+TEST(ActivationMemoryTest, WithoutParallelismABlockKeepsKorthikantisSum) {
+  Case job = CaseOf(k175b);
+  job.plan.tp = 1;
+  EXPECT_EQ(job.Kept(), 34LL * 2048 * 12288 + 5LL * 96 * 2048 * 2048);
+}
+
+// An output of 2sbh = 80 MiB of each of 35 micro-batches.
+TEST(ActivationMemoryTest, OutputsOfTheFirstStageOf530bAreAsPublished) {
+  EXPECT_EQ(Hundredths(35 * BlockOutputBytes(CaseOf(k530b).Setting())), 273);
+}
+
+TEST(ActivationMemoryTest, MessagesBetweenStagesShrinkWithSequenceParallelism) {
+  Case job = CaseOf(k175b);
+  EXPECT_EQ(BlockOutputBytes(job.Setting()), 50'331'648);
+  job.plan.sequence_parallel = true;
+  EXPECT_EQ(BlockOutputBytes(job.Setting()), 6'291'456);
+}
+
+// The mask of the embedding's dropout sbh/t; norm, head and logits 4sbh/t · (1 + V/h).
+TEST(ActivationMemoryTest, EndsKeepMasksInputsAndLogits) {
+  Case job = CaseOf(k22b);
+  job.plan.sequence_parallel = true;
+  const std::int64_t elements = 4LL * 2048 * 6144 / 8;
+  EXPECT_EQ(EmbeddingActivationBytes(job.Setting()), elements);
+  const HeadActivations head = HeadActivationsOf(job.Setting(), 51200);
+  EXPECT_EQ(head.inputs, 4 * elements);
+  EXPECT_EQ(head.logits, 4LL * 4 * 2048 * 51200 / 8);
+  EXPECT_EQ(head.copy, head.logits / 2);
+  job.model.dropout = 0;
+  job.framework.fuses_cross_entropy = true;
+  EXPECT_EQ(EmbeddingActivationBytes(job.Setting()), 0);
+  EXPECT_EQ(HeadActivationsOf(job.Setting(), 51200).copy, 0);
+}
+
+Case Llama() {
+  Case job{.model = Llama3()};
+  job.training.sequence = 8192;
+  return job;
+}
+
+// A token of Llama 3 8B keeps 8h + 4a·d + 4kv·d + 6f + 4a = 139,392 bytes.
+TEST(ActivationMemoryTest, ALayerOfTodayKeepsThirtyFourTimesItsWidth) {
+  Case job = Llama();
+  EXPECT_EQ(job.Kept(), 8192 * 139'392LL);
+  job.training.micro_batch = 3;
+  job.plan.cp = 2;
+  EXPECT_EQ(job.Kept(), 3 * 4096 * 139'392LL);
+}
+
+// 8h of 139,392 stay whole under tensor parallelism alone.
+TEST(ActivationMemoryTest, SequenceParallelismDividesTheRest) {
+  Case job = Llama();
+  job.plan.tp = 8;
+  EXPECT_EQ(job.Kept(), 8192LL * (8 * 4096 + (139'392 - 8 * 4096) / 8));
+  job.plan.sequence_parallel = true;
+  EXPECT_EQ(job.Kept(), 8192 * 139'392LL / 8);
+}
+
+// Inputs of four products, one byte less each: 2h, a·d and f elements.
+TEST(ActivationMemoryTest, NarrowProductsKeepNarrowInputs) {
+  Case job = Llama();
+  job.training.precision.products = kernel::DataType::kFp8;
+  EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 2 * 4096 - 4096 - 14336));
+}
+
+// Four bytes for each of the 139,392 − 4a that are activations of two.
+TEST(ActivationMemoryTest, Fp32DoublesActivations) {
+  Case job = Llama();
+  job.training.precision.compute = kernel::DataType::kFp32;
+  job.training.precision.products = kernel::DataType::kFp32;
+  EXPECT_EQ(job.Kept(), 8192LL * (2 * (139'392 - 128) + 128));
+}
+
+TEST(ActivationMemoryTest, RecomputationKeepsLess) {
+  Case job = Llama();
+  job.plan.recompute = Recompute::kSelective;
+  EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 4 * 32));
+  job.plan.recompute = Recompute::kFull;
+  EXPECT_EQ(job.Kept(), 8192LL * 2 * 4096);
+}
+
+TEST(ActivationMemoryTest, SomeBlocksOfAStageMayBeRecomputed) {
+  Plan plan;
+  plan.recompute = Recompute::kFull;
+  EXPECT_EQ(RecomputeOf(plan, 7), Recompute::kFull);
+  plan.recompute_layers = 2;
+  EXPECT_EQ(RecomputeOf(plan, 1), Recompute::kFull);
+  EXPECT_EQ(RecomputeOf(plan, 2), Recompute::kNothing);
+  plan.recompute = Recompute::kSelective;
+  EXPECT_EQ(RecomputeOf(plan, 2), Recompute::kSelective);
+}
+
+// Eager kernels: the gate's activation (2f) and, for each of two norms, a copy in fp32 (4h).
+TEST(ActivationMemoryTest, UnfusedKernelsKeepMore) {
+  Case job = Llama();
+  job.framework.fuses_bias_activation = false;
+  job.framework.fuses_norm = false;
+  EXPECT_EQ(job.Kept(), 8192LL * (139'392 + 2 * 14336 + 2 * 4 * 4096));
+  job.framework.is_compiled = true;
+  EXPECT_EQ(job.Kept(), 8192LL * 139'392);
+}
+
+// Mixtral: instead of 6f a token keeps twice 2h + 6f, probabilities of 8 experts and two choices.
+TEST(ActivationMemoryTest, RoutedTokensAreKeptOncePerExpert) {
+  Case job{.model = Mixtral()};
+  job.training.sequence = 1000;
+  const std::int64_t routed = 2 * (2 * 4096 + 6 * 14336);
+  const std::int64_t rest = 139'392 - 6 * 14336 + 4 * 8 + 8 * 2;
+  EXPECT_EQ(job.Kept(), 1000 * (rest + routed));
+  job.plan.token_imbalance = 1.5;
+  EXPECT_EQ(job.Kept(), 1000 * rest + 1500 * routed);
+  job.plan.recompute_experts = true;
+  EXPECT_EQ(job.Kept(), 1000 * rest);
+}
+
+// DeepSeek-V3, a dense layer: narrow vectors 1536 + 512 twice and 64 once; queries and keys of
+// 128 · 192, values and output of 128 · 128.
+TEST(ActivationMemoryTest, LatentAttentionKeepsItsNarrowVectors) {
+  Case job{.model = DeepseekV3()};
+  job.training.sequence = 1;
+  EXPECT_EQ(job.Activations().attention,
+            2 * 7168 + 4 * (1536 + 512) + 2 * 64 + 2 * 128 * (192 + 192 + 128 + 128));
+}
+
+}  // namespace
+}  // namespace orrery::workload

@@ -1,0 +1,117 @@
+#include "orrery/workload/plan/stage_layers.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string>
+
+#include <fmt/core.h>
+
+namespace orrery::workload {
+namespace {
+
+tl::unexpected<Error> Refuse(std::string message) {
+  return Fail(Error::Kind::kInvalidInput, std::move(message));
+}
+
+/// `count` in equal numbers, what is left over to the first ones.
+std::vector<int> Spread(int count, int parts) {
+  std::vector<int> numbers(static_cast<std::size_t>(parts), count / parts);
+  std::for_each_n(numbers.begin(), count % parts, [](int& number) { ++number; });
+  return numbers;
+}
+
+/// Where blocks do not divide, the ends count as a block each.
+std::vector<int> SpreadWithEnds(int blocks, int parts) {
+  if (blocks % parts == 0) {
+    return Spread(blocks, parts);
+  }
+  std::vector<int> numbers = Spread(blocks + 2, parts);
+  --numbers.front();
+  --numbers.back();
+  return numbers;
+}
+
+std::vector<int> SpreadWork(int blocks, int parts, double head_work) {
+  std::vector<int> numbers(static_cast<std::size_t>(parts));
+  const double share = (blocks + head_work) / parts;
+  int part = 0;
+  for (int block = 0; block < blocks; ++block) {
+    ++numbers[static_cast<std::size_t>(part)];
+    if (block + 1 > share * (part + 1) && part + 1 < parts) {
+      ++part;
+    }
+  }
+  return numbers;
+}
+
+/// The numbers of stages as those of parts: the chunks of a stage share its layers.
+std::vector<int> PartsOfStages(const PipelineShape& shape, const std::vector<int>& of_stage) {
+  const int parts = NumParts(shape);
+  const int chunks = parts / shape.stages;
+  std::vector<int> numbers(static_cast<std::size_t>(parts));
+  for (int part = 0; part < parts; ++part) {
+    const ChunkPlace place = PlaceOf(shape, part);
+    const int layers = of_stage[static_cast<std::size_t>(place.stage)];
+    numbers[static_cast<std::size_t>(part)] =
+        Spread(layers, chunks)[static_cast<std::size_t>(place.chunk)];
+  }
+  return numbers;
+}
+
+Result<std::vector<int>> GivenNumbers(const LayerCut& cut) {
+  const std::vector<int>& given = cut.layers_per_stage;
+  const auto parts = static_cast<std::size_t>(NumParts(cut.shape));
+  const auto stages = static_cast<std::size_t>(cut.shape.stages);
+  if (given.size() != stages && given.size() != parts) {
+    return Refuse(
+        fmt::format("plan.layers_per_stage has {} numbers for {} stages: give one for "
+                    "each of plan.pp",
+                    given.size(), stages));
+  }
+  if (std::ranges::any_of(given, [](int layers) { return layers < 0; })) {
+    return Refuse("plan.layers_per_stage has a number below 0: give 0 or more for each stage");
+  }
+  const int sum = std::accumulate(given.begin(), given.end(), 0);
+  if (sum != cut.blocks) {
+    return Refuse(
+        fmt::format("plan.layers_per_stage adds up to {} layers and the model has {}: "
+                    "change one number",
+                    sum, cut.blocks));
+  }
+  return given.size() == parts ? given : PartsOfStages(cut.shape, given);
+}
+
+Result<std::vector<int>> NumbersOf(const LayerCut& cut) {
+  if (!cut.layers_per_stage.empty()) {
+    return GivenNumbers(cut);
+  }
+  const int parts = NumParts(cut.shape);
+  if (cut.head_work) {
+    return SpreadWork(cut.blocks, parts, *cut.head_work);
+  }
+  if (parts > cut.blocks + 2) {
+    return Refuse(
+        fmt::format("plan.pp {} with plan.chunks {} makes {} parts of {} layers: lower "
+                    "one of the two",
+                    cut.shape.stages, cut.shape.chunks, parts, cut.blocks));
+  }
+  return SpreadWithEnds(cut.blocks, parts);
+}
+
+}  // namespace
+
+Result<std::vector<PartLayers>> CutLayers(const LayerCut& cut) {
+  ORRERY_TRY(const std::vector<int> numbers, NumbersOf(cut));
+  std::vector<PartLayers> parts;
+  int first_block = 0;
+  for (const int number : numbers) {
+    parts.push_back({.first_block = first_block, .num_blocks = number});
+    first_block += number;
+  }
+  parts.front().has_embedding = true;
+  parts.back().has_head = true;
+  return parts;
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+
+namespace orrery::workload {
+
+/// What one part of the chain holds (see PartOf): blocks one after another, and the ends.
+struct PartLayers {
+  int first_block = 0;
+  int num_blocks = 0;  // 0: an end alone, or nothing where work was cut and the head is heavy
+  bool has_embedding = false;
+  bool has_head = false;
+
+  bool operator==(const PartLayers&) const = default;
+};
+
+struct LayerCut {
+  PipelineShape shape = {};
+  int blocks = 0;
+  std::vector<int> layers_per_stage = {};  // of the plan: of stages or of parts; empty: evenly
+  std::optional<double> head_work = {};    // in blocks: cut so that work is even (nanotron)
+};
+
+/// Cuts the blocks into NumParts(shape) parts.
+///
+/// Evenly where they divide. Where they do not, embedding and head count as a block each, as
+/// Megatron can be told to, and what is left over goes to the first parts. With `head_work`, as
+/// nanotron does: a part ends behind the block with which the work so far passes its share.
+/// `layers_per_stage` decides alone; chunks share the layers of their stage.
+/// Fails in one sentence that names the key and the mend.
+[[nodiscard]] Result<std::vector<PartLayers>> CutLayers(const LayerCut& cut);
+
+}  // namespace orrery::workload

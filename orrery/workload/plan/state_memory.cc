@@ -1,0 +1,82 @@
+#include "orrery/workload/plan/state_memory.h"
+
+#include <algorithm>
+
+namespace orrery::workload {
+namespace {
+
+constexpr int kFp32Bytes = 4;
+
+std::int64_t DivideUp(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
+int ParameterBytes(const Training& training) {
+  return static_cast<int>(kernel::ElementBytes(training.precision.compute));
+}
+
+bool ShardsGradients(Sharding sharding) {
+  return sharding == Sharding::kGradients || sharding == Sharding::kParameters ||
+         sharding == Sharding::kKeepGathered;
+}
+
+StateBytes Sum(const StateBytes& left, const StateBytes& right) {
+  return {.parameters = left.parameters + right.parameters,
+          .gradients = left.gradients + right.gradients,
+          .optimizer = left.optimizer + right.optimizer,
+          .offloaded = left.offloaded + right.offloaded};
+}
+
+}  // namespace
+
+RankParameters OnRank(const PartParameters& part, const Plan& plan) {
+  return {.dense = DivideUp(part.split, plan.tp) + part.whole,
+          .experts = DivideUp(part.experts, std::int64_t{plan.ep} * plan.expert_tp)};
+}
+
+int DenseReplicas(const Plan& plan) {
+  return plan.dp * plan.cp;
+}
+
+int ExpertReplicas(const Plan& plan) {
+  return std::max(1, plan.dp * plan.cp * plan.tp / (plan.ep * plan.expert_tp));
+}
+
+int ShardRanks(const Plan& plan, int replicas) {
+  return plan.shard_ranks > 0 ? std::min(plan.shard_ranks, replicas) : replicas;
+}
+
+int OptimizerBytes(const Training& training) {
+  const int master = training.precision.has_master ? kFp32Bytes : 0;
+  const int moments = training.optimizer == OptimizerKind::kAdam ? 2 : 1;
+  return master + moments * kFp32Bytes;
+}
+
+StateBytes StatesOf(std::int64_t parameters, Sharding sharding, int shards,
+                    const Training& training) {
+  const std::int64_t shard = DivideUp(parameters, shards);
+  const bool shards_parameters = sharding == Sharding::kParameters;
+  const bool shards_optimizer = sharding != Sharding::kReplicated;
+  return {.parameters = (shards_parameters ? shard : parameters) * ParameterBytes(training),
+          .gradients =
+              (ShardsGradients(sharding) ? shard : parameters) * training.precision.gradient_bytes,
+          .optimizer = (shards_optimizer ? shard : parameters) * OptimizerBytes(training)};
+}
+
+StateBytes StatesOf(const RankParameters& parameters, const Plan& plan, const Training& training) {
+  const auto states = [&](std::int64_t count, int replicas) {
+    return StatesOf(count, plan.sharding, ShardRanks(plan, replicas), training);
+  };
+  StateBytes sum = Sum(states(parameters.dense, DenseReplicas(plan)),
+                       states(parameters.experts, ExpertReplicas(plan)));
+  if (plan.offload_optimizer) {
+    std::swap(sum.optimizer, sum.offloaded);
+  }
+  return sum;
+}
+
+std::int64_t GatheredBytes(std::int64_t parameters, const Training& training) {
+  return parameters * training.precision.gathered_bytes;
+}
+
+}  // namespace orrery::workload

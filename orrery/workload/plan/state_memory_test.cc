@@ -1,0 +1,101 @@
+#include "orrery/workload/plan/state_memory.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+namespace orrery::workload {
+namespace {
+
+constexpr std::int64_t kLlama8b = 8'030'261'248;
+
+/// In hundredths of a GiB, as tables print it.
+std::int64_t Hundredths(std::int64_t bytes) {
+  return std::llround(static_cast<double>(bytes) / static_cast<double>(1 << 30) * 100);
+}
+
+Plan Replicated(int dp, Sharding sharding) {
+  Plan plan;
+  plan.dp = dp;
+  plan.sharding = sharding;
+  return plan;
+}
+
+std::int64_t Total(int dp, Sharding sharding) {
+  return Hundredths(StatesOf({.dense = kLlama8b}, Replicated(dp, sharding), Training{}).on_gpu());
+}
+
+// 2 + 4 + 12 bytes a parameter, whole or by eight and sixty-four ranks.
+TEST(StateMemoryTest, ShardingDividesWhatItNames) {
+  EXPECT_EQ(Total(8, Sharding::kReplicated), 13462);
+  EXPECT_EQ(Total(8, Sharding::kOptimizer), 5609);
+  EXPECT_EQ(Total(64, Sharding::kOptimizer), 4627);
+  EXPECT_EQ(Total(8, Sharding::kGradients), 2992);
+  EXPECT_EQ(Total(64, Sharding::kGradients), 1683);
+  EXPECT_EQ(Total(8, Sharding::kParameters), 1683);
+  EXPECT_EQ(Total(64, Sharding::kParameters), 210);
+  EXPECT_EQ(Total(8, Sharding::kKeepGathered), Total(8, Sharding::kGradients));
+}
+
+TEST(StateMemoryTest, HybridShardingSharesAmongFewerRanks) {
+  Plan plan = Replicated(64, Sharding::kParameters);
+  plan.shard_ranks = 8;
+  EXPECT_EQ(Hundredths(StatesOf({.dense = kLlama8b}, plan, Training{}).on_gpu()), 1683);
+}
+
+// 18 · 12Lh²/(8p), t = 8, no data parallelism (Korthikanti et al.).
+TEST(StateMemoryTest, StatesOfKorthikantisModelsAreThePublishedOnes) {
+  struct Case {
+    std::int64_t hidden, layers, stages, hundredths;
+  };
+
+  for (const Case& c : {Case{6144, 48, 1, 4556}, Case{12288, 96, 8, 4556},
+                        Case{20480, 105, 35, 3164}, Case{25600, 128, 64, 3296}}) {
+    Plan plan;
+    plan.tp = 8;
+    const PartParameters part = {.split = 12 * c.layers * c.hidden * c.hidden / c.stages};
+    EXPECT_EQ(Hundredths(StatesOf(OnRank(part, plan), plan, Training{}).on_gpu()), c.hundredths);
+  }
+}
+
+// 16 bytes with gradients of bf16; fp32 needs no master copy: 4 + 4 + 8; SGD keeps a momentum.
+TEST(StateMemoryTest, PrecisionAndOptimizerDecideTheBytesOfAParameter) {
+  Training training;
+  training.precision.gradient_bytes = 2;
+  EXPECT_EQ(StatesOf(10, Sharding::kReplicated, 1, training).on_gpu(), 160);
+  training.precision = {.compute = kernel::DataType::kFp32, .has_master = false};
+  EXPECT_EQ(StatesOf(10, Sharding::kReplicated, 1, training),
+            (StateBytes{.parameters = 40, .gradients = 40, .optimizer = 80}));
+  training.optimizer = OptimizerKind::kSgd;
+  EXPECT_EQ(OptimizerBytes(training), 4);
+}
+
+TEST(StateMemoryTest, OffloadedStatesAreInTheHost) {
+  Plan plan = Replicated(4, Sharding::kOptimizer);
+  plan.offload_optimizer = true;
+  EXPECT_EQ(StatesOf({.dense = 100}, plan, Training{}),
+            (StateBytes{.parameters = 200, .gradients = 400, .offloaded = 25 * 12}));
+}
+
+// 64 ranks, t = 2, e = 8: 32 replicas of dense parameters and 64/8 of experts.
+TEST(StateMemoryTest, ExpertsAreShardedAmongTheirOwnReplicas) {
+  Plan plan = Replicated(32, Sharding::kOptimizer);
+  plan.tp = 2;
+  plan.ep = 8;
+  EXPECT_EQ(DenseReplicas(plan), 32);
+  EXPECT_EQ(ExpertReplicas(plan), 8);
+  const RankParameters on_rank = OnRank({.split = 1280, .whole = 64, .experts = 5120}, plan);
+  EXPECT_EQ(on_rank, (RankParameters{.dense = 704, .experts = 640}));
+  EXPECT_EQ(StatesOf(on_rank, plan, Training{}),
+            (StateBytes{.parameters = 2 * (704 + 640),
+                        .gradients = 4 * (704 + 640),
+                        .optimizer = 12 * (704 / 32 + 640 / 8)}));
+}
+
+// A unit of Llama 3 8B.
+TEST(StateMemoryTest, AGatheredUnitIsWhole) {
+  EXPECT_EQ(GatheredBytes(218'112'000, Training{}), 436'224'000);
+}
+
+}  // namespace
+}  // namespace orrery::workload
