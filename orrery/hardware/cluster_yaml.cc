@@ -108,21 +108,6 @@ Fabric ReadFabric(YamlFields fields) {
   return fabric;
 }
 
-MatchWords ReadMatch(YamlFields& fields) {
-  const YAML::Node node = fields.Node("match");
-  MatchWords match;
-  bool usable = node.IsSequence();
-  for (std::size_t i = 0; usable && i < node.size(); ++i) {
-    std::vector<std::string> words;
-    usable = YAML::convert<std::vector<std::string>>::decode(node[i], words) && !words.empty();
-    match.push_back(std::move(words));
-  }
-  if (!usable) {
-    fields.Wrong("match", "must be a list of lists of words", "something else");
-  }
-  return match;
-}
-
 std::string ReadGpuName(YamlFields& fields) {
   const std::string name = fields.Text("gpu");
   const Gpu* const gpu = FindGpu(name);
@@ -153,7 +138,7 @@ Cluster ReadCluster(const YAML::Node& node, std::string place, YamlFields& laten
   YamlFields fields(node, std::move(place), first_error);
   Cluster cluster;
   cluster.name = fields.Text("name");
-  cluster.match = ReadMatch(fields);
+  cluster.match = fields.WordLists("match");
   cluster.gpu = ReadGpuName(fields);
   cluster.gpus_per_node = fields.Count("gpus_per_node", 1);
   cluster.nodes = fields.Count("nodes", 1, 0);

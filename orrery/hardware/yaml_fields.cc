@@ -77,6 +77,21 @@ std::vector<std::string> YamlFields::Texts(std::string_view key,
   return texts;
 }
 
+std::vector<std::vector<std::string>> YamlFields::WordLists(std::string_view key) {
+  const YAML::Node node = Node(key);
+  std::vector<std::vector<std::string>> lists;
+  bool usable = node.IsSequence();
+  for (std::size_t i = 0; usable && i < node.size(); ++i) {
+    std::vector<std::string> words;
+    usable = YAML::convert<std::vector<std::string>>::decode(node[i], words) && !words.empty();
+    lists.push_back(std::move(words));
+  }
+  if (!usable) {
+    Wrong(key, "must be a list of lists of words", "something else");
+  }
+  return lists;
+}
+
 int YamlFields::Count(std::string_view key, int least, std::optional<int> fallback) {
   const std::int64_t count = Size(key, least, fallback);
   if (count > std::numeric_limits<int>::max()) {

@@ -34,6 +34,9 @@ class YamlFields {
   [[nodiscard]] std::vector<std::string> Texts(
       std::string_view key, std::optional<std::vector<std::string>> fallback = {});
 
+  /// A list of lists of words, none empty.
+  [[nodiscard]] std::vector<std::vector<std::string>> WordLists(std::string_view key);
+
   /// A whole number that is at least `least`.
   [[nodiscard]] int Count(std::string_view key, int least, std::optional<int> fallback = {});
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,12 +29,13 @@ enum class DataOverlap : std::uint8_t {
 
 /// What a framework does of its own, declared, and what it costs, fitted. Declared properties say
 /// what overlaps with what and which kernels there are; at most six fitted scalars say how fast
-/// they are, compared with kernels and collectives alone. data/frameworks/*.yaml has them with
-/// their origin; a job may override declared ones.
+/// they are, compared with kernels and collectives alone. data/workload/frameworks.yaml has them
+/// with their origin (docs/formats/framework.md); a job may override declared ones.
 struct Framework {
   std::string name;
   hardware::MatchWords match = {};  // what tables of published runs call it
   std::string origin;
+  std::vector<std::string> guessed = {};  // keys of declared properties that no document states
 
   // Declared.
   AttentionKernel attention = AttentionKernel::kFlash;
@@ -55,23 +57,37 @@ struct Framework {
   std::int64_t first_bucket_bytes = 1 << 20;
   std::int64_t least_bucket_elements = 0;  // Megatron: max(this, 1,000,000 · dp) elements
   bool scales_bucket_with_ranks = false;
-  int vocabulary_multiple = 128;  // times tp
+  int vocabulary_multiple = 128;       // times tp
+  int most_chunks = 1;  // of a device, where its recipes interleave and a table does not say how far
+  bool splits_layers_by_work = false;  // stages get equal work, the head's included (nanotron)
 
-  // Fitted, each with its range in data/frameworks.
-  double product_rate = 1;        // of matrix products and attention, of what kernels reach alone
+  // Fitted, each within its range (FittedScalars).
+  double product_rate = 1;        // of matrix products, of what kernels reach alone
+  double attention_rate = 1;      // of attention, whose kernels frameworks choose
   double memory_rate = 1;         // of all other kernels
   double communication_rate = 1;  // of collectives
   double launch_us = 4;           // of the host for each kernel
-  double step_overhead_ms = 0;    // of a step, whatever its size
   double spread = 0;              // of ranks' speeds: what waiting for the slowest adds, relative
 
   bool operator==(const Framework&) const = default;
 };
 
-/// Those that are part of the program (data/frameworks).
+/// A fitted scalar, its key and what is plausible for it.
+struct FittedScalar {
+  std::string_view key;
+  double Framework::* member;
+  double least;
+  double most;
+};
+
+/// All of them, in the order of the struct.
+[[nodiscard]] std::span<const FittedScalar> FittedScalars();
+
+/// Those that are part of the program (data/workload/frameworks.yaml).
 [[nodiscard]] const std::vector<Framework>& Frameworks();
 
-/// Finds one by its name in any case. Nothing when there is none.
+/// Finds one by its name in any case, then by the words of other names: the first that matches.
+/// Nothing when there is none.
 [[nodiscard]] const Framework* FindFramework(std::string_view name);
 
 /// Reads a file of frameworks; an error is one sentence.

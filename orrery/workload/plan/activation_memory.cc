@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orrery/base/round_up.h"
 #include "orrery/workload/plan/expert_load.h"
 
 namespace orrery::workload {
@@ -10,10 +11,6 @@ namespace {
 
 constexpr std::int64_t kFp32Bytes = 4;
 constexpr std::int64_t kMaskBytes = 1;
-
-std::int64_t DivideUp(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 /// Counts bytes of one micro-batch on one rank from elements of one token.
 class TokenBytes {

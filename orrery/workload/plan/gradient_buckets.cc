@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "orrery/base/round_up.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -12,10 +14,6 @@ namespace {
 constexpr std::int64_t kStartAlignment = 64;
 constexpr std::int64_t kEndAlignment = 128;
 constexpr std::int64_t kBandwidthAlignment = 1 << 16;
-
-std::int64_t RoundUp(std::int64_t value, std::int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 /// The open bucket of one type.
 struct OpenBucket {
@@ -125,6 +123,16 @@ std::int64_t BucketElementsOf(const Framework& framework, int ranks) {
              : framework.least_bucket_elements;
 }
 
+DdpLimits LimitsOf(const Framework& framework) {
+  if (framework.data_overlap == DataOverlap::kAfterBackward || framework.bucket_bytes == 0) {
+    constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+    return {.first_bytes = kNoLimit, .cap_bytes = kNoLimit};
+  }
+  const std::int64_t cap = framework.bucket_bytes;
+  const std::int64_t first = framework.first_bucket_bytes;
+  return {.first_bytes = first > 0 ? first : cap, .cap_bytes = cap};
+}
+
 }  // namespace
 
 std::vector<GradientBucket> DdpBuckets(std::span<const Gradient> gradients,
@@ -158,11 +166,7 @@ std::vector<GradientBucket> BucketsOf(std::span<const Gradient> gradients,
                                        .ranks = ranks,
                                        .is_sharded = is_sharded});
   }
-  constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
-  const bool is_one =
-      framework.data_overlap == DataOverlap::kAfterBackward || framework.bucket_bytes == 0;
-  return DdpBuckets(gradients, {.first_bytes = is_one ? kNoLimit : framework.first_bucket_bytes,
-                                .cap_bytes = is_one ? kNoLimit : framework.bucket_bytes});
+  return DdpBuckets(gradients, LimitsOf(framework));
 }
 
 }  // namespace orrery::workload

@@ -158,6 +158,9 @@ TEST(GradientBucketsTest, FrameworksChooseTheirRule) {
   Framework framework;
   framework.data_overlap = DataOverlap::kBuckets;
   EXPECT_EQ(BucketsOf(gradients, framework, 8, false).size(), 13u);
+  // As the others: the last norm and a block up to the weight behind its own first norm.
+  framework.first_bucket_bytes = 0;
+  EXPECT_EQ(BucketsOf(gradients, framework, 8, false).front().elements, 7087872);
   framework.data_overlap = DataOverlap::kAfterBackward;
   EXPECT_THAT(Elements(BucketsOf(gradients, framework, 8, false)), ElementsAre(124439808));
   framework.least_bucket_elements = 40'000'000;

@@ -99,7 +99,28 @@ Result<std::vector<int>> NumbersOf(const LayerCut& cut) {
   return SpreadWithEnds(cut.blocks, parts);
 }
 
+/// As nanotron counts: four square projections and three matrices of the network in a block.
+double HeadWork(const Transformer& model) {
+  const Block& block = model.blocks.front().block;
+  const FeedForward* const mlp = block.feed_forward();
+  const std::int64_t width =
+      mlp != nullptr ? mlp->width : block.experts()->per_token * block.experts()->expert.width;
+  const std::int64_t per_hidden = 4 * block.self.heads * block.self.head_size + 3 * width;
+  return static_cast<double>(model.vocabulary) / static_cast<double>(per_hidden);
+}
+
 }  // namespace
+
+LayerCut LayerCutOf(const Transformer& model, const Plan& plan, const Framework& framework,
+                    const PipelineShape& shape) {
+  LayerCut cut{.shape = shape,
+               .blocks = static_cast<int>(model.num_blocks()),
+               .layers_per_stage = plan.layers_per_stage};
+  if (framework.splits_layers_by_work && !model.blocks.empty()) {
+    cut.head_work = HeadWork(model);
+  }
+  return cut;
+}
 
 Result<std::vector<PartLayers>> CutLayers(const LayerCut& cut) {
   ORRERY_TRY(const std::vector<int> numbers, NumbersOf(cut));

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::workload {
@@ -24,6 +26,11 @@ struct LayerCut {
   std::vector<int> layers_per_stage = {};  // of the plan: of stages or of parts; empty: evenly
   std::optional<double> head_work = {};    // in blocks: cut so that work is even (nanotron)
 };
+
+/// How a framework cuts a model: blocks of encoder and decoder in one chain. Blocks that predict
+/// further tokens are not among them; they belong to the part with the head.
+[[nodiscard]] LayerCut LayerCutOf(const Transformer& model, const Plan& plan,
+                                  const Framework& framework, const PipelineShape& shape);
 
 /// Cuts the blocks into NumParts(shape) parts.
 ///

@@ -5,6 +5,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/workload/model/test_models.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -62,6 +64,17 @@ TEST(StageLayersTest, WorkIsCutBehindTheBlockThatPassesTheShare) {
   EXPECT_THAT(Numbers({.shape = Plain(4), .blocks = 28, .head_work = 4.0}),
               ElementsAre(9, 8, 8, 3));
   EXPECT_THAT(Numbers({.shape = Plain(4), .blocks = 4, .head_work = 4.5}), ElementsAre(3, 1, 0, 0));
+}
+
+// A head of 128,256 words against 4 · 4096 + 3 · 14336 = 59,392 of a block: 2.16 blocks.
+TEST(StageLayersTest, FrameworksChooseHowWorkIsCut) {
+  Framework framework;
+  EXPECT_EQ(LayerCutOf(Llama3(), Plan{}, framework, Plain(4)).head_work, std::nullopt);
+  framework.splits_layers_by_work = true;
+  const LayerCut cut = LayerCutOf(Llama3(), Plan{}, framework, Plain(4));
+  EXPECT_EQ(cut.blocks, 32);
+  EXPECT_DOUBLE_EQ(cut.head_work.value_or(0), 128256.0 / 59392);
+  EXPECT_THAT(Numbers(cut), ElementsAre(9, 9, 8, 6));
 }
 
 TEST(StageLayersTest, ThePlanDecidesWhereItNamesLayers) {

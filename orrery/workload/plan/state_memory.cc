@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "orrery/base/round_up.h"
+
 namespace orrery::workload {
 namespace {
 
 constexpr int kFp32Bytes = 4;
-
-std::int64_t DivideUp(std::int64_t value, std::int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 int ParameterBytes(const Training& training) {
   return static_cast<int>(kernel::ElementBytes(training.precision.compute));

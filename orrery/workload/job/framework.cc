@@ -1,0 +1,46 @@
+#include "orrery/workload/job/framework.h"
+
+#include <algorithm>
+#include <array>
+
+#include "orrery/base/ascii_case.h"
+#include "orrery/base/check.h"
+#include "orrery/workload/embedded_frameworks.h"
+
+namespace orrery::workload {
+
+std::span<const FittedScalar> FittedScalars() {
+  static constexpr std::array<FittedScalar, 6> kScalars{{
+      {"product_rate", &Framework::product_rate, 0.5, 1.1},
+      {"attention_rate", &Framework::attention_rate, 0.3, 1.5},
+      {"memory_rate", &Framework::memory_rate, 0.4, 1.2},
+      {"communication_rate", &Framework::communication_rate, 0.4, 1.2},
+      {"launch_us", &Framework::launch_us, 0, 100},
+      {"spread", &Framework::spread, 0, 0.15},
+  }};
+  return kScalars;
+}
+
+const std::vector<Framework>& Frameworks() {
+  static const std::vector<Framework> catalogue = [] {
+    auto frameworks = ReadFrameworks(kEmbeddedFrameworks);
+    ORRERY_CHECK(frameworks.has_value(), frameworks ? "" : frameworks.error().message());
+    return *std::move(frameworks);
+  }();
+  return catalogue;
+}
+
+const Framework* FindFramework(std::string_view name) {
+  const std::vector<Framework>& frameworks = Frameworks();
+  auto found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
+    return SameIgnoringCase(framework.name, name);
+  });
+  if (found == frameworks.end()) {
+    found = std::ranges::find_if(frameworks, [&](const Framework& framework) {
+      return hardware::IsCalled(name, framework.match);
+    });
+  }
+  return found == frameworks.end() ? nullptr : &*found;
+}
+
+}  // namespace orrery::workload
