@@ -99,6 +99,15 @@ void LayerWriter::Linear(const Matrix& matrix) {
     ReduceOutput(matrix);
   }
   backward_.push_back(LinearBackward(matrix));
+  KeepForWeights(WeightInputBytes(matrix));
+}
+
+// What is whole on every rank is kept in parts where the sequence is cut.
+std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
+  const int parts = scene_.plan().sequence_parallel ? scene_.tp : 1;
+  const std::int64_t in = WidthIn(matrix, scene_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);
+  const std::int64_t out = WidthOut(matrix, scene_.tp) / (matrix.cut == Cut::kRows ? parts : 1);
+  return matrix.rows * (in + out) * scene_.element_bytes;
 }
 
 std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
@@ -206,6 +215,7 @@ UnitSteps LayerWriter::Finish() {
   UnitSteps unit;
   unit.forward = std::move(forward_);
   unit.recompute = std::move(recompute_);
+  unit.weight_inputs = weight_inputs_;
   for (std::vector<Step>& steps : std::views::reverse(backward_)) {
     std::ranges::move(steps, std::back_inserter(unit.backward));
   }

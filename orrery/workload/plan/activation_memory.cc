@@ -97,7 +97,7 @@ void AddAttention(BlockActivations& sum, const Attention& attention,
 /// attention keeps a sum for each row.
 std::int64_t CoreBytes(const Attention& attention, const ActivationSetting& setting,
                        const TokenBytes& bytes) {
-  if (setting.framework.attention == AttentionKernel::kFlash) {
+  if (setting.framework.attention != AttentionKernel::kMaterialised) {
     return bytes.Divided(attention.heads * kFp32Bytes);
   }
   const bool has_dropout = setting.model.attention_dropout > 0;
@@ -164,6 +164,28 @@ BlockActivations ActivationsOf(const Block& block, const ActivationSetting& sett
   }
   AddMlp(sum, block, setting, bytes);
   return sum;
+}
+
+std::int64_t WorkingBytes(const Block& block, const ActivationSetting& setting) {
+  const TokenBytes bytes(setting);
+  const Attention& self = block.self;
+  const std::int64_t core =
+      setting.framework.attention == AttentionKernel::kMaterialised
+          ? bytes.Divided(2 * self.heads * setting.training.sequence * bytes.element())
+          : 0;
+  const std::int64_t attention =
+      core + bytes.Divided(QueryKeyValueElements(self, setting.plan) * bytes.element());
+  std::int64_t mlp = 0;
+  if (const Experts* const experts = block.experts()) {
+    mlp = RoutedBytes(*experts, setting, bytes);
+  } else {
+    mlp = bytes.Divided(InnerBytes(*block.feed_forward(), setting, bytes));
+  }
+  // The gradient of the residual and that of the branch; gathered along the sequence where it is
+  // cut.
+  const std::int64_t vector = setting.model.hidden * bytes.element();
+  const std::int64_t gathered = setting.plan.sequence_parallel ? bytes.tokens() * vector : 0;
+  return std::max(attention, mlp) + 2 * bytes.Repeated(vector) + gathered;
 }
 
 Recompute RecomputeOf(const Plan& plan, int block_of_stage) {
