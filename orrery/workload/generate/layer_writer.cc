@@ -122,7 +122,7 @@ std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
     Cast("cast gradient", matrix.rows, WidthOut(matrix, scene_.tp), steps);
   }
   // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
-  if (matrix.cut == Cut::kColumns && by_sequence) {
+  if (matrix.cut == Cut::kColumns && by_sequence && !scene_.framework().keeps_gathered_inputs) {
     steps.push_back(ExchangeStep("gather saved input", OverTensor(scene_, CollectiveKind::kAllGather,
                                                           matrix.rows * matrix.in, 1)));
   }

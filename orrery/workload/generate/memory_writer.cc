@@ -6,7 +6,6 @@
 namespace orrery::workload {
 namespace {
 
-constexpr std::string_view kActivations = "activations";
 constexpr std::string_view kRecomputed = "recomputed activations";
 constexpr std::string_view kLogits = "logits";
 constexpr std::string_view kWorking = "gradients of activations";
@@ -27,7 +26,7 @@ void MemoryWriter::HoldRest() {
 }
 
 void MemoryWriter::Forward(const UnitMemory& unit, bool recomputes, const PassTasks& tasks) {
-  writer_.Take(tasks.first, kActivations, unit.Kept(recomputes));
+  writer_.Take(tasks.first, unit.category, unit.Kept(recomputes));
   writer_.Take(tasks.first, kLogits, unit.logits + unit.logits_copy);
   writer_.GiveBack(tasks.last, kLogits, unit.logits_copy);
 }
@@ -42,11 +41,11 @@ void MemoryWriter::Backward(const UnitMemory& unit, bool recomputes, bool puts_w
   writer_.GiveBack(tasks.last, kWorking, unit.working);
   writer_.GiveBack(tasks.last, kLogits, unit.logits + unit.logits_copy);
   // What gradients of weights need is there already, or takes the place of what is given back.
-  writer_.GiveBack(tasks.last, kActivations, kept - (puts_weights_off ? unit.weight_inputs : 0));
+  writer_.GiveBack(tasks.last, unit.category, kept - (puts_weights_off ? unit.weight_inputs : 0));
 }
 
 void MemoryWriter::Weights(const UnitMemory& unit, const PassTasks& tasks) {
-  writer_.GiveBack(tasks.last, kActivations, unit.weight_inputs);
+  writer_.GiveBack(tasks.last, unit.category, unit.weight_inputs);
 }
 
 }  // namespace orrery::workload

@@ -11,6 +11,8 @@
 namespace orrery::workload {
 namespace {
 
+constexpr std::string_view kEnds = "activations of embedding and head";
+
 class UnitsBuilder {
  public:
   UnitsBuilder(const Job& job, const Transformer& model, const PipelineShape& shape)
@@ -57,7 +59,7 @@ class UnitsBuilder {
 
   [[nodiscard]] UnitMemory EmbeddingMemory() const {
     const std::int64_t mask = EmbeddingActivationBytes(Setting());
-    return {.whole = mask, .kept = mask, .input = mask};
+    return {.category = kEnds, .whole = mask, .kept = mask, .input = mask};
   }
 
   [[nodiscard]] UnitMemory BlockMemory(const Block& block) const {
@@ -72,11 +74,12 @@ class UnitsBuilder {
 
   [[nodiscard]] UnitMemory HeadMemory(std::int64_t vocabulary) const {
     const HeadActivations head = HeadActivationsOf(Setting(), vocabulary);
-    return {.whole = head.inputs,
+    return {.category = kEnds,
+            .whole = head.inputs,
             .kept = head.inputs,
             .input = head.inputs,
             .logits = head.logits,
-            .logits_copy = head.copy};
+            .logits_copy = head.working};
   }
 
   [[nodiscard]] std::vector<StageUnit> UnitsOfPart(const PartLayers& part) const {

@@ -79,9 +79,15 @@ std::int64_t QueryKeyValueElements(const Attention& attention, const Plan& plan)
          key_heads * (attention.head_size + rope + attention.value_head_size);
 }
 
+/// Inputs of products whose columns are cut: every rank's part of the sequence, or all of it.
+std::int64_t ColumnInputs(const ActivationSetting& setting, const TokenBytes& bytes) {
+  const std::int64_t vector = setting.model.hidden * bytes.product_input();
+  return setting.framework.keeps_gathered_inputs ? bytes.tokens() * vector : bytes.Repeated(vector);
+}
+
 void AddAttention(BlockActivations& sum, const Attention& attention,
                   const ActivationSetting& setting, const TokenBytes& bytes) {
-  sum.attention += bytes.Repeated(setting.model.hidden * bytes.product_input());
+  sum.attention += ColumnInputs(setting, bytes);
   if (attention.latent) {
     sum.attention += bytes.Repeated(LatentVectors(*attention.latent, bytes));
   }
@@ -135,7 +141,7 @@ void AddExperts(BlockActivations& sum, const Experts& experts, const ActivationS
 
 void AddMlp(BlockActivations& sum, const Block& block, const ActivationSetting& setting,
             const TokenBytes& bytes) {
-  sum.mlp += bytes.Repeated(setting.model.hidden * bytes.product_input());
+  sum.mlp += ColumnInputs(setting, bytes);
   if (const Experts* const experts = block.experts()) {
     AddExperts(sum, *experts, setting, bytes);
   } else {
@@ -208,11 +214,10 @@ std::int64_t EmbeddingActivationBytes(const ActivationSetting& setting) {
 
 HeadActivations HeadActivationsOf(const ActivationSetting& setting, std::int64_t vocabulary) {
   const TokenBytes bytes(setting);
+  const bool is_fused = setting.framework.fuses_cross_entropy || setting.framework.is_compiled;
   return {.inputs = bytes.Repeated(setting.model.hidden * 2 * bytes.element()),
           .logits = bytes.Divided(vocabulary * kFp32Bytes),
-          .copy = setting.framework.fuses_cross_entropy
-                      ? 0
-                      : bytes.Divided(vocabulary * bytes.element())};
+          .working = is_fused ? 0 : bytes.Divided(vocabulary * (bytes.element() + 2 * kFp32Bytes))};
 }
 
 std::int64_t BlockOutputBytes(const ActivationSetting& setting) {

@@ -57,7 +57,7 @@ struct ActivationSetting {
 struct HeadActivations {
   std::int64_t inputs = 0;  // of the norm and of the head
   std::int64_t logits = 0;  // in fp32
-  std::int64_t copy = 0;    // of the logits as computed; lives only until they are fp32
+  std::int64_t working = 0;  // while the loss is computed: as computed, shifted, raised
 
   [[nodiscard]] std::int64_t kept() const { return inputs + logits; }
 
