@@ -1,5 +1,7 @@
 #include "orrery/workload/generate/block_steps.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "orrery/workload/generate/operators.h"
@@ -23,9 +25,17 @@ void WriteMlp(const Transformer& model, const Block& block, LayerWriter& writer)
   writer.AddResidual(model.dropout);
 }
 
-Exchange OverTensor(CollectiveKind kind, std::int64_t bytes,
-                    collective::Element element) {
+Exchange OverTensor(CollectiveKind kind, std::int64_t bytes, collective::Element element) {
   return {Slot::kTensor, kind, bytes, element, 0};
+}
+
+// `more` runs behind `unit` forward and before it backward.
+void Append(UnitSteps& unit, UnitSteps more) {
+  std::ranges::move(more.forward, std::back_inserter(unit.forward));
+  std::ranges::move(more.recompute, std::back_inserter(unit.recompute));
+  std::ranges::move(unit.backward, std::back_inserter(more.backward));
+  unit.backward = std::move(more.backward);
+  unit.weight_inputs += more.weight_inputs;
 }
 
 }  // namespace
@@ -34,8 +44,7 @@ std::int64_t PaddedVocabulary(const Job& job, const Transformer& model) {
   if (model.task == TransformerTask::kClassification) {
     return model.vocabulary;
   }
-  const std::int64_t multiple =
-      std::int64_t{job.framework.vocabulary_multiple} * job.plan.tp;
+  const std::int64_t multiple = std::int64_t{job.framework.vocabulary_multiple} * job.plan.tp;
   return (model.vocabulary + multiple - 1) / multiple * multiple;
 }
 
@@ -57,8 +66,8 @@ UnitSteps EmbeddingSteps(const Scene& scene, const Transformer& model) {
   LayerWriter writer(scene);
   const std::int64_t n = scene.tokens * scene.hidden;
   if (model.patch > 0) {
-    writer.Linear({"patches", scene.tokens, 3 * model.patch * model.patch, scene.hidden,
-                   Cut::kNothing});
+    writer.Linear(
+        {"patches", scene.tokens, 3 * model.patch * model.patch, scene.hidden, Cut::kNothing});
   } else {
     const std::int64_t rows = PaddedVocabulary(*scene.job, model) / scene.tp;
     writer.Forward(OperatorStep("embedding", Category::kEmbedding,
@@ -75,9 +84,9 @@ UnitSteps EmbeddingSteps(const Scene& scene, const Transformer& model) {
         OverTensor(scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                    n * scene.element_bytes, scene.element)));
     if (scatters) {
-      writer.Backward({ExchangeStep("gather gradient",
-                                    OverTensor(CollectiveKind::kAllGather,
-                                               n * scene.element_bytes, scene.element))});
+      writer.Backward(
+          {ExchangeStep("gather gradient", OverTensor(CollectiveKind::kAllGather,
+                                                      n * scene.element_bytes, scene.element))});
     }
   }
   if (model.positions > 0) {
@@ -102,8 +111,7 @@ UnitSteps HeadSteps(const Scene& scene, const Transformer& model) {
   writer.Linear({"head", scene.tokens, scene.hidden, vocabulary, Cut::kColumns});
   const std::int64_t cols = vocabulary / scene.tp;
   const std::int64_t logits = scene.tokens * cols;
-  const bool is_fused =
-      scene.framework().fuses_cross_entropy || scene.framework().is_compiled;
+  const bool is_fused = scene.framework().fuses_cross_entropy || scene.framework().is_compiled;
   if (!is_fused && scene.element_bytes < 4) {
     writer.Elements({"logits to fp32", "other", "other", logits, 2, 4, 4, 2});
   }
@@ -113,16 +121,26 @@ UnitSteps HeadSteps(const Scene& scene, const Transformer& model) {
                               scene.tp > 1 ? 12 : 3));
   if (scene.tp > 1) {
     for (int i = 0; i < 3; ++i) {
-      writer.Forward(ExchangeStep("sum of loss",
-                                  OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens,
-                                             collective::Element::kFloat)));
+      writer.Forward(ExchangeStep(
+          "sum of loss",
+          OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens, collective::Element::kFloat)));
     }
   }
-  writer.Backward({OperatorStep("loss", Category::kLoss,
-                                RowWise(OperatorKind::kCrossEntropy, scene.tokens, cols, "bwd",
-                                        type),
-                                3)});
+  writer.Backward(
+      {OperatorStep("loss", Category::kLoss,
+                    RowWise(OperatorKind::kCrossEntropy, scene.tokens, cols, "bwd", type), 3)});
   return writer.Finish();
+}
+
+UnitSteps ExtraPredictionSteps(const Scene& scene, const Transformer& model) {
+  LayerWriter join(scene);
+  join.Norm(model.norm, scene.sharded_tokens, scene.hidden);
+  join.Norm(model.norm, scene.sharded_tokens, scene.hidden);
+  join.Linear({"join", scene.tokens, 2 * scene.hidden, scene.hidden, Cut::kColumns});
+  UnitSteps sum = join.Finish();
+  Append(sum, BlockSteps(scene, model, model.blocks.back().block));
+  Append(sum, HeadSteps(scene, model));
+  return sum;
 }
 
 }  // namespace orrery::workload
