@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include "orrery/base/check.h"
 #include "orrery/base/mix_bits.h"
