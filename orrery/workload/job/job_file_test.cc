@@ -254,6 +254,17 @@ TEST(JobFile, RefusesInOneSentence) {
   EXPECT_EQ(ErrorOf("model: [").substr(0, 18), "llama.yaml: line 1");
 }
 
+TEST(JobFile, RefusesSizesThatNobodyHas) {
+  EXPECT_EQ(ErrorOf(kLlama, {"model.layers=99999999999"}),
+            "llama.yaml: model: a size of the model is beyond what is simulated: 100000 layers, "
+            "sizes of 1000000000, 1e+17 parameters");
+  EXPECT_EQ(ErrorOf(kLlama, {"training.global_batch=1000000000"}),
+            "llama.yaml: training.global_batch 1000000000 makes 250000000 micro-batches: lower it "
+            "or raise training.micro_batch");
+  EXPECT_EQ(ErrorOf(kLlama, {"plan.tp=2000000"}),
+            "llama.yaml: plan: tp must be at most 1000000, not '2000000'");
+}
+
 // Every file that people are told to start from.
 TEST(Examples, AreSoundJobs) {
   int count = 0;

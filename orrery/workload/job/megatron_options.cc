@@ -13,10 +13,12 @@
 namespace orrery::workload {
 namespace {
 
+constexpr std::int64_t kLargestSize = 1'000'000'000;
+
 bool TakeSize(std::string_view value, std::int64_t& target) {
   const std::optional<std::int64_t> number = ParseInteger(value);
-  target = number.value_or(0);
-  return number && *number >= 0;
+  target = number && *number <= kLargestSize ? *number : 0;
+  return number && *number >= 0 && *number <= kLargestSize;
 }
 
 bool TakeDegree(std::string_view value, int& target) {
