@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/simulate/analytic_overlap.h"
 #include "orrery/simulate/group_times.h"
 
 namespace orrery::simulate {
@@ -29,6 +30,8 @@ Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& c
   ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(job));
   PlayOptions play;
   play.jitter = options.jitter;
+  const AnalyticOverlap overlap;
+  play.rates = options.has_overlap ? &overlap : nullptr;
   ORRERY_TRY(simulation.performance, Play(simulation.cast, *times, play));
   return simulation;
 }

@@ -19,6 +19,7 @@ struct QueuedKernel {
   TaskId launch = kNone;
   std::int64_t stream = 0;
   DeviceTask task;
+  std::vector<std::int64_t> storages = {};  // that its call touches, or that it writes to exchange
 };
 
 /// A host task that waits for everything launched before.

@@ -10,6 +10,7 @@
 #include "orrery/trace/row_index.h"
 #include "orrery/workload/aten_call.h"
 #include "orrery/workload/host_walk.h"
+#include "orrery/workload/recorded_exchanges.h"
 
 namespace orrery::workload {
 namespace {
@@ -18,6 +19,7 @@ using trace::kNoRow;
 using trace::Trace;
 
 constexpr std::int64_t kUsualStream = 7;  // the number that profilers give the default stream
+constexpr std::int64_t kFirstExchangeStream = 20;
 
 // The orders in which top-level calls of the backward threads begin.
 std::vector<std::int64_t> TurnsOf(const CallTree& step) {
@@ -107,34 +109,102 @@ class StreamFiller {
 
  private:
   void AddKernel(const QueuedKernel& kernel) {
-    Program& program = result_.recorded.program;
-    auto [stream, is_new] = streams_.try_emplace(kernel.stream);
-    if (is_new) {
-      stream->second.lane = program.lanes.Append(
-          {.kind = LaneKind::kStream, .number = kernel.stream, .gap_ps = gap_ps_});
+    const bool talks = kernel.task.exchange.has_value();
+    Stream& stream =
+        talks ? StreamOfSlot(kernel.task.exchange->slot) : StreamNumbered(kernel.stream);
+    Tasks::Row row{.lane = stream.lane,
+                   .kind = talks ? TaskKind::kCollective : TaskKind::kKernel,
+                   .duration_ps = kernel.task.duration_ps,
+                   .name = program().strings.Intern(kernel.task.name),
+                   .call = program().tasks.call[kernel.launch],
+                   .launch = kernel.launch};
+    if (talks) {
+      row.communication =
+          program().communications.Append({.slot = stream.slot,
+                                           .kind = kernel.task.exchange->kind,
+                                           .bytes = kernel.task.exchange->bytes,
+                                           .element = kernel.task.exchange->element});
     }
-    stream->second.last = program.tasks.Append({.lane = stream->second.lane,
-                                                .kind = TaskKind::kKernel,
-                                                .duration_ps = kernel.task.duration_ps,
-                                                .name = program.strings.Intern(kernel.task.name),
-                                                .call = program.tasks.call[kernel.launch],
-                                                .launch = kernel.launch});
+    stream.last = program().tasks.Append(row);
+    if (talks) {
+      FollowStream(kernel.stream, stream.last);
+      unread_.push_back({stream.last, kernel.storages});
+    } else {
+      FollowExchanges(kernel.storages, stream.last);
+    }
   }
 
+  // What was launched on the stream before.
+  void FollowStream(std::int64_t number, TaskId task) {
+    const auto stream = streams_.find(number);
+    if (stream != streams_.end() && stream->second.last != kNone) {
+      program().edges.Append({.from = stream->second.last, .to = task});
+    }
+  }
+
+  void FollowExchanges(const std::vector<std::int64_t>& storages, TaskId task) {
+    const auto touches = [&](const Unread& exchange) {
+      return std::any_of(storages.begin(), storages.end(), [&](std::int64_t storage) {
+        return std::find(exchange.storages.begin(), exchange.storages.end(), storage) !=
+               exchange.storages.end();
+      });
+    };
+    for (const Unread& exchange : unread_) {
+      if (touches(exchange)) {
+        program().edges.Append({.from = exchange.task, .to = task});
+      }
+    }
+    std::erase_if(unread_, touches);
+  }
+
+  // The host waits for the streams that compute; exchanges it needs are waited for there.
   void AddWait(const QueuedWait& wait) {
     for (const auto& [number, stream] : streams_) {
-      result_.recorded.program.edges.Append({.from = stream.last, .to = wait.task});
+      if (stream.slot == kNone) {
+        program().edges.Append({.from = stream.last, .to = wait.task});
+      }
     }
   }
 
   struct Stream {
     LaneId lane = kNone;
     TaskId last = kNone;
+    std::uint32_t slot = kNone;  // of a stream that exchanges
   };
+
+  /// An exchange whose result nobody has touched yet.
+  struct Unread {
+    TaskId task = kNone;
+    std::vector<std::int64_t> storages;
+  };
+
+  Stream& StreamNumbered(std::int64_t number) {
+    auto [stream, is_new] = streams_.try_emplace(number);
+    if (is_new) {
+      stream->second.lane =
+          program().lanes.Append({.kind = LaneKind::kStream, .number = number, .gap_ps = gap_ps_});
+    }
+    return stream->second;
+  }
+
+  Stream& StreamOfSlot(const std::string& name) {
+    const auto [slot, is_new] =
+        slots_.try_emplace(name, static_cast<std::uint32_t>(program().slots.size()));
+    if (is_new) {
+      program().slots.push_back(program().strings.Intern(name));
+    }
+    Stream& stream = StreamNumbered(kFirstExchangeStream + slot->second);
+    stream.slot = slot->second;
+    return stream;
+  }
+
+  Program& program() { return result_.recorded.program; }
 
   WalkResult& result_;
   std::int64_t gap_ps_ = 0;
   std::map<std::int64_t, Stream> streams_;
+  std::map<std::string, std::uint32_t> slots_;
+  std::vector<Unread> unread_;
 };
 
 RecordedProgram Build(const Trace& trace, const CallTree& step, const HostModel& host,
@@ -200,14 +270,22 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,
                                const PriceNode& price) {
+  const bool has_exchanges = !graph.collectives.empty();
   const WorkOfCall work = [&](const Call& call) {
     CallWork found;
     if (call.kind != CallKind::kOperator) {
       return found;
     }
     for (DeviceTask& task : price(call.row)) {
-      found.kernels.push_back(
-          {.order = call.begin_ns, .stream = kUsualStream, .task = std::move(task)});
+      std::vector<std::int64_t> storages;
+      if (has_exchanges) {
+        storages =
+            task.exchange ? WrittenStorages(graph, call.row) : TouchedStorages(graph, call.row);
+      }
+      found.kernels.push_back({.order = call.begin_ns,
+                               .stream = kUsualStream,
+                               .task = std::move(task),
+                               .storages = std::move(storages)});
     }
     const HostCost* waits = host.Find(HostPart::kWaits, graph.Text(call.name));
     found.waits = ReadsBack(graph, call.row) || (waits != nullptr && waits->typical >= 0.5);

@@ -3,9 +3,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "orrery/collective/request.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/host_model.h"
@@ -13,11 +15,22 @@
 
 namespace orrery::workload {
 
+/// What a call exchanges with other ranks.
+struct RecordedExchange {
+  std::string slot = {};  // the group, as all its members call it
+  collective::CollectiveKind kind = collective::CollectiveKind::kAllReduce;
+  std::int64_t bytes = 0;  // as collective::Request counts
+  collective::Element element = collective::Element::kFloat;
+
+  bool operator==(const RecordedExchange&) const = default;
+};
+
 /// Something that a call runs on the GPU.
 struct DeviceTask {
   std::int64_t duration_ps = 0;
   std::string name = {};
   std::string launch = {};  // the call that hands it over; empty: the usual one
+  std::optional<RecordedExchange> exchange = {};
 };
 
 /// Says what a node of an execution trace runs on the GPU itself, without its children: one entry
@@ -44,6 +57,10 @@ struct RecordedProgram {
 
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.
+///
+/// An exchange runs on a stream of its group, behind the kernels that were launched before it; the
+/// first kernel of a call that touches a storage it writes waits for it, as the waits that PyTorch
+/// puts between streams have it.
 [[nodiscard]] RecordedProgram ProgramOfGraph(const trace::Trace& graph, const CallTree& step,
                                              const HostModel& host, const PriceNode& price);
 

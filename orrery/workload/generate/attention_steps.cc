@@ -206,9 +206,12 @@ void WriteProjections(const Attention& attention, LayerWriter& writer) {
   const std::int64_t rows = scene.tokens;
   const std::int64_t hidden = scene.hidden;
   if (!attention.latent) {
-    writer.Linear({"qkv", rows, hidden,
-                   (attention.heads + 2 * attention.kv_heads) * attention.head_size,
-                   Cut::kColumns});
+    writer.Linear({.name = "qkv",
+                   .rows = rows,
+                   .in = hidden,
+                   .out = (attention.heads + 2 * attention.kv_heads) * attention.head_size,
+                   .cut = Cut::kColumns,
+                   .casts_input = false});
     return;
   }
   const LatentAttention& latent = *attention.latent;

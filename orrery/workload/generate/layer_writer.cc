@@ -90,7 +90,9 @@ void LayerWriter::Linear(const Matrix& matrix) {
   if (matrix.cut == Cut::kColumns) {
     GatherSequence(matrix);
   }
-  Cast("cast input", matrix.rows, in, forward_);
+  if (matrix.casts_input) {
+    Cast("cast input", matrix.rows, in, forward_);
+  }
   forward_.push_back(OperatorStep(matrix.name, Category::kProduct,
                                   Product(matrix.rows, out, in, "nt", scene_.products)));
   if (matrix.cut == Cut::kRows) {
@@ -107,7 +109,9 @@ std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
     AddExchange(scene_, "gather gradient",
                 OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.out, 0), steps);
   }
-  Cast("cast gradient", matrix.rows, WidthOut(matrix, scene_.tp), steps);
+  if (matrix.casts_gradient) {
+    Cast("cast gradient", matrix.rows, WidthOut(matrix, scene_.tp), steps);
+  }
   // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
   if (matrix.cut == Cut::kColumns && by_sequence) {
     steps.push_back(ExchangeStep("gather saved input", OverTensor(scene_, CollectiveKind::kAllGather,

@@ -24,6 +24,8 @@ struct Matrix {
   std::int64_t in = 0;
   std::int64_t out = 0;
   Cut cut = Cut::kNothing;
+  bool casts_input = true;     // to fp8, by a kernel of its own; else what makes it does so
+  bool casts_gradient = true;  // the same of the gradient of its output
 };
 
 /// Writes the steps of a unit, sublayer by sublayer: what a sublayer does forward goes to the end

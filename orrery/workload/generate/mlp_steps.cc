@@ -141,9 +141,21 @@ void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut,
                       LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
-  writer.Linear({"mlp up", rows, scene.hidden, up, is_cut ? Cut::kColumns : Cut::kNothing});
+  // Norm and activation write what fp8 products read, forward and backward, as they go.
+  writer.Linear({.name = "mlp up",
+                 .rows = rows,
+                 .in = scene.hidden,
+                 .out = up,
+                 .cut = is_cut ? Cut::kColumns : Cut::kNothing,
+                 .casts_input = false,
+                 .casts_gradient = false});
   WriteActivation(mlp, rows, is_cut ? mlp.width / scene.tp : mlp.width, writer);
-  writer.Linear({"mlp down", rows, mlp.width, scene.hidden, is_cut ? Cut::kRows : Cut::kNothing});
+  writer.Linear({.name = "mlp down",
+                 .rows = rows,
+                 .in = mlp.width,
+                 .out = scene.hidden,
+                 .cut = is_cut ? Cut::kRows : Cut::kNothing,
+                 .casts_input = false});
 }
 
 void WriteExperts(const Experts& experts, LayerWriter& writer) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "orrery/kernel/work.h"
+#include "orrery/workload/job/attention_kernels.h"
 
 namespace orrery::workload {
 namespace {
@@ -11,9 +12,20 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr double kMillion = 1e6;
 
-bool IsArithmetic(Category category) {
-  return category == Category::kProduct || category == Category::kAttention ||
-         category == Category::kExperts || category == Category::kConvolution;
+// What a framework's kernels reach of what kernels reach alone.
+double RateOf(Category category, const Job& job) {
+  const Framework& framework = job.framework;
+  switch (category) {
+    case Category::kProduct:
+    case Category::kExperts:
+    case Category::kConvolution:
+      return framework.product_rate;
+    case Category::kAttention:
+      return framework.attention_rate *
+             AttentionKernelRate(framework.attention, job.gpu.generation);
+    default:
+      return framework.memory_rate;
+  }
 }
 
 // Acklam's rational approximation of the normal quantile, good to 1e-9 where it is used (p > 0.5).
@@ -55,10 +67,8 @@ PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estima
     return priced;
   }
   const Framework& framework = job_.framework;
-  const double rate =
-      IsArithmetic(step.category) ? framework.product_rate : framework.memory_rate;
   const double seconds =
-      estimate.seconds / rate * (1 + framework.spread * ExpectedLargest(job_.gpus));
+      estimate.seconds / RateOf(step.category, job_) * (1 + framework.spread * ExpectedLargest(job_.gpus));
   priced.duration_ps = std::llround(seconds * kPicoseconds);
   const double bandwidth = job_.gpu.memory.bytes_per_second;
   if (seconds > 0 && bandwidth > 0) {

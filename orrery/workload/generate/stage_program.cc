@@ -12,8 +12,6 @@ namespace {
 
 using collective::CollectiveKind;
 
-constexpr double kPicosecondsPerMillisecond = 1e9;
-
 // The passes of one unit in the words of the program.
 struct PreparedUnit {
   PreparedSteps forward;
@@ -203,8 +201,6 @@ class StageWriter {
     data_.GatherParameters();
     writer_.WriteMarker("end of step");
     writer_.HostWaitsFor(writer_.last_compute());
-    writer_.HostWorks("between steps", std::llround(job_.framework.step_overhead_ms *
-                                                    kPicosecondsPerMillisecond));
   }
 
   void WriteTied() {

@@ -41,9 +41,6 @@ class UnitsBuilder {
         kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
       }
     }
-    for (std::int64_t i = 0; i < model_.extra_predictions && !kind_of_block_.empty(); ++i) {
-      kind_of_block_.push_back(kind_of_block_.back());
-    }
     // A head that is the embedding has parameters of its own where it is on another stage.
     head_ = AddKind(HeadSteps(scene_, model_),
                     HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1));
@@ -59,17 +56,17 @@ class UnitsBuilder {
                        RecomputeOf(job_.plan, i) == Recompute::kFull});
     }
     if (part.has_head) {
+      // Blocks that predict further tokens stand before the head, which all of them share.
+      units.insert(units.end(), static_cast<std::size_t>(model_.extra_predictions),
+                   {kind_of_block_.back(), false});
       units.push_back({head_, false});
     }
     return units;
   }
 
   Status DealUnits() {
-    LayerCut cut;
-    cut.shape = shape_;
-    cut.blocks = static_cast<int>(kind_of_block_.size());
-    cut.layers_per_stage = job_.plan.layers_per_stage;
-    ORRERY_TRY(const std::vector<PartLayers> parts, CutLayers(cut));
+    ORRERY_TRY(const std::vector<PartLayers> parts,
+               CutLayers(LayerCutOf(model_, job_.plan, job_.framework, shape_)));
     for (int stage = 0; stage < shape_.stages; ++stage) {
       StageUnits chunks;
       bool has_end = false;

@@ -89,6 +89,12 @@ Status CheckBatch(const Job& job) {
                     "· plan.dp {}: take a multiple of {}",
                     training.global_batch, training.micro_batch, job.plan.dp, pass));
   }
+  if (job.microbatches() > kMostMicrobatches) {
+    return Refuse(
+        fmt::format("training.global_batch {} makes {} micro-batches: lower it or raise "
+                    "training.micro_batch",
+                    training.global_batch, job.microbatches()));
+  }
   return {};
 }
 

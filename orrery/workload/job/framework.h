@@ -12,7 +12,9 @@
 namespace orrery::workload {
 
 enum class AttentionKernel : std::uint8_t {
-  kFlash,         // one kernel, scores stay on the chip
+  kFlash,         // one kernel, scores stay on the chip; the best there is for a GPU
+  kFlash2,        // FlashAttention-2 and its like, made for Ampere
+  kFlash1,        // the first FlashAttention and its like
   kMaterialised,  // two products and a softmax over scores in memory
 };
 
@@ -58,14 +60,15 @@ struct Framework {
   std::int64_t least_bucket_elements = 0;  // Megatron: max(this, 1,000,000 · dp) elements
   bool scales_bucket_with_ranks = false;
   int vocabulary_multiple = 128;       // times tp
+  int most_chunks = 1;  // of a device, where its recipes interleave and a table does not say how far
   bool splits_layers_by_work = false;  // stages get equal work, the head's included (nanotron)
 
   // Fitted, each within its range (FittedScalars).
-  double product_rate = 1;        // of matrix products and attention, of what kernels reach alone
+  double product_rate = 1;        // of matrix products, of what kernels reach alone
+  double attention_rate = 1;      // of attention, whose kernels frameworks choose
   double memory_rate = 1;         // of all other kernels
   double communication_rate = 1;  // of collectives
   double launch_us = 4;           // of the host for each kernel
-  double step_overhead_ms = 0;    // of a step, whatever its size
   double spread = 0;              // of ranks' speeds: what waiting for the slowest adds, relative
 
   bool operator==(const Framework&) const = default;

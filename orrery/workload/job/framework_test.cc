@@ -60,8 +60,8 @@ TEST(FrameworkTest, FittedScalarsStayWithinWhatIsPlausible) {
             "framework 'test': communication_rate must be a number of at least 0.4, not '0.3'");
   EXPECT_EQ(ErrorOf(Catalogue("    launch_us: 31\n")),
             "framework 'test': launch_us must be a number of at most 30, not '31'");
-  EXPECT_EQ(ErrorOf(Catalogue("    step_overhead_ms: -1\n")),
-            "framework 'test': step_overhead_ms must be a number of at least 0, not '-1'");
+  EXPECT_EQ(ErrorOf(Catalogue("    launch_us: -1\n")),
+            "framework 'test': launch_us must be a number of at least 0, not '-1'");
   EXPECT_EQ(ErrorOf(Catalogue("    spread: 0.2\n")),
             "framework 'test': spread must be a number of at most 0.15, not '0.2'");
 }

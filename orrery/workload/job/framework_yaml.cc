@@ -20,8 +20,10 @@ namespace {
 using hardware::Spelling;
 using hardware::YamlFields;
 
-constexpr std::array<Spelling<AttentionKernel>, 2> kAttentionKernels{{
+constexpr std::array<Spelling<AttentionKernel>, 4> kAttentionKernels{{
     {"flash", AttentionKernel::kFlash},
+    {"flash2", AttentionKernel::kFlash2},
+    {"flash1", AttentionKernel::kFlash1},
     {"materialised", AttentionKernel::kMaterialised},
 }};
 
@@ -59,8 +61,8 @@ constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> 
     {"least_bucket_elements", &Framework::least_bucket_elements},
 }};
 
-constexpr std::array<std::string_view, 4> kOtherKeys{"attention", "tensor_overlap", "data_overlap",
-                                                     "vocabulary_multiple"};
+constexpr std::array<std::string_view, 5> kOtherKeys{"attention", "tensor_overlap", "data_overlap",
+                                                     "vocabulary_multiple", "most_chunks"};
 
 bool IsDeclaredKey(std::string_view key) {
   const auto has_key = [key](const auto& entry) { return entry.first == key; };
@@ -150,6 +152,7 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   }
   framework.vocabulary_multiple =
       fields.Count("vocabulary_multiple", 1, framework.vocabulary_multiple);
+  framework.most_chunks = fields.Count("most_chunks", 1, framework.most_chunks);
 }
 
 Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml) {

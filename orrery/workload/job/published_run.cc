@@ -92,6 +92,21 @@ Status ReadMachine(RowReader& row, Job& job) {
   return {};
 }
 
+// Where chunks are a matter of the recipe, which the table leaves out, pipelines are interleaved as
+// far as a framework usually goes: with the largest divisor of a stage's layers within its limit.
+void AssumeChunks(RowReader& row, Job& job) {
+  const auto layers = static_cast<int>(row.Integer("layers").value_or(0));
+  const int of_stage = layers % job.plan.pp == 0 ? layers / job.plan.pp : 0;
+  for (int chunks = std::min(of_stage, job.framework.most_chunks); chunks > 1; --chunks) {
+    if (of_stage % chunks == 0) {
+      job.plan.schedule = PipelineSchedule::kInterleaved;
+      job.plan.chunks = chunks;
+      row.Assume(fmt::format("{} chunks of a device", chunks));
+      return;
+    }
+  }
+}
+
 Status ReadPlan(RowReader& row, Job& job) {
   Plan& plan = job.plan;
   plan.tp = row.Degree("tp");
@@ -115,6 +130,8 @@ Status ReadPlan(RowReader& row, Job& job) {
   } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
     plan.schedule = PipelineSchedule::kInterleaved;
     plan.chunks = row.Degree("vpp");
+  } else if (plan.pp > 1 && Contains(row.Text("missing_or_inferred"), "in recipe")) {
+    AssumeChunks(row, job);
   }
   return {};
 }
@@ -204,18 +221,19 @@ Status ReadFramework(RowReader& row, Job& job) {
 }  // namespace
 
 std::optional<Bandwidth> NodeNetworkOf(std::string_view text) {
-  static const std::regex kSeveral("(\\d+)\\s*x[^0-9]*?(\\d+)\\s*Gb/s");
-  static const std::regex kOne("(\\d+)\\s*Gb/s");
-  static const std::regex kConfig("bandwidth (\\d+) \\(Gb/s");
+  // The fastest of several networks carries the training: "Storage: 2x …, Compute: 8x … 400Gb/s".
+  static const std::regex kSeveral("(\\d+)\\s*x\\s[^,;]*?(\\d+)\\s*G(?:b/s|b/Sec|bps)");
+  static const std::regex kOne("(\\d+)\\s*\\(?G(?:b/s|b/Sec|bps)");
   const std::string whole(text);
+  double gigabits = 0;
+  for (std::sregex_iterator match(whole.begin(), whole.end(), kSeveral), end; match != end; ++match) {
+    gigabits = std::max(gigabits, std::stod((*match)[1]) * std::stod((*match)[2]));
+  }
   std::smatch match;
-  if (std::regex_search(whole, match, kSeveral)) {
-    return Bandwidth{std::stod(match[1]) * std::stod(match[2]) * kBytesPerGigabit};
+  if (gigabits == 0 && std::regex_search(whole, match, kOne)) {
+    gigabits = std::stod(match[1]);
   }
-  if (std::regex_search(whole, match, kConfig) || std::regex_search(whole, match, kOne)) {
-    return Bandwidth{std::stod(match[1]) * kBytesPerGigabit};
-  }
-  return std::nullopt;
+  return gigabits > 0 ? std::optional(Bandwidth{gigabits * kBytesPerGigabit}) : std::nullopt;
 }
 
 Status CheckPublishedColumns(const Table& table) {

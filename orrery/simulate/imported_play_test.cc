@@ -1,0 +1,73 @@
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/play.h"
+#include "orrery/simulate/test_ensembles.h"
+#include "orrery/workload/import/simai_program.h"
+
+// Programs of other tools, played.
+
+namespace orrery::simulate {
+namespace {
+
+/// Communication costs nothing.
+class FreeTimes : public CommunicationTimes {
+ public:
+  [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row&,
+                                                std::span<const network::GpuId>) override {
+    return 0;
+  }
+};
+
+std::int64_t StepPs(const workload::Ensemble& ensemble, CommunicationTimes& times) {
+  const auto played = Play(Fold(ensemble, IslandLinkClass(8)), times);
+  EXPECT_TRUE(played.has_value()) << (played ? "" : played.error().message());
+  return played ? played->EndPs() : -1;
+}
+
+workload::Ensemble SimaiEnsembleOf(const std::string& keys) {
+  const auto workload =
+      workload::ParseSimaiWorkload("HYBRID_TRANSFORMER_FWD_IN_BCKWD " + keys +
+                                   "\n4\n"
+                                   "embedding_layer -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
+                                   "a -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
+                                   "b -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
+                                   "c -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n");
+  return workload::EnsembleOfSimai(*workload).value().ensemble;
+}
+
+// A micro-batch takes 8 ns forward and 8 ns backward: 1F1B is (m + p − 1) · 16, interleaved
+// (m + (p − 1) / v) · 16.
+TEST(ImportedPlayTest, ASimaiPipelineTakesWhatItsScheduleSays) {
+  FreeTimes free;
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("ga: 6"), free), 6 * 16'000);
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("pp: 4 ga: 8"), free), (8 + 3) * 16'000);
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("pp: 4 vpp: 2 ga: 8"), free), 8 * 16'000 + 3 * 8'000);
+}
+
+// Four all-reduces of 8 bytes at a picosecond a byte in each forward pass, all waited for.
+TEST(ImportedPlayTest, TensorCollectivesAreExposed) {
+  PlainTimes times;
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("model_parallel_NPU_group: 2 ga: 3"), times),
+            3 * (16'000 + 4 * 8));
+}
+
+TEST(ImportedPlayTest, TheExampleOfSimaiPlays) {
+  const std::string path = ORRERY_SHARED "/workloads/simai/workload_analytical.txt.gz";
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << "the shared workloads are not here: " << path;
+  }
+  const auto simai = workload::EnsembleOfSimai(workload::ReadSimaiWorkload(path).value()).value();
+  FreeTimes free;
+  // Without communication: computing, and a bubble that is not longer than that of unequal chunks.
+  const std::int64_t step_us = StepPs(simai.ensemble, free) / 1'000'000;
+  EXPECT_GT(step_us, 4'542'795);
+  EXPECT_LT(step_us, 4'542'795 * 12 / 10);
+}
+
+}  // namespace
+}  // namespace orrery::simulate
