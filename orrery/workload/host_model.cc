@@ -110,6 +110,21 @@ bool IsListWalk(std::string_view annotation) {
   return annotation.starts_with("Optimizer.");
 }
 
+HostModel WithMeans(const HostModel& model) {
+  HostModel means = model;
+  for (const auto& [key, cost] : model.entries()) {
+    const auto& [part, name] = key;
+    const bool is_number = part == HostPart::kLaunches || part == HostPart::kWaits;
+    const bool is_of_device = part == HostPart::kLaunchLatency || part == HostPart::kKernelGap;
+    if (!is_number && !is_of_device && !name.starts_with(HostModel::kAll) && cost.count > 0) {
+      HostCost mean = cost;
+      mean.typical = cost.mean;
+      means.Set(part, name, mean);
+    }
+  }
+  return means;
+}
+
 Table HostTable(const HostModel& model) {
   Table table;
   table.AddColumn("part", Table::Type::kText);
