@@ -100,9 +100,9 @@ class HostModel {
 /// Whether a program walks its parameters in a range of that name.
 [[nodiscard]] bool IsListWalk(std::string_view annotation);
 
-/// Returns the model that answers with means, outliers and all, where names were recorded: sums over
-/// a step then come out as they were recorded, while those of typical costs are what an undisturbed
-/// host takes.
+/// Returns the model that answers with means, outliers and all, where names were recorded: sums
+/// over a step then come out as they were recorded, while those of typical costs are what an
+/// undisturbed host takes.
 [[nodiscard]] HostModel WithMeans(const HostModel& model);
 
 /// The model as a table of one row an entry, and back. Unknown parts, missing columns and negative
