@@ -106,8 +106,9 @@ std::string_view BaseName(std::string_view name) {
   return name.substr(0, name.find('#'));
 }
 
-bool IsListWalk(std::string_view annotation) {
-  return annotation.starts_with("Optimizer.");
+bool IsListWalk(std::string_view annotation, std::int64_t num_calls, std::int64_t num_parameters) {
+  return annotation.starts_with("Optimizer.") &&
+         num_calls < std::max<std::int64_t>(num_parameters, 3);
 }
 
 HostModel WithMeans(const HostModel& model) {
