@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "orrery/kernel/memo.h"
 #include "orrery/kernel/shipped_models.h"
 #include "orrery/simulate/group_times.h"
+#include "orrery/workload/default_host.h"
 
 namespace orrery::simulate {
 namespace {
@@ -44,20 +46,25 @@ double ErrorOf(const RankStep& step) {
   return static_cast<double>(step.step_ps) / static_cast<double>(step.measured_ps) - 1;
 }
 
-// Kernels from models, collectives from the closed form, the host from the other ranks.
+// Kernels from models, collectives from the closed form; the host from the other ranks, or as a
+// machine of another make spends its time.
 TEST_F(RecordedDlrmTest, EveryRankIsPredictedWithinATenth) {
   const hardware::Gpu* const gpu = hardware::FindGpu("V100");
   const kernel::ModelSet models = kernel::ShippedModels().value();
   const kernel::MemoizedCostModel costs(models, *gpu);
   sources_.gpu = gpu;
   sources_.costs = &costs;
-  const RecordedJob job = Predict();
-  EXPECT_EQ(job.host, HostSource::kOtherRanks);
-  ASSERT_EQ(job.ranks.size(), 8U);
-  for (const RankStep& step : job.ranks) {
-    EXPECT_LT(std::abs(ErrorOf(step)), 0.1) << "rank " << step.rank;
+  for (const workload::HostModel* host :
+       {static_cast<const workload::HostModel*>(nullptr), &workload::DefaultHost()}) {
+    sources_.host = host;
+    const RecordedJob job = Predict();
+    EXPECT_EQ(job.host, host == nullptr ? HostSource::kOtherRanks : HostSource::kGiven);
+    EXPECT_GT(job.pricing.calls, 0);
+    ASSERT_EQ(job.ranks.size(), 8U);
+    for (const RankStep& step : job.ranks) {
+      EXPECT_LT(std::abs(ErrorOf(step)), 0.1) << "rank " << step.rank;
+    }
   }
-  EXPECT_GT(job.pricing.calls, 0);
 }
 
 TEST_F(RecordedDlrmTest, RecordedKernelsPredictIt) {
