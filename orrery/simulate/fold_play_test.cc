@@ -75,6 +75,13 @@ RC_GTEST_PROP(PlayProperty, InOrderOfTimeOrNotIsTheSame, (const RandomJob& job))
   RC_ASSERT(PlayedBy(cast, nullptr) == PlayedBy(cast, &full_speed));
 }
 
+RC_GTEST_PROP(PlayProperty, TheSameJobGivesTheSameTimes, (const RandomJob& job)) {
+  const Ensemble ensemble = job.Write();
+  const AnalyticOverlap overlap;
+  RC_ASSERT(PlayedBy(Fold(ensemble, IslandLinkClass(kIsland)), &overlap) ==
+            PlayedBy(Fold(ensemble, IslandLinkClass(kIsland)), &overlap));
+}
+
 RC_GTEST_PROP(PlayProperty, ShorterTasksNeverLengthenTheStep,
               (const RandomJob& job, std::uint32_t which)) {
   Ensemble ensemble = job.Write();

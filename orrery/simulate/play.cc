@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "orrery/base/check.h"
 #include "orrery/simulate/stage.h"
 #include "orrery/simulate/timed_play.h"
 
@@ -50,6 +51,7 @@ std::int64_t Performance::EndPs() const {
 }
 
 Result<Performance> Play(const Cast& cast, CommunicationTimes& times, const PlayOptions& options) {
+  ORRERY_CHECK(options.repetitions > 0, "a program is played at least once");
   return options.rates == nullptr ? DataflowPlay(cast, times, options).Run()
                                   : PlayInTime(cast, times, options);
 }

@@ -1,8 +1,13 @@
 #include <cstdint>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/simulate/analytic_overlap.h"
+#include "orrery/simulate/cast.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/play.h"
+#include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
 namespace {
@@ -33,6 +38,140 @@ void BM_Run(benchmark::State& state) {
 }
 
 BENCHMARK(BM_Run)->Arg(1'000)->Arg(100'000);
+
+constexpr std::uint32_t kTp = 8;
+constexpr std::uint32_t kPp = 8;
+
+/// A stage: `layers` times four launched kernels and a reduction in its tensor group, a message
+/// from the stage before and one to the stage behind for each of 16 micro-batches; at the end a
+/// reduction over its replicas. About 9 tasks a layer.
+workload::Program Stage(std::uint32_t stage, int layers) {
+  RankWriter rank({"tp", "dp", "pp next", "pp previous"});
+  rank.program.lanes.Append({.kind = workload::LaneKind::kStream});
+  rank.program.parts.Append({.sm_share = 1'000'000, .memory_share = 400'000});
+  rank.program.parts.Append({.sm_share = 150'000, .memory_share = 300'000});
+  workload::TaskId last = 0;
+  for (int microbatch = 0; microbatch < 16; ++microbatch) {
+    if (stage > 0) {
+      last = rank.Talk(3, 1'000'000, 2, collective::CollectiveKind::kSendRecv, 1);
+    }
+    for (int layer = 0; layer < layers; ++layer) {
+      for (int i = 0; i < 4; ++i) {
+        const workload::TaskId kernel = rank.Launched(2'000'000, 30'000'000 + 1000 * i);
+        rank.program.tasks.part[kernel] = 0;
+        if (i == 0) {
+          rank.After(last, kernel);
+        }
+        last = kernel;
+      }
+      const workload::TaskId reduce =
+          rank.Talk(0, 20'000'000, 3, collective::CollectiveKind::kAllReduce, 1);
+      rank.After(last, reduce);
+      last = reduce;
+    }
+    if (stage + 1 < kPp) {
+      rank.After(last, rank.Talk(2, 1'000'000, 2, collective::CollectiveKind::kSendRecv, 1));
+    }
+  }
+  rank.After(last, rank.Talk(1, 300'000'000, 3));
+  return std::move(rank.program);
+}
+
+/// Tensor groups of 8, pipelines of 8 stages, the rest replicas.
+workload::Ensemble Job(std::uint32_t num_ranks, int layers) {
+  workload::Ensemble ensemble;
+  ensemble.num_slots = 4;
+  const std::uint32_t ranks_per_stage = num_ranks / kPp;
+  for (std::uint32_t stage = 0; stage < kPp; ++stage) {
+    ensemble.programs.push_back(Stage(stage, layers));
+  }
+  for (workload::Rank rank = 0; rank < num_ranks; ++rank) {
+    AddRank(ensemble, rank / ranks_per_stage);
+  }
+  for (workload::Rank rank = 0; rank < num_ranks; ++rank) {
+    if (rank % kTp == 0) {
+      Join(ensemble, 0,
+           {rank, rank + 1, rank + 2, rank + 3, rank + 4, rank + 5, rank + 6, rank + 7});
+    }
+    if (rank % ranks_per_stage < kTp) {
+      std::vector<workload::Rank> members;
+      for (workload::Rank i = 0; i < ranks_per_stage; i += kTp) {
+        members.push_back(rank + i);
+      }
+      Join(ensemble, 1, members);
+    }
+    if (rank + ranks_per_stage < num_ranks) {
+      const workload::GroupId group =
+          ensemble.AddGroup(std::vector<workload::Rank>{rank, rank + ranks_per_stage});
+      ensemble.group_of_slot[rank * 4 + 2] = group;
+      ensemble.group_of_slot[(rank + ranks_per_stage) * 4 + 3] = group;
+    }
+  }
+  return ensemble;
+}
+
+void PlayJob(benchmark::State& state, const Cast& cast, const RateModel* rates) {
+  PlainTimes times;
+  std::int64_t num_events = 0;
+  for (auto _ : state) {
+    num_events += Play(cast, times, {.rates = rates})->num_events;
+  }
+  state.SetItemsProcessed(num_events);
+  state.counters["players"] = static_cast<double>(cast.players.size());
+}
+
+void BM_PlayFolded(benchmark::State& state) {
+  const workload::Ensemble ensemble = Job(8192, static_cast<int>(state.range(0)));
+  PlayJob(state, Fold(ensemble, IslandLinkClass(8)), nullptr);
+}
+
+BENCHMARK(BM_PlayFolded)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
+
+void BM_PlayFoldedWithRates(benchmark::State& state) {
+  const workload::Ensemble ensemble = Job(8192, static_cast<int>(state.range(0)));
+  const AnalyticOverlap overlap;
+  PlayJob(state, Fold(ensemble, IslandLinkClass(8)), &overlap);
+}
+
+BENCHMARK(BM_PlayFoldedWithRates)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
+
+void BM_PlayUnfolded(benchmark::State& state) {
+  const workload::Ensemble ensemble = Job(1024, static_cast<int>(state.range(0)));
+  PlayJob(state, Unfolded(ensemble, IslandLinkClass(8)), nullptr);
+}
+
+BENCHMARK(BM_PlayUnfolded)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond)->Iterations(1);
+
+void BM_PlayUnfoldedWithRates(benchmark::State& state) {
+  const workload::Ensemble ensemble = Job(1024, static_cast<int>(state.range(0)));
+  const AnalyticOverlap overlap;
+  PlayJob(state, Unfolded(ensemble, IslandLinkClass(8)), &overlap);
+}
+
+BENCHMARK(BM_PlayUnfoldedWithRates)
+    ->Arg(12)
+    ->Arg(140)
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
+
+void BM_Fold(benchmark::State& state) {
+  const workload::Ensemble ensemble = Job(static_cast<std::uint32_t>(state.range(0)), 1);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Fold(ensemble, IslandLinkClass(8)));
+  }
+}
+
+BENCHMARK(BM_Fold)->Arg(8192)->Arg(131'072)->Unit(benchmark::kMillisecond);
+
+void BM_FoldWithAStraggler(benchmark::State& state) {
+  workload::Ensemble ensemble = Job(static_cast<std::uint32_t>(state.range(0)), 1);
+  ensemble.slowness_of_rank[7] = 1.3;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(Fold(ensemble, IslandLinkClass(8)));
+  }
+}
+
+BENCHMARK(BM_FoldWithAStraggler)->Arg(131'072)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace orrery::simulate

@@ -70,7 +70,23 @@ struct TransferState {
   LaneIndex first_lane = kNoLane;
   std::int64_t duration_ps = 0;
   Progress progress = {};
+  std::int64_t slowest = 0;       // rate of a member
+  std::uint32_t num_slowest = 0;  // members with that rate
+  bool must_count = false;        // the two above are not known
   bool is_dirty = false;
+
+  // Takes note of a member whose rate changes.
+  void Update(std::int64_t old_rate, std::int64_t new_rate) {
+    if (new_rate < slowest) {
+      slowest = new_rate;
+      num_slowest = 1;
+      return;
+    }
+    num_slowest += new_rate == slowest ? 1 : 0;
+    if (old_rate == slowest && --num_slowest == 0) {
+      must_count = true;
+    }
+  }
 };
 
 struct Gpu {
@@ -214,6 +230,7 @@ class TimedPlay : public Stage<TimedPlay> {
   void BeginTransfer(TransferId transfer) {
     TransferState& state = transfers_[transfer];
     state.progress.Start(now_ps_, state.duration_ps);
+    state.must_count = true;
     MarkTransferDirty(transfer);
     for (LaneIndex lane = state.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_in_gathering) {
@@ -270,23 +287,33 @@ class TimedPlay : public Stage<TimedPlay> {
       Push(end_ps, EventKind::kEnd, lane, occupant.progress.version);
       return;
     }
-    occupant.progress.rate = rate;
     if (!occupant.task.is_waiting) {
+      transfers_[occupant.transfer].Update(occupant.progress.rate, rate);
       MarkTransferDirty(occupant.transfer);
     }
+    occupant.progress.rate = rate;
   }
 
   // A transfer is as fast as the slowest of its members.
   void RefreshTransfer(TransferId transfer) {
     TransferState& state = transfers_[transfer];
-    std::int64_t slowest = kFullRate;
+    if (state.must_count) {
+      CountSlowest(state);
+    }
+    if (state.progress.rate != state.slowest) {
+      const std::int64_t end_ps = state.progress.Change(now_ps_, state.slowest);
+      Push(end_ps, EventKind::kTransferEnd, transfer, state.progress.version);
+    }
+  }
+
+  void CountSlowest(TransferState& state) const {
+    state.must_count = false;
+    state.slowest = kFullRate + 1;
     for (LaneIndex lane = state.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_in_gathering) {
-      slowest = std::min(slowest, occupants_[lane].progress.rate);
-    }
-    if (state.progress.rate != slowest) {
-      const std::int64_t end_ps = state.progress.Change(now_ps_, slowest);
-      Push(end_ps, EventKind::kTransferEnd, transfer, state.progress.version);
+      const std::int64_t rate = occupants_[lane].progress.rate;
+      state.num_slowest = rate < state.slowest ? 1 : state.num_slowest + (rate == state.slowest);
+      state.slowest = std::min(state.slowest, rate);
     }
   }
 

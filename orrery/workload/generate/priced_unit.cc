@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "orrery/kernel/work.h"
+#include "orrery/workload/job/attention_kernels.h"
 
 namespace orrery::workload {
 namespace {
@@ -12,14 +13,16 @@ constexpr double kPicoseconds = 1e12;
 constexpr double kMillion = 1e6;
 
 // What a framework's kernels reach of what kernels reach alone.
-double RateOf(Category category, const Framework& framework) {
+double RateOf(Category category, const Job& job) {
+  const Framework& framework = job.framework;
   switch (category) {
     case Category::kProduct:
     case Category::kExperts:
     case Category::kConvolution:
       return framework.product_rate;
     case Category::kAttention:
-      return framework.attention_rate;
+      return framework.attention_rate *
+             AttentionKernelRate(framework.attention, job.gpu.generation);
     default:
       return framework.memory_rate;
   }
@@ -65,7 +68,7 @@ PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estima
   }
   const Framework& framework = job_.framework;
   const double seconds =
-      estimate.seconds / RateOf(step.category, framework) * (1 + framework.spread * ExpectedLargest(job_.gpus));
+      estimate.seconds / RateOf(step.category, job_) * (1 + framework.spread * ExpectedLargest(job_.gpus));
   priced.duration_ps = std::llround(seconds * kPicoseconds);
   const double bandwidth = job_.gpu.memory.bytes_per_second;
   if (seconds > 0 && bandwidth > 0) {

@@ -12,7 +12,9 @@
 namespace orrery::workload {
 
 enum class AttentionKernel : std::uint8_t {
-  kFlash,         // one kernel, scores stay on the chip
+  kFlash,         // one kernel, scores stay on the chip; the best there is for a GPU
+  kFlash2,        // FlashAttention-2 and its like, made for Ampere
+  kFlash1,        // the first FlashAttention and its like
   kMaterialised,  // two products and a softmax over scores in memory
 };
 

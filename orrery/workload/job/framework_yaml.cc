@@ -20,8 +20,10 @@ namespace {
 using hardware::Spelling;
 using hardware::YamlFields;
 
-constexpr std::array<Spelling<AttentionKernel>, 2> kAttentionKernels{{
+constexpr std::array<Spelling<AttentionKernel>, 4> kAttentionKernels{{
     {"flash", AttentionKernel::kFlash},
+    {"flash2", AttentionKernel::kFlash2},
+    {"flash1", AttentionKernel::kFlash1},
     {"materialised", AttentionKernel::kMaterialised},
 }};
 

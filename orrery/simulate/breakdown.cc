@@ -1,0 +1,272 @@
+#include "orrery/simulate/breakdown.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace orrery::simulate {
+namespace {
+
+using workload::kNone;
+using workload::LaneId;
+using workload::LaneKind;
+using workload::Program;
+using workload::TaskId;
+using workload::TaskKind;
+
+constexpr std::string_view kPipeline = "pp";
+
+/// What a stream does for a while.
+struct Segment {
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+  LaneId lane = 0;
+  TimeKind kind = TimeKind::kCompute;
+  std::uint32_t what = 0;        // a number of a name
+  std::int64_t launched_ps = 0;  // when the host had handed it over
+
+  [[nodiscard]] auto Order() const { return std::tuple(begin_ps, lane, end_ps); }
+};
+
+/// What a player's streams do in one repetition.
+class SegmentList {
+ public:
+  SegmentList(const Program& program, const Performance& performance, std::size_t first)
+      : program_(program), performance_(performance), first_(first) {
+    for (TaskId task = 0; task < program.tasks.size(); ++task) {
+      if (program.lanes.kind[program.tasks.lane[task]] == LaneKind::kStream) {
+        AddTask(task);
+      } else {
+        host_end_ps_ = std::max(host_end_ps_, performance.end_ps[first + task]);
+      }
+    }
+    std::sort(segments_.begin(), segments_.end(),
+              [](const Segment& lhs, const Segment& rhs) { return lhs.Order() < rhs.Order(); });
+  }
+
+  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+
+  [[nodiscard]] std::int64_t host_end_ps() const { return host_end_ps_; }
+
+  [[nodiscard]] const std::string& NameOf(std::uint32_t what) const { return names_[what]; }
+
+ private:
+  void AddTask(TaskId task) {
+    const workload::CommunicationId communication = program_.tasks.communication[task];
+    if (program_.tasks.kind[task] == TaskKind::kCollective || communication != kNone) {
+      AddCommunication(task, communication);
+    } else if (program_.tasks.kind[task] == TaskKind::kKernel) {
+      AddKernel(task);
+    }
+  }
+
+  void AddKernel(TaskId task) {
+    const workload::PartId part = program_.tasks.part[task];
+    const bool is_optimizer =
+        part != kNone && program_.parts.phase[part] == workload::Phase::kOptimizer;
+    std::string category(part == kNone ? "" : program_.strings.View(program_.parts.category[part]));
+    if (category.empty()) {
+      category = "other";
+    }
+    Add(task, performance_.begin_ps[first_ + task], performance_.end_ps[first_ + task],
+        is_optimizer ? TimeKind::kOptimizer : TimeKind::kCompute,
+        is_optimizer ? std::string() : category);
+  }
+
+  void AddCommunication(TaskId task, workload::CommunicationId communication) {
+    const std::string dimension =
+        communication == kNone ? std::string("other")
+                               : DimensionOf(program_, program_.communications.slot[communication]);
+    const std::int64_t begin_ps = performance_.begin_ps[first_ + task];
+    const std::int64_t transfer_ps = std::max(begin_ps, performance_.transfer_ps[first_ + task]);
+    const bool is_pipeline = dimension == kPipeline;
+    Add(task, begin_ps, transfer_ps, is_pipeline ? TimeKind::kBubble : TimeKind::kWait,
+        is_pipeline ? std::string() : dimension);
+    Add(task, transfer_ps, performance_.end_ps[first_ + task], TimeKind::kTransfer, dimension);
+  }
+
+  void Add(TaskId task, std::int64_t begin_ps, std::int64_t end_ps, TimeKind kind,
+           const std::string& what) {
+    if (begin_ps == end_ps) {
+      return;
+    }
+    const TaskId launch = program_.tasks.launch[task];
+    segments_.push_back({.begin_ps = begin_ps,
+                         .end_ps = end_ps,
+                         .lane = program_.tasks.lane[task],
+                         .kind = kind,
+                         .what = NumberOf(what),
+                         .launched_ps = launch == kNone ? 0
+                                                        : performance_.end_ps[first_ + launch] +
+                                                              program_.launch_latency_ps});
+  }
+
+  std::uint32_t NumberOf(const std::string& name) {
+    const auto [place, is_new] =
+        numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (is_new) {
+      names_.push_back(name);
+    }
+    return place->second;
+  }
+
+  const Program& program_;
+  const Performance& performance_;
+  std::size_t first_;
+  std::vector<Segment> segments_;
+  std::int64_t host_end_ps_ = 0;
+  std::map<std::string, std::uint32_t> numbers_;
+  std::vector<std::string> names_;
+};
+
+/// Walks through time; at every instant the first kind of what happens counts.
+class Sweep {
+ public:
+  Sweep(const SegmentList& list, std::int64_t begin_ps, std::int64_t end_ps)
+      : list_(list), now_ps_(begin_ps), end_ps_(end_ps) {}
+
+  std::vector<TimeShare> Run() {
+    for (const Segment& segment : list_.segments()) {
+      AdvanceTo(segment.begin_ps, segment.launched_ps);
+      if (segment.end_ps > now_ps_) {
+        active_.push_back(&segment);
+      }
+    }
+    AdvanceTo(end_ps_, list_.host_end_ps());
+    std::vector<TimeShare> shares;
+    for (const auto& [key, ps] : times_) {
+      shares.push_back({key.first, key.second, ps});
+    }
+    return shares;
+  }
+
+ private:
+  // Spends the time up to `to_ps`; a pause before it is the host's until `launched_ps`.
+  void AdvanceTo(std::int64_t to_ps, std::int64_t launched_ps) {
+    to_ps = std::min(to_ps, end_ps_);
+    while (now_ps_ < to_ps && !active_.empty()) {
+      const Segment& first = First();
+      const std::int64_t until_ps = std::min(to_ps, NextEnd());
+      Spend(first.kind, list_.NameOf(first.what), until_ps);
+      std::erase_if(active_, [&](const Segment* segment) { return segment->end_ps <= now_ps_; });
+    }
+    if (now_ps_ < to_ps) {
+      Spend(TimeKind::kHost, "", std::clamp(launched_ps, now_ps_, to_ps));
+      Spend(TimeKind::kBubble, "", to_ps);
+    }
+  }
+
+  [[nodiscard]] const Segment& First() const {
+    return **std::min_element(
+        active_.begin(), active_.end(), [](const Segment* lhs, const Segment* rhs) {
+          return std::tie(lhs->kind, lhs->lane) < std::tie(rhs->kind, rhs->lane);
+        });
+  }
+
+  [[nodiscard]] std::int64_t NextEnd() const {
+    std::int64_t end_ps = active_.front()->end_ps;
+    for (const Segment* segment : active_) {
+      end_ps = std::min(end_ps, segment->end_ps);
+    }
+    return end_ps;
+  }
+
+  void Spend(TimeKind kind, const std::string& what, std::int64_t until_ps) {
+    if (until_ps > now_ps_) {
+      times_[{kind, what}] += until_ps - now_ps_;
+      now_ps_ = until_ps;
+    }
+  }
+
+  const SegmentList& list_;
+  std::int64_t now_ps_;
+  std::int64_t end_ps_;
+  std::vector<const Segment*> active_;  // at most one of a lane
+  std::map<std::pair<TimeKind, std::string>, std::int64_t> times_;
+};
+
+struct PlayerEnd {
+  std::int64_t end_ps = 0;
+  std::int64_t kernel_ps = 0;
+
+  auto operator<=>(const PlayerEnd&) const = default;
+};
+
+PlayerEnd EndOf(const Cast& cast, const Performance& performance, PlayerId player, int repetition) {
+  const Program& program = cast.ProgramOf(player);
+  const std::size_t first = performance.First(player, repetition);
+  PlayerEnd end;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    end.end_ps = std::max(end.end_ps, performance.end_ps[first + task]);
+    if (program.tasks.kind[task] == TaskKind::kKernel) {
+      end.kernel_ps += performance.end_ps[first + task] - performance.begin_ps[first + task];
+    }
+  }
+  return end;
+}
+
+std::int64_t EndOfAll(const Cast& cast, const Performance& performance, int repetition) {
+  std::int64_t end_ps = 0;
+  for (PlayerId player = 0; player < cast.players.size(); ++player) {
+    end_ps = std::max(end_ps, EndOf(cast, performance, player, repetition).end_ps);
+  }
+  return end_ps;
+}
+
+}  // namespace
+
+std::string_view Name(TimeKind kind) {
+  constexpr std::array<std::string_view, 6> kNames = {"compute", "optimizer", "transfer",
+                                                      "bubble",  "wait",      "host"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::int64_t Breakdown::TotalPs(TimeKind kind) const {
+  std::int64_t total_ps = 0;
+  for (const TimeShare& share : shares) {
+    total_ps += share.kind == kind ? share.ps : 0;
+  }
+  return total_ps;
+}
+
+std::string DimensionOf(const Program& program, std::uint32_t slot) {
+  if (slot >= program.slots.size()) {
+    return fmt::format("slot {}", slot);
+  }
+  const std::string_view name = program.strings.View(program.slots[slot]);
+  return std::string(name.substr(0, name.find(' ')));
+}
+
+PlayerId SlowestPlayer(const Cast& cast, const Performance& performance, int repetition) {
+  PlayerId slowest = 0;
+  PlayerEnd latest;
+  for (PlayerId player = 0; player < cast.players.size(); ++player) {
+    const PlayerEnd end = EndOf(cast, performance, player, repetition);
+    if (end > latest) {
+      latest = end;
+      slowest = player;
+    }
+  }
+  return slowest;
+}
+
+Breakdown BreakdownOf(const Cast& cast, const Performance& performance,
+                      const BreakdownOptions& options) {
+  const int repetition = options.repetition;
+  const std::int64_t begin_ps = repetition == 0 ? 0 : EndOfAll(cast, performance, repetition - 1);
+  const std::int64_t end_ps = std::max(begin_ps, EndOfAll(cast, performance, repetition));
+  Breakdown breakdown;
+  breakdown.player = options.player.value_or(SlowestPlayer(cast, performance, repetition));
+  breakdown.step_ps = end_ps - begin_ps;
+  const SegmentList list(cast.ProgramOf(breakdown.player), performance,
+                         performance.First(breakdown.player, repetition));
+  breakdown.shares = Sweep(list, begin_ps, end_ps).Run();
+  return breakdown;
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/play.h"
+
+namespace orrery::simulate {
+
+/// What a GPU does at an instant; when several things happen the first of these counts.
+enum class TimeKind : std::uint8_t {
+  kCompute,    // a kernel runs; by its category
+  kOptimizer,  // a kernel of the optimizer runs
+  kTransfer,   // nothing but communication runs; by its dimension
+  kBubble,     // waits for a stage of the pipeline, or has nothing to do
+  kWait,       // waits for other members of a group; by its dimension
+  kHost,       // what comes next is not launched yet
+};
+
+/// "compute", "optimizer", "transfer", "bubble", "wait", "host".
+[[nodiscard]] std::string_view Name(TimeKind kind);
+
+struct TimeShare {
+  TimeKind kind = TimeKind::kCompute;
+  std::string what;  // a category or a dimension; empty for the other kinds
+  std::int64_t ps = 0;
+
+  bool operator==(const TimeShare&) const = default;
+};
+
+/// Where the time of a step goes on one player; the shares add up to the step.
+struct Breakdown {
+  PlayerId player = 0;
+  std::int64_t step_ps = 0;
+  std::vector<TimeShare> shares;  // by kind, then by name; none is empty
+
+  /// The sum over what it is spent for.
+  [[nodiscard]] std::int64_t TotalPs(TimeKind kind) const;
+};
+
+struct BreakdownOptions {
+  std::optional<PlayerId> player = std::nullopt;  // SlowestPlayer unless it says so
+  int repetition = 0;
+};
+
+/// The first word of a slot's name: "tp", "pp" of "pp forward 0".
+[[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t slot);
+
+/// The player that ends last; of several the one with most kernel time, then the first.
+[[nodiscard]] PlayerId SlowestPlayer(const Cast& cast, const Performance& performance,
+                                     int repetition = 0);
+
+/// Divides the time from the end of the repetition before (of all players) to the end of this one.
+/// A pause belongs to the host until the task that ends it is handed over, and after the last task
+/// of the streams while the host still works. O(tasks · log tasks).
+[[nodiscard]] Breakdown BreakdownOf(const Cast& cast, const Performance& performance,
+                                    const BreakdownOptions& options = {});
+
+}  // namespace orrery::simulate

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/play.h"
+#include "orrery/trace/trace_set.h"
+
+namespace orrery::simulate {
+
+struct EnsembleTraceOptions {
+  std::string gpu;  // the name of the device that was simulated
+  /// Every rank gets a trace when there are at most so many; otherwise every player gets one, with
+  /// the number of the rank that stands for the others.
+  std::uint32_t most_ranks = 64;
+};
+
+/// Writes a play as the traces that profilers would have recorded: launches, kernels, collectives
+/// with group, size and sequence number, memory, and a step marker from the end of one repetition
+/// of all ranks to the end of the next. A message of a pair is a send or a receive, as its task is
+/// named ("send …", "receive …" or "recv …"); otherwise the first member of the group sends.
+[[nodiscard]] trace::TraceSet EnsembleTrace(const Cast& cast, const Performance& performance,
+                                            const EnsembleTraceOptions& options);
+
+}  // namespace orrery::simulate

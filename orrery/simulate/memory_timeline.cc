@@ -1,0 +1,112 @@
+#include "orrery/simulate/memory_timeline.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+
+namespace orrery::simulate {
+namespace {
+
+using workload::Program;
+
+constexpr std::int64_t kSmallPiece = 512;
+constexpr std::int64_t kLargePiece = 2 << 20;
+
+std::int64_t Rounded(std::int64_t bytes) {
+  const std::int64_t piece = bytes < kLargePiece ? kSmallPiece : kLargePiece;
+  return (bytes + piece - 1) / piece * piece;
+}
+
+/// What is in use, by category.
+class Usage {
+ public:
+  explicit Usage(bool rounds) : rounds_(rounds) {}
+
+  void Add(StringId category, std::int64_t bytes) {
+    std::int64_t& held = bytes_of_category_[category];
+    total_ -= Counted(held);
+    held += bytes;
+    total_ += Counted(held);
+  }
+
+  [[nodiscard]] std::int64_t total() const { return total_; }
+
+  [[nodiscard]] std::vector<MemoryPart> Parts(const Program& program) const {
+    std::vector<MemoryPart> parts;
+    for (const auto& [category, bytes] : bytes_of_category_) {
+      if (bytes != 0) {
+        parts.push_back({std::string(program.strings.View(category)), Counted(bytes)});
+      }
+    }
+    std::stable_sort(parts.begin(), parts.end(), [](const MemoryPart& lhs, const MemoryPart& rhs) {
+      return lhs.bytes > rhs.bytes;
+    });
+    return parts;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t Counted(std::int64_t bytes) const {
+    return rounds_ && bytes > 0 ? Rounded(bytes) : bytes;
+  }
+
+  bool rounds_;
+  std::map<StringId, std::int64_t> bytes_of_category_;
+  std::int64_t total_ = 0;
+};
+
+void AddPoint(std::vector<MemoryPoint>& curve, std::int64_t at_ps, std::int64_t bytes) {
+  if (curve.empty() || curve.back().at_ps != at_ps) {
+    curve.push_back({at_ps, bytes});
+  }
+  curve.back().bytes = bytes;
+}
+
+}  // namespace
+
+std::vector<MemoryStep> MemorySteps(const Program& program, const Performance& performance,
+                                    std::size_t first) {
+  std::vector<MemoryStep> steps;
+  steps.reserve(program.memory_changes.size());
+  for (workload::RowId row = 0; row < program.memory_changes.size(); ++row) {
+    const workload::MemoryChanges::Row change = program.memory_changes.At(row);
+    const std::size_t index = first + change.task;
+    steps.push_back(
+        {.at_ps = change.bytes < 0 ? performance.end_ps[index] : performance.begin_ps[index],
+         .task = change.task,
+         .category = change.category,
+         .bytes = change.bytes});
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const MemoryStep& lhs, const MemoryStep& rhs) {
+    return std::tuple(lhs.at_ps, lhs.task, lhs.bytes < 0) <
+           std::tuple(rhs.at_ps, rhs.task, rhs.bytes < 0);
+  });
+  return steps;
+}
+
+MemoryTimeline MemoryOf(const Cast& cast, const Performance& performance, PlayerId player,
+                        const MemoryOptions& options) {
+  const Program& program = cast.ProgramOf(player);
+  Usage usage(options.rounds_like_allocator);
+  for (workload::RowId row = 0; row < program.held_memory.size(); ++row) {
+    usage.Add(program.held_memory.category[row], program.held_memory.bytes[row]);
+  }
+  MemoryTimeline timeline;
+  timeline.peak_bytes = usage.total();
+  Usage at_peak = usage;
+  AddPoint(timeline.curve, 0, usage.total());
+  const std::size_t first = performance.First(player, options.repetition);
+  for (const MemoryStep& step : MemorySteps(program, performance, first)) {
+    usage.Add(step.category, step.bytes);
+    AddPoint(timeline.curve, step.at_ps, usage.total());
+    if (usage.total() > timeline.peak_bytes) {
+      timeline.peak_bytes = usage.total();
+      timeline.peak_ps = step.at_ps;
+      at_peak = usage;
+    }
+  }
+  timeline.parts = at_peak.Parts(program);
+  return timeline;
+}
+
+}  // namespace orrery::simulate

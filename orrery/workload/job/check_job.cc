@@ -1,0 +1,233 @@
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/stage_layers.h"
+
+namespace orrery::workload {
+namespace {
+
+Status Refuse(std::string message) {
+  return Fail(Error::Kind::kInvalidInput, std::move(message));
+}
+
+// Degrees of a plan are at least 1, whoever made it.
+Status CheckDegrees(const Plan& plan) {
+  for (const auto& [key, degree] : {std::pair("tp", plan.tp),
+                                    {"pp", plan.pp},
+                                    {"cp", plan.cp},
+                                    {"dp", plan.dp},
+                                    {"ep", plan.ep},
+                                    {"expert_tp", plan.expert_tp},
+                                    {"chunks", plan.chunks}}) {
+    if (degree < 1) {
+      return Refuse(fmt::format("plan.{} is {}: give 1 or more", key, degree));
+    }
+  }
+  return {};
+}
+
+Status CheckProduct(const Job& job) {
+  const Plan& plan = job.plan;
+  const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
+  if (model * plan.dp == job.gpus) {
+    return {};
+  }
+  if (job.gpus % model != 0) {
+    return Refuse(fmt::format(
+        "plan.tp {} · plan.pp {} · plan.cp {} = {} does not divide gpus {}: change one of them",
+        plan.tp, plan.pp, plan.cp, model, job.gpus));
+  }
+  return Refuse(fmt::format(
+      "plan.tp {} · plan.pp {} · plan.cp {} · plan.dp {} is not gpus {}: set plan.dp to {}",
+      plan.tp, plan.pp, plan.cp, plan.dp, job.gpus, job.gpus / model));
+}
+
+Status CheckCluster(const Job& job) {
+  const hardware::Cluster& cluster = job.cluster;
+  const std::int64_t most = std::int64_t{cluster.nodes} * cluster.gpus_per_node;
+  if (most > 0 && job.gpus > most) {
+    return Refuse(
+        fmt::format("gpus {} is more than the {} of {}: take fewer, another cluster, or "
+                    "set cluster.nodes to 0 for any number",
+                    job.gpus, most, cluster.name));
+  }
+  if (job.gpus > cluster.gpus_per_node && cluster.nics.kind == hardware::NetworkKind::kNone) {
+    return Refuse(
+        fmt::format("gpus {} is more than the {} of a node, and {} has no network: take fewer or "
+                    "another cluster",
+                    job.gpus, cluster.gpus_per_node, cluster.name));
+  }
+  return {};
+}
+
+Status CheckBatch(const Job& job) {
+  const Training& training = job.training;
+  if (training.micro_batch < 1 || training.global_batch < 1) {
+    return Refuse(fmt::format("training.{} must be at least 1",
+                              training.micro_batch < 1 ? "micro_batch" : "global_batch"));
+  }
+  const std::int64_t pass = training.micro_batch * job.plan.dp;
+  if (training.global_batch % pass != 0) {
+    return Refuse(
+        fmt::format("training.global_batch {} does not divide by training.micro_batch {} "
+                    "· plan.dp {}: take a multiple of {}",
+                    training.global_batch, training.micro_batch, job.plan.dp, pass));
+  }
+  return {};
+}
+
+Status CheckDivides(std::string_view what, std::int64_t size, std::string_view key, int degree) {
+  if (size % degree == 0) {
+    return {};
+  }
+  return Refuse(fmt::format("{} {} does not divide by {} {}: set {} to a divisor of {}", what, size,
+                            key, degree, key, size));
+}
+
+Status CheckAttention(const Attention& attention, const Plan& plan) {
+  ORRERY_TRY_STATUS(CheckDivides("model.heads", attention.heads, "plan.tp", plan.tp));
+  if (attention.kv_heads % plan.tp != 0 && plan.tp % attention.kv_heads != 0) {
+    return Refuse(
+        fmt::format("model.kv_heads {} and plan.tp {} do not divide each other: change plan.tp",
+                    attention.kv_heads, plan.tp));
+  }
+  if (plan.context == ContextKind::kUlysses && attention.heads % (plan.tp * plan.cp) != 0) {
+    return Refuse(
+        fmt::format("model.heads {} does not divide by plan.tp {} · plan.cp {}, as "
+                    "plan.context ulysses needs: lower plan.cp or take ring",
+                    attention.heads, plan.tp, plan.cp));
+  }
+  return {};
+}
+
+Status CheckExperts(const Experts& experts, const Plan& plan) {
+  ORRERY_TRY_STATUS(CheckDivides("model.experts", experts.count, "plan.ep", plan.ep));
+  ORRERY_TRY_STATUS(CheckDivides("the width of an expert", experts.expert.width, "plan.expert_tp",
+                                 plan.expert_tp));
+  const std::int64_t ranks = std::int64_t{plan.dp} * plan.cp * plan.tp;
+  const std::int64_t group = std::int64_t{plan.ep} * plan.expert_tp;
+  if (ranks % group != 0) {
+    return Refuse(
+        fmt::format("plan.ep {} · plan.expert_tp {} does not divide the {} ranks of "
+                    "plan.dp · plan.cp · plan.tp: take a divisor",
+                    plan.ep, plan.expert_tp, ranks));
+  }
+  return {};
+}
+
+Status CheckBlock(const Block& block, const Plan& plan) {
+  ORRERY_TRY_STATUS(CheckAttention(block.self, plan));
+  if (const Experts* const experts = block.experts()) {
+    return CheckExperts(*experts, plan);
+  }
+  return CheckDivides("the width model.ffn", block.feed_forward()->width, "plan.tp", plan.tp);
+}
+
+bool HasExperts(const Transformer& model) {
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      if (run.block.experts() != nullptr) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+Status CheckSequence(const Job& job) {
+  const std::int64_t sequence = job.training.sequence;
+  const Plan& plan = job.plan;
+  if (sequence < 1) {
+    return Refuse("training.sequence is missing: give the tokens of a sample");
+  }
+  if (sequence % plan.cp != 0) {
+    return Refuse(fmt::format("training.sequence {} does not divide by plan.cp {}: change one",
+                              sequence, plan.cp));
+  }
+  if (plan.sequence_parallel && sequence / plan.cp % plan.tp != 0) {
+    return Refuse(
+        fmt::format("training.sequence {} over plan.cp {} does not divide by plan.tp {}, "
+                    "as plan.sequence_parallel needs: change one",
+                    sequence, plan.cp, plan.tp));
+  }
+  return {};
+}
+
+// Interleaved chunks must be alike; where layers do not divide, the ends may count as one each.
+Status CheckInterleaved(const Job& job, std::int64_t layers) {
+  const std::int64_t parts = std::int64_t{job.plan.pp} * job.plan.chunks;
+  if (job.plan.schedule != PipelineSchedule::kInterleaved || !job.plan.layers_per_stage.empty() ||
+      job.framework.splits_layers_by_work || layers % parts == 0 || (layers + 2) % parts == 0) {
+    return {};
+  }
+  return Refuse(
+      fmt::format("model.layers {} does not divide by plan.pp {} · plan.chunks {}, as "
+                  "plan.schedule interleaved needs: change plan.chunks or give "
+                  "plan.layers_per_stage",
+                  layers, job.plan.pp, job.plan.chunks));
+}
+
+Status CheckPipeline(const Job& job, const Transformer& model) {
+  ORRERY_TRY_STATUS(CheckInterleaved(job, model.num_blocks()));
+  const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
+  ORRERY_TRY_STATUS(CheckShape(shape));
+  const auto parts = CutLayers(LayerCutOf(model, job.plan, job.framework, shape));
+  return parts ? Status() : tl::unexpected(parts.error());
+}
+
+Status CheckTransformer(const Job& job, const Transformer& model) {
+  ORRERY_TRY_STATUS(CheckSequence(job));
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      ORRERY_TRY_STATUS(CheckBlock(run.block, job.plan));
+    }
+  }
+  if (job.plan.ep > 1 && !HasExperts(model)) {
+    return Refuse(
+        fmt::format("plan.ep {} needs a model with experts: set plan.ep to 1", job.plan.ep));
+  }
+  return CheckPipeline(job, model);
+}
+
+// A list of layers and a recommendation model know no other way than copies and shards.
+Status CheckOtherModel(const Plan& plan) {
+  for (const auto& [key, degree] :
+       {std::pair("tp", plan.tp), {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}}) {
+    if (degree > 1) {
+      return Refuse(fmt::format("plan.{} {} needs a transformer: set it to 1", key, degree));
+    }
+  }
+  return {};
+}
+
+Status CheckSharding(const Plan& plan) {
+  const int ranks = plan.dp * plan.cp;
+  if (plan.shard_ranks < 0 || (plan.shard_ranks > 0 && ranks % plan.shard_ranks != 0)) {
+    return Refuse(
+        fmt::format("plan.shard_ranks {} does not divide the {} ranks of plan.dp · "
+                    "plan.cp: take a divisor",
+                    plan.shard_ranks, ranks));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status CheckJob(const Job& job) {
+  ORRERY_TRY_STATUS(CheckDegrees(job.plan));
+  ORRERY_TRY_STATUS(CheckProduct(job));
+  ORRERY_TRY_STATUS(CheckCluster(job));
+  ORRERY_TRY_STATUS(CheckBatch(job));
+  ORRERY_TRY_STATUS(CheckSharding(job.plan));
+  if (const Transformer* const transformer = job.model.transformer()) {
+    return CheckTransformer(job, *transformer);
+  }
+  return CheckOtherModel(job.plan);
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/model/test_models.h"
+
+namespace orrery::workload {
+namespace {
+
+/// Llama-3 8B, tp 2, pp 2, dp 4 on two nodes: sound.
+Job SoundJob() {
+  Job job;
+  job.model = {.name = "llama", .body = Llama3()};
+  job.training = {.sequence = 8192, .micro_batch = 1, .global_batch = 32};
+  job.plan = {.tp = 2, .pp = 2, .dp = 4};
+  job.gpus = 16;
+  job.cluster = *hardware::FindCluster("DGX H100");
+  job.gpu = *hardware::FindGpu("H100");
+  return job;
+}
+
+template <typename Change>
+std::string ErrorAfter(Change change) {
+  Job job = SoundJob();
+  change(job);
+  const Status status = CheckJob(job);
+  return status ? "" : status.error().message();
+}
+
+TEST(CheckJob, PassesASoundJob) {
+  EXPECT_EQ(ErrorAfter([](Job&) {}), "");
+}
+
+TEST(CheckJob, ThePlanMultipliesToTheGpus) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.gpus = 18; }),
+            "plan.tp 2 · plan.pp 2 · plan.cp 1 = 4 does not divide gpus 18: change one of them");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.dp = 3; }),
+            "plan.tp 2 · plan.pp 2 · plan.cp 1 · plan.dp 3 is not gpus 16: set plan.dp to 4");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.tp = 0; }), "plan.tp is 0: give 1 or more");
+}
+
+TEST(CheckJob, HeadsAndWidthsDivide) {
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan = {.tp = 3, .dp = 5};
+              job.gpus = 15;
+            }),
+            "training.global_batch 32 does not divide by training.micro_batch 1 · plan.dp 5: take "
+            "a multiple of 5");
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan = {.tp = 3, .dp = 4};
+              job.gpus = 12;
+            }),
+            "model.heads 32 does not divide by plan.tp 3: set plan.tp to a divisor of 32");
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              std::get<Transformer>(job.model.body).blocks[0].block.mlp = GatedSilu(1001);
+            }),
+            "the width model.ffn 1001 does not divide by plan.tp 2: set plan.tp to a divisor of "
+            "1001");
+}
+
+TEST(CheckJob, TheClusterIsLargeEnough) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.cluster.nodes = 1; }),
+            "gpus 16 is more than the 8 of DGX H100: take fewer, another cluster, or set "
+            "cluster.nodes to 0 for any number");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.cluster.nics = {}; }),
+            "gpus 16 is more than the 8 of a node, and DGX H100 has no network: take fewer or "
+            "another cluster");
+}
+
+TEST(CheckJob, TheBatchIsPossible) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.global_batch = 30; }),
+            "training.global_batch 30 does not divide by training.micro_batch 1 · plan.dp 4: take "
+            "a multiple of 4");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.micro_batch = 0; }),
+            "training.micro_batch must be at least 1");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.sequence = 0; }),
+            "training.sequence is missing: give the tokens of a sample");
+}
+
+TEST(CheckJob, TheScheduleCanRun) {
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan.schedule = PipelineSchedule::kInterleaved;
+              job.plan.chunks = 5;
+            }),
+            "model.layers 32 does not divide by plan.pp 2 · plan.chunks 5, as plan.schedule "
+            "interleaved needs: change plan.chunks or give plan.layers_per_stage");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.chunks = 2; }),
+            "plan.chunks must be 1 for plan.schedule 1f1b, not 2; several chunks need interleaved");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.layers_per_stage = {10, 10}; }),
+            "plan.layers_per_stage adds up to 20 layers and the model has 32: change one number");
+}
+
+// 32 + 2 layers make 34 = 2 · 17 parts, as Megatron does when told to count the ends.
+TEST(CheckJob, EndsMayCountAsLayers) {
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan.schedule = PipelineSchedule::kInterleaved;
+              job.plan.chunks = 17;
+            }),
+            "");
+}
+
+TEST(CheckJob, ContextDivides) {
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan = {.tp = 2, .cp = 2, .dp = 4, .sequence_parallel = true};
+              job.training.sequence = 8190;
+            }),
+            "training.sequence 8190 over plan.cp 2 does not divide by plan.tp 2, as "
+            "plan.sequence_parallel needs: change one");
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan = {.tp = 8, .cp = 8, .dp = 1, .context = ContextKind::kUlysses};
+              job.gpus = 64;
+            }),
+            "model.heads 32 does not divide by plan.tp 8 · plan.cp 8, as plan.context ulysses "
+            "needs: lower plan.cp or take ring");
+}
+
+TEST(CheckJob, ExpertsDivide) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.ep = 2; }),
+            "plan.ep 2 needs a model with experts: set plan.ep to 1");
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.model.body = Mixtral();
+              job.plan.ep = 3;
+            }),
+            "model.experts 8 does not divide by plan.ep 3: set plan.ep to a divisor of 8");
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.model.body = Mixtral();
+              job.plan.ep = 8;
+              job.plan.expert_tp = 2;
+            }),
+            "plan.ep 8 · plan.expert_tp 2 does not divide the 8 ranks of plan.dp · plan.cp · "
+            "plan.tp: take a divisor");
+}
+
+TEST(CheckJob, ShardsDivide) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.shard_ranks = 3; }),
+            "plan.shard_ranks 3 does not divide the 4 ranks of plan.dp · plan.cp: take a divisor");
+}
+
+TEST(CheckJob, OtherModelsAreOnlyCopied) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.model.body = LayerList{}; }),
+            "plan.tp 2 needs a transformer: set it to 1");
+}
+
+}  // namespace
+}  // namespace orrery::workload

@@ -1,0 +1,307 @@
+#include "orrery/workload/job/megatron_arguments.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/base/decimal.h"
+#include "orrery/workload/job/megatron_options.h"
+#include "orrery/workload/job/shell_words.h"
+
+namespace orrery::workload {
+namespace {
+
+constexpr std::int64_t kGpt2Vocabulary = 50257;
+
+Status Refuse(std::string message) {
+  return Fail(Error::Kind::kInvalidInput, std::move(message));
+}
+
+// Megatron's defaults, where they are not those of the structs.
+MegatronState Defaults(const Framework& framework) {
+  MegatronState state;
+  state.job.framework = framework;
+  state.job.framework.data_overlap = DataOverlap::kAfterBackward;
+  state.job.framework.gathers_in_forward = false;
+  state.job.framework.overlaps_experts = false;
+  state.job.shape = {.attention_bias = true,
+                     .ffn_bias = true,
+                     .tied = true,
+                     .dropout = 0.1,
+                     .attention_dropout = 0.1,
+                     .experts_per_token = 2};
+  state.job.plan.dispatch = TokenDispatch::kAllGather;
+  state.job.plan.expert_tp = 0;  // that of the rest
+  return state;
+}
+
+// Words that no name asks for, such as that of the script, are passed over.
+class ArgumentReader {
+ public:
+  ArgumentReader(const std::vector<std::string>& words, MegatronState& state)
+      : words_(words), state_(state) {}
+
+  Status Read() && {
+    while (at_ < words_.size()) {
+      const std::string& word = words_[at_++];
+      if (word.starts_with("--")) {
+        ORRERY_TRY_STATUS(ReadOption(word));
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::string NextValue(bool is_list) {
+    std::string value;
+    while (at_ < words_.size() && !words_[at_].starts_with("--") && (is_list || value.empty())) {
+      value += (value.empty() ? "" : " ") + words_[at_++];
+    }
+    return value;
+  }
+
+  Status ReadOption(std::string_view word) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const MegatronOption* const option = FindMegatronOption(word.substr(2, equals - 2));
+    if (option == nullptr) {
+      state_.job.unknown.emplace_back(word.substr(0, equals));
+      return {};
+    }
+    std::string value(equals < word.size() ? word.substr(equals + 1) : "");
+    if (option->has_value && value.empty()) {
+      value = NextValue(option->is_list);
+    }
+    if (option->has_value && value.empty()) {
+      return Refuse(fmt::format("{} needs a value", word));
+    }
+    if (option->take != nullptr && !option->take(state_, value)) {
+      return Refuse(fmt::format("{} cannot be '{}'", word.substr(0, equals), value));
+    }
+    return {};
+  }
+
+  const std::vector<std::string>& words_;
+  MegatronState& state_;
+  std::size_t at_ = 0;
+};
+
+void FinishWidth(MegatronState& state) {
+  TransformerShape& shape = state.job.shape;
+  if (state.swiglu) {
+    shape.activation = Activation::kSilu;
+    shape.gated = true;
+  }
+  if (state.swiglu && shape.ffn == 0) {
+    shape.ffn = shape.hidden * 8 / 3 / 64 * 64;
+  }
+}
+
+void FinishHeads(MegatronState& state) {
+  TransformerShape& shape = state.job.shape;
+  shape.kv_heads = state.grouped_heads ? state.query_groups : 0;
+  if (!state.latent_attention) {
+    shape.query_rank = 0;
+    shape.key_value_rank = 0;
+    shape.rope_size = 0;
+    shape.value_head_size = 0;
+    return;
+  }
+  const auto usually = [](std::int64_t& size, std::int64_t usual) {
+    size = size == 0 ? usual : size;
+  };
+  usually(shape.key_value_rank, 32);
+  usually(shape.head_size, 128);
+  usually(shape.rope_size, 64);
+  usually(shape.value_head_size, 128);
+}
+
+void FinishEnds(MegatronState& state) {
+  TransformerShape& shape = state.job.shape;
+  if (shape.vocabulary == 0) {
+    shape.vocabulary = kGpt2Vocabulary;
+    state.job.not_modelled.push_back(
+        fmt::format("no --vocab-size: that of GPT-2 is taken, {}", kGpt2Vocabulary));
+  }
+  if (state.learned_positions && !shape.rope) {
+    shape.positions = std::max(state.max_positions, state.job.training.sequence);
+  }
+}
+
+Status FinishExperts(MegatronState& state) {
+  TransformerShape& shape = state.job.shape;
+  Plan& plan = state.job.plan;
+  plan.expert_tp = plan.expert_tp == 0 ? plan.tp : plan.expert_tp;
+  if (shape.experts == 0) {
+    shape.experts_per_token = 0;
+    shape.shared_ffn = 0;
+    plan.expert_tp = 1;
+    return {};
+  }
+  const auto pattern = ExpertPattern(state.expert_layers, shape.layers);
+  if (!pattern) {
+    return Refuse(fmt::format("--moe-layer-freq cannot be '{}' for {} layers", state.expert_layers,
+                              shape.layers));
+  }
+  shape.moe_layers = *pattern;
+  return {};
+}
+
+Status FinishChunks(MegatronState& state) {
+  Plan& plan = state.job.plan;
+  if (state.layers_of_chunk > 0) {
+    const std::int64_t layers_of_round = plan.pp * state.layers_of_chunk;
+    if (state.job.shape.layers % layers_of_round != 0) {
+      return Refuse(
+          fmt::format("--num-layers {} does not divide by --pipeline-model-parallel-size · "
+                      "--num-layers-per-virtual-pipeline-stage = {}",
+                      state.job.shape.layers, layers_of_round));
+    }
+    plan.chunks = static_cast<int>(state.job.shape.layers / layers_of_round);
+  }
+  plan.schedule = plan.chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::k1f1b;
+  return {};
+}
+
+// Ends that were given, and the rest evenly between them.
+Status FinishStages(MegatronState& state) {
+  Plan& plan = state.job.plan;
+  const std::int64_t first = state.first_stage_layers;
+  const std::int64_t last = state.last_stage_layers;
+  if (first == 0 && last == 0) {
+    return {};
+  }
+  const std::int64_t stages = plan.pp - (first > 0 ? 1 : 0) - (last > 0 ? 1 : 0);
+  const std::int64_t layers = state.job.shape.layers - first - last;
+  if (layers < 0 || stages < 0 || (stages == 0 ? layers != 0 : layers % stages != 0)) {
+    return Refuse(fmt::format("{} layers between the first and the last stage do not divide by {}",
+                              layers, stages));
+  }
+  if (first > 0) {
+    plan.layers_per_stage.push_back(static_cast<int>(first));
+  }
+  if (stages > 0) {
+    plan.layers_per_stage.insert(plan.layers_per_stage.end(), static_cast<std::size_t>(stages),
+                                 static_cast<int>(layers / stages));
+  }
+  if (last > 0) {
+    plan.layers_per_stage.push_back(static_cast<int>(last));
+  }
+  return {};
+}
+
+void FinishPrecision(MegatronState& state) {
+  Precision& precision = state.job.training.precision;
+  precision.compute = state.is_bf16   ? kernel::DataType::kBf16
+                      : state.is_fp16 ? kernel::DataType::kFp16
+                                      : kernel::DataType::kFp32;
+  precision.products = state.is_fp8 ? kernel::DataType::kFp8 : precision.compute;
+  const bool is_half = state.is_bf16 || state.is_fp16;
+  // bf16 always accumulates in fp32 unless told otherwise; fp16 only when told.
+  const bool is_wide =
+      !is_half || state.gradients_in_fp32 || (state.is_bf16 && !state.gradients_in_bf16);
+  precision.gradient_bytes = is_wide ? 4 : 2;
+  precision.has_master = is_half;
+  if (!is_half) {
+    precision.gathered_bytes = 4;
+  }
+}
+
+Status FinishSharding(MegatronState& state) {
+  if (!state.shards_with_fsdp) {
+    return {};
+  }
+  const std::pair<std::string_view, Sharding> strategies[] = {
+      {"no_shard", Sharding::kReplicated},
+      {"optim", Sharding::kOptimizer},
+      {"optim_grads", Sharding::kGradients},
+      {"optim_grads_params", Sharding::kParameters}};
+  for (const auto& [name, sharding] : strategies) {
+    if (name == state.sharding) {
+      state.job.plan.sharding = sharding;
+      return {};
+    }
+  }
+  return Refuse(fmt::format("--data-parallel-sharding-strategy cannot be '{}'", state.sharding));
+}
+
+void FinishLauncher(MegatronState& state) {
+  Plan& plan = state.job.plan;
+  plan.recompute_layers = state.recomputes_in_blocks ? static_cast<int>(state.recompute_layers) : 0;
+  if (state.gpus_of_node > 0) {
+    state.job.gpus = static_cast<int>(state.nodes * state.gpus_of_node);
+  }
+}
+
+// "[0]*3", "[1,0]": adds its elements. False when it is not such a term.
+bool AddTerm(std::string_view term, std::vector<bool>& pattern) {
+  const std::size_t close = term.find(']');
+  if (!term.starts_with('[') || close == std::string_view::npos) {
+    return false;
+  }
+  std::vector<bool> once;
+  for (const char c : term.substr(1, close - 1)) {
+    if (c == '0' || c == '1') {
+      once.push_back(c == '1');
+    } else if (c != ',' && c != ' ') {
+      return false;
+    }
+  }
+  const std::string_view rest = term.substr(close + 1);
+  const auto times = rest.empty()            ? 1
+                     : rest.starts_with('*') ? ParseInteger(rest.substr(1)).value_or(0)
+                                             : 0;
+  for (std::int64_t i = 0; i < times && pattern.size() < 100'000; ++i) {
+    pattern.insert(pattern.end(), once.begin(), once.end());
+  }
+  return times > 0;
+}
+
+std::string WithoutBlanksAndParentheses(std::string_view text) {
+  std::string bare;
+  std::ranges::copy_if(text, std::back_inserter(bare),
+                       [](char c) { return c != ' ' && c != '(' && c != ')'; });
+  return bare;
+}
+
+}  // namespace
+
+std::optional<std::vector<bool>> ExpertPattern(std::string_view text, std::int64_t layers) {
+  std::vector<bool> pattern;
+  if (const auto every = ParseInteger(text)) {
+    for (std::int64_t layer = 0; *every > 0 && layer < layers; ++layer) {
+      pattern.push_back(layer % *every == 0);
+    }
+  } else {
+    const std::string bare = WithoutBlanksAndParentheses(text);
+    for (std::size_t start = 0; start <= bare.size();) {
+      const std::size_t end = std::min(bare.find('+', start), bare.size());
+      if (!AddTerm(std::string_view(bare).substr(start, end - start), pattern)) {
+        return std::nullopt;
+      }
+      start = end + 1;
+    }
+  }
+  if (std::cmp_not_equal(pattern.size(), layers)) {
+    return std::nullopt;
+  }
+  return pattern;
+}
+
+Result<MegatronJob> ReadMegatronArguments(std::string_view text, const Framework& framework) {
+  ORRERY_TRY(const std::vector<std::string> words, ShellWords(text));
+  MegatronState state = Defaults(framework);
+  ORRERY_TRY_STATUS(ArgumentReader(words, state).Read());
+  FinishWidth(state);
+  FinishHeads(state);
+  FinishEnds(state);
+  ORRERY_TRY_STATUS(FinishExperts(state));
+  ORRERY_TRY_STATUS(FinishChunks(state));
+  ORRERY_TRY_STATUS(FinishStages(state));
+  FinishPrecision(state);
+  ORRERY_TRY_STATUS(FinishSharding(state));
+  FinishLauncher(state);
+  return std::move(state.job);
+}
+
+}  // namespace orrery::workload

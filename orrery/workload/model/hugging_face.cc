@@ -1,0 +1,303 @@
+#include "orrery/workload/model/hugging_face.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/workload/model/json_config.h"
+#include "orrery/workload/model/presets.h"
+
+namespace orrery::workload {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape& shape) {
+  constexpr std::array<std::pair<std::string_view, Activation>, 10> kActivations{{
+      {"gelu", Activation::kGelu},
+      {"gelu_new", Activation::kGelu},
+      {"gelu_fast", Activation::kGelu},
+      {"gelu_pytorch_tanh", Activation::kGelu},
+      {"quick_gelu", Activation::kGelu},
+      {"relu", Activation::kRelu},
+      {"relu2", Activation::kSquaredRelu},
+      {"silu", Activation::kSilu},
+      {"swish", Activation::kSilu},
+      {"swiglu", Activation::kSilu},
+  }};
+  for (const auto& [known, activation] : kActivations) {
+    if (known == name) {
+      shape.activation = activation;
+      return;
+    }
+  }
+  config.Wrong("hidden_act", fmt::format("'{}' is not an activation that is known here", name));
+}
+
+void ReadSizes(JsonConfig& config, TransformerShape& shape) {
+  shape.hidden = config.Size({"hidden_size", "n_embd", "d_model"}, 0);
+  shape.layers = config.Size({"num_hidden_layers", "n_layer", "num_layers"}, 0);
+  shape.heads = config.Size({"num_attention_heads", "n_head", "num_heads"}, 0);
+  shape.kv_heads = config.Size({"num_key_value_heads"}, 0);
+  shape.head_size = config.Size({"head_dim", "d_kv"}, 0);
+  shape.ffn = config.Size({"intermediate_size", "n_inner", "ffn_dim", "d_ff"}, 0);
+  shape.vocabulary = config.Size({"vocab_size"}, shape.vocabulary);
+  shape.tied = config.Flag("tie_word_embeddings", shape.tied);
+}
+
+void CheckSizes(JsonConfig& config, const TransformerShape& shape) {
+  const std::array<std::pair<std::string_view, std::int64_t>, 4> required{{
+      {"hidden_size (or n_embd, d_model)", shape.hidden},
+      {"num_hidden_layers (or n_layer, num_layers)", shape.layers},
+      {"num_attention_heads (or n_head, num_heads)", shape.heads},
+      {"vocab_size", shape.vocabulary},
+  }};
+  for (const auto& [key, size] : required) {
+    if (size < 1) {
+      config.Wrong(key, "is missing");
+    }
+  }
+}
+
+void ReadHiddenActivation(JsonConfig& config, std::string_view usual, TransformerShape& shape) {
+  ReadActivation(config.Text({"hidden_act", "activation_function"}, usual), config, shape);
+}
+
+void ReadGpt2(JsonConfig& config, TransformerShape& shape, Notes& /*notes*/) {
+  shape.positions = config.Size({"n_positions", "n_ctx"}, 1024);
+  shape.dropout = config.Number("resid_pdrop", shape.dropout);
+  shape.attention_dropout = config.Number("attn_pdrop", shape.attention_dropout);
+  ReadHiddenActivation(config, "gelu_new", shape);
+}
+
+void ReadNeox(JsonConfig& config, TransformerShape& shape, Notes& /*notes*/) {
+  shape.parallel = config.Flag("use_parallel_residual", true);
+  shape.attention_bias = config.Flag("attention_bias", true);
+  shape.dropout = config.Number("hidden_dropout", 0);
+  shape.attention_dropout = config.Number("attention_dropout", 0);
+  ReadHiddenActivation(config, "gelu", shape);
+}
+
+void ReadOpt(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  // Two rows stand before the first position.
+  shape.positions = config.Size({"max_position_embeddings"}, 2048) + 2;
+  shape.dropout = config.Number("dropout", shape.dropout);
+  shape.attention_dropout = config.Number("attention_dropout", 0);
+  shape.attention_bias = config.Flag("enable_bias", true);
+  shape.ffn_bias = shape.attention_bias;
+  ReadHiddenActivation(config, "relu", shape);
+  const std::int64_t width = config.Size({"word_embed_proj_dim"}, shape.hidden);
+  if (width != shape.hidden) {
+    notes.push_back(
+        fmt::format("word_embed_proj_dim {}: embeddings are taken as wide as hidden_size {}", width,
+                    shape.hidden));
+  }
+  if (!config.Flag("do_layer_norm_before", true)) {
+    notes.emplace_back("do_layer_norm_before false: norms are taken to stand before layers");
+  }
+}
+
+void ReadLlama(JsonConfig& config, TransformerShape& shape, Notes& /*notes*/) {
+  shape.attention_bias = config.Flag("attention_bias", false);
+  shape.ffn_bias = config.Flag("mlp_bias", false);
+  shape.attention_dropout = config.Number("attention_dropout", 0);
+  ReadHiddenActivation(config, "silu", shape);
+}
+
+void ReadMistral(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  ReadLlama(config, shape, notes);
+  shape.window = config.Size({"sliding_window"}, 0);
+}
+
+void ReadQwen(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  shape.attention_dropout = config.Number("attention_dropout", 0);
+  shape.attention_bias = config.Flag("attention_bias", false);
+  ReadHiddenActivation(config, "silu", shape);
+  if (config.Flag("use_sliding_window", false)) {
+    notes.emplace_back("use_sliding_window: all layers are taken to see the whole sequence");
+  }
+}
+
+void ReadMixtral(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  ReadMistral(config, shape, notes);
+  shape.experts = config.Size({"num_local_experts"}, 8);
+  shape.experts_per_token = config.Size({"num_experts_per_tok"}, 2);
+}
+
+// `mlp_only_layers` names layers without experts beyond those that the step leaves out.
+void ReadDenseLayers(JsonConfig& config, TransformerShape& shape) {
+  simdjson::dom::array named;
+  const auto value = config.Find({"mlp_only_layers"});
+  if (!value || value->get(named) || named.size() == 0) {
+    return;
+  }
+  shape.moe_layers.assign(static_cast<std::size_t>(shape.layers), true);
+  for (std::size_t layer = 0; layer < shape.moe_layers.size(); ++layer) {
+    shape.moe_layers[layer] =
+        static_cast<std::int64_t>(layer) % shape.moe_every == shape.moe_offset;
+  }
+  for (const simdjson::dom::element element : named) {
+    std::uint64_t layer = 0;
+    if (element.get(layer) || layer >= shape.moe_layers.size()) {
+      config.Wrong("mlp_only_layers", "must be a list of layers of the model");
+      return;
+    }
+    shape.moe_layers[layer] = false;
+  }
+}
+
+void ReadQwenMoe(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  ReadQwen(config, shape, notes);
+  shape.experts = config.Size({"num_experts"}, 0);
+  shape.experts_per_token = config.Size({"num_experts_per_tok"}, 0);
+  shape.expert_ffn = config.Size({"moe_intermediate_size"}, 0);
+  shape.shared_ffn = config.Size({"shared_expert_intermediate_size"}, 0);
+  shape.shared_gate = shape.shared_ffn > 0;
+  shape.moe_every = std::max<std::int64_t>(config.Size({"decoder_sparse_step"}, 1), 1);
+  shape.moe_offset = shape.moe_every - 1;
+  ReadDenseLayers(config, shape);
+}
+
+void ReadDeepseek(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  ReadLlama(config, shape, notes);
+  shape.kv_heads = shape.heads;
+  shape.query_rank = config.Size({"q_lora_rank"}, 0);
+  shape.key_value_rank = config.Size({"kv_lora_rank"}, 512);
+  shape.rope_size = config.Size({"qk_rope_head_dim"}, 64);
+  shape.head_size = config.Size({"qk_nope_head_dim"}, 128);
+  shape.value_head_size = config.Size({"v_head_dim"}, 128);
+  shape.experts = config.Size({"n_routed_experts"}, 0);
+  shape.experts_per_token = config.Size({"num_experts_per_tok"}, 0);
+  shape.expert_ffn = config.Size({"moe_intermediate_size"}, 0);
+  shape.shared_ffn = config.Size({"n_shared_experts"}, 0) * shape.expert_ffn;
+  shape.dense_layers = config.Size({"first_k_dense_replace"}, 0);
+  shape.moe_every = std::max<std::int64_t>(config.Size({"moe_layer_freq"}, 1), 1);
+  shape.extra_predictions = config.Size({"num_nextn_predict_layers"}, 0);
+}
+
+void ReadBert(JsonConfig& config, TransformerShape& shape, Notes& /*notes*/) {
+  shape.positions = config.Size({"max_position_embeddings"}, 512);
+  shape.token_types = config.Size({"type_vocab_size"}, 2);
+  shape.causal = config.Flag("is_decoder", false);
+  shape.dropout = config.Number("hidden_dropout_prob", shape.dropout);
+  shape.attention_dropout = config.Number("attention_probs_dropout_prob", shape.attention_dropout);
+  ReadHiddenActivation(config, "gelu", shape);
+}
+
+void ReadT5(JsonConfig& config, TransformerShape& shape, Notes& /*notes*/) {
+  shape.encoder_layers = shape.layers;
+  shape.layers = config.Size({"num_decoder_layers"}, shape.layers);
+  shape.head_size = shape.head_size > 0 ? shape.head_size : 64;
+  shape.relative_positions = config.Size({"relative_attention_num_buckets"}, 32);
+  shape.dropout = config.Number("dropout_rate", shape.dropout);
+  shape.attention_dropout = shape.dropout;
+  const std::string projection = config.Text({"feed_forward_proj"}, "relu");
+  const std::string_view gated = "gated-";
+  shape.gated = projection.starts_with(gated);
+  ReadActivation(shape.gated ? projection.substr(gated.size()) : projection, config, shape);
+}
+
+// Layers 1, 1 + step, … have experts; all of them where the step is 1. Each token goes to one.
+void ReadSwitch(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  ReadT5(config, shape, notes);
+  shape.experts = config.Size({"num_experts"}, 8);
+  shape.experts_per_token = 1;
+  shape.moe_every = std::max<std::int64_t>(config.Size({"decoder_sparse_step"}, 2), 1);
+  shape.moe_offset = shape.moe_every > 1 ? 1 : 0;
+  if (config.Size({"encoder_sparse_step"}, shape.moe_every) != shape.moe_every) {
+    notes.emplace_back("encoder_sparse_step: the encoder is taken to be as the decoder");
+  }
+}
+
+void ReadVit(JsonConfig& config, TransformerShape& shape, Notes& /*notes*/) {
+  constexpr std::int64_t kImagenetClasses = 1000;
+  shape.image = config.Size({"image_size"}, 224);
+  shape.patch = config.Size({"patch_size"}, 16);
+  simdjson::dom::object labels;
+  const auto value = config.Find({"id2label"});
+  const bool has_labels = value && !value->get(labels);
+  shape.vocabulary = has_labels ? static_cast<std::int64_t>(labels.size())
+                                : config.Size({"num_labels"}, kImagenetClasses);
+  shape.attention_bias = true;
+  shape.dropout = config.Number("hidden_dropout_prob", 0);
+  shape.attention_dropout = config.Number("attention_probs_dropout_prob", 0);
+  ReadHiddenActivation(config, "gelu", shape);
+}
+
+struct Reader {
+  std::string_view model_type;
+  std::string_view family;  // of the catalogue of models: what its layers have in common
+  void (*read)(JsonConfig&, TransformerShape&, Notes&);
+};
+
+constexpr std::array<Reader, 17> kReaders{{
+    {"bert", "bert", ReadBert},
+    {"deepseek_v2", "llama", ReadDeepseek},
+    {"deepseek_v3", "llama", ReadDeepseek},
+    {"gpt2", "gpt2", ReadGpt2},
+    {"gpt_neox", "neox", ReadNeox},
+    {"kimi_k2", "llama", ReadDeepseek},
+    {"llama", "llama", ReadLlama},
+    {"mistral", "llama", ReadMistral},
+    {"mixtral", "llama", ReadMixtral},
+    {"opt", "opt", ReadOpt},
+    {"qwen2", "qwen2", ReadQwen},
+    {"qwen2_moe", "qwen2", ReadQwenMoe},
+    {"qwen3", "qwen3", ReadQwen},
+    {"qwen3_moe", "qwen3", ReadQwenMoe},
+    {"switch_transformers", "t5", ReadSwitch},
+    {"t5", "t5", ReadT5},
+    {"vit", "vit", ReadVit},
+}};
+
+Result<const Reader*> FindReader(JsonConfig& config) {
+  const std::string type = config.Text({"model_type"}, "");
+  for (const Reader& reader : kReaders) {
+    if (reader.model_type == type) {
+      return &reader;
+    }
+  }
+  return Fail(Error::Kind::kUnsupported,
+              fmt::format("model_type '{}' is not understood: known are {}", type,
+                          fmt::join(HuggingFaceFamilies(), ", ")));
+}
+
+}  // namespace
+
+Result<HuggingFaceModel> ReadHuggingFace(std::string_view json) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object object;
+  const simdjson::padded_string padded(json);
+  if (const auto error = parser.parse(padded).get(object)) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("not a JSON object: {}", simdjson::error_message(error)));
+  }
+  JsonConfig config(object);
+  ORRERY_TRY(const Reader* const reader, FindReader(config));
+  ORRERY_TRY(const Family* const family, FindFamily(reader->family));
+  HuggingFaceModel model = {.name = config.Text({"_name_or_path", "model_type"}, ""),
+                            .shape = family->shape};
+  ReadSizes(config, model.shape);
+  reader->read(config, model.shape, model.not_modelled);
+  CheckSizes(config, model.shape);
+  if (config.first_error()) {
+    return tl::unexpected(*config.first_error());
+  }
+  return model;
+}
+
+const std::vector<std::string_view>& HuggingFaceFamilies() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> list;
+    for (const Reader& reader : kReaders) {
+      list.push_back(reader.model_type);
+    }
+    return list;
+  }();
+  return names;
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/workload/model/model.h"
+#include "orrery/workload/model/transformer_shape.h"
+
+namespace orrery::workload {
+
+/// What a configuration says about a model.
+struct HuggingFaceModel {
+  std::string name;  // `_name_or_path`, else `model_type`
+  TransformerShape shape = {};
+  std::vector<std::string> not_modelled = {};  // a sentence for each thing that is left out
+};
+
+/// Reads the text of a `config.json`. Families: those of HuggingFaceFamilies(); another
+/// `model_type` is an error that lists them. An error names the key.
+[[nodiscard]] Result<HuggingFaceModel> ReadHuggingFace(std::string_view json);
+
+/// The values of `model_type` that are understood.
+[[nodiscard]] const std::vector<std::string_view>& HuggingFaceFamilies();
+
+}  // namespace orrery::workload
