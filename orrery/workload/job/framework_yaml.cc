@@ -38,18 +38,20 @@ constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
     {"buckets", DataOverlap::kBuckets},
 }};
 
-constexpr std::array<std::pair<std::string_view, bool Framework::*>, 15> kFlags{{
+constexpr std::array<std::pair<std::string_view, bool Framework::*>, 17> kFlags{{
     {"fuses_bias_activation", &Framework::fuses_bias_activation},
     {"fuses_dropout_add", &Framework::fuses_dropout_add},
     {"fuses_rope", &Framework::fuses_rope},
     {"fuses_norm", &Framework::fuses_norm},
     {"fuses_cross_entropy", &Framework::fuses_cross_entropy},
+    {"splits_loss", &Framework::splits_loss},
     {"keeps_gathered_inputs", &Framework::keeps_gathered_inputs},
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
     {"uses_graphs", &Framework::uses_graphs},
     {"gathers_in_forward", &Framework::gathers_in_forward},
     {"overlaps_pipeline_sends", &Framework::overlaps_pipeline_sends},
+    {"cuts_experts", &Framework::cuts_experts},
     {"overlaps_experts", &Framework::overlaps_experts},
     {"waits_each_pipeline_message", &Framework::waits_each_pipeline_message},
     {"scales_bucket_with_ranks", &Framework::scales_bucket_with_ranks},

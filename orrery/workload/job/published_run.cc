@@ -107,6 +107,16 @@ void AssumeChunks(RowReader& row, Job& job) {
   }
 }
 
+// Megatron cuts experts as it cuts everything else, unless told otherwise.
+void ReadExpertTensor(RowReader& row, Job& job) {
+  Plan& plan = job.plan;
+  const std::string options = row.Text("options");
+  const bool is_told = Contains(options, "ETP");
+  const bool follows = is_told ? Contains(options, "ETP==TP") : job.framework.cuts_experts;
+  const int ranks = plan.tp * plan.cp * plan.dp;
+  plan.expert_tp = follows && ranks % (plan.ep * plan.tp) == 0 ? plan.tp : 1;
+}
+
 Status ReadPlan(RowReader& row, Job& job) {
   Plan& plan = job.plan;
   plan.tp = row.Degree("tp");
@@ -123,7 +133,7 @@ Status ReadPlan(RowReader& row, Job& job) {
   if (plan.tp > 1 && Contains(sequence, "not stated")) {
     row.Assume("sequence parallelism on");
   }
-  plan.expert_tp = Contains(options, "ETP==TP") ? plan.tp : 1;
+  ReadExpertTensor(row, job);
   const std::string chunks = row.Text("vpp");
   if (Contains(chunks, "DualPipe")) {
     plan.schedule = PipelineSchedule::kDualPipe;
