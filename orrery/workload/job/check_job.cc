@@ -15,12 +15,11 @@ Status Refuse(std::string message) {
   return Fail(Error::Kind::kInvalidInput, std::move(message));
 }
 
-// Degrees of a plan are at least 1, whoever made it.
+// Degrees of a plan are at least 1, whoever made it; dp follows from the others.
 Status CheckDegrees(const Plan& plan) {
   for (const auto& [key, degree] : {std::pair("tp", plan.tp),
                                     {"pp", plan.pp},
                                     {"cp", plan.cp},
-                                    {"dp", plan.dp},
                                     {"ep", plan.ep},
                                     {"expert_tp", plan.expert_tp},
                                     {"chunks", plan.chunks}}) {
@@ -158,11 +157,14 @@ Status CheckSequence(const Job& job) {
   return {};
 }
 
-// Interleaved chunks must be alike; where layers do not divide, the ends may count as one each.
-Status CheckInterleaved(const Job& job, std::int64_t layers) {
+// Interleaved chunks must be alike; where layers do not divide, the ends and extra predictions may
+// count as one each.
+Status CheckInterleaved(const Job& job, const Transformer& model) {
+  const std::int64_t layers = model.num_blocks();
+  const std::int64_t with_ends = layers + model.extra_predictions + 2;
   const std::int64_t parts = std::int64_t{job.plan.pp} * job.plan.chunks;
   if (job.plan.schedule != PipelineSchedule::kInterleaved || !job.plan.layers_per_stage.empty() ||
-      job.framework.splits_layers_by_work || layers % parts == 0 || (layers + 2) % parts == 0) {
+      job.framework.splits_layers_by_work || layers % parts == 0 || with_ends % parts == 0) {
     return {};
   }
   return Refuse(
@@ -173,7 +175,7 @@ Status CheckInterleaved(const Job& job, std::int64_t layers) {
 }
 
 Status CheckPipeline(const Job& job, const Transformer& model) {
-  ORRERY_TRY_STATUS(CheckInterleaved(job, model.num_blocks()));
+  ORRERY_TRY_STATUS(CheckInterleaved(job, model));
   const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
   ORRERY_TRY_STATUS(CheckShape(shape));
   const auto parts = CutLayers(LayerCutOf(model, job.plan, job.framework, shape));
