@@ -14,8 +14,9 @@ namespace orrery::simulate {
 Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
                             const SimulationOptions& options) {
   Simulation simulation;
-  ORRERY_TRY(simulation.generated, workload::Generate(job, costs));
-  workload::Ensemble& ensemble = simulation.generated.ensemble;
+  ORRERY_TRY(workload::GeneratedJob generated, workload::Generate(job, costs));
+  simulation.generated = std::make_unique<workload::GeneratedJob>(std::move(generated));
+  workload::Ensemble& ensemble = simulation.generated->ensemble;
   for (const SlowRank& slow : options.slow_ranks) {
     if (slow.rank >= ensemble.num_ranks()) {
       return Fail(Error::Kind::kInvalidInput,
@@ -24,8 +25,7 @@ Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& c
     }
     ensemble.slowness_of_rank[slow.rank] = slow.factor;
   }
-  const IslandLinkClass links(
-      static_cast<std::uint32_t>(std::max(job.cluster.island.gpus, 1)));
+  const IslandLinkClass links(static_cast<std::uint32_t>(std::max(job.cluster.island.gpus, 1)));
   simulation.cast = options.folds ? Fold(ensemble, links) : Unfolded(ensemble, links);
   ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(job));
   PlayOptions play;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -27,7 +28,7 @@ struct SimulationOptions {
 
 /// A simulated training step, with all that it was made from.
 struct Simulation {
-  workload::GeneratedJob generated;
+  std::unique_ptr<workload::GeneratedJob> generated;  // `cast` points into it
   Cast cast;
   Performance performance;
 
