@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -10,6 +13,10 @@
 
 namespace orrery::workload {
 namespace {
+
+constexpr int kLargestDegree = 1'000'000;
+constexpr std::int64_t kLargestSize = 1'000'000'000;
+constexpr std::int64_t kMostMicrobatches = 1'000'000;
 
 Status Refuse(std::string message) {
   return Fail(Error::Kind::kInvalidInput, std::move(message));
@@ -23,8 +30,9 @@ Status CheckDegrees(const Plan& plan) {
                                     {"ep", plan.ep},
                                     {"expert_tp", plan.expert_tp},
                                     {"chunks", plan.chunks}}) {
-    if (degree < 1) {
-      return Refuse(fmt::format("plan.{} is {}: give 1 or more", key, degree));
+    if (degree < 1 || degree > kLargestDegree) {
+      return Refuse(
+          fmt::format("plan.{} is {}: give 1 or more, up to {}", key, degree, kLargestDegree));
     }
   }
   return {};
@@ -32,18 +40,21 @@ Status CheckDegrees(const Plan& plan) {
 
 Status CheckProduct(const Job& job) {
   const Plan& plan = job.plan;
-  const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
-  if (model * plan.dp == job.gpus) {
-    return {};
+  if (job.gpus < 1) {
+    return Refuse(fmt::format("gpus is {}: give 1 or more", job.gpus));
   }
+  const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
   if (job.gpus % model != 0) {
     return Refuse(fmt::format(
         "plan.tp {} · plan.pp {} · plan.cp {} = {} does not divide gpus {}: change one of them",
         plan.tp, plan.pp, plan.cp, model, job.gpus));
   }
-  return Refuse(fmt::format(
-      "plan.tp {} · plan.pp {} · plan.cp {} · plan.dp {} is not gpus {}: set plan.dp to {}",
-      plan.tp, plan.pp, plan.cp, plan.dp, job.gpus, job.gpus / model));
+  if (model * plan.dp != job.gpus) {
+    return Refuse(fmt::format(
+        "plan.tp {} · plan.pp {} · plan.cp {} · plan.dp {} is not gpus {}: set plan.dp to {}",
+        plan.tp, plan.pp, plan.cp, plan.dp, job.gpus, job.gpus / model));
+  }
+  return {};
 }
 
 Status CheckCluster(const Job& job) {
@@ -70,12 +81,21 @@ Status CheckBatch(const Job& job) {
     return Refuse(fmt::format("training.{} must be at least 1",
                               training.micro_batch < 1 ? "micro_batch" : "global_batch"));
   }
+  if (std::max({training.micro_batch, training.global_batch, training.sequence}) > kLargestSize) {
+    return Refuse(fmt::format("training has a size beyond {}: lower it", kLargestSize));
+  }
   const std::int64_t pass = training.micro_batch * job.plan.dp;
   if (training.global_batch % pass != 0) {
     return Refuse(
         fmt::format("training.global_batch {} does not divide by training.micro_batch {} "
                     "· plan.dp {}: take a multiple of {}",
                     training.global_batch, training.micro_batch, job.plan.dp, pass));
+  }
+  if (job.microbatches() > kMostMicrobatches) {
+    return Refuse(
+        fmt::format("training.global_batch {} makes {} micro-batches: lower it or raise "
+                    "training.micro_batch",
+                    training.global_batch, job.microbatches()));
   }
   return {};
 }

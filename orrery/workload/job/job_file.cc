@@ -21,6 +21,8 @@ namespace {
 
 using hardware::YamlFields;
 
+constexpr std::int64_t kMostGpus = 1'000'000'000;
+
 template <typename Entry>
 std::string NearestName(std::string_view name, const std::vector<Entry>& catalogue) {
   std::vector<std::string_view> names;
@@ -197,7 +199,8 @@ class JobReader {
     job.framework = read.framework;
     job.gpus = job.gpus == 0 ? read.gpus.value_or(0) : job.gpus;
     OverrideFramework();
-    const int replicas = job.gpus / (job.plan.tp * job.plan.pp * job.plan.cp);
+    const std::int64_t model = std::int64_t{job.plan.tp} * job.plan.pp * job.plan.cp;
+    const int replicas = static_cast<int>(job.gpus / model);
     if (!read.has_global_batch) {
       job.training.global_batch = job.training.micro_batch * std::max(replicas, 1);
     }
@@ -215,12 +218,13 @@ class JobReader {
   Status FinishPlan() {
     Job& job = file_.job;
     Plan& plan = job.plan;
-    const int model = plan.tp * plan.pp * plan.cp;
-    if (job.gpus == 0 && plan.dp == 0) {
-      return Refuse("gpus is missing: give it, or plan.dp");
+    const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
+    if (job.gpus == 0 && (plan.dp == 0 || model > kMostGpus || model * plan.dp > kMostGpus)) {
+      return Refuse(plan.dp == 0 ? "gpus is missing: give it, or plan.dp"
+                                 : "the product of the plan is no number of gpus: lower plan.dp");
     }
-    job.gpus = job.gpus == 0 ? model * plan.dp : job.gpus;
-    plan.dp = plan.dp == 0 ? job.gpus / model : plan.dp;
+    job.gpus = job.gpus == 0 ? static_cast<int>(model * plan.dp) : job.gpus;
+    plan.dp = plan.dp == 0 ? static_cast<int>(job.gpus / model) : plan.dp;
     if (plan.shard_ranks < 0) {
       plan.shard_ranks = std::min(job.cluster.gpus_per_node / plan.tp, plan.dp * plan.cp);
     }

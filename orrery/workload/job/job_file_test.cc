@@ -254,5 +254,45 @@ TEST(JobFile, RefusesInOneSentence) {
   EXPECT_EQ(ErrorOf("model: [").substr(0, 18), "llama.yaml: line 1");
 }
 
+TEST(JobFile, RefusesSizesThatNobodyHas) {
+  EXPECT_EQ(ErrorOf(kLlama, {"model.layers=99999999999"}),
+            "llama.yaml: model: a size of the model is beyond what is simulated: 100000 layers, "
+            "sizes of 1000000000, 1e+17 parameters");
+  EXPECT_EQ(ErrorOf(kLlama, {"training.global_batch=1000000000"}),
+            "llama.yaml: training.global_batch 1000000000 makes 250000000 micro-batches: lower it "
+            "or raise training.micro_batch");
+  EXPECT_EQ(ErrorOf(kLlama, {"plan.tp=2000000"}),
+            "llama.yaml: plan: tp must be at most 1000000, not '2000000'");
+}
+
+// Every file that people are told to start from.
+TEST(Examples, AreSoundJobs) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ORRERY_EXAMPLES)) {
+    const auto read = ReadJobFile(entry.path().string());
+    EXPECT_TRUE(read) << (read ? "" : read.error().message());
+    ++count;
+  }
+  EXPECT_GE(count, 9);
+}
+
+Job Example(const std::string& name) {
+  const auto read = ReadJobFile(std::string(ORRERY_EXAMPLES) + "/" + name + ".yaml");
+  return read ? read->job : Job{};
+}
+
+TEST(Examples, SayWhatTheirNamesSay) {
+  const Job llama = Example("llama3-70b-512-h100");
+  EXPECT_EQ(llama.plan.dp, 32);
+  EXPECT_EQ(llama.microbatches(), 32);
+  EXPECT_EQ(TotalParameters(llama.model), 70'553'706'496);
+  const Job gpt = Example("gpt-175b-8192");
+  EXPECT_EQ(gpt.gpus, gpt.plan.tp * gpt.plan.pp * gpt.plan.dp);
+  EXPECT_EQ(gpt.microbatches(), 24);
+  const Job megatron = Example("gpt-22b-megatron");
+  EXPECT_EQ(megatron.plan.recompute, Recompute::kSelective);
+  EXPECT_EQ(megatron.framework.name, "megatron-2021");
+}
+
 }  // namespace
 }  // namespace orrery::workload

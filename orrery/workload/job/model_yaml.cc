@@ -7,6 +7,7 @@
 #include "orrery/base/mapped_file.h"
 #include "orrery/hardware/yaml_fields.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/kernel/work.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/hugging_face.h"
 #include "orrery/workload/model/listed_layers.h"
@@ -17,6 +18,8 @@ namespace orrery::workload {
 namespace {
 
 using hardware::YamlFields;
+
+constexpr double kMostBytes = 1e16;
 
 class ModelReader {
  public:
@@ -132,6 +135,10 @@ class ModelReader {
     const auto op = kernel::ParseOperator(text);
     if (!op) {
       return FailWithin(place, op);
+    }
+    if (const kernel::Work work = kernel::WorkOf(*op); work.Bytes() > kMostBytes) {
+      return Fail(Error::Kind::kLimit,
+                  fmt::format("{}: '{}' moves more than {:g} bytes", place, text, kMostBytes));
     }
     return *op;
   }

@@ -3,7 +3,10 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+
+#include <fmt/core.h>
 
 namespace orrery::workload {
 namespace {
@@ -102,17 +105,27 @@ void ReadPrecision(YamlFields& fields, Precision& precision) {
   precision.has_master = fields.Flag("has_master", precision.has_master);
 }
 
+int ReadDegree(YamlFields& fields, std::string_view key, int usual) {
+  constexpr int kLargest = 1'000'000;
+  const int degree = fields.Count(key, 1, usual);
+  if (degree > kLargest) {
+    fields.Wrong(key, fmt::format("must be at most {}", kLargest), std::to_string(degree));
+    return 1;
+  }
+  return degree;
+}
+
 void ReadDegrees(YamlFields& fields, Plan& plan) {
-  plan.tp = fields.Count("tp", 1, plan.tp);
-  plan.pp = fields.Count("pp", 1, plan.pp);
-  plan.cp = fields.Count("cp", 1, plan.cp);
-  plan.dp = fields.Count("dp", 1, 0);
-  plan.ep = fields.Count("ep", 1, plan.ep);
-  plan.expert_tp = fields.Count("expert_tp", 1, plan.expert_tp);
+  plan.tp = ReadDegree(fields, "tp", plan.tp);
+  plan.pp = ReadDegree(fields, "pp", plan.pp);
+  plan.cp = ReadDegree(fields, "cp", plan.cp);
+  plan.dp = ReadDegree(fields, "dp", 0);
+  plan.ep = ReadDegree(fields, "ep", plan.ep);
+  plan.expert_tp = ReadDegree(fields, "expert_tp", plan.expert_tp);
 }
 
 void ReadPipeline(YamlFields& fields, Plan& plan) {
-  plan.chunks = fields.Count("chunks", 1, plan.chunks);
+  plan.chunks = ReadDegree(fields, "chunks", plan.chunks);
   plan.schedule = plan.chunks > 1 && plan.schedule == PipelineSchedule::k1f1b
                       ? PipelineSchedule::kInterleaved
                       : plan.schedule;
