@@ -43,7 +43,7 @@ std::string Share(std::int64_t ps, std::int64_t step_ps) {
                                     100 * static_cast<double>(ps) / static_cast<double>(step_ps));
 }
 
-std::string PartsText(const simulate::MemoryTimeline& memory) {
+std::string PartsText(const simulate::StageMemory& memory) {
   std::string text;
   for (std::size_t i = 0; i < memory.parts.size() && i < kMostParts; ++i) {
     text += fmt::format("{}{} {}", i == 0 ? "" : ", ", memory.parts[i].category,
@@ -59,9 +59,10 @@ std::string OutOfMemoryText(const StepSummary& summary) {
   }
   const StageSummary& stage = *summary.Fullest();
   return fmt::format(
-      "OUT OF MEMORY: stage {} needs {}, a GPU has {}; largest: {}.\nThe times below are those of "
+      "OUT OF MEMORY: stage {} needs {}, a GPU has {} for it; largest: {}.\nThe times below are "
+      "those of "
       "the same job on GPUs with enough memory.\n",
-      stage.stage, Size(stage.memory.peak_bytes), Size(*summary.memory_size_bytes),
+      stage.stage, Size(stage.memory.needed_bytes), Size(*summary.memory_size_bytes),
       PartsText(stage.memory));
 }
 
@@ -95,7 +96,7 @@ std::string MemoryLine(const StepSummary& summary) {
   const std::string of =
       summary.memory_size_bytes ? fmt::format(" of {}", Size(*summary.memory_size_bytes)) : "";
   return fmt::format("  memory       {}{} at the peak, of stage {} after {}\n",
-                     Size(fullest->memory.peak_bytes), of, fullest->stage,
+                     Size(fullest->memory.needed_bytes), of, fullest->stage,
                      Time(fullest->memory.peak_ps));
 }
 
@@ -138,7 +139,7 @@ std::string StagesText(const StepSummary& summary) {
                    {"largest parts"}});
   for (const StageSummary& stage : summary.stages) {
     table.AddRow({std::to_string(stage.stage), std::to_string(stage.rank),
-                  Size(stage.memory.peak_bytes), Time(stage.memory.peak_ps),
+                  Size(stage.memory.needed_bytes), Time(stage.memory.peak_ps),
                   PartsText(stage.memory)});
   }
   return "\n" + table.Render();
@@ -190,6 +191,7 @@ void WriteStage(const StageSummary& stage, JsonWriter& json) {
   json.Key("stage").Unsigned(stage.stage);
   json.Key("rank").Unsigned(stage.rank);
   json.Key("memory_peak_bytes").Integer(stage.memory.peak_bytes);
+  json.Key("memory_needed_bytes").Integer(stage.memory.needed_bytes);
   json.Key("memory_peak_at_s").Number(Seconds(stage.memory.peak_ps));
   json.Key("memory_parts").BeginObject();
   for (const simulate::MemoryPart& part : stage.memory.parts) {
@@ -203,7 +205,9 @@ void WriteMemory(const StepSummary& summary, JsonWriter& json) {
   const StageSummary* const fullest = summary.Fullest();
   json.Key("memory_peak_bytes");
   fullest == nullptr ? json.Null() : json.Integer(fullest->memory.peak_bytes);
-  json.Key("memory_size_bytes");
+  json.Key("memory_needed_bytes");
+  fullest == nullptr ? json.Null() : json.Integer(fullest->memory.needed_bytes);
+  json.Key("memory_usable_bytes");
   summary.memory_size_bytes ? json.Integer(*summary.memory_size_bytes) : json.Null();
   json.Key("out_of_memory").Bool(summary.IsOutOfMemory());
 }

@@ -38,7 +38,7 @@ Tile MemoryTile(const StepSummary& summary) {
   const simulate::StageSummary* const fullest = summary.Fullest();
   Tile tile{.label = "Memory at the peak", .value = "–", .note = "the program does not say"};
   if (fullest != nullptr) {
-    tile.value = Size(fullest->memory.peak_bytes);
+    tile.value = Size(fullest->memory.needed_bytes);
     tile.note = fmt::format("stage {}", fullest->stage);
     if (summary.memory_size_bytes) {
       tile.note += fmt::format(", of {}", Size(*summary.memory_size_bytes));
@@ -80,9 +80,10 @@ std::string Alarm(const StepSummary& summary) {
     return "";
   }
   return fmt::format(
-      "<div class=\"alarm\"><b>Out of memory.</b> Stage {} needs {}, a GPU has {}. The times are "
+      "<div class=\"alarm\"><b>Out of memory.</b> Stage {} needs {}, a GPU has {} for it. The "
+      "times are "
       "those of GPUs with enough memory.</div>\n",
-      summary.Fullest()->stage, Size(summary.Fullest()->memory.peak_bytes),
+      summary.Fullest()->stage, Size(summary.Fullest()->memory.needed_bytes),
       Size(*summary.memory_size_bytes));
 }
 

@@ -174,8 +174,8 @@ std::string StagesTable(const StepSummary& summary) {
                            Size(stage.memory.parts[i].bytes));
     }
     table.rows.push_back({parts, std::to_string(stage.stage), std::to_string(stage.rank),
-                          Size(stage.memory.peak_bytes),
-                          Percent(stage.memory.peak_bytes, summary.memory_size_bytes.value_or(0)),
+                          Size(stage.memory.needed_bytes),
+                          Percent(stage.memory.needed_bytes, summary.memory_size_bytes.value_or(0)),
                           Time(stage.memory.peak_ps)});
   }
   return RenderTable(table);
@@ -205,7 +205,7 @@ std::string MemorySection(const SimulationPage& page) {
   return Section(
       "memory", "Memory",
       Caption(fmt::format("Stage {}, which needs most, over the step: {} after {}.", fullest->stage,
-                          Size(fullest->memory.peak_bytes), Time(fullest->memory.peak_ps))) +
+                          Size(fullest->memory.needed_bytes), Time(fullest->memory.peak_ps))) +
           draw::RenderLegend(chart.series) + Framed(draw::RenderStackedColumns(chart)) +
           "<h3>All stages</h3>\n" + StagesTable(*page.summary));
 }

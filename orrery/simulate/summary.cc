@@ -1,9 +1,8 @@
 #include "orrery/simulate/summary.h"
 
 #include <algorithm>
-#include <tuple>
-
-#include "orrery/base/parallel.h"
+#include <cstddef>
+#include <utility>
 
 namespace orrery::simulate {
 namespace {
@@ -47,14 +46,15 @@ JobFigures FiguresOf(const workload::Job& job, std::int64_t step_ps) {
 const StageSummary* StepSummary::Fullest() const {
   const auto fullest = std::max_element(stages.begin(), stages.end(),
                                         [](const StageSummary& lhs, const StageSummary& rhs) {
-                                          return lhs.memory.peak_bytes < rhs.memory.peak_bytes;
+                                          return lhs.memory.needed_bytes < rhs.memory.needed_bytes;
                                         });
-  return fullest == stages.end() || fullest->memory.peak_bytes == 0 ? nullptr : &*fullest;
+  return fullest == stages.end() || fullest->memory.needed_bytes == 0 ? nullptr : &*fullest;
 }
 
 bool StepSummary::IsOutOfMemory() const {
   const StageSummary* const fullest = Fullest();
-  return fullest != nullptr && memory_size_bytes && fullest->memory.peak_bytes > *memory_size_bytes;
+  return fullest != nullptr && memory_size_bytes &&
+         fullest->memory.needed_bytes > *memory_size_bytes;
 }
 
 StepSummary Summarize(const PlayedStep& played) {
@@ -69,13 +69,12 @@ StepSummary Summarize(const PlayedStep& played) {
   summary.slowest_rank = cast.players[summary.breakdown.player].rank;
   summary.dimensions = DimensionTotals(cast, performance, summary.breakdown);
   summary.stages = StagesOf(cast);
-  ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
-    StageSummary& stage = summary.stages[i];
-    stage.memory = MemoryOf(cast, performance, stage.player, {.rounds_like_allocator = true});
-    stage.memory.curve.clear();
-  });
   if (played.job != nullptr) {
-    summary.memory_size_bytes = played.job->gpu.memory_size.count;
+    MemoryAnswer memory = MemoryAnswerOf(cast, performance, played.job->gpu);
+    summary.memory_size_bytes = memory.usable_bytes;
+    for (std::size_t i = 0; i < summary.stages.size(); ++i) {
+      summary.stages[i].memory = std::move(memory.stages[i]);
+    }
     summary.figures = FiguresOf(*played.job, summary.step_ps);
   }
   return summary;

@@ -7,7 +7,7 @@
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/dimension_totals.h"
-#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/memory_answer.h"
 #include "orrery/simulate/play.h"
 #include "orrery/simulate/utilisation.h"
 #include "orrery/workload/job/job.h"
@@ -27,7 +27,7 @@ struct StageSummary {
   workload::ProgramId stage = 0;
   PlayerId player = 0;
   workload::Rank rank = 0;
-  MemoryTimeline memory;  // without its curve
+  StageMemory memory;  // of programs of other tools: nothing
 };
 
 /// What a job does in a second, and how well.
@@ -48,7 +48,7 @@ struct StepSummary {
   Breakdown breakdown;  // of that rank
   std::vector<DimensionTotal> dimensions;
   std::vector<StageSummary> stages;
-  std::optional<std::int64_t> memory_size_bytes = {};  // of a GPU of the job
+  std::optional<std::int64_t> memory_size_bytes = {};  // that a job can use of a GPU
   std::optional<JobFigures> figures = {};
 
   /// The stage that needs most memory; none where programs do not say what they need.
