@@ -29,6 +29,7 @@ Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs) {
     source.message_bytes = units.message_bytes;
     source.tied_bytes = units.tied_bytes[index];
     source.tensors = &units.tensors;
+    source.memory = &units.memory;
     source.optimizer =
         pricing.Price(OptimizerSteps(job, StageTensors{&source.units, source.tensors}));
     ORRERY_TRY(Program program, WriteStageProgram(source));

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "orrery/workload/generate/memory_writer.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -31,7 +33,9 @@ class StageWriter {
       : source_(source),
         job_(*source.job),
         writer_(job_),
-        data_(job_, {&source.units, source.tensors}, writer_) {
+        data_(job_, {&source.units, source.tensors}, writer_),
+        memory_(writer_) {
+    memory_.HoldStates(job_, StageTensors{&source.units, source.tensors}.parameters());
     for (std::size_t chunk = 0; chunk < source.units.size(); ++chunk) {
       prepared_.push_back(PrepareChunk(source.units[chunk], static_cast<int>(chunk)));
       passes_left_.push_back(0);
@@ -50,6 +54,7 @@ class StageWriter {
       WriteStep(step);
     }
     WriteEnd();
+    memory_.HoldRest();
     return writer_.Finish();
   }
 
@@ -155,13 +160,28 @@ class StageWriter {
     }
   }
 
+  const UnitMemory& MemoryOf(std::size_t chunk, std::size_t unit) const {
+    return (*source_.memory)[source_.units[chunk][unit].kind];
+  }
+
+  bool Recomputes(std::size_t chunk, std::size_t unit) const {
+    return source_.units[chunk][unit].recomputes;
+  }
+
+  // Those that were written last; none when there is no first.
+  PassTasks TasksFrom(TaskId first) const {
+    return {first, first == kNone ? kNone : writer_.last_compute()};
+  }
+
   void WriteForward(const PipelineStep& step) {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     const Neighbours neighbours = NeighboursOf(step.chunk, true);
     Receive(neighbours, step);
     for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
       data_.BeforeForward({chunk, unit}, is_first_pass_[chunk]);
-      writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+      const TaskId first = writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+      data_.AfterForward({chunk, unit});
+      memory_.Forward(MemoryOf(chunk, unit), Recomputes(chunk, unit), TasksFrom(first));
     }
     is_first_pass_[chunk] = false;
     Send(neighbours, step);
@@ -175,8 +195,10 @@ class StageWriter {
     Receive(neighbours, step);
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
       data_.BeforeBackward({chunk, i});
-      writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
-      writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      const TaskId again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
+      const TaskId first = writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      memory_.Backward(MemoryOf(chunk, i), Recomputes(chunk, i), !is_whole,
+                       TasksFrom(again != kNone ? again : first));
       if (is_whole) {
         data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
       }
@@ -188,8 +210,9 @@ class StageWriter {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     --passes_left_[chunk];
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
-      writer_.Write(prepared_[chunk][i].backward, step.microbatch,
-                    ProgramWriter::Part::kWeightsOnly);
+      const TaskId first = writer_.Write(prepared_[chunk][i].backward, step.microbatch,
+                                         ProgramWriter::Part::kWeightsOnly);
+      memory_.Weights(MemoryOf(chunk, i), TasksFrom(first));
       data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
     }
   }
@@ -218,6 +241,7 @@ class StageWriter {
   const Job& job_;
   ProgramWriter writer_;
   DataExchange data_;
+  MemoryWriter memory_;
   std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
   std::vector<int> passes_left_;                     // backward, by chunk
   std::vector<bool> is_first_pass_;

@@ -77,6 +77,7 @@ struct UnitSteps {
   std::vector<Step> forward;
   std::vector<Step> recompute;  // what is run again before the backward pass
   std::vector<Step> backward;
+  std::int64_t weight_inputs = 0;  // bytes that gradients of weights need when they are put off
 };
 
 }  // namespace orrery::workload

@@ -11,6 +11,8 @@
 namespace orrery::workload {
 namespace {
 
+constexpr std::string_view kEnds = "activations of embedding and head";
+
 class UnitsBuilder {
  public:
   UnitsBuilder(const Job& job, const Transformer& model, const PipelineShape& shape)
@@ -25,7 +27,10 @@ class UnitsBuilder {
   }
 
  private:
-  std::size_t AddKind(UnitSteps steps, const std::vector<ParameterTensor>& tensors) {
+  std::size_t AddKind(UnitSteps steps, const std::vector<ParameterTensor>& tensors,
+                      UnitMemory memory) {
+    memory.weight_inputs = steps.weight_inputs;
+    units_.memory.push_back(memory);
     units_.kinds.push_back(std::move(steps));
     units_.tensors.push_back(LocalTensors(tensors, job_.plan));
     return units_.kinds.size() - 1;
@@ -33,17 +38,48 @@ class UnitsBuilder {
 
   void AddKinds() {
     const std::int64_t vocabulary = PaddedVocabulary(job_, model_);
-    embedding_ = AddKind(EmbeddingSteps(scene_, model_), EmbeddingTensors(model_, vocabulary));
+    embedding_ = AddKind(EmbeddingSteps(scene_, model_), EmbeddingTensors(model_, vocabulary),
+                         EmbeddingMemory());
     for (const auto* runs : {&model_.encoder, &model_.blocks}) {
       for (const BlockRun& run : *runs) {
         const std::size_t kind = AddKind(BlockSteps(scene_, model_, run.block),
-                                         TensorsOf(run.block, model_.hidden));
+                                         TensorsOf(run.block, model_.hidden), BlockMemory(run.block));
         kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
       }
     }
     // A head that is the embedding has parameters of its own where it is on another stage.
     head_ = AddKind(HeadSteps(scene_, model_),
-                    HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1));
+                    HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1),
+                    HeadMemory(vocabulary));
+  }
+
+  [[nodiscard]] ActivationSetting Setting() const {
+    return {model_, job_.training, job_.plan, job_.framework};
+  }
+
+  [[nodiscard]] UnitMemory EmbeddingMemory() const {
+    const std::int64_t mask = EmbeddingActivationBytes(Setting());
+    return {.category = kEnds, .whole = mask, .kept = mask, .input = mask};
+  }
+
+  [[nodiscard]] UnitMemory BlockMemory(const Block& block) const {
+    const BlockActivations activations = ActivationsOf(block, Setting());
+    const Recompute partly = job_.plan.recompute == Recompute::kSelective ? Recompute::kSelective
+                                                                          : Recompute::kNothing;
+    return {.whole = activations.total(),
+            .kept = KeptBytes(activations, job_.plan, partly),
+            .input = activations.input,
+            .working = WorkingBytes(block, Setting())};
+  }
+
+  [[nodiscard]] UnitMemory HeadMemory(std::int64_t vocabulary) const {
+    const HeadActivations head = HeadActivationsOf(Setting(), vocabulary);
+    return {.category = kEnds,
+            .whole = head.inputs,
+            .kept = head.inputs,
+            .input = head.inputs,
+            .logits = head.logits,
+            .logits_copy = head.working};
   }
 
   [[nodiscard]] std::vector<StageUnit> UnitsOfPart(const PartLayers& part) const {

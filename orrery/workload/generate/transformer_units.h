@@ -5,6 +5,7 @@
 #include "orrery/base/error.h"
 #include "orrery/workload/generate/stage_units.h"
 #include "orrery/workload/generate/step.h"
+#include "orrery/workload/generate/unit_memory.h"
 #include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 
@@ -14,6 +15,7 @@ namespace orrery::workload {
 struct ModelUnits {
   std::vector<UnitSteps> kinds;
   std::vector<UnitTensors> tensors;       // by kind
+  std::vector<UnitMemory> memory;         // by kind
   std::vector<StageUnits> stages;         // by device of the pipeline
   std::int64_t message_bytes = 0;         // between stages
   std::vector<std::int64_t> tied_bytes;   // by device: gradients of an embedding it shares

@@ -50,6 +50,7 @@ struct Framework {
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
   bool uses_graphs = false;                 // launches cost nothing
+  bool keeps_gathered_inputs = false;       // of products, where the sequence is cut: no gather backward
   TensorOverlap tensor_overlap = TensorOverlap::kBackward;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
   bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass

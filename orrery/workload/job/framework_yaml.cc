@@ -45,6 +45,7 @@ constexpr std::array<std::pair<std::string_view, bool Framework::*>, 16> kFlags{
     {"fuses_norm", &Framework::fuses_norm},
     {"fuses_cross_entropy", &Framework::fuses_cross_entropy},
     {"splits_loss", &Framework::splits_loss},
+    {"keeps_gathered_inputs", &Framework::keeps_gathered_inputs},
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
     {"uses_graphs", &Framework::uses_graphs},
