@@ -7,6 +7,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 #include "orrery/hardware/name_match.h"
+#include "orrery/hardware/yaml_fields.h"
 
 namespace orrery::hardware {
 
@@ -96,6 +97,10 @@ struct Cluster {
 
 /// Reads a catalogue. An error is one sentence that names the entry and the field.
 [[nodiscard]] Result<std::vector<Cluster>> ReadClusters(const std::string& yaml);
+
+/// Reads what differs from `base`, under the names of the catalogue: `gpus_per_node`, `nodes` (0:
+/// any number), `island`, `nics`, `fabric`, `cpu`, `pcie_generation`, `nccl_version`.
+[[nodiscard]] Cluster OverrideCluster(YamlFields& fields, Cluster base);
 
 /// The catalogue that is built into the program.
 [[nodiscard]] const std::vector<Cluster>& ClusterCatalogue();

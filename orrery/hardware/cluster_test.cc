@@ -1,5 +1,8 @@
 #include "orrery/hardware/cluster.h"
 
+#include <optional>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/gpu.h"
@@ -145,6 +148,40 @@ TEST(ClusterTest, TextThatIsNoCatalogueIsRefused) {
             "catalogue of clusters: clusters must be a list of clusters, not 'something else'");
   EXPECT_EQ(ErrorOf(Catalogue() + Catalogue().substr(Catalogue().find("  - name"))),
             "cluster 'Test': name is there twice");
+}
+
+Cluster Overridden(const std::string& yaml, std::optional<Error>& error) {
+  YamlFields fields(YAML::Load(yaml), "cluster", error);
+  Cluster cluster = OverrideCluster(fields, *FindCluster("DGX H100"));
+  fields.RefuseOthers();
+  return cluster;
+}
+
+TEST(ClusterTest, PartsAreOverridden) {
+  std::optional<Error> error;
+  const Cluster cluster = Overridden(
+      "{gpus_per_node: 4, nics: {gbits_per_second: 200}, island: {latency_ns: 7}, "
+      "fabric: {oversubscription: 2}, nodes: 3}",
+      error);
+  EXPECT_FALSE(error.has_value());
+  EXPECT_EQ(cluster.gpus_per_node, 4);
+  EXPECT_EQ(cluster.island.gpus, 4);
+  EXPECT_EQ(cluster.island.latency.nanoseconds, 7);
+  EXPECT_EQ(cluster.nics.bandwidth.bytes_per_second, 25e9);
+  EXPECT_EQ(cluster.nics.kind, NetworkKind::kInfiniband);
+  EXPECT_EQ(cluster.fabric.oversubscription, 2);
+  EXPECT_EQ(cluster.nodes, 3);
+}
+
+TEST(ClusterTest, WrongOverridesAreNamed) {
+  std::optional<Error> error;
+  (void)Overridden("{island: {gpu: 3}}", error);
+  EXPECT_EQ(error->message(),
+            "cluster: island: gpu is not a field that is known here; the nearest is gpus");
+  error.reset();
+  (void)Overridden("{island: {gpus: 3}}", error);
+  EXPECT_EQ(error->message(),
+            "cluster: island must have the GPUs of whole nodes, not '3 of 8 a node'");
 }
 
 }  // namespace

@@ -50,6 +50,15 @@ constexpr std::array<Spelling<CpuVendor>, 3> kCpuVendors{{
     {"nvidia", CpuVendor::kNvidia},
 }};
 
+constexpr std::array<std::pair<std::string_view, int Fabric::*>, 6> kFabricCounts{{
+    {"levels", &Fabric::levels},
+    {"radix", &Fabric::radix},
+    {"nodes_per_block", &Fabric::nodes_per_block},
+    {"routers_per_group", &Fabric::routers_per_group},
+    {"hosts_per_router", &Fabric::hosts_per_router},
+    {"globals_per_router", &Fabric::globals_per_router},
+}};
+
 template <typename Value, std::size_t kSize>
 std::string_view SpellingOf(Value value, const std::array<Spelling<Value>, kSize>& spellings) {
   for (const auto& [spelling, meaning] : spellings) {
@@ -154,6 +163,45 @@ Cluster ReadCluster(const YAML::Node& node, std::string place, YamlFields& laten
   return cluster;
 }
 
+void Override(YamlFields fields, Island& island) {
+  island.kind = fields.Choice("kind", std::span<const Spelling<IslandKind>>(kIslandKinds),
+                              std::optional(island.kind));
+  island.gpus = fields.Count("gpus", 1, island.gpus);
+  island.per_gpu = {
+      fields.Positive("gpu_gbytes_per_second", island.per_gpu.bytes_per_second / 1e9) * 1e9};
+  island.latency = {fields.Count("latency_ns", 0, static_cast<int>(island.latency.nanoseconds))};
+  island.reduces_in_switch = fields.Flag("reduces_in_switch", island.reduces_in_switch);
+  fields.RefuseOthers();
+}
+
+void Override(YamlFields fields, Nics& nics) {
+  nics.kind = fields.Choice("kind", std::span<const Spelling<NetworkKind>>(kNetworkKinds),
+                            std::optional(nics.kind));
+  nics.per_node = fields.Count("per_node", 1, nics.per_node);
+  nics.bandwidth = {fields.Positive("gbits_per_second", nics.bandwidth.bytes_per_second * 8 / 1e9) *
+                    1e9 / 8};
+  nics.latency = {fields.Count("latency_ns", 0, static_cast<int>(nics.latency.nanoseconds))};
+  fields.RefuseOthers();
+}
+
+void Override(YamlFields fields, Fabric& fabric) {
+  fabric.preset = fields.Choice("preset", std::span<const Spelling<FabricPreset>>(kFabricPresets),
+                                std::optional(fabric.preset));
+  for (const auto& [key, member] : kFabricCounts) {
+    fabric.*member = fields.Count(key, 0, fabric.*member);
+  }
+  fabric.oversubscription = fields.Positive("oversubscription", fabric.oversubscription);
+  fields.RefuseOthers();
+}
+
+template <typename Part>
+void OverrideBelow(YamlFields& fields, std::string_view key, Part& part) {
+  fields.Expect({key});
+  if (fields.Has(key)) {
+    Override(fields.Map(key), part);
+  }
+}
+
 std::string PlaceOf(const YAML::Node& node, std::size_t index) {
   if (node.IsMap() && node["name"].IsDefined() && node["name"].IsScalar()) {
     return fmt::format("cluster '{}'", node["name"].Scalar());
@@ -193,6 +241,23 @@ Result<std::vector<Cluster>> ReadClusters(const std::string& yaml) {
     return Fail(Error::Kind::kInvalidInput, fmt::format("catalogue of clusters: line {}: {}",
                                                         exception.mark.line + 1, exception.msg));
   }
+}
+
+Cluster OverrideCluster(YamlFields& fields, Cluster base) {
+  // The island of a node grows and shrinks with it; one that spans nodes does not.
+  const bool is_of_node = base.island.gpus == base.gpus_per_node;
+  base.gpus_per_node = fields.Count("gpus_per_node", 1, base.gpus_per_node);
+  base.island.gpus = is_of_node ? base.gpus_per_node : base.island.gpus;
+  base.nodes = fields.Count("nodes", 0, base.nodes);
+  OverrideBelow(fields, "island", base.island);
+  OverrideBelow(fields, "nics", base.nics);
+  OverrideBelow(fields, "fabric", base.fabric);
+  base.cpu = fields.Choice("cpu", std::span<const Spelling<CpuVendor>>(kCpuVendors),
+                           std::optional(base.cpu));
+  base.pcie_generation = fields.Count("pcie_generation", 1, base.pcie_generation);
+  base.nccl_version = fields.Text("nccl_version", base.nccl_version);
+  CheckTogether(base, fields);
+  return base;
 }
 
 std::string_view Name(IslandKind kind) {

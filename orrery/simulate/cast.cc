@@ -108,20 +108,20 @@ class ChannelFinder {
   Numbering<std::uint64_t> extra_;   // (group, slot) → channels beyond those of the groups
 };
 
-std::vector<network::GpuId> GpusOfGroup(const Ensemble& ensemble, GroupId group) {
-  std::vector<network::GpuId> gpus;
-  gpus.reserve(ensemble.Members(group).size());
+void PutGpusOf(const Ensemble& ensemble, GroupId group, std::vector<network::GpuId>& gpus) {
+  gpus.clear();
   for (const Rank rank : ensemble.Members(group)) {
     gpus.push_back(ensemble.gpu_of_rank[rank]);
   }
-  return gpus;
 }
 
 std::vector<std::uint64_t> LinkClasses(const Ensemble& ensemble, const LinkClass& link_class) {
   std::vector<std::uint64_t> classes;
   classes.reserve(ensemble.num_groups());
+  std::vector<network::GpuId> gpus;
   for (GroupId group = 0; group < ensemble.num_groups(); ++group) {
-    classes.push_back(link_class.Of(GpusOfGroup(ensemble, group)));
+    PutGpusOf(ensemble, group, gpus);
+    classes.push_back(link_class.Of(gpus));
   }
   return classes;
 }
@@ -169,7 +169,7 @@ class Refinement {
     num_classes_ = static_cast<std::uint32_t>(numbers.size());
   }
 
-  // A pair that sends and receives: its members must differ.
+  // The members of a pair that sends and receives must differ: one of them is the lower.
   void FindMessages() {
     std::vector<bool> has_messages(ensemble_.num_slots, false);
     for (const workload::Program& program : ensemble_.programs) {
@@ -179,7 +179,14 @@ class Refinement {
         }
       }
     }
-    message_slots_ = std::move(has_messages);
+    is_lower_of_pair_.assign(channels_.of_slot.size(), 0);
+    for (std::size_t place = 0; place < channels_.of_slot.size(); ++place) {
+      const ChannelId channel = channels_.of_slot[place];
+      if (channel != kNoGroup && has_messages[place % ensemble_.num_slots]) {
+        const auto rank = static_cast<Rank>(place / ensemble_.num_slots);
+        is_lower_of_pair_[place] = IsLowerOfPair(rank, channel) ? 1 : 0;
+      }
+    }
   }
 
   void LookAtGroups() {
@@ -213,9 +220,7 @@ class Refinement {
     for (std::uint32_t slot = 0; slot < ensemble_.num_slots; ++slot, ++place) {
       const ChannelId channel = channels_.of_slot[place];
       bits = Joined(bits, channel == kNoGroup ? 0 : look_of_channel_[channel]);
-      if (channel != kNoGroup && message_slots_[slot] && IsLowerOfPair(rank, channel)) {
-        bits = MixBits(bits + 1);
-      }
+      bits += is_lower_of_pair_[place];
     }
     return bits;
   }
@@ -228,7 +233,7 @@ class Refinement {
   const Ensemble& ensemble_;
   const Channels& channels_;
   const std::vector<std::uint64_t>& link_of_group_;
-  std::vector<bool> message_slots_;
+  std::vector<std::uint8_t> is_lower_of_pair_;  // rank · num_slots + slot
   std::vector<PlayerId> class_of_rank_;
   std::vector<std::uint64_t> look_of_channel_;
   std::uint32_t num_classes_ = 0;
@@ -290,7 +295,9 @@ void AddGroups(Cast& cast, const Channels& channels,
 }  // namespace
 
 std::vector<network::GpuId> Cast::GpusOf(CastGroupId group) const {
-  return GpusOfGroup(*ensemble, groups[group].group);
+  std::vector<network::GpuId> gpus;
+  PutGpusOf(*ensemble, groups[group].group, gpus);
+  return gpus;
 }
 
 Cast Fold(const Ensemble& ensemble, const LinkClass& link_class) {

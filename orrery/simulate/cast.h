@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "orrery/network/topology.h"
@@ -23,7 +23,8 @@ struct Player {
   bool operator==(const Player&) const = default;
 };
 
-/// Real groups that must behave alike, seen from the players.
+/// Real groups that must behave alike, seen from the players. Where members have one group on
+/// several slots, all of them on the same ones, it counts once for each slot.
 struct CastGroup {
   workload::GroupId group = 0;   // one of the real groups
   std::uint32_t num_ranks = 0;   // of that one

@@ -76,7 +76,10 @@ double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank, std::ui
   return std::exp(sigma * normal - sigma * sigma / 2);
 }
 
-ExpectedDelay::ExpectedDelay(const Cast& cast, double sigma) : cast_(cast), sigma_(sigma) {
+ExpectedDelay::ExpectedDelay(const Cast& cast, double sigma) : cast_(cast) {
+  for (const CastGroup& group : cast.groups) {
+    spread_of_group_.push_back(sigma * ExpectedMaximum(group.num_ranks));
+  }
   squares_of_program_.resize(cast.programs.size());
   for (PlayerId player = 0; player < cast.players.size(); ++player) {
     std::vector<double>& squares = squares_of_program_[cast.players[player].program];
@@ -91,8 +94,8 @@ double ExpectedDelay::SquaresBefore(PlayerId player, TaskId task) const {
   return slowness * slowness * squares_of_program_[cast_.players[player].program][task];
 }
 
-std::int64_t ExpectedDelay::DelayPs(std::uint32_t num_ranks, double squares) const {
-  return std::llround(sigma_ * ExpectedMaximum(num_ranks) * std::sqrt(squares));
+std::int64_t ExpectedDelay::DelayPs(CastGroupId group, double squares) const {
+  return std::llround(spread_of_group_[group] * std::sqrt(squares));
 }
 
 }  // namespace orrery::simulate

@@ -29,12 +29,12 @@ class ExpectedDelay {
   /// Σ d² of the kernels of a player since its last communication with others, in ps².
   [[nodiscard]] double SquaresBefore(PlayerId player, workload::TaskId task) const;
 
-  /// How much later the last of n ranks is than one of them.
-  [[nodiscard]] std::int64_t DelayPs(std::uint32_t num_ranks, double squares) const;
+  /// How much later the last rank of a group is than one of them.
+  [[nodiscard]] std::int64_t DelayPs(CastGroupId group, double squares) const;
 
  private:
   const Cast& cast_;
-  double sigma_;
+  std::vector<double> spread_of_group_;                  // sigma · the expected maximum
   std::vector<std::vector<double>> squares_of_program_;  // by task; only communication has any
 };
 

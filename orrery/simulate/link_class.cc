@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/check.h"
 #include "orrery/base/mix_bits.h"
@@ -30,12 +32,8 @@ std::vector<Run> RunsOf(std::span<const network::GpuId> gpus, std::uint32_t gpus
 
 // Joins runs of the same island; what is left is in the order of first members.
 void JoinIslands(std::vector<Run>& runs) {
-  const auto by_island = [](const Run& lhs, const Run& rhs) { return lhs.island < rhs.island; };
-  const auto by_place = [](const Run& lhs, const Run& rhs) { return lhs.place < rhs.place; };
-  if (std::is_sorted(runs.begin(), runs.end(), by_island)) {
-    return;  // a run ends where the island changes, so no island comes twice
-  }
-  std::stable_sort(runs.begin(), runs.end(), by_island);
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const Run& lhs, const Run& rhs) { return lhs.island < rhs.island; });
   std::size_t last = 0;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     if (runs[i].island == runs[last].island) {
@@ -45,7 +43,12 @@ void JoinIslands(std::vector<Run>& runs) {
     }
   }
   runs.resize(last + 1);
-  std::sort(runs.begin(), runs.end(), by_place);
+  std::sort(runs.begin(), runs.end(),
+            [](const Run& lhs, const Run& rhs) { return lhs.place < rhs.place; });
+}
+
+std::uint64_t WithRun(std::uint64_t bits, std::uint32_t num_ranks) {
+  return MixBits(bits + num_ranks + 0x9e3779b97f4a7c15);
 }
 
 }  // namespace
@@ -55,12 +58,30 @@ IslandLinkClass::IslandLinkClass(std::uint32_t gpus_per_island)
   ORRERY_CHECK(gpus_per_island > 0, "an island has GPUs");
 }
 
+// Most groups meet their islands in ascending order, so that no island comes twice.
 std::uint64_t IslandLinkClass::Of(std::span<const network::GpuId> gpus) const {
+  std::uint64_t bits = 0;
+  std::uint32_t num_ranks = 0;
+  for (std::size_t place = 0; place < gpus.size(); ++place) {
+    const std::uint32_t island = gpus[place] / gpus_per_island_;
+    const std::uint32_t before = place == 0 ? island : gpus[place - 1] / gpus_per_island_;
+    if (island < before) {
+      return OfUnordered(gpus);
+    }
+    if (island != before) {
+      bits = WithRun(bits, std::exchange(num_ranks, 0));
+    }
+    ++num_ranks;
+  }
+  return WithRun(bits, num_ranks);
+}
+
+std::uint64_t IslandLinkClass::OfUnordered(std::span<const network::GpuId> gpus) const {
   std::vector<Run> runs = RunsOf(gpus, gpus_per_island_);
   JoinIslands(runs);
-  std::uint64_t bits = runs.size();
+  std::uint64_t bits = 0;
   for (const Run& run : runs) {
-    bits = MixBits(bits + run.ranks + 0x9e3779b97f4a7c15);
+    bits = WithRun(bits, run.ranks);
   }
   return bits;
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "orrery/network/topology.h"
 
@@ -27,6 +26,8 @@ class IslandLinkClass : public LinkClass {
   [[nodiscard]] std::uint64_t Of(std::span<const network::GpuId> gpus) const override;
 
  private:
+  [[nodiscard]] std::uint64_t OfUnordered(std::span<const network::GpuId> gpus) const;
+
   std::uint32_t gpus_per_island_;
 };
 

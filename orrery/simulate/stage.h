@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -325,7 +324,7 @@ class Stage {
     }
     std::int64_t begin_ps = gathering.latest_ps;
     if (delay_) {
-      begin_ps += delay_->DelayPs(cast_.groups[group].num_ranks, gathering.squares);
+      begin_ps += delay_->DelayPs(group, gathering.squares);
     }
     for (LaneIndex lane = gathering.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_in_gathering) {

@@ -1,54 +1,16 @@
 #include "orrery/simulate/validation.h"
 
 #include <atomic>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "orrery/base/parallel.h"
-#include "orrery/hardware/gpu.h"
-#include "orrery/kernel/memo.h"
+#include "orrery/simulate/gpu_memo.h"
 
 namespace orrery::simulate {
 namespace {
 
 constexpr double kPicoseconds = 1e12;
-
-// Remembers operators of each GPU: many rows ask for the same ones.
-class MemoOfGpus : public kernel::CostModel {
- public:
-  explicit MemoOfGpus(const kernel::CostModel& costs) : costs_(costs) {}
-
-  using kernel::CostModel::Predict;
-
-  void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu& gpu,
-               std::span<kernel::Estimate> estimates) const override {
-    MemoOf(gpu).Predict(operators, gpu, estimates);
-  }
-
- private:
-  struct Entry {
-    hardware::Gpu gpu;
-    std::unique_ptr<kernel::MemoizedCostModel> memo;
-  };
-
-  const kernel::CostModel& MemoOf(const hardware::Gpu& gpu) const {
-    const std::scoped_lock lock(mutex_);
-    std::unique_ptr<Entry>& entry = entry_of_gpu_[gpu.name];
-    if (entry == nullptr) {
-      entry = std::make_unique<Entry>();
-      entry->gpu = gpu;
-      entry->memo = std::make_unique<kernel::MemoizedCostModel>(costs_, entry->gpu);
-    }
-    return *entry->memo;
-  }
-
-  const kernel::CostModel& costs_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, std::unique_ptr<Entry>> entry_of_gpu_;
-};
 
 struct Outcome {
   std::optional<JudgedRun> judged;
@@ -90,7 +52,7 @@ Outcome Answer(const Questions& questions, std::size_t row, const kernel::CostMo
 
 Validation AnswerAll(const Questions& questions, const kernel::CostModel& costs,
                      const ValidateOptions& options) {
-  const MemoOfGpus memo(costs);
+  const GpuMemo memo(costs);
   const std::vector<std::size_t>& rows = questions.rows;
   std::vector<Outcome> outcomes(rows.size());
   std::atomic<std::size_t> done = 0;

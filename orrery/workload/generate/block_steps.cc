@@ -28,6 +28,42 @@ Exchange OverTensor(CollectiveKind kind, std::int64_t bytes,
   return {Slot::kTensor, kind, bytes, element, 0};
 }
 
+// A vocabulary that is cut has its loss written out: maximum, difference, exponential, sum and
+// quotient, each over all logits in fp32, and the gradient from the quotient.
+void WriteSplitLoss(std::int64_t cols, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const std::int64_t logits = scene.tokens * cols;
+  writer.Forward(OperatorStep("loss", Category::kLoss,
+                              Elementwise("exp", logits, 20, 12, kernel::DataType::kFp32), 12));
+  for (int i = 0; i < 3 && scene.tp > 1; ++i) {
+    writer.Forward(ExchangeStep("sum of loss",
+                                OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens,
+                                           collective::Element::kFloat)));
+  }
+  writer.Backward({OperatorStep("loss", Category::kLoss,
+                                Elementwise("mul", logits, 8, 8, kernel::DataType::kFp32), 5)});
+}
+
+void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  if (!is_fused && (scene.tp > 1 || scene.framework().splits_loss)) {
+    WriteSplitLoss(cols, writer);
+    return;
+  }
+  const kernel::DataType type = is_fused ? scene.type : kernel::DataType::kFp32;
+  const auto loss = [&](std::string_view pass) {
+    return OperatorStep("loss", Category::kLoss,
+                        RowWise(OperatorKind::kCrossEntropy, scene.tokens, cols, pass, type), 3);
+  };
+  writer.Forward(loss("fwd"));
+  for (int i = 0; i < 3 && scene.tp > 1; ++i) {
+    writer.Forward(ExchangeStep("sum of loss",
+                                OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens,
+                                           collective::Element::kFloat)));
+  }
+  writer.Backward({loss("bwd")});
+}
+
 }  // namespace
 
 std::int64_t PaddedVocabulary(const Job& job, const Transformer& model) {
@@ -107,21 +143,7 @@ UnitSteps HeadSteps(const Scene& scene, const Transformer& model) {
   if (!is_fused && scene.element_bytes < 4) {
     writer.Elements({"logits to fp32", "other", "other", logits, 2, 4, 4, 2});
   }
-  const kernel::DataType type = is_fused ? scene.type : kernel::DataType::kFp32;
-  writer.Forward(OperatorStep("loss", Category::kLoss,
-                              RowWise(OperatorKind::kCrossEntropy, scene.tokens, cols, "fwd", type),
-                              scene.tp > 1 ? 12 : 3));
-  if (scene.tp > 1) {
-    for (int i = 0; i < 3; ++i) {
-      writer.Forward(ExchangeStep("sum of loss",
-                                  OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens,
-                                             collective::Element::kFloat)));
-    }
-  }
-  writer.Backward({OperatorStep("loss", Category::kLoss,
-                                RowWise(OperatorKind::kCrossEntropy, scene.tokens, cols, "bwd",
-                                        type),
-                                3)});
+  WriteLoss(cols, is_fused, writer);
   return writer.Finish();
 }
 

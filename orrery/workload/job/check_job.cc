@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -11,21 +14,25 @@
 namespace orrery::workload {
 namespace {
 
+constexpr int kLargestDegree = 1'000'000;
+constexpr std::int64_t kLargestSize = 1'000'000'000;
+constexpr std::int64_t kMostMicrobatches = 1'000'000;
+
 Status Refuse(std::string message) {
   return Fail(Error::Kind::kInvalidInput, std::move(message));
 }
 
-// Degrees of a plan are at least 1, whoever made it.
+// Degrees of a plan are at least 1, whoever made it; dp follows from the others.
 Status CheckDegrees(const Plan& plan) {
   for (const auto& [key, degree] : {std::pair("tp", plan.tp),
                                     {"pp", plan.pp},
                                     {"cp", plan.cp},
-                                    {"dp", plan.dp},
                                     {"ep", plan.ep},
                                     {"expert_tp", plan.expert_tp},
                                     {"chunks", plan.chunks}}) {
-    if (degree < 1) {
-      return Refuse(fmt::format("plan.{} is {}: give 1 or more", key, degree));
+    if (degree < 1 || degree > kLargestDegree) {
+      return Refuse(
+          fmt::format("plan.{} is {}: give 1 or more, up to {}", key, degree, kLargestDegree));
     }
   }
   return {};
@@ -33,18 +40,21 @@ Status CheckDegrees(const Plan& plan) {
 
 Status CheckProduct(const Job& job) {
   const Plan& plan = job.plan;
-  const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
-  if (model * plan.dp == job.gpus) {
-    return {};
+  if (job.gpus < 1) {
+    return Refuse(fmt::format("gpus is {}: give 1 or more", job.gpus));
   }
+  const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
   if (job.gpus % model != 0) {
     return Refuse(fmt::format(
         "plan.tp {} · plan.pp {} · plan.cp {} = {} does not divide gpus {}: change one of them",
         plan.tp, plan.pp, plan.cp, model, job.gpus));
   }
-  return Refuse(fmt::format(
-      "plan.tp {} · plan.pp {} · plan.cp {} · plan.dp {} is not gpus {}: set plan.dp to {}",
-      plan.tp, plan.pp, plan.cp, plan.dp, job.gpus, job.gpus / model));
+  if (model * plan.dp != job.gpus) {
+    return Refuse(fmt::format(
+        "plan.tp {} · plan.pp {} · plan.cp {} · plan.dp {} is not gpus {}: set plan.dp to {}",
+        plan.tp, plan.pp, plan.cp, plan.dp, job.gpus, job.gpus / model));
+  }
+  return {};
 }
 
 Status CheckCluster(const Job& job) {
@@ -71,12 +81,21 @@ Status CheckBatch(const Job& job) {
     return Refuse(fmt::format("training.{} must be at least 1",
                               training.micro_batch < 1 ? "micro_batch" : "global_batch"));
   }
+  if (std::max({training.micro_batch, training.global_batch, training.sequence}) > kLargestSize) {
+    return Refuse(fmt::format("training has a size beyond {}: lower it", kLargestSize));
+  }
   const std::int64_t pass = training.micro_batch * job.plan.dp;
   if (training.global_batch % pass != 0) {
     return Refuse(
         fmt::format("training.global_batch {} does not divide by training.micro_batch {} "
                     "· plan.dp {}: take a multiple of {}",
                     training.global_batch, training.micro_batch, job.plan.dp, pass));
+  }
+  if (job.microbatches() > kMostMicrobatches) {
+    return Refuse(
+        fmt::format("training.global_batch {} makes {} micro-batches: lower it or raise "
+                    "training.micro_batch",
+                    training.global_batch, job.microbatches()));
   }
   return {};
 }
@@ -158,11 +177,14 @@ Status CheckSequence(const Job& job) {
   return {};
 }
 
-// Interleaved chunks must be alike; where layers do not divide, the ends may count as one each.
-Status CheckInterleaved(const Job& job, std::int64_t layers) {
+// Interleaved chunks must be alike; where layers do not divide, the ends and extra predictions may
+// count as one each.
+Status CheckInterleaved(const Job& job, const Transformer& model) {
+  const std::int64_t layers = model.num_blocks();
+  const std::int64_t with_ends = layers + model.extra_predictions + 2;
   const std::int64_t parts = std::int64_t{job.plan.pp} * job.plan.chunks;
   if (job.plan.schedule != PipelineSchedule::kInterleaved || !job.plan.layers_per_stage.empty() ||
-      job.framework.splits_layers_by_work || layers % parts == 0 || (layers + 2) % parts == 0) {
+      job.framework.splits_layers_by_work || layers % parts == 0 || with_ends % parts == 0) {
     return {};
   }
   return Refuse(
@@ -173,7 +195,7 @@ Status CheckInterleaved(const Job& job, std::int64_t layers) {
 }
 
 Status CheckPipeline(const Job& job, const Transformer& model) {
-  ORRERY_TRY_STATUS(CheckInterleaved(job, model.num_blocks()));
+  ORRERY_TRY_STATUS(CheckInterleaved(job, model));
   const PipelineShape shape = ShapeOf(job.plan, static_cast<int>(job.microbatches()));
   ORRERY_TRY_STATUS(CheckShape(shape));
   const auto parts = CutLayers(LayerCutOf(model, job.plan, job.framework, shape));

@@ -35,7 +35,8 @@ TEST(CheckJob, ThePlanMultipliesToTheGpus) {
             "plan.tp 2 · plan.pp 2 · plan.cp 1 = 4 does not divide gpus 18: change one of them");
   EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.dp = 3; }),
             "plan.tp 2 · plan.pp 2 · plan.cp 1 · plan.dp 3 is not gpus 16: set plan.dp to 4");
-  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.tp = 0; }), "plan.tp is 0: give 1 or more");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.tp = 0; }),
+            "plan.tp is 0: give 1 or more, up to 1000000");
 }
 
 TEST(CheckJob, HeadsAndWidthsDivide) {

@@ -46,6 +46,7 @@ struct Framework {
   bool fuses_rope = true;
   bool fuses_norm = true;                   // one kernel, not five
   bool fuses_cross_entropy = false;         // logits are read once forward and once backward
+  bool splits_loss = false;                 // written out over logits even on one rank
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
   bool uses_graphs = false;                 // launches cost nothing

@@ -38,12 +38,13 @@ constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
     {"buckets", DataOverlap::kBuckets},
 }};
 
-constexpr std::array<std::pair<std::string_view, bool Framework::*>, 14> kFlags{{
+constexpr std::array<std::pair<std::string_view, bool Framework::*>, 15> kFlags{{
     {"fuses_bias_activation", &Framework::fuses_bias_activation},
     {"fuses_dropout_add", &Framework::fuses_dropout_add},
     {"fuses_rope", &Framework::fuses_rope},
     {"fuses_norm", &Framework::fuses_norm},
     {"fuses_cross_entropy", &Framework::fuses_cross_entropy},
+    {"splits_loss", &Framework::splits_loss},
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
     {"uses_graphs", &Framework::uses_graphs},

@@ -1,6 +1,8 @@
 #include "orrery/workload/job/megatron_arguments.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 #include <fmt/core.h>
@@ -228,8 +230,9 @@ Status FinishSharding(MegatronState& state) {
 void FinishLauncher(MegatronState& state) {
   Plan& plan = state.job.plan;
   plan.recompute_layers = state.recomputes_in_blocks ? static_cast<int>(state.recompute_layers) : 0;
-  if (state.gpus_of_node > 0) {
-    state.job.gpus = static_cast<int>(state.nodes * state.gpus_of_node);
+  const std::int64_t gpus = state.nodes * state.gpus_of_node;
+  if (gpus > 0 && gpus <= std::numeric_limits<int>::max()) {
+    state.job.gpus = static_cast<int>(gpus);
   }
 }
 

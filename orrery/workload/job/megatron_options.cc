@@ -13,10 +13,12 @@
 namespace orrery::workload {
 namespace {
 
+constexpr std::int64_t kLargestSize = 1'000'000'000;
+
 bool TakeSize(std::string_view value, std::int64_t& target) {
   const std::optional<std::int64_t> number = ParseInteger(value);
-  target = number.value_or(0);
-  return number && *number >= 0;
+  target = number && *number <= kLargestSize ? *number : 0;
+  return number && *number >= 0 && *number <= kLargestSize;
 }
 
 bool TakeDegree(std::string_view value, int& target) {
@@ -336,76 +338,6 @@ constexpr auto kFrameworkOptions = std::to_array<MegatronOption>({
     {"enable-cuda-graph", false, FlagOfFramework<&Framework::uses_graphs, true>},
 });
 
-// What does not change the time of a step, or is the only way it is done.
-constexpr auto kPassedOver = std::to_array<MegatronOption>({
-    {"adam-beta1"},
-    {"adam-beta2"},
-    {"adam-eps"},
-    {"apply-layernorm-1p", false},
-    {"attention-softmax-in-fp32", false},
-    {"ckpt-format"},
-    {"clip-grad"},
-    {"data-cache-path"},
-    {"data-path", true, nullptr, true},
-    {"dataloader-type"},
-    {"distributed-backend"},
-    {"distributed-timeout-minutes"},
-    {"eval-interval"},
-    {"eval-iters"},
-    {"exit-duration-in-mins"},
-    {"exit-interval"},
-    {"fp8-amax-compute-algo"},
-    {"fp8-amax-history-len"},
-    {"fp8-margin"},
-    {"fp8-recipe"},
-    {"init-method-std"},
-    {"initial-loss-scale"},
-    {"load"},
-    {"log-interval"},
-    {"log-throughput", false},
-    {"lr"},
-    {"lr-decay-iters"},
-    {"lr-decay-samples"},
-    {"lr-decay-style"},
-    {"lr-warmup-fraction"},
-    {"lr-warmup-iters"},
-    {"lr-warmup-samples"},
-    {"manual-gc", false},
-    {"master-addr"},
-    {"master-port"},
-    {"merge-file"},
-    {"min-lr"},
-    {"mock-data", false},
-    {"moe-aux-loss-coeff"},
-    {"moe-grouped-gemm", false},
-    {"moe-router-load-balancing-type"},
-    {"no-load-optim", false},
-    {"no-load-rng", false},
-    {"no-masked-softmax-fusion", false},
-    {"no-position-embedding", false},
-    {"no-save-optim", false},
-    {"node-rank"},
-    {"norm-epsilon"},
-    {"num-workers"},
-    {"rotary-base"},
-    {"rotary-percent"},
-    {"save"},
-    {"save-interval"},
-    {"seed"},
-    {"split"},
-    {"tensorboard-dir"},
-    {"tokenizer-model"},
-    {"tokenizer-type"},
-    {"train-iters"},
-    {"train-samples"},
-    {"transformer-impl"},
-    {"use-mcore-models", false},
-    {"vocab-file"},
-    {"wandb-exp-name"},
-    {"wandb-project"},
-    {"weight-decay"},
-});
-
 const MegatronOption* FindIn(std::span<const MegatronOption> options, std::string_view name) {
   const auto found = std::ranges::find(options, name, &MegatronOption::name);
   return found == options.end() ? nullptr : &*found;
@@ -420,8 +352,7 @@ const MegatronOption* FindMegatronOption(std::string_view name) {
        {std::span<const MegatronOption>(kShapeOptions),
         std::span<const MegatronOption>(kPlanOptions),
         std::span<const MegatronOption>(kTrainingOptions),
-        std::span<const MegatronOption>(kFrameworkOptions),
-        std::span<const MegatronOption>(kPassedOver)}) {
+        std::span<const MegatronOption>(kFrameworkOptions), IgnoredMegatronOptions()}) {
     if (const MegatronOption* const found = FindIn(options, dashed)) {
       return found;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,9 @@ struct MegatronOption {
   TakeArgument take = nullptr;  // null: known, and without effect on a step's time
   bool is_list = false;         // all words up to the next name
 };
+
+/// Those that do not change the time of a step, or name the only way in which it is done.
+[[nodiscard]] std::span<const MegatronOption> IgnoredMegatronOptions();
 
 /// Finds an option; underscores count as dashes. Nothing when it is not understood.
 [[nodiscard]] const MegatronOption* FindMegatronOption(std::string_view name);

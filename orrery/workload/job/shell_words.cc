@@ -1,5 +1,6 @@
 #include "orrery/workload/job/shell_words.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>

@@ -69,6 +69,25 @@ TEST(ListedLayers, GrowWithTheBatch) {
   EXPECT_EQ(grown("layernorm rows=3 cols=4 fp32"), "layernorm rows=24 cols=4 fp32");
 }
 
+// A product of n × k weights: the input's gradient sums over n, the weights' over samples.
+TEST(ListedLayers, AProductAloneIsALayer) {
+  const ListedLayer layer = LayerOf(*kernel::ParseOperator("gemm m=1 n=10 k=20 layout=nt fp32"));
+  EXPECT_EQ(layer.backward, (std::vector<kernel::Operator>{
+                                *kernel::ParseOperator("gemm m=1 n=20 k=10 fp32"),
+                                *kernel::ParseOperator("gemm m=10 n=20 k=1 layout=tn fp32")}));
+  EXPECT_EQ(layer.parameters, (std::vector<std::int64_t>{200}));
+  EXPECT_EQ(layer.output_elements, 10);
+}
+
+TEST(ListedLayers, AConvolutionAloneIsALayer) {
+  const ListedLayer layer =
+      LayerOf(*kernel::ParseOperator("conv b=1 c=4 oc=8 h=6 w=6 kh=3 kw=3 pad=1 groups=2 fp32"));
+  EXPECT_EQ(kernel::Text(layer.backward[0]),
+            "conv b=1 c=4 oc=8 h=6 w=6 kh=3 kw=3 pad=1 groups=2 pass=bwd fp32");
+  EXPECT_EQ(layer.parameters, (std::vector<std::int64_t>{8 * 2 * 9}));
+  EXPECT_EQ(layer.output_elements, 8 * 6 * 6);
+}
+
 TEST(ListedLayers, EveryLayerOfANetworkGrows) {
   for (const std::string_view name : ConvolutionalNetworks()) {
     for (const ListedLayer& layer : Network(name).layers) {

@@ -5,6 +5,9 @@
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "orrery/learn/random.h"
 
@@ -77,6 +80,22 @@ TableShard ColumnShard(const EmbeddingTable& table, std::size_t rank, std::size_
           .lookups = static_cast<double>(table.pool)};
 }
 
+constexpr std::int64_t kMostTables = 10'000;
+constexpr std::int64_t kLargestWidth = 10'000'000;
+constexpr double kMostElements = 1e15;
+
+bool IsTooLarge(const Dlrm& model) {
+  double elements = 0;
+  for (const EmbeddingTable& table : model.tables) {
+    elements += static_cast<double>(table.rows) * static_cast<double>(table.dim) +
+                static_cast<double>(table.pool) * static_cast<double>(table.dim);
+  }
+  const auto is_wide = [](std::int64_t width) { return width > kLargestWidth; };
+  return elements > kMostElements || std::cmp_greater(model.tables.size(), kMostTables) ||
+         is_wide(model.dense_features) || std::ranges::any_of(model.bottom, is_wide) ||
+         std::ranges::any_of(model.top, is_wide);
+}
+
 std::vector<EmbeddingTable> ReadListedTables(YamlFields& fields) {
   std::vector<EmbeddingTable> tables;
   for (YamlFields& entry : fields.Maps("tables")) {
@@ -90,7 +109,7 @@ std::vector<EmbeddingTable> ReadListedTables(YamlFields& fields) {
 
 std::vector<EmbeddingTable> ReadRandomTables(YamlFields& fields, std::int64_t dim) {
   YamlFields random = fields.Map("random");
-  const RandomTables drawn = {.count = random.Size("tables", 1),
+  const RandomTables drawn = {.count = std::min(random.Size("tables", 1), kMostTables + 1),
                               .dim = dim,
                               .seed = static_cast<std::uint64_t>(random.Size("seed", 0, 0))};
   random.RefuseOthers();
@@ -159,6 +178,12 @@ Dlrm ReadDlrm(YamlFields& fields, const Dlrm& base) {
   model.top = fields.Sizes("top", 1, base.top);
   const std::int64_t dim = model.bottom.empty() ? model.dense_features : model.bottom.back();
   model.tables = ReadTables(fields, base, dim);
+  if (IsTooLarge(model)) {
+    fields.Wrong(
+        "tables",
+        fmt::format("must be at most {} with {:g} numbers in all", kMostTables, kMostElements),
+        "more");
+  }
   if (model.tables.empty()) {
     fields.Wrong("tables", "must be given, or rows, or random", "nothing");
   }

@@ -127,6 +127,17 @@ void ReadMixtral(JsonConfig& config, TransformerShape& shape, Notes& notes) {
   shape.experts_per_token = config.Size({"num_experts_per_tok"}, 2);
 }
 
+void ReadGptOss(JsonConfig& config, TransformerShape& shape, Notes& notes) {
+  ReadMixtral(config, shape, notes);
+  shape.attention_bias = config.Flag("attention_bias", true);
+  shape.ffn_bias = true;
+  shape.experts_per_token = config.Size({"num_experts_per_tok", "experts_per_token"}, 4);
+  if (shape.window > 0) {
+    shape.window = 0;
+    notes.emplace_back("sliding_window: all layers are taken to see the whole sequence");
+  }
+}
+
 // `mlp_only_layers` names layers without experts beyond those that the step leaves out.
 void ReadDenseLayers(JsonConfig& config, TransformerShape& shape) {
   simdjson::dom::array named;
@@ -233,12 +244,13 @@ struct Reader {
   void (*read)(JsonConfig&, TransformerShape&, Notes&);
 };
 
-constexpr std::array<Reader, 17> kReaders{{
+constexpr std::array<Reader, 18> kReaders{{
     {"bert", "bert", ReadBert},
     {"deepseek_v2", "llama", ReadDeepseek},
     {"deepseek_v3", "llama", ReadDeepseek},
     {"gpt2", "gpt2", ReadGpt2},
     {"gpt_neox", "neox", ReadNeox},
+    {"gpt_oss", "llama", ReadGptOss},
     {"kimi_k2", "llama", ReadDeepseek},
     {"llama", "llama", ReadLlama},
     {"mistral", "llama", ReadMistral},

@@ -72,6 +72,12 @@ TEST(HuggingFace, CountsOtherFamilies) {
       "moe_intermediate_size": 768, "decoder_sparse_step": 1, "mlp_only_layers": [],
       "tie_word_embeddings": false, "vocab_size": 151936})json"),
             30'532'122'624);
+  EXPECT_EQ(Parameters(R"json({"model_type": "gpt_oss", "hidden_size": 2880,
+      "intermediate_size": 2880, "num_attention_heads": 64, "num_hidden_layers": 36,
+      "num_key_value_heads": 8, "head_dim": 64, "num_local_experts": 128,
+      "num_experts_per_tok": 4, "sliding_window": 128, "tie_word_embeddings": false,
+      "vocab_size": 201088})json"),
+            116'829'156'672 - 36 * (128 + 64));
   EXPECT_EQ(Parameters(R"json({"model_type": "t5", "d_model": 512, "d_ff": 2048, "d_kv": 64,
       "num_heads": 8, "num_layers": 6, "vocab_size": 32128})json"),
             60'506'624);
@@ -109,8 +115,8 @@ TEST(HuggingFace, SaysWhatItDoesNotModel) {
 TEST(HuggingFace, RefusesInOneSentence) {
   EXPECT_EQ(ErrorOf(R"json({"model_type": "mamba"})json"),
             "model_type 'mamba' is not understood: known are bert, deepseek_v2, deepseek_v3, gpt2, "
-            "gpt_neox, kimi_k2, llama, mistral, mixtral, opt, qwen2, qwen2_moe, qwen3, qwen3_moe, "
-            "switch_transformers, t5, vit");
+            "gpt_neox, gpt_oss, kimi_k2, llama, mistral, mixtral, opt, qwen2, qwen2_moe, qwen3, "
+            "qwen3_moe, switch_transformers, t5, vit");
   EXPECT_EQ(ErrorOf(R"json({"model_type": "gpt2"})json"),
             "hidden_size (or n_embd, d_model) is missing");
   EXPECT_EQ(ErrorOf(R"json({"model_type": "gpt2", "n_embd": "wide"})json"),

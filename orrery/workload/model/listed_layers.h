@@ -4,6 +4,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/workload/model/model.h"
 
 namespace orrery::workload {
 
@@ -11,5 +12,10 @@ namespace orrery::workload {
 /// batch, the rows, the elements; of a product the rows of the result, except in a weight's
 /// gradient (layout tn), which sums over samples. Fails for kinds that have no such size.
 [[nodiscard]] Result<kernel::Operator> ForSamples(const kernel::Operator& op, std::int64_t samples);
+
+/// The layer that an operator alone is: its backward pass, its parameters and its result follow
+/// from the kind, for the kinds of layers (products, convolutions, embeddings, norms); others have
+/// no parameters and run once more backward.
+[[nodiscard]] ListedLayer LayerOf(const kernel::Operator& op);
 
 }  // namespace orrery::workload

@@ -87,6 +87,11 @@ TEST(Presets, HaveTheSizeThatPapersPrint) {
   }
 }
 
+// The checkpoint also has a bias of each router and a number for each head, which are not counted.
+TEST(Presets, GptOssLacksRouterBiasesAndSinks) {
+  EXPECT_EQ(Parameters("gpt-oss-120b"), 116'829'156'672 - 36 * (128 + 64));
+}
+
 TEST(Presets, AllAreSoundAndHaveOneNameEach) {
   for (const Preset& preset : Presets().models) {
     EXPECT_TRUE(ModelOf(preset, kernel::DataType::kBf16)) << preset.name;

@@ -101,6 +101,62 @@ Status Refuse(std::string message) {
   return Fail(Error::Kind::kInvalidInput, std::move(message));
 }
 
+constexpr std::int64_t kLargestSize = 1'000'000'000;
+constexpr std::int64_t kMostLayers = 100'000;
+constexpr double kMostParameters = 1e17;
+
+constexpr std::array<std::int64_t TransformerShape::*, 20> kSizes{
+    &TransformerShape::hidden,
+    &TransformerShape::heads,
+    &TransformerShape::kv_heads,
+    &TransformerShape::head_size,
+    &TransformerShape::value_head_size,
+    &TransformerShape::ffn,
+    &TransformerShape::window,
+    &TransformerShape::vocabulary,
+    &TransformerShape::positions,
+    &TransformerShape::token_types,
+    &TransformerShape::relative_positions,
+    &TransformerShape::experts,
+    &TransformerShape::experts_per_token,
+    &TransformerShape::expert_ffn,
+    &TransformerShape::shared_ffn,
+    &TransformerShape::query_rank,
+    &TransformerShape::key_value_rank,
+    &TransformerShape::rope_size,
+    &TransformerShape::patch,
+    &TransformerShape::image,
+};
+
+// More than enough, in floating point, where whole numbers may be too small.
+double MostParameters(const TransformerShape& shape) {
+  const auto real = [](std::int64_t size) { return static_cast<double>(size); };
+  const double head = real(std::max({shape.head_size, shape.value_head_size, shape.hidden})) +
+                      real(shape.rope_size);
+  const double ranks = real(shape.hidden) + real(shape.query_rank) + real(shape.key_value_rank);
+  const double width = real(shape.shared_ffn) + real(std::max(shape.ffn, 4 * shape.hidden)) +
+                       real(shape.experts) * real(std::max(shape.expert_ffn, 4 * shape.hidden));
+  const double layer = 8 * ranks * (real(shape.heads) * head + width + ranks);
+  const double ends = real(shape.vocabulary) + real(shape.positions) +
+                      3 * real(shape.patch) * real(shape.patch) + real(shape.hidden);
+  return real(shape.layers + shape.encoder_layers + shape.extra_predictions) * layer +
+         2 * real(shape.hidden) * ends;
+}
+
+Status CheckLimits(const TransformerShape& shape) {
+  const bool has_giant =
+      std::ranges::any_of(kSizes, [&shape](auto member) { return shape.*member > kLargestSize; });
+  const std::int64_t most_layers =
+      std::max({shape.layers, shape.encoder_layers, shape.extra_predictions});
+  if (has_giant || most_layers > kMostLayers || MostParameters(shape) > kMostParameters) {
+    return Fail(Error::Kind::kLimit,
+                fmt::format("a size of the model is beyond what is simulated: {} layers, sizes of "
+                            "{}, {:g} parameters",
+                            kMostLayers, kLargestSize, kMostParameters));
+  }
+  return {};
+}
+
 Status CheckHeads(const TransformerShape& shape) {
   if (shape.head_size == 0 && shape.hidden % shape.heads != 0) {
     return Refuse(
@@ -122,6 +178,10 @@ Status CheckExperts(const TransformerShape& shape) {
     return Refuse(fmt::format("experts_per_token {} must be between 1 and experts {}",
                               shape.experts_per_token, shape.experts));
   }
+  if (shape.moe_offset >= shape.moe_every) {
+    return Refuse(
+        fmt::format("moe_offset {} must be below moe_every {}", shape.moe_offset, shape.moe_every));
+  }
   if (!shape.moe_layers.empty() &&
       std::cmp_not_equal(shape.moe_layers.size(), std::max(shape.layers, shape.encoder_layers))) {
     return Refuse(fmt::format("moe_layers names {} layers, and the model has {}",
@@ -142,6 +202,7 @@ Status Check(const TransformerShape& shape) {
   if (shape.classifies && (shape.patch < 1 || shape.image < shape.patch)) {
     return Refuse("a model of images needs image and patch, the sizes of their sides");
   }
+  ORRERY_TRY_STATUS(CheckLimits(shape));
   ORRERY_TRY_STATUS(CheckHeads(shape));
   return CheckExperts(shape);
 }

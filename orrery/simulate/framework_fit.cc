@@ -1,0 +1,210 @@
+#include "orrery/simulate/framework_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/base/parallel.h"
+#include "orrery/learn/least_squares.h"
+#include "orrery/simulate/gpu_memo.h"
+#include "orrery/simulate/simulation.h"
+
+namespace orrery::simulate {
+namespace {
+
+using workload::FittedScalar;
+using workload::FittedScalars;
+using workload::Framework;
+using workload::PublishedRun;
+
+constexpr double kPicoseconds = 1e12;
+constexpr double kLeastUtilisation = 10;  // percent
+constexpr double kPriorRows = 4;          // what the prior of a scalar is worth, in rows
+constexpr double kUsualError = 0.05;      // of a row, relative
+
+// What a scalar is expected to be before any row is seen, and how sure that is.
+struct Prior {
+  double mean = 1;
+  double deviation = 0.2;
+};
+
+Prior PriorOf(const FittedScalar& scalar) {
+  if (scalar.key == "launch_us") {
+    return {10, 15};
+  }
+  if (scalar.key == "spread") {
+    return {0, 0.02};
+  }
+  return {1, 0.2};
+}
+
+bool IsTold(const std::vector<std::string>& texts, const std::string& name) {
+  return std::ranges::any_of(texts, [&](const std::string& text) {
+    return name.find(text) != std::string::npos;
+  });
+}
+
+bool IsUsable(const Table& table, std::size_t row, const PublishedRun& run) {
+  const auto utilisation = table.NumberInText(row, "mfu_pct");
+  return (run.grade == "A" || run.grade == "A-") &&
+         (!utilisation || *utilisation > kLeastUtilisation) &&
+         run.job.plan.tp <= run.job.cluster.gpus_per_node;
+}
+
+using RunsOfSource = std::map<std::string, std::vector<PublishedRun>>;
+
+// Runs by framework and source.
+std::map<std::string, RunsOfSource> ReadRuns(const Table& table,
+                                             const FrameworkFitOptions& options) {
+  std::map<std::string, RunsOfSource> runs;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    Result<PublishedRun> run = workload::ReadPublishedRun(table, row);
+    if (run && IsUsable(table, row, *run) && !IsTold(options.without_sources, run->source)) {
+      runs[run->job.framework.name][run->source].push_back(std::move(*run));
+    }
+  }
+  return runs;
+}
+
+std::vector<PublishedRun> Spread(const RunsOfSource& runs, std::size_t most) {
+  std::vector<PublishedRun> chosen;
+  for (const auto& [source, all] : runs) {
+    const std::size_t count = std::min(most, all.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      chosen.push_back(all[i * all.size() / count]);
+    }
+  }
+  return chosen;
+}
+
+class Fitting {
+ public:
+  Fitting(std::vector<PublishedRun> runs, const Framework& framework,
+          const kernel::CostModel& costs)
+      : runs_(std::move(runs)), framework_(framework), costs_(costs) {}
+
+  Framework Fit() {
+    std::vector<double> start;
+    std::vector<double> least;
+    std::vector<double> most;
+    for (const FittedScalar& scalar : FittedScalars()) {
+      start.push_back(std::clamp(framework_.*scalar.member, scalar.least, scalar.most));
+      least.push_back(scalar.least);
+      most.push_back(scalar.most);
+    }
+    learn::LeastSquaresOptions options;
+    options.outlier_scale = kUsualError;
+    options.max_iterations = 12;
+    options.tolerance = 2e-3;
+    ChooseLaunch(start);
+    const learn::LeastSquaresFit fit = learn::FitLeastSquares(
+        [this](std::span<const double> scalars) { return Residuals(scalars); }, start, least, most,
+        options);
+    return With(fit.parameters);
+  }
+
+  [[nodiscard]] double MeanError(const Framework& framework) const {
+    double sum = 0;
+    for (const double log_ratio : LogRatios(framework)) {
+      sum += std::abs(std::expm1(log_ratio));
+    }
+    return runs_.empty() ? 0 : sum / static_cast<double>(runs_.size());
+  }
+
+ private:
+  // As long as no run is bound by the host, a launch may take any time: derivatives say nothing.
+  void ChooseLaunch(std::vector<double>& start) const {
+    const auto scalars = FittedScalars();
+    const auto launch = static_cast<std::size_t>(
+        std::ranges::find(scalars, "launch_us", &FittedScalar::key) - scalars.begin());
+    double best = std::numeric_limits<double>::infinity();
+    double chosen = start[launch];
+    for (const double launch_us : {5.0, 15.0, 30.0, 45.0, 60.0, 75.0}) {
+      start[launch] = launch_us;
+      const double error = MeanError(With(start));
+      if (error < best) {
+        best = error;
+        chosen = launch_us;
+      }
+    }
+    start[launch] = chosen;
+  }
+
+  [[nodiscard]] Framework With(std::span<const double> scalars) const {
+    Framework framework = framework_;
+    std::size_t next = 0;
+    for (const FittedScalar& scalar : FittedScalars()) {
+      framework.*scalar.member = scalars[next++];
+    }
+    return framework;
+  }
+
+  // A run that cannot be simulated counts as right, so that it moves nothing.
+  [[nodiscard]] std::vector<double> LogRatios(const Framework& framework) const {
+    std::vector<double> ratios(runs_.size(), 0.0);
+    ParallelFor(runs_.size(), 0, [&](std::size_t i) {
+      workload::Job job = runs_[i].job;
+      job.framework = framework;
+      const Result<Simulation> simulation = Simulate(job, costs_);
+      if (simulation) {
+        ratios[i] = std::log(static_cast<double>(simulation->step_ps()) / kPicoseconds /
+                             runs_[i].measured_s);
+      }
+    });
+    return ratios;
+  }
+
+  [[nodiscard]] std::vector<double> Residuals(std::span<const double> scalars) const {
+    std::vector<double> residuals = LogRatios(With(scalars));
+    std::size_t next = 0;
+    for (const FittedScalar& scalar : FittedScalars()) {
+      const Prior prior = PriorOf(scalar);
+      residuals.push_back((scalars[next++] - prior.mean) / prior.deviation * kUsualError *
+                          std::sqrt(kPriorRows));
+    }
+    return residuals;
+  }
+
+  std::vector<PublishedRun> runs_;
+  const Framework& framework_;
+  const kernel::CostModel& costs_;
+};
+
+}  // namespace
+
+Result<std::vector<FrameworkFit>> FitFrameworks(const Table& table, const kernel::CostModel& costs,
+                                                const FrameworkFitOptions& options) {
+  ORRERY_TRY_STATUS(workload::CheckPublishedColumns(table));
+  const GpuMemo memo(costs);
+  std::map<std::string, RunsOfSource> runs = ReadRuns(table, options);
+  std::vector<FrameworkFit> fits;
+  for (const Framework& framework : workload::Frameworks()) {
+    const auto found = runs.find(framework.name);
+    if (found == runs.end() ||
+        (!options.only.empty() && !IsTold(options.only, framework.name))) {
+      continue;
+    }
+    FrameworkFit fit;
+    std::vector<PublishedRun> chosen = Spread(found->second, options.most_rows_of_source);
+    fit.rows = chosen.size();
+    for (const auto& [source, all] : found->second) {
+      fit.sources.push_back(source);
+    }
+    if (options.progress) {
+      options.progress(fmt::format("{}: {} rows", framework.name, fit.rows));
+    }
+    Fitting fitting(std::move(chosen), framework, memo);
+    fit.error_before = fitting.MeanError(framework);
+    fit.framework = fitting.Fit();
+    fit.error_after = fitting.MeanError(fit.framework);
+    fits.push_back(std::move(fit));
+  }
+  return fits;
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/kernel/estimate.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/published_run.h"
+
+namespace orrery::simulate {
+
+/// The scalars of one framework, fitted to published runs.
+struct FrameworkFit {
+  workload::Framework framework;
+  std::size_t rows = 0;                // that it was fitted to
+  std::vector<std::string> sources = {};
+  double error_before = 0;  // mean absolute error of those rows, relative
+  double error_after = 0;
+};
+
+struct FrameworkFitOptions {
+  std::vector<std::string> without_sources = {};  // texts that occur in their names
+  std::vector<std::string> only = {};             // names of frameworks; empty: all
+  /// Rows of one source that are used, spread evenly over the table.
+  std::size_t most_rows_of_source = 120;
+  /// Told what is being done.
+  std::function<void(const std::string&)> progress = {};
+};
+
+/// Fits the six scalars of each framework to the runs of a table that are described well (grades A
+/// and A−) and are no accident (utilisation above 10 % where it is printed, tensor parallelism
+/// inside a node). Logarithms of predicted over measured time are made small, outliers held back;
+/// a prior, worth a few rows, keeps scalars near what kernels and collectives do alone where rows
+/// say little. No scalar belongs to a row or a source.
+[[nodiscard]] Result<std::vector<FrameworkFit>> FitFrameworks(const Table& table,
+                                                              const kernel::CostModel& costs,
+                                                              const FrameworkFitOptions& options);
+
+}  // namespace orrery::simulate

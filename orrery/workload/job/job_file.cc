@@ -1,0 +1,292 @@
+#include "orrery/workload/job/job_file.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
+
+#include "orrery/base/mapped_file.h"
+#include "orrery/base/nearest_word.h"
+#include "orrery/hardware/yaml_fields.h"
+#include "orrery/workload/job/framework_yaml.h"
+#include "orrery/workload/job/job_overrides.h"
+#include "orrery/workload/job/megatron_arguments.h"
+#include "orrery/workload/job/model_yaml.h"
+#include "orrery/workload/job/plan_yaml.h"
+
+namespace orrery::workload {
+namespace {
+
+using hardware::YamlFields;
+
+constexpr std::int64_t kMostGpus = 1'000'000'000;
+
+template <typename Entry>
+std::string NearestName(std::string_view name, const std::vector<Entry>& catalogue) {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : catalogue) {
+    names.emplace_back(entry.name);
+  }
+  return std::string(NearestWord(name, names));
+}
+
+// Patches and the token that gathers the class.
+std::int64_t PatchTokens(const Transformer& model) {
+  return model.patch > 0 ? (model.image / model.patch) * (model.image / model.patch) + 1 : 0;
+}
+
+// Who trains such a job, where it does not say.
+std::string UsualFramework(const Job& job) {
+  const Sharding sharding = job.plan.sharding;
+  if (job.model.transformer() == nullptr) {
+    return "pytorch";
+  }
+  return sharding == Sharding::kParameters || sharding == Sharding::kKeepGathered ? "torch-fsdp"
+                                                                                  : "megatron-lm";
+}
+
+class JobReader {
+ public:
+  JobReader(const YAML::Node& root, const JobText& text)
+      : text_(text), top_(root, text.place, first_error_) {}
+
+  Result<JobFile> Read() && {
+    file_.job.name = top_.Text("name", std::filesystem::path(text_.place).stem().string());
+    ORRERY_TRY_STATUS(ReadMachine());
+    if (top_.Has("megatron")) {
+      ORRERY_TRY_STATUS(ReadMegatron());
+    } else {
+      ORRERY_TRY_STATUS(ReadSections());
+    }
+    top_.Expect({"model", "training", "plan", "megatron"});
+    top_.RefuseOthers();
+    ORRERY_TRY_STATUS(FirstError());
+    ORRERY_TRY_STATUS(FinishPlan());
+    ORRERY_TRY_STATUS(CheckPositions());
+    const Status checked = CheckJob(file_.job);
+    if (!checked) {
+      return FailWithin(text_.place, checked);
+    }
+    return std::move(file_);
+  }
+
+ private:
+  Status FirstError() const {
+    return first_error_ ? Status(tl::unexpected(*first_error_)) : Status();
+  }
+
+  Status Refuse(std::string message) const {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", text_.place, message));
+  }
+
+  // A name, or a mapping that has one.
+  std::string NameOf(std::string_view key, std::optional<std::string> fallback = {}) {
+    const bool is_map = top_.Has(key) && top_.Node(key).IsMap();
+    return is_map ? top_.Map(key).Text("name", fallback) : top_.Text(key, fallback);
+  }
+
+  Status ReadMachine() {
+    const std::string gpu = top_.Text("gpu", "");
+    file_.job.gpus = top_.Count("gpus", 1, 0);
+    const std::string name = NameOf("cluster", gpu.empty() ? std::nullopt : std::optional(gpu));
+    ORRERY_TRY_STATUS(FirstError());
+    const hardware::Cluster* const cluster = hardware::FindCluster(name);
+    if (cluster == nullptr) {
+      return Refuse(fmt::format("cluster '{}' is not in the catalogue; the nearest is {}", name,
+                                NearestName(name, hardware::ClusterCatalogue())));
+    }
+    file_.job.cluster = *cluster;
+    if (top_.Has("cluster") && top_.Node("cluster").IsMap()) {
+      YamlFields fields = top_.Map("cluster");
+      fields.Expect({"name"});
+      file_.job.cluster = hardware::OverrideCluster(fields, *cluster);
+      fields.RefuseOthers();
+    }
+    return ReadGpu(gpu);
+  }
+
+  Status ReadGpu(const std::string& other) {
+    const std::string& name = other.empty() ? file_.job.cluster.gpu : other;
+    const hardware::Gpu* const gpu = hardware::FindGpu(name);
+    if (gpu == nullptr) {
+      return Refuse(fmt::format("gpu '{}' is not in the catalogue; the nearest is {}", name,
+                                NearestName(name, hardware::GpuCatalogue())));
+    }
+    file_.job.gpu = *gpu;
+    file_.job.cluster.gpu = gpu->name;
+    return {};
+  }
+
+  Status ReadFramework(const std::string& usual) {
+    const std::string name = NameOf("framework", usual);
+    ORRERY_TRY_STATUS(FirstError());
+    const Framework* const framework = FindFramework(name);
+    if (framework == nullptr) {
+      return Refuse(fmt::format("framework '{}' is not known; the nearest is {}", name,
+                                NearestName(name, Frameworks())));
+    }
+    file_.job.framework = *framework;
+    return {};
+  }
+
+  // After Megatron's arguments, which they override.
+  void OverrideFramework() {
+    if (top_.Has("framework") && top_.Node("framework").IsMap()) {
+      YamlFields fields = top_.Map("framework");
+      fields.Expect({"name"});
+      ReadDeclared(fields, file_.job.framework);
+      fields.RefuseOthers();
+    }
+  }
+
+  Status ReadSections() {
+    YamlFields training = top_.Map("training");
+    ORRERY_TRY_STATUS(FirstError());
+    ReadTraining(training, file_.job.training);
+    file_.job.plan.dp = 0;
+    if (top_.Has("plan")) {
+      YamlFields plan = top_.Map("plan");
+      ORRERY_TRY_STATUS(FirstError());
+      ReadPlan(plan, file_.job.plan);
+    }
+    const YAML::Node model = top_.Node("model");
+    ORRERY_TRY_STATUS(FirstError());
+    const ModelPlace place = {.place = text_.place + ": model",
+                              .folder = text_.folder,
+                              .type = file_.job.training.precision.compute};
+    ORRERY_TRY(file_.job.model, ReadModel(model, place, file_.not_modelled));
+    ORRERY_TRY_STATUS(ReadFramework(UsualFramework(file_.job)));
+    OverrideFramework();
+    return {};
+  }
+
+  Result<std::string> MegatronText() {
+    const std::string value = top_.Text("megatron");
+    if (value.find("--") != std::string::npos) {
+      return value;
+    }
+    ORRERY_TRY(const MappedFile content, MappedFile::Open((text_.folder / value).string()));
+    return std::string(content.bytes());
+  }
+
+  Status ReadMegatron() {
+    for (const std::string_view key : {"model", "training", "plan"}) {
+      if (top_.Has(key)) {
+        return Refuse(fmt::format("{} stands beside megatron, which says the same: keep one", key));
+      }
+    }
+    ORRERY_TRY_STATUS(ReadFramework("megatron-lm"));
+    ORRERY_TRY(const std::string arguments, MegatronText());
+    const auto read = ReadMegatronArguments(arguments, file_.job.framework);
+    if (!read) {
+      return FailWithin(text_.place + ": megatron", read);
+    }
+    const auto model = MakeTransformer(read->shape);
+    if (!model) {
+      return FailWithin(text_.place + ": megatron", model);
+    }
+    file_.job.model = {.name = "megatron", .body = *model};
+    return TakeMegatron(*read);
+  }
+
+  Status TakeMegatron(const MegatronJob& read) {
+    Job& job = file_.job;
+    job.plan = read.plan;
+    job.plan.dp = 0;
+    job.training = read.training;
+    job.framework = read.framework;
+    job.gpus = job.gpus == 0 ? read.gpus.value_or(0) : job.gpus;
+    OverrideFramework();
+    const std::int64_t model = std::int64_t{job.plan.tp} * job.plan.pp * job.plan.cp;
+    const int replicas = static_cast<int>(job.gpus / model);
+    if (!read.has_global_batch) {
+      job.training.global_batch = job.training.micro_batch * std::max(replicas, 1);
+    }
+    if (read.optimizer_instances > 1) {
+      job.plan.shard_ranks = replicas * job.plan.cp / read.optimizer_instances;
+    }
+    for (const std::string& argument : read.unknown) {
+      file_.not_modelled.push_back(fmt::format("{} is not understood", argument));
+    }
+    file_.not_modelled.insert(file_.not_modelled.end(), read.not_modelled.begin(),
+                              read.not_modelled.end());
+    return {};
+  }
+
+  Status FinishPlan() {
+    Job& job = file_.job;
+    Plan& plan = job.plan;
+    const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
+    if (job.gpus == 0 && (plan.dp == 0 || model > kMostGpus || model * plan.dp > kMostGpus)) {
+      return Refuse(plan.dp == 0 ? "gpus is missing: give it, or plan.dp"
+                                 : "the product of the plan is no number of gpus: lower plan.dp");
+    }
+    job.gpus = job.gpus == 0 ? static_cast<int>(model * plan.dp) : job.gpus;
+    plan.dp = plan.dp == 0 ? static_cast<int>(job.gpus / model) : plan.dp;
+    if (plan.shard_ranks < 0) {
+      plan.shard_ranks = std::min(job.cluster.gpus_per_node / plan.tp, plan.dp * plan.cp);
+    }
+    return {};
+  }
+
+  Status CheckPositions() {
+    const Transformer* const model = file_.job.model.transformer();
+    std::int64_t& sequence = file_.job.training.sequence;
+    if (model == nullptr) {
+      return {};
+    }
+    sequence = sequence == 0 ? PatchTokens(*model) : sequence;
+    if (model->positions > 0 && sequence > model->positions) {
+      return Refuse(
+          fmt::format("training.sequence {} is longer than the {} positions of the model: raise "
+                      "model.positions",
+                      sequence, model->positions));
+    }
+    return {};
+  }
+
+  const JobText& text_;
+  std::optional<Error> first_error_;
+  YamlFields top_;
+  JobFile file_;
+};
+
+Result<JobFile> ReadTree(const JobText& text, std::span<const std::string> overrides) {
+  YAML::Node root = YAML::Load(text.yaml);
+  if (!root.IsMap()) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: a job is a mapping that begins with model, training, plan, "
+                            "cluster and gpus",
+                            text.place));
+  }
+  const Status applied = ApplyOverrides(root, overrides);
+  if (!applied) {
+    return FailWithin(text.place, applied);
+  }
+  ORRERY_TRY(JobFile file, JobReader(root, text).Read());
+  file.yaml = YAML::Dump(root) + "\n";
+  return file;
+}
+
+}  // namespace
+
+Result<JobFile> ReadJob(const JobText& text, std::span<const std::string> overrides) {
+  try {
+    return ReadTree(text, overrides);
+  } catch (const YAML::Exception& exception) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: line {}: {}", text.place, exception.mark.line + 1, exception.msg));
+  }
+}
+
+Result<JobFile> ReadJobFile(const std::string& path, std::span<const std::string> overrides) {
+  ORRERY_TRY(const MappedFile content, MappedFile::Open(path));
+  return ReadJob({.yaml = std::string(content.bytes()),
+                  .place = path,
+                  .folder = std::filesystem::path(path).parent_path()},
+                 overrides);
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::workload {
+
+/// A job as a file describes it.
+struct JobFile {
+  Job job;
+  std::string yaml;                            // the file's content with the overrides applied
+  std::vector<std::string> not_modelled = {};  // a sentence for each thing that is left out
+};
+
+/// Text of a job and where it comes from.
+struct JobText {
+  std::string yaml;
+  std::string place;                  // what an error begins with, and the job's name
+  std::filesystem::path folder = {};  // where files that it names are looked for
+};
+
+/// Reads a job (docs/formats/job.md) after "plan.tp=4" and the like have been applied to it, and
+/// checks it (CheckJob). An error is one sentence that names the key and the mend.
+[[nodiscard]] Result<JobFile> ReadJob(const JobText& text,
+                                      std::span<const std::string> overrides = {});
+
+/// Reads a job from a file; its name is that of the file unless it has one.
+[[nodiscard]] Result<JobFile> ReadJobFile(const std::string& path,
+                                          std::span<const std::string> overrides = {});
+
+}  // namespace orrery::workload
