@@ -47,6 +47,9 @@ std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters)
 }
 
 std::vector<Step> OptimizerSteps(const Job& job, const StageTensors& stage) {
+  if (job.training.optimizer == OptimizerKind::kSkipped) {
+    return {};
+  }
   const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, stage.parameters()));
   const std::int64_t tensors = std::max<std::int64_t>(1, stage.num_tensors());
   std::vector<Step> steps;
