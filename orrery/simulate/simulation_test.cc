@@ -269,6 +269,25 @@ TEST(SimulationTest, BubblesOfEqualStagesMatchTheirFormulas) {
   EXPECT_EQ(step(PipelineSchedule::kInterleaved, 8, 3, 16), 3 * 550);
 }
 
+// Exchanges of tokens hide behind the passes of other micro-batches where a framework runs them side
+// by side: the same work takes less time, and no less than computing alone.
+TEST(SimulationTest, PassesSideBySideHideTheExchangeOfTokens) {
+  PlainTimes times;
+  FreeTimes free;
+  NamedPlan named{"experts", {}};
+  named.plan.dp = 4;
+  named.plan.ep = 4;
+  named.is_sparse = true;
+  Job job = JobOf(named);
+  job.framework.launch_us = 0;
+  const std::int64_t exposed = StepPs(Generated(job).ensemble, times);
+  job.framework.overlaps_experts = true;
+  const workload::GeneratedJob together = Generated(job);
+  const std::int64_t hidden = StepPs(together.ensemble, times);
+  EXPECT_LT(hidden, exposed);
+  EXPECT_GT(hidden, StepPs(together.ensemble, free));
+}
+
 // One slow rank slows its pipeline down, by as much as its kernels at most.
 TEST(SimulationTest, ASlowRankLengthensTheStep) {
   const workload::EqualCosts costs;

@@ -57,7 +57,8 @@ class StageWriter {
     data_.BeginStep();
     for (std::size_t i = 0; i < steps.size(); ++i) {
       if (i + 1 < steps.size() && RunTogether(steps[i], steps[i + 1])) {
-        WriteTogether(steps[i], steps[i + 1]);
+        const bool is_forward = steps[i].pass == PipelinePass::kForward;
+        WriteTogether(steps[is_forward ? i : i + 1], steps[is_forward ? i + 1 : i]);
         ++i;
       } else {
         WriteStep(steps[i]);
@@ -190,15 +191,18 @@ class StageWriter {
     }
   }
 
-  // A forward pass beside the backward pass of another micro-batch, unit by unit: DualPipe's pairs,
-  // and frameworks that hide the exchange of tokens so. A pass and its own backward pass cannot.
+  // A forward pass runs beside the backward pass of another micro-batch in DualPipe's pairs; and
+  // where a framework hides the exchange of tokens so, a backward pass beside the next forward
+  // pass. That is for jobs without a pipeline: in 1F1B a stage that keeps a message until the end
+  // of a pair makes all others wait.
   bool RunTogether(const PipelineStep& step, const PipelineStep& next) const {
-    const bool is_pair =
-        step.pass == PipelinePass::kForward &&
-        (next.pass == PipelinePass::kBackward || next.pass == PipelinePass::kInputBackward) &&
-        (step.microbatch != next.microbatch);
-    const bool hides_experts = job_.framework.overlaps_experts && job_.plan.ep > 1;
-    return is_pair && (step.runs_with_next || hides_experts);
+    if (step.microbatch == next.microbatch) {
+      return false;
+    }
+    const bool hides_experts =
+        job_.framework.overlaps_experts && job_.plan.ep > 1 && job_.plan.pp == 1;
+    return step.runs_with_next || (hides_experts && step.pass == PipelinePass::kBackward &&
+                                   next.pass == PipelinePass::kForward);
   }
 
   void WriteTogether(const PipelineStep& forward, const PipelineStep& backward) {
