@@ -1,58 +1,18 @@
 #include "orrery/workload/generate/generate.h"
 
-#include <cmath>
 #include <cstdint>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/generate/program_counts.h"
-#include "orrery/workload/generate/test_jobs.h"
-#include "orrery/workload/model/flops.h"
-#include "orrery/workload/model/presets.h"
-#include "orrery/workload/model/test_models.h"
+#include "orrery/workload/generate/small_jobs.h"
 
-// Messages and bytes of every dimension of parallelism, and the work of whole jobs, against counts
-// by hand.
+// Messages and bytes of every dimension of parallelism against counts by hand.
 
 namespace orrery::workload {
 namespace {
 
 using collective::CollectiveKind;
 using enum CollectiveKind;
-
-GeneratedJob Generated(const Job& job) {
-  Result<GeneratedJob> generated = Generate(job, EqualCosts());
-  EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message());
-  return std::move(*generated);
-}
-
-Program FirstProgram(const Job& job) {
-  return std::move(Generated(job).ensemble.programs.front());
-}
-
-/// h 1024, two layers, 16 heads, 51,200 words, not tied: X = b·s·h·2 = 2 MiB for one sequence.
-constexpr std::int64_t kHidden = 1024;
-constexpr std::int64_t kLayers = 2;
-constexpr std::int64_t kVocabulary = 51'200;
-constexpr std::int64_t kX = 1024 * kHidden * 2;
-
-Transformer SmallGpt() {
-  Transformer model =
-      Gpt({.hidden = kHidden, .layers = kLayers, .heads = 16, .vocabulary = kVocabulary});
-  model.is_tied = false;
-  return model;
-}
-
-Job SmallJob(const Plan& plan, std::int64_t microbatches = 1) {
-  return JobOf({.model = {"small", SmallGpt()}, .plan = plan, .microbatches = microbatches});
-}
-
-CommunicationCount Times(std::int64_t messages, std::int64_t bytes) {
-  return {messages, messages * bytes};
-}
 
 // Section 4: two all-reduces of X a layer and pass, one of the embedding forward, one of the head
 // backward; three of 4·b·s bytes for the loss.
@@ -200,12 +160,6 @@ TEST(GenerateTest, ATiedEmbeddingIsSummedOnceAStep) {
   EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kTied}).messages, 0);
 }
 
-/// Parameters of SmallGpt: 12h² + 13h a layer, words, positions, head, and the last norm.
-constexpr std::int64_t kBlock = 12 * kHidden * kHidden + 13 * kHidden;
-constexpr std::int64_t kEmbedding = kVocabulary * kHidden + 1024 * kHidden;
-constexpr std::int64_t kHead = kVocabulary * kHidden + 2 * kHidden;
-constexpr std::int64_t kParameters = kLayers * kBlock + kEmbedding + kHead;
-
 // Section 6.3: DDP sums 4·N once a step, however many micro-batches it has.
 TEST(GenerateTest, DataParallelismSumsAllGradientsOnce) {
   Plan plan;
@@ -267,13 +221,6 @@ TEST(GenerateTest, HybridShardsAreSummedOverTheirCopies) {
   EXPECT_EQ(Count(program, {Slot::kData, kReduceScatter}).bytes, 4 * kParameters);
   EXPECT_EQ(Count(program, {Slot::kReplicas, kAllReduce}).messages, kLayers + 2);
   EXPECT_EQ(Count(program, {Slot::kReplicas, kAllReduce}).bytes, kParameters);
-}
-
-Transformer SmallMoe() {
-  Transformer model = SmallGpt();
-  model.blocks[0].block.mlp =
-      Experts{.count = 8, .per_token = 2, .expert = {.width = 4096}, .shared = {}};
-  return model;
 }
 
 // Section 7: dispatch and combine send T·k·h·2 bytes each, forward and backward. Experts' gradients
@@ -353,157 +300,6 @@ TEST(GenerateTest, ContextParallelRanksSumTheirGradients) {
             4 * kParameters);
   const auto group = generated.ensemble.GroupOf(0, static_cast<std::uint32_t>(Slot::kData));
   EXPECT_EQ(generated.ensemble.Members(group).size(), 8U);
-}
-
-/// How often tasks of a name run, and how long in all.
-struct TaskSum {
-  std::int64_t count = 0;
-  std::int64_t ps = 0;
-};
-
-TaskSum Sum(const Program& program, std::string_view name) {
-  TaskSum sum;
-  for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    if (program.strings.View(program.tasks.name[task]) == name) {
-      ++sum.count;
-      sum.ps += program.tasks.duration_ps[task];
-    }
-  }
-  return sum;
-}
-
-// Section 9: gradients of 4 bytes go to the host over 64 GB/s, parameters of 2 come back; the host
-// reads and writes 12 bytes of states, reads 4 of gradients and writes 2: 30 bytes a parameter.
-TEST(GenerateTest, AnOffloadedOptimizerCopiesAndUpdatesOnTheHost) {
-  Plan plan;
-  plan.offload_optimizer = true;
-  const Job job = SmallJob(plan);
-  const Program program = FirstProgram(job);
-  const double out = 4.0 * kParameters / 64e9 * 1e12;
-  const TaskSum copies = Sum(program, "copy gradients out");
-  const TaskSum updates = Sum(program, "update on the host");
-  const TaskSum back = Sum(program, "copy parameters back");
-  EXPECT_NEAR(static_cast<double>(copies.ps), out, 100);
-  EXPECT_NEAR(static_cast<double>(back.ps), out / 2, 100);
-  EXPECT_EQ(copies.count, updates.count);
-  EXPECT_GT(updates.ps, copies.ps);
-  EXPECT_EQ(Sum(program, "update").count, 0);
-  EXPECT_EQ(Sum(FirstProgram(SmallJob({})), "update").count, 1);
-}
-
-// Everybody hears of the norm; in fp16 of overflows as well.
-TEST(GenerateTest, HalfPrecisionChecksForOverflow) {
-  Plan plan;
-  plan.dp = 2;
-  Job job = SmallJob(plan);
-  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(1, 4));
-  job.training.precision.compute = kernel::DataType::kFp16;
-  job.training.precision.products = kernel::DataType::kFp16;
-  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(2, 4));
-}
-
-// TV4: T = 4096, k = 2, E = 8, cf 1.25: every expert takes 1,280 tokens of a rank, padded.
-TEST(GenerateTest, CapacityPadsWhatIsSent) {
-  Plan plan;
-  plan.dp = 4;
-  plan.ep = 4;
-  plan.capacity_factor = 1.25;
-  const Program program = FirstProgram(
-      JobOf({.model = {"moe", SmallMoe()}, .plan = plan, .sequence = 4096}));
-  EXPECT_EQ(Count(program, {Slot::kExperts, kAllToAll}),
-            Times(4 * kLayers, 1280 * 8 * kHidden * 2));
-}
-
-// The shared expert computes the same, wherever it stands.
-TEST(GenerateTest, ASharedExpertBesideDispatchDoesTheSameWork) {
-  Transformer model = SmallMoe();
-  std::get<Experts>(model.blocks[0].block.mlp).shared = FeedForward{.width = 2048};
-  Plan plan;
-  plan.dp = 4;
-  plan.ep = 4;
-  Job job = JobOf({.model = {"moe", model}, .plan = plan});
-  const Program before = FirstProgram(job);
-  job.framework.overlaps_experts = true;
-  const Program beside = FirstProgram(job);
-  EXPECT_EQ(Sum(before, "mlp up").count, 3 * kLayers);
-  EXPECT_EQ(Sum(beside, "mlp up").count, 3 * kLayers);
-  EXPECT_EQ(Count(beside, {Slot::kExperts}), Count(before, {Slot::kExperts}));
-}
-
-/// Operations of all products that all ranks of a job execute.
-double ExecutedOf(const Job& job) {
-  const GeneratedJob generated = Generate(job, CountingCosts()).value();
-  double sum = 0;
-  for (const ProgramId id : generated.ensemble.program_of_rank) {
-    const Program& program = generated.ensemble.programs[id];
-    for (TaskId task = 0; task < program.tasks.size(); ++task) {
-      sum += static_cast<double>(program.tasks.duration_ps[task]);
-    }
-  }
-  return sum * CountingCosts::kFlopsPerPicosecond;
-}
-
-double Expected(const Job& job) {
-  const Transformer& model = *job.model.transformer();
-  const std::int64_t side = model.patch > 0 ? model.image / model.patch : 0;
-  return ExecutedFlops(model,
-                       {.sequence = side > 0 ? side * side + 1 : job.training.sequence,
-                        .samples = job.training.global_batch},
-                       {.recompute = job.plan.recompute});
-}
-
-std::vector<Plan> PlansOf(const Transformer& model) {
-  Plan base;
-  Plan spread;
-  spread.pp = 2;
-  spread.dp = 2;
-  Plan context;
-  context.cp = 2;
-  Plan again;
-  again.recompute = Recompute::kFull;
-  std::vector<Plan> plans = {base, spread, again};
-  if (model.patch == 0) {
-    plans.push_back(context);
-  }
-  const Block& block = model.blocks.back().block;
-  if (block.experts() != nullptr) {
-    Plan experts;
-    experts.dp = 4;
-    experts.ep = 4;
-    plans.push_back(experts);
-  }
-  // What tensor parallelism repeats on its ranks is counted more than once.
-  if (!block.self.latent && !model.has_head_transform && model.patch == 0 &&
-      block.self.heads % 2 == 0) {
-    Plan tensor;
-    tensor.tp = 2;
-    tensor.sequence_parallel = true;
-    plans.push_back(tensor);
-  }
-  return plans;
-}
-
-// The program of a job is made operator by operator, the count of flops.h from formulas: they agree
-// for every transformer of the catalogue and every kind of plan.
-TEST(GenerateTest, ProgramsExecuteTheOperationsOfTheModel) {
-  int compared = 0;
-  for (const Preset& preset : Presets().models) {
-    const Model model = ModelOf(preset, kernel::DataType::kBf16).value();
-    if (model.transformer() == nullptr) {
-      continue;
-    }
-    for (const Plan& plan : PlansOf(*model.transformer())) {
-      const Job job = JobOf({.model = model, .plan = plan, .sequence = 2048, .microbatches = 2});
-      if (!CheckJob(job)) {
-        continue;
-      }
-      ++compared;
-      EXPECT_NEAR(ExecutedOf(job) / Expected(job), 1, 0.01)
-          << preset.name << " tp " << plan.tp << " pp " << plan.pp << " cp " << plan.cp << " ep "
-          << plan.ep << " recompute " << static_cast<int>(plan.recompute);
-    }
-  }
-  EXPECT_GT(compared, 40);
 }
 
 }  // namespace

@@ -1,0 +1,171 @@
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orrery/workload/generate/small_jobs.h"
+#include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/presets.h"
+
+// What the programs of whole jobs compute.
+
+namespace orrery::workload {
+namespace {
+
+using enum collective::CollectiveKind;
+
+/// How often tasks of a name run, and how long in all.
+struct TaskSum {
+  std::int64_t count = 0;
+  std::int64_t ps = 0;
+};
+
+TaskSum Sum(const Program& program, std::string_view name) {
+  TaskSum sum;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.strings.View(program.tasks.name[task]) == name) {
+      ++sum.count;
+      sum.ps += program.tasks.duration_ps[task];
+    }
+  }
+  return sum;
+}
+
+// Section 9: gradients of 4 bytes go to the host over 64 GB/s, parameters of 2 come back; the host
+// reads and writes 12 bytes of states, reads 4 of gradients and writes 2: 30 bytes a parameter.
+TEST(GeneratedWorkTest, AnOffloadedOptimizerCopiesAndUpdatesOnTheHost) {
+  Plan plan;
+  plan.offload_optimizer = true;
+  const Job job = SmallJob(plan);
+  const Program program = FirstProgram(job);
+  const double out = 4.0 * kParameters / 64e9 * 1e12;
+  const TaskSum copies = Sum(program, "copy gradients out");
+  const TaskSum updates = Sum(program, "update on the host");
+  const TaskSum back = Sum(program, "copy parameters back");
+  EXPECT_NEAR(static_cast<double>(copies.ps), out, 100);
+  EXPECT_NEAR(static_cast<double>(back.ps), out / 2, 100);
+  EXPECT_EQ(copies.count, updates.count);
+  EXPECT_GT(updates.ps, copies.ps);
+  EXPECT_EQ(Sum(program, "update").count, 0);
+  EXPECT_EQ(Sum(FirstProgram(SmallJob({})), "update").count, 1);
+}
+
+// Everybody hears of the norm; in fp16 of overflows as well.
+TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
+  Plan plan;
+  plan.dp = 2;
+  Job job = SmallJob(plan);
+  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(1, 4));
+  job.training.precision.compute = kernel::DataType::kFp16;
+  job.training.precision.products = kernel::DataType::kFp16;
+  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(2, 4));
+}
+
+// TV4: T = 4096, k = 2, E = 8, cf 1.25: every expert takes 1,280 tokens of a rank, padded.
+TEST(GeneratedWorkTest, CapacityPadsWhatIsSent) {
+  Plan plan;
+  plan.dp = 4;
+  plan.ep = 4;
+  plan.capacity_factor = 1.25;
+  const Program program =
+      FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan, .sequence = 4096}));
+  EXPECT_EQ(Count(program, {Slot::kExperts, kAllToAll}),
+            Times(4 * kLayers, 1280 * 8 * kHidden * 2));
+}
+
+// The shared expert computes the same, wherever it stands.
+TEST(GeneratedWorkTest, ASharedExpertBesideDispatchDoesTheSameWork) {
+  Transformer model = SmallMoe();
+  std::get<Experts>(model.blocks[0].block.mlp).shared = FeedForward{.width = 2048};
+  Plan plan;
+  plan.dp = 4;
+  plan.ep = 4;
+  Job job = JobOf({.model = {"moe", model}, .plan = plan});
+  const Program before = FirstProgram(job);
+  job.framework.overlaps_experts = true;
+  const Program beside = FirstProgram(job);
+  EXPECT_EQ(Sum(before, "mlp up").count, 3 * kLayers);
+  EXPECT_EQ(Sum(beside, "mlp up").count, 3 * kLayers);
+  EXPECT_EQ(Count(beside, {Slot::kExperts}), Count(before, {Slot::kExperts}));
+}
+
+/// Operations of all products that all ranks of a job execute.
+double ExecutedOf(const Job& job) {
+  const GeneratedJob generated = Generate(job, CountingCosts()).value();
+  double sum = 0;
+  for (const ProgramId id : generated.ensemble.program_of_rank) {
+    const Program& program = generated.ensemble.programs[id];
+    for (TaskId task = 0; task < program.tasks.size(); ++task) {
+      sum += static_cast<double>(program.tasks.duration_ps[task]);
+    }
+  }
+  return sum * CountingCosts::kFlopsPerPicosecond;
+}
+
+double Expected(const Job& job) {
+  const Transformer& model = *job.model.transformer();
+  const std::int64_t side = model.patch > 0 ? model.image / model.patch : 0;
+  return ExecutedFlops(model,
+                       {.sequence = side > 0 ? side * side + 1 : job.training.sequence,
+                        .samples = job.training.global_batch},
+                       {.recompute = job.plan.recompute});
+}
+
+std::vector<Plan> PlansOf(const Transformer& model) {
+  Plan base;
+  Plan spread;
+  spread.pp = 2;
+  spread.dp = 2;
+  Plan context;
+  context.cp = 2;
+  Plan again;
+  again.recompute = Recompute::kFull;
+  std::vector<Plan> plans = {base, spread, again};
+  if (model.patch == 0) {
+    plans.push_back(context);
+  }
+  const Block& block = model.blocks.back().block;
+  if (block.experts() != nullptr) {
+    Plan experts;
+    experts.dp = 4;
+    experts.ep = 4;
+    plans.push_back(experts);
+  }
+  // What tensor parallelism repeats on its ranks is counted more than once.
+  if (!block.self.latent && !model.has_head_transform && model.patch == 0 &&
+      block.self.heads % 2 == 0) {
+    Plan tensor;
+    tensor.tp = 2;
+    tensor.sequence_parallel = true;
+    plans.push_back(tensor);
+  }
+  return plans;
+}
+
+// The program of a job is made operator by operator, the count of flops.h from formulas: they agree
+// for every transformer of the catalogue and every kind of plan.
+TEST(GeneratedWorkTest, ProgramsExecuteTheOperationsOfTheModel) {
+  int compared = 0;
+  for (const Preset& preset : Presets().models) {
+    const Model model = ModelOf(preset, kernel::DataType::kBf16).value();
+    if (model.transformer() == nullptr) {
+      continue;
+    }
+    for (const Plan& plan : PlansOf(*model.transformer())) {
+      const Job job = JobOf({.model = model, .plan = plan, .sequence = 2048, .microbatches = 2});
+      if (!CheckJob(job)) {
+        continue;
+      }
+      ++compared;
+      EXPECT_NEAR(ExecutedOf(job) / Expected(job), 1, 0.01)
+          << preset.name << " tp " << plan.tp << " pp " << plan.pp << " cp " << plan.cp << " ep "
+          << plan.ep << " recompute " << static_cast<int>(plan.recompute);
+    }
+  }
+  EXPECT_GT(compared, 40);
+}
+
+}  // namespace
+}  // namespace orrery::workload
