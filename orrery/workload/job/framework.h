@@ -95,6 +95,10 @@ struct FittedScalar {
 /// Nothing when there is none.
 [[nodiscard]] const Framework* FindFramework(std::string_view name);
 
+/// Reads the scalars that `orrery fit frameworks` wrote into the frameworks of the same names; an
+/// error is one sentence.
+[[nodiscard]] Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& frameworks);
+
 /// Reads a file of frameworks; an error is one sentence.
 [[nodiscard]] Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml);
 
