@@ -6,6 +6,7 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/simulate/gpu_memo.h"
+#include "orrery/simulate/memory_answer.h"
 
 namespace orrery::simulate {
 namespace {
@@ -24,6 +25,16 @@ struct Questions {
   std::function<Result<workload::PublishedRun>(std::size_t row)> read;
 };
 
+Status SimulateRun(const kernel::CostModel& costs, JudgedRun& judged) {
+  const workload::Job& job = judged.run.job;
+  ORRERY_TRY(const Simulation simulation, Simulate(job, costs));
+  judged.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
+  const MemoryAnswer memory = MemoryAnswerOf(simulation.cast, simulation.performance, job.gpu);
+  judged.memory_bytes = memory.stages[memory.fullest].needed_bytes;
+  judged.fits = memory.fits();
+  return {};
+}
+
 Result<JudgedRun> Judge(const Questions& questions, std::size_t row, const kernel::CostModel& costs,
                         const JobChange& change) {
   JudgedRun judged;
@@ -31,8 +42,14 @@ Result<JudgedRun> Judge(const Questions& questions, std::size_t row, const kerne
   if (change) {
     change(judged.run.job);
   }
-  ORRERY_TRY(const Simulation simulation, Simulate(judged.run.job, costs));
-  judged.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
+  ORRERY_TRY_STATUS(SimulateRun(costs, judged));
+  // It did run: where a row does not say what was computed twice and its memory would not do
+  // otherwise, everything was.
+  if (!judged.fits && judged.run.recompute_is_open) {
+    judged.run.job.plan.recompute = workload::Recompute::kFull;
+    judged.run.assumptions.push_back("full recomputation, since nothing less fits");
+    ORRERY_TRY_STATUS(SimulateRun(costs, judged));
+  }
   return judged;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ namespace orrery::simulate {
 struct JudgedRun {
   workload::PublishedRun run;
   double predicted_s = 0;
+  std::int64_t memory_bytes = 0;  // of the fullest stage
+  bool fits = true;               // in the memory of the GPU
 
   /// (predicted − measured) / measured.
   [[nodiscard]] double Error() const { return predicted_s / run.measured_s - 1; }

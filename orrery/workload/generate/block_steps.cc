@@ -29,6 +29,15 @@ Exchange OverTensor(CollectiveKind kind, std::int64_t bytes, collective::Element
   return {Slot::kTensor, kind, bytes, element, 0};
 }
 
+// `more` runs behind `unit` forward and before it backward.
+void Append(UnitSteps& unit, UnitSteps more) {
+  std::ranges::move(more.forward, std::back_inserter(unit.forward));
+  std::ranges::move(more.recompute, std::back_inserter(unit.recompute));
+  std::ranges::move(unit.backward, std::back_inserter(more.backward));
+  unit.backward = std::move(more.backward);
+  unit.weight_inputs += more.weight_inputs;
+}
+
 // A vocabulary that is cut has its loss written out: maximum, difference, exponential, sum and
 // quotient, each over all logits in fp32, and the gradient from the quotient.
 void WriteSplitLoss(std::int64_t cols, LayerWriter& writer) {
@@ -63,15 +72,6 @@ void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
                                            collective::Element::kFloat)));
   }
   writer.Backward({loss("bwd")});
-}
-
-// `more` runs behind `unit` forward and before it backward.
-void Append(UnitSteps& unit, UnitSteps more) {
-  std::ranges::move(more.forward, std::back_inserter(unit.forward));
-  std::ranges::move(more.recompute, std::back_inserter(unit.recompute));
-  std::ranges::move(unit.backward, std::back_inserter(more.backward));
-  unit.backward = std::move(more.backward);
-  unit.weight_inputs += more.weight_inputs;
 }
 
 }  // namespace

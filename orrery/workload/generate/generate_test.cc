@@ -355,6 +355,81 @@ TEST(GenerateTest, ContextParallelRanksSumTheirGradients) {
   EXPECT_EQ(generated.ensemble.Members(group).size(), 8U);
 }
 
+/// How often tasks of a name run, and how long in all.
+struct TaskSum {
+  std::int64_t count = 0;
+  std::int64_t ps = 0;
+};
+
+TaskSum Sum(const Program& program, std::string_view name) {
+  TaskSum sum;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.strings.View(program.tasks.name[task]) == name) {
+      ++sum.count;
+      sum.ps += program.tasks.duration_ps[task];
+    }
+  }
+  return sum;
+}
+
+// Section 9: gradients of 4 bytes go to the host over 64 GB/s, parameters of 2 come back; the host
+// reads and writes 12 bytes of states, reads 4 of gradients and writes 2: 30 bytes a parameter.
+TEST(GenerateTest, AnOffloadedOptimizerCopiesAndUpdatesOnTheHost) {
+  Plan plan;
+  plan.offload_optimizer = true;
+  const Job job = SmallJob(plan);
+  const Program program = FirstProgram(job);
+  const double out = 4.0 * kParameters / 64e9 * 1e12;
+  const TaskSum copies = Sum(program, "copy gradients out");
+  const TaskSum updates = Sum(program, "update on the host");
+  const TaskSum back = Sum(program, "copy parameters back");
+  EXPECT_NEAR(static_cast<double>(copies.ps), out, 100);
+  EXPECT_NEAR(static_cast<double>(back.ps), out / 2, 100);
+  EXPECT_EQ(copies.count, updates.count);
+  EXPECT_GT(updates.ps, copies.ps);
+  EXPECT_EQ(Sum(program, "update").count, 0);
+  EXPECT_EQ(Sum(FirstProgram(SmallJob({})), "update").count, 1);
+}
+
+// Everybody hears of the norm; in fp16 of overflows as well.
+TEST(GenerateTest, HalfPrecisionChecksForOverflow) {
+  Plan plan;
+  plan.dp = 2;
+  Job job = SmallJob(plan);
+  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(1, 4));
+  job.training.precision.compute = kernel::DataType::kFp16;
+  job.training.precision.products = kernel::DataType::kFp16;
+  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(2, 4));
+}
+
+// TV4: T = 4096, k = 2, E = 8, cf 1.25: every expert takes 1,280 tokens of a rank, padded.
+TEST(GenerateTest, CapacityPadsWhatIsSent) {
+  Plan plan;
+  plan.dp = 4;
+  plan.ep = 4;
+  plan.capacity_factor = 1.25;
+  const Program program = FirstProgram(
+      JobOf({.model = {"moe", SmallMoe()}, .plan = plan, .sequence = 4096}));
+  EXPECT_EQ(Count(program, {Slot::kExperts, kAllToAll}),
+            Times(4 * kLayers, 1280 * 8 * kHidden * 2));
+}
+
+// The shared expert computes the same, wherever it stands.
+TEST(GenerateTest, ASharedExpertBesideDispatchDoesTheSameWork) {
+  Transformer model = SmallMoe();
+  std::get<Experts>(model.blocks[0].block.mlp).shared = FeedForward{.width = 2048};
+  Plan plan;
+  plan.dp = 4;
+  plan.ep = 4;
+  Job job = JobOf({.model = {"moe", model}, .plan = plan});
+  const Program before = FirstProgram(job);
+  job.framework.overlaps_experts = true;
+  const Program beside = FirstProgram(job);
+  EXPECT_EQ(Sum(before, "mlp up").count, 3 * kLayers);
+  EXPECT_EQ(Sum(beside, "mlp up").count, 3 * kLayers);
+  EXPECT_EQ(Count(beside, {Slot::kExperts}), Count(before, {Slot::kExperts}));
+}
+
 /// Operations of all products that all ranks of a job execute.
 double ExecutedOf(const Job& job) {
   const GeneratedJob generated = Generate(job, CountingCosts()).value();

@@ -9,12 +9,6 @@
 
 namespace orrery::workload {
 
-/// Tasks of a pass of one unit: from the first computation to the last.
-struct PassTasks {
-  TaskId first = kNone;
-  TaskId last = kNone;
-};
-
 /// Writes what passes take of memory into a program and what they give back.
 class MemoryWriter {
  public:

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 #include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/operators.h"
+#include "orrery/workload/plan/expert_load.h"
 
 namespace orrery::workload {
 namespace {
@@ -30,39 +32,31 @@ FunctionNames NamesOf(Activation activation) {
   return {};
 }
 
-// Tokens that the experts of one rank get from one micro-batch.
-struct ExpertTokens {
-  std::int64_t sent = 0;      // copies that a rank's own tokens make
-  std::int64_t received = 0;  // that its experts compute
+// Tokens of one rank and one micro-batch around its experts.
+struct RankTokens {
+  std::int64_t own = 0;       // before they are sent
+  std::int64_t sent = 0;      // copies, one for each expert that a token goes to
+  std::int64_t received = 0;  // that the busiest rank's experts compute
 };
 
-ExpertTokens TokensOf(const Experts& experts, const Scene& scene) {
+RankTokens TokensOf(const Experts& experts, const Scene& scene) {
   const Plan& plan = scene.plan();
-  ExpertTokens tokens;
-  const std::int64_t own =
-      plan.sequence_parallel ? scene.sharded_tokens : scene.tokens / (plan.ep > 1 ? 1 : 1);
-  tokens.sent = own * experts.per_token;
-  if (plan.capacity_factor > 0) {
-    const double capacity =
-        std::ceil(plan.capacity_factor * static_cast<double>(tokens.sent) /
-                  static_cast<double>(experts.count));
-    tokens.received = static_cast<std::int64_t>(capacity) * experts.count * plan.expert_tp;
-  } else {
-    tokens.received = static_cast<std::int64_t>(
-        std::ceil(static_cast<double>(tokens.sent * plan.expert_tp) * plan.token_imbalance));
-  }
+  RankTokens tokens;
+  tokens.own = plan.sequence_parallel ? scene.sharded_tokens : scene.tokens;
+  const ExpertTokens load = TokensOfExpertRank(experts, plan, tokens.own);
+  tokens.sent = std::llround(load.mean);
+  tokens.received = std::llround(std::ceil(load.busiest)) * plan.expert_tp;
   return tokens;
 }
 
 void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
   writer.Linear({"router", tokens, writer.scene().hidden, experts.count, Cut::kNothing});
-  writer.Forward(OperatorStep(
-      "choose experts", Category::kExperts,
-      kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
-          .Set(Key::kRows, tokens)
-          .Set(Key::kCols, experts.count)
-          .Set(Key::kK, experts.per_token),
-      8));
+  writer.Forward(OperatorStep("choose experts", Category::kExperts,
+                              kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
+                                  .Set(Key::kRows, tokens)
+                                  .Set(Key::kCols, experts.count)
+                                  .Set(Key::kK, experts.per_token),
+                              8));
 }
 
 void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
@@ -82,37 +76,84 @@ void WritePermute(std::string_view name, std::int64_t tokens, const Experts& exp
   writer.Backward({permute(is_out ? "bwd" : "fwd")});
 }
 
-void WriteTokenExchange(std::string_view name, std::int64_t copies, LayerWriter& writer) {
-  const Scene& scene = writer.scene();
-  if (scene.plan().ep == 1) {
-    return;
-  }
+// Tokens on their way to experts or back; a backward pass goes the other way.
+Step TokenExchange(std::string_view name, bool gathers, std::int64_t copies, const Scene& scene) {
   Exchange exchange = {Slot::kExperts, CollectiveKind::kAllToAll,
                        copies * scene.hidden * scene.element_bytes, scene.element, 0};
   if (scene.plan().dispatch == TokenDispatch::kAllGather) {
-    const bool is_dispatch = name == "dispatch";
-    exchange.kind = is_dispatch ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
+    exchange.kind = gathers ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
     exchange.bytes = scene.sharded_tokens * scene.plan().ep * scene.hidden * scene.element_bytes;
-    writer.Forward(ExchangeStep(name, exchange));
-    exchange.kind = is_dispatch ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
-    writer.Backward({ExchangeStep(name, exchange)});
+  }
+  return ExchangeStep(name, exchange);
+}
+
+int NumOperators(const std::vector<Step>& steps) {
+  return static_cast<int>(
+      std::ranges::count_if(steps, [](const Step& step) { return step.op.has_value(); }));
+}
+
+// Sends tokens to their experts; the shared expert runs meanwhile where the framework lets it.
+void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const bool is_sent = scene.plan().ep > 1;
+  Step forward = TokenExchange("dispatch", true, copies, scene);
+  Step backward = TokenExchange("dispatch", false, copies, scene);
+  const bool is_beside = is_sent && experts.shared && scene.framework().overlaps_experts;
+  if (is_beside) {
+    LayerWriter alone(scene);
+    WriteFeedForward(*experts.shared, scene.tokens, true, alone);
+    const UnitSteps shared = alone.Finish();
+    forward.exchange->beside = NumOperators(shared.forward);
+    backward.exchange->beside = NumOperators(shared.backward);
+  }
+  if (is_sent) {
+    writer.Forward(forward);
+  }
+  if (is_beside) {
+    WriteFeedForward(*experts.shared, scene.tokens, true, writer);
+  }
+  if (is_sent) {
+    writer.Backward({backward});
+  }
+}
+
+void WriteCombine(std::int64_t copies, LayerWriter& writer) {
+  if (writer.scene().plan().ep > 1) {
+    writer.Forward(TokenExchange("combine", false, copies, writer.scene()));
+    writer.Backward({TokenExchange("combine", true, copies, writer.scene())});
+  }
+}
+
+// Ranks that share experts by tensor parallelism gather tokens before and sum results behind them.
+void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  if (scene.plan().expert_tp == 1) {
     return;
   }
-  writer.Forward(ExchangeStep(name, exchange));
-  writer.Backward({ExchangeStep(name, exchange)});
+  const auto step = [&](std::string_view name, CollectiveKind kind) {
+    return ExchangeStep(name, {Slot::kExpertTensor, kind,
+                               tokens * scene.hidden * scene.element_bytes, scene.element, 0});
+  };
+  if (is_before) {
+    writer.Forward(step("gather tokens", CollectiveKind::kAllGather));
+    writer.Backward({step("scatter token gradients", CollectiveKind::kReduceScatter)});
+  } else {
+    writer.Forward(step("scatter tokens", CollectiveKind::kReduceScatter));
+    writer.Backward({step("gather token gradients", CollectiveKind::kAllGather)});
+  }
 }
 
 void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
                   std::int64_t out, LayerWriter& writer) {
   const kernel::DataType type = writer.scene().products;
-  writer.Forward(OperatorStep(name, Category::kExperts,
-                              GroupedProduct(groups, tokens, out, in, type)));
+  writer.Forward(
+      OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, out, in, type)));
   Step weights =
       OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type));
   weights.is_for_weights = true;
-  writer.Backward({OperatorStep(name, Category::kExperts,
-                                GroupedProduct(groups, tokens, in, out, type)),
-                   weights});
+  writer.Backward(
+      {OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type)),
+       weights});
   writer.KeepForWeights(tokens * (in + out) * writer.scene().element_bytes);
 }
 
@@ -138,8 +179,7 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
   }
 }
 
-void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut,
-                      LayerWriter& writer) {
+void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
   // Norm and activation write what fp8 products read, forward and backward, as they go.
@@ -162,39 +202,24 @@ void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut,
 void WriteExperts(const Experts& experts, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const Plan& plan = scene.plan();
-  const ExpertTokens tokens = TokensOf(experts, scene);
-  const std::int64_t own_tokens = tokens.sent / experts.per_token;
+  const RankTokens tokens = TokensOf(experts, scene);
   const std::int64_t local = std::max<std::int64_t>(1, experts.count / plan.ep);
   const std::int64_t width = experts.expert.width / plan.expert_tp;
-  if (experts.shared) {
+  const bool is_beside = plan.ep > 1 && scene.framework().overlaps_experts;
+  if (experts.shared && !is_beside) {
     WriteFeedForward(*experts.shared, scene.tokens, true, writer);
   }
-  WriteRouter(experts, own_tokens, writer);
-  WritePermute("permute", own_tokens, experts, writer);
-  WriteTokenExchange("dispatch", tokens.sent, writer);
-  if (plan.expert_tp > 1) {
-    const Exchange gather = {Slot::kExpertTensor, CollectiveKind::kAllGather,
-                             tokens.received * scene.hidden * scene.element_bytes, scene.element, 0};
-    Exchange scatter = gather;
-    scatter.kind = CollectiveKind::kReduceScatter;
-    writer.Forward(ExchangeStep("gather tokens", gather));
-    writer.Backward({ExchangeStep("scatter token gradients", scatter)});
-  }
+  WriteRouter(experts, tokens.own, writer);
+  WritePermute("permute", tokens.own, experts, writer);
+  WriteDispatch(experts, tokens.sent, writer);
+  WriteExpertTensor(true, tokens.received, writer);
   const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
   WriteGrouped("experts up", local, tokens.received, scene.hidden, up, writer);
   WriteActivation(experts.expert, tokens.received, width, writer);
   WriteGrouped("experts down", local, tokens.received, width, scene.hidden, writer);
-  if (plan.expert_tp > 1) {
-    const Exchange scatter = {Slot::kExpertTensor, CollectiveKind::kReduceScatter,
-                              tokens.received * scene.hidden * scene.element_bytes, scene.element,
-                              0};
-    Exchange gather = scatter;
-    gather.kind = CollectiveKind::kAllGather;
-    writer.Forward(ExchangeStep("scatter tokens", scatter));
-    writer.Backward({ExchangeStep("gather token gradients", gather)});
-  }
-  WriteTokenExchange("combine", tokens.sent, writer);
-  WritePermute("unpermute", own_tokens, experts, writer);
+  WriteExpertTensor(false, tokens.received, writer);
+  WriteCombine(tokens.sent, writer);
+  WritePermute("unpermute", tokens.own, experts, writer);
 }
 
 }  // namespace orrery::workload

@@ -25,6 +25,17 @@ kernel::Operator Update(const Job& job, std::int64_t n, std::int64_t tensors) {
       .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk));
 }
 
+// Gradients of fp16 were scaled up: they are scaled back, and nobody goes on where one overflowed.
+void AddOverflowCheck(const Job& job, std::int64_t n, std::vector<Step>& steps) {
+  steps.push_back(OperatorStep("unscale and check gradients", Category::kOptimizer,
+                               Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
+  if (job.gpus > 1) {
+    steps.push_back(ExchangeStep(
+        "overflow anywhere",
+        {Slot::kAll, collective::CollectiveKind::kAllReduce, 4, collective::Element::kFloat, 0}));
+  }
+}
+
 }  // namespace
 
 std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters) {
@@ -42,6 +53,9 @@ std::vector<Step> OptimizerSteps(const Job& job, const StageTensors& stage) {
   const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, stage.parameters()));
   const std::int64_t tensors = std::max<std::int64_t>(1, stage.num_tensors());
   std::vector<Step> steps;
+  if (job.training.precision.compute == kernel::DataType::kFp16) {
+    AddOverflowCheck(job, n, steps);
+  }
   steps.push_back(
       OperatorStep("norm of gradients", Category::kOptimizer,
                    kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
@@ -53,6 +67,9 @@ std::vector<Step> OptimizerSteps(const Job& job, const StageTensors& stage) {
     steps.push_back(ExchangeStep(
         "sum of norms",
         {Slot::kAll, collective::CollectiveKind::kAllReduce, 4, collective::Element::kFloat, 0}));
+  }
+  if (job.plan.offload_optimizer) {
+    return steps;  // the host updates
   }
   steps.push_back(OperatorStep("clip gradients", Category::kOptimizer,
                                Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));

@@ -61,8 +61,8 @@ PartId ProgramWriter::PartOf(const PricedStep& step, Phase phase, int chunk) {
 }
 
 PreparedSteps ProgramWriter::Prepare(std::span<const PricedStep> steps, Phase phase, int chunk) {
-  const auto launch_ps =
-      static_cast<std::int64_t>(std::llround(job_.framework.launch_us * kPicosecondsPerMicrosecond));
+  const auto launch_ps = static_cast<std::int64_t>(
+      std::llround(job_.framework.launch_us * kPicosecondsPerMicrosecond));
   PreparedSteps prepared;
   prepared.reserve(steps.size());
   for (const PricedStep& step : steps) {
@@ -103,7 +103,8 @@ TaskId ProgramWriter::Launch(const PreparedStep& step) {
                                 .name = launch_name_});
 }
 
-TaskId ProgramWriter::Compute(const PreparedStep& step, int microbatch) {
+TaskId ProgramWriter::Compute(const PreparedStep& step, int microbatch,
+                              std::vector<TaskId>& awaited) {
   const TaskId launch = Launch(step);
   const TaskId task = program_.tasks.Append({.lane = step.lane,
                                              .kind = TaskKind::kKernel,
@@ -112,10 +113,10 @@ TaskId ProgramWriter::Compute(const PreparedStep& step, int microbatch) {
                                              .launch = launch,
                                              .part = step.part,
                                              .microbatch = microbatch});
-  for (const TaskId awaited : awaited_) {
-    AddEdge(awaited, task);
+  for (const TaskId before : awaited) {
+    AddEdge(before, task);
   }
-  awaited_.clear();
+  awaited.clear();
   last_compute_ = task;
   return task;
 }
@@ -139,43 +140,110 @@ void ProgramWriter::WaitFor(TaskId task) {
   awaited_.push_back(task);
 }
 
-TaskId ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part) {
-  TaskId first = kNone;
-  for (const PreparedStep& step : steps) {
+ProgramWriter::Track ProgramWriter::Begin(const Pass& pass) const {
+  return {.pass = pass, .last_compute = last_compute_, .awaited = awaited_, .beside = {}};
+}
+
+void ProgramWriter::AddExchange(Track& track, const PreparedStep& step) {
+  const TaskId task = WriteExchange(step, track.last_compute, track.pass.microbatch);
+  for (const TaskId before : track.awaited) {
+    AddEdge(before, task);
+  }
+  if (step.beside == 0) {
+    track.awaited = {task};
+  } else {
+    track.beside.push_back({task, step.beside});
+  }
+}
+
+void ProgramWriter::AwaitBeside(Track& track) {
+  std::erase_if(track.beside, [&track](Running& running) {
+    if (running.left > 0) {
+      --running.left;
+      return false;
+    }
+    track.awaited.push_back(running.task);
+    return true;
+  });
+}
+
+bool ProgramWriter::Advance(Track& track) {
+  const Part part = track.pass.part;
+  while (track.next < track.pass.steps->size()) {
+    const PreparedStep& step = (*track.pass.steps)[track.next++];
     if ((part == Part::kWithoutWeights && step.is_for_weights) ||
         (part == Part::kWeightsOnly && !step.is_for_weights)) {
       continue;
     }
     if (step.communication != kNone) {
-      const TaskId task = WriteExchange(step, last_compute_, microbatch);
-      for (const TaskId awaited : awaited_) {
-        AddEdge(awaited, task);
-      }
+      AddExchange(track, step);
       if (step.beside == 0) {
-        awaited_ = {task};
-      } else {
-        beside_.push_back({task, step.beside});
+        return true;
       }
       continue;
     }
-    for (std::size_t i = 0; i < beside_.size();) {
-      if (beside_[i].left == 0) {
-        WaitFor(beside_[i].task);
-        beside_.erase(beside_.begin() + static_cast<std::ptrdiff_t>(i));
-      } else {
-        --beside_[i].left;
-        ++i;
-      }
+    AwaitBeside(track);
+    track.last_compute = Compute(step, track.pass.microbatch, track.awaited);
+    track.tasks.first = track.tasks.first == kNone ? track.last_compute : track.tasks.first;
+    track.tasks.last = track.last_compute;
+  }
+  return false;
+}
+
+// Nothing runs on beyond the list that it belongs to.
+void ProgramWriter::End(Track& track) {
+  for (const Running& running : track.beside) {
+    track.awaited.push_back(running.task);
+  }
+  awaited_.insert(awaited_.end(), track.awaited.begin(), track.awaited.end());
+}
+
+PassTasks ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part) {
+  Track track = Begin({&steps, microbatch, part});
+  while (Advance(track)) {
+  }
+  awaited_.clear();
+  End(track);
+  return track.tasks;
+}
+
+std::array<PassTasks, 2> ProgramWriter::WriteTogether(const Pass& one, const Pass& other) {
+  std::array<Track, 2> tracks = {Begin(one), Begin(other)};
+  std::array<bool, 2> has_more = {true, true};
+  while (has_more[0] || has_more[1]) {
+    for (std::size_t i = 0; i < tracks.size(); ++i) {
+      has_more[i] = has_more[i] && Advance(tracks[i]);
     }
-    const TaskId task = Compute(step, microbatch);
-    first = first == kNone ? task : first;
   }
-  // Nothing runs on beyond the list that it belongs to.
-  for (const Running& running : beside_) {
-    WaitFor(running.task);
+  awaited_.clear();
+  End(tracks[0]);
+  End(tracks[1]);
+  return {tracks[0].tasks, tracks[1].tasks};
+}
+
+TaskId ProgramWriter::WriteAside(Aside where, std::string_view name, std::int64_t duration_ps,
+                                 TaskId after) {
+  constexpr std::int64_t kFirstNumber = 60;
+  const bool is_on_host = where == Aside::kOnHost;
+  LaneId& lane = lane_aside_[static_cast<std::size_t>(where)];
+  if (lane == kNone) {
+    lane = program_.lanes.Append(
+        {.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream,
+         .number = is_on_host ? 1 : kFirstNumber + static_cast<std::int64_t>(where)});
   }
-  beside_.clear();
-  return first;
+  PricedStep step;
+  step.category = Category::kOptimizer;
+  const PartId part = PartOf(step, Phase::kOptimizer, -1);
+  const TaskId task =
+      program_.tasks.Append({.lane = lane,
+                             .kind = is_on_host ? TaskKind::kHost : TaskKind::kKernel,
+                             .duration_ps = duration_ps,
+                             .name = program_.strings.Intern(name),
+                             .part = part});
+  if (after != kNone) {
+    AddEdge(after, task);
+  }
+  return task;
 }
 
 void ProgramWriter::WriteMarker(std::string_view name) {
@@ -183,7 +251,7 @@ void ProgramWriter::WriteMarker(std::string_view name) {
   marker.name = program_.strings.Intern(name);
   marker.lane = kComputing;
   marker.is_launched = false;
-  Compute(marker, -1);
+  Compute(marker, -1, awaited_);
 }
 
 void ProgramWriter::HostWorks(std::string_view name, std::int64_t duration_ps) {
@@ -197,9 +265,10 @@ void ProgramWriter::HostWaitsFor(TaskId task) {
   if (task == kNone) {
     return;
   }
-  const TaskId wait = program_.tasks.Append({.lane = kHost,
-                                             .kind = TaskKind::kSynchronize,
-                                             .name = program_.strings.Intern("cudaStreamSynchronize")});
+  const TaskId wait =
+      program_.tasks.Append({.lane = kHost,
+                             .kind = TaskKind::kSynchronize,
+                             .name = program_.strings.Intern("cudaStreamSynchronize")});
   AddEdge(task, wait);
 }
 

@@ -28,6 +28,12 @@ struct PreparedStep {
 
 using PreparedSteps = std::vector<PreparedStep>;
 
+/// Computations of a list of steps, from the first to the last; kNone when there are none.
+struct PassTasks {
+  TaskId first = kNone;
+  TaskId last = kNone;
+};
+
 /// Writes the program of one rank: a host that launches, one stream that computes, and one stream
 /// for each group that it talks in.
 class ProgramWriter {
@@ -40,8 +46,17 @@ class ProgramWriter {
   enum class Part : std::uint8_t { kAll, kWithoutWeights, kWeightsOnly };
 
   /// Writes steps in order. A step waits for exchanges before it, but for those it runs beside.
-  /// Returns the first computation; kNone when there is none.
-  TaskId Write(const PreparedSteps& steps, int microbatch, Part part = Part::kAll);
+  PassTasks Write(const PreparedSteps& steps, int microbatch, Part part = Part::kAll);
+
+  /// Steps of one micro-batch.
+  struct Pass {
+    const PreparedSteps* steps = nullptr;
+    int microbatch = -1;
+    Part part = Part::kAll;
+  };
+
+  /// Writes two lists side by side: while one exchanges, the other computes.
+  std::array<PassTasks, 2> WriteTogether(const Pass& one, const Pass& other);
 
   /// Writes an exchange that waits for `after` and the launch. Returns its task.
   TaskId WriteExchange(const PreparedStep& exchange, TaskId after, int microbatch);
@@ -51,6 +66,12 @@ class ProgramWriter {
 
   /// A computation that takes no time, for others to wait for.
   void WriteMarker(std::string_view name);
+
+  /// Copies between the GPU and the host, and what another thread of the host does with them.
+  enum class Aside : std::uint8_t { kToHost, kOnHost, kFromHost };
+
+  /// Work beside the streams that all programs have, which waits for `after`.
+  TaskId WriteAside(Aside where, std::string_view name, std::int64_t duration_ps, TaskId after);
 
   /// The host works, or waits for a task.
   void HostWorks(std::string_view name, std::int64_t duration_ps);
@@ -70,10 +91,31 @@ class ProgramWriter {
   [[nodiscard]] Program Finish() { return std::move(program_); }
 
  private:
+  struct Running {
+    TaskId task = kNone;
+    int left = 0;  // operators that may still run beside it
+  };
+
+  /// How far a list is written, and what its next computation waits for.
+  struct Track {
+    Pass pass;
+    std::size_t next = 0;
+    TaskId last_compute = kNone;
+    std::vector<TaskId> awaited;
+    std::vector<Running> beside;
+    PassTasks tasks = {};
+  };
+
+  [[nodiscard]] Track Begin(const Pass& pass) const;
+  /// Writes on until an exchange that is waited for is written; false: nothing is left.
+  bool Advance(Track& track);
+  void AddExchange(Track& track, const PreparedStep& step);
+  static void AwaitBeside(Track& track);
+  void End(Track& track);
   [[nodiscard]] PartId PartOf(const PricedStep& step, Phase phase, int chunk);
   [[nodiscard]] LaneId LaneOf(Slot slot);
   TaskId Launch(const PreparedStep& step);
-  TaskId Compute(const PreparedStep& step, int microbatch);
+  TaskId Compute(const PreparedStep& step, int microbatch, std::vector<TaskId>& awaited);
   void AddEdge(TaskId from, TaskId to);
 
   const Job& job_;
@@ -83,11 +125,7 @@ class ProgramWriter {
   TaskId last_compute_ = kNone;
   std::vector<TaskId> awaited_;  // by the next computation
 
-  struct Running {
-    TaskId task = kNone;
-    int left = 0;  // operators that may still run beside it
-  };
-  std::vector<Running> beside_;
+  std::array<LaneId, 3> lane_aside_ = {kNone, kNone, kNone};
 };
 
 }  // namespace orrery::workload

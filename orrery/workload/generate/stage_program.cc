@@ -1,5 +1,6 @@
 #include "orrery/workload/generate/stage_program.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -8,6 +9,8 @@
 #include <utility>
 
 #include "orrery/workload/generate/memory_writer.h"
+#include "orrery/workload/generate/offloaded_update.h"
+#include "orrery/workload/generate/optimizer_steps.h"
 
 namespace orrery::workload {
 namespace {
@@ -52,8 +55,14 @@ class StageWriter {
                                                                                              : 0;
     }
     data_.BeginStep();
-    for (const PipelineStep& step : steps) {
-      WriteStep(step);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (i + 1 < steps.size() && RunTogether(steps[i], steps[i + 1])) {
+        const bool is_forward = steps[i].pass == PipelinePass::kForward;
+        WriteTogether(steps[is_forward ? i : i + 1], steps[is_forward ? i + 1 : i]);
+        ++i;
+      } else {
+        WriteStep(steps[i]);
+      }
     }
     WriteEnd();
     memory_.HoldRest();
@@ -170,9 +179,80 @@ class StageWriter {
     return source_.units[chunk][unit].recomputes;
   }
 
-  // Those that were written last; none when there is no first.
-  PassTasks TasksFrom(TaskId first) const {
-    return {first, first == kNone ? kNone : writer_.last_compute()};
+  void AfterForward(std::size_t chunk, std::size_t unit, const PassTasks& tasks) {
+    data_.AfterForward({chunk, unit});
+    memory_.Forward(MemoryOf(chunk, unit), Recomputes(chunk, unit), tasks);
+  }
+
+  void AfterBackward(std::size_t chunk, std::size_t unit, bool is_whole, const PassTasks& tasks) {
+    memory_.Backward(MemoryOf(chunk, unit), Recomputes(chunk, unit), !is_whole, tasks);
+    if (is_whole) {
+      data_.AfterBackward({chunk, unit}, passes_left_[chunk] == 0);
+    }
+  }
+
+  // A forward pass runs beside the backward pass of another micro-batch in DualPipe's pairs; and
+  // where a framework hides the exchange of tokens so, a backward pass beside the next forward
+  // pass. That is for jobs without a pipeline: in 1F1B a stage that keeps a message until the end
+  // of a pair makes all others wait.
+  bool RunTogether(const PipelineStep& step, const PipelineStep& next) const {
+    if (step.microbatch == next.microbatch) {
+      return false;
+    }
+    const bool hides_experts =
+        job_.framework.overlaps_experts && job_.plan.ep > 1 && job_.plan.pp == 1;
+    return step.runs_with_next || (hides_experts && step.pass == PipelinePass::kBackward &&
+                                   next.pass == PipelinePass::kForward);
+  }
+
+  void WriteTogether(const PipelineStep& forward, const PipelineStep& backward) {
+    const auto fore = static_cast<std::size_t>(forward.chunk);
+    const auto back = static_cast<std::size_t>(backward.chunk);
+    const bool is_whole = backward.pass == PipelinePass::kBackward;
+    passes_left_[back] -= is_whole ? 1 : 0;
+    const Neighbours around_forward = NeighboursOf(forward.chunk, true);
+    const Neighbours around_backward = NeighboursOf(backward.chunk, false);
+    Receive(around_forward, forward);
+    Receive(around_backward, backward);
+    const std::size_t units = std::max(prepared_[fore].size(), prepared_[back].size());
+    for (std::size_t i = 0; i < units; ++i) {
+      WriteUnitsTogether(forward, backward, i);
+    }
+    is_first_pass_[fore] = false;
+    Send(around_forward, forward);
+    Send(around_backward, backward);
+  }
+
+  // The i-th unit of one pass and the i-th from behind of the other, where there are so many.
+  void WriteUnitsTogether(const PipelineStep& forward, const PipelineStep& backward,
+                          std::size_t i) {
+    const auto fore = static_cast<std::size_t>(forward.chunk);
+    const auto back = static_cast<std::size_t>(backward.chunk);
+    const bool is_whole = backward.pass == PipelinePass::kBackward;
+    const bool has_forward = i < prepared_[fore].size();
+    const bool has_backward = i < prepared_[back].size();
+    const std::size_t from_behind = has_backward ? prepared_[back].size() - 1 - i : 0;
+    PreparedSteps ahead;
+    PreparedSteps behind;
+    if (has_forward) {
+      data_.BeforeForward({fore, i}, is_first_pass_[fore]);
+      ahead = prepared_[fore][i].forward;
+    }
+    if (has_backward) {
+      data_.BeforeBackward({back, from_behind});
+      behind = prepared_[back][from_behind].recompute;
+      const PreparedSteps& steps = prepared_[back][from_behind].backward;
+      behind.insert(behind.end(), steps.begin(), steps.end());
+    }
+    const auto part = is_whole ? ProgramWriter::Part::kAll : ProgramWriter::Part::kWithoutWeights;
+    const auto tasks =
+        writer_.WriteTogether({&ahead, forward.microbatch}, {&behind, backward.microbatch, part});
+    if (has_forward) {
+      AfterForward(fore, i, tasks[0]);
+    }
+    if (has_backward) {
+      AfterBackward(back, from_behind, is_whole, tasks[1]);
+    }
   }
 
   void WriteForward(const PipelineStep& step) {
@@ -181,9 +261,8 @@ class StageWriter {
     Receive(neighbours, step);
     for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
       data_.BeforeForward({chunk, unit}, is_first_pass_[chunk]);
-      const TaskId first = writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
-      data_.AfterForward({chunk, unit});
-      memory_.Forward(MemoryOf(chunk, unit), Recomputes(chunk, unit), TasksFrom(first));
+      const PassTasks tasks = writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+      AfterForward(chunk, unit, tasks);
     }
     is_first_pass_[chunk] = false;
     Send(neighbours, step);
@@ -197,13 +276,10 @@ class StageWriter {
     Receive(neighbours, step);
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
       data_.BeforeBackward({chunk, i});
-      const TaskId again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
-      const TaskId first = writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
-      memory_.Backward(MemoryOf(chunk, i), Recomputes(chunk, i), !is_whole,
-                       TasksFrom(again != kNone ? again : first));
-      if (is_whole) {
-        data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
-      }
+      const PassTasks again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
+      PassTasks tasks = writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      tasks.first = again.first != kNone ? again.first : tasks.first;
+      AfterBackward(chunk, i, is_whole, tasks);
     }
     Send(neighbours, step);
   }
@@ -212,9 +288,9 @@ class StageWriter {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     --passes_left_[chunk];
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
-      const TaskId first = writer_.Write(prepared_[chunk][i].backward, step.microbatch,
-                                         ProgramWriter::Part::kWeightsOnly);
-      memory_.Weights(MemoryOf(chunk, i), TasksFrom(first));
+      memory_.Weights(MemoryOf(chunk, i),
+                      writer_.Write(prepared_[chunk][i].backward, step.microbatch,
+                                    ProgramWriter::Part::kWeightsOnly));
       data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
     }
   }
@@ -223,6 +299,12 @@ class StageWriter {
     data_.FinishGradients();
     WriteTied();
     writer_.Write(writer_.Prepare(source_.optimizer, Phase::kOptimizer, -1), -1);
+    if (job_.plan.offload_optimizer) {
+      WriteOffloadedUpdate(
+          job_,
+          OwnedParameters(job_.plan, StageTensors{&source_.units, source_.tensors}.parameters()),
+          writer_);
+    }
     data_.GatherParameters();
     writer_.WriteMarker("end of step");
     writer_.HostWaitsFor(writer_.last_compute());

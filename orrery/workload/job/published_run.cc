@@ -107,7 +107,8 @@ Status ReadPlan(RunRow& row, Job& job) {
   return {};
 }
 
-void ReadRecompute(RunRow& row, Plan& plan) {
+// False where the row does not say.
+bool ReadRecompute(RunRow& row, Plan& plan) {
   const std::string text = row.Text("recompute");
   if (text.starts_with("full")) {
     plan.recompute = Recompute::kFull;
@@ -115,7 +116,9 @@ void ReadRecompute(RunRow& row, Plan& plan) {
     plan.recompute = Recompute::kSelective;
   } else if (!text.starts_with("none")) {
     row.Assume("no recomputation");
+    return false;
   }
+  return true;
 }
 
 void ReadSharding(RunRow& row, Plan& plan) {
@@ -240,7 +243,7 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   ORRERY_TRY_STATUS(ReadMachine(row, job));
   ORRERY_TRY_STATUS(ReadFramework(row, job));
   ORRERY_TRY_STATUS(ReadPlan(row, job));
-  ReadRecompute(row, job.plan);
+  run.recompute_is_open = !ReadRecompute(row, job.plan);
   ReadSharding(row, job.plan);
   ReadPrecision(row, job.training.precision);
   ORRERY_TRY_STATUS(ReadBatch(row, run, job));

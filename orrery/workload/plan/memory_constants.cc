@@ -21,6 +21,7 @@ MemoryConstants ReadConstants() {
   constants.context_bytes = std::llround(fields.Positive("context_bytes"));
   constants.communicator_bytes = std::llround(fields.Positive("communicator_bytes"));
   constants.fragmentation = fields.Positive("fragmentation");
+  constants.host_bytes_per_second = fields.Positive("host_bytes_per_second");
   constants.usable = fields.Positive("usable");
   fields.RefuseOthers();
   ORRERY_CHECK(!error, error ? error->message() : "");
