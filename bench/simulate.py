@@ -6,7 +6,8 @@
 Runs the program as a user does, loading of models included: GPT-175B on 8,192 GPUs, the same on
 131,072, and 1,024 ranks folded and one by one, which must agree to the last unit. Then the events
 a second of the engine alone, on one core. Prints medians of the rounds and exits with 1 when a
-figure misses what it must reach.
+figure misses what it must reach. Limits are for processor time, so that other work on the machine
+does not decide them.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import sys
 import time
 
 JOB = pathlib.Path(__file__).parent.parent / "examples/gpt-175b-8192.yaml"
-LARGE = ("plan.dp=1024", "gpus=131072", "training.global_batch=24576")
+LARGE = ("plan.dp=1024", "gpus=131072", "training.global_batch=24576", "cluster.nodes=0")
 SMALL = ("plan.dp=8", "gpus=1024", "training.global_batch=192")
 GB = 1e9
 
@@ -39,6 +40,7 @@ class Run:
         if status != 0:
             sys.exit(f"bench: {' '.join(map(str, command))} ended with {status}")
         self.bytes = usage.ru_maxrss * 1024
+        self.processor_seconds = usage.ru_utime + usage.ru_stime
         self.answer = json.loads(text)
 
 
@@ -86,8 +88,9 @@ class Report:
 
 
 def add_job(report, name, runs, most_seconds, most_bytes=None):
-    median = statistics.median(run.seconds for run in runs)
-    report.add(f"{name}: seconds, all in all", median, "s", most=most_seconds)
+    report.add(f"{name}: processor time, all in all",
+               statistics.median(run.processor_seconds for run in runs), "s", most=most_seconds)
+    report.add(f"{name}: time on the clock", statistics.median(run.seconds for run in runs), "s")
     report.add(f"{name}: memory", max(run.bytes for run in runs) / GB, "GB",
                most=most_bytes and most_bytes / GB)
     answer = runs[0].answer
@@ -99,7 +102,8 @@ def add_job(report, name, runs, most_seconds, most_bytes=None):
 def add_unfolded(report, program):
     folded = Run(program, SMALL)
     unfolded = Run(program, SMALL, ("--no-fold",))
-    report.add("1,024 ranks one by one: seconds", unfolded.seconds, "s", most=30)
+    report.add("1,024 ranks one by one: processor time", unfolded.processor_seconds, "s", most=30)
+    report.add("1,024 ranks one by one: time on the clock", unfolded.seconds, "s")
     report.add("1,024 ranks one by one: memory", unfolded.bytes / GB, "GB")
     report.add("1,024 ranks one by one: events", unfolded.answer["events"], "events")
     keys = ("step_time_s", "breakdown_s", "exposed_communication_s")
@@ -111,8 +115,8 @@ def write(path, report):
     path.write_text(
         "# How fast jobs are simulated\n\n"
         "Made by `make bench-simulate`. Times are those of the whole program, its start and the "
-        "loading of kernel models\nincluded; on a machine that was not otherwise idle they are "
-        "upper bounds.\n\n" + report.markdown() + "\n")
+        "loading of kernel models\nincluded. Limits hold for processor time, so that other work on "
+        "the machine does not decide them.\n\n" + report.markdown() + "\n")
 
 
 def main():

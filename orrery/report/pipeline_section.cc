@@ -22,7 +22,8 @@ using simulate::PassSlice;
 using simulate::StageTimeline;
 using simulate::TimeKind;
 
-constexpr double kRowHeight = 36;
+constexpr double kRowHeight = 36;  // of a few rows
+constexpr std::size_t kFewRows = 16;
 constexpr std::size_t kPassesInView = 26;  // of the busiest row, so that numbers fit
 
 constexpr std::array<const char*, simulate::kNumPassKinds> kStyles = {
@@ -87,7 +88,7 @@ draw::TimelineChart ChartOf(const SimulationPage& page) {
                             .rows = std::vector<draw::TimelineRow>(summary.stages.size()),
                             .end_ns = summary.step_ps / 1000,
                             .description = "What each stage of the pipeline does along the step",
-                            .row_height = kRowHeight};
+                            .row_height = summary.stages.size() > kFewRows ? 0 : kRowHeight};
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const simulate::StageSummary& stage = summary.stages[i];
     chart.rows[i] =
@@ -178,9 +179,9 @@ std::string PipelineSection(const SimulationPage& page) {
       "its kernels; the thin line at its foot is time in which communication, and no kernel, runs.",
       draw::FormatDuration({page.summary->step_ps / 1000}),
       chart.rows.size() > 1 ? "One row a stage of the pipeline, its slowest rank." : "");
-  return Section(
-      "pipeline", "The step over time",
-      Caption(text) + draw::RenderLegend(LegendOf(chart)) + Framed(draw::RenderTimeline(chart)));
+  return Section("pipeline", "The step over time",
+                 Caption(text) + draw::RenderLegend(LegendOf(chart)) +
+                     Framed(draw::RenderTimeline(chart)) + CloseUps(chart));
 }
 
 }  // namespace orrery::report
