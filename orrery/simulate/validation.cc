@@ -1,5 +1,6 @@
 #include "orrery/simulate/validation.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -16,14 +17,17 @@ struct Outcome {
   RefusedRun refused;
 };
 
-std::string TextAt(const Table& table, std::size_t row, std::string_view column) {
-  return std::string(table.Text(row, column).value_or(""));
-}
+// Rows that are asked for, as they are read.
+struct Questions {
+  std::vector<std::size_t> rows;
+  std::function<workload::RunLabel(std::size_t row)> label;
+  std::function<Result<workload::PublishedRun>(std::size_t row)> read;
+};
 
-Result<JudgedRun> Judge(const Table& table, std::size_t row, const kernel::CostModel& costs,
+Result<JudgedRun> Judge(const Questions& questions, std::size_t row, const kernel::CostModel& costs,
                         const JobChange& change) {
   JudgedRun judged;
-  ORRERY_TRY(judged.run, workload::ReadPublishedRun(table, row));
+  ORRERY_TRY(judged.run, questions.read(row));
   if (change) {
     change(judged.run.job);
   }
@@ -32,26 +36,30 @@ Result<JudgedRun> Judge(const Table& table, std::size_t row, const kernel::CostM
   return judged;
 }
 
-}  // namespace
-
-Result<Validation> Validate(const Table& table, const kernel::CostModel& costs,
-                            const RowFilter& filter, const JobChange& change) {
-  ORRERY_TRY_STATUS(workload::CheckPublishedColumns(table));
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    if (!filter || filter(table, row)) {
-      rows.push_back(row);
-    }
+Outcome Answer(const Questions& questions, std::size_t row, const kernel::CostModel& costs,
+               const JobChange& change) {
+  Outcome outcome;
+  Result<JudgedRun> judged = Judge(questions, row, costs, change);
+  const workload::RunLabel label = questions.label(row);
+  if (judged) {
+    outcome.judged = std::move(*judged);
+    outcome.judged->run.grade = label.grade;
+  } else {
+    outcome.refused = {label.id, label.source, label.grade, judged.error().message()};
   }
+  return outcome;
+}
+
+Validation AnswerAll(const Questions& questions, const kernel::CostModel& costs,
+                     const ValidateOptions& options) {
   const GpuMemo memo(costs);
+  const std::vector<std::size_t>& rows = questions.rows;
   std::vector<Outcome> outcomes(rows.size());
-  ParallelFor(rows.size(), 0, [&](std::size_t i) {
-    Result<JudgedRun> judged = Judge(table, rows[i], memo, change);
-    if (judged) {
-      outcomes[i].judged = std::move(*judged);
-    } else {
-      outcomes[i].refused = {TextAt(table, rows[i], "id"), TextAt(table, rows[i], "source"),
-                             judged.error().message()};
+  std::atomic<std::size_t> done = 0;
+  ParallelFor(rows.size(), options.threads, [&](std::size_t i) {
+    outcomes[i] = Answer(questions, rows[i], memo, options.change);
+    if (options.progress) {
+      options.progress(++done, rows.size());
     }
   });
   Validation validation;
@@ -64,6 +72,42 @@ Result<Validation> Validate(const Table& table, const kernel::CostModel& costs,
     }
   }
   return validation;
+}
+
+std::string TextAt(const Table& table, std::size_t row, std::string_view column) {
+  return std::string(table.Text(row, column).value_or(""));
+}
+
+}  // namespace
+
+Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,
+                    const ValidateOptions& options) {
+  Questions questions;
+  questions.label = [&](std::size_t row) { return table.Label(row); };
+  questions.read = [&](std::size_t row) { return table.Read(row); };
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    if (!options.filter || options.filter(table.Label(row))) {
+      questions.rows.push_back(row);
+    }
+  }
+  return AnswerAll(questions, costs, options);
+}
+
+Result<Validation> Validate(const Table& table, const kernel::CostModel& costs,
+                            const RowFilter& filter, const JobChange& change) {
+  ORRERY_TRY_STATUS(workload::CheckPublishedColumns(table));
+  Questions questions;
+  questions.label = [&](std::size_t row) {
+    return workload::RunLabel{TextAt(table, row, "id"), TextAt(table, row, "source"),
+                              TextAt(table, row, "completeness")};
+  };
+  questions.read = [&](std::size_t row) { return workload::ReadPublishedRun(table, row); };
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    if (!filter || filter(table, row)) {
+      questions.rows.push_back(row);
+    }
+  }
+  return AnswerAll(questions, costs, {.change = change});
 }
 
 }  // namespace orrery::simulate

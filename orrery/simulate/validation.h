@@ -10,6 +10,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/run_table.h"
 
 namespace orrery::simulate {
 
@@ -26,6 +27,7 @@ struct JudgedRun {
 struct RefusedRun {
   std::string id;
   std::string source;
+  std::string grade;
   std::string reason;
 };
 
@@ -37,12 +39,24 @@ struct Validation {
 
 /// Which rows are asked for.
 using RowFilter = std::function<bool(const Table& table, std::size_t row)>;
+using LabelFilter = std::function<bool(const workload::RunLabel& label)>;
 
 /// A last change to a job before it is simulated: another framework, another network.
 using JobChange = std::function<void(workload::Job& job)>;
 
-/// Simulates the rows of a table of published runs, in parallel; results are in the order of the
-/// table. Fails only for a table that is none.
+struct ValidateOptions {
+  LabelFilter filter = {};  // all rows when there is none
+  JobChange change = {};
+  int threads = 0;                                                         // 0: one for each core
+  std::function<void(std::size_t done, std::size_t total)> progress = {};  // from any thread
+};
+
+/// Simulates the rows of a table of measured runs, in parallel; results are in the order of the
+/// table.
+[[nodiscard]] Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,
+                                  const ValidateOptions& options = {});
+
+/// The same for a table of published runs that is in memory. Fails only for a table that is none.
 [[nodiscard]] Result<Validation> Validate(const Table& table, const kernel::CostModel& costs,
                                           const RowFilter& filter, const JobChange& change = {});
 

@@ -36,25 +36,27 @@ std::int64_t OwnedParameters(const Plan& plan, const RankParameters& parameters)
 }
 
 std::vector<Step> OptimizerSteps(const Job& job, const StageTensors& stage) {
-  const std::int64_t n =
-      std::max<std::int64_t>(1, OwnedParameters(job.plan, stage.parameters()));
+  if (job.training.optimizer == OptimizerKind::kSkipped) {
+    return {};
+  }
+  const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, stage.parameters()));
   const std::int64_t tensors = std::max<std::int64_t>(1, stage.num_tensors());
   std::vector<Step> steps;
-  steps.push_back(OperatorStep("norm of gradients", Category::kOptimizer,
-                               kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
-                                   .Set(Key::kN, n)
-                                   .Set(Key::kTensors, tensors)
-                                   .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)),
-                               10));
+  steps.push_back(
+      OperatorStep("norm of gradients", Category::kOptimizer,
+                   kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
+                       .Set(Key::kN, n)
+                       .Set(Key::kTensors, tensors)
+                       .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)),
+                   10));
   if (job.gpus > 1) {
-    steps.push_back(ExchangeStep("sum of norms",
-                                 {Slot::kAll, collective::CollectiveKind::kAllReduce, 4,
-                                  collective::Element::kFloat, 0}));
+    steps.push_back(ExchangeStep(
+        "sum of norms",
+        {Slot::kAll, collective::CollectiveKind::kAllReduce, 4, collective::Element::kFloat, 0}));
   }
   steps.push_back(OperatorStep("clip gradients", Category::kOptimizer,
                                Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
-  steps.push_back(OperatorStep("update", Category::kOptimizer, Update(job, n, tensors),
-                               4));
+  steps.push_back(OperatorStep("update", Category::kOptimizer, Update(job, n, tensors), 4));
   return steps;
 }
 

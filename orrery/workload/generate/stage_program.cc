@@ -36,6 +36,7 @@ class StageWriter {
         data_(job_, {&source.units, source.tensors}, writer_),
         memory_(writer_) {
     memory_.HoldStates(job_, StageTensors{&source.units, source.tensors}.parameters());
+    writer_.Hold("embedding tables", source.table_bytes);
     for (std::size_t chunk = 0; chunk < source.units.size(); ++chunk) {
       prepared_.push_back(PrepareChunk(source.units[chunk], static_cast<int>(chunk)));
       passes_left_.push_back(0);
@@ -47,7 +48,8 @@ class StageWriter {
     ORRERY_TRY(const std::vector<PipelineStep> steps, ScheduleOf(source_.shape, source_.stage));
     for (const PipelineStep& step : steps) {
       passes_left_[static_cast<std::size_t>(step.chunk)] +=
-          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward ? 1 : 0;
+          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward ? 1
+                                                                                             : 0;
     }
     data_.BeginStep();
     for (const PipelineStep& step : steps) {
@@ -107,7 +109,7 @@ class StageWriter {
   // both neighbours are the same one.
   bool IsNext(const ChunkPlace& other, bool is_before) const {
     return source_.shape.schedule == PipelineSchedule::kInterleaved ? !is_before
-                                                                     : other.stage > source_.stage;
+                                                                    : other.stage > source_.stage;
   }
 
   static Slot InSlot(bool is_next, bool is_forward) {
@@ -142,8 +144,8 @@ class StageWriter {
       return;
     }
     const bool overlaps = job_.framework.overlaps_pipeline_sends;
-    const TaskId message = WriteMessage(*neighbours.from, "receive",
-                                        overlaps ? kNone : writer_.last_compute(), step);
+    const TaskId message =
+        WriteMessage(*neighbours.from, "receive", overlaps ? kNone : writer_.last_compute(), step);
     writer_.WaitFor(message);
     if (job_.framework.waits_each_pipeline_message) {
       writer_.HostWaitsFor(message);

@@ -23,9 +23,10 @@ struct StageSource {
   StageUnits units = {};
   const std::vector<UnitTensors>* tensors = nullptr;  // by kind
   const std::vector<UnitMemory>* memory = nullptr;    // by kind
-  std::int64_t message_bytes = 0;          // between stages, of one micro-batch
-  std::vector<PricedStep> optimizer = {};  // norm of gradients, update
-  std::int64_t tied_bytes = 0;             // gradients of an embedding that two stages share
+  std::int64_t message_bytes = 0;                     // between stages, of one micro-batch
+  std::vector<PricedStep> optimizer = {};             // norm of gradients, update
+  std::int64_t table_bytes = 0;                       // of embedding tables that are not replicated
+  std::int64_t tied_bytes = 0;  // gradients of an embedding that two stages share
 };
 
 /// Writes what one device does in one training step.

@@ -42,15 +42,33 @@ class UnitsBuilder {
                          EmbeddingMemory());
     for (const auto* runs : {&model_.encoder, &model_.blocks}) {
       for (const BlockRun& run : *runs) {
-        const std::size_t kind = AddKind(BlockSteps(scene_, model_, run.block),
-                                         TensorsOf(run.block, model_.hidden), BlockMemory(run.block));
+        const std::size_t kind =
+            AddKind(BlockSteps(scene_, model_, run.block), TensorsOf(run.block, model_.hidden),
+                    BlockMemory(run.block));
         kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
       }
+    }
+    if (model_.extra_predictions > 0) {
+      AddExtraPrediction(vocabulary);
     }
     // A head that is the embedding has parameters of its own where it is on another stage.
     head_ = AddKind(HeadSteps(scene_, model_),
                     HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1),
                     HeadMemory(vocabulary));
+  }
+
+  void AddExtraPrediction(std::int64_t vocabulary) {
+    const Block& block = model_.blocks.back().block;
+    std::vector<ParameterTensor> tensors = TensorsOf(block, model_.hidden);
+    tensors.push_back({"join", 2 * model_.hidden * model_.hidden, TensorSpread::kSplit});
+    UnitMemory memory = BlockMemory(block);
+    const UnitMemory head = HeadMemory(vocabulary);
+    memory.whole += head.whole;
+    memory.kept += head.kept;
+    memory.input += head.input;
+    memory.logits = head.logits;
+    memory.logits_copy = head.logits_copy;
+    extra_ = AddKind(ExtraPredictionSteps(scene_, model_), tensors, memory);
   }
 
   [[nodiscard]] ActivationSetting Setting() const {
@@ -64,8 +82,8 @@ class UnitsBuilder {
 
   [[nodiscard]] UnitMemory BlockMemory(const Block& block) const {
     const BlockActivations activations = ActivationsOf(block, Setting());
-    const Recompute partly = job_.plan.recompute == Recompute::kSelective ? Recompute::kSelective
-                                                                          : Recompute::kNothing;
+    const Recompute partly =
+        job_.plan.recompute == Recompute::kSelective ? Recompute::kSelective : Recompute::kNothing;
     return {.whole = activations.total(),
             .kept = KeptBytes(activations, job_.plan, partly),
             .input = activations.input,
@@ -94,7 +112,7 @@ class UnitsBuilder {
     if (part.has_head) {
       // Blocks that predict further tokens stand before the head, which all of them share.
       units.insert(units.end(), static_cast<std::size_t>(model_.extra_predictions),
-                   {kind_of_block_.back(), false});
+                   {extra_, false});
       units.push_back({head_, false});
     }
     return units;
@@ -119,8 +137,9 @@ class UnitsBuilder {
 
   // Gradients of an embedding that the first and the last stage both hold.
   [[nodiscard]] std::int64_t TiedBytes() const {
-    const bool is_shared = model_.is_tied && shape_.stages > 1 &&
-                           PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
+    const bool is_shared =
+        model_.is_tied && shape_.stages > 1 &&
+        PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
     return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / scene_.tp *
                            job_.training.precision.gradient_bytes
                      : 0;
@@ -133,6 +152,7 @@ class UnitsBuilder {
   ModelUnits units_;
   std::size_t embedding_ = 0;
   std::size_t head_ = 0;
+  std::size_t extra_ = 0;
   std::vector<std::size_t> kind_of_block_;
 };
 

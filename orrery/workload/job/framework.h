@@ -55,6 +55,7 @@ struct Framework {
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
   bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
   bool overlaps_pipeline_sends = true;
+  bool cuts_experts = false;                 // tensor parallelism cuts experts unless told otherwise
   bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
   bool waits_each_pipeline_message = false;  // the host waits for it
   std::int64_t bucket_bytes = 25 << 20;      // of gradients; 0: one bucket

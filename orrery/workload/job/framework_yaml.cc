@@ -51,6 +51,7 @@ constexpr std::array<std::pair<std::string_view, bool Framework::*>, 16> kFlags{
     {"uses_graphs", &Framework::uses_graphs},
     {"gathers_in_forward", &Framework::gathers_in_forward},
     {"overlaps_pipeline_sends", &Framework::overlaps_pipeline_sends},
+    {"cuts_experts", &Framework::cuts_experts},
     {"overlaps_experts", &Framework::overlaps_experts},
     {"waits_each_pipeline_message", &Framework::waits_each_pipeline_message},
     {"scales_bucket_with_ranks", &Framework::scales_bucket_with_ranks},

@@ -27,7 +27,11 @@ struct Precision {
   bool operator==(const Precision&) const = default;
 };
 
-enum class OptimizerKind : std::uint8_t { kAdam, kSgd };
+enum class OptimizerKind : std::uint8_t {
+  kAdam,
+  kSgd,
+  kSkipped,  // forward and backward pass only, as some people time a step
+};
 
 struct Training {
   std::int64_t sequence = 0;      // tokens of a sample; 0 for models without

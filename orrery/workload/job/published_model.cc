@@ -1,124 +1,147 @@
 #include "orrery/workload/job/published_model.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <string_view>
+#include <variant>
 
 #include <fmt/core.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/workload/model/presets.h"
+#include "orrery/workload/model/transformer_shape.h"
 
 namespace orrery::workload {
 namespace {
 
 constexpr std::int64_t kUsualVocabulary = 51'200;
-constexpr std::int64_t kFfnOfHidden = 4;
-
-bool Contains(std::string_view text, std::string_view word) {
-  return LowerCase(text).find(LowerCase(word)) != std::string::npos;
-}
-
-std::optional<std::int64_t> Integer(const Table& table, std::size_t row, std::string_view column) {
-  const auto number = table.NumberInText(row, column);
-  return number ? std::optional(std::llround(*number)) : std::nullopt;
-}
-
-std::string Text(const Table& table, std::size_t row, std::string_view column) {
-  return std::string(table.Text(row, column).value_or(""));
-}
+constexpr std::int64_t kUsualExpertsPerToken = 2;
+constexpr double kMegatronDropout = 0.1;
 
 // What the activation tells of the family.
-struct Family {
-  Activation activation = Activation::kGelu;
-  bool is_gated = false;
-  bool is_gpt = true;  // biases, learned positions, layer norms
-  NormKind norm = NormKind::kLayer;
-};
-
-Family FamilyOf(std::string_view activation) {
-  if (activation == "swiglu") {
-    return {Activation::kSilu, true, false, NormKind::kRms};
+TransformerShape FamilyShape(std::string_view activation) {
+  TransformerShape shape;
+  if (activation == "swiglu" || activation == "geglu") {
+    shape.activation = activation == "swiglu" ? Activation::kSilu : Activation::kGelu;
+    shape.gated = true;
+    shape.norm = NormKind::kRms;
+    shape.rope = true;
+  } else if (activation == "sqrelu") {
+    shape.activation = Activation::kSquaredRelu;
+    shape.rope = true;
+  } else {
+    shape.attention_bias = true;
+    shape.ffn_bias = true;
+    shape.tied = true;
   }
-  if (activation == "geglu") {
-    return {Activation::kGelu, true, false, NormKind::kRms};
-  }
-  if (activation == "sqrelu") {
-    return {Activation::kSquaredRelu, false, false, NormKind::kLayer};
-  }
-  return {};
+  return shape;
 }
 
-struct Sizes {
-  std::int64_t layers = 0;
-  std::int64_t hidden = 0;
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;
-  std::int64_t ffn = 0;
-};
-
-Attention AttentionOf(const Sizes& sizes, const Family& family) {
-  Attention attention;
-  attention.heads = sizes.heads;
-  attention.kv_heads = sizes.kv_heads;
-  attention.head_size = sizes.hidden / sizes.heads;
-  attention.value_head_size = attention.head_size;
-  attention.has_bias = family.is_gpt;
-  attention.has_rope = !family.is_gpt;
-  return attention;
+bool IsGpt(const TransformerShape& shape) {
+  return !shape.rope;
 }
 
-Result<Sizes> ReadSizes(const Table& table, std::size_t row) {
-  Sizes sizes;
-  const auto layers = Integer(table, row, "layers");
-  const auto hidden = Integer(table, row, "hidden");
-  const auto heads = Integer(table, row, "heads");
-  if (!layers || !hidden || !heads) {
-    return Fail(Error::Kind::kUnsupported, "the row does not say layers, hidden size and heads");
+// The shape of the preset that the row's model is called after, unless its columns contradict it.
+const TransformerShape* PresetShape(const RunRow& row) {
+  const Preset* preset = FindPresetWithin(row.Text("model"));
+  const auto* shape = preset != nullptr ? std::get_if<TransformerShape>(&preset->facts) : nullptr;
+  const bool fits = shape != nullptr &&
+                    row.Integer("hidden").value_or(shape->hidden) == shape->hidden &&
+                    row.Integer("heads").value_or(shape->heads) == shape->heads;
+  return fits ? shape : nullptr;
+}
+
+void TakeFromPreset(const TransformerShape& preset, TransformerShape& shape) {
+  shape.head_size = preset.head_size;
+  shape.value_head_size = preset.value_head_size;
+  shape.query_rank = preset.query_rank;
+  shape.key_value_rank = preset.key_value_rank;
+  shape.rope_size = preset.rope_size;
+  shape.qkv_bias = preset.qkv_bias;
+  shape.qk_norm = preset.qk_norm;
+  shape.shared_ffn = preset.shared_ffn;
+  shape.shared_gate = preset.shared_gate;
+  shape.dense_layers = preset.dense_layers;
+  shape.moe_every = preset.moe_every;
+  shape.moe_offset = preset.moe_offset;
+  shape.extra_predictions = preset.extra_predictions;
+}
+
+void ReadExperts(const RunRow& row, TransformerShape& shape) {
+  const auto experts = row.Integer("moe_experts");
+  if (!experts || *experts <= 1) {
+    return;
   }
-  sizes.layers = *layers;
-  sizes.hidden = *hidden;
-  sizes.heads = *heads;
-  sizes.kv_heads = Integer(table, row, "kv_heads").value_or(*heads);
-  sizes.ffn = Integer(table, row, "ffn").value_or(kFfnOfHidden * *hidden);
-  return sizes;
+  shape.experts = *experts;
+  shape.experts_per_token = row.Integer("moe_topk").value_or(kUsualExpertsPerToken);
+  shape.expert_ffn = row.Integer("moe_ffn").value_or(shape.ffn);
+}
+
+// Columns that say how large the model is.
+void ReadSizes(RunRow& row, TransformerShape& shape) {
+  shape.layers = row.Integer("layers").value_or(0);
+  shape.hidden = row.Integer("hidden").value_or(0);
+  shape.heads = row.Integer("heads").value_or(0);
+  shape.kv_heads = row.Integer("kv_heads").value_or(0);
+  shape.ffn = row.Integer("ffn").value_or(0);
+  const auto vocabulary = row.Integer("vocab");
+  if (!vocabulary) {
+    row.Assume(fmt::format("vocabulary of {}", kUsualVocabulary));
+  }
+  shape.vocabulary = vocabulary.value_or(kUsualVocabulary);
+  ReadExperts(row, shape);
+}
+
+bool HasSizes(const RunRow& row) {
+  return row.Integer("layers") && row.Integer("hidden") && row.Integer("heads");
+}
+
+bool HasStateSpaceLayers(const std::string& model) {
+  return Mentions(model, "Nemotron-H") || Mentions(model, "Nemotron_H") ||
+         Mentions(model, "Nemotron_3") || Mentions(model, "Mamba") || Mentions(model, "Jamba");
+}
+
+Result<TransformerShape> ReadShape(RunRow& row) {
+  const TransformerShape* const preset = PresetShape(row);
+  if (HasSizes(row)) {
+    TransformerShape shape = FamilyShape(row.Text("ffn_act"));
+    ReadSizes(row, shape);
+    if (preset != nullptr) {
+      TakeFromPreset(*preset, shape);
+    }
+    return shape;
+  }
+  if (preset == nullptr) {
+    return Fail(Error::Kind::kUnsupported,
+                "the row does not say layers, hidden size and heads, and its model is not known");
+  }
+  row.Assume("sizes of the model as published elsewhere");
+  return *preset;
 }
 
 }  // namespace
 
-Result<Model> PublishedModel(const Table& table, std::size_t row, const Job& job,
-                             std::vector<std::string>& assumptions) {
-  ORRERY_TRY(const Sizes sizes, ReadSizes(table, row));
-  const Family family = FamilyOf(Text(table, row, "ffn_act"));
-  Transformer transformer;
-  transformer.hidden = sizes.hidden;
-  transformer.norm = family.norm;
-  const auto vocabulary = Integer(table, row, "vocab");
-  if (!vocabulary) {
-    assumptions.push_back(fmt::format("vocabulary of {}", kUsualVocabulary));
+Result<Model> PublishedModel(RunRow& row, const Job& job) {
+  const std::string name = row.Text("model");
+  if (HasStateSpaceLayers(name)) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("'{}' has state-space layers, which are not modelled", name));
   }
-  transformer.vocabulary = vocabulary.value_or(kUsualVocabulary);
-  const std::string tied = Text(table, row, "tied_embed");
-  transformer.is_tied = tied.empty() ? family.is_gpt : tied.starts_with("yes");
-  transformer.positions = family.is_gpt ? job.training.sequence : 0;
-  // GPT as Megatron trains it drops; MPT and everything after it does not.
-  const double dropout = family.is_gpt && Contains(job.framework.name, "megatron") ? 0.1 : 0.0;
-  transformer.dropout = dropout;
-  transformer.attention_dropout = dropout;
-
-  Block block;
-  block.self = AttentionOf(sizes, family);
-  block.norm = family.norm;
-  FeedForward mlp = {sizes.ffn, family.activation, family.is_gated, family.is_gpt};
-  if (const auto experts = Integer(table, row, "moe_experts"); experts && *experts > 1) {
-    mlp.width = Integer(table, row, "moe_ffn").value_or(sizes.ffn);
-    block.mlp = Experts{*experts, Integer(table, row, "moe_topk").value_or(2), mlp, std::nullopt};
-  } else {
-    block.mlp = mlp;
+  ORRERY_TRY(TransformerShape shape, ReadShape(row));
+  if (const std::string tied = row.Text("tied_embed"); !tied.empty()) {
+    shape.tied = tied.starts_with("yes");
   }
-  transformer.blocks.push_back({block, sizes.layers});
-  return Model{Text(table, row, "model"), transformer};
+  if (Mentions(name, "w/o MTP")) {
+    shape.extra_predictions = 0;
+  }
+  if (IsGpt(shape)) {
+    shape.positions = job.training.sequence;
+    // GPT as Megatron trains it drops; MPT and everything after it does not.
+    const double dropout = Mentions(job.framework.name, "megatron") ? kMegatronDropout : 0.0;
+    shape.dropout = dropout;
+    shape.attention_dropout = dropout;
+  }
+  ORRERY_TRY(Transformer transformer, MakeTransformer(shape));
+  return Model{name, std::move(transformer)};
 }
 
 }  // namespace orrery::workload

@@ -18,6 +18,7 @@ struct PublishedRun {
   std::string source;
   std::string grade;  // "A", "A-", "B+", …: how much of it is stated
   double measured_s = 0;
+  std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs
   Job job;
   std::vector<std::string> assumptions = {};  // what the row does not say, and what was taken
 };

@@ -1,6 +1,7 @@
 #include "orrery/workload/model/presets.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -120,11 +121,16 @@ Result<PresetCatalogue> ReadAll(const YAML::Node& root) {
   return catalogue;
 }
 
+std::vector<std::string_view> NamesOf(const Preset& preset) {
+  std::vector<std::string_view> names = {preset.name};
+  names.insert(names.end(), preset.also.begin(), preset.also.end());
+  return names;
+}
+
 std::vector<std::string_view> AllNames(const PresetCatalogue& catalogue) {
   std::vector<std::string_view> names;
   for (const Preset& preset : catalogue.models) {
-    names.emplace_back(preset.name);
-    names.insert(names.end(), preset.also.begin(), preset.also.end());
+    std::ranges::copy(NamesOf(preset), std::back_inserter(names));
   }
   return names;
 }
@@ -159,6 +165,22 @@ Result<const Preset*> FindPreset(std::string_view name) {
   return Fail(Error::Kind::kNotFound,
               fmt::format("'{}' is no model that is known here; the nearest is {}", name,
                           NearestWord(name, AllNames(Presets()))));
+}
+
+const Preset* FindPresetWithin(std::string_view text) {
+  const std::string bare = Bare(text);
+  const Preset* found = nullptr;
+  std::size_t length = 0;
+  for (const Preset& preset : Presets().models) {
+    for (const std::string_view name : NamesOf(preset)) {
+      const std::string word = Bare(name);
+      if (word.size() > length && bare.find(word) != std::string::npos) {
+        found = &preset;
+        length = word.size();
+      }
+    }
+  }
+  return found;
 }
 
 Result<const Family*> FindFamily(std::string_view name) {

@@ -46,6 +46,10 @@ struct PresetCatalogue {
 /// digits: "Llama-3 8B" is llama3-8b. Fails with the nearest name.
 [[nodiscard]] Result<const Preset*> FindPreset(std::string_view name);
 
+/// Finds the model whose name occurs in a text, the longest such name: "DeepSeekV3 (w/o MTP)" has
+/// deepseek-v3 in it. Nothing when there is none.
+[[nodiscard]] const Preset* FindPresetWithin(std::string_view text);
+
 /// Fails with the known families.
 [[nodiscard]] Result<const Family*> FindFamily(std::string_view name);
 

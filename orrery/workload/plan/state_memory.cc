@@ -45,6 +45,9 @@ int ShardRanks(const Plan& plan, int replicas) {
 }
 
 int OptimizerBytes(const Training& training) {
+  if (training.optimizer == OptimizerKind::kSkipped) {
+    return 0;
+  }
   const int master = training.precision.has_master ? kFp32Bytes : 0;
   const int moments = training.optimizer == OptimizerKind::kAdam ? 2 : 1;
   return master + moments * kFp32Bytes;

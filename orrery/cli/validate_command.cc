@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/ascii_case.h"
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/base/progress.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/cli/validate_output.h"
+#include "orrery/simulate/validation.h"
+#include "orrery/workload/job/run_table.h"
+
+namespace orrery::cli {
+namespace {
+
+struct ValidateArguments {
+  std::string path;
+  std::string source;
+  std::vector<std::string> grades;
+  std::vector<std::string> models;
+  std::string table;
+  int threads = 0;
+  bool as_json = false;
+};
+
+bool IsAskedFor(const workload::RunLabel& label, const ValidateArguments& arguments) {
+  const bool has_source =
+      LowerCase(label.source).find(LowerCase(arguments.source)) != std::string::npos;
+  const bool has_grade = arguments.grades.empty() ||
+                         std::ranges::find(arguments.grades, label.grade) != arguments.grades.end();
+  return has_source && has_grade;
+}
+
+Result<int> Validate(const ValidateArguments& arguments) {
+  ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
+             workload::OpenRunTable(arguments.path));
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
+  ProgressLine progress(TerminalProgress());
+  simulate::ValidateOptions options;
+  options.filter = [&](const workload::RunLabel& label) { return IsAskedFor(label, arguments); };
+  options.threads = arguments.threads;
+  options.progress = [&](std::size_t done, std::size_t total) {
+    progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
+  };
+  const simulate::Validation validation = simulate::Validate(*table, models, options);
+  progress.Clear();
+  if (validation.rows == 0) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: no row is of the source and grade that are asked for; leave out "
+                            "--source or --grade to see which there are",
+                            arguments.path));
+  }
+  if (!arguments.table.empty()) {
+    ORRERY_TRY_STATUS(WriteCsvFile(ValidationTable(validation), arguments.table));
+  }
+  Print(arguments.as_json ? ValidationJson(validation) : ValidationText(validation));
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddValidateCommand(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<ValidateArguments>();
+  CLI::App* const verb =
+      app.add_subcommand("validate", "Simulated against measured steps of published runs");
+  verb->add_option("TRUTH", arguments->path,
+                   "a table of measured runs (.csv, .csv.gz); docs/formats/published-runs.md")
+      ->required();
+  verb->add_option("--source", arguments->source, "rows whose source has this text in it only")
+      ->type_name("TEXT");
+  verb->add_option("--grade", arguments->grades, "rows of these grades only: A,A-")
+      ->type_name("LIST")
+      ->delimiter(',');
+  verb->add_option("--model", arguments->models,
+                   "kernel models of `orrery fit`, instead of the shipped ones")
+      ->type_name("FILE");
+  verb->add_option("--csv", arguments->table, "write every row with its error or refusal")
+      ->type_name("FILE");
+  verb->add_option("--threads", arguments->threads, "at most this many (one for each core)")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_flag("--json", arguments->as_json, "print one JSON document");
+  verb->callback([arguments, &status] {
+    const Result<int> result = Validate(*arguments);
+    status = result ? *result : PrintError(result.error());
+  });
+}
+
+}  // namespace orrery::cli

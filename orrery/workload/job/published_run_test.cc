@@ -1,0 +1,261 @@
+#include "orrery/workload/job/published_run.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::workload {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+// A row that is complete; a test changes what it is about. An empty cell is missing.
+std::map<std::string, std::string> CompleteRow() {
+  return {{"id", "r1"},
+          {"source", "Made"},
+          {"completeness", "A"},
+          {"gpu", "H100 80GB"},
+          {"n_gpus", "64"},
+          {"gpus_per_node", "8"},
+          {"inter_node", "8x 400 Gb/s NDR IB per node"},
+          {"framework", "Megatron-LM"},
+          {"framework_version", "core"},
+          {"model", "a model"},
+          {"layers", "32"},
+          {"hidden", "4096"},
+          {"heads", "32"},
+          {"kv_heads", "8"},
+          {"ffn", "14336"},
+          {"ffn_act", "swiglu"},
+          {"vocab", "128256"},
+          {"seq_len", "4096"},
+          {"tied_embed", "no"},
+          {"moe_experts", ""},
+          {"moe_topk", ""},
+          {"moe_ffn", ""},
+          {"tp", "4"},
+          {"pp", "2"},
+          {"cp", "1"},
+          {"ep", "1"},
+          {"vpp", ""},
+          {"mbs", "1"},
+          {"gbs", "64"},
+          {"seq_parallel", "yes"},
+          {"recompute", "none"},
+          {"zero_fsdp", ""},
+          {"precision", "bf16"},
+          {"options", ""},
+          {"step_time_s", "2.5"},
+          {"tokens_per_s", ""},
+          {"mfu_pct", "41.5"},
+          {"missing_or_inferred", ""},
+          {"notes", ""}};
+}
+
+Result<PublishedRun> Read(const std::map<std::string, std::string>& changes) {
+  std::map<std::string, std::string> cells = CompleteRow();
+  for (const auto& [column, value] : changes) {
+    cells[column] = value;
+  }
+  Table table;
+  const std::size_t row = table.AddRow();
+  for (const auto& [column, value] : cells) {
+    const std::size_t index = table.AddColumn(column, Table::Type::kText);
+    if (!value.empty()) {
+      table.Set(row, index, value);
+    }
+  }
+  return ReadPublishedRun(table, row);
+}
+
+PublishedRun Described(const std::map<std::string, std::string>& changes) {
+  const Result<PublishedRun> run = Read(changes);
+  EXPECT_TRUE(run) << run.error().message();
+  return run ? *run : PublishedRun{};
+}
+
+std::string Refusal(const std::map<std::string, std::string>& changes) {
+  const Result<PublishedRun> run = Read(changes);
+  return run ? "not refused" : run.error().message();
+}
+
+TEST(PublishedRunTest, ACompleteRowNeedsNoAssumption) {
+  const PublishedRun run = Described({});
+  EXPECT_EQ(run.id, "r1");
+  EXPECT_EQ(run.source, "Made");
+  EXPECT_EQ(run.grade, "A");
+  EXPECT_EQ(run.measured_s, 2.5);
+  EXPECT_EQ(run.mfu_percent, 41.5);
+  EXPECT_THAT(run.assumptions, testing::IsEmpty());
+  EXPECT_EQ(run.job.gpu.name, "H100");
+  EXPECT_EQ(run.job.gpus, 64);
+  EXPECT_EQ(run.job.plan.dp, 8);  // 64 / (4 · 2)
+  EXPECT_TRUE(run.job.plan.sequence_parallel);
+  EXPECT_EQ(run.job.framework.name, "megatron-lm");
+  EXPECT_EQ(run.job.microbatches(), 8);  // 64 / (1 · 8)
+}
+
+TEST(PublishedRunTest, NetworksAreWhatANodeCarries) {
+  const auto gbytes = [](std::string_view text) {
+    const auto network = NodeNetworkOf(text);
+    return network ? network->bytes_per_second / 1e9 : 0;
+  };
+  EXPECT_DOUBLE_EQ(gbytes("8x 400 Gb/s NDR IB per node"), 400);  // 8 · 400 / 8
+  EXPECT_DOUBLE_EQ(gbytes("1600 Gb/s RoCE per node"), 200);
+  EXPECT_DOUBLE_EQ(gbytes("Storage: 2x 200Gb/s, Compute: 8x NDR 400Gb/s"), 400);
+  EXPECT_DOUBLE_EQ(gbytes("8 x ConnectX-6 200 Gbps"), 200);
+  EXPECT_EQ(NodeNetworkOf("InfiniBand"), std::nullopt);
+  EXPECT_EQ(NodeNetworkOf(""), std::nullopt);
+}
+
+TEST(PublishedRunTest, ANetworkWithoutANumberIsThatOfTheCatalogue) {
+  EXPECT_THAT(Described({{"inter_node", "InfiniBand"}}).assumptions,
+              Contains(HasSubstr("network of")));
+  // Within one node it does not matter.
+  EXPECT_THAT(Described({{"inter_node", ""}, {"n_gpus", "8"}}).assumptions, testing::IsEmpty());
+}
+
+TEST(PublishedRunTest, PrecisionsAreThoseOfProductsAndGradients) {
+  const auto precision = [](const std::string& text) {
+    return Described({{"precision", text}}).job.training.precision;
+  };
+  EXPECT_EQ(precision("amp_bf16 (mixed_precision DEFAULT)").products, kernel::DataType::kBf16);
+  EXPECT_EQ(precision("fp16 mixed").compute, kernel::DataType::kFp16);
+  EXPECT_EQ(precision("FP8").products, kernel::DataType::kFp8);
+  EXPECT_EQ(precision("FP8").compute, kernel::DataType::kBf16);
+  EXPECT_EQ(precision("NVFP4").products, kernel::DataType::kNvfp4);
+  EXPECT_EQ(precision("bf16 (mixed_precision PURE)").gradient_bytes, 2);
+  EXPECT_EQ(precision("bf16").gradient_bytes, 4);
+}
+
+TEST(PublishedRunTest, RecomputationIsReadOrAssumedAbsent) {
+  EXPECT_EQ(Described({{"recompute", "full (assumed)"}}).job.plan.recompute, Recompute::kFull);
+  EXPECT_EQ(Described({{"recompute", "selective"}}).job.plan.recompute, Recompute::kSelective);
+  const PublishedRun unsaid = Described({{"recompute", "not stated"}});
+  EXPECT_EQ(unsaid.job.plan.recompute, Recompute::kNothing);
+  EXPECT_THAT(unsaid.assumptions, Contains("no recomputation"));
+}
+
+TEST(PublishedRunTest, ShardingHasManyNames) {
+  const auto sharding = [](const std::string& text) {
+    return Described({{"zero_fsdp", text}}).job.plan.sharding;
+  };
+  EXPECT_EQ(sharding(""), Sharding::kReplicated);
+  EXPECT_EQ(sharding("ZeRO-1"), Sharding::kOptimizer);
+  EXPECT_EQ(sharding("distributed optimizer"), Sharding::kOptimizer);
+  EXPECT_EQ(sharding("sharding stage2"), Sharding::kGradients);
+  EXPECT_EQ(sharding("FSDP FULL_SHARD"), Sharding::kParameters);
+  EXPECT_EQ(sharding("FSDP SHARD_GRAD_OP"), Sharding::kKeepGathered);
+}
+
+TEST(PublishedRunTest, AShardGroupIsNoLargerThanTheReplicas) {
+  EXPECT_EQ(Described({{"zero_fsdp", "HSDP shard group 4"}}).job.plan.shard_ranks, 4);
+  EXPECT_EQ(Described({{"zero_fsdp", "HSDP shard group 32"}}).job.plan.shard_ranks, 8);
+}
+
+TEST(PublishedRunTest, ChunksOfARecipeAreTheMostThatDivideAStage) {
+  // NeMo's recipes use up to 12; a stage of 32 / 2 layers has 16, whose largest divisor within 12
+  // is 8.
+  const PublishedRun run =
+      Described({{"framework", "NeMo"}, {"missing_or_inferred", "VPP in recipe"}});
+  EXPECT_EQ(run.job.plan.schedule, PipelineSchedule::kInterleaved);
+  EXPECT_EQ(run.job.plan.chunks, 8);
+  EXPECT_THAT(run.assumptions, Contains("8 chunks of a device"));
+  EXPECT_EQ(Described({{"framework", "NeMo"}}).job.plan.chunks, 1);
+  EXPECT_EQ(Described({{"vpp", "4"}}).job.plan.chunks, 4);
+}
+
+TEST(PublishedRunTest, TheBatchMayFollowFromTokensASecond) {
+  // 104857.6 tokens/s · 2.5 s / 4096 = 64.
+  const PublishedRun run = Described({{"gbs", ""}, {"tokens_per_s", "104857.6"}});
+  EXPECT_EQ(run.job.training.global_batch, 64);
+  EXPECT_THAT(run.assumptions, Contains("global batch 64 from tokens a second"));
+}
+
+TEST(PublishedRunTest, TheActivationTellsTheFamily) {
+  const PublishedRun llama = Described({});
+  const Transformer& gated = *llama.job.model.transformer();
+  EXPECT_EQ(gated.norm, NormKind::kRms);
+  EXPECT_TRUE(gated.blocks.front().block.self.has_rope);
+  EXPECT_EQ(gated.positions, 0);
+  const PublishedRun gpt =
+      Described({{"ffn_act", "gelu"}, {"tied_embed", ""}, {"ffn", ""}, {"kv_heads", ""}});
+  const Transformer& plain = *gpt.job.model.transformer();
+  EXPECT_EQ(plain.norm, NormKind::kLayer);
+  EXPECT_TRUE(plain.is_tied);
+  EXPECT_EQ(plain.positions, 4096);
+  EXPECT_EQ(plain.dropout, 0.1);
+  EXPECT_EQ(plain.blocks.front().block.feed_forward()->width, 4 * 4096);
+  EXPECT_EQ(plain.blocks.front().block.self.kv_heads, 32);
+}
+
+TEST(PublishedRunTest, WhatNoColumnCanSayComesFromThePresetOfThatName) {
+  const std::map<std::string, std::string> deepseek = {{"model", "DeepSeekV3 (w/o MTP)"},
+                                                       {"layers", "61"},
+                                                       {"hidden", "7168"},
+                                                       {"heads", "128"},
+                                                       {"kv_heads", "MLA"},
+                                                       {"ffn", "18432"},
+                                                       {"moe_experts", "256"},
+                                                       {"moe_topk", "8"},
+                                                       {"moe_ffn", "2048"},
+                                                       {"tp", "1"},
+                                                       {"pp", "1"},
+                                                       {"ep", "8"},
+                                                       {"seq_parallel", "no"},
+                                                       {"vocab", "129280"}};
+  const PublishedRun run = Described(deepseek);
+  const Transformer& model = *run.job.model.transformer();
+  ASSERT_EQ(model.blocks.size(), 2U);  // three dense layers, then 58 with experts
+  EXPECT_EQ(model.blocks[0].count, 3);
+  const Block& block = model.blocks[1].block;
+  ASSERT_TRUE(block.self.latent);
+  EXPECT_EQ(block.self.latent->key_value_rank, 512);
+  EXPECT_EQ(block.self.head_size, 128);
+  ASSERT_TRUE(block.experts()->shared);
+  EXPECT_EQ(block.experts()->shared->width, 2048);
+  EXPECT_EQ(model.extra_predictions, 0);
+}
+
+TEST(PublishedRunTest, APresetThatTheColumnsContradictIsNotUsed) {
+  // Called DeepSeekV3, but with other sizes: plain attention of 4096 / 32.
+  const PublishedRun run = Described({{"model", "DeepSeekV3"}});
+  EXPECT_FALSE(run.job.model.transformer()->blocks.front().block.self.latent);
+}
+
+TEST(PublishedRunTest, SizesOfAKnownModelNeedNotBeStated) {
+  const PublishedRun run = Described(
+      {{"model", "Llama 3 8B"}, {"layers", ""}, {"hidden", ""}, {"heads", ""}, {"kv_heads", ""}});
+  EXPECT_EQ(run.job.model.transformer()->hidden, 4096);
+  EXPECT_THAT(run.assumptions, Contains(HasSubstr("as published elsewhere")));
+}
+
+TEST(PublishedRunTest, DroppedTokensLeaveRoomForTheMean) {
+  const PublishedRun run = Described({{"model", "Mixture (tokendrop)"},
+                                      {"moe_experts", "8"},
+                                      {"moe_topk", "2"},
+                                      {"moe_ffn", "14336"}});
+  EXPECT_EQ(run.job.plan.capacity_factor, 1);
+}
+
+TEST(PublishedRunTest, WhatCannotBeDescribedIsRefusedWithTheReason) {
+  EXPECT_THAT(Refusal({{"step_time_s", ""}}), HasSubstr("no step time"));
+  EXPECT_THAT(Refusal({{"step_time_s", "0"}}), HasSubstr("no step time"));
+  EXPECT_THAT(Refusal({{"gpu", "Voodoo2"}}), HasSubstr("Voodoo2"));
+  EXPECT_THAT(Refusal({{"n_gpus", "many"}}), HasSubstr("number of GPUs"));
+  EXPECT_THAT(Refusal({{"framework", "an abacus"}, {"framework_version", ""}}),
+              HasSubstr("an abacus"));
+  EXPECT_THAT(Refusal({{"layers", ""}}), HasSubstr("does not say layers"));
+  EXPECT_THAT(Refusal({{"model", "Llama LoRA"}}), HasSubstr("LoRA"));
+  EXPECT_THAT(Refusal({{"model", "Nemotron-H 56b"}}), HasSubstr("state-space"));
+  EXPECT_THAT(Refusal({{"gbs", ""}}), HasSubstr("global batch"));
+  EXPECT_THAT(Refusal({{"notes", "LAYER-LEVEL timing"}}), HasSubstr("one layer"));
+  EXPECT_NE(Refusal({{"tp", "3"}}), "not refused");  // 64 GPUs do not divide by 3 · 2
+}
+
+}  // namespace
+}  // namespace orrery::workload
