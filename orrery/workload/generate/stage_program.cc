@@ -1,6 +1,8 @@
 #include "orrery/workload/generate/stage_program.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -19,6 +21,7 @@ struct PreparedUnit {
   PreparedSteps forward;
   PreparedSteps recompute;
   PreparedSteps backward;
+  PreparedSteps weights;  // of the backward pass, where they come later
 };
 
 // Messages to and from the neighbours of a chunk for one pass.
@@ -26,6 +29,13 @@ struct Neighbours {
   std::optional<Slot> from;
   std::optional<Slot> to;
 };
+
+std::vector<PricedStep> WeightSteps(const PricedUnit& unit) {
+  std::vector<PricedStep> steps;
+  std::copy_if(unit.backward.begin(), unit.backward.end(), std::back_inserter(steps),
+               [](const PricedStep& step) { return step.is_for_weights; });
+  return steps;
+}
 
 class StageWriter {
  public:
@@ -70,7 +80,8 @@ class StageWriter {
       prepared.push_back(
           {writer_.Prepare(kind.forward, Phase::kForward, chunk),
            recomputes ? writer_.Prepare(again, Phase::kRecompute, chunk) : PreparedSteps{},
-           writer_.Prepare(kind.backward, Phase::kBackward, chunk)});
+           writer_.Prepare(kind.backward, Phase::kBackward, chunk),
+           writer_.Prepare(WeightSteps(kind), Phase::kWeightBackward, chunk)});
     }
     return prepared;
   }
@@ -212,8 +223,7 @@ class StageWriter {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     --passes_left_[chunk];
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
-      const TaskId first = writer_.Write(prepared_[chunk][i].backward, step.microbatch,
-                                         ProgramWriter::Part::kWeightsOnly);
+      const TaskId first = writer_.Write(prepared_[chunk][i].weights, step.microbatch);
       memory_.Weights(MemoryOf(chunk, i), TasksFrom(first));
       data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
     }
