@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/operators.h"
@@ -20,6 +24,7 @@ struct FunctionNames {
 FunctionNames NamesOf(Activation activation) {
   switch (activation) {
     case Activation::kGelu:
+    case Activation::kWrittenOutGelu:
       return {"gelu_tanh", "gelu_tanh_backward"};
     case Activation::kRelu:
     case Activation::kSquaredRelu:
@@ -43,9 +48,8 @@ ExpertTokens TokensOf(const Experts& experts, const Scene& scene) {
       plan.sequence_parallel ? scene.sharded_tokens : scene.tokens / (plan.ep > 1 ? 1 : 1);
   tokens.sent = own * experts.per_token;
   if (plan.capacity_factor > 0) {
-    const double capacity =
-        std::ceil(plan.capacity_factor * static_cast<double>(tokens.sent) /
-                  static_cast<double>(experts.count));
+    const double capacity = std::ceil(plan.capacity_factor * static_cast<double>(tokens.sent) /
+                                      static_cast<double>(experts.count));
     tokens.received = static_cast<std::int64_t>(capacity) * experts.count * plan.expert_tp;
   } else {
     tokens.received = static_cast<std::int64_t>(
@@ -56,13 +60,12 @@ ExpertTokens TokensOf(const Experts& experts, const Scene& scene) {
 
 void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
   writer.Linear({"router", tokens, writer.scene().hidden, experts.count, Cut::kNothing});
-  writer.Forward(OperatorStep(
-      "choose experts", Category::kExperts,
-      kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
-          .Set(Key::kRows, tokens)
-          .Set(Key::kCols, experts.count)
-          .Set(Key::kK, experts.per_token),
-      8));
+  writer.Forward(OperatorStep("choose experts", Category::kExperts,
+                              kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
+                                  .Set(Key::kRows, tokens)
+                                  .Set(Key::kCols, experts.count)
+                                  .Set(Key::kK, experts.per_token),
+                              8));
 }
 
 void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
@@ -105,14 +108,58 @@ void WriteTokenExchange(std::string_view name, std::int64_t copies, LayerWriter&
 void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
                   std::int64_t out, LayerWriter& writer) {
   const kernel::DataType type = writer.scene().products;
-  writer.Forward(OperatorStep(name, Category::kExperts,
-                              GroupedProduct(groups, tokens, out, in, type)));
+  writer.Forward(
+      OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, out, in, type)));
   Step weights =
       OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type));
   weights.is_for_weights = true;
-  writer.Backward({OperatorStep(name, Category::kExperts,
-                                GroupedProduct(groups, tokens, in, out, type)),
-                   weights});
+  writer.Backward(
+      {OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type)),
+       weights});
+}
+
+// A map of a chain: its function, and how many operands it reads.
+struct ChainedMap {
+  std::string_view function;
+  std::int64_t operands;
+};
+
+std::vector<Step> ChainSteps(std::span<const ChainedMap> maps, std::int64_t n, const Scene& scene) {
+  const std::int64_t e = scene.element_bytes;
+  std::vector<Step> steps;
+  for (const ChainedMap& map : maps) {
+    steps.push_back(OperatorStep("activation", Category::kElementwise,
+                                 Elementwise(map.function, n, map.operands * e, e, scene.type)));
+  }
+  return steps;
+}
+
+// x/2 · (1 + tanh(c · (x + d · x³))), map by map; backward, the sums of constants cost nothing, the
+// cube's gradient is three maps, and three gradients of x are added.
+void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
+  constexpr std::array<ChainedMap, 8> kForward{{{"mul", 1},
+                                                {"pow", 1},
+                                                {"mul", 1},
+                                                {"add", 2},
+                                                {"mul", 1},
+                                                {"tanh", 1},
+                                                {"add", 1},
+                                                {"mul", 2}}};
+  constexpr std::array<ChainedMap, 11> kBackward{{{"mul", 2},
+                                                  {"mul", 2},
+                                                  {"tanh_backward", 2},
+                                                  {"mul", 1},
+                                                  {"mul", 1},
+                                                  {"pow", 1},
+                                                  {"mul", 1},
+                                                  {"mul", 2},
+                                                  {"add", 2},
+                                                  {"mul", 1},
+                                                  {"add", 2}}};
+  for (Step& step : ChainSteps(kForward, n, writer.scene())) {
+    writer.Forward(std::move(step));
+  }
+  writer.Backward(ChainSteps(kBackward, n, writer.scene()));
 }
 
 }  // namespace
@@ -122,11 +169,18 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
   const FunctionNames names = NamesOf(mlp.activation);
   const std::int64_t e = writer.scene().element_bytes;
   const std::int64_t n = rows * width;
+  const kernel::DataType type = writer.scene().type;
   const Framework& framework = writer.scene().framework();
   const bool is_fused = framework.fuses_bias_activation || framework.is_compiled;
   if (!mlp.is_gated) {
     if (mlp.has_bias && !is_fused) {
-      writer.Elements({"bias", "add", "other", n, e, e, e, e});
+      // The product adds it; its gradient is a sum of its own.
+      writer.Backward(
+          {OperatorStep("bias", Category::kElementwise, Elementwise("other", n, e, 0, type))});
+    }
+    if (mlp.activation == Activation::kWrittenOutGelu && !is_fused) {
+      WriteOutGelu(n, writer);
+      return;
     }
     writer.Elements({"activation", names.forward, names.backward, n, e, e, 2 * e, e});
   } else if (is_fused) {
@@ -137,8 +191,7 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
   }
 }
 
-void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut,
-                      LayerWriter& writer) {
+void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
   // Norm and activation write what fp8 products read, forward and backward, as they go.
@@ -173,7 +226,8 @@ void WriteExperts(const Experts& experts, LayerWriter& writer) {
   WriteTokenExchange("dispatch", tokens.sent, writer);
   if (plan.expert_tp > 1) {
     const Exchange gather = {Slot::kExpertTensor, CollectiveKind::kAllGather,
-                             tokens.received * scene.hidden * scene.element_bytes, scene.element, 0};
+                             tokens.received * scene.hidden * scene.element_bytes, scene.element,
+                             0};
     Exchange scatter = gather;
     scatter.kind = CollectiveKind::kReduceScatter;
     writer.Forward(ExchangeStep("gather tokens", gather));
