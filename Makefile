@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models collective-models test bench bench-analyze bench-kernels bench-network bench-collectives fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models collective-models test bench bench-analyze bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -30,7 +30,7 @@ build: build/build.ninja  ## build everything; the program is build/orrery (the 
 build/build.ninja: CMakePresets.json | packages
 	cmake --preset release
 
-demo: build  ## look at a small recorded trace and translate it, under build/demo
+demo: build  ## simulate Llama 3 70B on 512 H100s, then look at a small recorded trace; under build/demo
 	tools/demo build/orrery $(SAMPLE) build/demo
 
 models: build  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
@@ -58,6 +58,9 @@ bench-network: build  ## speed of simulating flows over a network, against SimGr
 
 bench-collectives: build  ## speed of predicting collectives: closed form, flows over 1,024 GPUs
 	python3 bench/collectives.py --build build
+
+bench-simulate: build  ## speed of simulating jobs: 8,192 and 131,072 GPUs, 1,024 ranks one by one
+	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
 
 fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
 	cmake --build build-fuzz -j $(JOBS)

@@ -2,23 +2,18 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/cli/trace_output.h"
 #include "orrery/draw/number_format.h"
-#include "orrery/export/chrome_json.h"
-#include "orrery/export/matched_spans.h"
-#include "orrery/export/perfetto.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/enums.h"
-#include "orrery/trace/orr/orr.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
@@ -33,56 +28,17 @@ struct ConvertArguments {
   trace::AlignClocks align = trace::AlignClocks::kIfItMatters;
 };
 
-enum class OutputFormat { kOrr, kChrome, kPerfetto };
-
-Result<OutputFormat> FormatOfName(std::string name) {
-  if (name.ends_with(".orr")) {
-    return OutputFormat::kOrr;
-  }
-  for (const std::string_view packing : {".gz", ".zst"}) {
-    if (name.ends_with(packing)) {
-      name.resize(name.size() - packing.size());
-    }
-  }
-  if (name.ends_with(".json")) {
-    return OutputFormat::kChrome;
-  }
-  if (name.ends_with(".pftrace") || name.ends_with(".perfetto-trace")) {
-    return OutputFormat::kPerfetto;
-  }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("{}: the name says no format that Orrery writes; use .orr, .json, "
-                          ".json.gz, .json.zst or .pftrace",
-                          name));
-}
-
-// For viewers: clocks aligned, collectives matched over the ranks.
-Status WriteForViewer(trace::TraceSet& set, OutputFormat format,
-                      const ConvertArguments& arguments) {
-  const trace::AlignedRun aligned = trace::MatchAndAlign(set, arguments.align);
-  const auto spans = exporting::SpansOf(set, aligned.matched);
-  ORRERY_TRY(const auto sink, CreatePackedFile(arguments.output));
-  ORRERY_TRY_STATUS(format == OutputFormat::kChrome ? exporting::WriteChromeJson(set, spans, *sink)
-                                                    : exporting::WritePerfetto(set, spans, *sink));
-  ORRERY_TRY_STATUS(sink->Close());
-  if (set.ranks.size() > 1) {
+// What was done for viewers.
+void PrintOutput(const trace::TraceSet& set, const TraceOutput& output) {
+  if (output.is_for_viewer && set.ranks.size() > 1) {
     Print(fmt::format("{} collective{} matched over the ranks\n",
-                      draw::FormatCount(static_cast<std::int64_t>(spans.size())),
-                      spans.size() == 1 ? "" : "s"));
+                      draw::FormatCount(static_cast<std::int64_t>(output.num_spans)),
+                      output.num_spans == 1 ? "" : "s"));
   }
-  if (aligned.alignment.applies()) {
+  if (output.is_aligned) {
     Print(
         "clocks of the ranks aligned by the ends of their collectives (--align off leaves them)\n");
   }
-  return {};
-}
-
-Status Write(trace::TraceSet& set, const ConvertArguments& arguments) {
-  ORRERY_TRY(const OutputFormat format, FormatOfName(arguments.output));
-  if (format == OutputFormat::kOrr) {
-    return trace::WriteOrr(set, arguments.output, {.threads = arguments.run.threads});
-  }
-  return WriteForViewer(set, format, arguments);
 }
 
 // One line for each kind of loss: what a partial result lacks must be seen.
@@ -101,7 +57,7 @@ void PrintLosses(const ingest::Run& run) {
 }
 
 int RunConvert(ConvertArguments arguments) {
-  if (const auto format = FormatOfName(arguments.output); !format) {
+  if (const auto format = TraceFormatOf(arguments.output); !format) {
     return PrintError(format.error());
   }
   arguments.run.paths = {arguments.input};
@@ -113,10 +69,12 @@ int RunConvert(ConvertArguments arguments) {
     return PrintError(Error(Error::Kind::kInvalidInput,
                             fmt::format("{}: holds no trace to convert", arguments.input)));
   }
-  const Status written = Write(run->set, arguments);
+  const auto written = WriteTraceFile(run->set, arguments.output,
+                                      {.threads = arguments.run.threads, .align = arguments.align});
   if (!written) {
     return PrintError(written.error());
   }
+  PrintOutput(run->set, *written);
   PrintLosses(*run);
   Print(fmt::format("{}: {} rank{} written\n", arguments.output, run->set.ranks.size(),
                     run->set.ranks.size() == 1 ? "" : "s"));

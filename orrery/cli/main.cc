@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   orrery::cli::AddEvaluateCommand(app, status);
   orrery::cli::AddFitCommand(app, status);
   orrery::cli::AddPredictCommand(app, status);
+  orrery::cli::AddSimulateCommand(app, status);
   orrery::cli::AddMeasureCommand(app, status);
   orrery::cli::AddValidateCommand(app, status);
   if (IsUnknownVerb(app, argc, argv)) {

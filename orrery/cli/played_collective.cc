@@ -1,11 +1,10 @@
 #include "orrery/cli/played_collective.h"
 
-#include <charconv>
-#include <map>
 #include <string_view>
 
 #include <fmt/core.h>
 
+#include "orrery/cli/number_settings.h"
 #include "orrery/collective/astra_sim.h"
 #include "orrery/collective/simai.h"
 
@@ -16,36 +15,6 @@ namespace astra_sim = collective::astra_sim;
 namespace simai = collective::simai;
 using collective::CollectiveKind;
 
-using Settings = std::map<std::string, double, std::less<>>;
-
-/// Reads "a=1,b=2.5" over the settings that a model knows.
-Result<Settings> ReadSettings(std::string_view text, Settings settings) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(','), text.size());
-    const std::string_view entry = text.substr(0, end);
-    const std::size_t equals = entry.find('=');
-    const auto known = settings.find(entry.substr(0, equals));
-    double value = 0;
-    const char* const last = entry.data() + entry.size();
-    const bool is_number = equals != std::string_view::npos &&
-                           std::from_chars(entry.data() + equals + 1, last, value).ptr == last &&
-                           value >= 0;
-    if (known == settings.end() || !is_number) {
-      std::string names;
-      for (const auto& [name, fallback] : settings) {
-        names += fmt::format("{}{}={:g}", names.empty() ? "" : ",", name, fallback);
-      }
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("--with: '{}' is no setting of this model; those and what they are "
-                              "otherwise: {}",
-                              entry, names));
-    }
-    known->second = value;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return settings;
-}
-
 tl::unexpected<Error> NotPlayed(std::string_view model, CollectiveKind kind) {
   return Fail(Error::Kind::kUnsupported,
               fmt::format("{} of {} is not played", collective::Name(kind), model));
@@ -53,8 +22,8 @@ tl::unexpected<Error> NotPlayed(std::string_view model, CollectiveKind kind) {
 
 Result<Duration> PlayAstraSim(const std::string& text, const collective::Request& request) {
   ORRERY_TRY(
-      const Settings settings,
-      ReadSettings(
+      const NumberSettings settings,
+      ReadNumberSettings(
           text, {{"npus", 8}, {"bandwidth", 50}, {"latency", 500}, {"splits", 4}, {"memory", 50}}));
   const astra_sim::System system{.network = {.npus = static_cast<int>(settings.at("npus")),
                                              .gib_per_second = settings.at("bandwidth"),
@@ -90,15 +59,15 @@ Result<simai::Kind> SimaiKind(CollectiveKind kind) {
 
 Result<Duration> PlaySimai(const std::string& text, const collective::Request& request) {
   // `group`: 0 tensor, 1 expert, 2 data, 3 data of experts.
-  ORRERY_TRY(const Settings settings, ReadSettings(text, {{"nvlink", 360},
-                                                          {"nic", 48.5},
-                                                          {"nics", 8},
-                                                          {"server", 8},
-                                                          {"gpus", 8},
-                                                          {"tp", 1},
-                                                          {"ep", 1},
-                                                          {"pp", 1},
-                                                          {"group", 0}}));
+  ORRERY_TRY(const NumberSettings settings, ReadNumberSettings(text, {{"nvlink", 360},
+                                                                      {"nic", 48.5},
+                                                                      {"nics", 8},
+                                                                      {"server", 8},
+                                                                      {"gpus", 8},
+                                                                      {"tp", 1},
+                                                                      {"ep", 1},
+                                                                      {"pp", 1},
+                                                                      {"group", 0}}));
   const auto whole = [&](const char* name) { return static_cast<int>(settings.at(name)); };
   if (whole("group") > 3) {
     return Fail(Error::Kind::kInvalidInput,

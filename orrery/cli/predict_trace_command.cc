@@ -15,8 +15,10 @@
 #include "orrery/cli/predict_commands.h"
 #include "orrery/cli/predict_errors.h"
 #include "orrery/cli/predict_output.h"
+#include "orrery/cli/predict_ranks.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/memo.h"
 #include "orrery/simulate/engine.h"
@@ -45,18 +47,23 @@ struct PredictArguments {
   std::string kineto;
   std::string measured;
   std::string output;
+  std::string cluster;
   KernelTimes kernels = KernelTimes::kAuto;
   int repetitions = 4;
   bool as_json = false;
 };
 
-Result<trace::Trace> ReadRank(const PredictArguments& arguments, std::vector<std::string> paths) {
-  RunArguments one = arguments.run;
-  one.paths = std::move(paths);
-  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(one));
+Result<ingest::Run> ReadRanks(const PredictArguments& arguments, std::vector<std::string> paths) {
+  RunArguments given = arguments.run;
+  given.paths = std::move(paths);
+  return ReadRunWithProgress(given);
+}
+
+Result<trace::Trace> ReadRank(const PredictArguments& arguments, const std::string& path) {
+  ORRERY_TRY(ingest::Run run, ReadRanks(arguments, {path}));
   if (run.set.ranks.size() != 1) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {} ranks; give the file of one",
-                                                        one.paths.front(), run.set.ranks.size()));
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: {} ranks; give the file of one", path, run.set.ranks.size()));
   }
   return std::move(run.set.ranks[0]);
 }
@@ -162,7 +169,7 @@ Status Compare(const PredictArguments& arguments, const workload::Program& progr
   if (arguments.measured.empty()) {
     return {};
   }
-  ORRERY_TRY(const trace::Trace measured, ReadRank(arguments, {arguments.measured}));
+  ORRERY_TRY(const trace::Trace measured, ReadRank(arguments, arguments.measured));
   prediction.measured_step_s = MeasuredStepSeconds(measured);
   prediction.worst = WorstOperators(program, measured, kWorstOperators);
   return {};
@@ -178,16 +185,8 @@ Status WriteTrace(const PredictArguments& arguments, const workload::Program& pr
   return trace::WriteOrr(set, arguments.output, {.threads = arguments.run.threads});
 }
 
-Status Predict(const PredictArguments& arguments) {
-  if (arguments.path.empty()) {
-    return Fail(Error::Kind::kInvalidInput, "TRACE is required (orrery predict --help)");
-  }
-  std::vector<std::string> paths{arguments.path};
-  if (!arguments.kineto.empty()) {
-    paths.push_back(arguments.kineto);
-  }
-  ORRERY_TRY(const workload::HostModel host, ReadHost(arguments.host));
-  ORRERY_TRY(const trace::Trace rank, ReadRank(arguments, paths));
+Status PredictOne(const PredictArguments& arguments, const workload::HostModel& host,
+                  const trace::Trace& rank) {
   Prediction prediction{.path = arguments.path,
                         .gpu = arguments.gpu.empty() ? "the recorded GPU" : arguments.gpu,
                         .host = arguments.host.empty() ? "shared costs" : arguments.host};
@@ -204,6 +203,71 @@ Status Predict(const PredictArguments& arguments) {
   return {};
 }
 
+// The machine on which ranks talk: the one of that name, or one that has the GPU.
+Result<const hardware::Cluster*> WantedCluster(const PredictArguments& arguments) {
+  const std::string& name = arguments.cluster.empty() ? arguments.gpu : arguments.cluster;
+  const hardware::Cluster* const cluster = name.empty() ? nullptr : hardware::FindCluster(name);
+  if (cluster == nullptr) {
+    return Fail(Error::Kind::kInvalidInput,
+                name.empty() ? "--cluster NAME says on which machine the ranks talk"
+                             : fmt::format("no cluster is called '{}'; --cluster NAME says on "
+                                           "which machine the ranks talk",
+                                           name));
+  }
+  return cluster;
+}
+
+// Options that only make sense for one rank.
+Status CheckForRanks(const PredictArguments& arguments) {
+  const char* const refused = !arguments.measured.empty() ? "--measured"
+                              : !arguments.output.empty() ? "--output"
+                                                          : nullptr;
+  if (refused != nullptr) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("{}: several ranks; {} is for one", arguments.path, refused));
+  }
+  return {};
+}
+
+Status PredictAll(const PredictArguments& arguments, const workload::HostModel& host,
+                  trace::TraceSet& set) {
+  ORRERY_TRY_STATUS(CheckForRanks(arguments));
+  const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
+  RanksRequest request{.path = arguments.path,
+                       .models = arguments.models,
+                       .host_path = arguments.host,
+                       .as_json = arguments.as_json};
+  request.host = arguments.host.empty() ? nullptr : &host;
+  ORRERY_TRY(request.cluster, WantedCluster(arguments));
+  if (arguments.kernels == KernelTimes::kModel || !are_recorded) {
+    ORRERY_TRY(request.gpu, WantedGpu(arguments));
+  }
+  if (arguments.kernels == KernelTimes::kRecorded && !are_recorded) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: not every rank has recorded kernels", arguments.path));
+  }
+  auto text = PredictRanks(set, request);
+  if (!text) {
+    return FailWithin(arguments.path, text);
+  }
+  Print(*text);
+  return {};
+}
+
+Status Predict(const PredictArguments& arguments) {
+  if (arguments.path.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "TRACE is required (orrery predict --help)");
+  }
+  std::vector<std::string> paths{arguments.path};
+  if (!arguments.kineto.empty()) {
+    paths.push_back(arguments.kineto);
+  }
+  ORRERY_TRY(const workload::HostModel host, ReadHost(arguments.host));
+  ORRERY_TRY(ingest::Run run, ReadRanks(arguments, paths));
+  return run.set.ranks.size() == 1 ? PredictOne(arguments, host, run.set.ranks[0])
+                                   : PredictAll(arguments, host, run.set);
+}
+
 int RunPredict(const PredictArguments& arguments) {
   const Status status = Predict(arguments);
   return status ? kExitOk : PrintError(status.error());
@@ -213,7 +277,9 @@ int RunPredict(const PredictArguments& arguments) {
 
 void AddPredictTraceCommand(CLI::App& predict, int& status) {
   auto arguments = std::make_shared<PredictArguments>();
-  predict.add_option("TRACE", arguments->path, "execution trace or recording of one rank");
+  predict.add_option("TRACE", arguments->path,
+                     "execution trace or recording of one rank, or a folder with "
+                     "the execution traces of all ranks");
   predict.add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME");
   predict
       .add_option(
@@ -224,6 +290,10 @@ void AddPredictTraceCommand(CLI::App& predict, int& status) {
       ->allow_extra_args(false);
   predict.add_option("--host", arguments->host, "costs of the host, from `orrery fit host`")
       ->type_name("FILE");
+  predict
+      .add_option("--cluster", arguments->cluster,
+                  "machine on which several ranks talk (default: one with the GPU)")
+      ->type_name("NAME");
   predict
       .add_option("--kineto", arguments->kineto,
                   "recording of the same job, for an execution trace")

@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
-#include <fmt/format.h>
 
 #include "orrery/draw/chart/markup.h"
 #include "orrery/draw/chart/series.h"
@@ -25,12 +24,11 @@ constexpr std::string_view kNavigation =
     "<a href=\"#metrics\">Metrics</a></nav>\n";
 
 std::string FactList(const std::vector<Fact>& facts) {
-  std::string out = "<dl class=\"facts\">";
+  std::vector<NamedText> texts;
   for (const Fact& fact : facts) {
-    fmt::format_to(std::back_inserter(out), "<div><dt>{}</dt><dd>{}</dd></div>",
-                   EscapeMarkup(fact.label), EscapeMarkup(fact.value));
+    texts.push_back({fact.label, fact.value});
   }
-  return out + "</dl>\n";
+  return RenderFacts(texts);
 }
 
 std::string SwatchOf(const Figure& figure) {
@@ -39,14 +37,11 @@ std::string SwatchOf(const Figure& figure) {
 }
 
 std::string Tiles(const std::vector<Figure>& figures) {
-  std::string out = "<div class=\"figures\">";
+  std::vector<Tile> tiles;
   for (const Figure& figure : figures) {
-    fmt::format_to(std::back_inserter(out),
-                   "<div class=\"tile\"><span>{}{}</span><b>{}</b><span>{}</span></div>",
-                   SwatchOf(figure), EscapeMarkup(figure.label), EscapeMarkup(figure.value),
-                   EscapeMarkup(figure.note));
+    tiles.push_back({figure.label, figure.value, figure.note, SwatchOf(figure)});
   }
-  return out + "</div>\n";
+  return RenderTiles(tiles);
 }
 
 std::string ShareOf(const Finding& finding) {
@@ -104,11 +99,7 @@ std::string NotesSection(const RunReport& report) {
   if (report.notes.empty()) {
     return {};
   }
-  std::string items = "<ul>";
-  for (const std::string& note : report.notes) {
-    items += fmt::format("<li>{}</li>\n", EscapeMarkup(note));
-  }
-  return Section("notes", "What could not be read or used", items + "</ul>\n");
+  return Section("notes", "What could not be read or used", RenderList(report.notes));
 }
 
 }  // namespace orrery::report

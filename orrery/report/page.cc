@@ -61,6 +61,34 @@ std::string Framed(std::string_view svg) {
   return fmt::format("<div class=\"figure\">{}</div>\n", svg);
 }
 
+std::string RenderFacts(const std::vector<NamedText>& facts) {
+  std::string out = "<dl class=\"facts\">";
+  for (const NamedText& fact : facts) {
+    fmt::format_to(std::back_inserter(out), "<div><dt>{}</dt><dd>{}</dd></div>",
+                   EscapeMarkup(fact.name), EscapeMarkup(fact.value));
+  }
+  return out + "</dl>\n";
+}
+
+std::string RenderTiles(const std::vector<Tile>& tiles) {
+  std::string out = "<div class=\"figures\">";
+  for (const Tile& tile : tiles) {
+    fmt::format_to(std::back_inserter(out),
+                   "<div class=\"tile\"><span>{}{}</span><b>{}</b><span>{}</span></div>",
+                   tile.swatch, EscapeMarkup(tile.label), EscapeMarkup(tile.value),
+                   EscapeMarkup(tile.note));
+  }
+  return out + "</div>\n";
+}
+
+std::string RenderList(const std::vector<std::string>& sentences) {
+  std::string items = "<ul>";
+  for (const std::string& sentence : sentences) {
+    items += fmt::format("<li>{}</li>\n", EscapeMarkup(sentence));
+  }
+  return items + "</ul>\n";
+}
+
 std::string RenderTable(const HtmlTable& table) {
   std::vector<std::string> headers;
   for (const HtmlTable::Column& column : table.columns) {

@@ -27,6 +27,28 @@ namespace orrery::report {
 /// Returns a picture in a frame that scrolls sideways on narrow screens; `svg` is SVG.
 [[nodiscard]] std::string Framed(std::string_view svg);
 
+/// A name and its value, plain text.
+struct NamedText {
+  std::string name;
+  std::string value;
+};
+
+/// Returns facts side by side.
+[[nodiscard]] std::string RenderFacts(const std::vector<NamedText>& facts);
+
+/// A number to see first.
+struct Tile {
+  std::string label;
+  std::string value;
+  std::string note = {};
+  std::string swatch = {};  // SVG in front of the label
+};
+
+[[nodiscard]] std::string RenderTiles(const std::vector<Tile>& tiles);
+
+/// Returns sentences as a list; plain text.
+[[nodiscard]] std::string RenderList(const std::vector<std::string>& sentences);
+
 /// A table for people; cells are plain text.
 struct HtmlTable {
   struct Column {

@@ -16,7 +16,8 @@ color-scheme:light;
 --accent:#2f6fb7;--compute:#2f6fb7;--transfer:#e07b22;--waiting:#fbe0c8;--memory:#16957a;
 --idle:#e2e6ed;--empty:#f1f3f6;--host:#8259b3;--host-gap:#c4addf;--launch:#b8960f;
 --launch-overhead:#e3cf77;--device-wait:#b3458c;--sync:#6d7787;--other:#8892a3;
---sky:#4aa3d3;--on-dark:#fff;--on-light:#1a2130;--roof:#b3261e;
+--sky:#4aa3d3;--forward:#2f6fb7;--backward:#16957a;--weights:#84cbb6;--optimizer:#8259b3;
+--on-dark:#fff;--on-light:#1a2130;--roof:#b3261e;
 --heat-0:#f4f0f9;--heat-1:#e2d8f0;--heat-2:#cab8e3;--heat-3:#ae93d3;--heat-4:#9170c1;
 --heat-5:#7450ab;--heat-6:#573290;--heat-7:#38186a;)css";
 
@@ -26,7 +27,8 @@ color-scheme:dark;
 --accent:#6aa5ea;--compute:#5896df;--transfer:#ee9448;--waiting:#4d3520;--memory:#35b897;
 --idle:#2d3440;--empty:#20252f;--host:#a583d6;--host-gap:#5d4a7d;--launch:#d6b53a;
 --launch-overhead:#7d6c2b;--device-wait:#d46fae;--sync:#8d98aa;--other:#7f8a9c;
---sky:#7cc3e8;--on-dark:#0e1116;--on-light:#e7ebf3;--roof:#ff8a80;
+--sky:#7cc3e8;--forward:#5896df;--backward:#2fa487;--weights:#1d6b58;--optimizer:#a583d6;
+--on-dark:#0e1116;--on-light:#e7ebf3;--roof:#ff8a80;
 --heat-0:#241f31;--heat-1:#35294c;--heat-2:#4a366b;--heat-3:#63498b;--heat-4:#8063ac;
 --heat-5:#a084cb;--heat-6:#c3abe6;--heat-7:#e8dcfc;)css";
 
@@ -96,6 +98,16 @@ table.causes td:nth-child(6){white-space:normal;overflow-wrap:anywhere;min-width
 .hops td:not(:first-child){white-space:nowrap}
 input{font:inherit;font-size:14px;color:inherit;background:var(--page);width:260px;
 border:1px solid var(--line);border-radius:8px;padding:6px 12px;margin:4px 0 10px}
+.verdict{font-size:17px;margin:2px 2px 18px;max-width:92ch}
+.alarm{border-left:5px solid var(--roof);background:var(--surface);padding:12px 18px;
+border-radius:8px;margin:0 0 16px}
+section ul{margin:6px 0 0;padding-left:20px;max-width:92ch}
+section li+li{margin-top:4px}
+.settings{display:grid;grid-template-columns:repeat(auto-fit,minmax(220px,1fr));gap:6px 32px}
+.settings h3{margin:6px 0 4px}
+.settings dl{display:grid;grid-template-columns:auto 1fr;gap:2px 14px;margin:0;font-size:14px}
+.settings dt{color:var(--soft)}
+.settings dd{margin:0}
 footer{color:var(--soft);font-size:13px;margin:20px 2px}
 #tip{position:fixed;z-index:9;pointer-events:none;display:none;white-space:pre-line;max-width:420px;
 background:var(--ink);color:var(--page);font-size:13px;line-height:1.45;padding:7px 11px;
@@ -124,6 +136,9 @@ font-variant-numeric:tabular-nums;fill:var(--soft)}
 .figure text.on-compute,.figure text.on-transfer,.figure text.on-memory,.figure text.on-host,
 .figure text.on-device-wait,.figure text.on-sync,.figure text.on-launch,.figure text.on-other
 {fill:var(--on-dark);font-weight:600}
+.figure text.on-forward,.figure text.on-backward,.figure text.on-optimizer
+{fill:var(--on-dark);font-weight:600}
+.figure text.on-weights,.figure text.on-sky,
 .figure text.on-idle,.figure text.on-host-gap,.figure text.on-launch-overhead
 {fill:var(--on-light);font-weight:600}
 .figure text.on-waiting{fill:var(--on-light);font-weight:600;paint-order:stroke;
@@ -132,9 +147,10 @@ stroke:var(--waiting);stroke-width:4px}
 
 // Styles that only fill, named as their colours.
 constexpr std::string_view kFills[] = {
-    "compute", "transfer",        "memory",      "idle",   "empty",  "host",   "host-gap",
-    "launch",  "launch-overhead", "device-wait", "sync",   "other",  "sky",    "heat-0",
-    "heat-1",  "heat-2",          "heat-3",      "heat-4", "heat-5", "heat-6", "heat-7"};
+    "compute", "transfer",        "memory",      "idle",     "empty",  "host",   "host-gap",
+    "launch",  "launch-overhead", "device-wait", "sync",     "other",  "sky",    "heat-0",
+    "heat-1",  "heat-2",          "heat-3",      "heat-4",   "heat-5", "heat-6", "heat-7",
+    "forward", "backward",        "weights",     "optimizer"};
 
 std::string Fills() {
   std::string out;

@@ -124,13 +124,23 @@ class SegmentList {
   std::vector<std::string> names_;
 };
 
+/// A stretch of time that is spent on one thing.
+struct Stretch {
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+  TimeKind kind = TimeKind::kBubble;
+  const std::string* what = nullptr;
+  bool communicates = false;
+};
+
 /// Walks through time; at every instant the first kind of what happens counts.
+template <typename Spend>
 class Sweep {
  public:
-  Sweep(const SegmentList& list, std::int64_t begin_ps, std::int64_t end_ps)
-      : list_(list), now_ps_(begin_ps), end_ps_(end_ps) {}
+  Sweep(const SegmentList& list, std::int64_t begin_ps, std::int64_t end_ps, Spend spend)
+      : list_(list), now_ps_(begin_ps), end_ps_(end_ps), spend_(std::move(spend)) {}
 
-  std::vector<TimeShare> Run() {
+  void Run() {
     for (const Segment& segment : list_.segments()) {
       AdvanceTo(segment.begin_ps, segment.launched_ps);
       if (segment.end_ps > now_ps_) {
@@ -138,11 +148,6 @@ class Sweep {
       }
     }
     AdvanceTo(end_ps_, list_.host_end_ps());
-    std::vector<TimeShare> shares;
-    for (const auto& [key, ps] : times_) {
-      shares.push_back({key.first, key.second, ps});
-    }
-    return shares;
   }
 
  private:
@@ -152,12 +157,12 @@ class Sweep {
     while (now_ps_ < to_ps && !active_.empty()) {
       const Segment& first = First();
       const std::int64_t until_ps = std::min(to_ps, NextEnd());
-      Spend(first.kind, list_.NameOf(first.what), until_ps);
+      SpendOn(first.kind, list_.NameOf(first.what), until_ps, IsCommunication(first));
       std::erase_if(active_, [&](const Segment* segment) { return segment->end_ps <= now_ps_; });
     }
     if (now_ps_ < to_ps) {
-      Spend(TimeKind::kHost, "", std::clamp(launched_ps, now_ps_, to_ps));
-      Spend(TimeKind::kBubble, "", to_ps);
+      SpendOn(TimeKind::kHost, nothing_, std::clamp(launched_ps, now_ps_, to_ps), false);
+      SpendOn(TimeKind::kBubble, nothing_, to_ps, false);
     }
   }
 
@@ -176,9 +181,14 @@ class Sweep {
     return end_ps;
   }
 
-  void Spend(TimeKind kind, const std::string& what, std::int64_t until_ps) {
+  // No segment stands for a pause: one that is called a bubble is a message that is awaited.
+  [[nodiscard]] static bool IsCommunication(const Segment& segment) {
+    return segment.kind != TimeKind::kCompute && segment.kind != TimeKind::kOptimizer;
+  }
+
+  void SpendOn(TimeKind kind, const std::string& what, std::int64_t until_ps, bool communicates) {
     if (until_ps > now_ps_) {
-      times_[{kind, what}] += until_ps - now_ps_;
+      spend_(Stretch{now_ps_, until_ps, kind, &what, communicates});
       now_ps_ = until_ps;
     }
   }
@@ -186,8 +196,9 @@ class Sweep {
   const SegmentList& list_;
   std::int64_t now_ps_;
   std::int64_t end_ps_;
+  Spend spend_;
+  std::string nothing_;
   std::vector<const Segment*> active_;  // at most one of a lane
-  std::map<std::pair<TimeKind, std::string>, std::int64_t> times_;
 };
 
 struct PlayerEnd {
@@ -216,6 +227,31 @@ std::int64_t EndOfAll(const Cast& cast, const Performance& performance, int repe
     end_ps = std::max(end_ps, EndOf(cast, performance, player, repetition).end_ps);
   }
   return end_ps;
+}
+
+/// Whose time is divided, from when to when.
+struct Window {
+  PlayerId player = 0;
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+};
+
+Window WindowOf(const Cast& cast, const Performance& performance, const BreakdownOptions& options) {
+  const int repetition = options.repetition;
+  Window window;
+  window.player =
+      options.player ? *options.player : SlowestPlayer(cast, performance, options.repetition);
+  window.begin_ps = repetition == 0 ? 0 : EndOfAll(cast, performance, repetition - 1);
+  const std::int64_t end_ps = repetition + 1 == performance.repetitions
+                                  ? performance.EndPs()
+                                  : EndOfAll(cast, performance, repetition);
+  window.end_ps = std::max(window.begin_ps, end_ps);
+  return window;
+}
+
+SegmentList SegmentsOf(const Cast& cast, const Performance& performance, PlayerId player,
+                       int repetition) {
+  return {cast.ProgramOf(player), performance, performance.First(player, repetition)};
 }
 
 }  // namespace
@@ -257,16 +293,36 @@ PlayerId SlowestPlayer(const Cast& cast, const Performance& performance, int rep
 
 Breakdown BreakdownOf(const Cast& cast, const Performance& performance,
                       const BreakdownOptions& options) {
-  const int repetition = options.repetition;
-  const std::int64_t begin_ps = repetition == 0 ? 0 : EndOfAll(cast, performance, repetition - 1);
-  const std::int64_t end_ps = std::max(begin_ps, EndOfAll(cast, performance, repetition));
+  const Window window = WindowOf(cast, performance, options);
   Breakdown breakdown;
-  breakdown.player = options.player.value_or(SlowestPlayer(cast, performance, repetition));
-  breakdown.step_ps = end_ps - begin_ps;
-  const SegmentList list(cast.ProgramOf(breakdown.player), performance,
-                         performance.First(breakdown.player, repetition));
-  breakdown.shares = Sweep(list, begin_ps, end_ps).Run();
+  breakdown.player = window.player;
+  breakdown.step_ps = window.end_ps - window.begin_ps;
+  std::map<std::pair<TimeKind, std::string>, std::int64_t> times;
+  const SegmentList list = SegmentsOf(cast, performance, window.player, options.repetition);
+  Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
+    times[{stretch.kind, *stretch.what}] += stretch.end_ps - stretch.begin_ps;
+  }).Run();
+  for (const auto& [key, ps] : times) {
+    breakdown.shares.push_back({key.first, key.second, ps});
+  }
   return breakdown;
+}
+
+std::vector<TimeSlice> SlicesOf(const Cast& cast, const Performance& performance,
+                                const BreakdownOptions& options) {
+  const Window window = WindowOf(cast, performance, options);
+  std::vector<TimeSlice> slices;
+  const SegmentList list = SegmentsOf(cast, performance, window.player, options.repetition);
+  Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
+    if (!slices.empty() && slices.back().kind == stretch.kind &&
+        slices.back().what == *stretch.what && slices.back().communicates == stretch.communicates) {
+      slices.back().end_ps = stretch.end_ps;
+    } else {
+      slices.push_back(
+          {stretch.begin_ps, stretch.end_ps, stretch.kind, *stretch.what, stretch.communicates});
+    }
+  }).Run();
+  return slices;
 }
 
 }  // namespace orrery::simulate

@@ -47,6 +47,17 @@ struct BreakdownOptions {
   int repetition = 0;
 };
 
+/// What a GPU does from one instant to another.
+struct TimeSlice {
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+  TimeKind kind = TimeKind::kCompute;
+  std::string what;           // as in TimeShare
+  bool communicates = false;  // communication is there, moving data or waiting, and no kernel
+
+  bool operator==(const TimeSlice&) const = default;
+};
+
 /// The first word of a slot's name: "tp", "pp" of "pp forward 0".
 [[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t slot);
 
@@ -59,5 +70,10 @@ struct BreakdownOptions {
 /// of the streams while the host still works. O(tasks · log tasks).
 [[nodiscard]] Breakdown BreakdownOf(const Cast& cast, const Performance& performance,
                                     const BreakdownOptions& options = {});
+
+/// The same along time: slices in order that follow each other from the begin of the repetition to
+/// its end.
+[[nodiscard]] std::vector<TimeSlice> SlicesOf(const Cast& cast, const Performance& performance,
+                                              const BreakdownOptions& options = {});
 
 }  // namespace orrery::simulate

@@ -7,6 +7,7 @@
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/play.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/workload/import/echo_graph.h"
 #include "orrery/workload/import/simai_program.h"
 
 // Programs of other tools, played.
@@ -67,6 +68,29 @@ TEST(ImportedPlayTest, TheExampleOfSimaiPlays) {
   const std::int64_t step_us = StepPs(simai.ensemble, free) / 1'000'000;
   EXPECT_GT(step_us, 4'542'795);
   EXPECT_LT(step_us, 4'542'795 * 12 / 10);
+}
+
+// Gradients of a at 2 ms, of b at 4 ms; buckets of 1,000,000,000 and 500,000,000 elements take 4
+// and 2 ms at a picosecond a byte: 2–6 and 6–8; the optimizer runs 8–9. Alone, nothing is reduced.
+TEST(ImportedPlayTest, BucketsOfEchoHideBehindTheBackwardPass) {
+  const auto graph = workload::ParseEchoGraph(R"json([
+      {"name": "output", "op": "output", "input_nodes": []},
+      {"name": "a", "op": "AccumulateGrad", "input_nodes": ["output"]},
+      {"name": "b", "op": "AccumulateGrad", "input_nodes": ["a"]},
+      {"name": "ddp_pre_0", "op": "ddp_pre", "input_nodes": ["a"]},
+      {"name": "ddp_Allreduce_0", "op": "ddp_Allreduce", "input_nodes": ["ddp_pre_0"],
+       "attrs": {"bucket_size": 1000000000}},
+      {"name": "ddp_pre_1", "op": "ddp_pre", "input_nodes": ["b", "ddp_Allreduce_0"]},
+      {"name": "ddp_Allreduce_1", "op": "ddp_Allreduce", "input_nodes": ["ddp_pre_1"],
+       "attrs": {"bucket_size": 500000000}}])json");
+  const workload::EchoTimes milliseconds{{"output", 0}, {"a", 2}, {"b", 2}, {"optimizer_step", 1}};
+  const auto step_ms = [&](workload::Rank ranks) {
+    PlainTimes times;
+    auto echo = workload::ProgramOfEcho(*graph, milliseconds);
+    return StepPs(workload::EnsembleOfEcho(std::move(echo->program), ranks), times) / 1'000'000'000;
+  };
+  EXPECT_EQ(step_ms(8), 9);
+  EXPECT_EQ(step_ms(1), 5);
 }
 
 }  // namespace

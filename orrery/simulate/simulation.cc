@@ -11,11 +11,8 @@
 
 namespace orrery::simulate {
 
-Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
-                            const SimulationOptions& options) {
-  Simulation simulation;
-  ORRERY_TRY(simulation.generated, workload::Generate(job, costs));
-  workload::Ensemble& ensemble = simulation.generated.ensemble;
+Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& ensemble,
+                              const SimulationOptions& options) {
   for (const SlowRank& slow : options.slow_ranks) {
     if (slow.rank >= ensemble.num_ranks()) {
       return Fail(Error::Kind::kInvalidInput,
@@ -24,15 +21,26 @@ Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& c
     }
     ensemble.slowness_of_rank[slow.rank] = slow.factor;
   }
-  const IslandLinkClass links(
-      static_cast<std::uint32_t>(std::max(job.cluster.island.gpus, 1)));
-  simulation.cast = options.folds ? Fold(ensemble, links) : Unfolded(ensemble, links);
-  ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(job));
+  const IslandLinkClass links(static_cast<std::uint32_t>(std::max(machine.cluster.island.gpus, 1)));
+  PlayedEnsemble played;
+  played.cast = options.folds ? Fold(ensemble, links) : Unfolded(ensemble, links);
+  ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine));
   PlayOptions play;
   play.jitter = options.jitter;
   const AnalyticOverlap overlap;
   play.rates = options.has_overlap ? &overlap : nullptr;
-  ORRERY_TRY(simulation.performance, Play(simulation.cast, *times, play));
+  ORRERY_TRY(played.performance, Play(played.cast, *times, play));
+  return played;
+}
+
+Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
+                            const SimulationOptions& options) {
+  Simulation simulation;
+  ORRERY_TRY(workload::GeneratedJob generated, workload::Generate(job, costs));
+  simulation.generated = std::make_unique<workload::GeneratedJob>(std::move(generated));
+  ORRERY_TRY(PlayedEnsemble played, PlayOn(job, simulation.generated->ensemble, options));
+  simulation.cast = std::move(played.cast);
+  simulation.performance = std::move(played.performance);
   return simulation;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -25,9 +26,22 @@ struct SimulationOptions {
   std::vector<SlowRank> slow_ranks = {};
 };
 
+/// Who played, and when tasks ran.
+struct PlayedEnsemble {
+  Cast cast;  // points into the ensemble
+  Performance performance;
+};
+
+/// Plays the programs of all ranks on the machine of a job: its cluster, its GPUs and what its
+/// framework loses of the network. Slow ranks are noted in the ensemble, which must outlive the
+/// result.
+[[nodiscard]] Result<PlayedEnsemble> PlayOn(const workload::Job& machine,
+                                            workload::Ensemble& ensemble,
+                                            const SimulationOptions& options = {});
+
 /// A simulated training step, with all that it was made from.
 struct Simulation {
-  workload::GeneratedJob generated;
+  std::unique_ptr<workload::GeneratedJob> generated;  // `cast` points into it
   Cast cast;
   Performance performance;
 

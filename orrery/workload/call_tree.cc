@@ -57,14 +57,28 @@ bool IsBackwardName(std::string_view name) {
   return name.starts_with("autograd::engine::evaluate_function");
 }
 
+/// Whether a thread is an autograd engine's: it begins with the backward pass, or does little else.
+/// The thread that waits for the engine runs nodes of the host itself, here and there.
+bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
+  std::size_t num_backward = 0;
+  std::size_t num_calls = 0;
+  bool begins_backward = false;
+  ForEachChild(std::span(calls), 0, [&](std::uint32_t call) {
+    const bool is_backward = IsBackwardName(trace.Text(calls[call].name));
+    begins_backward |= is_backward && num_calls == 0;
+    num_backward += is_backward ? 1 : 0;
+    ++num_calls;
+  });
+  return begins_backward || 2 * num_backward > num_calls;
+}
+
 // Threads in order of their first call, with what the names tell.
 CallTree TreeOf(const Trace& trace, std::vector<ThreadCalls> threads) {
   CallTree tree{.threads = std::move(threads)};
   for (ThreadCalls& thread : tree.threads) {
+    thread.runs_backward = RunsBackward(trace, thread.calls);
     for (const Call& call : thread.calls) {
-      const std::string_view name = trace.Text(call.name);
-      thread.runs_backward |= IsBackwardName(name);
-      tree.num_parameters += name == "torch::autograd::AccumulateGrad" ? 1 : 0;
+      tree.num_parameters += trace.Text(call.name) == "torch::autograd::AccumulateGrad" ? 1 : 0;
     }
   }
   std::stable_sort(tree.threads.begin(), tree.threads.end(),

@@ -59,6 +59,13 @@ void ForEachChild(std::span<const Call> calls, std::uint32_t parent, Visit&& vis
   }
 }
 
+/// How many calls a call makes itself.
+[[nodiscard]] inline std::int64_t NumChildren(std::span<const Call> calls, std::uint32_t parent) {
+  std::int64_t count = 0;
+  ForEachChild(calls, parent, [&](std::uint32_t) { ++count; });
+  return count;
+}
+
 /// Whether a runtime call of that name hands work to the GPU: kernels, copies, sets and graphs.
 [[nodiscard]] bool IsLaunchName(std::string_view name);
 

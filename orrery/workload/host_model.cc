@@ -106,8 +106,24 @@ std::string_view BaseName(std::string_view name) {
   return name.substr(0, name.find('#'));
 }
 
-bool IsListWalk(std::string_view annotation) {
-  return annotation.starts_with("Optimizer.");
+bool IsListWalk(std::string_view annotation, std::int64_t num_calls, std::int64_t num_parameters) {
+  return annotation.starts_with("Optimizer.") &&
+         num_calls < std::max<std::int64_t>(num_parameters, 3);
+}
+
+HostModel WithMeans(const HostModel& model) {
+  HostModel means = model;
+  for (const auto& [key, cost] : model.entries()) {
+    const auto& [part, name] = key;
+    const bool is_number = part == HostPart::kLaunches || part == HostPart::kWaits;
+    const bool is_of_device = part == HostPart::kLaunchLatency || part == HostPart::kKernelGap;
+    if (!is_number && !is_of_device && !name.starts_with(HostModel::kAll) && cost.count > 0) {
+      HostCost mean = cost;
+      mean.typical = cost.mean;
+      means.Set(part, name, mean);
+    }
+  }
+  return means;
 }
 
 Table HostTable(const HostModel& model) {

@@ -97,8 +97,15 @@ class HostModel {
 /// "Optimizer.step#AdamW.step" is "Optimizer.step".
 [[nodiscard]] std::string_view BaseName(std::string_view name);
 
-/// Whether a program walks its parameters in a range of that name.
-[[nodiscard]] bool IsListWalk(std::string_view annotation);
+/// Whether a program walks its parameters between the calls of a range of that name, so that a gap
+/// grows with them: an optimizer does, unless it makes calls for each parameter.
+[[nodiscard]] bool IsListWalk(std::string_view annotation, std::int64_t num_calls,
+                              std::int64_t num_parameters);
+
+/// Returns the model that answers with means, outliers and all, where names were recorded: sums
+/// over a step then come out as they were recorded, while those of typical costs are what an
+/// undisturbed host takes.
+[[nodiscard]] HostModel WithMeans(const HostModel& model);
 
 /// The model as a table of one row an entry, and back. Unknown parts, missing columns and negative
 /// times are errors that name the line.

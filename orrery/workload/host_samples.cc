@@ -121,7 +121,8 @@ class StepSampler {
   // The program's own time between the calls of an annotation or a thread.
   void AddGaps(std::uint32_t index) {
     const Call& range = calls_[index];
-    const bool is_list = IsListWalk(trace_.Text(range.name));
+    const bool is_list =
+        IsListWalk(trace_.Text(range.name), NumChildren(calls_, index), step_.num_parameters);
     const Call* previous = nullptr;
     ForEachChild(calls_, index, [&](std::uint32_t child_index) {
       const Call& child = calls_[child_index];

@@ -77,6 +77,10 @@ void HostWalk::Open(std::uint32_t index) {
        .parent = open_.back().row,
        .is_annotation = static_cast<std::uint8_t>(call.kind == CallKind::kAnnotation ? 1 : 0)});
   Frame frame{.call = index, .end = index + 1 + call.num_descendants, .row = row};
+  if (call.kind == CallKind::kAnnotation) {
+    frame.walks_list =
+        IsListWalk(trace_.Text(call.name), NumChildren(calls_, index), step_.num_parameters);
+  }
   if (call.kind == CallKind::kOperator) {
     ++result_.recorded.coverage.operators;
     frame.work = work_(call);
@@ -120,7 +124,7 @@ void HostWalk::LeaveOperator(Frame& frame) {
 
 void HostWalk::LeaveAnnotation(const Frame& frame) {
   const std::string_view name = BaseName(trace_.Text(calls_[frame.call].name));
-  if (IsListWalk(name)) {
+  if (frame.walks_list) {
     AddHost(HostPart::kRestInList, name, false, num_parameters());
   } else {
     AddHost(HostPart::kRest, name, false);
@@ -150,7 +154,7 @@ void HostWalk::AddGap(const Frame& parent, const Call& call) {
       AddHost(is_backward_ ? HostPart::kTurn : HostPart::kGap,
               is_backward_ ? HostModel::kAll : name, false);
     }
-  } else if (IsListWalk(trace_.Text(range.name))) {
+  } else if (parent.walks_list) {
     AddHost(HostPart::kGapInList, name, false, num_parameters());
   } else {
     AddHost(HostPart::kGap, name, false);

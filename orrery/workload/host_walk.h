@@ -79,6 +79,7 @@ class HostWalk {
     CallId row = kNone;
     std::uint32_t num_calls = 0;  // made so far
     bool launches = false;
+    bool walks_list = false;
     CallWork work = {};
   };
 

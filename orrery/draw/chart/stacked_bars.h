@@ -23,7 +23,11 @@ struct StackedBars {
   Quantity quantity = Quantity::kNumber;
   std::string description;
   std::string title_along = {};  // of the axis along the columns
-  bool has_axis = true;          // of bars; columns always have theirs
+  double along_end = 0;          // what the columns span together; 0: their number
+  Quantity along_quantity = Quantity::kNumber;
+  std::string roof_label = {};  // of a level to compare columns with; empty: none
+  double roof = 0;
+  bool has_axis = true;  // of bars; columns always have theirs
 };
 
 /// Draws one horizontal bar a row, with shares in the parts that have room. For a few dozen bars.

@@ -12,6 +12,7 @@ namespace orrery::draw {
 namespace {
 
 constexpr double kPlotHeight = 220;
+constexpr double kRoomAbove = 6;
 
 // The mean of neighbours, named after the first and the last of them.
 StackedBar MeanOf(const StackedBars& chart, std::size_t first, std::size_t end) {
@@ -66,6 +67,16 @@ void DrawColumn(const StackedBars& chart, const StackedBar& column, const Scale&
   }
 }
 
+void DrawRoof(const StackedBars& chart, const Scale& up, const Box& plot, SvgWriter& svg) {
+  if (chart.roof_label.empty()) {
+    return;
+  }
+  const double y = up(chart.roof);
+  svg.Line({plot.x, y}, {plot.right(), y}, "roof");
+  svg.Text({plot.right() - 6, y + 15}, chart.roof_label,
+           {.style = "roof-label", .anchor = Anchor::kEnd});
+}
+
 }  // namespace
 
 std::string RenderStackedColumns(const StackedBars& chart, std::size_t max_columns) {
@@ -73,24 +84,34 @@ std::string RenderStackedColumns(const StackedBars& chart, std::size_t max_colum
       std::max<std::size_t>(1, (chart.bars.size() + max_columns - 1) / max_columns);
   const std::vector<StackedBar> columns = Binned(chart, bin);
   const Box plot{.x = kLabelWidth,
-                 .y = 6,
+                 .y = kRoomAbove,
                  .width = kChartWidth - kLabelWidth - kRightMargin,
                  .height = kPlotHeight};
   const Scale along{.low = 0,
                     .high = static_cast<double>(chart.bars.size()),
                     .first = plot.x,
                     .last = plot.right()};
-  const Scale up{.low = 0, .high = Tallest(columns), .first = plot.bottom(), .last = plot.y};
+  const Scale axis{.low = 0,
+                   .high = chart.along_end > 0 ? chart.along_end : along.high,
+                   .first = along.first,
+                   .last = along.last};
+  const double highest = std::max(Tallest(columns), chart.roof);
+  const Scale up{.low = 0, .high = highest, .first = plot.bottom(), .last = plot.y};
   SvgWriter svg(kChartWidth, plot.bottom() + kAxisHeight + kTitleHeight, chart.description);
   svg.Attribute("shape-rendering", "crispEdges");
   DrawVerticalAxis({.scale = up, .quantity = chart.quantity, .max_ticks = 6}, plot, svg);
-  DrawHorizontalAxis({.scale = along, .title = chart.title_along, .max_ticks = 12}, plot, svg);
+  DrawHorizontalAxis({.scale = axis,
+                      .quantity = chart.along_quantity,
+                      .title = chart.title_along,
+                      .max_ticks = 12},
+                     plot, svg);
   for (std::size_t column = 0; column < columns.size(); ++column) {
     const double left = along(static_cast<double>(column * bin));
     const double right =
         along(static_cast<double>(std::min((column + 1) * bin, chart.bars.size())));
     DrawColumn(chart, columns[column], up, {.x = left, .width = right - left}, svg);
   }
+  DrawRoof(chart, up, plot, svg);
   return svg.Finish();
 }
 

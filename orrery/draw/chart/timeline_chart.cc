@@ -14,7 +14,10 @@
 namespace orrery::draw {
 namespace {
 
-constexpr double kNarrowest = 0.6;  // of a slice, so that short ones can be seen
+constexpr double kNarrowest = 0.6;    // of a slice, so that short ones can be seen
+constexpr double kStripShare = 0.24;  // of a row's height
+constexpr double kTallForText = 13;   // of a row
+constexpr double kDigitWidth = 7.2;   // of a label, with some room
 
 struct Frame {
   RowLayout layout;
@@ -74,6 +77,15 @@ std::string TipOf(const TimelineChart& chart, const TimelineSlice& slice) {
                      QuantityText(length_ns, Quantity::kNanoseconds));
 }
 
+void DrawLabel(const TimelineChart& chart, const TimelineSlice& slice, const Box& box,
+               SvgWriter& svg) {
+  const double room = kDigitWidth * (static_cast<double>(slice.label.size()) + 0.4);
+  if (!slice.label.empty() && box.width >= room && box.height >= kTallForText) {
+    svg.Text({box.x + box.width / 2, box.y + box.height / 2 + 4}, slice.label,
+             {.style = "on-" + chart.series[slice.series].style, .anchor = Anchor::kMiddle});
+  }
+}
+
 void DrawSlices(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
   for (std::size_t row = 0; row < chart.rows.size(); ++row) {
     for (const TimelineSlice& slice : chart.rows[row].slices) {
@@ -86,6 +98,7 @@ void DrawSlices(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) 
       box.x = frame.time(begin);
       box.width = std::max(kNarrowest, frame.time(end) - box.x);
       svg.Rect(box, {.style = chart.series[slice.series].style, .tip = TipOf(chart, slice)});
+      DrawLabel(chart, slice, box, svg);
     }
   }
 }
@@ -122,6 +135,22 @@ void DrawPixels(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) 
   layer.Draw(chart.series, svg);
 }
 
+void DrawStrips(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
+  TileLayer layer(chart.series.size());
+  for (std::size_t item = 0; item < chart.rows.size(); ++item) {
+    if (chart.rows[item].strip.empty() || item % frame.layout.items_per_row != 0) {
+      continue;
+    }
+    PixelRow pixels(chart, static_cast<std::size_t>(frame.plot.width));
+    pixels.Add(chart.rows[item].strip);
+    Box box = RowBox(frame, item / frame.layout.items_per_row);
+    box.y += box.height * (1 - kStripShare);
+    box.height *= kStripShare;
+    AddRuns(pixels.Winners(), box, chart.series.size(), layer);
+  }
+  layer.Draw(chart.series, svg);
+}
+
 void DrawJumps(const TimelineChart& chart, const Frame& frame, SvgWriter& svg) {
   std::string path;
   for (const TimelineJump& jump : chart.jumps) {
@@ -154,6 +183,7 @@ std::string RenderTimeline(const TimelineChart& chart) {
   } else {
     DrawPixels(chart, frame, svg);
   }
+  DrawStrips(chart, frame, svg);
   DrawJumps(chart, frame, svg);
   DrawRowLabels(frame.layout, LabelsOf(chart), frame.plot, svg);
   return svg.Finish();

@@ -13,13 +13,16 @@ struct TimelineSlice {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::uint8_t series = 0;
-  std::string tip = {};  // beside name and duration, where slices are drawn one by one
+  std::string tip = {};    // beside name and duration, where slices are drawn one by one
+  std::string label = {};  // in the slice, where it fits
 };
 
-/// Slices in order of begin that do not overlap; between them is the background.
+/// Slices in order of begin that do not overlap; between them is the background. `strip` is what
+/// happens inside of slices, a thin line below them; drawn as pixels in any number.
 struct TimelineRow {
   std::string label;
   std::vector<TimelineSlice> slices = {};
+  std::vector<TimelineSlice> strip = {};
 };
 
 /// A line from one row to another at one instant.

@@ -134,5 +134,29 @@ TEST(TimelineTest, ATimelineWithoutRowsIsAnEmptyPicture) {
   EXPECT_EQ(CountOf("<rect", RenderTimeline(EmptyChart(100))), 0U);
 }
 
+// A slice of 500 of 1,000 ns is 482 pixels wide, one of 5 ns 4.8: no room for two digits.
+TEST(TimelineTest, LabelsStandInSlicesThatAreWideEnough) {
+  TimelineChart chart = EmptyChart(1'000);
+  chart.rows = {{.label = "stage 0",
+                 .slices = {{.begin_ns = 0, .end_ns = 500, .series = 0, .label = "31"},
+                            {.begin_ns = 500, .end_ns = 505, .series = 0, .label = "32"}}}};
+
+  const std::string svg = RenderTimeline(chart);
+
+  EXPECT_THAT(svg, HasSubstr(">31</text>"));
+  EXPECT_THAT(svg, ::testing::Not(HasSubstr(">32</text>")));
+}
+
+TEST(TimelineTest, StripsAreOnePathOfASeries) {
+  TimelineChart chart = ChartOf(2, 4);
+  const std::size_t elements = CountElements(RenderTimeline(chart));
+  for (TimelineRow& row : chart.rows) {
+    row.strip = {{.begin_ns = 0, .end_ns = 30, .series = 1},
+                 {.begin_ns = 100, .end_ns = 130, .series = 1}};
+  }
+
+  EXPECT_EQ(CountElements(RenderTimeline(chart)), elements + 1);
+}
+
 }  // namespace
 }  // namespace orrery::draw

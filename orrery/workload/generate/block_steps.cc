@@ -1,5 +1,7 @@
 #include "orrery/workload/generate/block_steps.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "orrery/workload/generate/operators.h"
@@ -23,8 +25,7 @@ void WriteMlp(const Transformer& model, const Block& block, LayerWriter& writer)
   writer.AddResidual(model.dropout);
 }
 
-Exchange OverTensor(CollectiveKind kind, std::int64_t bytes,
-                    collective::Element element) {
+Exchange OverTensor(CollectiveKind kind, std::int64_t bytes, collective::Element element) {
   return {Slot::kTensor, kind, bytes, element, 0};
 }
 
@@ -64,14 +65,22 @@ void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
   writer.Backward({loss("bwd")});
 }
 
+// `more` runs behind `unit` forward and before it backward.
+void Append(UnitSteps& unit, UnitSteps more) {
+  std::ranges::move(more.forward, std::back_inserter(unit.forward));
+  std::ranges::move(more.recompute, std::back_inserter(unit.recompute));
+  std::ranges::move(unit.backward, std::back_inserter(more.backward));
+  unit.backward = std::move(more.backward);
+  unit.weight_inputs += more.weight_inputs;
+}
+
 }  // namespace
 
 std::int64_t PaddedVocabulary(const Job& job, const Transformer& model) {
   if (model.task == TransformerTask::kClassification) {
     return model.vocabulary;
   }
-  const std::int64_t multiple =
-      std::int64_t{job.framework.vocabulary_multiple} * job.plan.tp;
+  const std::int64_t multiple = std::int64_t{job.framework.vocabulary_multiple} * job.plan.tp;
   return (model.vocabulary + multiple - 1) / multiple * multiple;
 }
 
@@ -93,8 +102,8 @@ UnitSteps EmbeddingSteps(const Scene& scene, const Transformer& model) {
   LayerWriter writer(scene);
   const std::int64_t n = scene.tokens * scene.hidden;
   if (model.patch > 0) {
-    writer.Linear({"patches", scene.tokens, 3 * model.patch * model.patch, scene.hidden,
-                   Cut::kNothing});
+    writer.Linear(
+        {"patches", scene.tokens, 3 * model.patch * model.patch, scene.hidden, Cut::kNothing});
   } else {
     const std::int64_t rows = PaddedVocabulary(*scene.job, model) / scene.tp;
     writer.Forward(OperatorStep("embedding", Category::kEmbedding,
@@ -111,9 +120,9 @@ UnitSteps EmbeddingSteps(const Scene& scene, const Transformer& model) {
         OverTensor(scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                    n * scene.element_bytes, scene.element)));
     if (scatters) {
-      writer.Backward({ExchangeStep("gather gradient",
-                                    OverTensor(CollectiveKind::kAllGather,
-                                               n * scene.element_bytes, scene.element))});
+      writer.Backward(
+          {ExchangeStep("gather gradient", OverTensor(CollectiveKind::kAllGather,
+                                                      n * scene.element_bytes, scene.element))});
     }
   }
   if (model.positions > 0) {
@@ -138,13 +147,23 @@ UnitSteps HeadSteps(const Scene& scene, const Transformer& model) {
   writer.Linear({"head", scene.tokens, scene.hidden, vocabulary, Cut::kColumns});
   const std::int64_t cols = vocabulary / scene.tp;
   const std::int64_t logits = scene.tokens * cols;
-  const bool is_fused =
-      scene.framework().fuses_cross_entropy || scene.framework().is_compiled;
+  const bool is_fused = scene.framework().fuses_cross_entropy || scene.framework().is_compiled;
   if (!is_fused && scene.element_bytes < 4) {
     writer.Elements({"logits to fp32", "other", "other", logits, 2, 4, 4, 2});
   }
   WriteLoss(cols, is_fused, writer);
   return writer.Finish();
+}
+
+UnitSteps ExtraPredictionSteps(const Scene& scene, const Transformer& model) {
+  LayerWriter join(scene);
+  join.Norm(model.norm, scene.sharded_tokens, scene.hidden);
+  join.Norm(model.norm, scene.sharded_tokens, scene.hidden);
+  join.Linear({"join", scene.tokens, 2 * scene.hidden, scene.hidden, Cut::kColumns});
+  UnitSteps sum = join.Finish();
+  Append(sum, BlockSteps(scene, model, model.blocks.back().block));
+  Append(sum, HeadSteps(scene, model));
+  return sum;
 }
 
 }  // namespace orrery::workload

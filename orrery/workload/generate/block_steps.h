@@ -17,6 +17,10 @@ namespace orrery::workload {
 /// Last norm, head and loss, at the end of the last stage.
 [[nodiscard]] UnitSteps HeadSteps(const Scene& scene, const Transformer& model);
 
+/// One of the blocks that predict further tokens: it joins the next token's embedding to the hidden
+/// vector and ends in the head that all share.
+[[nodiscard]] UnitSteps ExtraPredictionSteps(const Scene& scene, const Transformer& model);
+
 /// The vocabulary as frameworks pad it.
 [[nodiscard]] std::int64_t PaddedVocabulary(const Job& job, const Transformer& model);
 

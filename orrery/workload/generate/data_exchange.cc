@@ -9,6 +9,8 @@ namespace {
 
 using collective::CollectiveKind;
 
+constexpr std::string_view kGathered = "gathered parameters";
+
 }  // namespace
 
 DataExchange::DataExchange(const Job& job, const StageTensors& tensors, ProgramWriter& writer)
@@ -90,7 +92,45 @@ TaskId DataExchange::GatherUnit(const Place& place) {
   if (own.experts > 0 && ExpertReplicas(job_.plan) > 1) {
     last = Gather(own.experts, true, after);
   }
+  if (last != after) {
+    writer_.Take(last, kGathered, GatheredBytesOf(place));
+  }
   return last;
+}
+
+// Parameters that stay gathered are counted among the states.
+std::int64_t DataExchange::GatheredBytesOf(const Place& place) const {
+  const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
+  const bool has_experts = ExpertReplicas(job_.plan) > 1;
+  return job_.plan.sharding == Sharding::kParameters
+             ? GatheredBytes(own.dense + (has_experts ? own.experts : 0), job_.training)
+             : 0;
+}
+
+// The whole parameters of a unit are given back after its last computation.
+void DataExchange::DropUnit(const Place& place) {
+  TaskId& gather = gather_of_unit_[NumberOf(place)];
+  if (gather != kNone) {
+    writer_.GiveBack(writer_.last_compute(), kGathered, GatheredBytesOf(place));
+  }
+  gather = kNone;
+}
+
+// Gradients of a unit are whole until they are reduced.
+void DataExchange::ReduceUnit(const Place& place) {
+  const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
+  const std::int64_t bytes = GatheredBytesOf(place);
+  TaskId last = kNone;
+  if (own.dense > 0) {
+    last = Reduce(own.dense, false);
+  }
+  if (own.experts > 0 && ExpertReplicas(job_.plan) > 1) {
+    last = Reduce(own.experts, true);
+  }
+  if (last != kNone) {
+    writer_.Take(writer_.last_compute(), "whole gradients", bytes);
+    writer_.GiveBack(last, "whole gradients", bytes);
+  }
 }
 
 // One unit ahead: while a unit computes, the parameters of the next travel; two are held at most.
@@ -116,15 +156,18 @@ void DataExchange::GatherAhead(const Place& place, bool is_forward) {
 void DataExchange::BeforeForward(const Place& place, bool is_first_pass) {
   if (shards_parameters()) {
     GatherAhead(place, true);
-    const bool is_last = place.unit + 1 == (*tensors_.units)[place.chunk].size();
-    // The last unit is needed again at once.
-    if (job_.plan.sharding == Sharding::kParameters && !is_last) {
-      gather_of_unit_[NumberOf(place)] = kNone;
-    }
   } else if (is_first_pass) {
     for (const TaskId gather : early_gathers_[NumberOf(place)]) {
       writer_.WaitFor(gather);
     }
+  }
+}
+
+void DataExchange::AfterForward(const Place& place) {
+  // The last unit is needed again at once.
+  const bool is_last = place.unit + 1 == (*tensors_.units)[place.chunk].size();
+  if (shards_parameters() && job_.plan.sharding == Sharding::kParameters && !is_last) {
+    DropUnit(place);
   }
 }
 
@@ -146,14 +189,8 @@ void DataExchange::ReduceReadyBuckets() {
 
 void DataExchange::AfterBackward(const Place& place, bool is_last_pass) {
   if (shards_parameters()) {
-    gather_of_unit_[NumberOf(place)] = kNone;
-    const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
-    if (own.dense > 0) {
-      Reduce(own.dense, false);
-    }
-    if (own.experts > 0 && ExpertReplicas(job_.plan) > 1) {
-      Reduce(own.experts, true);
-    }
+    DropUnit(place);
+    ReduceUnit(place);
   } else if (is_last_pass) {
     is_done_[NumberOf(place)] = true;
     if (job_.framework.data_overlap == DataOverlap::kBuckets) {

@@ -28,6 +28,7 @@ class DataExchange {
   void BeginStep();
 
   void BeforeForward(const Place& place, bool is_first_pass);
+  void AfterForward(const Place& place);
   void BeforeBackward(const Place& place);
 
   /// `is_last_pass`: no further micro-batch of this step runs through the unit.
@@ -50,6 +51,9 @@ class DataExchange {
   TaskId Reduce(std::int64_t elements, bool of_experts);
   TaskId Gather(std::int64_t elements, bool of_experts, TaskId after);
   TaskId GatherUnit(const Place& place);
+  void DropUnit(const Place& place);
+  void ReduceUnit(const Place& place);
+  [[nodiscard]] std::int64_t GatheredBytesOf(const Place& place) const;
   void GatherAhead(const Place& place, bool is_forward);
   void ReduceReadyBuckets();
 

@@ -99,6 +99,15 @@ void LayerWriter::Linear(const Matrix& matrix) {
     ReduceOutput(matrix);
   }
   backward_.push_back(LinearBackward(matrix));
+  KeepForWeights(WeightInputBytes(matrix));
+}
+
+// What is whole on every rank is kept in parts where the sequence is cut.
+std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
+  const int parts = scene_.plan().sequence_parallel ? scene_.tp : 1;
+  const std::int64_t in = WidthIn(matrix, scene_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);
+  const std::int64_t out = WidthOut(matrix, scene_.tp) / (matrix.cut == Cut::kRows ? parts : 1);
+  return matrix.rows * (in + out) * scene_.element_bytes;
 }
 
 std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
@@ -113,7 +122,7 @@ std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
     Cast("cast gradient", matrix.rows, WidthOut(matrix, scene_.tp), steps);
   }
   // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
-  if (matrix.cut == Cut::kColumns && by_sequence) {
+  if (matrix.cut == Cut::kColumns && by_sequence && !scene_.framework().keeps_gathered_inputs) {
     steps.push_back(ExchangeStep("gather saved input", OverTensor(scene_, CollectiveKind::kAllGather,
                                                           matrix.rows * matrix.in, 1)));
   }
@@ -206,6 +215,7 @@ UnitSteps LayerWriter::Finish() {
   UnitSteps unit;
   unit.forward = std::move(forward_);
   unit.recompute = std::move(recompute_);
+  unit.weight_inputs = weight_inputs_;
   for (std::vector<Step>& steps : std::views::reverse(backward_)) {
     std::ranges::move(steps, std::back_inserter(unit.backward));
   }

@@ -67,12 +67,16 @@ class LayerWriter {
   void BeginRecompute() { recompute_begin_ = forward_.size(); }
   void EndRecompute();
 
+  /// Inputs and gradients of outputs, in bytes, that a put-off gradient of a weight needs.
+  void KeepForWeights(std::int64_t bytes) { weight_inputs_ += bytes; }
+
   [[nodiscard]] UnitSteps Finish();
 
  private:
   void GatherSequence(const Matrix& matrix);
   void ReduceOutput(const Matrix& matrix);
   void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<Step>& steps);
+  [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
   [[nodiscard]] std::vector<Step> LinearBackward(const Matrix& matrix);
   void AddInputGradient(const Matrix& matrix, std::vector<Step>& steps);
   void AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps);
@@ -82,6 +86,7 @@ class LayerWriter {
   std::vector<std::vector<Step>> backward_;
   std::vector<Step> recompute_;
   std::size_t recompute_begin_ = 0;
+  std::int64_t weight_inputs_ = 0;
 };
 
 /// An exchange as a step.

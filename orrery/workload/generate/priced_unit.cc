@@ -11,6 +11,11 @@ namespace {
 
 constexpr double kPicoseconds = 1e12;
 constexpr double kMillion = 1e6;
+constexpr std::int64_t kFewColumns = 32;
+
+bool IsNarrow(kernel::DataType type) {
+  return kernel::ElementBytes(type) < 2;
+}
 
 // What a framework's kernels reach of what kernels reach alone.
 double RateOf(Category category, const Job& job) {
@@ -78,7 +83,7 @@ PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estima
   return priced;
 }
 
-std::vector<PricedStep> StepPricing::Price(std::span<const Step> steps) {
+std::vector<kernel::Estimate> StepPricing::EstimatesOf(std::span<const Step> steps) const {
   std::vector<kernel::Operator> operators;
   for (const Step& step : steps) {
     if (step.op) {
@@ -87,6 +92,28 @@ std::vector<PricedStep> StepPricing::Price(std::span<const Step> steps) {
   }
   std::vector<kernel::Estimate> estimates(operators.size());
   costs_.Predict(operators, job_.gpu, estimates);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (operators[i].kind() == kernel::OperatorKind::kGemm && IsNarrow(operators[i].type())) {
+      estimates[i].seconds =
+          std::max(estimates[i].roofline_seconds, estimates[i].seconds - HiddenCast(operators[i]));
+    }
+  }
+  return estimates;
+}
+
+// Tables of serving frameworks time a linear layer: a product in eight bits holds the cast of its
+// input, which here is a step of its own. What it takes shows where nothing else is to be done:
+// with few columns, beside the same product in sixteen bits.
+double StepPricing::HiddenCast(const kernel::Operator& product) const {
+  kernel::Operator slim = product;
+  slim.Set(kernel::Key::kN, kFewColumns);
+  const double narrow = costs_.Predict(slim, job_.gpu).seconds;
+  const double wide = costs_.Predict(slim.WithType(kernel::DataType::kBf16), job_.gpu).seconds;
+  return std::max(0.0, narrow - wide);
+}
+
+std::vector<PricedStep> StepPricing::Price(std::span<const Step> steps) {
+  const std::vector<kernel::Estimate> estimates = EstimatesOf(steps);
   std::vector<PricedStep> priced;
   priced.reserve(steps.size());
   std::size_t next = 0;

@@ -49,6 +49,8 @@ class StepPricing {
   [[nodiscard]] const PriceCoverage& coverage() const { return coverage_; }
 
  private:
+  [[nodiscard]] std::vector<kernel::Estimate> EstimatesOf(std::span<const Step> steps) const;
+  [[nodiscard]] double HiddenCast(const kernel::Operator& product) const;
   [[nodiscard]] PricedStep PriceOf(const Step& step, const kernel::Estimate& estimate);
 
   const Job& job_;

@@ -139,7 +139,8 @@ void ProgramWriter::WaitFor(TaskId task) {
   awaited_.push_back(task);
 }
 
-void ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part) {
+TaskId ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part) {
+  TaskId first = kNone;
   for (const PreparedStep& step : steps) {
     if ((part == Part::kWithoutWeights && step.is_for_weights) ||
         (part == Part::kWeightsOnly && !step.is_for_weights)) {
@@ -166,13 +167,15 @@ void ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part)
         ++i;
       }
     }
-    Compute(step, microbatch);
+    const TaskId task = Compute(step, microbatch);
+    first = first == kNone ? task : first;
   }
   // Nothing runs on beyond the list that it belongs to.
   for (const Running& running : beside_) {
     WaitFor(running.task);
   }
   beside_.clear();
+  return first;
 }
 
 void ProgramWriter::WriteMarker(std::string_view name) {
@@ -200,6 +203,18 @@ void ProgramWriter::HostWaitsFor(TaskId task) {
   AddEdge(task, wait);
 }
 
+int ProgramWriter::NumCommunicators() const {
+  constexpr auto kFirstMessage = static_cast<std::size_t>(Slot::kNextForwardOut);
+  int count = 0;
+  bool has_messages = false;
+  for (std::size_t slot = 0; slot < lane_of_slot_.size(); ++slot) {
+    const bool is_used = lane_of_slot_[slot] != kNone;
+    count += is_used && slot < kFirstMessage ? 1 : 0;
+    has_messages = has_messages || (is_used && slot >= kFirstMessage);
+  }
+  return count + (has_messages ? 1 : 0);
+}
+
 void ProgramWriter::Hold(std::string_view category, std::int64_t bytes) {
   if (bytes != 0) {
     program_.held_memory.Append({.category = program_.strings.Intern(category), .bytes = bytes});
@@ -207,7 +222,7 @@ void ProgramWriter::Hold(std::string_view category, std::int64_t bytes) {
 }
 
 void ProgramWriter::Take(TaskId task, std::string_view category, std::int64_t bytes) {
-  if (bytes != 0) {
+  if (bytes != 0 && task != kNone) {
     program_.memory_changes.Append(
         {.task = task, .category = program_.strings.Intern(category), .bytes = bytes});
   }

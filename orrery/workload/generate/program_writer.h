@@ -40,7 +40,8 @@ class ProgramWriter {
   enum class Part : std::uint8_t { kAll, kWithoutWeights, kWeightsOnly };
 
   /// Writes steps in order. A step waits for exchanges before it, but for those it runs beside.
-  void Write(const PreparedSteps& steps, int microbatch, Part part = Part::kAll);
+  /// Returns the first computation; kNone when there is none.
+  TaskId Write(const PreparedSteps& steps, int microbatch, Part part = Part::kAll);
 
   /// Writes an exchange that waits for `after` and the launch. Returns its task.
   TaskId WriteExchange(const PreparedStep& exchange, TaskId after, int microbatch);
@@ -58,8 +59,11 @@ class ProgramWriter {
   /// The last task of the compute stream; kNone before the first.
   [[nodiscard]] TaskId last_compute() const { return last_compute_; }
 
+  /// Groups that the program talks in so far; neighbours in the pipeline are one.
+  [[nodiscard]] int NumCommunicators() const;
+
   void Hold(std::string_view category, std::int64_t bytes);
-  /// Memory from the begin of the next computation on, until the end of the last.
+  /// Memory from the begin of a task on, or until its end.
   void Take(TaskId task, std::string_view category, std::int64_t bytes);
   void GiveBack(TaskId task, std::string_view category, std::int64_t bytes);
 

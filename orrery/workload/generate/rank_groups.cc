@@ -27,6 +27,7 @@ class GroupWriter {
     AddExpertGroups();
     AddGroups(Slot::kAll, plan_.tp * plan_.cp * plan_.dp * plan_.pp,
               [](int i, const RankPlace&) { return static_cast<Rank>(i); });
+    AddTables();
     if (plan_.pp > 1) {
       AddGroups(Slot::kTied, 2, [this](int i, RankPlace place) {
         place.pp = i == 0 ? 0 : plan_.pp - 1;
@@ -91,6 +92,13 @@ class GroupWriter {
     }
   }
 
+  // The same ranks as everybody.
+  void AddTables() {
+    for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
+      Set(rank, Slot::kTables, ensemble_.GroupOf(rank, static_cast<std::uint32_t>(Slot::kAll)));
+    }
+  }
+
   // Inside a stage, ranks count tp, cp, dp; experts are dealt anew over them.
   void AddExpertGroups() {
     const int ranks = plan_.tp * plan_.cp * plan_.dp;
@@ -105,9 +113,8 @@ class GroupWriter {
       place.dp = index / plan_.tp / plan_.cp;
       return RankAt(plan_, place);
     };
-    AddGroups(Slot::kExpertTensor, etp, [&](int i, const RankPlace& place) {
-      return at(own(place) / etp * etp + i, place);
-    });
+    AddGroups(Slot::kExpertTensor, etp,
+              [&](int i, const RankPlace& place) { return at(own(place) / etp * etp + i, place); });
     AddGroups(Slot::kExperts, ep, [&](int i, const RankPlace& place) {
       const int index = own(place);
       return at(index / (etp * ep) * etp * ep + i * etp + index % etp, place);
@@ -166,8 +173,8 @@ RankPlace PlaceOfRank(const Plan& plan, Rank rank) {
 }
 
 Rank RankAt(const Plan& plan, const RankPlace& place) {
-  const int outer = plan.pipeline_is_innermost ? place.pp + plan.pp * place.dp
-                                               : place.dp + plan.dp * place.pp;
+  const int outer =
+      plan.pipeline_is_innermost ? place.pp + plan.pp * place.dp : place.dp + plan.dp * place.pp;
   return static_cast<Rank>(place.tp + plan.tp * (place.cp + plan.cp * outer));
 }
 

@@ -23,19 +23,28 @@ collective::Element ElementOf(kernel::DataType type) {
   }
 }
 
-Scene SceneOf(const Job& job, const Transformer& model) {
+Scene SceneOf(const Job& job) {
   Scene scene;
   scene.job = &job;
   scene.batch = job.training.micro_batch;
-  scene.sequence = job.training.sequence;
-  scene.tokens = scene.batch * scene.sequence / job.plan.cp;
+  scene.tokens = scene.batch;
+  scene.sharded_tokens = scene.batch;
   scene.tp = job.plan.tp;
-  scene.sharded_tokens = job.plan.sequence_parallel ? scene.tokens / scene.tp : scene.tokens;
-  scene.hidden = model.hidden;
   scene.type = job.training.precision.compute;
   scene.products = job.training.precision.products;
   scene.element = ElementOf(scene.type);
   scene.element_bytes = BytesOf(scene.type);
+  return scene;
+}
+
+Scene SceneOf(const Job& job, const Transformer& model) {
+  Scene scene = SceneOf(job);
+  // A ViT sees a token for each patch and one for the class.
+  const std::int64_t side = model.patch > 0 ? model.image / model.patch : 0;
+  scene.sequence = side > 0 ? side * side + 1 : job.training.sequence;
+  scene.tokens = scene.batch * scene.sequence / job.plan.cp;
+  scene.sharded_tokens = job.plan.sequence_parallel ? scene.tokens / scene.tp : scene.tokens;
+  scene.hidden = model.hidden;
   return scene;
 }
 

@@ -11,10 +11,10 @@ namespace orrery::workload {
 /// What every layer of a job sees: the sizes of one micro-batch on one rank.
 struct Scene {
   const Job* job = nullptr;
-  std::int64_t batch = 1;            // samples
-  std::int64_t sequence = 1;         // tokens of a sample, all of them
-  std::int64_t tokens = 1;           // of this rank: batch · sequence / cp
-  std::int64_t sharded_tokens = 1;   // the same where sequence parallelism cuts
+  std::int64_t batch = 1;           // samples
+  std::int64_t sequence = 1;        // tokens of a sample, all of them
+  std::int64_t tokens = 1;          // of this rank: batch · sequence / cp
+  std::int64_t sharded_tokens = 1;  // the same where sequence parallelism cuts
   std::int64_t hidden = 0;
   int tp = 1;
   kernel::DataType type = kernel::DataType::kBf16;      // of activations
@@ -23,12 +23,17 @@ struct Scene {
   std::int64_t element_bytes = 2;
 
   [[nodiscard]] const Plan& plan() const { return job->plan; }
+
   [[nodiscard]] const Framework& framework() const { return job->framework; }
+
   [[nodiscard]] bool is_fp8() const { return products != type; }
 };
 
 /// The scene of a transformer's decoder (or of an encoder that stands alone).
 [[nodiscard]] Scene SceneOf(const Job& job, const Transformer& model);
+
+/// The scene of a model without sequences: a token is a sample.
+[[nodiscard]] Scene SceneOf(const Job& job);
 
 /// How many bytes the type takes as a whole number: of those that activations have.
 [[nodiscard]] std::int64_t BytesOf(kernel::DataType type);

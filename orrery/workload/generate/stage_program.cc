@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "orrery/workload/generate/memory_writer.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -31,7 +33,10 @@ class StageWriter {
       : source_(source),
         job_(*source.job),
         writer_(job_),
-        data_(job_, {&source.units, source.tensors}, writer_) {
+        data_(job_, {&source.units, source.tensors}, writer_),
+        memory_(writer_) {
+    memory_.HoldStates(job_, StageTensors{&source.units, source.tensors}.parameters());
+    writer_.Hold("embedding tables", source.table_bytes);
     for (std::size_t chunk = 0; chunk < source.units.size(); ++chunk) {
       prepared_.push_back(PrepareChunk(source.units[chunk], static_cast<int>(chunk)));
       passes_left_.push_back(0);
@@ -43,13 +48,15 @@ class StageWriter {
     ORRERY_TRY(const std::vector<PipelineStep> steps, ScheduleOf(source_.shape, source_.stage));
     for (const PipelineStep& step : steps) {
       passes_left_[static_cast<std::size_t>(step.chunk)] +=
-          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward ? 1 : 0;
+          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward ? 1
+                                                                                             : 0;
     }
     data_.BeginStep();
     for (const PipelineStep& step : steps) {
       WriteStep(step);
     }
     WriteEnd();
+    memory_.HoldRest();
     return writer_.Finish();
   }
 
@@ -102,7 +109,7 @@ class StageWriter {
   // both neighbours are the same one.
   bool IsNext(const ChunkPlace& other, bool is_before) const {
     return source_.shape.schedule == PipelineSchedule::kInterleaved ? !is_before
-                                                                     : other.stage > source_.stage;
+                                                                    : other.stage > source_.stage;
   }
 
   static Slot InSlot(bool is_next, bool is_forward) {
@@ -137,8 +144,8 @@ class StageWriter {
       return;
     }
     const bool overlaps = job_.framework.overlaps_pipeline_sends;
-    const TaskId message = WriteMessage(*neighbours.from, "receive",
-                                        overlaps ? kNone : writer_.last_compute(), step);
+    const TaskId message =
+        WriteMessage(*neighbours.from, "receive", overlaps ? kNone : writer_.last_compute(), step);
     writer_.WaitFor(message);
     if (job_.framework.waits_each_pipeline_message) {
       writer_.HostWaitsFor(message);
@@ -155,13 +162,28 @@ class StageWriter {
     }
   }
 
+  const UnitMemory& MemoryOf(std::size_t chunk, std::size_t unit) const {
+    return (*source_.memory)[source_.units[chunk][unit].kind];
+  }
+
+  bool Recomputes(std::size_t chunk, std::size_t unit) const {
+    return source_.units[chunk][unit].recomputes;
+  }
+
+  // Those that were written last; none when there is no first.
+  PassTasks TasksFrom(TaskId first) const {
+    return {first, first == kNone ? kNone : writer_.last_compute()};
+  }
+
   void WriteForward(const PipelineStep& step) {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     const Neighbours neighbours = NeighboursOf(step.chunk, true);
     Receive(neighbours, step);
     for (std::size_t unit = 0; unit < prepared_[chunk].size(); ++unit) {
       data_.BeforeForward({chunk, unit}, is_first_pass_[chunk]);
-      writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+      const TaskId first = writer_.Write(prepared_[chunk][unit].forward, step.microbatch);
+      data_.AfterForward({chunk, unit});
+      memory_.Forward(MemoryOf(chunk, unit), Recomputes(chunk, unit), TasksFrom(first));
     }
     is_first_pass_[chunk] = false;
     Send(neighbours, step);
@@ -175,8 +197,10 @@ class StageWriter {
     Receive(neighbours, step);
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
       data_.BeforeBackward({chunk, i});
-      writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
-      writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      const TaskId again = writer_.Write(prepared_[chunk][i].recompute, step.microbatch);
+      const TaskId first = writer_.Write(prepared_[chunk][i].backward, step.microbatch, part);
+      memory_.Backward(MemoryOf(chunk, i), Recomputes(chunk, i), !is_whole,
+                       TasksFrom(again != kNone ? again : first));
       if (is_whole) {
         data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
       }
@@ -188,8 +212,9 @@ class StageWriter {
     const auto chunk = static_cast<std::size_t>(step.chunk);
     --passes_left_[chunk];
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
-      writer_.Write(prepared_[chunk][i].backward, step.microbatch,
-                    ProgramWriter::Part::kWeightsOnly);
+      const TaskId first = writer_.Write(prepared_[chunk][i].backward, step.microbatch,
+                                         ProgramWriter::Part::kWeightsOnly);
+      memory_.Weights(MemoryOf(chunk, i), TasksFrom(first));
       data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
     }
   }
@@ -218,6 +243,7 @@ class StageWriter {
   const Job& job_;
   ProgramWriter writer_;
   DataExchange data_;
+  MemoryWriter memory_;
   std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
   std::vector<int> passes_left_;                     // backward, by chunk
   std::vector<bool> is_first_pass_;

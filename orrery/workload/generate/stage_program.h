@@ -9,6 +9,7 @@
 #include "orrery/workload/generate/priced_unit.h"
 #include "orrery/workload/generate/program_writer.h"
 #include "orrery/workload/generate/stage_units.h"
+#include "orrery/workload/generate/unit_memory.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::workload {
@@ -21,9 +22,11 @@ struct StageSource {
   int stage = 0;
   StageUnits units = {};
   const std::vector<UnitTensors>* tensors = nullptr;  // by kind
-  std::int64_t message_bytes = 0;          // between stages, of one micro-batch
-  std::vector<PricedStep> optimizer = {};  // norm of gradients, update
-  std::int64_t tied_bytes = 0;             // gradients of an embedding that two stages share
+  const std::vector<UnitMemory>* memory = nullptr;    // by kind
+  std::int64_t message_bytes = 0;                     // between stages, of one micro-batch
+  std::vector<PricedStep> optimizer = {};             // norm of gradients, update
+  std::int64_t table_bytes = 0;                       // of embedding tables that are not replicated
+  std::int64_t tied_bytes = 0;  // gradients of an embedding that two stages share
 };
 
 /// Writes what one device does in one training step.

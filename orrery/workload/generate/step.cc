@@ -48,6 +48,8 @@ std::string_view Name(Slot slot) {
       return "pp tied embedding";
     case Slot::kAll:
       return "all";
+    case Slot::kTables:
+      return "tables";
     case Slot::kNextForwardOut:
       return "pp next forward out";
     case Slot::kNextForwardIn:

@@ -38,6 +38,7 @@ enum class Slot : std::uint32_t {
   kExpertData,  // ranks that hold the same experts
   kTied,        // first and last stage, which share the embedding
   kAll,         // everybody: the norm of all gradients
+  kTables,      // everybody: vectors of embedding tables that are dealt to ranks
   kNextForwardOut,
   kNextForwardIn,
   kNextBackwardOut,
@@ -48,7 +49,8 @@ enum class Slot : std::uint32_t {
   kPreviousBackwardIn,
 };
 
-inline constexpr std::uint32_t kNumSlots = static_cast<std::uint32_t>(Slot::kPreviousBackwardIn) + 1;
+inline constexpr std::uint32_t kNumSlots =
+    static_cast<std::uint32_t>(Slot::kPreviousBackwardIn) + 1;
 
 /// "tp", "dp", "pp next forward out": the first word is the dimension.
 [[nodiscard]] std::string_view Name(Slot slot);
@@ -77,6 +79,7 @@ struct UnitSteps {
   std::vector<Step> forward;
   std::vector<Step> recompute;  // what is run again before the backward pass
   std::vector<Step> backward;
+  std::int64_t weight_inputs = 0;  // bytes that gradients of weights need when they are put off
 };
 
 }  // namespace orrery::workload

@@ -11,6 +11,8 @@
 namespace orrery::workload {
 namespace {
 
+constexpr std::string_view kEnds = "activations of embedding and head";
+
 class UnitsBuilder {
  public:
   UnitsBuilder(const Job& job, const Transformer& model, const PipelineShape& shape)
@@ -25,7 +27,10 @@ class UnitsBuilder {
   }
 
  private:
-  std::size_t AddKind(UnitSteps steps, const std::vector<ParameterTensor>& tensors) {
+  std::size_t AddKind(UnitSteps steps, const std::vector<ParameterTensor>& tensors,
+                      UnitMemory memory) {
+    memory.weight_inputs = steps.weight_inputs;
+    units_.memory.push_back(memory);
     units_.kinds.push_back(std::move(steps));
     units_.tensors.push_back(LocalTensors(tensors, job_.plan));
     return units_.kinds.size() - 1;
@@ -33,17 +38,66 @@ class UnitsBuilder {
 
   void AddKinds() {
     const std::int64_t vocabulary = PaddedVocabulary(job_, model_);
-    embedding_ = AddKind(EmbeddingSteps(scene_, model_), EmbeddingTensors(model_, vocabulary));
+    embedding_ = AddKind(EmbeddingSteps(scene_, model_), EmbeddingTensors(model_, vocabulary),
+                         EmbeddingMemory());
     for (const auto* runs : {&model_.encoder, &model_.blocks}) {
       for (const BlockRun& run : *runs) {
-        const std::size_t kind = AddKind(BlockSteps(scene_, model_, run.block),
-                                         TensorsOf(run.block, model_.hidden));
+        const std::size_t kind =
+            AddKind(BlockSteps(scene_, model_, run.block), TensorsOf(run.block, model_.hidden),
+                    BlockMemory(run.block));
         kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
       }
     }
+    if (model_.extra_predictions > 0) {
+      AddExtraPrediction(vocabulary);
+    }
     // A head that is the embedding has parameters of its own where it is on another stage.
     head_ = AddKind(HeadSteps(scene_, model_),
-                    HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1));
+                    HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1),
+                    HeadMemory(vocabulary));
+  }
+
+  void AddExtraPrediction(std::int64_t vocabulary) {
+    const Block& block = model_.blocks.back().block;
+    std::vector<ParameterTensor> tensors = TensorsOf(block, model_.hidden);
+    tensors.push_back({"join", 2 * model_.hidden * model_.hidden, TensorSpread::kSplit});
+    UnitMemory memory = BlockMemory(block);
+    const UnitMemory head = HeadMemory(vocabulary);
+    memory.whole += head.whole;
+    memory.kept += head.kept;
+    memory.input += head.input;
+    memory.logits = head.logits;
+    memory.logits_copy = head.logits_copy;
+    extra_ = AddKind(ExtraPredictionSteps(scene_, model_), tensors, memory);
+  }
+
+  [[nodiscard]] ActivationSetting Setting() const {
+    return {model_, job_.training, job_.plan, job_.framework};
+  }
+
+  [[nodiscard]] UnitMemory EmbeddingMemory() const {
+    const std::int64_t mask = EmbeddingActivationBytes(Setting());
+    return {.category = kEnds, .whole = mask, .kept = mask, .input = mask};
+  }
+
+  [[nodiscard]] UnitMemory BlockMemory(const Block& block) const {
+    const BlockActivations activations = ActivationsOf(block, Setting());
+    const Recompute partly =
+        job_.plan.recompute == Recompute::kSelective ? Recompute::kSelective : Recompute::kNothing;
+    return {.whole = activations.total(),
+            .kept = KeptBytes(activations, job_.plan, partly),
+            .input = activations.input,
+            .working = WorkingBytes(block, Setting())};
+  }
+
+  [[nodiscard]] UnitMemory HeadMemory(std::int64_t vocabulary) const {
+    const HeadActivations head = HeadActivationsOf(Setting(), vocabulary);
+    return {.category = kEnds,
+            .whole = head.inputs,
+            .kept = head.inputs,
+            .input = head.inputs,
+            .logits = head.logits,
+            .logits_copy = head.working};
   }
 
   [[nodiscard]] std::vector<StageUnit> UnitsOfPart(const PartLayers& part) const {
@@ -58,7 +112,7 @@ class UnitsBuilder {
     if (part.has_head) {
       // Blocks that predict further tokens stand before the head, which all of them share.
       units.insert(units.end(), static_cast<std::size_t>(model_.extra_predictions),
-                   {kind_of_block_.back(), false});
+                   {extra_, false});
       units.push_back({head_, false});
     }
     return units;
@@ -83,8 +137,9 @@ class UnitsBuilder {
 
   // Gradients of an embedding that the first and the last stage both hold.
   [[nodiscard]] std::int64_t TiedBytes() const {
-    const bool is_shared = model_.is_tied && shape_.stages > 1 &&
-                           PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
+    const bool is_shared =
+        model_.is_tied && shape_.stages > 1 &&
+        PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
     return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / scene_.tp *
                            job_.training.precision.gradient_bytes
                      : 0;
@@ -97,6 +152,7 @@ class UnitsBuilder {
   ModelUnits units_;
   std::size_t embedding_ = 0;
   std::size_t head_ = 0;
+  std::size_t extra_ = 0;
   std::vector<std::size_t> kind_of_block_;
 };
 

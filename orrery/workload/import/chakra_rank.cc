@@ -17,7 +17,8 @@ namespace {
 using collective::CollectiveKind;
 
 constexpr std::int64_t kMaxDurationPs = 86'400'000'000'000'000;  // a day
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxStepPs = std::int64_t{1} << 60;       // 13 days
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 38;  // so that a gather of all ranks fits
 
 enum Stream : std::int64_t { kComputeStream = 0, kCommunicationStream = 1, kCopyStream = 2 };
 
@@ -200,6 +201,10 @@ class RankBuilder {
     row.kind = IsOnHost(node) ? TaskKind::kHost : TaskKind::kKernel;
     row.microbatch = static_cast<std::int32_t>(node.Integer(chakra::kMicrobatch).value_or(-1));
     ORRERY_TRY(row.duration_ps, DurationOf(node));
+    sum_ps_ += row.duration_ps;
+    if (sum_ps_ > kMaxStepPs) {
+      return FailAt(node, "ends more than 13 days after the begin of the trace");
+    }
     if (!IsOnHost(node) && (IsMessage(node) || node.type == ChakraType::kCollective)) {
       ORRERY_TRY_STATUS(MakeCollective(node, row));
     }
@@ -294,6 +299,7 @@ class RankBuilder {
   std::map<std::string, std::uint32_t> slots_;
   std::map<std::tuple<StringId, Phase, std::int32_t, std::uint32_t, std::uint32_t>, PartId> parts_;
   std::vector<TaskId> task_of_node_;
+  std::int64_t sum_ps_ = 0;
 };
 
 }  // namespace

@@ -211,4 +211,20 @@ Result<EchoProgram> ProgramOfEcho(std::span<const EchoNode> graph, const EchoTim
   return EchoBuilder(graph, times).Build();
 }
 
+Ensemble EnsembleOfEcho(Program program, Rank num_ranks) {
+  Ensemble ensemble;
+  ensemble.num_slots = static_cast<std::uint32_t>(program.slots.size());
+  ensemble.programs.push_back(std::move(program));
+  std::vector<Rank> all;
+  for (Rank rank = 0; rank < num_ranks; ++rank) {
+    all.push_back(rank);
+    ensemble.program_of_rank.push_back(0);
+    ensemble.gpu_of_rank.push_back(rank);
+    ensemble.slowness_of_rank.push_back(1);
+  }
+  const GroupId group = num_ranks > 1 ? ensemble.AddGroup(all) : kNoGroup;
+  ensemble.group_of_slot.assign(static_cast<std::size_t>(num_ranks) * ensemble.num_slots, group);
+  return ensemble;
+}
+
 }  // namespace orrery::workload

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/workload/ensemble.h"
 #include "orrery/workload/program.h"
 
 /// Graphs and times of operators as Echo's workload tracer writes them (docs/formats/echo.md).
@@ -48,5 +49,8 @@ struct EchoProgram {
 /// that go in a circle.
 [[nodiscard]] Result<EchoProgram> ProgramOfEcho(std::span<const EchoNode> graph,
                                                 const EchoTimes& times);
+
+/// All ranks of a data-parallel job: each runs the program, and all reduce together.
+[[nodiscard]] Ensemble EnsembleOfEcho(Program program, Rank num_ranks);
 
 }  // namespace orrery::workload

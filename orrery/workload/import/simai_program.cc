@@ -277,17 +277,20 @@ Result<SimaiDegrees> DegreesOf(const SimaiWorkload& workload) {
 Status CheckSize(const SimaiWorkload& workload, const SimaiRows& rows) {
   std::int64_t sum_ns = 0;
   std::int64_t num_rows = 0;
-  for (const auto& microbatch : rows.microbatches) {
-    num_rows += static_cast<std::int64_t>(microbatch.size());
-    for (const SimaiLayer* layer : microbatch) {
-      sum_ns += layer->forward.compute_ns + layer->input_gradient.compute_ns +
-                layer->weight_gradient.compute_ns;
-      if (sum_ns > kMaxStepPs / 1000 || num_rows * workload.pipeline > kMaxTasks) {
-        return Fail(Error::Kind::kLimit,
-                    "the step is longer than 13 days or has more than 2^28 "
-                    "rows in all stages; make ga smaller");
-      }
+  const auto is_too_large = [&](const std::vector<const SimaiLayer*>& layers) {
+    num_rows += static_cast<std::int64_t>(layers.size());
+    for (const SimaiLayer* layer : layers) {
+      sum_ns = std::min(sum_ns + layer->forward.compute_ns + layer->input_gradient.compute_ns +
+                            layer->weight_gradient.compute_ns,
+                        kMaxStepPs);
     }
+    return sum_ns > kMaxStepPs / 1000 || num_rows * workload.pipeline > kMaxTasks;
+  };
+  if (is_too_large(rows.around) || is_too_large(rows.last) ||
+      std::any_of(rows.microbatches.begin(), rows.microbatches.end(), is_too_large)) {
+    return Fail(Error::Kind::kLimit,
+                "the step is longer than 13 days or has more than 2^28 rows in all stages; make ga "
+                "smaller");
   }
   return {};
 }

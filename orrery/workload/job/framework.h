@@ -51,10 +51,12 @@ struct Framework {
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
   bool uses_graphs = false;                 // launches cost nothing
+  bool keeps_gathered_inputs = false;       // of products, where the sequence is cut: no gather backward
   TensorOverlap tensor_overlap = TensorOverlap::kBackward;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
   bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
   bool overlaps_pipeline_sends = true;
+  bool cuts_experts = false;                 // tensor parallelism cuts experts unless told otherwise
   bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
   bool waits_each_pipeline_message = false;  // the host waits for it
   std::int64_t bucket_bytes = 25 << 20;      // of gradients; 0: one bucket

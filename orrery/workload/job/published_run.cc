@@ -63,6 +63,16 @@ void AssumeChunks(RunRow& row, Job& job) {
   }
 }
 
+// Megatron cuts experts as it cuts everything else, unless told otherwise.
+void ReadExpertTensor(RunRow& row, Job& job) {
+  Plan& plan = job.plan;
+  const std::string options = row.Text("options");
+  const bool is_told = Mentions(options, "ETP");
+  const bool follows = is_told ? Mentions(options, "ETP==TP") : job.framework.cuts_experts;
+  const int ranks = plan.tp * plan.cp * plan.dp;
+  plan.expert_tp = follows && ranks % (plan.ep * plan.tp) == 0 ? plan.tp : 1;
+}
+
 Status ReadPlan(RunRow& row, Job& job) {
   Plan& plan = job.plan;
   plan.tp = row.Degree("tp");
@@ -84,7 +94,7 @@ Status ReadPlan(RunRow& row, Job& job) {
     plan.capacity_factor = 1;
     row.Assume("experts with room for the mean number of tokens");
   }
-  plan.expert_tp = Mentions(options, "ETP==TP") ? plan.tp : 1;
+  ReadExpertTensor(row, job);
   const std::string chunks = row.Text("vpp");
   if (Mentions(chunks, "DualPipe")) {
     plan.schedule = PipelineSchedule::kDualPipe;

@@ -79,9 +79,15 @@ std::int64_t QueryKeyValueElements(const Attention& attention, const Plan& plan)
          key_heads * (attention.head_size + rope + attention.value_head_size);
 }
 
+/// Inputs of products whose columns are cut: every rank's part of the sequence, or all of it.
+std::int64_t ColumnInputs(const ActivationSetting& setting, const TokenBytes& bytes) {
+  const std::int64_t vector = setting.model.hidden * bytes.product_input();
+  return setting.framework.keeps_gathered_inputs ? bytes.tokens() * vector : bytes.Repeated(vector);
+}
+
 void AddAttention(BlockActivations& sum, const Attention& attention,
                   const ActivationSetting& setting, const TokenBytes& bytes) {
-  sum.attention += bytes.Repeated(setting.model.hidden * bytes.product_input());
+  sum.attention += ColumnInputs(setting, bytes);
   if (attention.latent) {
     sum.attention += bytes.Repeated(LatentVectors(*attention.latent, bytes));
   }
@@ -97,7 +103,7 @@ void AddAttention(BlockActivations& sum, const Attention& attention,
 /// attention keeps a sum for each row.
 std::int64_t CoreBytes(const Attention& attention, const ActivationSetting& setting,
                        const TokenBytes& bytes) {
-  if (setting.framework.attention == AttentionKernel::kFlash) {
+  if (setting.framework.attention != AttentionKernel::kMaterialised) {
     return bytes.Divided(attention.heads * kFp32Bytes);
   }
   const bool has_dropout = setting.model.attention_dropout > 0;
@@ -135,7 +141,7 @@ void AddExperts(BlockActivations& sum, const Experts& experts, const ActivationS
 
 void AddMlp(BlockActivations& sum, const Block& block, const ActivationSetting& setting,
             const TokenBytes& bytes) {
-  sum.mlp += bytes.Repeated(setting.model.hidden * bytes.product_input());
+  sum.mlp += ColumnInputs(setting, bytes);
   if (const Experts* const experts = block.experts()) {
     AddExperts(sum, *experts, setting, bytes);
   } else {
@@ -166,6 +172,28 @@ BlockActivations ActivationsOf(const Block& block, const ActivationSetting& sett
   return sum;
 }
 
+std::int64_t WorkingBytes(const Block& block, const ActivationSetting& setting) {
+  const TokenBytes bytes(setting);
+  const Attention& self = block.self;
+  const std::int64_t core =
+      setting.framework.attention == AttentionKernel::kMaterialised
+          ? bytes.Divided(2 * self.heads * setting.training.sequence * bytes.element())
+          : 0;
+  const std::int64_t attention =
+      core + bytes.Divided(QueryKeyValueElements(self, setting.plan) * bytes.element());
+  std::int64_t mlp = 0;
+  if (const Experts* const experts = block.experts()) {
+    mlp = RoutedBytes(*experts, setting, bytes);
+  } else {
+    mlp = bytes.Divided(InnerBytes(*block.feed_forward(), setting, bytes));
+  }
+  // The gradient of the residual and that of the branch; gathered along the sequence where it is
+  // cut.
+  const std::int64_t vector = setting.model.hidden * bytes.element();
+  const std::int64_t gathered = setting.plan.sequence_parallel ? bytes.tokens() * vector : 0;
+  return std::max(attention, mlp) + 2 * bytes.Repeated(vector) + gathered;
+}
+
 Recompute RecomputeOf(const Plan& plan, int block_of_stage) {
   const bool is_beyond = plan.recompute_layers > 0 && block_of_stage >= plan.recompute_layers;
   return plan.recompute == Recompute::kFull && is_beyond ? Recompute::kNothing : plan.recompute;
@@ -186,11 +214,10 @@ std::int64_t EmbeddingActivationBytes(const ActivationSetting& setting) {
 
 HeadActivations HeadActivationsOf(const ActivationSetting& setting, std::int64_t vocabulary) {
   const TokenBytes bytes(setting);
+  const bool is_fused = setting.framework.fuses_cross_entropy || setting.framework.is_compiled;
   return {.inputs = bytes.Repeated(setting.model.hidden * 2 * bytes.element()),
           .logits = bytes.Divided(vocabulary * kFp32Bytes),
-          .copy = setting.framework.fuses_cross_entropy
-                      ? 0
-                      : bytes.Divided(vocabulary * bytes.element())};
+          .working = is_fused ? 0 : bytes.Divided(vocabulary * (bytes.element() + 2 * kFp32Bytes))};
 }
 
 std::int64_t BlockOutputBytes(const ActivationSetting& setting) {

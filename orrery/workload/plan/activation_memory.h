@@ -39,6 +39,10 @@ struct ActivationSetting {
 /// only. Products in fp8 keep their inputs in one byte. The busiest expert rank is meant.
 [[nodiscard]] BlockActivations ActivationsOf(const Block& block, const ActivationSetting& setting);
 
+/// What the backward pass of a block has beside that while it runs: gradients of activations of its
+/// widest part, and the gathered sequence.
+[[nodiscard]] std::int64_t WorkingBytes(const Block& block, const ActivationSetting& setting);
+
 /// How a block of a stage is recomputed; blocks count from 0 in each stage.
 [[nodiscard]] Recompute RecomputeOf(const Plan& plan, int block_of_stage);
 
@@ -53,7 +57,7 @@ struct ActivationSetting {
 struct HeadActivations {
   std::int64_t inputs = 0;  // of the norm and of the head
   std::int64_t logits = 0;  // in fp32
-  std::int64_t copy = 0;    // of the logits as computed; lives only until they are fp32
+  std::int64_t working = 0;  // while the loss is computed: as computed, shifted, raised
 
   [[nodiscard]] std::int64_t kept() const { return inputs + logits; }
 

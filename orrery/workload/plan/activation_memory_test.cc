@@ -121,11 +121,11 @@ TEST(ActivationMemoryTest, EndsKeepMasksInputsAndLogits) {
   const HeadActivations head = HeadActivationsOf(job.Setting(), 51200);
   EXPECT_EQ(head.inputs, 4 * elements);
   EXPECT_EQ(head.logits, 4LL * 4 * 2048 * 51200 / 8);
-  EXPECT_EQ(head.copy, head.logits / 2);
+  EXPECT_EQ(head.working, head.logits / 4 * (2 + 4 + 4));
   job.model.dropout = 0;
   job.framework.fuses_cross_entropy = true;
   EXPECT_EQ(EmbeddingActivationBytes(job.Setting()), 0);
-  EXPECT_EQ(HeadActivationsOf(job.Setting(), 51200).copy, 0);
+  EXPECT_EQ(HeadActivationsOf(job.Setting(), 51200).working, 0);
 }
 
 Case Llama() {

@@ -1,0 +1,198 @@
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/simulate_imports.h"
+#include "orrery/cli/simulate_options.h"
+#include "orrery/cli/simulate_output.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/cli/trace_output.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/report/simulation_page.h"
+#include "orrery/simulate/bottleneck.h"
+#include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/not_modelled.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
+#include "orrery/workload/job/job_facts.h"
+#include "orrery/workload/job/job_file.h"
+
+namespace orrery::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// --gpu and --cluster are settings that have a name of their own.
+std::vector<std::string> OverridesOf(const SimulateArguments& arguments) {
+  std::vector<std::string> overrides;
+  if (!arguments.cluster.empty()) {
+    overrides.push_back("cluster=" + arguments.cluster);
+  }
+  if (!arguments.gpu.empty()) {
+    overrides.push_back("gpu=" + arguments.gpu);
+  }
+  overrides.insert(overrides.end(), arguments.settings.begin(), arguments.settings.end());
+  return overrides;
+}
+
+/// The machine on which the program of another tool runs; all else of a job is as it is made.
+Result<workload::Job> MachineOf(const SimulateArguments& arguments, std::uint32_t ranks) {
+  if (arguments.cluster.empty()) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        "--cluster NAME says on which machine this program runs (data/hardware/clusters.yaml "
+        "lists them)");
+  }
+  const hardware::Cluster* const cluster = hardware::FindCluster(arguments.cluster);
+  if (cluster == nullptr) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("--cluster {}: not in the catalogue (data/hardware/clusters.yaml)",
+                            arguments.cluster));
+  }
+  workload::Job machine;
+  machine.cluster = *cluster;
+  machine.gpus = static_cast<int>(ranks);
+  ORRERY_TRY(const hardware::Gpu* const gpu,
+             GpuNamed(arguments.gpu.empty() ? cluster->gpu : arguments.gpu));
+  machine.gpu = *gpu;
+  return machine;
+}
+
+class SimulateRun {
+ public:
+  explicit SimulateRun(const SimulateArguments& arguments)
+      : arguments_(arguments), begin_(Clock::now()) {}
+
+  Status Run() {
+    if (!arguments_.trace.empty()) {
+      ORRERY_TRY_STATUS(TraceFormatOf(arguments_.trace).map([](TraceFormat) {}));
+    }
+    if (!arguments_.played.empty()) {
+      ORRERY_TRY(const std::string page, PlayedWorkload(arguments_));
+      Print(page);
+      return {};
+    }
+    ORRERY_TRY(options_, EngineOptions(arguments_));
+    const SimulateInput kind = InputKind(arguments_);
+    return kind == SimulateInput::kJob ? RunJob() : RunProgram(kind);
+  }
+
+ private:
+  Status RunJob() {
+    if (arguments_.inputs.size() > 1) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("one job at a time: {} and {} were given", arguments_.inputs[0],
+                              arguments_.inputs[1]));
+    }
+    ORRERY_TRY(const workload::JobFile file,
+               workload::ReadJobFile(arguments_.inputs.front(), OverridesOf(arguments_)));
+    ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
+    ORRERY_TRY(const simulate::Simulation simulation,
+               simulate::Simulate(file.job, models, options_));
+    SimulationAnswer answer;
+    title_ = file.job.name;
+    answer.title = workload::JobLine(file.job);
+    answer.job = &file.job;
+    answer.not_modelled = simulate::NotModelled(file.job, *simulation.generated, options_);
+    answer.not_modelled.insert(answer.not_modelled.end(), file.not_modelled.begin(),
+                               file.not_modelled.end());
+    return Finish({&simulation.cast, &simulation.performance, &file.job}, std::move(answer));
+  }
+
+  Status RunProgram(SimulateInput kind) {
+    ORRERY_TRY(ImportedProgram imported, ImportProgram(kind, arguments_));
+    ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported.ensemble.num_ranks()));
+    ORRERY_TRY(const simulate::PlayedEnsemble played,
+               simulate::PlayOn(machine, imported.ensemble, options_));
+    SimulationAnswer answer;
+    title_ = std::filesystem::path(arguments_.inputs.front()).filename().string();
+    answer.title = imported.title;
+    answer.not_modelled = imported.notes;
+    gpu_ = machine.gpu.name;
+    return Finish({&played.cast, &played.performance, nullptr}, std::move(answer));
+  }
+
+  Status Finish(const simulate::PlayedStep& played, SimulationAnswer answer) {
+    answer.summary = simulate::Summarize(played);
+    answer.bottleneck = simulate::BottleneckSentence(answer.summary);
+    answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (arguments_.as_json) {
+      answer.exposed_ps = simulate::MeanExposedPs(*played.cast, *played.performance);
+      Print(SimulationJson(answer));
+    } else {
+      Print(SimulationText(answer));
+    }
+    ORRERY_TRY_STATUS(WritePage(played, answer));
+    return WriteTrace(played);
+  }
+
+  Status WritePage(const simulate::PlayedStep& played, const SimulationAnswer& answer) {
+    if (arguments_.html.empty()) {
+      return {};
+    }
+    report::SimulationPage page{.title = title_,
+                                .line = answer.title,
+                                .played = played,
+                                .summary = &answer.summary,
+                                .bottleneck = answer.bottleneck,
+                                .settings = {},
+                                .not_modelled = answer.not_modelled};
+    if (played.job != nullptr) {
+      page.settings = workload::JobFacts(*played.job);
+    }
+    ORRERY_TRY(const auto sink, CreateFile(arguments_.html));
+    ORRERY_TRY_STATUS(sink->Write(report::RenderSimulationPage(page)));
+    ORRERY_TRY_STATUS(sink->Close());
+    if (!arguments_.as_json) {
+      Print(fmt::format("{}: the report, for a browser\n", arguments_.html));
+    }
+    return {};
+  }
+
+  Status WriteTrace(const simulate::PlayedStep& played) {
+    if (arguments_.trace.empty()) {
+      return {};
+    }
+    trace::TraceSet set = simulate::EnsembleTrace(
+        *played.cast, *played.performance, {.gpu = played.job ? played.job->gpu.name : gpu_});
+    ORRERY_TRY_STATUS(WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {}));
+    if (!arguments_.as_json) {
+      Print(fmt::format("{}: traces of {} rank{} written\n", arguments_.trace, set.ranks.size(),
+                        set.ranks.size() == 1 ? "" : "s"));
+    }
+    return {};
+  }
+
+  const SimulateArguments& arguments_;
+  Clock::time_point begin_;
+  simulate::SimulationOptions options_;
+  std::string gpu_;
+  std::string title_;  // of the page
+};
+
+int RunSimulate(const SimulateArguments& arguments) {
+  const Status status = SimulateRun(arguments).Run();
+  return status ? kExitOk : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddSimulateCommand(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<SimulateArguments>();
+  CLI::App* const verb =
+      app.add_subcommand("simulate", "The step time, memory and timeline of a training job");
+  AddSimulateOptions(*verb, *arguments);
+  verb->callback([arguments, &status] { status = RunSimulate(*arguments); });
+}
+
+}  // namespace orrery::cli

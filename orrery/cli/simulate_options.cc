@@ -1,0 +1,115 @@
+#include "orrery/cli/simulate_options.h"
+
+#include <charconv>
+#include <map>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/word_option.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::string_view kRankKey = "rank=";
+
+template <typename Number>
+bool ReadNumber(std::string_view text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end && !text.empty();
+}
+
+constexpr const char* kFooter =
+    "JOB.yaml says model, training, plan and cluster (docs/formats/job.md; examples/ has some).\n"
+    "Programs of other tools are played as well: a workload text of SimAI, a folder of Chakra\n"
+    "traces (.et) with --cluster, graphs of Echo with --echo-ops and --cluster.\n\n"
+    "The breakdown is that of the slowest rank and adds up to the step. A job that does not fit\n"
+    "into memory is an answer, not an error: the first line says so, with what takes most.\n\n"
+    "Exit status: 0 answered, 2 unusable (one sentence names the key and the mend).\n\n"
+    "Examples:\n"
+    "  orrery simulate examples/llama3-70b-512-h100.yaml --html step.html\n"
+    "  orrery simulate job.yaml --set plan.tp=4 --set training.micro_batch=2\n"
+    "  orrery simulate job.yaml --slow rank=7:1.3 --trace step.pftrace\n"
+    "  orrery simulate job.yaml --gpu B200 --json\n"
+    "  orrery simulate workload.txt --play simai --with nvlink=360,nic=48.5";
+
+void AddWhatIfs(CLI::App& verb, SimulateArguments& arguments) {
+  verb.add_option("--set", arguments.settings,
+                  "change a key of the job: plan.tp=4; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  verb.add_option("--gpu", arguments.gpu, "another GPU of data/hardware/gpus.yaml")
+      ->type_name("NAME");
+  verb.add_option("--cluster", arguments.cluster, "another machine of data/hardware/clusters.yaml")
+      ->type_name("NAME");
+  verb.add_option("--slow", arguments.slow,
+                  "a rank whose kernels take longer: rank=7:1.3; may be repeated")
+      ->type_name("rank=N:FACTOR")
+      ->allow_extra_args(false);
+  verb.add_option("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
+      ->check(CLI::Range(0.0, 1.0));
+  AddWordOption<bool>(verb, "--overlap", arguments.overlaps, {{"none", false}, {"analytic", true}},
+                      "how kernels that run together slow each other down (default: analytic)");
+  verb.add_flag("--no-fold", arguments.no_fold, "simulate every rank, also those that are alike");
+}
+
+}  // namespace
+
+void AddSimulateOptions(CLI::App& verb, SimulateArguments& arguments) {
+  verb.footer(kFooter);
+  verb.add_option("JOB", arguments.inputs, "a job, or a program of another tool")->required();
+  AddWhatIfs(verb, arguments);
+  verb.add_flag("--json", arguments.as_json, "print one JSON document");
+  verb.add_option("--html", arguments.html,
+                  "write a page with the pipeline's timeline to this file")
+      ->type_name("FILE");
+  verb.add_option("--trace", arguments.trace,
+                  "write the step as traces: .orr, .json[.gz], .pftrace")
+      ->type_name("OUT");
+  verb.add_option("--models", arguments.kernel_models,
+                  "models of `orrery fit kernels`, instead of the shipped ones")
+      ->type_name("FILE");
+  verb.add_option("--echo-ops", arguments.echo_times,
+                  "times of operators of Echo's tracer; JOB are its graphs")
+      ->type_name("FILE");
+  verb.add_option("--gpus", arguments.gpus, "ranks of a graph of Echo (1)")
+      ->check(CLI::Range(1, 1 << 20));
+  verb.add_option("--play", arguments.played,
+                  "what another simulator would say of its workload: simai; no cluster is needed")
+      ->type_name("MODEL");
+  verb.add_option("--with", arguments.played_settings,
+                  "settings of the model that is played, such as nvlink=360,nic=48.5")
+      ->type_name("KEY=VALUE,...");
+}
+
+Result<simulate::SlowRank> ParseSlowRank(const std::string& text) {
+  simulate::SlowRank slow;
+  std::string_view rest = text;
+  const std::size_t colon = rest.find(':');
+  const bool is_read =
+      rest.starts_with(kRankKey) && colon != std::string_view::npos &&
+      ReadNumber(rest.substr(kRankKey.size(), colon - kRankKey.size()), slow.rank) &&
+      ReadNumber(rest.substr(colon + 1), slow.factor);
+  if (!is_read || !(slow.factor > 0) || slow.factor > 1e6) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("--slow {}: write it as rank=7:1.3, which makes rank 7 take 1.3 times "
+                            "as long",
+                            text));
+  }
+  return slow;
+}
+
+Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& arguments) {
+  simulate::SimulationOptions options;
+  options.folds = !arguments.no_fold;
+  options.has_overlap = arguments.overlaps;
+  options.jitter = arguments.jitter;
+  for (const std::string& text : arguments.slow) {
+    ORRERY_TRY(const simulate::SlowRank slow, ParseSlowRank(text));
+    options.slow_ranks.push_back(slow);
+  }
+  return options;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,294 @@
+#include "orrery/cli/simulate_output.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include "orrery/draw/json_writer.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/simulate/share_names.h"
+#include "orrery/workload/job/job_facts.h"
+
+namespace orrery::cli {
+namespace {
+
+using draw::JsonWriter;
+using draw::TextTable;
+using simulate::DimensionTotal;
+using simulate::StageSummary;
+using simulate::StepSummary;
+using simulate::TimeShare;
+
+constexpr std::size_t kMostParts = 4;  // of memory, in one line
+
+double Seconds(std::int64_t ps) {
+  return static_cast<double>(ps) * 1e-12;
+}
+
+std::string Time(std::int64_t ps) {
+  return draw::FormatDuration({ps / 1000});
+}
+
+std::string Size(std::int64_t bytes) {
+  return draw::FormatBinaryBytes({bytes});
+}
+
+std::string Share(std::int64_t ps, std::int64_t step_ps) {
+  return step_ps == 0 ? ""
+                      : fmt::format("{:.1f} %",
+                                    100 * static_cast<double>(ps) / static_cast<double>(step_ps));
+}
+
+std::string PartsText(const simulate::StageMemory& memory) {
+  std::string text;
+  for (std::size_t i = 0; i < memory.parts.size() && i < kMostParts; ++i) {
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", memory.parts[i].category,
+                        Size(memory.parts[i].bytes));
+  }
+  return text;
+}
+
+// "OUT OF MEMORY: …" where it is; nothing else.
+std::string OutOfMemoryText(const StepSummary& summary) {
+  if (!summary.IsOutOfMemory()) {
+    return "";
+  }
+  const StageSummary& stage = *summary.Fullest();
+  return fmt::format(
+      "OUT OF MEMORY: stage {} needs {}, a GPU has {} for it; largest: {}.\nThe times below are "
+      "those of "
+      "the same job on GPUs with enough memory.\n",
+      stage.stage, Size(stage.memory.needed_bytes), Size(*summary.memory_size_bytes),
+      PartsText(stage.memory));
+}
+
+std::string FiguresText(const SimulationAnswer& answer) {
+  const StepSummary& summary = answer.summary;
+  std::string text = fmt::format("  step         {:.4g} s\n", Seconds(summary.step_ps));
+  if (!summary.figures) {
+    return text;
+  }
+  const simulate::JobFigures& figures = *summary.figures;
+  if (figures.tokens_per_s) {
+    text += fmt::format(
+        "  throughput   {} tokens/s, {} a GPU\n",
+        draw::FormatCount(static_cast<std::int64_t>(*figures.tokens_per_s)),
+        draw::FormatCount(static_cast<std::int64_t>(*figures.tokens_per_s / answer.job->gpus)));
+  } else {
+    text += fmt::format("  throughput   {:.4g} samples/s\n", figures.samples_per_s);
+  }
+  text += fmt::format("  MFU          {:.1f} %: {}\n", 100 * figures.model.share,
+                      figures.model.definition);
+  text += fmt::format("  HFU          {:.1f} %: {}\n", 100 * figures.hardware.share,
+                      figures.hardware.definition);
+  return text;
+}
+
+std::string MemoryLine(const StepSummary& summary) {
+  const StageSummary* const fullest = summary.Fullest();
+  if (fullest == nullptr) {
+    return "";
+  }
+  const std::string of =
+      summary.memory_size_bytes ? fmt::format(" of {}", Size(*summary.memory_size_bytes)) : "";
+  return fmt::format("  memory       {}{} at the peak, of stage {} after {}\n",
+                     Size(fullest->memory.needed_bytes), of, fullest->stage,
+                     Time(fullest->memory.peak_ps));
+}
+
+std::string BreakdownText(const StepSummary& summary) {
+  TextTable table({{"where the step goes"},
+                   {"time", TextTable::Align::kRight},
+                   {"share", TextTable::Align::kRight}});
+  for (const TimeShare& share : summary.breakdown.shares) {
+    table.AddRow({simulate::ShareText(share), Time(share.ps), Share(share.ps, summary.step_ps)});
+  }
+  table.AddRow({"step", Time(summary.step_ps), Share(summary.step_ps, summary.step_ps)});
+  return fmt::format("Rank {}, the slowest:\n\n", summary.slowest_rank) + table.Render();
+}
+
+std::string DimensionsText(const StepSummary& summary) {
+  if (summary.dimensions.empty()) {
+    return "";
+  }
+  TextTable table({{"communication"},
+                   {"calls", TextTable::Align::kRight},
+                   {"bytes", TextTable::Align::kRight},
+                   {"moving", TextTable::Align::kRight},
+                   {"waiting", TextTable::Align::kRight},
+                   {"exposed", TextTable::Align::kRight}});
+  for (const DimensionTotal& total : summary.dimensions) {
+    table.AddRow({total.dimension, draw::FormatCount(total.calls), draw::FormatBytes({total.bytes}),
+                  Time(total.transfer_ps), Time(total.wait_ps), Time(total.exposed_ps)});
+  }
+  return "\n" + table.Render();
+}
+
+std::string StagesText(const StepSummary& summary) {
+  if (summary.Fullest() == nullptr) {
+    return "";
+  }
+  TextTable table({{"memory of stage"},
+                   {"rank", TextTable::Align::kRight},
+                   {"peak", TextTable::Align::kRight},
+                   {"after", TextTable::Align::kRight},
+                   {"largest parts"}});
+  for (const StageSummary& stage : summary.stages) {
+    table.AddRow({std::to_string(stage.stage), std::to_string(stage.rank),
+                  Size(stage.memory.needed_bytes), Time(stage.memory.peak_ps),
+                  PartsText(stage.memory)});
+  }
+  return "\n" + table.Render();
+}
+
+std::string NotModelledText(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) {
+    text += fmt::format("  - {}\n", sentence);
+  }
+  return text.empty() ? "" : "\nNot modelled:\n" + text;
+}
+
+void WriteBreakdown(const simulate::Breakdown& breakdown, JsonWriter& json) {
+  json.BeginObject();
+  for (const TimeShare& share : breakdown.shares) {
+    json.Key(simulate::ShareKey(share)).Number(Seconds(share.ps));
+  }
+  json.EndObject();
+}
+
+void WriteUtilisation(const simulate::Utilisation& utilisation, JsonWriter& json) {
+  json.BeginObject();
+  json.Key("flops").Number(utilisation.flops);
+  json.Key("share").Number(utilisation.share);
+  json.Key("definition").String(utilisation.definition);
+  json.EndObject();
+}
+
+void WriteFigures(const StepSummary& summary, JsonWriter& json) {
+  if (!summary.figures) {
+    json.Key("tokens_per_s").Null().Key("samples_per_s").Null().Key("mfu").Null().Key("hfu").Null();
+    return;
+  }
+  const simulate::JobFigures& figures = *summary.figures;
+  json.Key("tokens_per_s");
+  figures.tokens_per_s ? json.Number(*figures.tokens_per_s) : json.Null();
+  json.Key("samples_per_s").Number(figures.samples_per_s);
+  json.Key("mfu").Number(figures.model.share);
+  json.Key("hfu").Number(figures.hardware.share);
+  json.Key("model_flops");
+  WriteUtilisation(figures.model, json);
+  json.Key("hardware_flops");
+  WriteUtilisation(figures.hardware, json);
+}
+
+void WriteStage(const StageSummary& stage, JsonWriter& json) {
+  json.BeginObject();
+  json.Key("stage").Unsigned(stage.stage);
+  json.Key("rank").Unsigned(stage.rank);
+  json.Key("memory_peak_bytes").Integer(stage.memory.peak_bytes);
+  json.Key("memory_needed_bytes").Integer(stage.memory.needed_bytes);
+  json.Key("memory_peak_at_s").Number(Seconds(stage.memory.peak_ps));
+  json.Key("memory_parts").BeginObject();
+  for (const simulate::MemoryPart& part : stage.memory.parts) {
+    json.Key(part.category).Integer(part.bytes);
+  }
+  json.EndObject();
+  json.EndObject();
+}
+
+void WriteMemory(const StepSummary& summary, JsonWriter& json) {
+  const StageSummary* const fullest = summary.Fullest();
+  json.Key("memory_peak_bytes");
+  fullest == nullptr ? json.Null() : json.Integer(fullest->memory.peak_bytes);
+  json.Key("memory_needed_bytes");
+  fullest == nullptr ? json.Null() : json.Integer(fullest->memory.needed_bytes);
+  json.Key("memory_usable_bytes");
+  summary.memory_size_bytes ? json.Integer(*summary.memory_size_bytes) : json.Null();
+  json.Key("out_of_memory").Bool(summary.IsOutOfMemory());
+}
+
+void WriteDimensions(const StepSummary& summary, JsonWriter& json) {
+  json.Key("communication").BeginArray();
+  for (const DimensionTotal& total : summary.dimensions) {
+    json.BeginObject();
+    json.Key("dimension").String(total.dimension);
+    json.Key("calls").Integer(total.calls);
+    json.Key("bytes").Integer(total.bytes);
+    json.Key("transfer_s").Number(Seconds(total.transfer_ps));
+    json.Key("wait_s").Number(Seconds(total.wait_ps));
+    json.Key("exposed_s").Number(Seconds(total.exposed_ps));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+// Sections become objects, settings texts.
+void WriteJob(const SimulationAnswer& answer, JsonWriter& json) {
+  json.Key("job").BeginObject().Key("title").String(answer.title);
+  std::string section;
+  if (answer.job != nullptr) {
+    for (const workload::JobFact& fact : workload::JobFacts(*answer.job)) {
+      if (fact.section != section) {
+        section.empty() ? json : json.EndObject();
+        json.Key(fact.section).BeginObject();
+        section = fact.section;
+      }
+      json.Key(fact.name).String(fact.value);
+    }
+  }
+  section.empty() ? json : json.EndObject();
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string SimulationText(const SimulationAnswer& answer) {
+  const StepSummary& summary = answer.summary;
+  return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(answer) +
+         MemoryLine(summary) + fmt::format("  bottleneck   {}\n\n", answer.bottleneck) +
+         BreakdownText(summary) + DimensionsText(summary) + StagesText(summary) +
+         NotModelledText(answer.not_modelled) +
+         fmt::format("\n{} events of {} rank class{} ({} ranks) in {:.2f} s\n",
+                     draw::FormatCount(summary.events), draw::FormatCount(summary.rank_classes),
+                     summary.rank_classes == 1 ? "" : "es", draw::FormatCount(summary.ranks),
+                     answer.wall_s);
+}
+
+std::string SimulationJson(const SimulationAnswer& answer) {
+  const StepSummary& summary = answer.summary;
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("step_time_s").Number(Seconds(summary.step_ps));
+  WriteFigures(summary, json);
+  WriteMemory(summary, json);
+  json.Key("breakdown_s");
+  WriteBreakdown(summary.breakdown, json);
+  json.Key("breakdown_rank").Unsigned(summary.slowest_rank);
+  json.Key("exposed_communication_s").Number(Seconds(answer.exposed_ps));
+  WriteDimensions(summary, json);
+  json.Key("stages").BeginArray();
+  for (const StageSummary& stage : summary.stages) {
+    WriteStage(stage, json);
+  }
+  json.EndArray();
+  json.Key("bottleneck").String(answer.bottleneck);
+  json.Key("not_modelled").BeginArray();
+  for (const std::string& sentence : answer.not_modelled) {
+    json.String(sentence);
+  }
+  json.EndArray();
+  json.Key("ranks").Unsigned(summary.ranks);
+  json.Key("rank_classes").Unsigned(summary.rank_classes);
+  json.Key("events").Integer(summary.events);
+  json.Key("wall_s").Number(answer.wall_s);
+  WriteJob(answer, json);
+  json.EndObject();
+  return json.Finish();
+}
+
+}  // namespace orrery::cli

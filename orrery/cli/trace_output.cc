@@ -1,0 +1,62 @@
+#include "orrery/cli/trace_output.h"
+
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "orrery/base/byte_sink.h"
+#include "orrery/export/chrome_json.h"
+#include "orrery/export/matched_spans.h"
+#include "orrery/export/perfetto.h"
+#include "orrery/trace/orr/orr.h"
+
+namespace orrery::cli {
+namespace {
+
+// For viewers: clocks aligned, collectives matched over the ranks.
+Result<TraceOutput> WriteForViewer(trace::TraceSet& set, TraceFormat format,
+                                   const std::string& path, trace::AlignClocks align) {
+  const trace::AlignedRun aligned = trace::MatchAndAlign(set, align);
+  const auto spans = exporting::SpansOf(set, aligned.matched);
+  ORRERY_TRY(const auto sink, CreatePackedFile(path));
+  ORRERY_TRY_STATUS(format == TraceFormat::kChrome ? exporting::WriteChromeJson(set, spans, *sink)
+                                                   : exporting::WritePerfetto(set, spans, *sink));
+  ORRERY_TRY_STATUS(sink->Close());
+  return TraceOutput{
+      .num_spans = spans.size(), .is_for_viewer = true, .is_aligned = aligned.alignment.applies()};
+}
+
+}  // namespace
+
+Result<TraceFormat> TraceFormatOf(std::string name) {
+  if (name.ends_with(".orr")) {
+    return TraceFormat::kOrr;
+  }
+  for (const std::string_view packing : {".gz", ".zst"}) {
+    if (name.ends_with(packing)) {
+      name.resize(name.size() - packing.size());
+    }
+  }
+  if (name.ends_with(".json")) {
+    return TraceFormat::kChrome;
+  }
+  if (name.ends_with(".pftrace") || name.ends_with(".perfetto-trace")) {
+    return TraceFormat::kPerfetto;
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("{}: the name says no format that Orrery writes; use .orr, .json, "
+                          ".json.gz, .json.zst or .pftrace",
+                          name));
+}
+
+Result<TraceOutput> WriteTraceFile(trace::TraceSet& set, const std::string& path,
+                                   const TraceOutputOptions& options) {
+  ORRERY_TRY(const TraceFormat format, TraceFormatOf(path));
+  if (format != TraceFormat::kOrr) {
+    return WriteForViewer(set, format, path, options.align);
+  }
+  ORRERY_TRY_STATUS(trace::WriteOrr(set, path, {.threads = options.threads}));
+  return TraceOutput{};
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,130 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/parallel.h"
+#include "orrery/draw/chart/timeline_chart.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/report/page.h"
+#include "orrery/report/simulation_sections.h"
+#include "orrery/simulate/stage_timeline.h"
+
+namespace orrery::report {
+namespace {
+
+using simulate::PassKind;
+using simulate::PassSlice;
+using simulate::StageTimeline;
+using simulate::TimeKind;
+
+constexpr std::array<const char*, simulate::kNumPassKinds> kStyles = {
+    "forward", "backward", "weights", "optimizer", "other", "transfer", "waiting", "host-gap"};
+
+std::vector<draw::Series> SeriesOfPasses() {
+  std::vector<draw::Series> series;
+  for (std::size_t kind = 0; kind < simulate::kNumPassKinds; ++kind) {
+    series.push_back(
+        {.name = std::string(Name(static_cast<PassKind>(kind))), .style = kStyles[kind]});
+  }
+  return series;
+}
+
+std::string TipOf(const PassSlice& pass) {
+  std::string tip = pass.microbatch < 0 ? "" : fmt::format("micro-batch {}", pass.microbatch + 1);
+  if (pass.chunk > 0) {
+    tip += fmt::format(", chunk {}", pass.chunk + 1);
+  }
+  if (!pass.what.empty()) {
+    tip = pass.what;
+  }
+  if (pass.exposed_ps > 0) {
+    tip += fmt::format("{}{} of it communication", tip.empty() ? "" : "\n",
+                       draw::FormatDuration({pass.exposed_ps / 1000}));
+  }
+  return tip;
+}
+
+draw::TimelineSlice SliceOf(const PassSlice& pass) {
+  return {.begin_ns = pass.begin_ps / 1000,
+          .end_ns = pass.end_ps / 1000,
+          .series = static_cast<std::uint8_t>(pass.kind),
+          .tip = TipOf(pass),
+          .label = pass.microbatch < 0 ? "" : std::to_string(pass.microbatch + 1)};
+}
+
+PassKind KindInside(TimeKind kind) {
+  if (kind == TimeKind::kHost) {
+    return PassKind::kHost;
+  }
+  return kind == TimeKind::kWait ? PassKind::kWait : PassKind::kTransfer;
+}
+
+draw::TimelineRow RowOf(const std::string& label, const StageTimeline& timeline) {
+  draw::TimelineRow row{.label = label};
+  for (const PassSlice& pass : timeline.passes) {
+    row.slices.push_back(SliceOf(pass));
+  }
+  for (const simulate::TimeSlice& inside : timeline.inside) {
+    row.strip.push_back({.begin_ns = inside.begin_ps / 1000,
+                         .end_ns = inside.end_ps / 1000,
+                         .series = static_cast<std::uint8_t>(KindInside(inside.kind))});
+  }
+  return row;
+}
+
+draw::TimelineChart ChartOf(const SimulationPage& page) {
+  const simulate::StepSummary& summary = *page.summary;
+  draw::TimelineChart chart{.series = SeriesOfPasses(),
+                            .background = {.name = "bubble", .style = "idle"},
+                            .rows = std::vector<draw::TimelineRow>(summary.stages.size()),
+                            .end_ns = summary.step_ps / 1000,
+                            .description = "What each stage of the pipeline does along the step"};
+  ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
+    const simulate::StageSummary& stage = summary.stages[i];
+    chart.rows[i] =
+        RowOf(fmt::format("stage {}", stage.stage),
+              simulate::StageTimelineOf(*page.played.cast, *page.played.performance, stage.player));
+  });
+  return chart;
+}
+
+// Only what is in the picture.
+std::vector<draw::Series> LegendOf(const draw::TimelineChart& chart) {
+  std::array<bool, simulate::kNumPassKinds> is_there = {};
+  for (const draw::TimelineRow& row : chart.rows) {
+    for (const draw::TimelineSlice& slice : row.slices) {
+      is_there[slice.series] = true;
+    }
+    for (const draw::TimelineSlice& slice : row.strip) {
+      is_there[slice.series] = true;
+    }
+  }
+  std::vector<draw::Series> legend;
+  for (std::size_t kind = 0; kind < chart.series.size(); ++kind) {
+    if (is_there[kind]) {
+      legend.push_back(chart.series[kind]);
+    }
+  }
+  legend.push_back(chart.background);
+  return legend;
+}
+
+}  // namespace
+
+std::string PipelineSection(const SimulationPage& page) {
+  const draw::TimelineChart chart = ChartOf(page);
+  const std::string text = fmt::format(
+      "One step of {}. {} Numbers are micro-batches. A block is a pass with all that lies between "
+      "its kernels; the thin line at its foot is time in which communication, and no kernel, runs.",
+      draw::FormatDuration({page.summary->step_ps / 1000}),
+      chart.rows.size() > 1 ? "One row a stage of the pipeline, its slowest rank." : "");
+  return Section(
+      "pipeline", "The step over time",
+      Caption(text) + draw::RenderLegend(LegendOf(chart)) + Framed(draw::RenderTimeline(chart)));
+}
+
+}  // namespace orrery::report

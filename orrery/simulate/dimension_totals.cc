@@ -1,0 +1,89 @@
+#include "orrery/simulate/dimension_totals.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+
+#include "orrery/base/parallel.h"
+
+namespace orrery::simulate {
+namespace {
+
+using workload::kNone;
+using workload::TaskId;
+
+bool IsAlone(const Cast& cast, PlayerId player, std::uint32_t slot) {
+  const CastGroupId group = cast.GroupOf(player, slot);
+  return group != workload::kNoGroup && cast.groups[group].num_ranks < 2;
+}
+
+std::int64_t ExposedPs(const Breakdown& breakdown, const std::string& dimension) {
+  std::int64_t exposed_ps = 0;
+  for (const TimeShare& share : breakdown.shares) {
+    const bool is_communication =
+        share.kind == TimeKind::kTransfer || share.kind == TimeKind::kWait;
+    exposed_ps += is_communication && share.what == dimension ? share.ps : 0;
+  }
+  return exposed_ps;
+}
+
+std::int64_t ExposedPs(const Cast& cast, const Performance& performance, PlayerId player) {
+  std::int64_t exposed_ps = 0;
+  for (const TimeSlice& slice : SlicesOf(cast, performance, {.player = player})) {
+    exposed_ps += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
+  }
+  return exposed_ps;
+}
+
+}  // namespace
+
+std::vector<DimensionTotal> DimensionTotals(const Cast& cast, const Performance& performance,
+                                            const Breakdown& breakdown) {
+  const workload::Program& program = cast.ProgramOf(breakdown.player);
+  const std::size_t first = performance.First(breakdown.player);
+  std::map<std::string, DimensionTotal> totals;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    const workload::CommunicationId communication = program.tasks.communication[task];
+    if (communication == kNone ||
+        IsAlone(cast, breakdown.player, program.communications.slot[communication])) {
+      continue;
+    }
+    DimensionTotal& total =
+        totals[DimensionOf(program, program.communications.slot[communication])];
+    const std::int64_t begin_ps = performance.begin_ps[first + task];
+    const std::int64_t moving_ps = std::max(begin_ps, performance.transfer_ps[first + task]);
+    ++total.calls;
+    total.bytes += program.communications.bytes[communication];
+    total.wait_ps += moving_ps - begin_ps;
+    total.transfer_ps += performance.end_ps[first + task] - moving_ps;
+  }
+  std::vector<DimensionTotal> sorted;
+  for (auto& [dimension, total] : totals) {
+    total.dimension = dimension;
+    total.exposed_ps = ExposedPs(breakdown, dimension);
+    sorted.push_back(total);
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const DimensionTotal& lhs, const DimensionTotal& rhs) {
+                     return lhs.exposed_ps > rhs.exposed_ps;
+                   });
+  return sorted;
+}
+
+std::int64_t MeanExposedPs(const Cast& cast, const Performance& performance) {
+  std::vector<std::int64_t> exposed_ps(cast.players.size());
+  ParallelFor(cast.players.size(), 0, [&](std::size_t player) {
+    exposed_ps[player] = ExposedPs(cast, performance, static_cast<PlayerId>(player));
+  });
+  std::int64_t ranks = 0;
+  double sum_ps = 0;
+  for (std::size_t player = 0; player < cast.players.size(); ++player) {
+    const std::uint32_t multiplicity = cast.players[player].multiplicity;
+    ranks += multiplicity;
+    sum_ps += static_cast<double>(exposed_ps[player]) * multiplicity;
+  }
+  return ranks == 0 ? 0 : static_cast<std::int64_t>(sum_ps / static_cast<double>(ranks));
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/play.h"
+
+namespace orrery::simulate {
+
+/// What one rank communicates in a step along one dimension of its plan.
+struct DimensionTotal {
+  std::string dimension;  // "tp", "dp", …
+  std::int64_t calls = 0;
+  std::int64_t bytes = 0;        // as collective::Request counts
+  std::int64_t transfer_ps = 0;  // while data moves
+  std::int64_t wait_ps = 0;      // until the last member is there
+  std::int64_t exposed_ps = 0;   // of both, what no kernel hides; of "pp" only the moving
+
+  bool operator==(const DimensionTotal&) const = default;
+};
+
+/// Adds up the communication of the player of a breakdown, most exposed first. Groups of one rank
+/// are left out.
+[[nodiscard]] std::vector<DimensionTotal> DimensionTotals(const Cast& cast,
+                                                          const Performance& performance,
+                                                          const Breakdown& breakdown);
+
+/// Time in which communication is there and no kernel runs, the mean over all ranks: what
+/// `orrery analyze` calls exposed on the traces of the same play. Waiting for a stage of the
+/// pipeline counts when a message is awaited for it.
+[[nodiscard]] std::int64_t MeanExposedPs(const Cast& cast, const Performance& performance);
+
+}  // namespace orrery::simulate

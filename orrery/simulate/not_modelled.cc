@@ -1,0 +1,114 @@
+#include "orrery/simulate/not_modelled.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/collective/machine_models.h"
+
+namespace orrery::simulate {
+namespace {
+
+using workload::Job;
+
+using Sentences = std::vector<std::string>;
+
+bool HasExperts(const Job& job) {
+  const workload::Transformer* const model = job.model.transformer();
+  return model != nullptr &&
+         std::any_of(model->blocks.begin(), model->blocks.end(),
+                     [](const workload::BlockRun& run) { return run.block.experts() != nullptr; });
+}
+
+bool HoldsAnyOf(const workload::Ensemble& ensemble, std::string_view category) {
+  return std::any_of(
+      ensemble.programs.begin(), ensemble.programs.end(), [&](const workload::Program& program) {
+        return std::any_of(program.held_memory.category.begin(), program.held_memory.category.end(),
+                           [&](StringId id) {
+                             return program.strings.View(id).find(category) != std::string::npos;
+                           });
+      });
+}
+
+void AddPrices(const Job& job, const workload::PriceCoverage& coverage, Sentences& sentences) {
+  if (coverage.by_roofline > 0) {
+    sentences.push_back(
+        fmt::format("{} of {} operators have no measured kernels of their kind on any GPU and are "
+                    "priced by the roofline.",
+                    coverage.by_roofline, coverage.operators));
+  }
+  if (coverage.by_other_gpus > 0) {
+    sentences.push_back(fmt::format(
+        "{} of {} operators were never measured on {} and are priced by what other GPUs reach.",
+        coverage.by_other_gpus, coverage.operators, job.gpu.name));
+  }
+  if (coverage.extrapolated > 0) {
+    sentences.push_back(
+        fmt::format("{} of {} operators are larger or smaller than any that was measured.",
+                    coverage.extrapolated, coverage.operators));
+  }
+}
+
+void AddNetwork(const Job& job, Sentences& sentences) {
+  if (job.gpus < 2) {
+    return;
+  }
+  const auto found =
+      collective::MachineModels::Shipped().Find({.cluster = &job.cluster, .gpus = job.gpus});
+  if (found.model != nullptr && found.match == collective::ModelMatch::kNearest) {
+    sentences.push_back(
+        fmt::format("Collectives were never measured on {}; constants are those of {}.",
+                    job.cluster.name, found.model->machine));
+  } else if (found.model != nullptr && found.model->most_gpus < job.gpus) {
+    sentences.push_back(
+        fmt::format("Collectives on {} were measured up to {} GPUs; beyond that they follow their "
+                    "closed form.",
+                    job.cluster.name, found.model->most_gpus));
+  }
+  if (job.gpus > job.cluster.island.gpus) {
+    sentences.emplace_back(
+        "Groups that use the network at the same time do not slow each other down: no congestion "
+        "between them, none by other jobs, no failed links.");
+  }
+}
+
+void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sentences) {
+  if (HasExperts(job) && job.plan.token_imbalance == 1) {
+    sentences.emplace_back(
+        "Experts get equal numbers of tokens; plan.token_imbalance says how uneven they are.");
+  }
+  if (!HoldsAnyOf(ensemble, "buffers")) {
+    sentences.emplace_back("The memory of NCCL's buffers and of the CUDA context.");
+  }
+  if (!job.framework.guessed.empty()) {
+    sentences.push_back(fmt::format("How {} does these is guessed, no document states it: {}.",
+                                    job.framework.name, fmt::join(job.framework.guessed, ", ")));
+  }
+}
+
+}  // namespace
+
+Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
+                      const SimulationOptions& options) {
+  Sentences sentences;
+  AddPrices(job, generated.coverage, sentences);
+  AddNetwork(job, sentences);
+  AddPlan(job, generated.ensemble, sentences);
+  if (options.jitter == 0 && options.slow_ranks.empty() && job.gpus > 1) {
+    sentences.emplace_back(
+        "All GPUs are equally fast, beyond what the framework's spread adds; --jitter and --slow "
+        "make them differ.");
+  }
+  if (!options.has_overlap) {
+    sentences.emplace_back("Kernels that run together do not slow each other down.");
+  }
+  sentences.emplace_back(
+      "Loading data, checkpoints, evaluation, logging, failures, and the first steps with their "
+      "compilation and tuning.");
+  return sentences;
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/simulate/simulation.h"
+#include "orrery/workload/generate/priced_unit.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::simulate {
+
+/// Says what a simulation of this job leaves out or is unsure of, a sentence each, what may matter
+/// most first.
+[[nodiscard]] std::vector<std::string> NotModelled(const workload::Job& job,
+                                                   const workload::GeneratedJob& generated,
+                                                   const SimulationOptions& options);
+
+}  // namespace orrery::simulate

@@ -1,0 +1,185 @@
+#include "orrery/simulate/recorded_job.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/link_class.h"
+#include "orrery/simulate/play.h"
+#include "orrery/workload/default_host.h"
+#include "orrery/workload/host_fit.h"
+#include "orrery/workload/recorded_ensemble.h"
+
+namespace orrery::simulate {
+namespace {
+
+using trace::RowId;
+using trace::Trace;
+using workload::HostModel;
+using workload::Program;
+using workload::TaskId;
+
+constexpr std::size_t kNumHalves = 2;
+
+bool IsRecording(const Trace& rank) {
+  return !rank.activities.empty() && !rank.host_ops.empty() && !rank.steps.empty();
+}
+
+/// The step that stands for a recording.
+RowId MiddleStep(const Trace& rank) {
+  return static_cast<RowId>(rank.steps.size() / 2);
+}
+
+/// When the threads of the host have done all they do in the step.
+std::int64_t HostEndPs(const Program& program, const Performance& played, PlayerId player) {
+  std::int64_t end_ps = 0;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (program.lanes.kind[program.tasks.lane[task]] == workload::LaneKind::kHostThread) {
+      end_ps = std::max(end_ps, played.end_ps[played.First(player) + task]);
+    }
+  }
+  return end_ps;
+}
+
+std::int64_t WaitingPs(const Program& program, const Performance& played, PlayerId player) {
+  std::int64_t waiting_ps = 0;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    const std::size_t index = played.First(player) + task;
+    if (program.tasks.kind[task] == workload::TaskKind::kCollective &&
+        played.transfer_ps[index] >= 0) {
+      waiting_ps += played.transfer_ps[index] - played.begin_ps[index];
+    }
+  }
+  return waiting_ps;
+}
+
+class JobPredictor {
+ public:
+  JobPredictor(const trace::TraceSet& set, const RecordedJobSources& sources)
+      : set_(set), sources_(sources), are_recorded_(std::ranges::all_of(set.ranks, IsRecording)) {}
+
+  Result<RecordedJob> Predict() {
+    FindBegins();
+    job_.host = sources_.host != nullptr                 ? HostSource::kGiven
+                : are_recorded_ && set_.ranks.size() > 1 ? HostSource::kOtherRanks
+                                                         : HostSource::kShared;
+    const bool has_halves = job_.host == HostSource::kOtherRanks;
+    if (has_halves) {
+      for (const Trace& rank : set_.ranks) {
+        static_cast<void>(fit_.Add(rank));
+      }
+    }
+    for (std::size_t half = 0; half < (has_halves ? kNumHalves : 1); ++half) {
+      ORRERY_TRY_STATUS(PredictHalf(half, has_halves));
+    }
+    return std::move(job_);
+  }
+
+ private:
+  void FindBegins() {
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+    for (std::size_t place = 0; place < set_.ranks.size(); ++place) {
+      const Trace& rank = set_.ranks[place];
+      RankStep step{.rank = trace::RankOf(set_, place)};
+      if (are_recorded_) {
+        first_ns = std::min(first_ns, rank.steps.begin_ns[MiddleStep(rank)]);
+        step.measured_ps = rank.steps.duration_ns[MiddleStep(rank)] * 1000;
+      }
+      job_.ranks.push_back(step);
+    }
+    for (std::size_t place = 0; are_recorded_ && place < set_.ranks.size(); ++place) {
+      const Trace& rank = set_.ranks[place];
+      job_.ranks[place].begin_ps = (rank.steps.begin_ns[MiddleStep(rank)] - first_ns) * 1000;
+    }
+  }
+
+  [[nodiscard]] HostModel HostOf(std::size_t half) const {
+    std::vector<std::size_t> without;
+    for (std::size_t place = half; place < set_.ranks.size(); place += kNumHalves) {
+      without.push_back(place);
+    }
+    return workload::WithMeans(fit_.Fit({.profiler_cost_ns = 0, .without = without}));
+  }
+
+  Result<std::vector<workload::GraphPrices>> PricesOf(const HostModel& host, bool is_first) {
+    std::vector<workload::GraphPrices> prices;
+    for (const Trace& rank : set_.ranks) {
+      prices.push_back(sources_.costs == nullptr
+                           ? workload::RecordedPrices(rank)
+                           : workload::PriceGraph(rank, *sources_.gpu, *sources_.costs, host));
+      if (is_first) {
+        Count(prices.back());
+      }
+    }
+    return prices;
+  }
+
+  void Count(const workload::GraphPrices& prices) {
+    job_.pricing.calls += prices.summary.calls;
+    job_.pricing.unknown_calls += prices.summary.unknown_calls;
+    job_.pricing.extrapolated += prices.summary.extrapolated;
+    for (std::size_t rung = 0; rung < prices.summary.operators.size(); ++rung) {
+      job_.pricing.operators[rung] += prices.summary.operators[rung];
+    }
+    for (const std::string& name : prices.unknown_names) {
+      if (std::ranges::find(job_.unknown_names, name) == job_.unknown_names.end()) {
+        job_.unknown_names.push_back(name);
+      }
+    }
+  }
+
+  Status PredictHalf(std::size_t half, bool has_halves) {
+    const std::optional<HostModel> fitted = has_halves ? std::optional(HostOf(half)) : std::nullopt;
+    const HostModel& host = fitted                     ? *fitted
+                            : sources_.host != nullptr ? *sources_.host
+                                                       : workload::DefaultHost();
+    ORRERY_TRY(const std::vector<workload::GraphPrices> prices, PricesOf(host, half == 0));
+    std::vector<workload::RankGraph> graphs;
+    for (std::size_t place = 0; place < set_.ranks.size(); ++place) {
+      const auto& tasks_of_node = prices[place].tasks_of_node;
+      graphs.push_back({.graph = &set_.ranks[place],
+                        .price = [&tasks_of_node](RowId node) { return tasks_of_node[node]; },
+                        .begin_ps = job_.ranks[place].begin_ps});
+    }
+    ORRERY_TRY(const workload::RecordedEnsemble recorded, workload::EnsembleOfGraphs(graphs, host));
+    if (half == 0) {
+      job_.problems = recorded.problems;
+    }
+    return Play(recorded.ensemble, half, has_halves);
+  }
+
+  Status Play(const workload::Ensemble& ensemble, std::size_t half, bool has_halves) {
+    const Cast cast = Unfolded(ensemble, *sources_.links);
+    ORRERY_TRY(const Performance played, simulate::Play(cast, *sources_.times));
+    for (std::size_t place = half; place < job_.ranks.size();
+         place += has_halves ? kNumHalves : 1) {
+      const auto player = static_cast<PlayerId>(place);
+      RankStep& step = job_.ranks[place];
+      const Program& program = cast.ProgramOf(player);
+      step.step_ps = HostEndPs(program, played, player) - step.begin_ps;
+      step.waiting_ps = WaitingPs(program, played, player);
+    }
+    return {};
+  }
+
+  const trace::TraceSet& set_;
+  const RecordedJobSources& sources_;
+  bool are_recorded_ = false;
+  workload::HostFit fit_;
+  RecordedJob job_;
+};
+
+}  // namespace
+
+Result<RecordedJob> PredictRecordedJob(const trace::TraceSet& set,
+                                       const RecordedJobSources& sources) {
+  if (set.ranks.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "a job has at least one execution trace");
+  }
+  return JobPredictor(set, sources).Predict();
+}
+
+}  // namespace orrery::simulate

@@ -1,0 +1,164 @@
+#include "orrery/simulate/stage_timeline.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+namespace orrery::simulate {
+namespace {
+
+using workload::kNone;
+using workload::Phase;
+using workload::Program;
+using workload::TaskId;
+using workload::TaskKind;
+
+PassKind KindOf(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return PassKind::kForward;
+    case Phase::kRecompute:
+    case Phase::kBackward:
+      return PassKind::kBackward;
+    case Phase::kWeightBackward:
+      return PassKind::kWeights;
+    case Phase::kOptimizer:
+      return PassKind::kOptimizer;
+    case Phase::kReduce:
+    case Phase::kGather:
+    case Phase::kOther:
+      return PassKind::kOther;
+  }
+  return PassKind::kOther;
+}
+
+PassKind KindOf(TimeKind kind) {
+  if (kind == TimeKind::kHost) {
+    return PassKind::kHost;
+  }
+  return kind == TimeKind::kWait ? PassKind::kWait : PassKind::kTransfer;
+}
+
+bool IsSamePass(const PassSlice& lhs, const PassSlice& rhs) {
+  return lhs.kind == rhs.kind && lhs.microbatch == rhs.microbatch && lhs.chunk == rhs.chunk;
+}
+
+// Kernels in order of begin.
+std::vector<PassSlice> KernelsOf(const Program& program, const Performance& performance,
+                                 std::size_t first) {
+  std::vector<PassSlice> kernels;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    const std::int64_t begin_ps = performance.begin_ps[first + task];
+    const std::int64_t end_ps = performance.end_ps[first + task];
+    if (program.tasks.kind[task] != TaskKind::kKernel || begin_ps == end_ps) {
+      continue;
+    }
+    const workload::PartId part = program.tasks.part[task];
+    PassSlice& kernel = kernels.emplace_back();
+    kernel.begin_ps = begin_ps;
+    kernel.end_ps = end_ps;
+    kernel.kind = part == kNone ? PassKind::kOther : KindOf(program.parts.phase[part]);
+    kernel.microbatch = program.tasks.microbatch[task];
+    kernel.chunk = part == kNone ? -1 : program.parts.chunk[part];
+  }
+  std::stable_sort(kernels.begin(), kernels.end(), [](const PassSlice& lhs, const PassSlice& rhs) {
+    return lhs.begin_ps < rhs.begin_ps;
+  });
+  return kernels;
+}
+
+// What runs beside an earlier pass is cut off.
+std::vector<PassSlice> Joined(const std::vector<PassSlice>& kernels) {
+  std::vector<PassSlice> passes;
+  for (const PassSlice& kernel : kernels) {
+    if (!passes.empty() && IsSamePass(passes.back(), kernel)) {
+      passes.back().end_ps = std::max(passes.back().end_ps, kernel.end_ps);
+      continue;
+    }
+    const std::int64_t free_ps = passes.empty() ? 0 : passes.back().end_ps;
+    if (kernel.end_ps > free_ps) {
+      passes.push_back(kernel);
+      passes.back().begin_ps = std::max(kernel.begin_ps, free_ps);
+    }
+  }
+  return passes;
+}
+
+/// Puts what lies between passes among them, and what lies inside beside them.
+class Interleaving {
+ public:
+  explicit Interleaving(std::vector<PassSlice> passes) : passes_(std::move(passes)) {}
+
+  void Add(const TimeSlice& slice) {
+    if (slice.kind != TimeKind::kTransfer && slice.kind != TimeKind::kWait &&
+        slice.kind != TimeKind::kHost) {
+      return;
+    }
+    std::int64_t begin_ps = slice.begin_ps;
+    while (next_ < passes_.size() && passes_[next_].end_ps <= begin_ps) {
+      ++next_;
+    }
+    for (std::size_t pass = next_; pass < passes_.size() && begin_ps < slice.end_ps; ++pass) {
+      AddBetween(slice, begin_ps, std::min(slice.end_ps, passes_[pass].begin_ps));
+      AddInside(slice, std::max(begin_ps, passes_[pass].begin_ps), passes_[pass]);
+      begin_ps = std::max(begin_ps, passes_[pass].end_ps);
+    }
+    AddBetween(slice, begin_ps, slice.end_ps);
+  }
+
+  StageTimeline Finish() && {
+    StageTimeline timeline;
+    timeline.inside = std::move(inside_);
+    timeline.passes.resize(passes_.size() + between_.size());
+    std::merge(
+        passes_.begin(), passes_.end(), between_.begin(), between_.end(), timeline.passes.begin(),
+        [](const PassSlice& lhs, const PassSlice& rhs) { return lhs.begin_ps < rhs.begin_ps; });
+    return timeline;
+  }
+
+ private:
+  void AddBetween(const TimeSlice& slice, std::int64_t begin_ps, std::int64_t end_ps) {
+    if (begin_ps < end_ps) {
+      PassSlice& between = between_.emplace_back();
+      between.begin_ps = begin_ps;
+      between.end_ps = end_ps;
+      between.kind = KindOf(slice.kind);
+      between.what = slice.what;
+    }
+  }
+
+  void AddInside(const TimeSlice& slice, std::int64_t begin_ps, PassSlice& pass) {
+    const std::int64_t end_ps = std::min(slice.end_ps, pass.end_ps);
+    if (begin_ps < end_ps) {
+      inside_.push_back({begin_ps, end_ps, slice.kind, slice.what, slice.communicates});
+      pass.exposed_ps += slice.communicates ? end_ps - begin_ps : 0;
+    }
+  }
+
+  std::vector<PassSlice> passes_;
+  std::vector<PassSlice> between_;
+  std::vector<TimeSlice> inside_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::string_view Name(PassKind kind) {
+  constexpr std::array<std::string_view, kNumPassKinds> kNames = {
+      "forward",    "backward",      "weight gradients",   "optimizer",
+      "other work", "communication", "waiting for others", "host"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+StageTimeline StageTimelineOf(const Cast& cast, const Performance& performance, PlayerId player) {
+  Interleaving interleaving(
+      Joined(KernelsOf(cast.ProgramOf(player), performance, performance.First(player))));
+  for (const TimeSlice& slice : SlicesOf(cast, performance, {.player = player})) {
+    interleaving.Add(slice);
+  }
+  return std::move(interleaving).Finish();
+}
+
+}  // namespace orrery::simulate

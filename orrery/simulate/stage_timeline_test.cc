@@ -1,0 +1,141 @@
+#include "orrery/simulate/stage_timeline.h"
+
+#include <cstdint>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/memory_columns.h"
+#include "orrery/simulate/random_ensembles.h"
+#include "orrery/simulate/test_ensembles.h"
+
+namespace orrery::simulate {
+namespace {
+
+using ::testing::ElementsAre;
+using workload::Ensemble;
+using workload::PartId;
+using workload::Phase;
+using workload::TaskId;
+
+PartId AddPart(RankWriter& rank, Phase phase) {
+  return rank.program.parts.Append(
+      {.category = rank.program.strings.Intern("product"), .phase = phase, .chunk = 0});
+}
+
+TaskId Kernel(RankWriter& rank, std::int64_t duration_ps, PartId part, std::int32_t microbatch) {
+  const TaskId task = rank.Kernel(duration_ps, part);
+  rank.program.tasks.microbatch[task] = microbatch;
+  return task;
+}
+
+// Forward of micro-batch 0: kernel 0–100, all-reduce 100–140, kernel 140–240. Backward: recomputed
+// 240–290 and backward 290–340. Then a reduction of gradients 340–400 and the optimizer 400–420.
+class StageTimelineTest : public ::testing::Test {
+ protected:
+  StageTimelineTest() {
+    RankWriter rank({"tp", "dp"});
+    const PartId forward = AddPart(rank, Phase::kForward);
+    const PartId recompute = AddPart(rank, Phase::kRecompute);
+    const PartId backward = AddPart(rank, Phase::kBackward);
+    const PartId optimizer = AddPart(rank, Phase::kOptimizer);
+    const TaskId first = Kernel(rank, 100, forward, 0);
+    rank.program.memory_changes.Append(
+        {.task = first, .category = rank.program.strings.Intern("activations"), .bytes = 70});
+    const TaskId sum = rank.Talk(0, 40);
+    rank.After(first, sum);
+    rank.After(sum, Kernel(rank, 100, forward, 0));
+    Kernel(rank, 50, recompute, 0);
+    const TaskId last = Kernel(rank, 50, backward, 0);
+    rank.program.memory_changes.Append(
+        {.task = last, .category = rank.program.strings.Intern("activations"), .bytes = -70});
+    const TaskId reduction = rank.Talk(1, 60);
+    rank.After(last, reduction);
+    rank.After(reduction, Kernel(rank, 20, optimizer, -1));
+    rank.program.held_memory.Append(
+        {.category = rank.program.strings.Intern("parameters"), .bytes = 30});
+    ensemble_.num_slots = 2;
+    ensemble_.programs.push_back(std::move(rank.program));
+    for (int i = 0; i < 2; ++i) {
+      AddRank(ensemble_, 0);
+    }
+    Join(ensemble_, 0, {0, 1});
+    Join(ensemble_, 1, {0, 1});
+    cast_ = Fold(ensemble_, IslandLinkClass(8));
+    played_ = *Play(cast_, times_);
+  }
+
+  Ensemble ensemble_;
+  PlainTimes times_;
+  Cast cast_;
+  Performance played_;
+};
+
+TEST_F(StageTimelineTest, KernelsOfAPassAreOneSlice) {
+  const StageTimeline timeline = StageTimelineOf(cast_, played_, 0);
+
+  EXPECT_THAT(timeline.passes,
+              ElementsAre(PassSlice{0, 240, PassKind::kForward, 0, 0, "", 40},
+                          PassSlice{240, 340, PassKind::kBackward, 0, 0, "", 0},
+                          PassSlice{340, 400, PassKind::kTransfer, -1, -1, "dp", 0},
+                          PassSlice{400, 420, PassKind::kOptimizer, -1, 0, "", 0}));
+  EXPECT_THAT(timeline.inside, ElementsAre(TimeSlice{100, 140, TimeKind::kTransfer, "tp", true}));
+}
+
+TEST_F(StageTimelineTest, DimensionsAreAddedUp) {
+  const Breakdown breakdown = BreakdownOf(cast_, played_);
+
+  EXPECT_THAT(
+      DimensionTotals(cast_, played_, breakdown),
+      ElementsAre(DimensionTotal{"dp", 1, 60, 60, 0, 60}, DimensionTotal{"tp", 1, 40, 40, 0, 40}));
+  EXPECT_EQ(MeanExposedPs(cast_, played_), 100);
+}
+
+// Four columns of 105: activations are held from 0 to 340, the begin of the last column is 315.
+TEST_F(StageTimelineTest, AColumnOfMemoryShowsItsFullestInstant) {
+  const MemoryColumns columns = MemoryColumnsOf(cast_, played_, 0, 4);
+
+  EXPECT_THAT(columns.categories, ElementsAre("parameters", "activations"));
+  EXPECT_THAT(columns.bytes, ElementsAre(ElementsAre(30, 70), ElementsAre(30, 70),
+                                         ElementsAre(30, 70), ElementsAre(30, 70)));
+  // Eight columns of 52.5: the seventh begins at 315, the eighth at 367.5.
+  EXPECT_THAT(MemoryColumnsOf(cast_, played_, 0, 8).bytes.back(), ElementsAre(30, 0));
+}
+
+RC_GTEST_PROP(StageTimelineProperty, PassesFollowEachOther, (const RandomJob& job)) {
+  const Ensemble ensemble = job.Write();
+  const Cast cast = Fold(ensemble, IslandLinkClass(4));
+  PlainTimes times(4);
+  const Performance played = *Play(cast, times);
+  for (PlayerId player = 0; player < cast.players.size(); ++player) {
+    std::int64_t end_ps = 0;
+    for (const PassSlice& pass : StageTimelineOf(cast, played, player).passes) {
+      RC_ASSERT(pass.begin_ps >= end_ps);
+      RC_ASSERT(pass.end_ps > pass.begin_ps);
+      end_ps = pass.end_ps;
+    }
+    RC_ASSERT(end_ps <= played.EndPs());
+  }
+}
+
+RC_GTEST_PROP(StageTimelineProperty, SlicesAreTheBreakdownAlongTime, (const RandomJob& job)) {
+  const Ensemble ensemble = job.Write();
+  const Cast cast = Fold(ensemble, IslandLinkClass(4));
+  PlainTimes times(4);
+  const Performance played = *Play(cast, times);
+  const Breakdown breakdown = BreakdownOf(cast, played);
+  std::int64_t now_ps = 0;
+  std::int64_t compute_ps = 0;
+  for (const TimeSlice& slice : SlicesOf(cast, played)) {
+    RC_ASSERT(slice.begin_ps == now_ps);
+    now_ps = slice.end_ps;
+    compute_ps += slice.kind == TimeKind::kCompute ? slice.end_ps - slice.begin_ps : 0;
+  }
+  RC_ASSERT(now_ps == breakdown.step_ps);
+  RC_ASSERT(compute_ps == breakdown.TotalPs(TimeKind::kCompute));
+}
+
+}  // namespace
+}  // namespace orrery::simulate

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/cast.h"
+#include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/memory_answer.h"
+#include "orrery/simulate/play.h"
+#include "orrery/simulate/utilisation.h"
+#include "orrery/workload/job/job.h"
+
+namespace orrery::simulate {
+
+/// A step that was played, and the job that it belongs to. Programs of other tools have no job.
+/// All must outlive it.
+struct PlayedStep {
+  const Cast* cast = nullptr;
+  const Performance* performance = nullptr;
+  const workload::Job* job = nullptr;
+};
+
+/// One stage of the pipeline, or one program of those that ranks run: its slowest rank.
+struct StageSummary {
+  workload::ProgramId stage = 0;
+  PlayerId player = 0;
+  workload::Rank rank = 0;
+  StageMemory memory;  // of programs of other tools: nothing
+};
+
+/// What a job does in a second, and how well.
+struct JobFigures {
+  double samples_per_s = 0;
+  std::optional<double> tokens_per_s = {};  // of models that read tokens
+  Utilisation model;
+  Utilisation hardware;
+};
+
+/// What is said of a step.
+struct StepSummary {
+  std::int64_t step_ps = 0;
+  std::int64_t events = 0;  // of rank classes; what is folded is not counted again
+  std::uint32_t ranks = 0;
+  std::uint32_t rank_classes = 0;
+  workload::Rank slowest_rank = 0;
+  Breakdown breakdown;  // of that rank
+  std::vector<DimensionTotal> dimensions;
+  std::vector<StageSummary> stages;
+  std::optional<std::int64_t> memory_size_bytes = {};  // that a job can use of a GPU
+  std::optional<JobFigures> figures = {};
+
+  /// The stage that needs most memory; none where programs do not say what they need.
+  [[nodiscard]] const StageSummary* Fullest() const;
+
+  /// Some stage needs more than a GPU has.
+  [[nodiscard]] bool IsOutOfMemory() const;
+};
+
+[[nodiscard]] StepSummary Summarize(const PlayedStep& played);
+
+}  // namespace orrery::simulate

@@ -1,0 +1,84 @@
+#include "orrery/simulate/summary.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "orrery/simulate/bottleneck.h"
+#include "orrery/simulate/share_names.h"
+#include "orrery/simulate/utilisation.h"
+#include "orrery/workload/model/model.h"
+
+namespace orrery::simulate {
+namespace {
+
+StepSummary SummaryOf(std::vector<TimeShare> shares) {
+  StepSummary summary;
+  for (const TimeShare& share : shares) {
+    summary.breakdown.step_ps += share.ps;
+  }
+  summary.step_ps = summary.breakdown.step_ps;
+  summary.breakdown.shares = std::move(shares);
+  return summary;
+}
+
+TEST(BottleneckTest, ComputeAndTheLargestLoss) {
+  EXPECT_EQ(BottleneckSentence(SummaryOf({{TimeKind::kCompute, "products", 60},
+                                          {TimeKind::kCompute, "norms", 10},
+                                          {TimeKind::kTransfer, "tp", 8},
+                                          {TimeKind::kBubble, "", 17},
+                                          {TimeKind::kWait, "tp", 5}})),
+            "Compute, 70 % of the step (products 60 %); the largest loss is the pipeline's bubble, "
+            "17 %: more micro-batches or more chunks a device would shrink it.");
+  EXPECT_EQ(
+      BottleneckSentence(
+          SummaryOf({{TimeKind::kCompute, "products", 99}, {TimeKind::kOptimizer, "", 1}})),
+      "Compute, 99 % of the step (products 99 %); nothing else takes more than a few percent.");
+}
+
+// Moving and waiting of one dimension are one loss: 30 + 25 is more than 45.
+TEST(BottleneckTest, WhatIsLongerThanComputeComesFirst) {
+  EXPECT_EQ(BottleneckSentence(SummaryOf({{TimeKind::kCompute, "products", 45},
+                                          {TimeKind::kTransfer, "ep", 30},
+                                          {TimeKind::kWait, "ep", 25}})),
+            "Mostly exposed ep communication, 55 % of the step; a smaller ep or experts that "
+            "overlap with their dispatch would shrink it.");
+}
+
+TEST(BottleneckTest, MemoryBeforeAll) {
+  StepSummary summary = SummaryOf({{TimeKind::kCompute, "products", 1}});
+  summary.stages = {{.stage = 2, .memory = {.needed_bytes = 100, .parts = {{"activations", 90}}}}};
+  summary.memory_size_bytes = 100;
+  EXPECT_FALSE(summary.IsOutOfMemory());
+  summary.memory_size_bytes = 99;
+  EXPECT_TRUE(summary.IsOutOfMemory());
+  EXPECT_EQ(BottleneckSentence(summary),
+            "Memory: the job does not fit; activations of stage 2 are the largest part.");
+}
+
+TEST(ShareNamesTest, KeysTellWhatIsShared) {
+  EXPECT_EQ(ShareKey({TimeKind::kCompute, "products", 1}), "compute.products");
+  EXPECT_EQ(ShareKey({TimeKind::kTransfer, "tp", 1}), "exposed.tp");
+  EXPECT_EQ(ShareKey({TimeKind::kWait, "dp", 1}), "wait.dp");
+  EXPECT_EQ(ShareKey({TimeKind::kBubble, "", 1}), "bubble");
+}
+
+// A layer list has 2 · m · n · k operations forward and twice as many backward: 3 · 2 · 8 · 4 · 2 =
+// 384 for a sample, 768 for two; a GPU of 100 FLOP/s could do 400 in 4 s, two of them 800.
+TEST(UtilisationTest, ModelOverPeak) {
+  workload::Job job;
+  workload::ListedLayer layer;
+  layer.name = "product";
+  layer.forward.push_back(kernel::ParseOperator("gemm m=8 n=4 k=2 bf16").value());
+  job.model.body = workload::LayerList{{layer}};
+  job.training.global_batch = 2;
+  job.gpus = 2;
+  job.gpu.peak_flops["bf16"] = 100;
+  const Utilisation model = ModelUtilisation(job, 4'000'000'000'000);
+  EXPECT_DOUBLE_EQ(model.flops, 768);
+  EXPECT_DOUBLE_EQ(model.share, 0.96);
+  EXPECT_EQ(HardwareUtilisation(job, 4'000'000'000'000).flops, 768);
+}
+
+}  // namespace
+}  // namespace orrery::simulate

@@ -1,0 +1,435 @@
+#include "orrery/workload/generate/generate.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orrery/workload/generate/program_counts.h"
+#include "orrery/workload/generate/test_jobs.h"
+#include "orrery/workload/model/flops.h"
+#include "orrery/workload/model/presets.h"
+#include "orrery/workload/model/test_models.h"
+
+// Messages and bytes of every dimension of parallelism, and the work of whole jobs, against counts
+// by hand.
+
+namespace orrery::workload {
+namespace {
+
+using collective::CollectiveKind;
+using enum CollectiveKind;
+
+GeneratedJob Generated(const Job& job) {
+  Result<GeneratedJob> generated = Generate(job, EqualCosts());
+  EXPECT_TRUE(generated.has_value()) << (generated ? "" : generated.error().message());
+  return std::move(*generated);
+}
+
+Program FirstProgram(const Job& job) {
+  return std::move(Generated(job).ensemble.programs.front());
+}
+
+/// h 1024, two layers, 16 heads, 51,200 words, not tied: X = b·s·h·2 = 2 MiB for one sequence.
+constexpr std::int64_t kHidden = 1024;
+constexpr std::int64_t kLayers = 2;
+constexpr std::int64_t kVocabulary = 51'200;
+constexpr std::int64_t kX = 1024 * kHidden * 2;
+
+Transformer SmallGpt() {
+  Transformer model =
+      Gpt({.hidden = kHidden, .layers = kLayers, .heads = 16, .vocabulary = kVocabulary});
+  model.is_tied = false;
+  return model;
+}
+
+Job SmallJob(const Plan& plan, std::int64_t microbatches = 1) {
+  return JobOf({.model = {"small", SmallGpt()}, .plan = plan, .microbatches = microbatches});
+}
+
+CommunicationCount Times(std::int64_t messages, std::int64_t bytes) {
+  return {messages, messages * bytes};
+}
+
+// Section 4: two all-reduces of X a layer and pass, one of the embedding forward, one of the head
+// backward; three of 4·b·s bytes for the loss.
+TEST(GenerateTest, TensorParallelismSumsFourTimesALayer) {
+  Plan plan;
+  plan.tp = 4;
+  const Program program = FirstProgram(SmallJob(plan, 3));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum"}), Times(3 * 2 * kLayers, kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum gradient"}),
+            Times(3 * (2 * kLayers + 1), kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum embedding"}), Times(3, kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum of loss"}), Times(9, 4 * 1024));
+  EXPECT_EQ(Count(program, {Slot::kTensor}).messages, 3 * (4 * kLayers + 2 + 3));
+}
+
+// Full recomputation repeats the two of the forward pass: six a layer.
+TEST(GenerateTest, FullRecomputationSumsSixTimesALayer) {
+  Plan plan;
+  plan.tp = 4;
+  plan.recompute = Recompute::kFull;
+  const Program program = FirstProgram(SmallJob(plan));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum"}), Times(4 * kLayers, kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum gradient"}),
+            Times(2 * kLayers + 1, kX));
+}
+
+// With sequence parallelism every sum is a gather and a scatter with X on the whole side, and the
+// backward pass gathers the saved input of each of the two products whose columns are cut; the head
+// gathers forward, scatters backward and gathers its saved input.
+TEST(GenerateTest, SequenceParallelismGathersAndScatters) {
+  Plan plan;
+  plan.tp = 4;
+  plan.sequence_parallel = true;
+  const Program program = FirstProgram(SmallJob(plan));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllGather, "gather sequence"}),
+            Times(2 * kLayers + 1, kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kReduceScatter, "scatter sum"}), Times(2 * kLayers, kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllGather, "gather gradient"}),
+            Times(2 * kLayers + 1, kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kReduceScatter, "scatter gradient"}),
+            Times(2 * kLayers + 1, kX));
+  EXPECT_EQ(Count(program, {Slot::kTensor, kAllGather, "gather saved input"}),
+            Times(2 * kLayers + 1, kX));
+  Job keeps = SmallJob(plan);
+  keeps.framework.keeps_gathered_inputs = true;
+  EXPECT_EQ(Count(FirstProgram(keeps), {Slot::kTensor, kAllGather, "gather saved input"}),
+            Times(0, 0));
+}
+
+// TV4: GPT-175B with t = 8: 50,331,648 B an all-reduce.
+TEST(GenerateTest, TheSumOfGpt175bIsAsPublished) {
+  Plan plan;
+  plan.tp = 8;
+  const Job job = JobOf({.model = {"gpt", Gpt({.hidden = 12288,
+                                               .layers = 1,
+                                               .heads = 96,
+                                               .vocabulary = 51200,
+                                               .positions = 2048})},
+                         .plan = plan,
+                         .sequence = 2048});
+  EXPECT_EQ(Count(FirstProgram(job), {Slot::kTensor, kAllReduce, "sum"}), Times(2, 50'331'648));
+}
+
+// Section 5: a message forward and one backward for each boundary and micro-batch.
+TEST(GenerateTest, StagesSendOneMessageForwardAndOneBackward) {
+  Plan plan;
+  plan.pp = 2;
+  for (const auto schedule :
+       {PipelineSchedule::kGpipe, PipelineSchedule::k1f1b, PipelineSchedule::kZeroBubbleH1}) {
+    plan.schedule = schedule;
+    const GeneratedJob generated = Generated(SmallJob(plan, 6));
+    const auto& programs = generated.ensemble.programs;
+    EXPECT_EQ(Count(programs[0], {Slot::kNextForwardOut, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[1], {Slot::kPreviousForwardIn, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[1], {Slot::kPreviousBackwardOut, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[0], {Slot::kNextBackwardIn, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[0], {Slot::kPreviousForwardIn}).messages, 0);
+    EXPECT_EQ(Count(programs[1], {Slot::kNextForwardOut}).messages, 0);
+  }
+}
+
+// Interleaved: v messages a micro-batch over each boundary, and v − 1 from the last device back to
+// the first.
+TEST(GenerateTest, InterleavedStagesSendForEachChunkAndAroundTheRing) {
+  Plan plan;
+  plan.pp = 2;
+  plan.schedule = PipelineSchedule::kInterleaved;
+  plan.chunks = 2;
+  Transformer model = SmallGpt();
+  model.blocks[0].count = 4;
+  const GeneratedJob generated =
+      Generated(JobOf({.model = {"small", model}, .plan = plan, .microbatches = 4}));
+  const auto& programs = generated.ensemble.programs;
+  EXPECT_EQ(Count(programs[0], {Slot::kNextForwardOut}), Times(2 * 4, kX));
+  EXPECT_EQ(Count(programs[1], {Slot::kNextForwardOut}), Times(1 * 4, kX));
+  EXPECT_EQ(Count(programs[0], {Slot::kPreviousForwardIn}), Times(1 * 4, kX));
+  EXPECT_EQ(Count(programs[1], {Slot::kPreviousBackwardOut}), Times(2 * 4, kX));
+  EXPECT_EQ(Count(programs[0], {Slot::kPreviousBackwardOut}), Times(1 * 4, kX));
+}
+
+// V-shaped: the chain turns round on the last device without a message, two and two over every
+// boundary.
+TEST(GenerateTest, AVTurnsRoundWithoutAMessage) {
+  Plan plan;
+  plan.pp = 2;
+  plan.schedule = PipelineSchedule::kZeroBubbleV;
+  Transformer model = SmallGpt();
+  model.blocks[0].count = 4;
+  const GeneratedJob generated =
+      Generated(JobOf({.model = {"small", model}, .plan = plan, .microbatches = 4}));
+  const auto& programs = generated.ensemble.programs;
+  EXPECT_EQ(Count(programs[0], {Slot::kNextForwardOut}), Times(4, kX));
+  EXPECT_EQ(Count(programs[0], {Slot::kNextForwardIn}), Times(4, kX));
+  EXPECT_EQ(Count(programs[0], {Slot::kNextBackwardOut}), Times(4, kX));
+  EXPECT_EQ(Count(programs[0], {Slot::kNextBackwardIn}), Times(4, kX));
+}
+
+// Sequence parallelism divides messages between stages by t; context parallelism by c.
+TEST(GenerateTest, MessagesAreDividedBySequenceAndContextParallelism) {
+  Plan plan;
+  plan.pp = 2;
+  plan.tp = 4;
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kNextForwardOut}), Times(1, kX));
+  plan.sequence_parallel = true;
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kNextForwardOut}), Times(1, kX / 4));
+  plan.tp = 1;
+  plan.sequence_parallel = false;
+  plan.cp = 2;
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kNextForwardOut}), Times(1, kX / 2));
+}
+
+// A tied embedding is summed once a step between the first and the last stage: V·h/t gradients of
+// 4 bytes.
+TEST(GenerateTest, ATiedEmbeddingIsSummedOnceAStep) {
+  Plan plan;
+  plan.pp = 2;
+  plan.tp = 2;
+  Transformer model = SmallGpt();
+  model.is_tied = true;
+  const GeneratedJob tied =
+      Generated(JobOf({.model = {"small", model}, .plan = plan, .microbatches = 4}));
+  for (const Program& program : tied.ensemble.programs) {
+    EXPECT_EQ(Count(program, {Slot::kTied, kAllReduce}), Times(1, kVocabulary * kHidden / 2 * 4));
+  }
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kTied}).messages, 0);
+}
+
+/// Parameters of SmallGpt: 12h² + 13h a layer, words, positions, head, and the last norm.
+constexpr std::int64_t kBlock = 12 * kHidden * kHidden + 13 * kHidden;
+constexpr std::int64_t kEmbedding = kVocabulary * kHidden + 1024 * kHidden;
+constexpr std::int64_t kHead = kVocabulary * kHidden + 2 * kHidden;
+constexpr std::int64_t kParameters = kLayers * kBlock + kEmbedding + kHead;
+
+// Section 6.3: DDP sums 4·N once a step, however many micro-batches it has.
+TEST(GenerateTest, DataParallelismSumsAllGradientsOnce) {
+  Plan plan;
+  plan.dp = 8;
+  for (const auto overlap : {DataOverlap::kAfterBackward, DataOverlap::kBuckets}) {
+    Job job = SmallJob(plan, 4);
+    job.framework.data_overlap = overlap;
+    const Program program = FirstProgram(job);
+    EXPECT_EQ(Count(program, {Slot::kData, kAllReduce}).bytes, 4 * kParameters);
+    EXPECT_EQ(Count(program, {Slot::kData, kAllGather}).messages, 0);
+  }
+}
+
+// ZeRO-1 and -2: reduce-scatter of 4·N, all-gather of 2·N. Megatron pads buckets for the shards;
+// one bucket here: to a multiple of lcm(8, 128) at most, and each tensor to 64.
+TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
+  Plan plan;
+  plan.dp = 8;
+  for (const auto sharding : {Sharding::kOptimizer, Sharding::kGradients}) {
+    plan.sharding = sharding;
+    for (const bool gathers_in_forward : {false, true}) {
+      Job job = SmallJob(plan, 4);
+      job.framework.bucket_bytes = 0;
+      job.framework.gathers_in_forward = gathers_in_forward;
+      const Program program = FirstProgram(job);
+      const CommunicationCount reduced = Count(program, {Slot::kData, kReduceScatter});
+      const CommunicationCount gathered = Count(program, {Slot::kData, kAllGather});
+      EXPECT_EQ(reduced.messages, 1);
+      EXPECT_GE(reduced.bytes, 4 * kParameters);
+      EXPECT_LT(reduced.bytes, 4 * (kParameters + 128 + 64 * 64));
+      EXPECT_EQ(gathered.bytes, reduced.bytes / 2);
+    }
+  }
+}
+
+// FSDP: a micro-batch gathers every unit forward and again backward, but for the last one, which
+// stays: 2·2·N − 2·head; and scatters 4·N.
+TEST(GenerateTest, FullyShardedParametersAreGatheredTwiceAMicrobatch) {
+  Plan plan;
+  plan.dp = 8;
+  plan.sharding = Sharding::kParameters;
+  const Program program = FirstProgram(SmallJob(plan, 3));
+  EXPECT_EQ(Count(program, {Slot::kData, kAllGather}),
+            (CommunicationCount{3 * (2 * (kLayers + 2) - 1), 3 * 2 * (2 * kParameters - kHead)}));
+  EXPECT_EQ(Count(program, {Slot::kData, kReduceScatter}),
+            (CommunicationCount{3 * (kLayers + 2), 3 * 4 * kParameters}));
+  plan.sharding = Sharding::kKeepGathered;
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kData, kAllGather}),
+            (CommunicationCount{kLayers + 2, 2 * kParameters}));
+}
+
+// HSDP, d = 8 as 4 · 2: FSDP inside 4, then an all-reduce of shards over 2.
+TEST(GenerateTest, HybridShardsAreSummedOverTheirCopies) {
+  Plan plan;
+  plan.dp = 8;
+  plan.sharding = Sharding::kParameters;
+  plan.shard_ranks = 4;
+  const Program program = FirstProgram(SmallJob(plan));
+  EXPECT_EQ(Count(program, {Slot::kData, kReduceScatter}).bytes, 4 * kParameters);
+  EXPECT_EQ(Count(program, {Slot::kReplicas, kAllReduce}).messages, kLayers + 2);
+  EXPECT_EQ(Count(program, {Slot::kReplicas, kAllReduce}).bytes, kParameters);
+}
+
+Transformer SmallMoe() {
+  Transformer model = SmallGpt();
+  model.blocks[0].block.mlp =
+      Experts{.count = 8, .per_token = 2, .expert = {.width = 4096}, .shared = {}};
+  return model;
+}
+
+// Section 7: dispatch and combine send T·k·h·2 bytes each, forward and backward. Experts' gradients
+// are summed over d/e ranks, all else over d.
+TEST(GenerateTest, ExpertsExchangeTokensFourTimesALayer) {
+  Plan plan;
+  plan.dp = 8;
+  plan.ep = 4;
+  const Job job = JobOf({.model = {"moe", SmallMoe()}, .plan = plan, .microbatches = 2});
+  const Program program = FirstProgram(job);
+  EXPECT_EQ(Count(program, {Slot::kExperts, kAllToAll}),
+            Times(2 * 4 * kLayers, 1024 * 2 * kHidden * 2));
+  const std::int64_t experts = kLayers * 8 * 2 * kHidden * 4096 / 4;
+  EXPECT_EQ(Count(program, {Slot::kExpertData, kAllReduce}).bytes, 4 * experts);
+  const std::int64_t dense =
+      kEmbedding + kHead +
+      kLayers * (4 * kHidden * kHidden + 4 * kHidden + 4 * kHidden + 8 * kHidden);
+  EXPECT_EQ(Count(program, {Slot::kData, kAllReduce}).bytes, 4 * dense);
+}
+
+// The all-gather dispatcher moves all tokens of e ranks: T·e·h, back as a sum.
+TEST(GenerateTest, ExpertsMayGatherAllTokens) {
+  Plan plan;
+  plan.dp = 4;
+  plan.ep = 4;
+  plan.dispatch = TokenDispatch::kAllGather;
+  const Program program = FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan}));
+  const std::int64_t bytes = 1024 * 4 * kHidden * 2;
+  EXPECT_EQ(Count(program, {Slot::kExperts, kAllGather}), Times(2 * kLayers, bytes));
+  EXPECT_EQ(Count(program, {Slot::kExperts, kReduceScatter}), Times(2 * kLayers, bytes));
+}
+
+// Section 8: the ring passes K and V on c − 1 times forward, 2·b·(s/c)·kv·d_h·2 bytes each;
+// backward c − 1 times with their gradients, and the gradients once more.
+TEST(GenerateTest, ARingPassesKeysAndValuesOn) {
+  Plan plan;
+  plan.cp = 4;
+  const Program program = FirstProgram(SmallJob(plan));
+  const std::int64_t bytes = 2 * (1024 / 4) * kHidden * 2;
+  EXPECT_EQ(Count(program, {Slot::kContext, kSendRecv}),
+            (CommunicationCount{kLayers * (3 + 4), kLayers * (3 + 2 * 3 + 1) * bytes}));
+}
+
+// The example of section 8: s = 131,072, c = 8, 8 heads of keys of 128: 67,108,864 B a send.
+TEST(GenerateTest, ASendOfTheRingIsAsInTheExample) {
+  Plan plan;
+  plan.cp = 8;
+  Transformer model = Llama3();
+  model.blocks[0].count = 1;
+  const Program program =
+      FirstProgram(JobOf({.model = {"llama", model}, .plan = plan, .sequence = 131'072}));
+  EXPECT_EQ(Count(program, {Slot::kContext, kSendRecv}).bytes, (7 + 2 * 7 + 1) * 67'108'864LL);
+}
+
+// All-gather of K and V with 2·b·s·kv·d_h·2 on the whole side, and a reduce-scatter of their
+// gradients. Ulysses: all-to-all of Q, K, V together (3h a token) and of the output (h).
+TEST(GenerateTest, OtherKindsOfContextParallelismGatherOrDealHeads) {
+  Plan plan;
+  plan.cp = 4;
+  plan.context = ContextKind::kAllGather;
+  const Program gathers = FirstProgram(SmallJob(plan));
+  EXPECT_EQ(Count(gathers, {Slot::kContext, kAllGather}), Times(kLayers, 2 * kX));
+  EXPECT_EQ(Count(gathers, {Slot::kContext, kReduceScatter}), Times(kLayers, 2 * kX));
+  plan.context = ContextKind::kUlysses;
+  const Program deals = FirstProgram(SmallJob(plan));
+  EXPECT_EQ(Count(deals, {Slot::kContext, kAllToAll}),
+            (CommunicationCount{4 * kLayers, 2 * kLayers * (3 + 1) * kX / 4}));
+}
+
+// Weights are the same on context-parallel ranks: their gradients are summed over d · c.
+TEST(GenerateTest, ContextParallelRanksSumTheirGradients) {
+  Plan plan;
+  plan.cp = 4;
+  plan.dp = 2;
+  const GeneratedJob generated = Generated(SmallJob(plan));
+  EXPECT_EQ(Count(generated.ensemble.programs[0], {Slot::kData, kAllReduce}).bytes,
+            4 * kParameters);
+  const auto group = generated.ensemble.GroupOf(0, static_cast<std::uint32_t>(Slot::kData));
+  EXPECT_EQ(generated.ensemble.Members(group).size(), 8U);
+}
+
+/// Operations of all products that all ranks of a job execute.
+double ExecutedOf(const Job& job) {
+  const GeneratedJob generated = Generate(job, CountingCosts()).value();
+  double sum = 0;
+  for (const ProgramId id : generated.ensemble.program_of_rank) {
+    const Program& program = generated.ensemble.programs[id];
+    for (TaskId task = 0; task < program.tasks.size(); ++task) {
+      sum += static_cast<double>(program.tasks.duration_ps[task]);
+    }
+  }
+  return sum * CountingCosts::kFlopsPerPicosecond;
+}
+
+double Expected(const Job& job) {
+  const Transformer& model = *job.model.transformer();
+  const std::int64_t side = model.patch > 0 ? model.image / model.patch : 0;
+  return ExecutedFlops(model,
+                       {.sequence = side > 0 ? side * side + 1 : job.training.sequence,
+                        .samples = job.training.global_batch},
+                       {.recompute = job.plan.recompute});
+}
+
+std::vector<Plan> PlansOf(const Transformer& model) {
+  Plan base;
+  Plan spread;
+  spread.pp = 2;
+  spread.dp = 2;
+  Plan context;
+  context.cp = 2;
+  Plan again;
+  again.recompute = Recompute::kFull;
+  std::vector<Plan> plans = {base, spread, again};
+  if (model.patch == 0) {
+    plans.push_back(context);
+  }
+  const Block& block = model.blocks.back().block;
+  if (block.experts() != nullptr) {
+    Plan experts;
+    experts.dp = 4;
+    experts.ep = 4;
+    plans.push_back(experts);
+  }
+  // What tensor parallelism repeats on its ranks is counted more than once.
+  if (!block.self.latent && !model.has_head_transform && model.patch == 0 &&
+      block.self.heads % 2 == 0) {
+    Plan tensor;
+    tensor.tp = 2;
+    tensor.sequence_parallel = true;
+    plans.push_back(tensor);
+  }
+  return plans;
+}
+
+// The program of a job is made operator by operator, the count of flops.h from formulas: they agree
+// for every transformer of the catalogue and every kind of plan.
+TEST(GenerateTest, ProgramsExecuteTheOperationsOfTheModel) {
+  int compared = 0;
+  for (const Preset& preset : Presets().models) {
+    const Model model = ModelOf(preset, kernel::DataType::kBf16).value();
+    if (model.transformer() == nullptr) {
+      continue;
+    }
+    for (const Plan& plan : PlansOf(*model.transformer())) {
+      const Job job = JobOf({.model = model, .plan = plan, .sequence = 2048, .microbatches = 2});
+      if (!CheckJob(job)) {
+        continue;
+      }
+      ++compared;
+      EXPECT_NEAR(ExecutedOf(job) / Expected(job), 1, 0.01)
+          << preset.name << " tp " << plan.tp << " pp " << plan.pp << " cp " << plan.cp << " ep "
+          << plan.ep << " recompute " << static_cast<int>(plan.recompute);
+    }
+  }
+  EXPECT_GT(compared, 40);
+}
+
+}  // namespace
+}  // namespace orrery::workload
