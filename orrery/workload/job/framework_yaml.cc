@@ -38,7 +38,7 @@ constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
     {"buckets", DataOverlap::kBuckets},
 }};
 
-constexpr std::array<std::pair<std::string_view, bool Framework::*>, 16> kFlags{{
+constexpr std::array<std::pair<std::string_view, bool Framework::*>, 17> kFlags{{
     {"fuses_bias_activation", &Framework::fuses_bias_activation},
     {"fuses_dropout_add", &Framework::fuses_dropout_add},
     {"fuses_rope", &Framework::fuses_rope},
