@@ -16,6 +16,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 TRUTH = SHARED / "truth" / "training.csv"
+UNFINISHED = SHARED / "truth" / "unfinished_runs.csv"
 SINGLE = SHARED / "truth" / "single_gpu.csv"
 NEUSIGHT = SHARED / "kernels" / "neusight" / "e2e_labels.csv"
 HEADLINE = ("A", "A-")
@@ -175,6 +176,53 @@ def short_list(title, result, table, columns):
     yield ""
 
 
+def unfinished_table(path):
+    """Writes configurations without a result as published rows: like a run of the same sweep and model that has one."""
+    with open(TRUTH, newline="", encoding="utf-8") as file:
+        sweep = [row for row in csv.DictReader(file) if from_source("nanotron")(row)]
+    alike = {row["params_b"]: row for row in sweep}
+    with open(UNFINISHED, newline="", encoding="utf-8") as file:
+        asked = list(csv.DictReader(file))
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, sweep[0].keys())
+        writer.writeheader()
+        for row in asked:
+            batch = int(row["dp"]) * int(row["mbs"]) * int(row["grad_acc"])
+            changes = {"id": row["id"], "n_gpus": row["n_gpus"], "tp": row["tp"], "pp": row["pp"], "dp": row["dp"],
+                       "mbs": row["mbs"], "grad_accum": row["grad_acc"], "gbs": batch, "step_time_s": 1,
+                       "tokens_per_s": "", "zero_fsdp": f"ZeRO-{row['zero']}"}
+            writer.writerow({**alike[row["params_b"]], **changes})
+
+
+def memory(program, headline):
+    yield "## Memory"
+    yield ""
+    ran, lost = headline["simulated"], len(headline["out_of_memory"])
+    share = 100 * lost / ran
+    yield (f"Of {ran} rows of grade A and A- that ran, {lost} are called out of memory: {share:.1f} % "
+           f"(wanted: at most 2 %): {met(share <= 2)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        table = pathlib.Path(folder) / "unfinished.csv"
+        unfinished_table(table)
+        result = validate(program, table)
+    yield (f"Of {result['rows']} configurations of the same sweep as nanotron's rows that gave no result "
+           f"(`unfinished_runs.csv`: the cause is not stated), {result['simulated']} can be simulated and "
+           f"{len(result['out_of_memory'])} are called out of memory: "
+           f"{100 * len(result['out_of_memory']) / max(1, result['simulated']):.1f} %.")
+    yield ""
+    by_size = {}
+    with open(UNFINISHED, newline="", encoding="utf-8") as file:
+        size_of = {row["id"]: row["params_b"] for row in csv.DictReader(file)}
+    for row in result["predictions"]:
+        by_size.setdefault(size_of[row["id"]], []).append(row["id"])
+    yield line("parameters, 10⁹", "configurations without a result", "called out of memory", "%")
+    yield "|---:|---:|---:|---:|"
+    for size, found in sorted(by_size.items(), key=lambda item: float(item[0])):
+        full = len(set(found) & set(result["out_of_memory"]))
+        yield line(size, len(found), full, f"{100 * full / len(found):.0f}")
+    yield ""
+
+
 def left_out(program, rows):
     yield "## Each source left out of the fit of frameworks"
     yield ""
@@ -224,6 +272,7 @@ def document(program, picture, leaves_out):
     yield from limits(rows, training_only(neusight))
     yield from by_source(rows)
     yield from groups(headline)
+    yield from memory(program, headline)
     if leaves_out:
         yield from left_out(program, rows)
     yield from short_list("NeuSight's training labels", neusight, NEUSIGHT,
@@ -240,7 +289,7 @@ def main():
     parser.add_argument("--write", type=pathlib.Path)
     parser.add_argument("--leave-out", action="store_true", help="fit frameworks again without each source (minutes)")
     options = parser.parse_args()
-    for table in (TRUTH, SINGLE, NEUSIGHT):
+    for table in (TRUTH, SINGLE, UNFINISHED, NEUSIGHT):
         if not table.exists():
             sys.exit(f"validate_training: {table} is not there")
     picture = str(options.write.with_suffix(".svg")) if options.write else None

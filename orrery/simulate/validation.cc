@@ -6,6 +6,7 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/simulate/gpu_memo.h"
+#include "orrery/simulate/memory_answer.h"
 
 namespace orrery::simulate {
 namespace {
@@ -32,6 +33,7 @@ Result<JudgedRun> Judge(const Questions& questions, std::size_t row, const kerne
     change(judged.run.job);
   }
   ORRERY_TRY(const Simulation simulation, Simulate(judged.run.job, costs));
+  judged.fits = MemoryAnswerOf(simulation.cast, simulation.performance, judged.run.job.gpu).fits();
   judged.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
   return judged;
 }

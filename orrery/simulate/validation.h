@@ -18,6 +18,7 @@ namespace orrery::simulate {
 struct JudgedRun {
   workload::PublishedRun run;
   double predicted_s = 0;
+  bool fits = true;  // in the GPU's memory, as far as that is modelled: the run itself did
 
   /// (predicted − measured) / measured.
   [[nodiscard]] double Error() const { return predicted_s / run.measured_s - 1; }
