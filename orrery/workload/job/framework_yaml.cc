@@ -38,7 +38,7 @@ constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
     {"buckets", DataOverlap::kBuckets},
 }};
 
-constexpr std::array<std::pair<std::string_view, bool Framework::*>, 17> kFlags{{
+constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework::*>>({
     {"fuses_bias_activation", &Framework::fuses_bias_activation},
     {"fuses_dropout_add", &Framework::fuses_dropout_add},
     {"fuses_rope", &Framework::fuses_rope},
@@ -57,7 +57,7 @@ constexpr std::array<std::pair<std::string_view, bool Framework::*>, 17> kFlags{
     {"waits_each_pipeline_message", &Framework::waits_each_pipeline_message},
     {"scales_bucket_with_ranks", &Framework::scales_bucket_with_ranks},
     {"splits_layers_by_work", &Framework::splits_layers_by_work},
-}};
+});
 
 constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> kSizes{{
     {"bucket_bytes", &Framework::bucket_bytes},
