@@ -14,6 +14,7 @@
 #include "orrery/cli/plot_page.h"
 #include "orrery/draw/chart/scatter_chart.h"
 #include "orrery/draw/chart/spread_chart.h"
+#include "orrery/draw/text_table.h"
 #include "orrery/simulate/validation_groups.h"
 
 namespace orrery::cli {
@@ -29,6 +30,7 @@ constexpr std::string_view kOthers = "other sources";
 constexpr double kLargestRatio = 4;
 constexpr double kLongestErrorPercent = 60;
 constexpr double kNanosecondsOfSecond = 1e9;
+constexpr std::size_t kNameWidth = 24;  // of a row of the lower chart
 
 // Colours of sources, largest source first; all smaller ones share the last.
 constexpr std::array<std::string_view, 7> kStyles = {"compute", "transfer",    "memory", "host",
@@ -85,7 +87,7 @@ draw::SpreadChart ErrorChart(const Validation& validation, const std::vector<std
       }
     }
     chart.rows.push_back(
-        {.series = {names[i], std::string(kStyles[i])},
+        {.series = {draw::Truncated(names[i], kNameWidth), std::string(kStyles[i])},
          .smallest = Quantile(errors, 0.05),
          .lower_quartile = Quantile(errors, 0.25),
          .median = Quantile(errors, 0.5),

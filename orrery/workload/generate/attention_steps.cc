@@ -121,10 +121,10 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const std::int64_t e = writer.scene().element_bytes;
   const std::int64_t heads = core.batch * core.heads;
   const std::int64_t scores = heads * core.queries * core.keys;
-  const kernel::Operator to_scores =
-      BatchedProduct(heads, core.queries, core.keys, core.head_size, type);
-  const kernel::Operator from_scores =
-      BatchedProduct(heads, core.queries, core.head_size, core.keys, type);
+  const kernel::Operator to_scores = BatchedProduct(heads, core.queries, core.keys, core.head_size,
+                                                    writer.scene().score_products());
+  const kernel::Operator from_scores = BatchedProduct(heads, core.queries, core.head_size,
+                                                      core.keys, writer.scene().score_products());
   writer.BeginRecompute();
   writer.Forward(OfAttention("scores", to_scores));
   if (is_spelled_out) {
