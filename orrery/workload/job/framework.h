@@ -44,6 +44,7 @@ struct Framework {
   bool fuses_bias_activation = true;
   bool fuses_dropout_add = true;
   bool fuses_rope = true;
+  bool fuses_softmax = true;  // scale, mask and softmax of scores in memory are one kernel
   bool fuses_norm = true;                   // one kernel, not five
   bool fuses_cross_entropy = false;         // logits are read once forward and once backward
   bool splits_loss = false;                 // written out over logits even on one rank

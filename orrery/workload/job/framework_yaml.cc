@@ -42,6 +42,7 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"fuses_bias_activation", &Framework::fuses_bias_activation},
     {"fuses_dropout_add", &Framework::fuses_dropout_add},
     {"fuses_rope", &Framework::fuses_rope},
+    {"fuses_softmax", &Framework::fuses_softmax},
     {"fuses_norm", &Framework::fuses_norm},
     {"fuses_cross_entropy", &Framework::fuses_cross_entropy},
     {"splits_loss", &Framework::splits_loss},
