@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -12,30 +11,20 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/byte_sink.h"
-#include "orrery/draw/chart/marker.h"
+#include "orrery/cli/plot_page.h"
 #include "orrery/draw/chart/scatter_chart.h"
 #include "orrery/draw/chart/spread_chart.h"
-#include "orrery/draw/chart/svg_writer.h"
 #include "orrery/kernel/work.h"
-#include "orrery/report/page.h"
 
 namespace orrery::cli {
 namespace {
 
-constexpr double kMargin = 24;
-constexpr double kWidth = 1080 + 2 * kMargin;
-constexpr double kGap = 30;
+constexpr std::string_view kTitle = "Predicted against measured times of operators";
 // A prediction off by more is drawn at the edge: the picture is about the many.
 constexpr double kLargestRatio = 10;
 constexpr double kShortestAxisPercent = 20;
 
-struct SeriesLook {
-  std::string_view name;
-  std::string_view style;
-};
-
-constexpr std::array<SeriesLook, 2> kLooks = {
+constexpr std::array<PlotLook, 2> kLooks = {
     {{"matrix products", "compute"}, {"all other operators", "memory"}}};
 
 std::size_t SeriesOf(kernel::OperatorKind kind) {
@@ -48,7 +37,7 @@ double Ratio(const kernel::JudgedRow& row) {
 
 std::vector<draw::Series> AllSeries() {
   std::vector<draw::Series> series;
-  for (const SeriesLook& look : kLooks) {
+  for (const PlotLook& look : kLooks) {
     series.push_back({std::string(look.name), std::string(look.style)});
   }
   return series;
@@ -119,85 +108,28 @@ draw::SpreadChart ErrorChart(const std::vector<kernel::JudgedRow>& rows) {
   return chart;
 }
 
-// A picture inside of another: what it draws, without its own frame, and its height.
-struct Part {
-  std::string content;
-  double height = 0;
-};
-
-double NumberAt(std::string_view text) {
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
-Part PartOf(std::string_view svg) {
-  constexpr std::string_view kViewBox = "viewBox=\"0 0 ";
-  constexpr std::string_view kEnd = "</svg>";
-  const std::string_view size = svg.substr(svg.find(kViewBox) + kViewBox.size());
-  const std::size_t begin = svg.find('>') + 1;
-  return {std::string(svg.substr(begin, svg.rfind(kEnd) - begin)),
-          NumberAt(size.substr(size.find(' ') + 1))};
-}
-
-std::string Placed(const Part& part, double y) {
-  return fmt::format("<g transform=\"translate({} {})\">{}</g>\n", kMargin, y, part.content);
-}
-
-Part Head(const KernelJudgement& judgement, const learn::Evaluation& figures) {
-  constexpr double kHeight = 92;
-  draw::SvgWriter svg(kWidth, kHeight, "");
-  svg.Text({0, 18}, "Predicted against measured times of operators", {.style = "heading"});
-  svg.Text({0, 40},
-           fmt::format("Judged: {}. {} rows: MAPE {:.2f} %, GMAE {:.2f} %, median {:.1f} %",
-                       judgement.split, figures.rows, figures.mape, figures.gmae, figures.median));
-  double x = 7;
-  for (std::size_t i = 0; i < kLooks.size(); ++i) {
-    svg.Path(draw::MarkerPath(i, {.x = x, .y = 68}, 6), {.style = kLooks[i].style});
-    svg.Text({x + 13, 72}, kLooks[i].name, {.style = "label"});
-    x += 150;
-  }
-  return {PartOf(svg.Finish()).content, kHeight};
-}
-
-Part Caption(std::string_view text) {
-  draw::SvgWriter svg(kWidth, kGap, "");
-  svg.Text({0, 18}, text, {.style = "label"});
-  return {PartOf(svg.Finish()).content, kGap};
-}
-
-std::string Document(const std::vector<Part>& parts) {
-  std::string body;
-  double y = kMargin;
-  for (const Part& part : parts) {
-    body += Placed(part, y);
-    y += part.height;
-  }
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\" role=\"img\" aria-label=\"Predicted against measured times of operators\">\n"
-      "<style>{2}\n.ground{{fill:var(--surface)}}\n"
-      ".figure text.heading{{font-size:18px;font-weight:650;fill:var(--ink)}}</style>\n"
-      "<rect class=\"ground\" width=\"{0}\" height=\"{1}\"/>\n<g class=\"figure\">\n{3}</g>\n"
-      "</svg>\n",
-      kWidth, y + kMargin, report::PageStyle(), body);
+PlotPart Head(const KernelJudgement& judgement, const learn::Evaluation& figures) {
+  return PlotHead(
+      kTitle,
+      fmt::format("Judged: {}. {} rows: MAPE {:.2f} %, GMAE {:.2f} %, median {:.1f} %",
+                  judgement.split, figures.rows, figures.mape, figures.gmae, figures.median),
+      kLooks);
 }
 
 }  // namespace
 
 std::string JudgementPlot(const KernelJudgement& judgement) {
   const learn::Evaluation overall = kernel::Summarize(judgement.rows).overall;
-  return Document({Head(judgement, overall),
-                   PartOf(draw::RenderScatter(RatioChart(judgement.rows))),
-                   Caption("|error| by operator: the bar ends at the median, the thick line holds "
-                           "half of the rows, the thin one nine of ten"),
-                   PartOf(draw::RenderSpreadChart(ErrorChart(judgement.rows)))});
+  return PlotDocument(
+      kTitle,
+      {Head(judgement, overall), PlotPartOf(draw::RenderScatter(RatioChart(judgement.rows))),
+       PlotCaption("|error| by operator: the bar ends at the median, the thick line holds "
+                   "half of the rows, the thin one nine of ten"),
+       PlotPartOf(draw::RenderSpreadChart(ErrorChart(judgement.rows)))});
 }
 
 Status WriteJudgementPlot(const KernelJudgement& judgement, const std::string& path) {
-  ORRERY_TRY(const auto sink, CreateFile(path));
-  ORRERY_TRY_STATUS(sink->Write(JudgementPlot(judgement)));
-  return sink->Close();
+  return WritePlot(JudgementPlot(judgement), path);
 }
 
 }  // namespace orrery::cli

@@ -8,6 +8,7 @@ void AddFitCommand(CLI::App& app, int& status) {
   verb->require_subcommand(1);
   AddFitKernelsCommand(*verb, status);
   AddFitCollectivesCommand(*verb, status);
+  AddFitFrameworksCommand(*verb, status);
   AddFitHostCommand(*verb, status);
 }
 

@@ -7,6 +7,7 @@ namespace orrery::cli {
 // What `orrery fit` can fit, one function and one file each.
 
 void AddFitCollectivesCommand(CLI::App& fit, int& status);
+void AddFitFrameworksCommand(CLI::App& fit, int& status);
 void AddFitHostCommand(CLI::App& fit, int& status);
 void AddFitKernelsCommand(CLI::App& fit, int& status);
 

@@ -81,11 +81,8 @@ std::string FiguresText(const SimulationAnswer& answer) {
   } else {
     text += fmt::format("  throughput   {:.4g} samples/s\n", figures.samples_per_s);
   }
-  text += fmt::format("  MFU          {:.1f} %: {}\n", 100 * figures.model.share,
-                      figures.model.definition);
-  text += fmt::format("  HFU          {:.1f} %: {}\n", 100 * figures.hardware.share,
-                      figures.hardware.definition);
-  return text;
+  return text + fmt::format("  utilisation  MFU {:.1f} %, HFU {:.1f} %\n",
+                            100 * figures.model.share, 100 * figures.hardware.share);
 }
 
 std::string MemoryLine(const StepSummary& summary) {
@@ -104,7 +101,7 @@ std::string BreakdownText(const StepSummary& summary) {
   TextTable table({{"where the step goes"},
                    {"time", TextTable::Align::kRight},
                    {"share", TextTable::Align::kRight}});
-  for (const TimeShare& share : summary.breakdown.shares) {
+  for (const TimeShare& share : simulate::LargestFirst(summary.breakdown)) {
     table.AddRow({simulate::ShareText(share), Time(share.ps), Share(share.ps, summary.step_ps)});
   }
   table.AddRow({"step", Time(summary.step_ps), Share(summary.step_ps, summary.step_ps)});
@@ -151,6 +148,14 @@ std::string NotModelledText(const std::vector<std::string>& sentences) {
     text += fmt::format("  - {}\n", sentence);
   }
   return text.empty() ? "" : "\nNot modelled:\n" + text;
+}
+
+std::string DefinitionsText(const StepSummary& summary) {
+  if (!summary.figures) {
+    return "";
+  }
+  return fmt::format("\nMFU: {}.\nHFU: {}.\n", summary.figures->model.definition,
+                     summary.figures->hardware.definition);
 }
 
 void WriteBreakdown(const simulate::Breakdown& breakdown, JsonWriter& json) {
@@ -252,7 +257,7 @@ std::string SimulationText(const SimulationAnswer& answer) {
   return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(answer) +
          MemoryLine(summary) + fmt::format("  bottleneck   {}\n\n", answer.bottleneck) +
          BreakdownText(summary) + DimensionsText(summary) + StagesText(summary) +
-         NotModelledText(answer.not_modelled) +
+         DefinitionsText(summary) + NotModelledText(answer.not_modelled) +
          fmt::format("\n{} events of {} rank class{} ({} ranks) in {:.2f} s\n",
                      draw::FormatCount(summary.events), draw::FormatCount(summary.rank_classes),
                      summary.rank_classes == 1 ? "" : "es", draw::FormatCount(summary.ranks),

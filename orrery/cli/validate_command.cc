@@ -11,9 +11,13 @@
 #include "orrery/base/progress.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/plot_page.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/cli/validate_output.h"
+#include "orrery/cli/validate_plot.h"
 #include "orrery/simulate/validation.h"
+#include "orrery/workload/import/unpacked_file.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/run_table.h"
 
 namespace orrery::cli {
@@ -24,7 +28,9 @@ struct ValidateArguments {
   std::string source;
   std::vector<std::string> grades;
   std::vector<std::string> models;
+  std::string frameworks;
   std::string table;
+  std::string plot;
   int threads = 0;
   bool as_json = false;
 };
@@ -37,6 +43,22 @@ bool IsAskedFor(const workload::RunLabel& label, const ValidateArguments& argume
   return has_source && has_grade;
 }
 
+// Profiles of a file take the place of those of the same name.
+Result<simulate::JobChange> FrameworkChange(const std::string& path) {
+  if (path.empty()) {
+    return simulate::JobChange();
+  }
+  ORRERY_TRY(const std::string text, workload::ReadUnpackedFile(path));
+  Result<std::vector<workload::Framework>> frameworks = workload::ReadFrameworks(text);
+  if (!frameworks) {
+    return FailWithin(path, frameworks);
+  }
+  return simulate::JobChange([known = *std::move(frameworks)](workload::Job& job) {
+    const auto found = std::ranges::find(known, job.framework.name, &workload::Framework::name);
+    job.framework = found != known.end() ? *found : job.framework;
+  });
+}
+
 Result<int> Validate(const ValidateArguments& arguments) {
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
              workload::OpenRunTable(arguments.path));
@@ -44,6 +66,7 @@ Result<int> Validate(const ValidateArguments& arguments) {
   ProgressLine progress(TerminalProgress());
   simulate::ValidateOptions options;
   options.filter = [&](const workload::RunLabel& label) { return IsAskedFor(label, arguments); };
+  ORRERY_TRY(options.change, FrameworkChange(arguments.frameworks));
   options.threads = arguments.threads;
   options.progress = [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
@@ -58,6 +81,9 @@ Result<int> Validate(const ValidateArguments& arguments) {
   }
   if (!arguments.table.empty()) {
     ORRERY_TRY_STATUS(WriteCsvFile(ValidationTable(validation), arguments.table));
+  }
+  if (!arguments.plot.empty() && !validation.judged.empty()) {
+    ORRERY_TRY_STATUS(WritePlot(ValidationPlot(validation), arguments.plot));
   }
   Print(arguments.as_json ? ValidationJson(validation) : ValidationText(validation));
   return kExitOk;
@@ -80,7 +106,12 @@ void AddValidateCommand(CLI::App& app, int& status) {
   verb->add_option("--model", arguments->models,
                    "kernel models of `orrery fit`, instead of the shipped ones")
       ->type_name("FILE");
+  verb->add_option("--frameworks", arguments->frameworks,
+                   "profiles of `orrery fit frameworks`, instead of the shipped ones")
+      ->type_name("FILE");
   verb->add_option("--csv", arguments->table, "write every row with its error or refusal")
+      ->type_name("FILE");
+  verb->add_option("--svg", arguments->plot, "draw predicted against measured steps by source")
       ->type_name("FILE");
   verb->add_option("--threads", arguments->threads, "at most this many (one for each core)")
       ->check(CLI::NonNegativeNumber);

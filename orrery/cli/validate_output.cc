@@ -184,6 +184,23 @@ Value PredictionsValue(const Validation& validation) {
   return list;
 }
 
+// The runs took place, so that each of these is a mistake of the model of memory.
+std::string MemoryText(const Validation& validation) {
+  const auto count = std::ranges::count(validation.judged, false, &JudgedRun::fits);
+  return fmt::format("Memory    {} of {} simulated rows would not fit\n", count,
+                     validation.judged.size());
+}
+
+Value UnfittingValue(const Validation& validation) {
+  Value list = Value::List();
+  for (const JudgedRun& judged : validation.judged) {
+    if (!judged.fits) {
+      list.Add(judged.run.id);
+    }
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string ValidationText(const Validation& validation) {
@@ -192,6 +209,7 @@ std::string ValidationText(const Validation& validation) {
   if (headline.rows > 0 && headline.rows < validation.rows) {
     text += "A and A-  " + FiguresText(FiguresOf(headline)) + "\n";
   }
+  text += MemoryText(validation);
   for (const KeyName& key : kKeys) {
     text += GroupText(validation, key);
   }
@@ -213,6 +231,7 @@ std::string ValidationJson(const Validation& validation) {
   for (const KeyName& key : std::span(kKeys).subspan(1)) {
     document.Set(key.list, GroupsValue(validation, key, "name"));
   }
+  document.Set("out_of_memory", UnfittingValue(validation));
   draw::JsonWriter json;
   draw::WriteValue(json, document);
   return json.Finish();
@@ -228,6 +247,7 @@ Table ValidationTable(const Validation& validation) {
   const std::size_t measured = table.AddColumn("measured_s", Table::Type::kNumber);
   const std::size_t predicted = table.AddColumn("predicted_s", Table::Type::kNumber);
   const std::size_t error = table.AddColumn("error_percent", Table::Type::kNumber);
+  const std::size_t fits = table.AddColumn("fits", Table::Type::kInteger);
   const std::size_t assumed = table.AddColumn("assumed", Table::Type::kText);
   const std::size_t refusal = table.AddColumn("refused", Table::Type::kText);
   for (const JudgedRun& judged : validation.judged) {
@@ -240,6 +260,7 @@ Table ValidationTable(const Validation& validation) {
     table.Set(row, measured, judged.run.measured_s);
     table.Set(row, predicted, judged.predicted_s);
     table.Set(row, error, judged.Error() * 100);
+    table.Set(row, fits, std::int64_t{judged.fits});
     table.Set(row, assumed, fmt::format("{}", fmt::join(judged.run.assumptions, "; ")));
   }
   for (const simulate::RefusedRun& refused : validation.refused) {

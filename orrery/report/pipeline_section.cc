@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,10 @@ using simulate::PassKind;
 using simulate::PassSlice;
 using simulate::StageTimeline;
 using simulate::TimeKind;
+
+constexpr double kRowHeight = 36;  // of a few rows
+constexpr std::size_t kFewRows = 16;
+constexpr std::size_t kPassesInView = 26;  // of the busiest row, so that numbers fit
 
 constexpr std::array<const char*, simulate::kNumPassKinds> kStyles = {
     "forward", "backward", "weights", "optimizer", "other", "transfer", "waiting", "host-gap"};
@@ -82,7 +87,8 @@ draw::TimelineChart ChartOf(const SimulationPage& page) {
                             .background = {.name = "bubble", .style = "idle"},
                             .rows = std::vector<draw::TimelineRow>(summary.stages.size()),
                             .end_ns = summary.step_ps / 1000,
-                            .description = "What each stage of the pipeline does along the step"};
+                            .description = "What each stage of the pipeline does along the step",
+                            .row_height = summary.stages.size() > kFewRows ? 0 : kRowHeight};
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const simulate::StageSummary& stage = summary.stages[i];
     chart.rows[i] =
@@ -113,6 +119,57 @@ std::vector<draw::Series> LegendOf(const draw::TimelineChart& chart) {
   return legend;
 }
 
+bool IsPass(const draw::TimelineSlice& slice) {
+  return !slice.label.empty();
+}
+
+// The shortest time from the begin, or before the end, in which some row has as many passes as can
+// be told apart; all of the step when no row has more.
+std::int64_t ViewNs(const draw::TimelineChart& chart, bool from_begin) {
+  std::int64_t view_ns = chart.end_ns;
+  for (const draw::TimelineRow& row : chart.rows) {
+    std::vector<std::int64_t> ends;
+    for (const draw::TimelineSlice& slice : row.slices) {
+      if (IsPass(slice)) {
+        ends.push_back(from_begin ? slice.end_ns : chart.end_ns - slice.begin_ns);
+      }
+    }
+    std::sort(ends.begin(), ends.end());
+    if (ends.size() > kPassesInView) {
+      view_ns = std::min(view_ns, ends[kPassesInView]);
+    }
+  }
+  return view_ns;
+}
+
+// The same between two instants.
+draw::TimelineChart CutOut(const draw::TimelineChart& chart, std::int64_t begin_ns,
+                           std::int64_t end_ns) {
+  const auto is_outside = [&](const draw::TimelineSlice& slice) {
+    return slice.end_ns <= begin_ns || slice.begin_ns >= end_ns;
+  };
+  draw::TimelineChart part = chart;
+  part.begin_ns = begin_ns;
+  part.end_ns = end_ns;
+  for (draw::TimelineRow& row : part.rows) {
+    std::erase_if(row.slices, is_outside);
+    std::erase_if(row.strip, is_outside);
+  }
+  return part;
+}
+
+std::string CloseUps(const draw::TimelineChart& chart) {
+  const std::int64_t first_ns = ViewNs(chart, true);
+  if (2 * first_ns >= chart.end_ns) {
+    return "";
+  }
+  const std::int64_t last_ns = ViewNs(chart, false);
+  return "<h3>The pipeline fills</h3>\n" +
+         Framed(draw::RenderTimeline(CutOut(chart, 0, first_ns))) +
+         "<h3>The pipeline drains</h3>\n" +
+         Framed(draw::RenderTimeline(CutOut(chart, chart.end_ns - last_ns, chart.end_ns)));
+}
+
 }  // namespace
 
 std::string PipelineSection(const SimulationPage& page) {
@@ -122,9 +179,9 @@ std::string PipelineSection(const SimulationPage& page) {
       "its kernels; the thin line at its foot is time in which communication, and no kernel, runs.",
       draw::FormatDuration({page.summary->step_ps / 1000}),
       chart.rows.size() > 1 ? "One row a stage of the pipeline, its slowest rank." : "");
-  return Section(
-      "pipeline", "The step over time",
-      Caption(text) + draw::RenderLegend(LegendOf(chart)) + Framed(draw::RenderTimeline(chart)));
+  return Section("pipeline", "The step over time",
+                 Caption(text) + draw::RenderLegend(LegendOf(chart)) +
+                     Framed(draw::RenderTimeline(chart)) + CloseUps(chart));
 }
 
 }  // namespace orrery::report

@@ -25,7 +25,8 @@ using simulate::TimeKind;
 using simulate::TimeShare;
 
 constexpr std::size_t kMostBars = 32;
-constexpr std::size_t kMemoryColumns = 480;
+constexpr std::size_t kMemoryColumns = 482;  // two pixels each
+constexpr double kGibibyte = 1 << 30;
 constexpr std::size_t kMostParts = 4;
 
 constexpr std::array<std::string_view, 10> kPalette = {
@@ -125,7 +126,7 @@ void DropEmpty(draw::StackedBars& chart) {
 
 std::string SharesTable(const StepSummary& summary) {
   HtmlTable table{.columns = {{"part"}, {"time", true}, {"share", true}}};
-  for (const TimeShare& share : summary.breakdown.shares) {
+  for (const TimeShare& share : simulate::LargestFirst(summary.breakdown)) {
     table.rows.push_back(
         {simulate::ShareText(share), Time(share.ps), Percent(share.ps, summary.step_ps)});
   }
@@ -138,7 +139,6 @@ draw::StackedBars MemoryChart(const SimulationPage& page, const StageSummary& st
       *page.played.cast, *page.played.performance, stage.player, kMemoryColumns);
   draw::StackedBars chart{.series = {},
                           .bars = {},
-                          .quantity = draw::Quantity::kBytes,
                           .description = "Memory over the step",
                           .title_along = "time",
                           .along_end = static_cast<double>(page.summary->step_ps) / 1000,
@@ -148,12 +148,14 @@ draw::StackedBars MemoryChart(const SimulationPage& page, const StageSummary& st
         {.name = columns.categories[i], .style = std::string(kPalette[i % kPalette.size()])});
   }
   for (const std::vector<std::int64_t>& bytes : columns.bytes) {
-    draw::StackedBar& bar =
-        chart.bars.emplace_back(draw::StackedBar{.label = fmt::format("stage {}", stage.stage)});
-    bar.values.assign(bytes.begin(), bytes.end());
+    draw::StackedBar& bar = chart.bars.emplace_back(
+        draw::StackedBar{.label = fmt::format("stage {}, GiB", stage.stage)});
+    for (const std::int64_t part : bytes) {
+      bar.values.push_back(static_cast<double>(part) / kGibibyte);
+    }
   }
   if (page.summary->memory_size_bytes) {
-    chart.roof = static_cast<double>(*page.summary->memory_size_bytes);
+    chart.roof = static_cast<double>(*page.summary->memory_size_bytes) / kGibibyte;
     chart.roof_label = fmt::format("a GPU has {}", Size(*page.summary->memory_size_bytes));
   }
   return chart;
@@ -202,12 +204,13 @@ std::string MemorySection(const SimulationPage& page) {
     return Section("memory", "Memory", Caption("The program does not say what it needs."));
   }
   const draw::StackedBars chart = MemoryChart(page, *fullest);
-  return Section(
-      "memory", "Memory",
-      Caption(fmt::format("Stage {}, which needs most, over the step: {} after {}.", fullest->stage,
-                          Size(fullest->memory.needed_bytes), Time(fullest->memory.peak_ps))) +
-          draw::RenderLegend(chart.series) + Framed(draw::RenderStackedColumns(chart)) +
-          "<h3>All stages</h3>\n" + StagesTable(*page.summary));
+  return Section("memory", "Memory",
+                 Caption(fmt::format("Stage {}, which needs most, over the step in GiB: {} after "
+                                     "{}, gaps between blocks included.",
+                                     fullest->stage, Size(fullest->memory.needed_bytes),
+                                     Time(fullest->memory.peak_ps))) +
+                     draw::RenderLegend(chart.series) + Framed(draw::RenderStackedColumns(chart)) +
+                     "<h3>All stages</h3>\n" + StagesTable(*page.summary));
 }
 
 std::string DimensionsSection(const SimulationPage& page) {

@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/parallel.h"
+
 namespace orrery::simulate {
 namespace {
 
@@ -323,6 +325,19 @@ std::vector<TimeSlice> SlicesOf(const Cast& cast, const Performance& performance
     }
   }).Run();
   return slices;
+}
+
+std::vector<std::int64_t> ExposedPsOfPlayers(const Cast& cast, const Performance& performance) {
+  const Window window = WindowOf(cast, performance, {.player = 0});
+  std::vector<std::int64_t> exposed_ps(cast.players.size());
+  ParallelFor(cast.players.size(), 0, [&](std::size_t i) {
+    const auto player = static_cast<PlayerId>(i);
+    const SegmentList list = SegmentsOf(cast, performance, player, 0);
+    Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
+      exposed_ps[i] += stretch.communicates ? stretch.end_ps - stretch.begin_ps : 0;
+    }).Run();
+  });
+  return exposed_ps;
 }
 
 }  // namespace orrery::simulate

@@ -76,4 +76,8 @@ struct TimeSlice {
 [[nodiscard]] std::vector<TimeSlice> SlicesOf(const Cast& cast, const Performance& performance,
                                               const BreakdownOptions& options = {});
 
+/// Time in which communication is there and no kernel runs, by player, in the first repetition.
+[[nodiscard]] std::vector<std::int64_t> ExposedPsOfPlayers(const Cast& cast,
+                                                           const Performance& performance);
+
 }  // namespace orrery::simulate

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <tuple>
-
-#include "orrery/base/parallel.h"
 
 namespace orrery::simulate {
 namespace {
@@ -24,14 +21,6 @@ std::int64_t ExposedPs(const Breakdown& breakdown, const std::string& dimension)
     const bool is_communication =
         share.kind == TimeKind::kTransfer || share.kind == TimeKind::kWait;
     exposed_ps += is_communication && share.what == dimension ? share.ps : 0;
-  }
-  return exposed_ps;
-}
-
-std::int64_t ExposedPs(const Cast& cast, const Performance& performance, PlayerId player) {
-  std::int64_t exposed_ps = 0;
-  for (const TimeSlice& slice : SlicesOf(cast, performance, {.player = player})) {
-    exposed_ps += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
   }
   return exposed_ps;
 }
@@ -72,10 +61,7 @@ std::vector<DimensionTotal> DimensionTotals(const Cast& cast, const Performance&
 }
 
 std::int64_t MeanExposedPs(const Cast& cast, const Performance& performance) {
-  std::vector<std::int64_t> exposed_ps(cast.players.size());
-  ParallelFor(cast.players.size(), 0, [&](std::size_t player) {
-    exposed_ps[player] = ExposedPs(cast, performance, static_cast<PlayerId>(player));
-  });
+  const std::vector<std::int64_t> exposed_ps = ExposedPsOfPlayers(cast, performance);
   std::int64_t ranks = 0;
   double sum_ps = 0;
   for (std::size_t player = 0; player < cast.players.size(); ++player) {

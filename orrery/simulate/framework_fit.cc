@@ -207,4 +207,25 @@ Result<std::vector<FrameworkFit>> FitFrameworks(const Table& table, const kernel
   return fits;
 }
 
+std::string FitsText(const std::vector<FrameworkFit>& fits) {
+  std::string text =
+      "# Written by `orrery fit frameworks`: what frameworks reach of kernels and collectives alone, fitted to\n"
+      "# published runs (docs/formats/framework.md has the meaning and the range of each scalar). Errors are mean\n"
+      "# absolute ones of the rows used, before the fit and after it, in percent.\n"
+      "fits:\n";
+  for (const FrameworkFit& fit : fits) {
+    text += fmt::format("  - framework: {}\n    rows: {}\n    sources:\n", fit.framework.name,
+                        fit.rows);
+    for (const std::string& source : fit.sources) {
+      text += fmt::format("      - \"{}\"\n", source);
+    }
+    text += fmt::format("    error_before: {:.1f}\n    error_after: {:.1f}\n",
+                        100 * fit.error_before, 100 * fit.error_after);
+    for (const FittedScalar& scalar : FittedScalars()) {
+      text += fmt::format("    {}: {:.4g}\n", scalar.key, fit.framework.*scalar.member);
+    }
+  }
+  return text;
+}
+
 }  // namespace orrery::simulate

@@ -40,4 +40,7 @@ struct FrameworkFitOptions {
                                                               const kernel::CostModel& costs,
                                                               const FrameworkFitOptions& options);
 
+/// The file that the program is built with (data/workload/framework_fits.yaml).
+[[nodiscard]] std::string FitsText(const std::vector<FrameworkFit>& fits);
+
 }  // namespace orrery::simulate

@@ -58,7 +58,7 @@ void AddNetwork(const Job& job, Sentences& sentences) {
   }
   const auto found =
       collective::MachineModels::Shipped().Find({.cluster = &job.cluster, .gpus = job.gpus});
-  if (found.model != nullptr && found.match == collective::ModelMatch::kNearest) {
+  if (found.model != nullptr && found.model->machine != job.cluster.name) {
     sentences.push_back(
         fmt::format("Collectives were never measured on {}; constants are those of {}.",
                     job.cluster.name, found.model->machine));

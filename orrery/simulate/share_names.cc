@@ -1,8 +1,18 @@
 #include "orrery/simulate/share_names.h"
 
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
 #include <fmt/core.h>
 
 namespace orrery::simulate {
+namespace {
+
+// The group of all ranks of a job, which sums up the norm of gradients.
+constexpr std::string_view kAllRanks = "all";
+
+}  // namespace
 
 std::string ShareKey(const TimeShare& share) {
   switch (share.kind) {
@@ -24,9 +34,11 @@ std::string ShareText(const TimeShare& share) {
     case TimeKind::kCompute:
       return share.what;
     case TimeKind::kTransfer:
-      return fmt::format("{} communication, exposed", share.what);
+      return share.what == kAllRanks ? "norm of gradients, exposed"
+                                     : fmt::format("{} communication, exposed", share.what);
     case TimeKind::kWait:
-      return fmt::format("waiting for others in {}", share.what);
+      return share.what == kAllRanks ? "waiting for all ranks at the end"
+                                     : fmt::format("waiting for others in {}", share.what);
     case TimeKind::kBubble:
       return "pipeline bubble";
     case TimeKind::kHost:
@@ -35,6 +47,14 @@ std::string ShareText(const TimeShare& share) {
       return "optimizer";
   }
   return "";
+}
+
+std::vector<TimeShare> LargestFirst(const Breakdown& breakdown) {
+  std::vector<TimeShare> shares = breakdown.shares;
+  std::stable_sort(shares.begin(), shares.end(), [](const TimeShare& lhs, const TimeShare& rhs) {
+    return std::tuple(lhs.kind, -lhs.ps) < std::tuple(rhs.kind, -rhs.ps);
+  });
+  return shares;
 }
 
 }  // namespace orrery::simulate

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "orrery/simulate/breakdown.h"
 
@@ -12,5 +13,8 @@ namespace orrery::simulate {
 
 /// A share for people: "products", "tp communication", "waiting in dp", "bubble", …
 [[nodiscard]] std::string ShareText(const TimeShare& share);
+
+/// The shares by kind, those of a kind largest first.
+[[nodiscard]] std::vector<TimeShare> LargestFirst(const Breakdown& breakdown);
 
 }  // namespace orrery::simulate

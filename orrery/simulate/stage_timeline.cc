@@ -41,8 +41,14 @@ PassKind KindOf(TimeKind kind) {
   return kind == TimeKind::kWait ? PassKind::kWait : PassKind::kTransfer;
 }
 
-bool IsSamePass(const PassSlice& lhs, const PassSlice& rhs) {
-  return lhs.kind == rhs.kind && lhs.microbatch == rhs.microbatch && lhs.chunk == rhs.chunk;
+// Outside of passes kernels belong together only when they follow each other at once: what lies
+// between them are exchanges of the whole job.
+constexpr std::int64_t kAtOncePs = 20'000'000;
+
+bool IsSamePass(const PassSlice& pass, const PassSlice& kernel) {
+  return pass.kind == kernel.kind && pass.microbatch == kernel.microbatch &&
+         pass.chunk == kernel.chunk &&
+         (kernel.microbatch >= 0 || kernel.begin_ps - pass.end_ps <= kAtOncePs);
 }
 
 // Kernels in order of begin.

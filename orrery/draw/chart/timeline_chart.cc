@@ -28,6 +28,9 @@ struct Frame {
 Frame FrameOf(const TimelineChart& chart) {
   Frame frame;
   frame.layout = RowLayout::For(chart.rows.size());
+  if (frame.layout.items_per_row == 1) {
+    frame.layout.pitch = std::max(frame.layout.pitch, chart.row_height);
+  }
   frame.plot = {.x = kLabelWidth,
                 .y = 4,
                 .width = kChartWidth - kLabelWidth - kRightMargin,

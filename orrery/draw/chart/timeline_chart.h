@@ -43,6 +43,7 @@ struct TimelineChart {
   /// Where a pixel holds several things: false: what lasts longest; true: a slice before the
   /// background, for slices that must not vanish.
   bool slices_first = false;
+  double row_height = 0;  // at least so many pixels from row to row, where rows are not shared
 };
 
 /// Up to this many slices are drawn one by one, each with a text for the pointer.

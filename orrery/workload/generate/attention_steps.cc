@@ -1,9 +1,8 @@
-#include "orrery/workload/generate/block_steps.h"
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
 
+#include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/operators.h"
 
 namespace orrery::workload {
@@ -20,7 +19,7 @@ struct Core {
   std::int64_t kv_heads = 1;
   std::int64_t queries = 1;
   std::int64_t keys = 1;
-  std::int64_t head_size = 1;   // of queries and keys
+  std::int64_t head_size = 1;  // of queries and keys
   std::int64_t value_size = 1;
   bool is_causal = true;
   std::int64_t window = 0;
@@ -88,24 +87,24 @@ void WriteRing(const Core& core, LayerWriter& writer) {
   std::vector<Step> backward;
   for (int hop = 0; hop < ranks; ++hop) {
     if (hop + 1 < ranks) {
-      writer.Forward(ExchangeStep("pass keys on",
-                                  OverContext(scene, CollectiveKind::kSendRecv, elements, 1)));
+      writer.Forward(
+          ExchangeStep("pass keys on", OverContext(scene, CollectiveKind::kSendRecv, elements, 1)));
     }
     writer.Forward(OperatorStep("attention", Category::kAttention,
                                 Flash(core, keys, "fwd", scene.type), hop == 0 ? 2 : 3));
     backward.push_back(
         ExchangeStep("pass keys on", OverContext(scene, CollectiveKind::kSendRecv,
                                                  hop + 1 < ranks ? 2 * elements : elements, 1)));
-    backward.push_back(OperatorStep("attention", Category::kAttention,
-                                    Flash(core, keys, "bwd", scene.type), 3));
+    backward.push_back(
+        OperatorStep("attention", Category::kAttention, Flash(core, keys, "bwd", scene.type), 3));
   }
   writer.Backward(std::move(backward));
 }
 
 void WriteFlash(const Core& core, LayerWriter& writer) {
   const Scene& scene = writer.scene();
-  writer.Forward(OperatorStep("attention", Category::kAttention,
-                              Flash(core, core.keys, "fwd", scene.type)));
+  writer.Forward(
+      OperatorStep("attention", Category::kAttention, Flash(core, core.keys, "fwd", scene.type)));
   writer.Backward({OperatorStep("attention", Category::kAttention,
                                 Flash(core, core.keys, "bwd", scene.type), 2)});
 }
@@ -117,17 +116,23 @@ Step OfAttention(std::string_view name, const kernel::Operator& op) {
 // Scores in memory: two products with a softmax between them, and dropout of probabilities.
 void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const kernel::DataType type = writer.scene().type;
+  const Framework& framework = writer.scene().framework();
+  const bool is_spelled_out = !framework.fuses_softmax && !framework.is_compiled;
   const std::int64_t e = writer.scene().element_bytes;
   const std::int64_t heads = core.batch * core.heads;
   const std::int64_t scores = heads * core.queries * core.keys;
-  const kernel::Operator to_scores =
-      BatchedProduct(heads, core.queries, core.keys, core.head_size, type);
-  const kernel::Operator from_scores =
-      BatchedProduct(heads, core.queries, core.head_size, core.keys, type);
+  const kernel::Operator to_scores = BatchedProduct(heads, core.queries, core.keys, core.head_size,
+                                                    writer.scene().score_products());
+  const kernel::Operator from_scores = BatchedProduct(heads, core.queries, core.head_size,
+                                                      core.keys, writer.scene().score_products());
   writer.BeginRecompute();
   writer.Forward(OfAttention("scores", to_scores));
-  writer.Forward(OfAttention("softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries,
-                                                core.keys, "fwd", type)));
+  if (is_spelled_out) {
+    writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+    writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+  }
+  writer.Forward(OfAttention(
+      "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
   if (dropout > 0) {
     writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
   }
@@ -140,6 +145,10 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   }
   backward.push_back(OfAttention(
       "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "bwd", type)));
+  if (is_spelled_out) {
+    backward.push_back(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+    backward.push_back(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+  }
   backward.push_back(OfAttention("scores", from_scores));
   backward.push_back(OfAttention("scores", from_scores));
   writer.Backward(std::move(backward));
@@ -172,8 +181,8 @@ void WriteContextExchange(const Core& core, bool is_before, LayerWriter& writer)
   const std::int64_t widths =
       is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
                 : core.heads * core.value_size;
-  const std::int64_t elements = is_ulysses ? own_tokens * widths * plan.cp
-                                           : KeyValueElements(core, scene) * plan.cp;
+  const std::int64_t elements =
+      is_ulysses ? own_tokens * widths * plan.cp : KeyValueElements(core, scene) * plan.cp;
   writer.Forward(ExchangeStep(
       is_ulysses ? "deal heads" : "gather keys",
       OverContext(scene, is_ulysses ? CollectiveKind::kAllToAll : CollectiveKind::kAllGather,
@@ -197,8 +206,8 @@ void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer
   // Unfused: two products, a turned copy and a sum, for queries and for keys.
   const bool is_fused = scene.framework().fuses_rope || scene.framework().is_compiled;
   const std::int64_t passes = is_fused ? 1 : 4;
-  writer.Elements({"rope", "mul", "mul", n, passes * e, passes * e, passes * e, passes * e,
-                   is_fused ? 2 : 10});
+  writer.Elements(
+      {"rope", "mul", "mul", n, passes * e, passes * e, passes * e, passes * e, is_fused ? 2 : 10});
 }
 
 void WriteProjections(const Attention& attention, LayerWriter& writer) {

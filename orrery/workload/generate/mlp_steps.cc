@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/workload/generate/block_steps.h"
@@ -22,6 +25,7 @@ struct FunctionNames {
 FunctionNames NamesOf(Activation activation) {
   switch (activation) {
     case Activation::kGelu:
+    case Activation::kWrittenOutGelu:
       return {"gelu_tanh", "gelu_tanh_backward"};
     case Activation::kRelu:
     case Activation::kSquaredRelu:
@@ -157,6 +161,50 @@ void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t token
   writer.KeepForWeights(tokens * (in + out) * writer.scene().element_bytes);
 }
 
+// A map of a chain: its function, and how many operands it reads.
+struct ChainedMap {
+  std::string_view function;
+  std::int64_t operands;
+};
+
+std::vector<Step> ChainSteps(std::span<const ChainedMap> maps, std::int64_t n, const Scene& scene) {
+  const std::int64_t e = scene.element_bytes;
+  std::vector<Step> steps;
+  for (const ChainedMap& map : maps) {
+    steps.push_back(OperatorStep("activation", Category::kElementwise,
+                                 Elementwise(map.function, n, map.operands * e, e, scene.type)));
+  }
+  return steps;
+}
+
+// x/2 · (1 + tanh(c · (x + d · x³))), map by map; backward, the sums of constants cost nothing, the
+// cube's gradient is three maps, and three gradients of x are added.
+void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
+  constexpr std::array<ChainedMap, 8> kForward{{{"mul", 1},
+                                                {"pow", 1},
+                                                {"mul", 1},
+                                                {"add", 2},
+                                                {"mul", 1},
+                                                {"tanh", 1},
+                                                {"add", 1},
+                                                {"mul", 2}}};
+  constexpr std::array<ChainedMap, 11> kBackward{{{"mul", 2},
+                                                  {"mul", 2},
+                                                  {"tanh_backward", 2},
+                                                  {"mul", 1},
+                                                  {"mul", 1},
+                                                  {"pow", 1},
+                                                  {"mul", 1},
+                                                  {"mul", 2},
+                                                  {"add", 2},
+                                                  {"mul", 1},
+                                                  {"add", 2}}};
+  for (Step& step : ChainSteps(kForward, n, writer.scene())) {
+    writer.Forward(std::move(step));
+  }
+  writer.Backward(ChainSteps(kBackward, n, writer.scene()));
+}
+
 }  // namespace
 
 void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
@@ -164,11 +212,18 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
   const FunctionNames names = NamesOf(mlp.activation);
   const std::int64_t e = writer.scene().element_bytes;
   const std::int64_t n = rows * width;
+  const kernel::DataType type = writer.scene().type;
   const Framework& framework = writer.scene().framework();
   const bool is_fused = framework.fuses_bias_activation || framework.is_compiled;
   if (!mlp.is_gated) {
     if (mlp.has_bias && !is_fused) {
-      writer.Elements({"bias", "add", "other", n, e, e, e, e});
+      // The product adds it; its gradient is a sum of its own.
+      writer.Backward(
+          {OperatorStep("bias", Category::kElementwise, Elementwise("other", n, e, 0, type))});
+    }
+    if (mlp.activation == Activation::kWrittenOutGelu && !is_fused) {
+      WriteOutGelu(n, writer);
+      return;
     }
     writer.Elements({"activation", names.forward, names.backward, n, e, e, 2 * e, e});
   } else if (is_fused) {

@@ -26,7 +26,15 @@ struct Scene {
 
   [[nodiscard]] const Framework& framework() const { return job->framework; }
 
-  [[nodiscard]] bool is_fp8() const { return products != type; }
+  /// Whether products read narrower copies of activations; TF32 reads what is there.
+  [[nodiscard]] bool is_fp8() const {
+    return products != type && products != kernel::DataType::kTf32;
+  }
+
+  /// Of products without weights, in attention.
+  [[nodiscard]] kernel::DataType score_products() const {
+    return products == kernel::DataType::kTf32 ? products : type;
+  }
 };
 
 /// The scene of a transformer's decoder (or of an encoder that stands alone).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -22,6 +23,7 @@ struct PreparedUnit {
   PreparedSteps forward;
   PreparedSteps recompute;
   PreparedSteps backward;
+  PreparedSteps weights;  // of the backward pass, where they come later
 };
 
 // Messages to and from the neighbours of a chunk for one pass.
@@ -29,6 +31,13 @@ struct Neighbours {
   std::optional<Slot> from;
   std::optional<Slot> to;
 };
+
+std::vector<PricedStep> WeightSteps(const PricedUnit& unit) {
+  std::vector<PricedStep> steps;
+  std::copy_if(unit.backward.begin(), unit.backward.end(), std::back_inserter(steps),
+               [](const PricedStep& step) { return step.is_for_weights; });
+  return steps;
+}
 
 class StageWriter {
  public:
@@ -79,7 +88,8 @@ class StageWriter {
       prepared.push_back(
           {writer_.Prepare(kind.forward, Phase::kForward, chunk),
            recomputes ? writer_.Prepare(again, Phase::kRecompute, chunk) : PreparedSteps{},
-           writer_.Prepare(kind.backward, Phase::kBackward, chunk)});
+           writer_.Prepare(kind.backward, Phase::kBackward, chunk),
+           writer_.Prepare(WeightSteps(kind), Phase::kWeightBackward, chunk)});
     }
     return prepared;
   }
@@ -289,8 +299,7 @@ class StageWriter {
     --passes_left_[chunk];
     for (std::size_t i = prepared_[chunk].size(); i-- > 0;) {
       memory_.Weights(MemoryOf(chunk, i),
-                      writer_.Write(prepared_[chunk][i].backward, step.microbatch,
-                                    ProgramWriter::Part::kWeightsOnly));
+                      writer_.Write(prepared_[chunk][i].weights, step.microbatch));
       data_.AfterBackward({chunk, i}, passes_left_[chunk] == 0);
     }
   }

@@ -5,6 +5,7 @@
 
 #include "orrery/base/ascii_case.h"
 #include "orrery/base/check.h"
+#include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"
 
 namespace orrery::workload {
@@ -25,6 +26,8 @@ const std::vector<Framework>& Frameworks() {
   static const std::vector<Framework> catalogue = [] {
     auto frameworks = ReadFrameworks(kEmbeddedFrameworks);
     ORRERY_CHECK(frameworks.has_value(), frameworks ? "" : frameworks.error().message());
+    const Status fits = ReadFrameworkFits(kEmbeddedFrameworkFits, *frameworks);
+    ORRERY_CHECK(fits.has_value(), fits ? "" : fits.error().message());
     return *std::move(frameworks);
   }();
   return catalogue;

@@ -44,6 +44,7 @@ struct Framework {
   bool fuses_bias_activation = true;
   bool fuses_dropout_add = true;
   bool fuses_rope = true;
+  bool fuses_softmax = true;  // scale, mask and softmax of scores in memory are one kernel
   bool fuses_norm = true;                   // one kernel, not five
   bool fuses_cross_entropy = false;         // logits are read once forward and once backward
   bool splits_loss = false;                 // written out over logits even on one rank
@@ -94,6 +95,10 @@ struct FittedScalar {
 /// Finds one by its name in any case, then by the words of other names: the first that matches.
 /// Nothing when there is none.
 [[nodiscard]] const Framework* FindFramework(std::string_view name);
+
+/// Reads the scalars that `orrery fit frameworks` wrote into the frameworks of the same names; an
+/// error is one sentence.
+[[nodiscard]] Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& frameworks);
 
 /// Reads a file of frameworks; an error is one sentence.
 [[nodiscard]] Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml);

@@ -58,8 +58,8 @@ TEST(FrameworkTest, FittedScalarsStayWithinWhatIsPlausible) {
             "framework 'test': memory_rate must be a number of at most 1.2, not '1.3'");
   EXPECT_EQ(ErrorOf(Catalogue("    communication_rate: 0.3\n")),
             "framework 'test': communication_rate must be a number of at least 0.4, not '0.3'");
-  EXPECT_EQ(ErrorOf(Catalogue("    launch_us: 31\n")),
-            "framework 'test': launch_us must be a number of at most 30, not '31'");
+  EXPECT_EQ(ErrorOf(Catalogue("    launch_us: 101\n")),
+            "framework 'test': launch_us must be a number of at most 100, not '101'");
   EXPECT_EQ(ErrorOf(Catalogue("    launch_us: -1\n")),
             "framework 'test': launch_us must be a number of at least 0, not '-1'");
   EXPECT_EQ(ErrorOf(Catalogue("    spread: 0.2\n")),
@@ -67,8 +67,9 @@ TEST(FrameworkTest, FittedScalarsStayWithinWhatIsPlausible) {
 }
 
 TEST(FrameworkTest, ErrorsNameTheEntryAndTheField) {
-  EXPECT_EQ(ErrorOf(Catalogue("    attention: slow\n")),
-            "framework 'test': attention must be one of flash, materialised, not 'slow'");
+  EXPECT_EQ(
+      ErrorOf(Catalogue("    attention: slow\n")),
+      "framework 'test': attention must be one of flash, flash2, flash1, materialised, not 'slow'");
   EXPECT_EQ(ErrorOf(Catalogue("    guessed: [launch_us]\n")),
             "framework 'test': guessed must be a list of declared properties, not 'launch_us'");
   EXPECT_EQ(ErrorOf(Catalogue("    use_graphs: true\n")),

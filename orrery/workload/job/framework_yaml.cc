@@ -38,10 +38,11 @@ constexpr std::array<Spelling<DataOverlap>, 2> kDataOverlaps{{
     {"buckets", DataOverlap::kBuckets},
 }};
 
-constexpr std::array<std::pair<std::string_view, bool Framework::*>, 17> kFlags{{
+constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework::*>>({
     {"fuses_bias_activation", &Framework::fuses_bias_activation},
     {"fuses_dropout_add", &Framework::fuses_dropout_add},
     {"fuses_rope", &Framework::fuses_rope},
+    {"fuses_softmax", &Framework::fuses_softmax},
     {"fuses_norm", &Framework::fuses_norm},
     {"fuses_cross_entropy", &Framework::fuses_cross_entropy},
     {"splits_loss", &Framework::splits_loss},
@@ -56,7 +57,7 @@ constexpr std::array<std::pair<std::string_view, bool Framework::*>, 17> kFlags{
     {"waits_each_pipeline_message", &Framework::waits_each_pipeline_message},
     {"scales_bucket_with_ranks", &Framework::scales_bucket_with_ranks},
     {"splits_layers_by_work", &Framework::splits_layers_by_work},
-}};
+});
 
 constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> kSizes{{
     {"bucket_bytes", &Framework::bucket_bytes},
@@ -156,6 +157,33 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   framework.vocabulary_multiple =
       fields.Count("vocabulary_multiple", 1, framework.vocabulary_multiple);
   framework.most_chunks = fields.Count("most_chunks", 1, framework.most_chunks);
+}
+
+Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& frameworks) {
+  try {
+    std::optional<Error> first_error;
+    const YAML::Node nodes = YAML::Load(yaml)["fits"];
+    for (std::size_t i = 0; i < nodes.size() && !first_error; ++i) {
+      YamlFields fields(nodes[i], fmt::format("fit {}", i + 1), first_error);
+      const std::string name = fields.Text("framework");
+      const auto found = std::ranges::find(frameworks, name, &Framework::name);
+      if (found == frameworks.end()) {
+        fields.Wrong("framework", "must be one of the catalogue of frameworks", name);
+        break;
+      }
+      // Where they come from is for people.
+      (void)fields.Node("rows");
+      (void)fields.Node("sources");
+      (void)fields.Node("error_before");
+      (void)fields.Node("error_after");
+      ReadFitted(fields, *found);
+      fields.RefuseOthers();
+    }
+    return first_error ? Status(tl::unexpected(*std::move(first_error))) : Status();
+  } catch (const YAML::Exception& exception) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("fits of frameworks: line {}: {}",
+                                                        exception.mark.line + 1, exception.msg));
+  }
 }
 
 Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml) {

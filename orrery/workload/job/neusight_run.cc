@@ -93,8 +93,14 @@ class NeusightRuns : public RunTable {
   }
 
  private:
-  Status Describe(const RunRow& row, Job& job) const {
-    ORRERY_TRY_STATUS(SetMachine(row.Text("device"), job));
+  Status Describe(RunRow& row, Job& job) const {
+    std::string device = row.Text("device");
+    if (Mentions(device, "MI250")) {
+      // What programs see as one GPU is one of its two dies, which is an MI210.
+      device = "MI210";
+      row.Assume("one die of two, as an MI210");
+    }
+    ORRERY_TRY_STATUS(SetMachine(device, job));
     const Framework* framework = FindFramework("pytorch");
     if (framework == nullptr) {
       return Fail(Error::Kind::kUnsupported, "there is no profile of plain PyTorch");

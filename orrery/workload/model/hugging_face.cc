@@ -18,7 +18,7 @@ using Notes = std::vector<std::string>;
 void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape& shape) {
   constexpr std::array<std::pair<std::string_view, Activation>, 10> kActivations{{
       {"gelu", Activation::kGelu},
-      {"gelu_new", Activation::kGelu},
+      {"gelu_new", Activation::kWrittenOutGelu},
       {"gelu_fast", Activation::kGelu},
       {"gelu_pytorch_tanh", Activation::kGelu},
       {"quick_gelu", Activation::kGelu},

@@ -10,7 +10,13 @@
 
 namespace orrery::workload {
 
-enum class Activation : std::uint8_t { kGelu, kRelu, kSilu, kSquaredRelu };
+enum class Activation : std::uint8_t {
+  kGelu,
+  kWrittenOutGelu,  // its approximation by tanh as a chain of maps (GPT-2 of Hugging Face)
+  kRelu,
+  kSilu,
+  kSquaredRelu,
+};
 
 enum class NormKind : std::uint8_t { kLayer, kRms };
 

@@ -14,8 +14,9 @@ namespace {
 using hardware::Spelling;
 using hardware::YamlFields;
 
-constexpr std::array<Spelling<Activation>, 4> kActivations{{
+constexpr std::array<Spelling<Activation>, 5> kActivations{{
     {"gelu", Activation::kGelu},
+    {"written_out_gelu", Activation::kWrittenOutGelu},
     {"relu", Activation::kRelu},
     {"silu", Activation::kSilu},
     {"squared_relu", Activation::kSquaredRelu},

@@ -1,0 +1,72 @@
+#include "orrery/report/simulation_page.h"
+
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "orrery/simulate/test_ensembles.h"
+
+namespace orrery::report {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using workload::Phase;
+
+// Stages that do not talk: each has its passes one after the other, forward 1 µs and backward 2 µs.
+workload::Ensemble Stages(std::uint32_t stages, std::int32_t microbatches) {
+  workload::Ensemble ensemble;
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    simulate::RankWriter rank({});
+    for (const auto& [phase, duration_ps] :
+         {std::pair(Phase::kForward, 1'000'000), std::pair(Phase::kBackward, 2'000'000)}) {
+      const workload::PartId part = rank.program.parts.Append(
+          {.category = rank.program.strings.Intern("products"), .phase = phase, .chunk = 0});
+      for (std::int32_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+        rank.program.tasks.microbatch[rank.Kernel(duration_ps, part)] = microbatch;
+      }
+    }
+    ensemble.programs.push_back(std::move(rank.program));
+    simulate::AddRank(ensemble, stage);
+  }
+  return ensemble;
+}
+
+std::string PageOf(const workload::Ensemble& ensemble) {
+  const simulate::Cast cast = simulate::Fold(ensemble, simulate::IslandLinkClass(8));
+  simulate::PlainTimes times;
+  const simulate::Performance performance = *simulate::Play(cast, times);
+  const simulate::PlayedStep played{&cast, &performance, nullptr};
+  const simulate::StepSummary summary = simulate::Summarize(played);
+  return RenderSimulationPage({.title = "a <job>",
+                               .line = "",
+                               .played = played,
+                               .summary = &summary,
+                               .bottleneck = "Compute.",
+                               .settings = {{"plan", "tp", "8"}},
+                               .not_modelled = {"Loading data."}});
+}
+
+TEST(SimulationPageTest, SaysWhatThereIs) {
+  const std::string page = PageOf(Stages(2, 3));
+
+  EXPECT_THAT(page, HasSubstr("<h1>a &lt;job&gt;</h1>"));
+  EXPECT_THAT(page, HasSubstr("9.00 µs"));  // 3 · (1 + 2)
+  EXPECT_THAT(page, HasSubstr("stage 1"));
+  EXPECT_THAT(page, HasSubstr(">3</text>"));  // the number of a micro-batch
+  EXPECT_THAT(page, HasSubstr("micro-batch 3"));
+  EXPECT_THAT(page, HasSubstr("<dt>tp</dt><dd>8</dd>"));
+  EXPECT_THAT(page, HasSubstr("Loading data."));
+  EXPECT_THAT(page, Not(HasSubstr("src=")));
+}
+
+// 64 stages with 512 micro-batches are 65,536 passes, which as single elements would be ten times
+// as much.
+TEST(SimulationPageTest, LargeJobsAreBounded) {
+  EXPECT_LT(PageOf(Stages(64, 512)).size(), 3'000'000U);
+}
+
+}  // namespace
+}  // namespace orrery::report

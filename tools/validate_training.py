@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Simulated against measured training steps: the tables of docs/validation/training.md and the picture beside it.
+
+tools/validate_training.py --program build/orrery [--write FILE] [--leave-out]; needs ../shared.
+"""
+
+import argparse
+import csv
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+TRUTH = SHARED / "truth" / "training.csv"
+UNFINISHED = SHARED / "truth" / "unfinished_runs.csv"
+SINGLE = SHARED / "truth" / "single_gpu.csv"
+NEUSIGHT = SHARED / "kernels" / "neusight" / "e2e_labels.csv"
+HEADLINE = ("A", "A-")
+
+
+def run(program, *arguments):
+    command = [program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"validate_training: {' '.join(command)}: {done.stderr}")
+    return done.stdout
+
+
+def validate(program, table, *options):
+    return json.loads(run(program, "validate", table, "--json", *options))
+
+
+def line(*cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def met(is_met):
+    return "yes" if is_met else "**no**"
+
+
+def number(text):
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+class Rows:
+    """Rows of the truth with the errors of their predictions, in percent."""
+
+    def __init__(self, result, table):
+        with open(table, newline="", encoding="utf-8") as file:
+            self.cells = {row["id"]: row for row in csv.DictReader(file)}
+        self.errors = {p["id"]: 100 * (p["predicted_s"] / p["measured_s"] - 1) for p in result["predictions"]}
+
+    def of(self, wanted):
+        return [row for row in self.cells.values() if wanted(row)]
+
+    def figures(self, rows):
+        errors = [abs(self.errors[row["id"]]) for row in rows if row["id"] in self.errors]
+        if not errors:
+            return {"rows": len(rows), "simulated": 0, "mape": float("nan"), "median": float("nan"), "max": float("nan")}
+        return {"rows": len(rows), "simulated": len(errors), "mape": statistics.fmean(errors),
+                "median": statistics.median(errors), "max": max(errors)}
+
+
+def is_headline(row):
+    return row["completeness"] in HEADLINE
+
+
+def from_source(*words):
+    return lambda row: is_headline(row) and all(word in row["source"] for word in words)
+
+
+def is_healthy_nanotron(row):
+    return (from_source("nanotron")(row) and (number(row["tp"]) or 1) <= 8 and (number(row["mfu_pct"]) or 0) > 10)
+
+
+# What is wanted: which rows, the largest mean error, the largest error of one row.
+LIMITS = (
+    ("Korthikanti et al., table 5", from_source("Korthikanti"), 4, 9),
+    ("vTrain, one node", from_source("vTrain", "single-node"), 8, None),
+    ("vTrain, 64 to 512 A100s", from_source("vTrain", "multi-node"), 12, None),
+    ("MosaicML llm-foundry", from_source("llm-foundry"), 8, None),
+    ("NVIDIA DGX Cloud", from_source("DGX Cloud"), 10, None),
+    ("nanotron, TP ≤ 8 and MFU > 10 %", is_healthy_nanotron, 15, None),
+)
+
+
+def limits(rows, neusight):
+    yield "## What is wanted"
+    yield ""
+    yield "Rows of grade A and A-. Errors of the step time in percent of the measured one."
+    yield ""
+    yield line("rows of", "rows", "simulated", "MAPE %", "limit", "median %", "largest %", "met")
+    yield "|---|---:|---:|---:|---:|---:|---:|---|"
+    for name, wanted, most, largest in LIMITS:
+        figures = rows.figures(rows.of(wanted))
+        is_met = figures["mape"] <= most and (largest is None or figures["max"] <= largest)
+        limit = f"≤ {most}" + (f", none over {largest}" if largest else "")
+        yield line(name, figures["rows"], figures["simulated"], f"{figures['mape']:.2f}", limit,
+                   f"{figures['median']:.2f}", f"{figures['max']:.1f}", met(is_met))
+    yield line("NeuSight's training labels", neusight["rows"], neusight["simulated"], f"{neusight['mape']:.2f}", "≤ 9",
+               f"{neusight['median']:.2f}", f"{neusight['max']:.1f}", met(neusight["mape"] <= 9))
+    everything = rows.figures(rows.of(lambda row: True))
+    headline = rows.figures(rows.of(is_headline))
+    yield ""
+    for name, figures in (("all grades", everything), ("A and A-", headline)):
+        share = 100 * figures["simulated"] / figures["rows"]
+        yield (f"Simulated, {name}: {figures['simulated']} of {figures['rows']} rows, {share:.1f} % "
+               f"(wanted: 95 %): {met(share >= 95)}.")
+    yield ""
+
+
+def by_source(rows):
+    yield "## By source, every grade"
+    yield ""
+    yield line("source", "grade", "rows", "simulated", "MAPE %", "median %", "largest %")
+    yield "|---|---|---:|---:|---:|---:|---:|"
+    groups = {}
+    for row in rows.cells.values():
+        groups.setdefault((row["source"], row["completeness"]), []).append(row)
+    for (source, grade), found in sorted(groups.items()):
+        figures = rows.figures(found)
+        cells = [f"{figures['mape']:.2f}", f"{figures['median']:.2f}", f"{figures['max']:.1f}"]
+        yield line(source, grade, figures["rows"], figures["simulated"], *(cells if figures["simulated"] else ["–"] * 3))
+    yield ""
+
+
+def groups(result):
+    for title, key in (("GPU", "gpus"), ("scale", "scales"), ("dimension of parallelism", "dimensions")):
+        yield f"## By {title}, A and A-"
+        yield ""
+        yield line(title, "rows", "MAPE %", "median %", "largest %", "bias %")
+        yield "|---|---:|---:|---:|---:|---:|"
+        for group in result[key]:
+            yield line(group["name"], group["simulated"], f"{group['mape']:.2f}", f"{group['median']:.2f}",
+                       f"{group['max']:.1f}", f"{group['bias']:+.1f}")
+        yield ""
+
+
+def refused(result, title):
+    counts = {}
+    for row in result["refused"]:
+        counts.setdefault(row["reason"], []).append(row["id"])
+    yield f"## Refused rows of {title}"
+    yield ""
+    if not counts:
+        yield "None."
+    else:
+        yield line("rows", "reason", "first")
+        yield "|---:|---|---|"
+        for reason, found in sorted(counts.items(), key=lambda item: (-len(item[1]), item[0]))[:25]:
+            yield line(len(found), reason, found[0])
+        if len(counts) > 25:
+            yield ""
+            yield f"… and {len(counts) - 25} other reasons."
+    yield ""
+
+
+def short_list(title, result, table, columns):
+    with open(table, newline="", encoding="utf-8") as file:
+        cells = {row["id"]: row for row in csv.DictReader(file)}
+    yield f"## {title}"
+    yield ""
+    yield line(*columns, "measured s", "predicted s", "error %")
+    yield "|---" * len(columns) + "|---:|---:|---:|"
+    for row in result["predictions"]:
+        error = 100 * (row["predicted_s"] / row["measured_s"] - 1)
+        yield line(*(cells[row["id"]][column] for column in columns), f"{row['measured_s']:.4g}",
+                   f"{row['predicted_s']:.4g}", f"{error:+.1f}")
+    yield ""
+
+
+def unfinished_table(path):
+    """Writes configurations without a result as published rows: like a run of the same sweep and model that has one."""
+    with open(TRUTH, newline="", encoding="utf-8") as file:
+        sweep = [row for row in csv.DictReader(file) if from_source("nanotron")(row)]
+    alike = {row["params_b"]: row for row in sweep}
+    with open(UNFINISHED, newline="", encoding="utf-8") as file:
+        asked = list(csv.DictReader(file))
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, sweep[0].keys())
+        writer.writeheader()
+        for row in asked:
+            batch = int(row["dp"]) * int(row["mbs"]) * int(row["grad_acc"])
+            changes = {"id": row["id"], "n_gpus": row["n_gpus"], "tp": row["tp"], "pp": row["pp"], "dp": row["dp"],
+                       "mbs": row["mbs"], "grad_accum": row["grad_acc"], "gbs": batch, "step_time_s": 1,
+                       "tokens_per_s": "", "zero_fsdp": f"ZeRO-{row['zero']}"}
+            writer.writerow({**alike[row["params_b"]], **changes})
+
+
+def memory(program, headline):
+    yield "## Memory"
+    yield ""
+    ran, lost = headline["simulated"], len(headline["out_of_memory"])
+    share = 100 * lost / ran
+    yield (f"Of {ran} rows of grade A and A- that ran, {lost} are called out of memory: {share:.1f} % "
+           f"(wanted: at most 2 %): {met(share <= 2)}.")
+    with tempfile.TemporaryDirectory() as folder:
+        table = pathlib.Path(folder) / "unfinished.csv"
+        unfinished_table(table)
+        result = validate(program, table)
+    yield (f"Of {result['rows']} configurations of the same sweep as nanotron's rows that gave no result "
+           f"(`unfinished_runs.csv`: the cause is not stated), {result['simulated']} can be simulated and "
+           f"{len(result['out_of_memory'])} are called out of memory: "
+           f"{100 * len(result['out_of_memory']) / max(1, result['simulated']):.1f} %.")
+    yield ""
+    by_size = {}
+    with open(UNFINISHED, newline="", encoding="utf-8") as file:
+        size_of = {row["id"]: row["params_b"] for row in csv.DictReader(file)}
+    for row in result["predictions"]:
+        by_size.setdefault(size_of[row["id"]], []).append(row["id"])
+    yield line("parameters, 10⁹", "configurations without a result", "called out of memory", "%")
+    yield "|---:|---:|---:|---:|"
+    for size, found in sorted(by_size.items(), key=lambda item: float(item[0])):
+        full = len(set(found) & set(result["out_of_memory"]))
+        yield line(size, len(found), full, f"{100 * full / len(found):.0f}")
+    yield ""
+
+
+def left_out(program, rows):
+    yield "## Each source left out of the fit of frameworks"
+    yield ""
+    yield ("`orrery fit frameworks training.csv --without SOURCE -o FILE`, then `orrery validate --frameworks FILE` on that "
+           "source: what a team that was never seen may expect.")
+    yield ""
+    yield line("source", "rows", "MAPE % fitted", "MAPE % left out")
+    yield "|---|---:|---:|---:|"
+    sources = sorted({row["source"] for row in rows.of(is_headline)})
+    with tempfile.TemporaryDirectory() as folder:
+        for source in sources:
+            profiles = pathlib.Path(folder) / "frameworks.yaml"
+            run(program, "fit", "frameworks", TRUTH, "--without", source, "-o", profiles)
+            result = validate(program, TRUTH, "--source", source, "--grade", ",".join(HEADLINE),
+                              "--frameworks", profiles)
+            fitted = rows.figures(rows.of(lambda row, name=source: is_headline(row) and row["source"] == name))
+            if result["simulated"]:
+                yield line(source, result["simulated"], f"{fitted['mape']:.2f}", f"{result['mape']:.2f}")
+    yield ""
+
+
+def training_only(result):
+    """NeuSight's table without its rows of inference, which are refused by design."""
+    errors = [abs(100 * (p["predicted_s"] / p["measured_s"] - 1)) for p in result["predictions"]]
+    rows = result["rows"] - sum("inference" in row["reason"] for row in result["refused"])
+    return {"rows": rows, "simulated": len(errors), "mape": statistics.fmean(errors),
+            "median": statistics.median(errors), "max": max(errors)}
+
+
+def document(program, picture, leaves_out):
+    everything = validate(program, TRUTH)
+    picture_options = ["--svg", picture] if picture else []
+    headline = validate(program, TRUTH, "--grade", ",".join(HEADLINE), *picture_options)
+    neusight = validate(program, NEUSIGHT)
+    single = validate(program, SINGLE)
+    rows = Rows(everything, TRUTH)
+    yield "# Training steps: simulated against measured"
+    yield ""
+    yield ("Made by `tools/validate_training.py --program build/orrery --write docs/validation/training.md`: every row of "
+           "`../shared/truth/training.csv` becomes a job ([published-runs.md](../formats/published-runs.md)), which "
+           "`orrery validate` simulates. No constant belongs to a row or a source; those of hardware and of framework "
+           "profiles are in `data/`.")
+    yield ""
+    if picture:
+        yield f"![Predicted over measured time of each step, by source]({pathlib.Path(picture).name})"
+        yield ""
+    yield from limits(rows, training_only(neusight))
+    yield from by_source(rows)
+    yield from groups(headline)
+    yield from memory(program, headline)
+    if leaves_out:
+        yield from left_out(program, rows)
+    yield from short_list("NeuSight's training labels", neusight, NEUSIGHT,
+                          ("device", "model", "seqlen", "batch", "option"))
+    yield from short_list("Other models on single machines", single, SINGLE,
+                          ("model", "gpu", "n_gpus", "seq_len", "precision", "framework"))
+    yield from refused(everything, "training.csv")
+    yield from refused(single, "single_gpu.csv")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", default=str(ROOT / "build" / "orrery"))
+    parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--leave-out", action="store_true", help="fit frameworks again without each source (minutes)")
+    options = parser.parse_args()
+    for table in (TRUTH, SINGLE, UNFINISHED, NEUSIGHT):
+        if not table.exists():
+            sys.exit(f"validate_training: {table} is not there")
+    picture = str(options.write.with_suffix(".svg")) if options.write else None
+    text = "\n".join(document(options.program, picture, options.leave_out)).rstrip() + "\n"
+    if options.write:
+        options.write.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
