@@ -79,7 +79,8 @@ std::string FiguresText(const SimulationAnswer& answer) {
         draw::FormatCount(static_cast<std::int64_t>(*figures.tokens_per_s)),
         draw::FormatCount(static_cast<std::int64_t>(*figures.tokens_per_s / answer.job->gpus)));
   } else {
-    text += fmt::format("  throughput   {:.4g} samples/s\n", figures.samples_per_s);
+    text += fmt::format("  throughput   {} samples/s\n",
+                        draw::FormatCount(static_cast<std::int64_t>(figures.samples_per_s)));
   }
   return text + fmt::format("  utilisation  MFU {:.1f} %, HFU {:.1f} %\n",
                             100 * figures.model.share, 100 * figures.hardware.share);
