@@ -30,7 +30,7 @@ constexpr std::string_view kOthers = "other sources";
 constexpr double kLargestRatio = 4;
 constexpr double kLongestErrorPercent = 60;
 constexpr double kNanosecondsOfSecond = 1e9;
-constexpr std::size_t kNameWidth = 24;  // of a row of the lower chart
+constexpr std::size_t kNameWidth = 22;  // of a row of the lower chart
 
 // Colours of sources, largest source first; all smaller ones share the last.
 constexpr std::array<std::string_view, 7> kStyles = {"compute", "transfer",    "memory", "host",
@@ -90,7 +90,7 @@ draw::SpreadChart ErrorChart(const Validation& validation, const std::vector<std
         {.series = {draw::Truncated(names[i], kNameWidth), std::string(kStyles[i])},
          .smallest = Quantile(errors, 0.05),
          .lower_quartile = Quantile(errors, 0.25),
-         .median = Quantile(errors, 0.5),
+         .median = std::min(kLongestErrorPercent, Quantile(errors, 0.5)),
          .upper_quartile = std::min(kLongestErrorPercent, Quantile(errors, 0.75)),
          .largest = std::min(kLongestErrorPercent, Quantile(errors, 0.95)),
          .note = fmt::format("mean {:.1f} %, {} rows", Mean(errors), errors.size())});
