@@ -1,11 +1,11 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/fit_commands.h"
@@ -17,7 +17,7 @@ namespace orrery::cli {
 namespace {
 
 struct FitFrameworksArguments {
-  std::string path;
+  std::vector<std::string> paths;
   std::string output;
   std::vector<std::string> only;
   std::vector<std::string> without;
@@ -35,7 +35,11 @@ std::string FitText(const simulate::FrameworkFit& fit) {
 }
 
 Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
-  ORRERY_TRY(const Table table, ReadCsvFile(arguments.path));
+  std::vector<std::unique_ptr<workload::RunTable>> tables;
+  for (const std::string& path : arguments.paths) {
+    ORRERY_TRY(std::unique_ptr<workload::RunTable> table, workload::OpenRunTable(path));
+    tables.push_back(std::move(table));
+  }
   ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
   simulate::FrameworkFitOptions options;
   options.only = arguments.only;
@@ -44,13 +48,13 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
     options.most_rows_of_source = arguments.most_rows;
   }
   options.progress = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
-  ORRERY_TRY(const std::vector<simulate::FrameworkFit> fits,
-             simulate::FitFrameworks(table, models, options));
+  const std::vector<simulate::FrameworkFit> fits =
+      simulate::FitFrameworks(tables, models, options);
   if (fits.empty()) {
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("{}: no row of grade A or A- that can be simulated names a framework of "
                             "the catalogue",
-                            arguments.path));
+                            arguments.paths.front()));
   }
   for (const simulate::FrameworkFit& fit : fits) {
     fmt::print("{}", FitText(fit));
@@ -72,9 +76,9 @@ void AddFitFrameworksCommand(CLI::App& fit, int& status) {
   auto arguments = std::make_shared<FitFrameworksArguments>();
   CLI::App* const verb = fit.add_subcommand(
       "frameworks", "Fit what frameworks reach of kernels and collectives alone to published runs");
-  verb->add_option("table", arguments->path, "table of published runs, such as truth/training.csv")
-      ->required()
-      ->type_name("FILE");
+  verb->add_option("TABLE", arguments->paths,
+                   "tables of published runs; docs/formats/published-runs.md")
+      ->required();
   verb->add_option("-o,--output", arguments->output, "write the scalars to this file")
       ->type_name("FILE");
   verb->add_option("--only", arguments->only, "only frameworks whose name contains this")

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,6 +12,7 @@
 #include "orrery/learn/least_squares.h"
 #include "orrery/simulate/gpu_memo.h"
 #include "orrery/simulate/simulation.h"
+#include "orrery/simulate/validation.h"
 
 namespace orrery::simulate {
 namespace {
@@ -49,23 +49,28 @@ bool IsTold(const std::vector<std::string>& texts, const std::string& name) {
   });
 }
 
-bool IsUsable(const Table& table, std::size_t row, const PublishedRun& run) {
-  const auto utilisation = table.NumberInText(row, "mfu_pct");
-  return (run.grade == "A" || run.grade == "A-") &&
-         (!utilisation || *utilisation > kLeastUtilisation) &&
+bool IsUsable(const PublishedRun& run) {
+  return (!run.mfu_percent || *run.mfu_percent > kLeastUtilisation) &&
          run.job.plan.tp <= run.job.cluster.gpus_per_node;
 }
 
 using RunsOfSource = std::map<std::string, std::vector<PublishedRun>>;
 
-// Runs by framework and source.
-std::map<std::string, RunsOfSource> ReadRuns(const Table& table,
-                                             const FrameworkFitOptions& options) {
+// Runs by framework and source, as validation describes them.
+std::map<std::string, RunsOfSource> ReadRuns(
+    std::span<const std::unique_ptr<workload::RunTable>> tables, const kernel::CostModel& costs,
+    const FrameworkFitOptions& options) {
+  ValidateOptions asked;
+  asked.filter = [&](const workload::RunLabel& label) {
+    return (label.grade.empty() || label.grade == "A" || label.grade == "A-") &&
+           !IsTold(options.without_sources, label.source);
+  };
   std::map<std::string, RunsOfSource> runs;
-  for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    Result<PublishedRun> run = workload::ReadPublishedRun(table, row);
-    if (run && IsUsable(table, row, *run) && !IsTold(options.without_sources, run->source)) {
-      runs[run->job.framework.name][run->source].push_back(std::move(*run));
+  for (const std::unique_ptr<workload::RunTable>& table : tables) {
+    for (JudgedRun& judged : Validate(*table, costs, asked).judged) {
+      if (IsUsable(judged.run)) {
+        runs[judged.run.job.framework.name][judged.run.source].push_back(std::move(judged.run));
+      }
     }
   }
   return runs;
@@ -177,11 +182,11 @@ class Fitting {
 
 }  // namespace
 
-Result<std::vector<FrameworkFit>> FitFrameworks(const Table& table, const kernel::CostModel& costs,
-                                                const FrameworkFitOptions& options) {
-  ORRERY_TRY_STATUS(workload::CheckPublishedColumns(table));
+std::vector<FrameworkFit> FitFrameworks(
+    std::span<const std::unique_ptr<workload::RunTable>> tables, const kernel::CostModel& costs,
+    const FrameworkFitOptions& options) {
   const GpuMemo memo(costs);
-  std::map<std::string, RunsOfSource> runs = ReadRuns(table, options);
+  std::map<std::string, RunsOfSource> runs = ReadRuns(tables, memo, options);
   std::vector<FrameworkFit> fits;
   for (const Framework& framework : workload::Frameworks()) {
     const auto found = runs.find(framework.name);

@@ -2,14 +2,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "orrery/base/error.h"
-#include "orrery/base/table.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/workload/job/framework.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/workload/job/run_table.h"
 
 namespace orrery::simulate {
 
@@ -31,14 +31,14 @@ struct FrameworkFitOptions {
   std::function<void(const std::string&)> progress = {};
 };
 
-/// Fits the six scalars of each framework to the runs of a table that are described well (grades A
-/// and A−) and are no accident (utilisation above 10 % where it is printed, tensor parallelism
+/// Fits the six scalars of each framework to the runs of tables that are described well (grades A
+/// and A−, or a table without grades) and are no accident (utilisation above 10 % where it is printed, tensor parallelism
 /// inside a node). Logarithms of predicted over measured time are made small, outliers held back;
 /// a prior, worth a few rows, keeps scalars near what kernels and collectives do alone where rows
 /// say little. No scalar belongs to a row or a source.
-[[nodiscard]] Result<std::vector<FrameworkFit>> FitFrameworks(const Table& table,
-                                                              const kernel::CostModel& costs,
-                                                              const FrameworkFitOptions& options);
+[[nodiscard]] std::vector<FrameworkFit> FitFrameworks(
+    std::span<const std::unique_ptr<workload::RunTable>> tables, const kernel::CostModel& costs,
+    const FrameworkFitOptions& options);
 
 /// The file that the program is built with (data/workload/framework_fits.yaml).
 [[nodiscard]] std::string FitsText(const std::vector<FrameworkFit>& fits);

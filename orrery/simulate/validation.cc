@@ -12,6 +12,7 @@ namespace orrery::simulate {
 namespace {
 
 constexpr double kPicoseconds = 1e12;
+constexpr double kClearlyTooMuch = 1.3;  // memory is predicted within that
 
 struct Outcome {
   std::optional<JudgedRun> judged;
@@ -43,9 +44,11 @@ Result<JudgedRun> Judge(const Questions& questions, std::size_t row, const kerne
     change(judged.run.job);
   }
   ORRERY_TRY_STATUS(SimulateRun(costs, judged));
-  // It did run: where a row does not say what was computed twice and its memory would not do
+  // It did run: where a row does not say what was computed twice and its memory would not nearly do
   // otherwise, everything was.
-  if (!judged.fits && judged.run.recompute_is_open) {
+  const auto memory_bytes = static_cast<double>(judged.run.job.gpu.memory_size.count);
+  if (judged.run.recompute_is_open &&
+      static_cast<double>(judged.memory_bytes) > kClearlyTooMuch * memory_bytes) {
     judged.run.job.plan.recompute = workload::Recompute::kFull;
     judged.run.assumptions.push_back("full recomputation, since nothing less fits");
     ORRERY_TRY_STATUS(SimulateRun(costs, judged));

@@ -225,6 +225,12 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
       WriteOutGelu(n, writer);
       return;
     }
+    if (mlp.activation == Activation::kSquaredRelu && !framework.is_compiled) {
+      // Frameworks have no kernel of it: relu and square, forward and backward.
+      writer.Elements({"relu", names.forward, names.backward, n, e, e, 2 * e, e});
+      writer.Elements({"square", "pow", "mul", n, e, e, 4 * e, 2 * e, 2});
+      return;
+    }
     writer.Elements({"activation", names.forward, names.backward, n, e, e, 2 * e, e});
   } else if (is_fused) {
     writer.Elements({"gated activation", names.forward, names.backward, n, 2 * e, e, 3 * e, 2 * e});
