@@ -48,13 +48,13 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
     options.most_rows_of_source = arguments.most_rows;
   }
   options.progress = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
-  const std::vector<simulate::FrameworkFit> fits =
-      simulate::FitFrameworks(tables, models, options);
+  const std::vector<simulate::FrameworkFit> fits = simulate::FitFrameworks(tables, models, options);
   if (fits.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: no row of grade A or A- that can be simulated names a framework of "
-                            "the catalogue",
-                            arguments.paths.front()));
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("{}: no row of grade A or A- that can be simulated names a framework of "
+                    "the catalogue",
+                    arguments.paths.front()));
   }
   for (const simulate::FrameworkFit& fit : fits) {
     fmt::print("{}", FitText(fit));

@@ -24,8 +24,10 @@ using workload::PublishedRun;
 
 constexpr double kPicoseconds = 1e12;
 constexpr double kLeastUtilisation = 10;  // percent
-constexpr double kPriorRows = 4;          // what the prior of a scalar is worth, in rows
-constexpr double kUsualError = 0.05;      // of a row, relative
+constexpr std::int64_t kMostBlockPasses =
+    6'000;                            // longer runs say no more, and take the time of many
+constexpr double kPriorRows = 4;      // what the prior of a scalar is worth, in rows
+constexpr double kUsualError = 0.05;  // of a row, relative
 
 // What a scalar is expected to be before any row is seen, and how sure that is.
 struct Prior {
@@ -44,13 +46,19 @@ Prior PriorOf(const FittedScalar& scalar) {
 }
 
 bool IsTold(const std::vector<std::string>& texts, const std::string& name) {
-  return std::ranges::any_of(texts, [&](const std::string& text) {
-    return name.find(text) != std::string::npos;
-  });
+  return std::ranges::any_of(
+      texts, [&](const std::string& text) { return name.find(text) != std::string::npos; });
+}
+
+// Passes of one step through all blocks: what a simulation costs.
+std::int64_t BlockPasses(const workload::Job& job) {
+  const workload::Transformer* const model = job.model.transformer();
+  return model == nullptr ? 0 : job.microbatches() * model->num_blocks();
 }
 
 bool IsUsable(const PublishedRun& run) {
-  return (!run.mfu_percent || *run.mfu_percent > kLeastUtilisation) &&
+  return BlockPasses(run.job) <= kMostBlockPasses &&
+         (!run.mfu_percent || *run.mfu_percent > kLeastUtilisation) &&
          run.job.plan.tp <= run.job.cluster.gpus_per_node;
 }
 
@@ -69,7 +77,10 @@ std::map<std::string, RunsOfSource> ReadRuns(
   for (const std::unique_ptr<workload::RunTable>& table : tables) {
     for (JudgedRun& judged : Validate(*table, costs, asked).judged) {
       if (IsUsable(judged.run)) {
-        runs[judged.run.job.framework.name][judged.run.source].push_back(std::move(judged.run));
+        const Framework& framework = judged.run.job.framework;
+        const std::string& owner =
+            framework.scalars_of.empty() ? framework.name : framework.scalars_of;
+        runs[owner][judged.run.source].push_back(std::move(judged.run));
       }
     }
   }
@@ -131,9 +142,12 @@ class Fitting {
     double chosen = start[launch];
     for (const double launch_us : {5.0, 15.0, 30.0, 45.0, 60.0, 75.0}) {
       start[launch] = launch_us;
-      const double error = MeanError(With(start));
-      if (error < best) {
-        best = error;
+      double loss = 0;
+      for (const double residual : Residuals(start)) {
+        loss += std::abs(residual);
+      }
+      if (loss < best) {
+        best = loss;
         chosen = launch_us;
       }
     }
@@ -154,7 +168,7 @@ class Fitting {
     std::vector<double> ratios(runs_.size(), 0.0);
     ParallelFor(runs_.size(), 0, [&](std::size_t i) {
       workload::Job job = runs_[i].job;
-      job.framework = framework;
+      workload::CopyScalars(framework, job.framework);
       const Result<Simulation> simulation = Simulate(job, costs_);
       if (simulation) {
         ratios[i] = std::log(static_cast<double>(simulation->step_ps()) / kPicoseconds /
@@ -182,16 +196,15 @@ class Fitting {
 
 }  // namespace
 
-std::vector<FrameworkFit> FitFrameworks(
-    std::span<const std::unique_ptr<workload::RunTable>> tables, const kernel::CostModel& costs,
-    const FrameworkFitOptions& options) {
+std::vector<FrameworkFit> FitFrameworks(std::span<const std::unique_ptr<workload::RunTable>> tables,
+                                        const kernel::CostModel& costs,
+                                        const FrameworkFitOptions& options) {
   const GpuMemo memo(costs);
   std::map<std::string, RunsOfSource> runs = ReadRuns(tables, memo, options);
   std::vector<FrameworkFit> fits;
   for (const Framework& framework : workload::Frameworks()) {
     const auto found = runs.find(framework.name);
-    if (found == runs.end() ||
-        (!options.only.empty() && !IsTold(options.only, framework.name))) {
+    if (found == runs.end() || (!options.only.empty() && !IsTold(options.only, framework.name))) {
       continue;
     }
     FrameworkFit fit;
@@ -214,8 +227,10 @@ std::vector<FrameworkFit> FitFrameworks(
 
 std::string FitsText(const std::vector<FrameworkFit>& fits) {
   std::string text =
-      "# Written by `orrery fit frameworks`: what frameworks reach of kernels and collectives alone, fitted to\n"
-      "# published runs (docs/formats/framework.md has the meaning and the range of each scalar). Errors are mean\n"
+      "# Written by `orrery fit frameworks`: what frameworks reach of kernels and collectives "
+      "alone, fitted to\n"
+      "# published runs (docs/formats/framework.md has the meaning and the range of each scalar). "
+      "Errors are mean\n"
       "# absolute ones of the rows used, before the fit and after it, in percent.\n"
       "fits:\n";
   for (const FrameworkFit& fit : fits) {

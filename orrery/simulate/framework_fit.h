@@ -16,7 +16,7 @@ namespace orrery::simulate {
 /// The scalars of one framework, fitted to published runs.
 struct FrameworkFit {
   workload::Framework framework;
-  std::size_t rows = 0;                // that it was fitted to
+  std::size_t rows = 0;  // that it was fitted to
   std::vector<std::string> sources = {};
   double error_before = 0;  // mean absolute error of those rows, relative
   double error_after = 0;
@@ -32,10 +32,10 @@ struct FrameworkFitOptions {
 };
 
 /// Fits the six scalars of each framework to the runs of tables that are described well (grades A
-/// and A−, or a table without grades) and are no accident (utilisation above 10 % where it is printed, tensor parallelism
-/// inside a node). Logarithms of predicted over measured time are made small, outliers held back;
-/// a prior, worth a few rows, keeps scalars near what kernels and collectives do alone where rows
-/// say little. No scalar belongs to a row or a source.
+/// and A−, or a table without grades) and are no accident (utilisation above 10 % where it is
+/// printed, tensor parallelism inside a node). Logarithms of predicted over measured time are made
+/// small, outliers held back; a prior, worth a few rows, keeps scalars near what kernels and
+/// collectives do alone where rows say little. No scalar belongs to a row or a source.
 [[nodiscard]] std::vector<FrameworkFit> FitFrameworks(
     std::span<const std::unique_ptr<workload::RunTable>> tables, const kernel::CostModel& costs,
     const FrameworkFitOptions& options);

@@ -18,9 +18,8 @@ class ClusterTimes : public CommunicationTimes {
  public:
   [[nodiscard]] static Result<std::unique_ptr<ClusterTimes>> Of(const workload::Job& job);
 
-  [[nodiscard]] Result<std::int64_t> DurationPs(
-      const workload::Communications::Row& communication,
-      std::span<const network::GpuId> gpus) override;
+  [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row& communication,
+                                                std::span<const network::GpuId> gpus) override;
 
   ClusterTimes(const workload::Job& job, const collective::CostSettings& inside,
                const collective::CostSettings& between);

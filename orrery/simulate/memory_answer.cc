@@ -37,9 +37,8 @@ StageMemory MemoryOfPlayer(const Cast& cast, const Performance& performance, Pla
 MemoryAnswer MemoryAnswerOf(const Cast& cast, const Performance& performance,
                             const hardware::Gpu& gpu) {
   MemoryAnswer answer;
-  answer.usable_bytes =
-      std::llround(static_cast<double>(gpu.memory_size.count) *
-                   workload::DefaultMemoryConstants().usable);
+  answer.usable_bytes = std::llround(static_cast<double>(gpu.memory_size.count) *
+                                     workload::DefaultMemoryConstants().usable);
   std::vector<bool> is_seen(cast.programs.size(), false);
   for (PlayerId player = 0; player < cast.players.size(); ++player) {
     // Ranks of a stage hold the same; when is a matter of moments.

@@ -269,8 +269,8 @@ TEST(SimulationTest, BubblesOfEqualStagesMatchTheirFormulas) {
   EXPECT_EQ(step(PipelineSchedule::kInterleaved, 8, 3, 16), 3 * 550);
 }
 
-// Exchanges of tokens hide behind the passes of other micro-batches where a framework runs them side
-// by side: the same work takes less time, and no less than computing alone.
+// Exchanges of tokens hide behind the passes of other micro-batches where a framework runs them
+// side by side: the same work takes less time, and no less than computing alone.
 TEST(SimulationTest, PassesSideBySideHideTheExchangeOfTokens) {
   PlainTimes times;
   FreeTimes free;

@@ -46,9 +46,9 @@ void WriteSplitLoss(std::int64_t cols, LayerWriter& writer) {
   writer.Forward(OperatorStep("loss", Category::kLoss,
                               Elementwise("exp", logits, 20, 12, kernel::DataType::kFp32), 12));
   for (int i = 0; i < 3 && scene.tp > 1; ++i) {
-    writer.Forward(ExchangeStep("sum of loss",
-                                OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens,
-                                           collective::Element::kFloat)));
+    writer.Forward(ExchangeStep(
+        "sum of loss",
+        OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens, collective::Element::kFloat)));
   }
   writer.Backward({OperatorStep("loss", Category::kLoss,
                                 Elementwise("mul", logits, 8, 8, kernel::DataType::kFp32), 5)});
@@ -67,9 +67,9 @@ void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
   };
   writer.Forward(loss("fwd"));
   for (int i = 0; i < 3 && scene.tp > 1; ++i) {
-    writer.Forward(ExchangeStep("sum of loss",
-                                OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens,
-                                           collective::Element::kFloat)));
+    writer.Forward(ExchangeStep(
+        "sum of loss",
+        OverTensor(CollectiveKind::kAllReduce, 4 * scene.tokens, collective::Element::kFloat)));
   }
   writer.Backward({loss("bwd")});
 }

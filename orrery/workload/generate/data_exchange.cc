@@ -51,8 +51,8 @@ TaskId DataExchange::Reduce(std::int64_t elements, bool of_experts) {
   const CollectiveKind kind =
       scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
   const Slot slot = of_experts ? Slot::kExpertData : Slot::kData;
-  TaskId last = Exchange("reduce gradients", slot, kind, bytes, Phase::kReduce,
-                         writer_.last_compute());
+  TaskId last =
+      Exchange("reduce gradients", slot, kind, bytes, Phase::kReduce, writer_.last_compute());
   const int replicas = DenseReplicas(plan);
   const int shards = ShardRanks(plan, replicas);
   if (scatters && !of_experts && shards < replicas) {
@@ -65,8 +65,8 @@ TaskId DataExchange::Reduce(std::int64_t elements, bool of_experts) {
 
 TaskId DataExchange::Gather(std::int64_t elements, bool of_experts, TaskId after) {
   return Exchange("gather parameters", of_experts ? Slot::kExpertData : Slot::kData,
-                  CollectiveKind::kAllGather,
-                  elements * job_.training.precision.gathered_bytes, Phase::kGather, after);
+                  CollectiveKind::kAllGather, elements * job_.training.precision.gathered_bytes,
+                  Phase::kGather, after);
 }
 
 // Parameters that are needed first come first.
@@ -180,8 +180,8 @@ void DataExchange::BeforeBackward(const Place& place) {
 // Buckets go out in order, each when all its gradients are complete.
 void DataExchange::ReduceReadyBuckets() {
   while (next_bucket_ < buckets_.size() &&
-         std::ranges::all_of(buckets_[next_bucket_].units,
-                             [this](std::size_t unit) { return is_done_[unit]; })) {
+         std::ranges::all_of(
+             buckets_[next_bucket_].units, [this](std::size_t unit) { return is_done_[unit]; })) {
     Reduce(buckets_[next_bucket_].elements, buckets_[next_bucket_].is_of_experts);
     ++next_bucket_;
   }

@@ -42,6 +42,7 @@ class DataExchange {
 
  private:
   [[nodiscard]] bool shards_parameters() const;
+
   [[nodiscard]] std::size_t NumberOf(const Place& place) const {
     return first_of_chunk_[place.chunk] + place.unit;
   }
@@ -62,10 +63,10 @@ class DataExchange {
   ProgramWriter& writer_;
   std::vector<std::size_t> first_of_chunk_;  // number of its first unit
   std::vector<StageBucket> buckets_;
-  std::vector<bool> is_done_;           // by unit: its gradients are complete
-  std::size_t next_bucket_ = 0;         // the first one that is not sent yet
-  std::vector<TaskId> reductions_;      // not waited for yet
-  std::vector<TaskId> gather_of_unit_;  // the last one that was issued
+  std::vector<bool> is_done_;                       // by unit: its gradients are complete
+  std::size_t next_bucket_ = 0;                     // the first one that is not sent yet
+  std::vector<TaskId> reductions_;                  // not waited for yet
+  std::vector<TaskId> gather_of_unit_;              // the last one that was issued
   std::vector<std::vector<TaskId>> early_gathers_;  // by unit, for the first pass
 };
 

@@ -60,8 +60,8 @@ void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t co
                        std::vector<Step>& steps) {
   if (scene_.is_fp8()) {
     // One pass that writes it as it is and turned, for the gradient of weights.
-    steps.push_back(OperatorStep(
-        name, Category::kCast, Elementwise("other", rows * cols, 2, 2, scene_.type)));
+    steps.push_back(
+        OperatorStep(name, Category::kCast, Elementwise("other", rows * cols, 2, 2, scene_.type)));
   }
 }
 
@@ -76,11 +76,11 @@ void LayerWriter::GatherSequence(const Matrix& matrix) {
 void LayerWriter::ReduceOutput(const Matrix& matrix) {
   if (scene_.tp > 1) {
     const bool scatters = scene_.plan().sequence_parallel;
-    AddExchange(scene_, scatters ? "scatter sum" : "sum",
-                OverTensor(scene_,
-                           scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-                           matrix.rows * matrix.out, 0),
-                forward_);
+    AddExchange(
+        scene_, scatters ? "scatter sum" : "sum",
+        OverTensor(scene_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+                   matrix.rows * matrix.out, 0),
+        forward_);
   }
 }
 
@@ -123,8 +123,9 @@ std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
   }
   // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
   if (matrix.cut == Cut::kColumns && by_sequence && !scene_.framework().keeps_gathered_inputs) {
-    steps.push_back(ExchangeStep("gather saved input", OverTensor(scene_, CollectiveKind::kAllGather,
-                                                          matrix.rows * matrix.in, 1)));
+    steps.push_back(
+        ExchangeStep("gather saved input",
+                     OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
   }
   AddInputGradient(matrix, steps);
   AddWeightGradient(matrix, steps);
@@ -132,10 +133,9 @@ std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
 }
 
 void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<Step>& steps) {
-  steps.push_back(OperatorStep(
-      matrix.name, Category::kProduct,
-      Product(matrix.rows, WidthIn(matrix, scene_.tp), WidthOut(matrix, scene_.tp), "nn",
-              scene_.products)));
+  steps.push_back(OperatorStep(matrix.name, Category::kProduct,
+                               Product(matrix.rows, WidthIn(matrix, scene_.tp),
+                                       WidthOut(matrix, scene_.tp), "nn", scene_.products)));
   if (matrix.cut != Cut::kColumns || scene_.tp == 1) {
     return;
   }
@@ -172,20 +172,20 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<Step>& ste
 }
 
 void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
-  const OperatorKind op = kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
+  const OperatorKind op =
+      kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
   // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
   const int launches = scene_.framework().fuses_norm ? 1 : 5;
-  forward_.push_back(OperatorStep("norm", Category::kNorm,
-                                  RowWise(op, rows, cols, "fwd", scene_.type), launches));
+  forward_.push_back(
+      OperatorStep("norm", Category::kNorm, RowWise(op, rows, cols, "fwd", scene_.type), launches));
   backward_.push_back({OperatorStep("norm", Category::kNorm,
                                     RowWise(op, rows, cols, "bwd", scene_.type), 2 * launches)});
 }
 
 void LayerWriter::Elements(const Map& map) {
-  forward_.push_back(
-      OperatorStep(map.name, Category::kElementwise,
-                   Elementwise(map.forward, map.n, map.reads, map.writes, scene_.type),
-                   map.launches));
+  forward_.push_back(OperatorStep(
+      map.name, Category::kElementwise,
+      Elementwise(map.forward, map.n, map.reads, map.writes, scene_.type), map.launches));
   backward_.push_back({OperatorStep(
       map.name, Category::kElementwise,
       Elementwise(map.backward, map.n, map.backward_reads, map.backward_writes, scene_.type),

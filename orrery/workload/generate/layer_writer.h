@@ -58,6 +58,7 @@ class LayerWriter {
     std::int64_t backward_writes = 0;
     int launches = 1;
   };
+
   void Elements(const Map& map);
 
   /// The sum with the residual, with dropout where the model has it.
@@ -65,6 +66,7 @@ class LayerWriter {
 
   /// Begins and ends what selective recomputation runs again.
   void BeginRecompute() { recompute_begin_ = forward_.size(); }
+
   void EndRecompute();
 
   /// Inputs and gradients of outputs, in bytes, that a put-off gradient of a weight needs.

@@ -81,9 +81,29 @@ void WritePermute(std::string_view name, std::int64_t tokens, const Experts& exp
 }
 
 // Tokens on their way to experts or back; a backward pass goes the other way.
+// Where one copy goes to each node and is spread there, a token travels as often as its experts are
+// on different nodes: of `nodes`, k experts that are chosen evenly meet nodes · (1 − (1 −
+// 1/nodes)^k).
+std::int64_t CopiesBetweenNodes(std::int64_t copies, std::int64_t per_token, const Scene& scene) {
+  const Plan& plan = scene.plan();
+  const int ranks = plan.ep * plan.expert_tp;
+  const double nodes =
+      std::max(1.0, static_cast<double>(ranks) / std::max(scene.job->cluster.island.gpus, 1));
+  double met = nodes * (1 - std::pow(1 - 1 / nodes, static_cast<double>(per_token)));
+  if (plan.expert_nodes > 0) {
+    met = std::min(met, static_cast<double>(plan.expert_nodes));
+  }
+  return std::llround(static_cast<double>(copies) * met / static_cast<double>(per_token));
+}
+
 Step TokenExchange(std::string_view name, bool gathers, std::int64_t copies, const Scene& scene) {
-  Exchange exchange = {Slot::kExperts, CollectiveKind::kAllToAll,
-                       copies * scene.hidden * scene.element_bytes, scene.element, 0};
+  // Tokens that products take in eight bits travel so; their sums do not.
+  const std::int64_t bytes =
+      gathers && scene.is_fp8() && scene.plan().dispatch == TokenDispatch::kFlex
+          ? 1
+          : scene.element_bytes;
+  Exchange exchange = {Slot::kExperts, CollectiveKind::kAllToAll, copies * scene.hidden * bytes,
+                       scene.element, 0};
   if (scene.plan().dispatch == TokenDispatch::kAllGather) {
     exchange.kind = gathers ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
     exchange.bytes = scene.sharded_tokens * scene.plan().ep * scene.hidden * scene.element_bytes;
@@ -100,8 +120,11 @@ int NumOperators(const std::vector<Step>& steps) {
 void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const bool is_sent = scene.plan().ep > 1;
-  Step forward = TokenExchange("dispatch", true, copies, scene);
-  Step backward = TokenExchange("dispatch", false, copies, scene);
+  const std::int64_t sent = scene.plan().dispatch == TokenDispatch::kFlex
+                                ? CopiesBetweenNodes(copies, experts.per_token, scene)
+                                : copies;
+  Step forward = TokenExchange("dispatch", true, sent, scene);
+  Step backward = TokenExchange("dispatch", false, sent, scene);
   const bool is_beside = is_sent && experts.shared && scene.framework().overlaps_experts;
   if (is_beside) {
     LayerWriter alone(scene);
@@ -121,10 +144,14 @@ void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& wri
   }
 }
 
-void WriteCombine(std::int64_t copies, LayerWriter& writer) {
-  if (writer.scene().plan().ep > 1) {
-    writer.Forward(TokenExchange("combine", false, copies, writer.scene()));
-    writer.Backward({TokenExchange("combine", true, copies, writer.scene())});
+void WriteCombine(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  if (scene.plan().ep > 1) {
+    const std::int64_t sent = scene.plan().dispatch == TokenDispatch::kFlex
+                                  ? CopiesBetweenNodes(copies, experts.per_token, scene)
+                                  : copies;
+    writer.Forward(TokenExchange("combine", false, sent, scene));
+    writer.Backward({TokenExchange("combine", true, sent, scene)});
   }
 }
 
@@ -279,7 +306,7 @@ void WriteExperts(const Experts& experts, LayerWriter& writer) {
   WriteActivation(experts.expert, tokens.received, width, writer);
   WriteGrouped("experts down", local, tokens.received, width, scene.hidden, writer);
   WriteExpertTensor(false, tokens.received, writer);
-  WriteCombine(tokens.sent, writer);
+  WriteCombine(experts, tokens.sent, writer);
   WritePermute("unpermute", tokens.own, experts, writer);
 }
 

@@ -35,10 +35,10 @@ double RateOf(Category category, const Job& job) {
 
 // Acklam's rational approximation of the normal quantile, good to 1e-9 where it is used (p > 0.5).
 double NormalQuantile(double p) {
-  constexpr double kA[] = {-3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02,
+  constexpr double kA[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                            1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
   constexpr double kB[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
-                           6.680131188771972e+01,  -1.328068155288572e+01};
+                           6.680131188771972e+01, -1.328068155288572e+01};
   constexpr double kC[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
                            -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
   constexpr double kD[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
@@ -72,8 +72,8 @@ PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estima
     return priced;
   }
   const Framework& framework = job_.framework;
-  const double seconds =
-      estimate.seconds / RateOf(step.category, job_) * (1 + framework.spread * ExpectedLargest(job_.gpus));
+  const double seconds = estimate.seconds / RateOf(step.category, job_) *
+                         (1 + framework.spread * ExpectedLargest(job_.gpus));
   priced.duration_ps = std::llround(seconds * kPicoseconds);
   const double bandwidth = job_.gpu.memory.bytes_per_second;
   if (seconds > 0 && bandwidth > 0) {
@@ -124,7 +124,8 @@ std::vector<PricedStep> StepPricing::Price(std::span<const Step> steps) {
       ++coverage_.operators;
       coverage_.extrapolated += estimate.is_extrapolated ? 1 : 0;
       coverage_.by_other_gpus +=
-          estimate.rung == kernel::Rung::kSibling || estimate.rung == kernel::Rung::kAllGpus ? 1 : 0;
+          estimate.rung == kernel::Rung::kSibling || estimate.rung == kernel::Rung::kAllGpus ? 1
+                                                                                             : 0;
       coverage_.by_roofline += estimate.rung == kernel::Rung::kRoofline ? 1 : 0;
     }
   }

@@ -75,6 +75,9 @@ PreparedSteps ProgramWriter::Prepare(std::span<const PricedStep> steps, Phase ph
     row.duration_ps = step.duration_ps;
     row.lane = kComputing;
     if (step.exchange) {
+      // One call into the library, without the modules and the autograd that stand around a kernel,
+      // unless the framework wraps it in Python.
+      row.launch_ps /= job_.framework.wraps_exchanges ? 1 : 3;
       const Exchange& exchange = *step.exchange;
       row.lane = LaneOf(exchange.slot);
       row.beside = exchange.beside;

@@ -38,8 +38,7 @@ void AddBuckets(const Job& job, const Buffer& buffer, bool of_experts,
     return;
   }
   const bool is_sharded = job.plan.sharding != Sharding::kReplicated;
-  for (const GradientBucket& made :
-       BucketsOf(buffer.gradients, job.framework, ranks, is_sharded)) {
+  for (const GradientBucket& made : BucketsOf(buffer.gradients, job.framework, ranks, is_sharded)) {
     StageBucket bucket = {of_experts, made.elements, {}};
     for (const std::size_t gradient : made.gradients) {
       bucket.units.push_back(buffer.unit_of_gradient[gradient]);

@@ -34,7 +34,8 @@ std::vector<KernelRate> ReadRates() {
   for (const YAML::Node& node : YAML::Load(kEmbeddedAttentionKernels)["attention_kernels"]) {
     hardware::YamlFields fields(node, "kernel of attention", error);
     KernelRate rate;
-    rate.kernel = fields.Choice("kernel", std::span<const Spelling<AttentionKernel>>(kOlderKernels));
+    rate.kernel =
+        fields.Choice("kernel", std::span<const Spelling<AttentionKernel>>(kOlderKernels));
     rate.generation = fields.Text("generation");
     rate.rate = fields.Positive("rate");
     fields.RefuseOthers();

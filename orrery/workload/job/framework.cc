@@ -22,12 +22,24 @@ std::span<const FittedScalar> FittedScalars() {
   return kScalars;
 }
 
+void CopyScalars(const Framework& from, Framework& to) {
+  for (const FittedScalar& scalar : FittedScalars()) {
+    to.*scalar.member = from.*scalar.member;
+  }
+}
+
 const std::vector<Framework>& Frameworks() {
   static const std::vector<Framework> catalogue = [] {
     auto frameworks = ReadFrameworks(kEmbeddedFrameworks);
     ORRERY_CHECK(frameworks.has_value(), frameworks ? "" : frameworks.error().message());
     const Status fits = ReadFrameworkFits(kEmbeddedFrameworkFits, *frameworks);
     ORRERY_CHECK(fits.has_value(), fits ? "" : fits.error().message());
+    for (Framework& framework : *frameworks) {
+      const auto owner = std::ranges::find(*frameworks, framework.scalars_of, &Framework::name);
+      if (owner != frameworks->end()) {
+        CopyScalars(*owner, framework);
+      }
+    }
     return *std::move(frameworks);
   }();
   return catalogue;

@@ -44,28 +44,33 @@ struct Framework {
   bool fuses_bias_activation = true;
   bool fuses_dropout_add = true;
   bool fuses_rope = true;
-  bool fuses_softmax = true;  // scale, mask and softmax of scores in memory are one kernel
-  bool fuses_norm = true;                   // one kernel, not five
-  bool fuses_cross_entropy = false;         // logits are read once forward and once backward
-  bool splits_loss = false;                 // written out over logits even on one rank
+  bool fuses_softmax = true;         // scale, mask and softmax of scores in memory are one kernel
+  bool fuses_norm = true;            // one kernel, not five
+  bool fuses_cross_entropy = false;  // logits are read once forward and once backward
+  bool splits_loss = false;          // written out over logits even on one rank
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
+  bool wraps_exchanges = false;             // in Python: they cost the host as much as a kernel
   bool uses_graphs = false;                 // launches cost nothing
-  bool keeps_gathered_inputs = false;       // of products, where the sequence is cut: no gather backward
+  bool keeps_gathered_inputs = false;  // of products, where the sequence is cut: no gather backward
   TensorOverlap tensor_overlap = TensorOverlap::kBackward;
   DataOverlap data_overlap = DataOverlap::kAfterBackward;
   bool gathers_in_forward = false;  // sharded parameters come back during the next forward pass
   bool overlaps_pipeline_sends = true;
-  bool cuts_experts = false;                 // tensor parallelism cuts experts unless told otherwise
-  bool overlaps_experts = false;             // dispatch of one micro-batch beside work of another
+  bool cuts_experts = false;      // tensor parallelism cuts experts unless told otherwise
+  bool overlaps_experts = false;  // dispatch of one micro-batch beside work of another
   bool waits_each_pipeline_message = false;  // the host waits for it
   std::int64_t bucket_bytes = 25 << 20;      // of gradients; 0: one bucket
   std::int64_t first_bucket_bytes = 1 << 20;
   std::int64_t least_bucket_elements = 0;  // Megatron: max(this, 1,000,000 · dp) elements
   bool scales_bucket_with_ranks = false;
-  int vocabulary_multiple = 128;       // times tp
-  int most_chunks = 1;  // of a device, where its recipes interleave and a table does not say how far
+  int vocabulary_multiple = 128;  // times tp
+  int most_chunks =
+      1;  // of a device, where its recipes interleave and a table does not say how far
   bool splits_layers_by_work = false;  // stages get equal work, the head's included (nanotron)
+
+  /// The framework that it shares its code with, and so the fitted scalars; empty: it has its own.
+  std::string scalars_of = {};
 
   // Fitted, each within its range (FittedScalars).
   double product_rate = 1;        // of matrix products, of what kernels reach alone
@@ -88,6 +93,9 @@ struct FittedScalar {
 
 /// All of them, in the order of the struct.
 [[nodiscard]] std::span<const FittedScalar> FittedScalars();
+
+/// Gives a framework the fitted scalars of another one.
+void CopyScalars(const Framework& from, Framework& to);
 
 /// Those that are part of the program (data/workload/frameworks.yaml).
 [[nodiscard]] const std::vector<Framework>& Frameworks();

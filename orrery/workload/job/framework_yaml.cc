@@ -49,6 +49,7 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"keeps_gathered_inputs", &Framework::keeps_gathered_inputs},
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
+    {"wraps_exchanges", &Framework::wraps_exchanges},
     {"uses_graphs", &Framework::uses_graphs},
     {"gathers_in_forward", &Framework::gathers_in_forward},
     {"overlaps_pipeline_sends", &Framework::overlaps_pipeline_sends},
@@ -105,6 +106,7 @@ Framework ReadFramework(YamlFields fields) {
   framework.name = fields.Text("name");
   framework.match = fields.WordLists("match");
   framework.origin = fields.Text("origin");
+  framework.scalars_of = fields.Text("scalars_of", std::string());
   ReadGuessed(fields, framework);
   ReadDeclared(fields, framework);
   ReadFitted(fields, framework);

@@ -170,6 +170,7 @@ void ReadPlan(YamlFields& fields, Plan& plan) {
   plan.recompute_experts = fields.Flag("recompute_experts", plan.recompute_experts);
   ReadWord(fields, "dispatch", kDispatches, plan.dispatch);
   plan.capacity_factor = fields.Number("capacity_factor", 0, plan.capacity_factor);
+  plan.expert_nodes = fields.Count("expert_nodes", 0, plan.expert_nodes);
   plan.token_imbalance = fields.Number("token_imbalance", 1, plan.token_imbalance);
   ReadWord(fields, "tables", kTables, plan.tables);
   fields.RefuseOthers();

@@ -98,6 +98,9 @@ Status ReadPlan(RunRow& row, Job& job) {
   const std::string chunks = row.Text("vpp");
   if (Mentions(chunks, "DualPipe")) {
     plan.schedule = PipelineSchedule::kDualPipe;
+    // DualPipe's makers send a token once to each of at most four nodes (DeepSeek-V3, 3.2.2).
+    plan.dispatch = TokenDispatch::kFlex;
+    plan.expert_nodes = 4;
   } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
     plan.schedule = PipelineSchedule::kInterleaved;
     plan.chunks = row.Degree("vpp");

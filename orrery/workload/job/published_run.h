@@ -20,7 +20,7 @@ struct PublishedRun {
   double measured_s = 0;
   std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs
   Job job;
-  bool recompute_is_open = false;  // the row does not say; nothing is taken
+  bool recompute_is_open = false;             // the row does not say; nothing is taken
   std::vector<std::string> assumptions = {};  // what the row does not say, and what was taken
 };
 

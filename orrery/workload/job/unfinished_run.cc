@@ -75,8 +75,7 @@ Result<Job> ReadUnfinishedRun(const Table& table, std::size_t row) {
   job.plan.pp = Degree(table, row, "pp");
   job.plan.dp = Degree(table, row, "dp");
   job.plan.sequence_parallel = job.plan.tp > 1;
-  job.plan.sharding =
-      Degree(table, row, "zero") > 0 ? Sharding::kOptimizer : Sharding::kReplicated;
+  job.plan.sharding = Degree(table, row, "zero") > 0 ? Sharding::kOptimizer : Sharding::kReplicated;
   job.training.sequence = kSequence;
   job.training.micro_batch = Degree(table, row, "mbs");
   job.training.global_batch =

@@ -55,8 +55,8 @@ struct ActivationSetting {
 
 /// What the last norm, the head and the loss leave.
 struct HeadActivations {
-  std::int64_t inputs = 0;  // of the norm and of the head
-  std::int64_t logits = 0;  // in fp32
+  std::int64_t inputs = 0;   // of the norm and of the head
+  std::int64_t logits = 0;   // in fp32
   std::int64_t working = 0;  // while the loss is computed: as computed, shifted, raised
 
   [[nodiscard]] std::int64_t kept() const { return inputs + logits; }

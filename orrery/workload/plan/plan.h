@@ -64,6 +64,7 @@ struct Plan {
 
   TokenDispatch dispatch = TokenDispatch::kAllToAll;
   double capacity_factor = 0;  // 0: tokens are never dropped
+  int expert_nodes = 0;        // most nodes that a token is sent to; 0: any number
   double token_imbalance = 1;  // tokens of the busiest expert rank over the mean
   TableSharding tables = TableSharding::kTable;
 
