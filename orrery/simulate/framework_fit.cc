@@ -220,6 +220,11 @@ std::vector<FrameworkFit> FitFrameworks(std::span<const std::unique_ptr<workload
     fit.error_before = fitting.MeanError(framework);
     fit.framework = fitting.Fit();
     fit.error_after = fitting.MeanError(fit.framework);
+    // Outliers count less in the fit than in the mean: what is there stays where it is better.
+    if (fit.error_after > fit.error_before) {
+      fit.framework = framework;
+      fit.error_after = fit.error_before;
+    }
     fits.push_back(std::move(fit));
   }
   return fits;
