@@ -43,19 +43,21 @@ bool IsAskedFor(const workload::RunLabel& label, const ValidateArguments& argume
   return has_source && has_grade;
 }
 
-// Profiles of a file take the place of those of the same name.
+// The scalars of a file take the place of the shipped ones.
 Result<simulate::JobChange> FrameworkChange(const std::string& path) {
   if (path.empty()) {
     return simulate::JobChange();
   }
   ORRERY_TRY(const std::string text, workload::ReadUnpackedFile(path));
-  Result<std::vector<workload::Framework>> frameworks = workload::ReadFrameworks(text);
+  Result<std::vector<workload::Framework>> frameworks = workload::FrameworksWithFits(text);
   if (!frameworks) {
     return FailWithin(path, frameworks);
   }
   return simulate::JobChange([known = *std::move(frameworks)](workload::Job& job) {
     const auto found = std::ranges::find(known, job.framework.name, &workload::Framework::name);
-    job.framework = found != known.end() ? *found : job.framework;
+    if (found != known.end()) {
+      workload::CopyScalars(*found, job.framework);
+    }
   });
 }
 
@@ -107,7 +109,7 @@ void AddValidateCommand(CLI::App& app, int& status) {
                    "kernel models of `orrery fit`, instead of the shipped ones")
       ->type_name("FILE");
   verb->add_option("--frameworks", arguments->frameworks,
-                   "profiles of `orrery fit frameworks`, instead of the shipped ones")
+                   "scalars of `orrery fit frameworks`, instead of the shipped ones")
       ->type_name("FILE");
   verb->add_option("--csv", arguments->table, "write every row with its error or refusal")
       ->type_name("FILE");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/core.h>
@@ -64,23 +65,40 @@ bool IsUsable(const PublishedRun& run) {
 
 using RunsOfSource = std::map<std::string, std::vector<PublishedRun>>;
 
+const std::string& OwnerOf(const Framework& framework) {
+  return framework.scalars_of.empty() ? framework.name : framework.scalars_of;
+}
+
+// The rows whose frameworks are asked for: reading is quick, simulating is not.
+std::set<std::string> AskedRows(const workload::RunTable& table,
+                                const FrameworkFitOptions& options) {
+  std::set<std::string> ids;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const Result<PublishedRun> run = table.Read(row);
+    if (run && (options.only.empty() || IsTold(options.only, OwnerOf(run->job.framework)))) {
+      ids.insert(table.Label(row).id);
+    }
+  }
+  return ids;
+}
+
 // Runs by framework and source, as validation describes them.
 std::map<std::string, RunsOfSource> ReadRuns(
     std::span<const std::unique_ptr<workload::RunTable>> tables, const kernel::CostModel& costs,
     const FrameworkFitOptions& options) {
+  std::set<std::string> rows;
   ValidateOptions asked;
   asked.filter = [&](const workload::RunLabel& label) {
-    return (label.grade.empty() || label.grade == "A" || label.grade == "A-") &&
+    return rows.contains(label.id) &&
+           (label.grade.empty() || label.grade == "A" || label.grade == "A-") &&
            !IsTold(options.without_sources, label.source);
   };
   std::map<std::string, RunsOfSource> runs;
   for (const std::unique_ptr<workload::RunTable>& table : tables) {
+    rows = AskedRows(*table, options);
     for (JudgedRun& judged : Validate(*table, costs, asked).judged) {
       if (IsUsable(judged.run)) {
-        const Framework& framework = judged.run.job.framework;
-        const std::string& owner =
-            framework.scalars_of.empty() ? framework.name : framework.scalars_of;
-        runs[owner][judged.run.source].push_back(std::move(judged.run));
+        runs[OwnerOf(judged.run.job.framework)][judged.run.source].push_back(std::move(judged.run));
       }
     }
   }
@@ -216,13 +234,18 @@ std::vector<FrameworkFit> FitFrameworks(std::span<const std::unique_ptr<workload
     if (options.progress) {
       options.progress(fmt::format("{}: {} rows", framework.name, fit.rows));
     }
-    Fitting fitting(std::move(chosen), framework, memo);
-    fit.error_before = fitting.MeanError(framework);
+    Framework start = framework;
+    if (!options.without_sources.empty()) {
+      // Shipped scalars know the sources that are to be left out.
+      workload::CopyScalars(Framework{}, start);
+    }
+    Fitting fitting(std::move(chosen), start, memo);
+    fit.error_before = fitting.MeanError(start);
     fit.framework = fitting.Fit();
     fit.error_after = fitting.MeanError(fit.framework);
     // Outliers count less in the fit than in the mean: what is there stays where it is better.
     if (fit.error_after > fit.error_before) {
-      fit.framework = framework;
+      fit.framework = start;
       fit.error_after = fit.error_before;
     }
     fits.push_back(std::move(fit));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "orrery/base/ascii_case.h"
 #include "orrery/base/check.h"
@@ -28,18 +29,22 @@ void CopyScalars(const Framework& from, Framework& to) {
   }
 }
 
+Result<std::vector<Framework>> FrameworksWithFits(const std::string& yaml) {
+  ORRERY_TRY(std::vector<Framework> frameworks, ReadFrameworks(kEmbeddedFrameworks));
+  ORRERY_TRY_STATUS(ReadFrameworkFits(yaml, frameworks));
+  for (Framework& framework : frameworks) {
+    const auto owner = std::ranges::find(frameworks, framework.scalars_of, &Framework::name);
+    if (owner != frameworks.end()) {
+      CopyScalars(*owner, framework);
+    }
+  }
+  return frameworks;
+}
+
 const std::vector<Framework>& Frameworks() {
   static const std::vector<Framework> catalogue = [] {
-    auto frameworks = ReadFrameworks(kEmbeddedFrameworks);
+    auto frameworks = FrameworksWithFits(kEmbeddedFrameworkFits);
     ORRERY_CHECK(frameworks.has_value(), frameworks ? "" : frameworks.error().message());
-    const Status fits = ReadFrameworkFits(kEmbeddedFrameworkFits, *frameworks);
-    ORRERY_CHECK(fits.has_value(), fits ? "" : fits.error().message());
-    for (Framework& framework : *frameworks) {
-      const auto owner = std::ranges::find(*frameworks, framework.scalars_of, &Framework::name);
-      if (owner != frameworks->end()) {
-        CopyScalars(*owner, framework);
-      }
-    }
     return *std::move(frameworks);
   }();
   return catalogue;

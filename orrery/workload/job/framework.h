@@ -97,8 +97,12 @@ struct FittedScalar {
 /// Gives a framework the fitted scalars of another one.
 void CopyScalars(const Framework& from, Framework& to);
 
-/// Those that are part of the program (data/workload/frameworks.yaml).
+/// Those that are part of the program (data/workload/frameworks.yaml), with the scalars of
+/// data/workload/framework_fits.yaml.
 [[nodiscard]] const std::vector<Framework>& Frameworks();
+
+/// The same with the scalars of another file of `orrery fit frameworks` and no others.
+[[nodiscard]] Result<std::vector<Framework>> FrameworksWithFits(const std::string& yaml);
 
 /// Finds one by its name in any case, then by the words of other names: the first that matches.
 /// Nothing when there is none.

@@ -117,6 +117,8 @@ bool ReadRecompute(RunRow& row, Plan& plan) {
     plan.recompute = Recompute::kFull;
   } else if (text.starts_with("selective")) {
     plan.recompute = Recompute::kSelective;
+  } else if (Mentions(text, " only")) {
+    row.Assume("no recomputation but of small parts, which is not modelled");
   } else if (!text.starts_with("none")) {
     row.Assume("no recomputation");
     return false;
