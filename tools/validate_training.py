@@ -238,14 +238,14 @@ def fit_without(program, source, file):
     file.write_text("fits: []\n", encoding="utf-8")
     if source in FRAMEWORK_OF_SOURCE:
         command = [program, "fit", "frameworks", TRUTH, "--without", source, "--only", FRAMEWORK_OF_SOURCE[source],
-                   "--rows", "30", "-o", file]
+                   "--rows", "8", "-o", file]
         subprocess.run([str(part) for part in command], capture_output=True, check=False)
 
 
 def left_out(program, rows):
     yield "# Each source left out of the fit of frameworks"
     yield ""
-    yield ("`orrery fit frameworks training.csv --without SOURCE --rows 30 -o FILE`, then `orrery validate --frameworks "
+    yield ("`orrery fit frameworks training.csv --without SOURCE --rows 8 -o FILE`, then `orrery validate --frameworks "
            "FILE` on that source: what a team that was never seen may expect. A framework that only this source uses "
            "then has no fitted scalar at all; those of Megatron of 2021 and of HAI-LLM never have.")
     yield ""
