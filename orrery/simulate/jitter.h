@@ -8,13 +8,6 @@
 
 namespace orrery::simulate {
 
-/// Returns the value below which a standard normal variable lies with probability `p` (0 < p < 1).
-[[nodiscard]] double NormalQuantile(double p);
-
-/// Returns how far the largest of n standard normal variables is expected above their mean (Blom):
-/// 1.43 for 8, 3.24 for 1,024.
-[[nodiscard]] double ExpectedMaximum(std::uint32_t n);
-
 /// Kernel times that vary: lognormal with mean 1 and `sigma` of the logarithm. Drawn by a hash of
 /// (seed, rank, number), so that no draw depends on another one.
 [[nodiscard]] double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank,

@@ -19,13 +19,6 @@ struct Outcome {
   RefusedRun refused;
 };
 
-// Rows that are asked for, as they are read.
-struct Questions {
-  std::vector<std::size_t> rows;
-  std::function<workload::RunLabel(std::size_t row)> label;
-  std::function<Result<workload::PublishedRun>(std::size_t row)> read;
-};
-
 Status SimulateRun(const kernel::CostModel& costs, JudgedRun& judged) {
   const workload::Job& job = judged.run.job;
   ORRERY_TRY(const Simulation simulation, Simulate(job, costs));
@@ -36,10 +29,10 @@ Status SimulateRun(const kernel::CostModel& costs, JudgedRun& judged) {
   return {};
 }
 
-Result<JudgedRun> Judge(const Questions& questions, std::size_t row, const kernel::CostModel& costs,
-                        const JobChange& change) {
+Result<JudgedRun> Judge(const workload::RunTable& table, std::size_t row,
+                        const kernel::CostModel& costs, const JobChange& change) {
   JudgedRun judged;
-  ORRERY_TRY(judged.run, questions.read(row));
+  ORRERY_TRY(judged.run, table.Read(row));
   if (change) {
     change(judged.run.job);
   }
@@ -56,11 +49,11 @@ Result<JudgedRun> Judge(const Questions& questions, std::size_t row, const kerne
   return judged;
 }
 
-Outcome Answer(const Questions& questions, std::size_t row, const kernel::CostModel& costs,
+Outcome Answer(const workload::RunTable& table, std::size_t row, const kernel::CostModel& costs,
                const JobChange& change) {
   Outcome outcome;
-  Result<JudgedRun> judged = Judge(questions, row, costs, change);
-  const workload::RunLabel label = questions.label(row);
+  Result<JudgedRun> judged = Judge(table, row, costs, change);
+  const workload::RunLabel label = table.Label(row);
   if (judged) {
     outcome.judged = std::move(*judged);
     outcome.judged->run.grade = label.grade;
@@ -70,14 +63,21 @@ Outcome Answer(const Questions& questions, std::size_t row, const kernel::CostMo
   return outcome;
 }
 
-Validation AnswerAll(const Questions& questions, const kernel::CostModel& costs,
-                     const ValidateOptions& options) {
+}  // namespace
+
+Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,
+                    const ValidateOptions& options) {
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    if (!options.filter || options.filter(table.Label(row))) {
+      rows.push_back(row);
+    }
+  }
   const GpuMemo memo(costs);
-  const std::vector<std::size_t>& rows = questions.rows;
   std::vector<Outcome> outcomes(rows.size());
   std::atomic<std::size_t> done = 0;
   ParallelFor(rows.size(), options.threads, [&](std::size_t i) {
-    outcomes[i] = Answer(questions, rows[i], memo, options.change);
+    outcomes[i] = Answer(table, rows[i], memo, options.change);
     if (options.progress) {
       options.progress(++done, rows.size());
     }
@@ -92,42 +92,6 @@ Validation AnswerAll(const Questions& questions, const kernel::CostModel& costs,
     }
   }
   return validation;
-}
-
-std::string TextAt(const Table& table, std::size_t row, std::string_view column) {
-  return std::string(table.Text(row, column).value_or(""));
-}
-
-}  // namespace
-
-Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,
-                    const ValidateOptions& options) {
-  Questions questions;
-  questions.label = [&](std::size_t row) { return table.Label(row); };
-  questions.read = [&](std::size_t row) { return table.Read(row); };
-  for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    if (!options.filter || options.filter(table.Label(row))) {
-      questions.rows.push_back(row);
-    }
-  }
-  return AnswerAll(questions, costs, options);
-}
-
-Result<Validation> Validate(const Table& table, const kernel::CostModel& costs,
-                            const RowFilter& filter, const JobChange& change) {
-  ORRERY_TRY_STATUS(workload::CheckPublishedColumns(table));
-  Questions questions;
-  questions.label = [&](std::size_t row) {
-    return workload::RunLabel{TextAt(table, row, "id"), TextAt(table, row, "source"),
-                              TextAt(table, row, "completeness")};
-  };
-  questions.read = [&](std::size_t row) { return workload::ReadPublishedRun(table, row); };
-  for (std::size_t row = 0; row < table.num_rows(); ++row) {
-    if (!filter || filter(table, row)) {
-      questions.rows.push_back(row);
-    }
-  }
-  return AnswerAll(questions, costs, {.change = change});
 }
 
 }  // namespace orrery::simulate

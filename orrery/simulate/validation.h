@@ -41,7 +41,6 @@ struct Validation {
 };
 
 /// Which rows are asked for.
-using RowFilter = std::function<bool(const Table& table, std::size_t row)>;
 using LabelFilter = std::function<bool(const workload::RunLabel& label)>;
 
 /// A last change to a job before it is simulated: another framework, another network.
@@ -58,9 +57,5 @@ struct ValidateOptions {
 /// table.
 [[nodiscard]] Validation Validate(const workload::RunTable& table, const kernel::CostModel& costs,
                                   const ValidateOptions& options = {});
-
-/// The same for a table of published runs that is in memory. Fails only for a table that is none.
-[[nodiscard]] Result<Validation> Validate(const Table& table, const kernel::CostModel& costs,
-                                          const RowFilter& filter, const JobChange& change = {});
 
 }  // namespace orrery::simulate

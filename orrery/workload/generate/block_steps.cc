@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "orrery/base/round_up.h"
 #include "orrery/workload/generate/operators.h"
 
 namespace orrery::workload {
@@ -81,7 +82,7 @@ std::int64_t PaddedVocabulary(const Job& job, const Transformer& model) {
     return model.vocabulary;
   }
   const std::int64_t multiple = std::int64_t{job.framework.vocabulary_multiple} * job.plan.tp;
-  return (model.vocabulary + multiple - 1) / multiple * multiple;
+  return RoundUp(model.vocabulary, multiple);
 }
 
 UnitSteps BlockSteps(const Scene& scene, const Transformer& model, const Block& block) {

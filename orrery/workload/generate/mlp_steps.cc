@@ -84,8 +84,11 @@ void WritePermute(std::string_view name, std::int64_t tokens, const Experts& exp
 // Where one copy goes to each node and is spread there, a token travels as often as its experts are
 // on different nodes: of `nodes`, k experts that are chosen evenly meet nodes · (1 − (1 −
 // 1/nodes)^k).
-std::int64_t CopiesBetweenNodes(std::int64_t copies, std::int64_t per_token, const Scene& scene) {
+std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const Scene& scene) {
   const Plan& plan = scene.plan();
+  if (plan.dispatch != TokenDispatch::kFlex) {
+    return copies;
+  }
   const int ranks = plan.ep * plan.expert_tp;
   const double nodes =
       std::max(1.0, static_cast<double>(ranks) / std::max(scene.job->cluster.island.gpus, 1));
@@ -120,9 +123,7 @@ int NumOperators(const std::vector<Step>& steps) {
 void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const bool is_sent = scene.plan().ep > 1;
-  const std::int64_t sent = scene.plan().dispatch == TokenDispatch::kFlex
-                                ? CopiesBetweenNodes(copies, experts.per_token, scene)
-                                : copies;
+  const std::int64_t sent = SentCopies(copies, experts.per_token, scene);
   Step forward = TokenExchange("dispatch", true, sent, scene);
   Step backward = TokenExchange("dispatch", false, sent, scene);
   const bool is_beside = is_sent && experts.shared && scene.framework().overlaps_experts;
@@ -147,9 +148,7 @@ void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& wri
 void WriteCombine(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   if (scene.plan().ep > 1) {
-    const std::int64_t sent = scene.plan().dispatch == TokenDispatch::kFlex
-                                  ? CopiesBetweenNodes(copies, experts.per_token, scene)
-                                  : copies;
+    const std::int64_t sent = SentCopies(copies, experts.per_token, scene);
     writer.Forward(TokenExchange("combine", false, sent, scene));
     writer.Backward({TokenExchange("combine", true, sent, scene)});
   }

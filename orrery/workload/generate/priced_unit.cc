@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "orrery/base/normal_distribution.h"
 #include "orrery/kernel/work.h"
 #include "orrery/workload/job/attention_kernels.h"
 
@@ -33,33 +34,7 @@ double RateOf(Category category, const Job& job) {
   }
 }
 
-// Acklam's rational approximation of the normal quantile, good to 1e-9 where it is used (p > 0.5).
-double NormalQuantile(double p) {
-  constexpr double kA[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
-                           1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
-  constexpr double kB[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
-                           6.680131188771972e+01, -1.328068155288572e+01};
-  constexpr double kC[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
-                           -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
-  constexpr double kD[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
-                           3.754408661907416e+00};
-  constexpr double kTail = 0.97575;
-  if (p > kTail) {
-    const double q = std::sqrt(-2 * std::log(1 - p));
-    return -(((((kC[0] * q + kC[1]) * q + kC[2]) * q + kC[3]) * q + kC[4]) * q + kC[5]) /
-           ((((kD[0] * q + kD[1]) * q + kD[2]) * q + kD[3]) * q + 1);
-  }
-  const double q = p - 0.5;
-  const double r = q * q;
-  return (((((kA[0] * r + kA[1]) * r + kA[2]) * r + kA[3]) * r + kA[4]) * r + kA[5]) * q /
-         (((((kB[0] * r + kB[1]) * r + kB[2]) * r + kB[3]) * r + kB[4]) * r + 1);
-}
-
 }  // namespace
-
-double ExpectedLargest(int ranks) {
-  return ranks < 2 ? 0.0 : NormalQuantile((ranks - 0.375) / (ranks + 0.25));
-}
 
 PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estimate) {
   PricedStep priced;
@@ -72,8 +47,9 @@ PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estima
     return priced;
   }
   const Framework& framework = job_.framework;
-  const double seconds = estimate.seconds / RateOf(step.category, job_) *
-                         (1 + framework.spread * ExpectedLargest(job_.gpus));
+  const double seconds =
+      estimate.seconds / RateOf(step.category, job_) *
+      (1 + framework.spread * ExpectedMaximum(static_cast<std::uint32_t>(job_.gpus)));
   priced.duration_ps = std::llround(seconds * kPicoseconds);
   const double bandwidth = job_.gpu.memory.bytes_per_second;
   if (seconds > 0 && bandwidth > 0) {

@@ -58,8 +58,4 @@ class StepPricing {
   PriceCoverage coverage_;
 };
 
-/// What waiting for the slowest of `ranks` adds to the work of all, for speeds that are spread by
-/// one: the expected largest of that many normal numbers (Blom).
-[[nodiscard]] double ExpectedLargest(int ranks);
-
 }  // namespace orrery::workload
