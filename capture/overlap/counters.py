@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+from overlap import counter_table
+
 _SECTIONS = ("SpeedOfLight", "LaunchStats", "Occupancy", "MemoryWorkloadAnalysis",
              "InstructionStats", "ComputeWorkloadAnalysis")
 _CALLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counted_calls.py")
@@ -52,4 +54,17 @@ def measure(options, tree, deadline):
         with open(tree.path("features", f"ncu_{page}.csv"), "w", encoding="utf-8") as file:
             subprocess.run([ncu, "--import", report + ".ncu-rep", "--csv", "--page", page],
                            check=False, stdout=file)
+    _write_table(tree)
     print(f"overlap: counters took {time.time() - began:.0f} s", file=sys.stderr)
+
+
+def _write_table(tree):
+    """Writes features/counters.csv; a page that this version cannot read is said, not lost."""
+    try:
+        found, called = counter_table.write(tree.path("features", "ncu_raw.csv"),
+                                            tree.path("features", "counted.csv"),
+                                            tree.path("features", "counters.csv"))
+    except (counter_table.NotRawPage, OSError) as error:
+        _note(tree, f"ncu's raw page could not be read ({error}); it is kept as it is")
+        return
+    print(f"overlap: counters of {found} kernels of {called}", file=sys.stderr)
