@@ -45,17 +45,17 @@ Result<int> FitSiblings(const FitSiblingsArguments& arguments) {
   kernel::SiblingLevels fitted;
   fitted.levels = kernel::FitSiblingLevels(models, data.rows);
   if (fitted.levels.empty()) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("{}: no {} rows of an operator on a GPU for which others speak\n{}",
-                    arguments.paths.front(), kernel::kFewestRowsOfLevel, RejectedText(data)));
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: no {} rows of an operator on a GPU for which others speak{}",
+                            arguments.paths.front(), kernel::kFewestRowsOfLevel,
+                            data.rejected.empty() ? "" : "\n" + RejectedText(data)));
   }
   for (const std::string& path : arguments.paths) {
     fitted.sources.push_back(std::filesystem::path(path).filename().string());
   }
   ORRERY_TRY_STATUS(WriteFile(arguments.output, kernel::SiblingLevelsText(fitted)));
-  Print(fmt::format("{}: {} levels from {} rows\n", arguments.output, fitted.levels.size(),
-                    data.rows.size()));
+  Print(fmt::format("{}: levels of {} operators from {} rows\n", arguments.output,
+                    fitted.levels.size(), data.rows.size()));
   if (!data.rejected.empty()) {
     PrintNotice(
         fmt::format("{} rows were not used:\n{}", data.rejected.size(), RejectedText(data)));
