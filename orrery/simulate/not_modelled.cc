@@ -33,7 +33,7 @@ bool HoldsAnyOf(const workload::Ensemble& ensemble, std::string_view category) {
       });
 }
 
-void AddPrices(const Job& job, const workload::PriceCoverage& coverage, Sentences& sentences) {
+void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   if (coverage.by_roofline > 0) {
     sentences.push_back(
         fmt::format("{} of {} operators have no measured kernels of their kind on any GPU and are "
@@ -43,7 +43,7 @@ void AddPrices(const Job& job, const workload::PriceCoverage& coverage, Sentence
   if (coverage.by_other_gpus > 0) {
     sentences.push_back(fmt::format(
         "{} of {} operators were never measured on {} and are priced by what other GPUs reach.",
-        coverage.by_other_gpus, coverage.operators, job.gpu.name));
+        coverage.by_other_gpus, coverage.operators, coverage.gpu));
   }
   if (coverage.extrapolated > 0) {
     sentences.push_back(
@@ -52,7 +52,7 @@ void AddPrices(const Job& job, const workload::PriceCoverage& coverage, Sentence
   }
 }
 
-void AddNetwork(const Job& job, Sentences& sentences) {
+void AddNetwork(const Job& job, const NetworkFaults& faults, Sentences& sentences) {
   if (job.gpus < 2) {
     return;
   }
@@ -69,9 +69,33 @@ void AddNetwork(const Job& job, Sentences& sentences) {
                     job.cluster.name, found.model->most_gpus));
   }
   if (job.gpus > job.cluster.island.gpus) {
+    sentences.push_back(
+        fmt::format("Groups that use the network at the same time do not slow each other down: no "
+                    "congestion between them, none by other jobs{}.",
+                    faults.empty() ? ", no failed links" : ""));
+  }
+}
+
+void AddDifferences(const Job& job, const SimulationOptions& options, Sentences& sentences) {
+  const bool are_equal =
+      options.jitter == 0 && options.slow_ranks.empty() && job.other_gpus.empty();
+  if (are_equal && job.gpus > 1) {
     sentences.emplace_back(
-        "Groups that use the network at the same time do not slow each other down: no congestion "
-        "between them, none by other jobs, no failed links.");
+        "All GPUs are equally fast, beyond what the framework's spread adds; --jitter, --slow and "
+        "--gpu-of make them differ.");
+  }
+  if (!job.other_gpus.empty()) {
+    sentences.push_back(fmt::format(
+        "Ranks with other GPUs get as much work as the rest, in nodes like those of {}: "
+        "batches are not balanced, and groups choose their algorithms as {} alone do.",
+        job.cluster.name, job.gpu.name));
+  }
+  if (!options.faults.empty()) {
+    sentences.emplace_back(
+        "Groups that cross a node with faults spread over the NICs that are left, by the "
+        "algorithms "
+        "that they would choose without faults; rails that NICs share, retries and switches on the "
+        "way are left out.");
   }
 }
 
@@ -94,14 +118,12 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
 Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
                       const SimulationOptions& options) {
   Sentences sentences;
-  AddPrices(job, generated.coverage, sentences);
-  AddNetwork(job, sentences);
-  AddPlan(job, generated.ensemble, sentences);
-  if (options.jitter == 0 && options.slow_ranks.empty() && job.gpus > 1) {
-    sentences.emplace_back(
-        "All GPUs are equally fast, beyond what the framework's spread adds; --jitter and --slow "
-        "make them differ.");
+  for (const workload::PriceCoverage& coverage : generated.coverage) {
+    AddPrices(coverage, sentences);
   }
+  AddNetwork(job, options.faults, sentences);
+  AddPlan(job, generated.ensemble, sentences);
+  AddDifferences(job, options, sentences);
   if (!options.has_overlap) {
     sentences.emplace_back("Kernels that run together do not slow each other down.");
   }
