@@ -91,7 +91,7 @@ TEST(MixedJobTest, EachStageHasAProgramForEachOfItsGpus) {
   EXPECT_EQ(mixed.generated->coverage.size(), 3U);
 }
 
-// Half of the peak of the step's GPUs is that of two kinds: 989.4 and 312 TFLOP/s.
+// Peaks of 989.4 and 312 TFLOP/s, memories of 80 and 40 GB: the smaller one has least left.
 TEST(MixedJobTest, EveryRankCountsWithItsOwnGpu) {
   const Job job = WithOther(JobOf(Copies(2)), 1, 1, "A100-40GB");
   const Simulation mixed = Simulated(job);
@@ -108,9 +108,10 @@ TEST(MixedJobTest, EveryRankCountsWithItsOwnGpu) {
               summary.figures->model.flops / seconds / ((989.4 + 312) * 1e12), 1e-9);
 }
 
-// 64 data-parallel nodes: each group has a member on every node, so none is spared and all ranks
-// stay alike. With tensor parallelism inside the nodes and a pipeline over them, only the stage of
-// the node, and those who wait for it, differ.
+// Four nodes of one replica each: every data-parallel group has a member on every node, so none is
+// spared and all ranks stay alike. Where shards lie in pairs of nodes, there are those of the slow
+// pair and the rest, and a group of replicas joins the first, or the second, node of every pair:
+// of these one has the slow node. Two times two.
 TEST(MixedJobTest, AFaultUnfoldsOnlyAsFarAsItMust) {
   Plan copies;
   copies.tp = 8;

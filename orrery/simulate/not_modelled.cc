@@ -47,8 +47,8 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   }
   if (coverage.extrapolated > 0) {
     sentences.push_back(
-        fmt::format("{} of {} operators are larger or smaller than any that was measured.",
-                    coverage.extrapolated, coverage.operators));
+        fmt::format("{} of {} operators are larger or smaller than any that was measured for {}.",
+                    coverage.extrapolated, coverage.operators, coverage.gpu));
   }
 }
 

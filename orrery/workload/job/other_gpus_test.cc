@@ -51,8 +51,8 @@ TEST(OtherGpusTest, WhatCannotBeIsRefusedWithTheMend) {
             "job.yaml: gpu_of 8-16: there is no rank 16; the job has 16 ranks, counted from 0");
   EXPECT_EQ(ErrorOf("{8-15: A100-80GB, 15: H200}"),
             "job.yaml: gpu_of names rank 15 twice: give each rank one GPU");
-  EXPECT_EQ(ErrorOf("{8-15: A1000}"),
-            "job.yaml: gpu_of 8-15: gpu 'A1000' is not in the catalogue; the nearest is A100-40GB");
+  EXPECT_EQ(ErrorOf("{8-15: H1000}"),
+            "job.yaml: gpu_of 8-15: gpu 'H1000' is not in the catalogue; the nearest is H100");
   EXPECT_EQ(ErrorOf("{15-8: A100}"),
             "job.yaml: gpu_of '15-8' says no ranks: write 8-15, or 8 for one");
   EXPECT_EQ(ErrorOf("A100"),
