@@ -1,5 +1,6 @@
 #include "orrery/simulate/group_limits.h"
 
+#include <cstdint>
 #include <numeric>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #include "orrery/simulate/what_ifs.h"
 
+#include <cstdint>
 #include <map>
 #include <set>
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/generate/dlrm_units.h"
 #include "orrery/workload/generate/layer_list_units.h"
 #include "orrery/workload/generate/model_units.h"
@@ -12,6 +13,7 @@
 #include "orrery/workload/generate/rank_groups.h"
 #include "orrery/workload/generate/stage_program.h"
 #include "orrery/workload/generate/transformer_units.h"
+#include "orrery/workload/job/other_gpus.h"
 
 namespace orrery::workload {
 namespace {

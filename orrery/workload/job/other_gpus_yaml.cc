@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/job/nearest_name.h"
 
 namespace orrery::workload {
