@@ -143,6 +143,8 @@ class SimulateRun {
     answer.title = imported.title;
     answer.what_ifs = simulate::WhatIfs(machine, options_);
     answer.not_modelled = imported.notes;
+    const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
+    answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
     gpu_ = machine.gpu.name;
     return Finish({&played.cast, &played.performance, nullptr}, std::move(answer));
   }

@@ -90,13 +90,8 @@ void AddDifferences(const Job& job, const SimulationOptions& options, Sentences&
         "batches are not balanced, and groups choose their algorithms as {} alone do.",
         job.cluster.name, job.gpu.name));
   }
-  if (!options.faults.empty()) {
-    sentences.emplace_back(
-        "Groups that cross a node with faults spread over the NICs that are left, by the "
-        "algorithms "
-        "that they would choose without faults; rails that NICs share, retries and switches on the "
-        "way are left out.");
-  }
+  const Sentences of_faults = NotModelled(options.faults);
+  sentences.insert(sentences.end(), of_faults.begin(), of_faults.end());
 }
 
 void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sentences) {
@@ -114,6 +109,16 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
 }
 
 }  // namespace
+
+Sentences NotModelled(const NetworkFaults& faults) {
+  if (faults.empty()) {
+    return {};
+  }
+  return {
+      "Groups that cross a node with faults spread over the NICs that are left, by the algorithms "
+      "that they would choose without faults; rails that NICs share, retries and switches on the "
+      "way are left out."};
+}
 
 Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
                       const SimulationOptions& options) {
