@@ -23,8 +23,15 @@ TokenBatch BatchOf(const Job& job) {
 
 // The dense peak of all GPUs for the type that products are computed in.
 double PeakFlops(const Job& job) {
-  return job.gpu.PeakFlops(kernel::PeakName(job.training.precision.products)).value_or(0) *
-         job.gpus;
+  double all = 0;
+  for (const workload::GpuCount& count : workload::GpusOf(job)) {
+    const auto peak = count.gpu->PeakFlops(kernel::PeakName(job.training.precision.products));
+    if (!peak && count.ranks > 0) {
+      return 0;
+    }
+    all += peak.value_or(0) * count.ranks;
+  }
+  return all;
 }
 
 Utilisation UtilisationOf(const Job& job, std::int64_t step_ps, double flops,

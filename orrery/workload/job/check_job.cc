@@ -244,6 +244,7 @@ Status CheckJob(const Job& job) {
   ORRERY_TRY_STATUS(CheckDegrees(job.plan));
   ORRERY_TRY_STATUS(CheckProduct(job));
   ORRERY_TRY_STATUS(CheckCluster(job));
+  ORRERY_TRY_STATUS(CheckOtherGpus(job));
   ORRERY_TRY_STATUS(CheckBatch(job));
   ORRERY_TRY_STATUS(CheckSharding(job.plan));
   if (const Transformer* const transformer = job.model.transformer()) {

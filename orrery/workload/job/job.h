@@ -11,6 +11,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/data_type.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/other_gpus.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 
@@ -54,6 +55,7 @@ struct Job {
   hardware::Cluster cluster;
   hardware::Gpu gpu;
   Framework framework;
+  std::vector<OtherGpus> other_gpus = {};  // ascending; ranks that do not have `gpu`
 
   /// Passes of one replica in a step.
   [[nodiscard]] std::int64_t microbatches() const {

@@ -110,6 +110,17 @@ void AddPlan(const Job& job, FactList& facts) {
   }
 }
 
+// "8 H100 and 8 A100-80GB".
+std::string GpusText(const Job& job) {
+  std::string text;
+  for (const GpuCount& count : GpusOf(job)) {
+    if (count.ranks > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : " and ", count.ranks, count.gpu->name);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<JobFact> JobFacts(const Job& job) {
@@ -122,6 +133,9 @@ std::vector<JobFact> JobFacts(const Job& job) {
   facts.Begin("machine");
   facts.Add("gpus", std::to_string(job.gpus));
   facts.Add("gpu", job.gpu.name);
+  for (const OtherGpus& other : job.other_gpus) {
+    facts.Add(fmt::format("gpu of {}", RanksText(other)), other.gpu.name);
+  }
   facts.Add("cluster", job.cluster.name);
   facts.Add("framework", job.framework.name);
   return std::move(facts).Finish();
@@ -130,8 +144,8 @@ std::vector<JobFact> JobFacts(const Job& job) {
 std::string JobLine(const Job& job) {
   const Plan& plan = job.plan;
   std::string line =
-      fmt::format("{} on {} {} ({}):", job.model.name.empty() ? job.name : job.model.name, job.gpus,
-                  job.gpu.name, job.cluster.name);
+      fmt::format("{} on {} ({}):", job.model.name.empty() ? job.name : job.model.name,
+                  GpusText(job), job.cluster.name);
   const std::array<std::pair<std::string_view, int>, 5> degrees = {
       {{"tp", plan.tp}, {"cp", plan.cp}, {"pp", plan.pp}, {"dp", plan.dp}, {"ep", plan.ep}}};
   std::string_view separator = " ";
