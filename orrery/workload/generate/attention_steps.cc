@@ -125,19 +125,19 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
                                                     writer.scene().score_products());
   const kernel::Operator from_scores = BatchedProduct(heads, core.queries, core.head_size,
                                                       core.keys, writer.scene().score_products());
-  writer.BeginRecompute();
-  writer.Forward(OfAttention("scores", to_scores));
-  if (is_spelled_out) {
-    writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
-    writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
-  }
-  writer.Forward(OfAttention(
-      "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
-  if (dropout > 0) {
-    writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
-  }
-  writer.Forward(OfAttention("values", from_scores));
-  writer.EndRecompute();
+  writer.WritePart(writer.scene().plan().recompute == Recompute::kSelective, [&] {
+    writer.Forward(OfAttention("scores", to_scores));
+    if (is_spelled_out) {
+      writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+      writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+    }
+    writer.Forward(OfAttention(
+        "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
+    if (dropout > 0) {
+      writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
+    }
+    writer.Forward(OfAttention("values", from_scores));
+  });
   std::vector<Step> backward = {OfAttention("values", to_scores),
                                 OfAttention("values", from_scores)};
   if (dropout > 0) {
@@ -225,19 +225,24 @@ void WriteProjections(const Attention& attention, LayerWriter& writer) {
   }
   const LatentAttention& latent = *attention.latent;
   const std::int64_t query_width = attention.heads * (attention.head_size + latent.rope_size);
+  const bool again = scene.plan().recompute_parts.latent_up;
   if (latent.query_rank > 0) {
     writer.Linear({"query down", rows, hidden, latent.query_rank, Cut::kNothing});
     writer.Norm(NormKind::kRms, rows, latent.query_rank);
-    writer.Linear({"query up", rows, latent.query_rank, query_width, Cut::kColumns});
+    writer.WritePart(again, [&] {
+      writer.Linear({"query up", rows, latent.query_rank, query_width, Cut::kColumns});
+    });
   } else {
     writer.Linear({"query", rows, hidden, query_width, Cut::kColumns});
   }
   writer.Linear({"key and value down", rows, hidden, latent.key_value_rank + latent.rope_size,
                  Cut::kNothing});
   writer.Norm(NormKind::kRms, rows, latent.key_value_rank);
-  writer.Linear({"key and value up", rows, latent.key_value_rank,
-                 attention.heads * (attention.head_size + attention.value_head_size),
-                 Cut::kColumns});
+  writer.WritePart(again, [&] {
+    writer.Linear({"key and value up", rows, latent.key_value_rank,
+                   attention.heads * (attention.head_size + attention.value_head_size),
+                   Cut::kColumns});
+  });
 }
 
 }  // namespace
@@ -252,7 +257,8 @@ void WriteAttention(const Attention& attention, double dropout, LayerWriter& wri
                 scene.tokens * std::max<std::int64_t>(1, attention.kv_heads / scene.tp),
                 attention.head_size);
   }
-  WriteRope(attention, core, writer);
+  const bool again = attention.latent && scene.plan().recompute_parts.latent_up;
+  writer.WritePart(again, [&] { WriteRope(attention, core, writer); });
   WriteContextExchange(core, true, writer);
   WriteCore(core, dropout, writer);
   WriteContextExchange(core, false, writer);

@@ -29,6 +29,17 @@ std::string_view NameOf(Recompute recompute) {
   return kNames[static_cast<std::size_t>(recompute)];
 }
 
+// "norms, experts".
+std::string PartsText(const RecomputedParts& parts) {
+  std::string text;
+  for (const RecomputedPartName& part : kRecomputedPartNames) {
+    if (parts.*part.member) {
+      text += (text.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  return text;
+}
+
 std::string_view NameOf(ContextKind context) {
   constexpr std::array<std::string_view, 3> kNames = {"ring", "all_gather", "ulysses"};
   return kNames[static_cast<std::size_t>(context)];
@@ -105,6 +116,12 @@ void AddPlan(const Job& job, FactList& facts) {
   facts.AddDegree("shard_ranks", plan.shard_ranks);
   facts.Add("recompute", std::string(NameOf(plan.recompute)));
   facts.AddDegree("recompute_layers", plan.recompute_layers);
+  if (plan.recompute == Recompute::kFull && plan.recompute_share < 1) {
+    facts.Add("recompute_share", fmt::format("{:.3g}", plan.recompute_share));
+  }
+  if (const std::string parts = PartsText(plan.recompute_parts); !parts.empty()) {
+    facts.Add("recompute_parts", parts);
+  }
   if (plan.offload_optimizer) {
     facts.Add("offload_optimizer", "true");
   }

@@ -55,7 +55,8 @@ training: {sequence: 8192, micro_batch: 2, global_batch: 128, precision: fp8, op
            gradient_bytes: 2}
 plan: {tp: 2, pp: 4, cp: 2, dp: 4, ep: 8, expert_tp: 2, sequence_parallel: true, chunks: 2,
        context: all_gather, context_is_balanced: false, sharding: shard_grad_op, shard_ranks: 4,
-       offload_optimizer: true, recompute: full, recompute_layers: 3, recompute_experts: true,
+       offload_optimizer: true, recompute: full, recompute_layers: 3, recompute_share: 0.5,
+       recompute_parts: [norms, experts],
        dispatch: flex, capacity_factor: 1.25, token_imbalance: 1.1, pipeline_is_innermost: true}
 cluster: DGX H100
 gpus: 64
@@ -77,7 +78,8 @@ gpus: 64
                             .offload_optimizer = true,
                             .recompute = Recompute::kFull,
                             .recompute_layers = 3,
-                            .recompute_experts = true,
+                            .recompute_share = 0.5,
+                            .recompute_parts = {.norms = true, .experts = true},
                             .dispatch = TokenDispatch::kFlex,
                             .capacity_factor = 1.25,
                             .token_imbalance = 1.1}));

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "orrery/base/decimal.h"
 
 namespace orrery::workload {
@@ -150,8 +152,23 @@ bool TakeRecomputeMethod(MegatronState& state, std::string_view word) {
   return word == "block" || word == "uniform";
 }
 
+// The core of attention is what selective recomputation means without this option.
+void TakeRecomputeModule(MegatronState& state, std::string_view word) {
+  const auto* const known =
+      std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::megatron);
+  if (known != kRecomputedPartNames.end()) {
+    state.job.plan.recompute_parts.*known->member = true;
+  } else if (word != "core_attn") {
+    state.job.not_modelled.push_back(fmt::format("--recompute-modules {}", word));
+  }
+}
+
 bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
-  state.job.plan.recompute_experts = words.find("moe") != std::string_view::npos;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    TakeRecomputeModule(state, words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
   return true;
 }
 
