@@ -107,7 +107,7 @@ std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
   const int parts = scene_.plan().sequence_parallel ? scene_.tp : 1;
   const std::int64_t in = WidthIn(matrix, scene_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);
   const std::int64_t out = WidthOut(matrix, scene_.tp) / (matrix.cut == Cut::kRows ? parts : 1);
-  return matrix.rows * (in + out) * scene_.element_bytes;
+  return matrix.rows * (in + out) * scene_.product_bytes();
 }
 
 std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {

@@ -184,7 +184,7 @@ void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t token
   writer.Backward(
       {OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type)),
        weights});
-  writer.KeepForWeights(tokens * (in + out) * writer.scene().element_bytes);
+  writer.KeepForWeights(tokens * (in + out) * writer.scene().product_bytes());
 }
 
 // A map of a chain: its function, and how many operands it reads.

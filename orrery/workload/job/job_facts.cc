@@ -41,7 +41,8 @@ std::string PartsText(const RecomputedParts& parts) {
 }
 
 std::string_view NameOf(ContextKind context) {
-  constexpr std::array<std::string_view, 3> kNames = {"ring", "all_gather", "ulysses"};
+  constexpr std::array<std::string_view, 4> kNames = {"ring", "all_gather", "ulysses",
+                                                      "ulysses_ring"};
   return kNames[static_cast<std::size_t>(context)];
 }
 
@@ -101,6 +102,7 @@ void AddPlan(const Job& job, FactList& facts) {
   facts.AddDegree("expert_tp", plan.expert_tp);
   if (plan.cp > 1) {
     facts.Add("context", std::string(NameOf(plan.context)));
+    facts.AddDegree("ulysses_ranks", plan.ulysses_ranks);
   }
   if (plan.pp > 1) {
     facts.Add("schedule", std::string(ScheduleName(plan.schedule)));

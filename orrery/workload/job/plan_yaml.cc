@@ -26,10 +26,11 @@ constexpr std::array<Spelling<PipelineSchedule>, 6> kSchedules{{
     {"dualpipe", PipelineSchedule::kDualPipe},
 }};
 
-constexpr std::array<Spelling<ContextKind>, 3> kContexts{{
+constexpr std::array<Spelling<ContextKind>, 4> kContexts{{
     {"ring", ContextKind::kRing},
     {"all_gather", ContextKind::kAllGather},
     {"ulysses", ContextKind::kUlysses},
+    {"ulysses_ring", ContextKind::kUlyssesRing},
 }};
 
 constexpr std::array<Spelling<Sharding>, 7> kShardings{{
@@ -191,6 +192,7 @@ void ReadPlan(YamlFields& fields, Plan& plan) {
   plan.sequence_parallel = fields.Flag("sequence_parallel", plan.sequence_parallel);
   ReadPipeline(fields, plan);
   ReadWord(fields, "context", kContexts, plan.context);
+  plan.ulysses_ranks = ReadDegree(fields, "ulysses_ranks", plan.ulysses_ranks);
   plan.context_is_balanced = fields.Flag("context_is_balanced", plan.context_is_balanced);
   ReadSharding(fields, plan);
   ReadRecompute(fields, plan);

@@ -26,7 +26,12 @@ enum class Sharding : std::uint8_t {
   kKeepGathered,  // FSDP shard_grad_op: parameters stay whole after the forward pass
 };
 
-enum class ContextKind : std::uint8_t { kRing, kAllGather, kUlysses };
+enum class ContextKind : std::uint8_t {
+  kRing,
+  kAllGather,
+  kUlysses,
+  kUlyssesRing,  // Ulysses among `ulysses_ranks` neighbours, rings across (a2a+p2p)
+};
 
 enum class Recompute : std::uint8_t {
   kNothing,
@@ -54,6 +59,7 @@ struct Plan {
   bool pipeline_is_innermost = false;      // ranks of a pipeline are neighbours: tp-cp-pp-dp
 
   ContextKind context = ContextKind::kRing;
+  int ulysses_ranks = 1;            // kUlyssesRing: neighbours that deal heads
   bool context_is_balanced = true;  // causal work is dealt evenly
 
   Sharding sharding = Sharding::kReplicated;
