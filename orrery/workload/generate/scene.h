@@ -31,6 +31,9 @@ struct Scene {
     return products != type && products != kernel::DataType::kTf32;
   }
 
+  /// Of an element that a product reads.
+  [[nodiscard]] std::int64_t product_bytes() const;
+
   /// Of products without weights, in attention.
   [[nodiscard]] kernel::DataType score_products() const {
     return products == kernel::DataType::kTf32 ? products : type;

@@ -23,7 +23,9 @@ struct Precision {
   kernel::DataType products = kernel::DataType::kBf16;  // fp8 where they are narrower
   int gradient_bytes = 4;                               // of a reduced gradient
   int gathered_bytes = 2;                               // of a parameter when shards are gathered
-  bool has_master = true;  // fp32 copies of parameters in the optimizer
+  bool has_master = true;          // fp32 copies of parameters in the optimizer
+  int moment_bytes = 4;            // of each moment of the optimizer
+  int activation_input_bytes = 0;  // of what activation functions keep; 0: as it is computed
 
   bool operator==(const Precision&) const = default;
 };

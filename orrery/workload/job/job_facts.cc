@@ -29,8 +29,20 @@ std::string_view NameOf(Recompute recompute) {
   return kNames[static_cast<std::size_t>(recompute)];
 }
 
+// "norms, experts".
+std::string PartsText(const RecomputedParts& parts) {
+  std::string text;
+  for (const RecomputedPartName& part : kRecomputedPartNames) {
+    if (parts.*part.member) {
+      text += (text.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  return text;
+}
+
 std::string_view NameOf(ContextKind context) {
-  constexpr std::array<std::string_view, 3> kNames = {"ring", "all_gather", "ulysses"};
+  constexpr std::array<std::string_view, 4> kNames = {"ring", "all_gather", "ulysses",
+                                                      "ulysses_ring"};
   return kNames[static_cast<std::size_t>(context)];
 }
 
@@ -90,6 +102,7 @@ void AddPlan(const Job& job, FactList& facts) {
   facts.AddDegree("expert_tp", plan.expert_tp);
   if (plan.cp > 1) {
     facts.Add("context", std::string(NameOf(plan.context)));
+    facts.AddDegree("ulysses_ranks", plan.ulysses_ranks);
   }
   if (plan.pp > 1) {
     facts.Add("schedule", std::string(ScheduleName(plan.schedule)));
@@ -105,6 +118,12 @@ void AddPlan(const Job& job, FactList& facts) {
   facts.AddDegree("shard_ranks", plan.shard_ranks);
   facts.Add("recompute", std::string(NameOf(plan.recompute)));
   facts.AddDegree("recompute_layers", plan.recompute_layers);
+  if (plan.recompute == Recompute::kFull && plan.recompute_share < 1) {
+    facts.Add("recompute_share", fmt::format("{:.3g}", plan.recompute_share));
+  }
+  if (const std::string parts = PartsText(plan.recompute_parts); !parts.empty()) {
+    facts.Add("recompute_parts", parts);
+  }
   if (plan.offload_optimizer) {
     facts.Add("offload_optimizer", "true");
   }
