@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/workload/job/measured_step.h"
 #include "orrery/workload/job/published_model.h"
 #include "orrery/workload/job/run_machine.h"
 #include "orrery/workload/job/run_row.h"
@@ -16,6 +17,9 @@ namespace orrery::workload {
 namespace {
 
 constexpr double kBytesPerGigabit = 1e9 / 8;
+constexpr std::int64_t kBytesPerGigabyte = 1'000'000'000;
+constexpr std::int64_t kUsualAdapterRank = 16;  // MLPerf's and NeMo's
+constexpr std::int64_t kUsualMicrobatches = 8;  // of a replica's step, where no batch is stated
 
 Status ReadMachine(RunRow& row, Job& job) {
   const std::string gpu = row.Text("gpu");
@@ -25,7 +29,12 @@ Status ReadMachine(RunRow& row, Job& job) {
   if (Mentions(network, "Omni-Path")) {
     cluster = hardware::FindCluster("Jean Zay V100");
   }
-  ORRERY_TRY_STATUS(SetMachine(gpu, job));
+  // Cards of one name may differ in memory: A100, V100.
+  const auto memory = row.Integer("gpu_mem_gb");
+  ORRERY_TRY_STATUS(SetMachine(memory ? fmt::format("{} {}GB", gpu, *memory) : gpu, job));
+  if (memory && *memory > 0) {
+    job.gpu.memory_size.count = *memory * kBytesPerGigabyte;
+  }
   if (cluster != nullptr) {
     job.cluster = *cluster;
     job.cluster.gpu = job.gpu.name;
@@ -39,7 +48,8 @@ Status ReadMachine(RunRow& row, Job& job) {
   if (const auto per_node = row.Integer("gpus_per_node"); per_node && *per_node > 0) {
     job.cluster.gpus_per_node = static_cast<int>(*per_node);
   }
-  if (const auto stated = NodeNetworkOf(network); stated && job.cluster.nics.per_node > 0) {
+  if (const auto stated = NodeNetworkOf(network, job.cluster.nics.per_node);
+      stated && job.cluster.nics.per_node > 0) {
     job.cluster.nics.bandwidth.bytes_per_second =
         stated->bytes_per_second / job.cluster.nics.per_node;
   } else if (job.gpus > job.cluster.gpus_per_node) {
@@ -73,16 +83,21 @@ void ReadExpertTensor(RunRow& row, Job& job) {
   plan.expert_tp = follows && ranks % (plan.ep * plan.tp) == 0 ? plan.tp : 1;
 }
 
-Status ReadPlan(RunRow& row, Job& job) {
+void ReadDegrees(const RunRow& row, Job& job) {
   Plan& plan = job.plan;
   plan.tp = row.Degree("tp");
   plan.pp = row.Degree("pp");
   plan.cp = row.Degree("cp");
   plan.ep = row.Degree("ep");
   plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
+}
+
+void ReadPlan(RunRow& row, Job& job) {
+  Plan& plan = job.plan;
   const std::string options = row.Text("options");
   if (Mentions(options, "LoRA") || Mentions(row.Text("model"), "LoRA")) {
-    return Fail(Error::Kind::kUnsupported, "fine-tuning with LoRA is not modelled");
+    job.training.adapter_rank = kUsualAdapterRank;
+    row.Assume(fmt::format("adapters of rank {} at projections of attention", kUsualAdapterRank));
   }
   const std::string sequence = row.Text("seq_parallel");
   plan.sequence_parallel =
@@ -107,7 +122,6 @@ Status ReadPlan(RunRow& row, Job& job) {
   } else if (plan.pp > 1 && Mentions(row.Text("missing_or_inferred"), "in recipe")) {
     AssumeChunks(row, job);
   }
-  return {};
 }
 
 // False where the row does not say.
@@ -152,26 +166,35 @@ void ReadPrecision(RunRow& row, Precision& precision) {
   precision.products = precision.compute;
   if (Mentions(text, "NVFP4")) {
     precision.products = kernel::DataType::kNvfp4;
-  } else if (Mentions(text, "fp8") && !Mentions(text, "BF16 per config")) {
+  } else if (Mentions(text, "fp8")) {
     precision.products = kernel::DataType::kFp8;
+    if (Mentions(text, "per config")) {
+      row.Assume("products in fp8");
+    }
   }
   if (Mentions(text, "PURE")) {
     precision.gradient_bytes = 2;
   }
 }
 
-Status ReadBatch(RunRow& row, const PublishedRun& run, Job& job) {
+Status ReadBatch(RunRow& row, Job& job) {
   Training& training = job.training;
+  const double seconds = row.Number("step_time_s").value_or(0);
   auto sequence = row.Integer("seq_len");
   auto global = row.Integer("gbs");
   const auto tokens_per_s = row.Number("tokens_per_s");
-  if (!global && sequence && tokens_per_s) {
-    global = std::llround(*tokens_per_s * run.measured_s / static_cast<double>(*sequence));
+  if (!global && sequence && tokens_per_s && seconds > 0) {
+    global = std::llround(*tokens_per_s * seconds / static_cast<double>(*sequence));
     row.Assume(fmt::format("global batch {} from tokens a second", *global));
   }
-  if (!sequence && global && tokens_per_s) {
-    sequence = std::llround(*tokens_per_s * run.measured_s / static_cast<double>(*global));
+  if (!sequence && global && tokens_per_s && seconds > 0) {
+    sequence = std::llround(*tokens_per_s * seconds / static_cast<double>(*global));
     row.Assume(fmt::format("sequence {} from tokens a second", *sequence));
+  }
+  if (!global && seconds == 0) {
+    // Rates do not depend on it much.
+    global = row.Integer("mbs").value_or(1) * job.plan.dp * kUsualMicrobatches;
+    row.Assume(fmt::format("global batch {}", *global));
   }
   if (!sequence || !global) {
     return Fail(Error::Kind::kUnsupported, "the row has no sequence length or no global batch");
@@ -185,23 +208,35 @@ Status ReadBatch(RunRow& row, const PublishedRun& run, Job& job) {
   return {};
 }
 
-Status ReadFramework(RunRow& row, Job& job) {
+// A framework without a profile is taken for the one that people spread such a job with.
+std::string_view NearestFramework(const Plan& plan) {
+  if (plan.tp * plan.pp * plan.cp > 1) {
+    return "megatron-lm";
+  }
+  return plan.sharding == Sharding::kParameters || plan.sharding == Sharding::kKeepGathered
+             ? "torch-fsdp"
+             : "pytorch";
+}
+
+void ReadFramework(RunRow& row, Job& job) {
   const std::string name = row.Text("framework") + " " + row.Text("framework_version");
   for (const Framework& framework : Frameworks()) {
     if (hardware::IsCalled(name, framework.match)) {
       job.framework = framework;
-      return {};
+      return;
     }
   }
-  return Fail(Error::Kind::kUnsupported, fmt::format("no profile of the framework '{}'", name));
+  job.framework = *FindFramework(NearestFramework(job.plan));
+  row.Assume(fmt::format("framework as {}", job.framework.name));
 }
 
 }  // namespace
 
-std::optional<Bandwidth> NodeNetworkOf(std::string_view text) {
+std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links) {
   // The fastest of several networks carries the training: "Storage: 2x …, Compute: 8x … 400Gb/s".
   static const std::regex kSeveral("(\\d+)\\s*x\\s[^,;]*?(\\d+)\\s*G(?:b/s|b/Sec|bps)");
-  static const std::regex kOne("(\\d+)\\s*\\(?G(?:b/s|b/Sec|bps)");
+  static const std::regex kOne("(\\d+)\\s*\\(?(G|T)(?:b/s|b/Sec|bps)");
+  static const std::regex kOfLink("per GPU|\\b[EHNX]DR\\b");
   const std::string whole(text);
   double gigabits = 0;
   for (std::sregex_iterator match(whole.begin(), whole.end(), kSeveral), end; match != end;
@@ -210,7 +245,8 @@ std::optional<Bandwidth> NodeNetworkOf(std::string_view text) {
   }
   std::smatch match;
   if (gigabits == 0 && std::regex_search(whole, match, kOne)) {
-    gigabits = std::stod(match[1]);
+    const bool is_of_link = std::regex_search(whole, kOfLink) && !Mentions(whole, "per node");
+    gigabits = std::stod(match[1]) * (match[2] == "T" ? 1000 : 1) * (is_of_link ? links : 1);
   }
   return gigabits > 0 ? std::optional(Bandwidth{gigabits * kBytesPerGigabit}) : std::nullopt;
 }
@@ -234,25 +270,28 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   run.id = row.Text("id");
   run.source = row.Text("source");
   run.grade = row.Text("completeness");
-  const auto seconds = row.Number("step_time_s");
-  if (!seconds || !(*seconds > 0)) {
-    return Fail(Error::Kind::kUnsupported, "the row has no step time");
+  if (!HasMeasurement(row)) {
+    return Fail(Error::Kind::kUnsupported,
+                "the row has no step time, and nothing that one follows from");
   }
   if (Mentions(row.Text("notes"), "LAYER-LEVEL")) {
     return Fail(Error::Kind::kUnsupported, "the row times one layer, not a step");
   }
-  run.measured_s = *seconds;
   run.mfu_percent = row.Number("mfu_pct");
   Job& job = run.job;
   job.name = run.id;
   ORRERY_TRY_STATUS(ReadMachine(row, job));
-  ORRERY_TRY_STATUS(ReadFramework(row, job));
-  ORRERY_TRY_STATUS(ReadPlan(row, job));
-  run.recompute_is_open = !ReadRecompute(row, job.plan);
+  ReadDegrees(row, job);
   ReadSharding(row, job.plan);
+  ReadFramework(row, job);
+  ReadPlan(row, job);
+  run.recompute_is_open = !ReadRecompute(row, job.plan);
   ReadPrecision(row, job.training.precision);
-  ORRERY_TRY_STATUS(ReadBatch(row, run, job));
+  ORRERY_TRY_STATUS(ReadBatch(row, job));
   ORRERY_TRY(job.model, PublishedModel(row, job));
+  ORRERY_TRY(MeasuredStep measured, MeasuredStepOf(row, job));
+  run.measured_s = measured.seconds;
+  run.derived_from = std::move(measured.derived_from);
   ORRERY_TRY_STATUS(CheckJob(job));
   return run;
 }

@@ -18,6 +18,7 @@ struct PublishedRun {
   std::string source;
   std::string grade;  // "A", "A-", "B+", …: how much of it is stated
   double measured_s = 0;
+  std::string derived_from = {};  // what the time follows from; empty where it was published
   std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs
   Job job;
   bool recompute_is_open = false;             // the row does not say; nothing is taken
@@ -34,7 +35,8 @@ struct PublishedRun {
 // Parts of it, for tests.
 
 /// "8x 400 Gb/s NDR IB per node", "1600 Gb/s RoCE per node": what the NICs of a node carry in one
-/// direction. Nothing when the text gives no number.
-[[nodiscard]] std::optional<Bandwidth> NodeNetworkOf(std::string_view text);
+/// direction. A single number that is of a GPU or of a link ("NDR 400 Gb/s", "400 Gb/s per GPU")
+/// counts `links` times. Nothing when the text gives no number.
+[[nodiscard]] std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links = 1);
 
 }  // namespace orrery::workload
