@@ -21,6 +21,22 @@ constexpr std::int64_t kBytesPerGigabyte = 1'000'000'000;
 constexpr std::int64_t kUsualAdapterRank = 16;  // MLPerf's and NeMo's
 constexpr std::int64_t kUsualMicrobatches = 8;  // of a replica's step, where no batch is stated
 
+// An island that spans nodes is used by as many GPUs as divide the job, so that no group straddles
+// two of them: 64 of the 72 of a rack for 256 GPUs.
+void FillIsland(Job& job) {
+  hardware::Cluster& cluster = job.cluster;
+  const int node = cluster.gpus_per_node;
+  if (cluster.island.gpus <= node || job.gpus <= cluster.island.gpus) {
+    return;
+  }
+  for (int gpus = cluster.island.gpus / node * node; gpus > node; gpus -= node) {
+    if (job.gpus % gpus == 0) {
+      cluster.island.gpus = gpus;
+      return;
+    }
+  }
+}
+
 Status ReadMachine(RunRow& row, Job& job) {
   const std::string gpu = row.Text("gpu");
   const std::string network = row.Text("inter_node");
@@ -48,6 +64,7 @@ Status ReadMachine(RunRow& row, Job& job) {
   if (const auto per_node = row.Integer("gpus_per_node"); per_node && *per_node > 0) {
     job.cluster.gpus_per_node = static_cast<int>(*per_node);
   }
+  FillIsland(job);
   if (const auto stated = NodeNetworkOf(network, job.cluster.nics.per_node);
       stated && job.cluster.nics.per_node > 0) {
     job.cluster.nics.bandwidth.bytes_per_second =
@@ -71,6 +88,13 @@ void AssumeChunks(RunRow& row, Job& job) {
       return;
     }
   }
+}
+
+// Whether a row leaves chunks to a recipe or says that it does not know them.
+bool ChunksAreOpen(const RunRow& row) {
+  const std::string missing = row.Text("missing_or_inferred");
+  return Mentions(missing, "in recipe") || Mentions(missing, "VPP") ||
+         Mentions(missing, "virtual") || Mentions(missing, "interleav");
 }
 
 // Megatron cuts experts as it cuts everything else, unless told otherwise.
@@ -119,7 +143,7 @@ void ReadPlan(RunRow& row, Job& job) {
   } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
     plan.schedule = PipelineSchedule::kInterleaved;
     plan.chunks = row.Degree("vpp");
-  } else if (plan.pp > 1 && Mentions(row.Text("missing_or_inferred"), "in recipe")) {
+  } else if (plan.pp > 1 && chunks.empty() && ChunksAreOpen(row)) {
     AssumeChunks(row, job);
   }
 }
@@ -143,7 +167,8 @@ bool ReadRecompute(RunRow& row, Plan& plan) {
 void ReadSharding(RunRow& row, Plan& plan) {
   const std::string text = row.Text("zero_fsdp");
   if (Mentions(text, "SHARD_GRAD_OP") || Mentions(text, "ZeRO-2 like")) {
-    plan.sharding = Sharding::kKeepGathered;
+    // Along a pipeline parameters stay whole from one micro-batch to the next.
+    plan.sharding = plan.pp > 1 ? Sharding::kOptimizer : Sharding::kKeepGathered;
   } else if (Mentions(text, "FSDP") || Mentions(text, "HSDP") || Mentions(text, "ZeRO-3")) {
     plan.sharding = Sharding::kParameters;
   } else if (Mentions(text, "stage2")) {
@@ -201,9 +226,6 @@ Status ReadBatch(RunRow& row, Job& job) {
   }
   training.sequence = *sequence;
   training.global_batch = *global;
-  if (!row.Integer("mbs")) {
-    row.Assume("micro-batch 1");
-  }
   training.micro_batch = row.Integer("mbs").value_or(1);
   return {};
 }
@@ -251,6 +273,18 @@ std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links) {
   return gigabits > 0 ? std::optional(Bandwidth{gigabits * kBytesPerGigabit}) : std::nullopt;
 }
 
+bool CutTensorsFurther(Job& job) {
+  Plan& plan = job.plan;
+  const int wider = 2 * plan.tp;
+  if (wider > job.cluster.gpus_per_node || job.gpus % (wider * plan.pp * plan.cp) != 0) {
+    return false;
+  }
+  plan.tp = wider;
+  plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
+  plan.sequence_parallel = true;
+  return true;
+}
+
 Status CheckPublishedColumns(const Table& table) {
   for (const std::string_view column :
        {"id", "source", "gpu", "n_gpus", "framework", "model", "step_time_s", "completeness"}) {
@@ -292,6 +326,10 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   ORRERY_TRY(MeasuredStep measured, MeasuredStepOf(row, job));
   run.measured_s = measured.seconds;
   run.derived_from = std::move(measured.derived_from);
+  run.micro_batch_is_open = !row.Integer("mbs");
+  run.tensor_is_open = row.Text("tp").empty() && row.Text("pp").empty() && job.gpus > 1;
+  while (run.tensor_is_open && !CheckJob(job) && CutTensorsFurther(job)) {
+  }
   ORRERY_TRY_STATUS(CheckJob(job));
   return run;
 }

@@ -21,13 +21,21 @@ struct PublishedRun {
   std::string derived_from = {};  // what the time follows from; empty where it was published
   std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs
   Job job;
-  bool recompute_is_open = false;             // the row does not say; nothing is taken
+  // What the row does not say, where the memory and the time of candidates decide: nothing is
+  // recomputed, one sample is a micro-batch, tensors are cut as little as the batch allows.
+  bool recompute_is_open = false;
+  bool micro_batch_is_open = false;
+  bool tensor_is_open = false;
   std::vector<std::string> assumptions = {};  // what the row does not say, and what was taken
 };
 
 /// Reads one row of a table of published runs (the columns of docs/formats/published-runs.md).
 /// What cannot be described is an error that gives the reason.
 [[nodiscard]] Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row);
+
+/// Doubles tensor parallelism within a node at the cost of data parallelism. False, and nothing
+/// happens, where the GPUs do not allow it.
+[[nodiscard]] bool CutTensorsFurther(Job& job);
 
 /// Whether the table has the columns that ReadPublishedRun needs.
 [[nodiscard]] Status CheckPublishedColumns(const Table& table);
