@@ -1,5 +1,6 @@
 #include "orrery/simulate/open_keys.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,6 +14,7 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 constexpr double kClearlyTooMuch = 1.3;  // memory is predicted within that
 constexpr std::int64_t kLargestMicroBatch = 8;
+constexpr double kWorthIt = 0.95;  // of the time: less is not gained by giving away memory
 
 Status SimulateRun(const kernel::CostModel& costs, JudgedRun& judged) {
   const workload::Job& job = judged.run.job;
@@ -38,16 +40,25 @@ Status ChooseTensor(const kernel::CostModel& costs, JudgedRun& judged) {
   return {};
 }
 
+// Experts get as many tokens as choose them, so that nobody can tell how many samples fit.
+bool HasExperts(const workload::Job& job) {
+  const workload::Transformer* const model = job.model.transformer();
+  return model != nullptr && std::ranges::any_of(model->blocks, [](const workload::BlockRun& run) {
+           return run.block.experts() != nullptr;
+         });
+}
+
 // Larger ones only as long as they help: work grows more efficient, bubbles grow longer.
 Status ChooseMicroBatch(const kernel::CostModel& costs, JudgedRun& judged) {
-  for (std::int64_t samples = 2; samples <= kLargestMicroBatch && judged.fits; samples *= 2) {
+  const std::int64_t most = HasExperts(judged.run.job) ? 1 : kLargestMicroBatch;
+  for (std::int64_t samples = 2; samples <= most && judged.fits; samples *= 2) {
     JudgedRun larger = judged;
     larger.run.job.training.micro_batch = samples;
     if (!workload::CheckJob(larger.run.job)) {
       break;
     }
     ORRERY_TRY_STATUS(SimulateRun(costs, larger));
-    if (!larger.fits || larger.predicted_s >= judged.predicted_s) {
+    if (!larger.fits || larger.predicted_s > kWorthIt * judged.predicted_s) {
       break;
     }
     judged = std::move(larger);

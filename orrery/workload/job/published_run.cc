@@ -62,7 +62,10 @@ Status ReadMachine(RunRow& row, Job& job) {
   }
   job.gpus = static_cast<int>(*gpus);
   if (const auto per_node = row.Integer("gpus_per_node"); per_node && *per_node > 0) {
-    job.cluster.gpus_per_node = static_cast<int>(*per_node);
+    SetNode(static_cast<int>(*per_node), job);
+  }
+  if (job.gpus > job.cluster.gpus_per_node && AddNetwork(job)) {
+    row.Assume("one NIC of 200 Gb/s a node");
   }
   FillIsland(job);
   if (const auto stated = NodeNetworkOf(network, job.cluster.nics.per_node);
@@ -90,11 +93,13 @@ void AssumeChunks(RunRow& row, Job& job) {
   }
 }
 
-// Whether a row leaves chunks to a recipe or says that it does not know them.
+// Whether a row leaves chunks to a recipe, whatever its table prints, or says that they are not
+// known.
 bool ChunksAreOpen(const RunRow& row) {
   const std::string missing = row.Text("missing_or_inferred");
-  return Mentions(missing, "in recipe") || Mentions(missing, "VPP") ||
-         Mentions(missing, "virtual") || Mentions(missing, "interleav");
+  const bool are_unknown =
+      Mentions(missing, "VPP") || Mentions(missing, "virtual") || Mentions(missing, "interleav");
+  return Mentions(missing, "in recipe") || (row.Text("vpp").empty() && are_unknown);
 }
 
 // Megatron cuts experts as it cuts everything else, unless told otherwise.
@@ -143,8 +148,27 @@ void ReadPlan(RunRow& row, Job& job) {
   } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
     plan.schedule = PipelineSchedule::kInterleaved;
     plan.chunks = row.Degree("vpp");
-  } else if (plan.pp > 1 && chunks.empty() && ChunksAreOpen(row)) {
+  } else if (plan.pp > 1 && ChunksAreOpen(row)) {
     AssumeChunks(row, job);
+  }
+}
+
+// Stated chunks that layers do not divide into: the first ones have one layer more.
+void CutUnevenly(RunRow& row, Job& job) {
+  const Transformer* const model = job.model.transformer();
+  const int parts = job.plan.pp * job.plan.chunks;
+  if (job.plan.schedule != PipelineSchedule::kInterleaved || model == nullptr ||
+      model->num_blocks() < parts || CheckJob(job)) {
+    return;
+  }
+  const auto layers = static_cast<int>(model->num_blocks());
+  for (int part = 0; part < parts; ++part) {
+    job.plan.layers_per_stage.push_back(layers / parts + (part < layers % parts ? 1 : 0));
+  }
+  if (CheckJob(job)) {
+    row.Assume("the first chunks have a layer more");
+  } else {
+    job.plan.layers_per_stage.clear();
   }
 }
 
@@ -166,9 +190,11 @@ bool ReadRecompute(RunRow& row, Plan& plan) {
 
 void ReadSharding(RunRow& row, Plan& plan) {
   const std::string text = row.Text("zero_fsdp");
-  if (Mentions(text, "SHARD_GRAD_OP") || Mentions(text, "ZeRO-2 like")) {
+  if (Mentions(text, "ZeRO-2 like") && plan.pp > 1) {
     // Along a pipeline parameters stay whole from one micro-batch to the next.
-    plan.sharding = plan.pp > 1 ? Sharding::kOptimizer : Sharding::kKeepGathered;
+    plan.sharding = Sharding::kOptimizer;
+  } else if (Mentions(text, "SHARD_GRAD_OP") || Mentions(text, "ZeRO-2 like")) {
+    plan.sharding = Sharding::kKeepGathered;
   } else if (Mentions(text, "FSDP") || Mentions(text, "HSDP") || Mentions(text, "ZeRO-3")) {
     plan.sharding = Sharding::kParameters;
   } else if (Mentions(text, "stage2")) {
@@ -326,9 +352,11 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   ORRERY_TRY(MeasuredStep measured, MeasuredStepOf(row, job));
   run.measured_s = measured.seconds;
   run.derived_from = std::move(measured.derived_from);
+  CutUnevenly(row, job);
   run.micro_batch_is_open = !row.Integer("mbs");
   run.tensor_is_open = row.Text("tp").empty() && row.Text("pp").empty() && job.gpus > 1;
-  while (run.tensor_is_open && !CheckJob(job) && CutTensorsFurther(job)) {
+  for (bool goes_on = run.tensor_is_open; goes_on && !CheckJob(job);) {
+    goes_on = CutTensorsFurther(job);
   }
   ORRERY_TRY_STATUS(CheckJob(job));
   return run;
