@@ -36,6 +36,11 @@ demo: build  ## simulate Llama 3 70B on 512 H100s, then look at a small recorded
 models: build  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
 	tools/fit_models $(GPUS)
 
+sibling-levels: build  ## fit what few rows say of GPUs without tables of products again, from ../shared/kernels
+	build/orrery fit siblings ../shared/kernels/neusight/e2e_nodes.csv.gz --gpu MI100 --gpu MI210 \
+	  -o data/models/sibling_levels.yaml || [ $$? -eq 3 ]
+	cmake --build build -j $(JOBS)
+
 collective-models: build  ## fit the shipped constants of collectives again, from ../shared
 	build/orrery fit collectives ../shared/truth/nccl.csv ../shared/kernels/aiconfigurator/*_nccl.csv.gz \
 	  -o data/models/collectives.yaml || [ $$? -eq 3 ]

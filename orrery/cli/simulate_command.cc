@@ -24,6 +24,7 @@
 #include "orrery/simulate/not_modelled.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
+#include "orrery/simulate/what_ifs.h"
 #include "orrery/workload/job/job_facts.h"
 #include "orrery/workload/job/job_file.h"
 
@@ -32,14 +33,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// --gpu and --cluster are settings that have a name of their own.
-std::vector<std::string> OverridesOf(const SimulateArguments& arguments) {
+// --gpu, --cluster and --gpu-of are settings that have a name of their own.
+Result<std::vector<std::string>> OverridesOf(const SimulateArguments& arguments) {
   std::vector<std::string> overrides;
   if (!arguments.cluster.empty()) {
     overrides.push_back("cluster=" + arguments.cluster);
   }
   if (!arguments.gpu.empty()) {
     overrides.push_back("gpu=" + arguments.gpu);
+  }
+  for (const std::string& text : arguments.gpu_of) {
+    ORRERY_TRY(std::string setting, GpuOfSetting(text));
+    overrides.push_back(std::move(setting));
   }
   overrides.insert(overrides.end(), arguments.settings.begin(), arguments.settings.end());
   return overrides;
@@ -68,6 +73,18 @@ Result<workload::Job> MachineOf(const SimulateArguments& arguments, std::uint32_
   return machine;
 }
 
+// Where ranks of a job have different GPUs.
+std::vector<std::string> GpuOfProgram(const simulate::PlayedStep& played) {
+  std::vector<std::string> names;
+  if (played.job != nullptr && !played.job->other_gpus.empty()) {
+    names.resize(played.cast->programs.size());
+    for (const simulate::Player& player : played.cast->players) {
+      names[player.program] = workload::GpuOfRank(*played.job, player.rank).name;
+    }
+  }
+  return names;
+}
+
 class SimulateRun {
  public:
   explicit SimulateRun(const SimulateArguments& arguments)
@@ -94,8 +111,9 @@ class SimulateRun {
                   fmt::format("one job at a time: {} and {} were given", arguments_.inputs[0],
                               arguments_.inputs[1]));
     }
+    ORRERY_TRY(const std::vector<std::string> overrides, OverridesOf(arguments_));
     ORRERY_TRY(const workload::JobFile file,
-               workload::ReadJobFile(arguments_.inputs.front(), OverridesOf(arguments_)));
+               workload::ReadJobFile(arguments_.inputs.front(), overrides));
     ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
     ORRERY_TRY(const simulate::Simulation simulation,
                simulate::Simulate(file.job, models, options_));
@@ -103,6 +121,7 @@ class SimulateRun {
     title_ = file.job.name;
     answer.title = workload::JobLine(file.job);
     answer.job = &file.job;
+    answer.what_ifs = simulate::WhatIfs(file.job, options_);
     answer.not_modelled = simulate::NotModelled(file.job, *simulation.generated, options_);
     answer.not_modelled.insert(answer.not_modelled.end(), file.not_modelled.begin(),
                                file.not_modelled.end());
@@ -110,6 +129,11 @@ class SimulateRun {
   }
 
   Status RunProgram(SimulateInput kind) {
+    if (!arguments_.gpu_of.empty()) {
+      return Fail(Error::Kind::kInvalidInput,
+                  "--gpu-of needs a job: programs of other tools bring the times of their kernels; "
+                  "--slow says how much longer a rank takes");
+    }
     ORRERY_TRY(ImportedProgram imported, ImportProgram(kind, arguments_));
     ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported.ensemble.num_ranks()));
     ORRERY_TRY(const simulate::PlayedEnsemble played,
@@ -117,7 +141,10 @@ class SimulateRun {
     SimulationAnswer answer;
     title_ = std::filesystem::path(arguments_.inputs.front()).filename().string();
     answer.title = imported.title;
+    answer.what_ifs = simulate::WhatIfs(machine, options_);
     answer.not_modelled = imported.notes;
+    const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
+    answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
     gpu_ = machine.gpu.name;
     return Finish({&played.cast, &played.performance, nullptr}, std::move(answer));
   }
@@ -150,6 +177,9 @@ class SimulateRun {
     if (played.job != nullptr) {
       page.settings = workload::JobFacts(*played.job);
     }
+    for (const std::string& phrase : answer.what_ifs) {
+      page.settings.push_back({"what if", "", phrase});
+    }
     ORRERY_TRY(const auto sink, CreateFile(arguments_.html));
     ORRERY_TRY_STATUS(sink->Write(report::RenderSimulationPage(page)));
     ORRERY_TRY_STATUS(sink->Close());
@@ -163,8 +193,10 @@ class SimulateRun {
     if (arguments_.trace.empty()) {
       return {};
     }
-    trace::TraceSet set = simulate::EnsembleTrace(
-        *played.cast, *played.performance, {.gpu = played.job ? played.job->gpu.name : gpu_});
+    trace::TraceSet set =
+        simulate::EnsembleTrace(*played.cast, *played.performance,
+                                {.gpu = played.job != nullptr ? played.job->gpu.name : gpu_,
+                                 .gpu_of_program = GpuOfProgram(played)});
     ORRERY_TRY_STATUS(WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {}));
     if (!arguments_.as_json) {
       Print(fmt::format("{}: traces of {} rank{} written\n", arguments_.trace, set.ranks.size(),

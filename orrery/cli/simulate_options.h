@@ -24,7 +24,10 @@ struct SimulateArguments {
   bool no_fold = false;
   bool overlaps = true;
   double jitter = 0;
-  std::vector<std::string> slow;  // "rank=7:1.3"
+  std::vector<std::string> slow;     // "rank=7:1.3"
+  std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"
+  std::vector<std::string> fail;     // "node=3:nic=2"
+  std::vector<std::string> degrade;  // "node=3:0.5"
   std::string html;
   std::string trace;
   bool as_json = false;
@@ -35,6 +38,16 @@ void AddSimulateOptions(CLI::App& verb, SimulateArguments& arguments);
 
 /// Reads "rank=7:1.3": rank 7 takes 1.3 times as long.
 [[nodiscard]] Result<simulate::SlowRank> ParseSlowRank(const std::string& text);
+
+/// Reads "ranks=8-15:A100-80GB" and returns the key of a job that says the same:
+/// "gpu_of.8-15=A100-80GB".
+[[nodiscard]] Result<std::string> GpuOfSetting(const std::string& text);
+
+/// Reads "node=3:nic=2": NIC 2 of node 3 is down.
+[[nodiscard]] Result<simulate::FailedNic> ParseFailedNic(const std::string& text);
+
+/// Reads "node=3:0.5": the NICs of node 3 carry half.
+[[nodiscard]] Result<simulate::SlowNode> ParseSlowNode(const std::string& text);
 
 /// What they mean for the engine.
 [[nodiscard]] Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& arguments);

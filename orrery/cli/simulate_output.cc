@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/draw/json_writer.h"
 #include "orrery/draw/number_format.h"
@@ -59,10 +60,11 @@ std::string OutOfMemoryText(const StepSummary& summary) {
   }
   const StageSummary& stage = *summary.Fullest();
   return fmt::format(
-      "OUT OF MEMORY: stage {} needs {}, a GPU has {} for it; largest: {}.\nThe times below are "
+      "OUT OF MEMORY: stage {} needs {}, {} has {} for it; largest: {}.\nThe times below are "
       "those of "
       "the same job on GPUs with enough memory.\n",
-      stage.stage, Size(stage.memory.needed_bytes), Size(*summary.memory_size_bytes),
+      stage.stage, Size(stage.memory.needed_bytes),
+      stage.gpu.empty() ? "a GPU" : "its " + stage.gpu, Size(*summary.memory_size_bytes),
       PartsText(stage.memory));
 }
 
@@ -84,6 +86,10 @@ std::string FiguresText(const SimulationAnswer& answer) {
   }
   return text + fmt::format("  utilisation  MFU {:.1f} %, HFU {:.1f} %\n",
                             100 * figures.model.share, 100 * figures.hardware.share);
+}
+
+std::string WhatIfText(const std::vector<std::string>& phrases) {
+  return phrases.empty() ? "" : fmt::format("  what if      {}\n", fmt::join(phrases, ", "));
 }
 
 std::string MemoryLine(const StepSummary& summary) {
@@ -136,9 +142,8 @@ std::string StagesText(const StepSummary& summary) {
                    {"after", TextTable::Align::kRight},
                    {"largest parts"}});
   for (const StageSummary& stage : summary.stages) {
-    table.AddRow({std::to_string(stage.stage), std::to_string(stage.rank),
-                  Size(stage.memory.needed_bytes), Time(stage.memory.peak_ps),
-                  PartsText(stage.memory)});
+    table.AddRow({stage.Label(), std::to_string(stage.rank), Size(stage.memory.needed_bytes),
+                  Time(stage.memory.peak_ps), PartsText(stage.memory)});
   }
   return "\n" + table.Render();
 }
@@ -196,6 +201,10 @@ void WriteStage(const StageSummary& stage, JsonWriter& json) {
   json.BeginObject();
   json.Key("stage").Unsigned(stage.stage);
   json.Key("rank").Unsigned(stage.rank);
+  if (!stage.gpu.empty()) {
+    json.Key("gpu").String(stage.gpu);
+    json.Key("memory_usable_bytes").Integer(stage.memory.usable_bytes);
+  }
   json.Key("memory_peak_bytes").Integer(stage.memory.peak_bytes);
   json.Key("memory_needed_bytes").Integer(stage.memory.needed_bytes);
   json.Key("memory_peak_at_s").Number(Seconds(stage.memory.peak_ps));
@@ -233,6 +242,14 @@ void WriteDimensions(const StepSummary& summary, JsonWriter& json) {
   json.EndArray();
 }
 
+void WriteTexts(std::string_view key, const std::vector<std::string>& texts, JsonWriter& json) {
+  json.Key(key).BeginArray();
+  for (const std::string& text : texts) {
+    json.String(text);
+  }
+  json.EndArray();
+}
+
 // Sections become objects, settings texts.
 void WriteJob(const SimulationAnswer& answer, JsonWriter& json) {
   json.Key("job").BeginObject().Key("title").String(answer.title);
@@ -256,9 +273,10 @@ void WriteJob(const SimulationAnswer& answer, JsonWriter& json) {
 std::string SimulationText(const SimulationAnswer& answer) {
   const StepSummary& summary = answer.summary;
   return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(answer) +
-         MemoryLine(summary) + fmt::format("  bottleneck   {}\n\n", answer.bottleneck) +
-         BreakdownText(summary) + DimensionsText(summary) + StagesText(summary) +
-         DefinitionsText(summary) + NotModelledText(answer.not_modelled) +
+         MemoryLine(summary) + WhatIfText(answer.what_ifs) +
+         fmt::format("  bottleneck   {}\n\n", answer.bottleneck) + BreakdownText(summary) +
+         DimensionsText(summary) + StagesText(summary) + DefinitionsText(summary) +
+         NotModelledText(answer.not_modelled) +
          fmt::format("\n{} events of {} rank class{} ({} ranks) in {:.2f} s\n",
                      draw::FormatCount(summary.events), draw::FormatCount(summary.rank_classes),
                      summary.rank_classes == 1 ? "" : "es", draw::FormatCount(summary.ranks),
@@ -283,11 +301,8 @@ std::string SimulationJson(const SimulationAnswer& answer) {
   }
   json.EndArray();
   json.Key("bottleneck").String(answer.bottleneck);
-  json.Key("not_modelled").BeginArray();
-  for (const std::string& sentence : answer.not_modelled) {
-    json.String(sentence);
-  }
-  json.EndArray();
+  WriteTexts("what_ifs", answer.what_ifs, json);
+  WriteTexts("not_modelled", answer.not_modelled, json);
   json.Key("ranks").Unsigned(summary.ranks);
   json.Key("rank_classes").Unsigned(summary.rank_classes);
   json.Key("events").Integer(summary.events);

@@ -15,6 +15,7 @@ struct SimulationAnswer {
   simulate::StepSummary summary;
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;
+  std::vector<std::string> what_ifs = {};  // simulate::WhatIfs
   std::vector<std::string> not_modelled = {};
   double wall_s = 0;
 };

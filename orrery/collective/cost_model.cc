@@ -23,6 +23,17 @@ int MostOnAnIsland(std::span<const GpuId> gpu_of_rank, int gpus_of_island) {
   return most;
 }
 
+Fabric Limited(Fabric fabric, const LinkLimits& limits) {
+  fabric.gpu_link.bytes_per_second *= limits.link_share;
+  fabric.physical_link.bytes_per_second *= limits.link_share;
+  fabric.nic.bytes_per_second *= limits.network_share;
+  if (limits.host_link.bytes_per_second > 0 && fabric.nics > 0) {
+    const double entering = limits.host_link.bytes_per_second * fabric.ranks_per_node;
+    fabric.nic.bytes_per_second = std::min(fabric.nic.bytes_per_second, entering / fabric.nics);
+  }
+  return fabric;
+}
+
 }  // namespace
 
 Result<Fabric> FabricMemo::Find(std::span<const GpuId> gpu_of_rank) {
@@ -41,6 +52,16 @@ Result<double> ClosedFormCost::Seconds(const Request& request, std::span<const G
   ORRERY_TRY(const Prediction prediction,
              Predict(fabric, request, settings_.nccl, *settings_.tables, settings_.constants));
   return prediction.seconds;
+}
+
+Result<double> ClosedFormCost::Seconds(const Request& request, std::span<const GpuId> gpu_of_rank,
+                                       const LinkLimits& limits) {
+  ORRERY_TRY(Fabric fabric, fabrics_.Find(gpu_of_rank));
+  fabric.has_nvls = fabric.has_nvls && limits.reduces_in_switch;
+  ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
+  const Way way{tuning.choice().algorithm, tuning.choice().protocol};
+  return ClosedFormSeconds(Limited(fabric, limits), request, way, *settings_.tables,
+                           settings_.constants);
 }
 
 Result<FlowLevelTime> FlowLevelCost::Time(const Request& request,

@@ -45,6 +45,16 @@ class FabricMemo {
   std::map<std::pair<int, int>, Fabric> fabric_of_ranks_;  // by ranks and most ranks of an island
 };
 
+/// What some members of a group hold back: links that are slower than the cluster's or down.
+struct LinkLimits {
+  double link_share = 1;     // of the links of a GPU, at the slowest member
+  double network_share = 1;  // of the NICs of an island, at the slowest island
+  Bandwidth host_link{};     // between a GPU and its NIC, at the slowest member; 0: fast enough
+  bool reduces_in_switch = true;  // all members can have the switch add up
+
+  bool operator==(const LinkLimits&) const = default;
+};
+
 /// The calibrated closed form: about a microsecond, no other traffic.
 class ClosedFormCost final : public CollectiveCost {
  public:
@@ -53,6 +63,12 @@ class ClosedFormCost final : public CollectiveCost {
 
   [[nodiscard]] Result<double> Seconds(const Request& request,
                                        std::span<const network::GpuId> gpu_of_rank) override;
+
+  /// The same where members hold it back. NCCL chooses its way by what links should carry, so that
+  /// tighter limits never make a collective faster.
+  [[nodiscard]] Result<double> Seconds(const Request& request,
+                                       std::span<const network::GpuId> gpu_of_rank,
+                                       const LinkLimits& limits);
 
  private:
   CostSettings settings_;

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/kernel/neusight_nodes.h"
+
 namespace orrery::kernel {
 
 namespace {
@@ -261,6 +263,10 @@ const std::vector<Layout>& Layouts() {
   static const std::vector<Layout> layouts = {
       {"orrery measure kernels", Timing::kKernels, {"operator", "kernel_us", "gpu"}, ReadOurs},
       {"NeuSight", Timing::kEager, {"OPName", "Latency", "Device"}, ReadNeuSight},
+      {"NeuSight nodes",
+       Timing::kEager,
+       {"id", "op", "target", "input_shapes", "output_shape", "fw_latency"},
+       ReadNeuSightNode},
       {"aiconfigurator gemm",
        Timing::kReplay,
        {"gemm_dtype", "m", "n", "k", "latency_ms", "device"},

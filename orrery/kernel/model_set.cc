@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -86,8 +87,8 @@ class Asker {
   }
 
   void Answer(std::span<Question> questions) {
-    const double usual = advice_.donors.empty() ? -std::log(kUsualEfficiency) : 0;
-    logs_.assign(questions.size(), usual);
+    const double start = advice_.donors.empty() ? -std::log(kUsualEfficiency) : advice_.log_level;
+    logs_.assign(questions.size(), start);
     for (const Donor& donor : advice_.donors) {
       AddEfficiency(donor, questions);
     }
@@ -147,7 +148,21 @@ ModelSet ModelSet::Without(std::string_view gpu) const {
       others.Add(model);
     }
   }
+  std::ranges::copy_if(levels_, std::back_inserter(others.levels_),
+                       [&](const SiblingLevel& level) { return level.gpu != gpu; });
   return others;
+}
+
+void ModelSet::SetLevels(std::vector<SiblingLevel> levels) {
+  levels_ = std::move(levels);
+}
+
+const SiblingLevel* ModelSet::FindLevel(OperatorKind kind, DataType type,
+                                        const hardware::Gpu& gpu) const {
+  const auto found = std::ranges::find_if(levels_, [&](const SiblingLevel& level) {
+    return level.kind == kind && level.type == type && level.gpu == gpu.name;
+  });
+  return found == levels_.end() ? nullptr : &*found;
 }
 
 Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
@@ -201,6 +216,11 @@ Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu
       deviation += donor.weight * donor.model->deviation();
       advice.deviation = std::hypot(deviation, kOtherGpuDeviation);
     }
+  }
+  const SiblingLevel* level = FindLevel(kind, type, gpu);
+  if (level != nullptr && !advice.donors.empty()) {
+    advice.log_level = std::log(level->factor_of_timing[static_cast<std::size_t>(timing)]);
+    advice.deviation = level->deviation;
   }
   return advice;
 }

@@ -13,6 +13,7 @@
 #include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/measurement.h"
+#include "orrery/kernel/sibling_level.h"
 #include "orrery/learn/model_file.h"
 
 namespace orrery::kernel {
@@ -30,13 +31,15 @@ struct Advice {
   Rung rung = Rung::kRoofline;
   LaunchFloor floor;
   double deviation = 0;  // of ln(predicted / measured)
+  double log_level = 0;  // what few rows of this GPU add to what its siblings say
 };
 
 /// Learned efficiencies of many kinds on many GPUs, and how an operator finds its own:
 ///
 /// 1. the model of its kind, GPU and timing; else of another timing on that GPU;
 /// 2. else the models of its kind on other GPUs, those that are like it before all: each tells the
-///    efficiency at the waves and tiles of *this* GPU, and their mean goes on top of its roofline;
+///    efficiency at the waves and tiles of *this* GPU, and their mean goes on top of its roofline,
+///    times the level that few measurements of this GPU gave, if any;
 /// 3. else the roofline with the usual efficiency of GPUs.
 ///
 /// Doubling a size may make an operator faster by more than 5 %, as it does on GPUs
@@ -46,6 +49,9 @@ class ModelSet : public CostModel {
   ModelSet() = default;
 
   void Add(EfficiencyModel model);
+
+  /// Takes the place of all levels; each counts where siblings speak for its GPU, kind and type.
+  void SetLevels(std::vector<SiblingLevel> levels);
 
   [[nodiscard]] const std::vector<EfficiencyModel>& models() const { return models_; }
 
@@ -70,7 +76,11 @@ class ModelSet : public CostModel {
   [[nodiscard]] Advice AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                                  Timing timing) const;
 
+  [[nodiscard]] const SiblingLevel* FindLevel(OperatorKind kind, DataType type,
+                                              const hardware::Gpu& gpu) const;
+
   std::vector<EfficiencyModel> models_;
+  std::vector<SiblingLevel> levels_;
 };
 
 }  // namespace orrery::kernel

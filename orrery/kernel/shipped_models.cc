@@ -3,7 +3,10 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "orrery/kernel/embedded_sibling_levels.h"
+#include "orrery/kernel/sibling_level.h"
 #include "orrery/learn/model_file.h"
 
 namespace orrery::kernel {
@@ -25,6 +28,9 @@ Result<ModelSet> ShippedModels() {
     ORRERY_TRY(const learn::ModelFile file, learn::ParseModelFile(bytes));
     ORRERY_TRY_STATUS(models.AddFrom(file));
   }
+  ORRERY_TRY(SiblingLevels levels,
+             ParseSiblingLevels(kEmbeddedSiblingLevels, "data/models/sibling_levels.yaml"));
+  models.SetLevels(std::move(levels.levels));
   return models;
 }
 

@@ -92,7 +92,7 @@ draw::TimelineChart ChartOf(const SimulationPage& page) {
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const simulate::StageSummary& stage = summary.stages[i];
     chart.rows[i] =
-        RowOf(fmt::format("stage {}", stage.stage),
+        RowOf("stage " + stage.Label(),
               simulate::StageTimelineOf(*page.played.cast, *page.played.performance, stage.player));
   });
   return chart;

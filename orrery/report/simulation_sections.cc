@@ -103,7 +103,7 @@ draw::StackedBars StageBars(const SimulationPage& page) {
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const StageSummary& stage = summary.stages[i];
     chart.bars[i] =
-        BarOf(fmt::format("stage {}", stage.stage),
+        BarOf("stage " + stage.Label(),
               BreakdownOf(*page.played.cast, *page.played.performance, {.player = stage.player}));
   });
   return chart;
@@ -148,15 +148,15 @@ draw::StackedBars MemoryChart(const SimulationPage& page, const StageSummary& st
         {.name = columns.categories[i], .style = std::string(kPalette[i % kPalette.size()])});
   }
   for (const std::vector<std::int64_t>& bytes : columns.bytes) {
-    draw::StackedBar& bar = chart.bars.emplace_back(
-        draw::StackedBar{.label = fmt::format("stage {}, GiB", stage.stage)});
+    draw::StackedBar& bar =
+        chart.bars.emplace_back(draw::StackedBar{.label = "stage " + stage.Label() + ", GiB"});
     for (const std::int64_t part : bytes) {
       bar.values.push_back(static_cast<double>(part) / kGibibyte);
     }
   }
   if (page.summary->memory_size_bytes) {
-    chart.roof = static_cast<double>(*page.summary->memory_size_bytes) / kGibibyte;
-    chart.roof_label = fmt::format("a GPU has {}", Size(*page.summary->memory_size_bytes));
+    chart.roof = static_cast<double>(stage.memory.usable_bytes) / kGibibyte;
+    chart.roof_label = fmt::format("a GPU has {}", Size(stage.memory.usable_bytes));
   }
   return chart;
 }
@@ -177,7 +177,7 @@ std::string StagesTable(const StepSummary& summary) {
     }
     table.rows.push_back({parts, std::to_string(stage.stage), std::to_string(stage.rank),
                           Size(stage.memory.needed_bytes),
-                          Percent(stage.memory.needed_bytes, summary.memory_size_bytes.value_or(0)),
+                          Percent(stage.memory.needed_bytes, stage.memory.usable_bytes),
                           Time(stage.memory.peak_ps)});
   }
   return RenderTable(table);

@@ -155,7 +155,10 @@ trace::TraceSet EnsembleTrace(const Cast& cast, const Performance& performance,
   const std::vector<std::int64_t> step_ends_ps = StepEnds(cast, performance);
   trace::TraceSet set;
   for (const TracedRank& traced : RanksToTrace(cast, options.most_ranks)) {
-    set.ranks.push_back(RankTrace(cast, performance, traced).Write(options.gpu, step_ends_ps));
+    const std::string& gpu = options.gpu_of_program.empty()
+                                 ? options.gpu
+                                 : options.gpu_of_program[cast.players[traced.player].program];
+    set.ranks.push_back(RankTrace(cast, performance, traced).Write(gpu, step_ends_ps));
   }
   return set;
 }

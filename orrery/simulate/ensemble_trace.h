@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/play.h"
@@ -11,6 +12,8 @@ namespace orrery::simulate {
 
 struct EnsembleTraceOptions {
   std::string gpu;  // the name of the device that was simulated
+  /// Where ranks have different devices: by program.
+  std::vector<std::string> gpu_of_program = {};
   /// Every rank gets a trace when there are at most so many; otherwise every player gets one, with
   /// the number of the rank that stands for the others.
   std::uint32_t most_ranks = 64;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "orrery/collective/machine_models.h"
 #include "orrery/collective/tuner_tables.h"
@@ -29,18 +30,21 @@ Result<collective::CostSettings> SettingsOf(const workload::Job& job, int gpus) 
 
 }  // namespace
 
-ClusterTimes::ClusterTimes(const workload::Job& job, const collective::CostSettings& inside,
+ClusterTimes::ClusterTimes(const workload::Job& job, GroupLimits limits,
+                           const collective::CostSettings& inside,
                            const collective::CostSettings& between)
     : rate_(job.framework.communication_rate),
       island_(static_cast<std::uint32_t>(std::max(job.cluster.island.gpus, 1))),
+      limits_(std::move(limits)),
       inside_(inside),
       between_(between) {}
 
-Result<std::unique_ptr<ClusterTimes>> ClusterTimes::Of(const workload::Job& job) {
+Result<std::unique_ptr<ClusterTimes>> ClusterTimes::Of(const workload::Job& job,
+                                                       GroupLimits limits) {
   ORRERY_TRY(const collective::CostSettings inside,
              SettingsOf(job, std::min(job.gpus, job.cluster.island.gpus)));
   ORRERY_TRY(const collective::CostSettings between, SettingsOf(job, job.gpus));
-  return std::make_unique<ClusterTimes>(job, inside, between);
+  return std::make_unique<ClusterTimes>(job, std::move(limits), inside, between);
 }
 
 bool ClusterTimes::IsInsideIsland(std::span<const network::GpuId> gpus) const {
@@ -58,7 +62,10 @@ Result<std::int64_t> ClusterTimes::DurationPs(const workload::Communications::Ro
   const collective::Request request = {communication.kind, Bytes{communication.bytes},
                                        communication.element};
   collective::ClosedFormCost& cost = IsInsideIsland(gpus) ? inside_ : between_;
-  ORRERY_TRY(const double seconds, cost.Seconds(request, gpus));
+  const collective::LinkLimits limits = limits_.Of(gpus);
+  ORRERY_TRY(const double seconds, limits == collective::LinkLimits{}
+                                       ? cost.Seconds(request, gpus)
+                                       : cost.Seconds(request, gpus, limits));
   return std::llround(seconds / rate_ * kPicoseconds);
 }
 

@@ -7,21 +7,24 @@
 #include "orrery/base/error.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/simulate/communication_times.h"
+#include "orrery/simulate/group_limits.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
 
 /// Times of communication from the calibrated closed form of the job's cluster, slowed down by what
 /// the framework is known to lose. Groups inside an island and groups over several ask the
-/// constants of machines of that size. The job must outlive it.
+/// constants of machines of that size; groups whose members hold them back take longer. The job
+/// must outlive it.
 class ClusterTimes : public CommunicationTimes {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<ClusterTimes>> Of(const workload::Job& job);
+  [[nodiscard]] static Result<std::unique_ptr<ClusterTimes>> Of(const workload::Job& job,
+                                                                GroupLimits limits = {});
 
   [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row& communication,
                                                 std::span<const network::GpuId> gpus) override;
 
-  ClusterTimes(const workload::Job& job, const collective::CostSettings& inside,
+  ClusterTimes(const workload::Job& job, GroupLimits limits, const collective::CostSettings& inside,
                const collective::CostSettings& between);
 
  private:
@@ -29,6 +32,7 @@ class ClusterTimes : public CommunicationTimes {
 
   double rate_ = 1;
   std::uint32_t island_ = 1;
+  GroupLimits limits_;
   collective::ClosedFormCost inside_;
   collective::ClosedFormCost between_;
 };

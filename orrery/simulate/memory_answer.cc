@@ -18,6 +18,11 @@ std::int64_t HeldBytes(const workload::Program& program) {
   return held;
 }
 
+std::int64_t UsableBytes(const hardware::Gpu& gpu) {
+  return std::llround(static_cast<double>(gpu.memory_size.count) *
+                      workload::DefaultMemoryConstants().usable);
+}
+
 StageMemory MemoryOfPlayer(const Cast& cast, const Performance& performance, PlayerId player) {
   MemoryTimeline timeline = MemoryOf(cast, performance, player, {.rounds_like_allocator = true});
   const std::int64_t passing =
@@ -35,21 +40,21 @@ StageMemory MemoryOfPlayer(const Cast& cast, const Performance& performance, Pla
 }  // namespace
 
 MemoryAnswer MemoryAnswerOf(const Cast& cast, const Performance& performance,
-                            const hardware::Gpu& gpu) {
+                            const workload::Job& job) {
   MemoryAnswer answer;
-  answer.usable_bytes = std::llround(static_cast<double>(gpu.memory_size.count) *
-                                     workload::DefaultMemoryConstants().usable);
   std::vector<bool> is_seen(cast.programs.size(), false);
   for (PlayerId player = 0; player < cast.players.size(); ++player) {
-    // Ranks of a stage hold the same; when is a matter of moments.
+    // Ranks of a program hold the same, on the same GPU; when is a matter of moments.
     const workload::ProgramId program = cast.players[player].program;
     if (!is_seen[program]) {
       is_seen[program] = true;
       answer.stages.push_back(MemoryOfPlayer(cast, performance, player));
+      answer.stages.back().usable_bytes =
+          UsableBytes(workload::GpuOfRank(job, cast.players[player].rank));
     }
   }
   std::ranges::sort(answer.stages, {}, &StageMemory::program);
-  const auto fullest = std::ranges::max_element(answer.stages, {}, &StageMemory::needed_bytes);
+  const auto fullest = std::ranges::min_element(answer.stages, {}, &StageMemory::free_bytes);
   answer.fullest = static_cast<std::size_t>(fullest - answer.stages.begin());
   return answer;
 }

@@ -124,19 +124,19 @@ Job LlamaOn(const Plan& plan, std::int64_t microbatches) {
 TEST(MemoryAnswerTest, AStepThatDoesNotFitSaysSoAndOfWhat) {
   Plan plan;
   plan.dp = 64;
-  const PlayedJob whole = PlayJob(LlamaOn(plan, 1));
-  const hardware::Gpu gpu = *hardware::FindGpu("H100");
-  const MemoryAnswer full = MemoryAnswerOf(whole.cast, whole.performance, gpu);
+  const Job job = LlamaOn(plan, 1);
+  const PlayedJob whole = PlayJob(job);
+  const MemoryAnswer full = MemoryAnswerOf(whole.cast, whole.performance, job);
   EXPECT_FALSE(full.fits());
   ASSERT_EQ(full.stages.size(), 1U);
   EXPECT_EQ(full.stages[0].parts[0].category, "optimizer states");
   plan.sharding = workload::Sharding::kParameters;
   const PlayedJob sharded = PlayJob(LlamaOn(plan, 1));
-  const MemoryAnswer answer = MemoryAnswerOf(sharded.cast, sharded.performance, gpu);
+  const MemoryAnswer answer = MemoryAnswerOf(sharded.cast, sharded.performance, job);
   EXPECT_TRUE(answer.fits());
   EXPECT_EQ(answer.stages[0].parts[0].category, "activations");
   EXPECT_GT(answer.stages[0].needed_bytes, answer.stages[0].peak_bytes);
-  EXPECT_LE(answer.stages[0].peak_bytes, answer.usable_bytes);
+  EXPECT_LE(answer.stages[0].peak_bytes, answer.stages[0].usable_bytes);
 }
 
 // While a block computes, the parameters of the next are on their way: two units of 218,112,000

@@ -26,7 +26,7 @@ bool Fits(const workload::Job& job) {
   const Cast cast = Fold(generated.ensemble, IslandLinkClass(8));
   PlainTimes times;
   const Performance performance = Play(cast, times).value();
-  return MemoryAnswerOf(cast, performance, job.gpu).fits();
+  return MemoryAnswerOf(cast, performance, job).fits();
 }
 
 struct Share {

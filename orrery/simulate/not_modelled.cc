@@ -33,7 +33,7 @@ bool HoldsAnyOf(const workload::Ensemble& ensemble, std::string_view category) {
       });
 }
 
-void AddPrices(const Job& job, const workload::PriceCoverage& coverage, Sentences& sentences) {
+void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
   if (coverage.by_roofline > 0) {
     sentences.push_back(
         fmt::format("{} of {} operators have no measured kernels of their kind on any GPU and are "
@@ -43,16 +43,16 @@ void AddPrices(const Job& job, const workload::PriceCoverage& coverage, Sentence
   if (coverage.by_other_gpus > 0) {
     sentences.push_back(fmt::format(
         "{} of {} operators were never measured on {} and are priced by what other GPUs reach.",
-        coverage.by_other_gpus, coverage.operators, job.gpu.name));
+        coverage.by_other_gpus, coverage.operators, coverage.gpu));
   }
   if (coverage.extrapolated > 0) {
     sentences.push_back(
-        fmt::format("{} of {} operators are larger or smaller than any that was measured.",
-                    coverage.extrapolated, coverage.operators));
+        fmt::format("{} of {} operators are larger or smaller than any that was measured for {}.",
+                    coverage.extrapolated, coverage.operators, coverage.gpu));
   }
 }
 
-void AddNetwork(const Job& job, Sentences& sentences) {
+void AddNetwork(const Job& job, const NetworkFaults& faults, Sentences& sentences) {
   if (job.gpus < 2) {
     return;
   }
@@ -69,10 +69,29 @@ void AddNetwork(const Job& job, Sentences& sentences) {
                     job.cluster.name, found.model->most_gpus));
   }
   if (job.gpus > job.cluster.island.gpus) {
-    sentences.emplace_back(
-        "Groups that use the network at the same time do not slow each other down: no congestion "
-        "between them, none by other jobs, no failed links.");
+    sentences.push_back(
+        fmt::format("Groups that use the network at the same time do not slow each other down: no "
+                    "congestion between them, none by other jobs{}.",
+                    faults.empty() ? ", no failed links" : ""));
   }
+}
+
+void AddDifferences(const Job& job, const SimulationOptions& options, Sentences& sentences) {
+  const bool are_equal =
+      options.jitter == 0 && options.slow_ranks.empty() && job.other_gpus.empty();
+  if (are_equal && job.gpus > 1) {
+    sentences.emplace_back(
+        "All GPUs are equally fast, beyond what the framework's spread adds; --jitter, --slow and "
+        "--gpu-of make them differ.");
+  }
+  if (!job.other_gpus.empty()) {
+    sentences.push_back(fmt::format(
+        "Ranks with other GPUs get as much work as the rest, in nodes like those of {}: "
+        "batches are not balanced, and groups choose their algorithms as {} alone do.",
+        job.cluster.name, job.gpu.name));
+  }
+  const Sentences of_faults = NotModelled(options.faults);
+  sentences.insert(sentences.end(), of_faults.begin(), of_faults.end());
 }
 
 void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sentences) {
@@ -97,17 +116,25 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
 
 }  // namespace
 
+Sentences NotModelled(const NetworkFaults& faults) {
+  if (faults.empty()) {
+    return {};
+  }
+  return {
+      "Groups that cross a node with faults spread over the NICs that are left, by the algorithms "
+      "that they would choose without faults; rails that NICs share, retries and switches on the "
+      "way are left out."};
+}
+
 Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
                       const SimulationOptions& options) {
   Sentences sentences;
-  AddPrices(job, generated.coverage, sentences);
-  AddNetwork(job, sentences);
-  AddPlan(job, generated.ensemble, sentences);
-  if (options.jitter == 0 && options.slow_ranks.empty() && job.gpus > 1) {
-    sentences.emplace_back(
-        "All GPUs are equally fast, beyond what the framework's spread adds; --jitter and --slow "
-        "make them differ.");
+  for (const workload::PriceCoverage& coverage : generated.coverage) {
+    AddPrices(coverage, sentences);
   }
+  AddNetwork(job, options.faults, sentences);
+  AddPlan(job, generated.ensemble, sentences);
+  AddDifferences(job, options, sentences);
   if (!options.has_overlap) {
     sentences.emplace_back("Kernels that run together do not slow each other down.");
   }

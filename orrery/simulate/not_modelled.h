@@ -15,4 +15,7 @@ namespace orrery::simulate {
                                                    const workload::GeneratedJob& generated,
                                                    const SimulationOptions& options);
 
+/// The same of faults of the network, whatever is simulated.
+[[nodiscard]] std::vector<std::string> NotModelled(const NetworkFaults& faults);
+
 }  // namespace orrery::simulate

@@ -20,7 +20,7 @@ Status SimulateRun(const kernel::CostModel& costs, JudgedRun& judged) {
   const workload::Job& job = judged.run.job;
   ORRERY_TRY(const Simulation simulation, Simulate(job, costs));
   judged.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
-  const MemoryAnswer memory = MemoryAnswerOf(simulation.cast, simulation.performance, job.gpu);
+  const MemoryAnswer memory = MemoryAnswerOf(simulation.cast, simulation.performance, job);
   judged.memory_bytes = memory.stages[memory.fullest].needed_bytes;
   judged.fits = memory.fits();
   return {};

@@ -7,13 +7,14 @@
 #include <fmt/core.h>
 
 #include "orrery/simulate/analytic_overlap.h"
+#include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/group_times.h"
 
 namespace orrery::simulate {
+namespace {
 
-Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& ensemble,
-                              const SimulationOptions& options) {
-  for (const SlowRank& slow : options.slow_ranks) {
+Status MarkSlowRanks(const std::vector<SlowRank>& slow_ranks, workload::Ensemble& ensemble) {
+  for (const SlowRank& slow : slow_ranks) {
     if (slow.rank >= ensemble.num_ranks()) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("there is no rank {}; the job has {} ranks, counted from 0",
@@ -21,10 +22,28 @@ Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& 
     }
     ensemble.slowness_of_rank[slow.rank] = slow.factor;
   }
-  const IslandLinkClass links(static_cast<std::uint32_t>(std::max(machine.cluster.island.gpus, 1)));
+  return {};
+}
+
+// Where nobody holds a group back, its placement alone tells what it costs.
+Cast CastOf(const workload::Job& machine, const workload::Ensemble& ensemble,
+            const GroupLimits& limits, bool folds) {
+  const IslandLinkClass placed(
+      static_cast<std::uint32_t>(std::max(machine.cluster.island.gpus, 1)));
+  const LimitedLinkClass limited(placed, limits);
+  const LinkClass& links = limits.empty() ? static_cast<const LinkClass&>(placed) : limited;
+  return folds ? Fold(ensemble, links) : Unfolded(ensemble, links);
+}
+
+}  // namespace
+
+Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& ensemble,
+                              const SimulationOptions& options) {
+  ORRERY_TRY_STATUS(MarkSlowRanks(options.slow_ranks, ensemble));
+  ORRERY_TRY(const GroupLimits limits, GroupLimits::Of(machine, options.faults));
   PlayedEnsemble played;
-  played.cast = options.folds ? Fold(ensemble, links) : Unfolded(ensemble, links);
-  ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine));
+  played.cast = CastOf(machine, ensemble, limits, options.folds);
+  ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine, limits));
   PlayOptions play;
   play.jitter = options.jitter;
   const AnalyticOverlap overlap;

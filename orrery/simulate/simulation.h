@@ -7,6 +7,7 @@
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/simulate/cast.h"
+#include "orrery/simulate/network_faults.h"
 #include "orrery/simulate/play.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
@@ -24,6 +25,7 @@ struct SimulationOptions {
   bool has_overlap = true;  // kernels that run together slow each other down
   double jitter = 0;
   std::vector<SlowRank> slow_ranks = {};
+  NetworkFaults faults = {};
 };
 
 /// Who played, and when tasks ran.

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace orrery::simulate {
 namespace {
 
@@ -21,8 +23,10 @@ std::vector<StageSummary> StagesOf(const Cast& cast) {
       }
     }
     if (chosen) {
-      stages.push_back(
-          {.stage = program, .player = *chosen, .rank = cast.players[*chosen].rank, .memory = {}});
+      stages.push_back({.stage = cast.ensemble->StageOf(program),
+                        .player = *chosen,
+                        .rank = cast.players[*chosen].rank,
+                        .memory = {}});
     }
   }
   return stages;
@@ -41,12 +45,30 @@ JobFigures FiguresOf(const workload::Job& job, std::int64_t step_ps) {
   return figures;
 }
 
+// Programs of one stage that differ by their GPUs come together.
+void AddMemory(const PlayedStep& played, StepSummary& summary) {
+  MemoryAnswer memory = MemoryAnswerOf(*played.cast, *played.performance, *played.job);
+  summary.memory_size_bytes = memory.stages[memory.fullest].usable_bytes;
+  for (std::size_t i = 0; i < summary.stages.size(); ++i) {
+    StageSummary& stage = summary.stages[i];
+    stage.memory = std::move(memory.stages[i]);
+    if (!played.job->other_gpus.empty()) {
+      stage.gpu = workload::GpuOfRank(*played.job, stage.rank).name;
+    }
+  }
+  std::ranges::stable_sort(summary.stages, {}, &StageSummary::stage);
+}
+
 }  // namespace
 
+std::string StageSummary::Label() const {
+  return gpu.empty() ? std::to_string(stage) : fmt::format("{}, {}", stage, gpu);
+}
+
 const StageSummary* StepSummary::Fullest() const {
-  const auto fullest = std::max_element(stages.begin(), stages.end(),
+  const auto fullest = std::min_element(stages.begin(), stages.end(),
                                         [](const StageSummary& lhs, const StageSummary& rhs) {
-                                          return lhs.memory.needed_bytes < rhs.memory.needed_bytes;
+                                          return lhs.memory.free_bytes() < rhs.memory.free_bytes();
                                         });
   return fullest == stages.end() || fullest->memory.needed_bytes == 0 ? nullptr : &*fullest;
 }
@@ -70,11 +92,7 @@ StepSummary Summarize(const PlayedStep& played) {
   summary.dimensions = DimensionTotals(cast, performance, summary.breakdown);
   summary.stages = StagesOf(cast);
   if (played.job != nullptr) {
-    MemoryAnswer memory = MemoryAnswerOf(cast, performance, played.job->gpu);
-    summary.memory_size_bytes = memory.usable_bytes;
-    for (std::size_t i = 0; i < summary.stages.size(); ++i) {
-      summary.stages[i].memory = std::move(memory.stages[i]);
-    }
+    AddMemory(played, summary);
     summary.figures = FiguresOf(*played.job, summary.step_ps);
   }
   return summary;

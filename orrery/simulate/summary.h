@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
@@ -27,7 +28,11 @@ struct StageSummary {
   workload::ProgramId stage = 0;
   PlayerId player = 0;
   workload::Rank rank = 0;
-  StageMemory memory;  // of programs of other tools: nothing
+  StageMemory memory;    // of programs of other tools: nothing
+  std::string gpu = {};  // where ranks of the job have different ones
+
+  /// "0", or "0, A100-80GB" where GPUs differ.
+  [[nodiscard]] std::string Label() const;
 };
 
 /// What a job does in a second, and how well.
@@ -48,13 +53,13 @@ struct StepSummary {
   Breakdown breakdown;  // of that rank
   std::vector<DimensionTotal> dimensions;
   std::vector<StageSummary> stages;
-  std::optional<std::int64_t> memory_size_bytes = {};  // that a job can use of a GPU
+  std::optional<std::int64_t> memory_size_bytes = {};  // that a job can use of a GPU: the fullest
   std::optional<JobFigures> figures = {};
 
-  /// The stage that needs most memory; none where programs do not say what they need.
+  /// The stage that has the least memory left; none where programs do not say what they need.
   [[nodiscard]] const StageSummary* Fullest() const;
 
-  /// Some stage needs more than a GPU has.
+  /// Some stage needs more than its GPU has.
   [[nodiscard]] bool IsOutOfMemory() const;
 };
 

@@ -23,8 +23,15 @@ TokenBatch BatchOf(const Job& job) {
 
 // The dense peak of all GPUs for the type that products are computed in.
 double PeakFlops(const Job& job) {
-  return job.gpu.PeakFlops(kernel::PeakName(job.training.precision.products)).value_or(0) *
-         job.gpus;
+  double all = 0;
+  for (const workload::GpuCount& count : workload::GpusOf(job)) {
+    const auto peak = count.gpu->PeakFlops(kernel::PeakName(job.training.precision.products));
+    if (!peak && count.ranks > 0) {
+      return 0;
+    }
+    all += peak.value_or(0) * count.ranks;
+  }
+  return all;
 }
 
 Utilisation UtilisationOf(const Job& job, std::int64_t step_ps, double flops,
@@ -41,7 +48,7 @@ Utilisation UtilisationOf(const Job& job, std::int64_t step_ps, double flops,
 // Of the layers of a stage.
 double RecomputedShare(const Job& job, const workload::Transformer& model) {
   if (job.plan.recompute_layers == 0) {
-    return 1;
+    return job.plan.recompute_share;
   }
   const double of_stage = static_cast<double>(model.num_blocks()) / std::max(job.plan.pp, 1);
   return std::min(1.0, job.plan.recompute_layers / std::max(of_stage, 1.0));
@@ -56,6 +63,7 @@ double ExecutedFlopsOf(const Job& job) {
   return workload::ExecutedFlops(*model, BatchOf(job),
                                  {.recompute = job.plan.recompute,
                                   .recomputed_share = RecomputedShare(job, *model),
+                                  .parts = job.plan.recompute_parts,
                                   .skips_masked = is_flash,
                                   .rebuilds_scores = is_flash});
 }

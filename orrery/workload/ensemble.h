@@ -33,6 +33,13 @@ struct Ensemble {
 
   std::uint32_t num_slots = 0;
 
+  // By program: the stage of the pipeline that it is of. Empty: program p is that of stage p.
+  std::vector<std::uint32_t> stage_of_program = {};
+
+  [[nodiscard]] std::uint32_t StageOf(ProgramId program) const {
+    return stage_of_program.empty() ? program : stage_of_program[program];
+  }
+
   [[nodiscard]] std::uint32_t num_ranks() const {
     return static_cast<std::uint32_t>(program_of_rank.size());
   }

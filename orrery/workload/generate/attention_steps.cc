@@ -4,6 +4,7 @@
 
 #include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/operators.h"
+#include "orrery/workload/plan/context_ranks.h"
 
 namespace orrery::workload {
 namespace {
@@ -31,23 +32,21 @@ Core CoreOf(const Attention& attention, const Scene& scene) {
   core.batch = scene.batch;
   core.heads = std::max<std::int64_t>(1, attention.heads / scene.tp);
   core.kv_heads = std::max<std::int64_t>(1, attention.kv_heads / scene.tp);
-  core.queries = scene.sequence / plan.cp;
+  const ContextRanks ranks = ContextRanksOf(plan);
+  core.heads = std::max<std::int64_t>(1, core.heads / ranks.dealing);
+  core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / ranks.dealing);
+  core.queries = scene.sequence / (plan.cp / ranks.dealing);
   core.keys = scene.sequence;
   core.head_size =
       attention.head_size + (attention.latent ? attention.latent->rope_size : std::int64_t{0});
   core.value_size = attention.value_head_size;
   core.is_causal = attention.is_causal;
   core.window = attention.window;
-  if (plan.cp > 1 && plan.context == ContextKind::kUlysses) {
-    core.heads = std::max<std::int64_t>(1, core.heads / plan.cp);
-    core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / plan.cp);
-    core.queries = scene.sequence;
-  } else if (plan.cp > 1 && core.is_causal) {
+  if (core.queries < scene.sequence && core.is_causal) {
     // Dealt evenly, each rank's queries see half of all keys on average; else the last one sees
     // almost all of them, and all wait for it.
     core.is_causal = false;
-    core.keys = plan.context_is_balanced ? scene.sequence / 2
-                                         : scene.sequence - scene.sequence / plan.cp / 2;
+    core.keys = plan.context_is_balanced ? scene.sequence / 2 : scene.sequence - core.queries / 2;
   }
   return core;
 }
@@ -69,32 +68,36 @@ kernel::Operator Flash(const Core& core, std::int64_t keys, std::string_view pas
 }
 
 // Elements of keys and values that one rank holds.
-std::int64_t KeyValueElements(const Core& core, const Scene& scene) {
-  return core.batch * (scene.sequence / scene.plan().cp) * core.kv_heads *
-         (core.head_size + core.value_size);
+std::int64_t KeyValueElements(const Core& core) {
+  return core.batch * core.queries * core.kv_heads * (core.head_size + core.value_size);
 }
 
 Exchange OverContext(const Scene& scene, CollectiveKind kind, std::int64_t elements, int beside) {
   return {Slot::kContext, kind, elements * scene.element_bytes, scene.element, beside};
 }
 
+Exchange AroundRing(const Scene& scene, std::int64_t elements) {
+  Exchange exchange = OverContext(scene, CollectiveKind::kSendRecv, elements, 1);
+  exchange.slot =
+      scene.plan().context == ContextKind::kUlyssesRing ? Slot::kContextRing : Slot::kContext;
+  return exchange;
+}
+
 // Keys and values go round; the next ones travel while attention works on those that are here.
 void WriteRing(const Core& core, LayerWriter& writer) {
   const Scene& scene = writer.scene();
-  const int ranks = scene.plan().cp;
+  const int ranks = ContextRanksOf(scene.plan()).ring;
   const std::int64_t keys = std::max<std::int64_t>(1, core.keys / ranks);
-  const std::int64_t elements = KeyValueElements(core, scene);
+  const std::int64_t elements = KeyValueElements(core);
   std::vector<Step> backward;
   for (int hop = 0; hop < ranks; ++hop) {
     if (hop + 1 < ranks) {
-      writer.Forward(
-          ExchangeStep("pass keys on", OverContext(scene, CollectiveKind::kSendRecv, elements, 1)));
+      writer.Forward(ExchangeStep("pass keys on", AroundRing(scene, elements)));
     }
     writer.Forward(OperatorStep("attention", Category::kAttention,
                                 Flash(core, keys, "fwd", scene.type), hop == 0 ? 2 : 3));
     backward.push_back(
-        ExchangeStep("pass keys on", OverContext(scene, CollectiveKind::kSendRecv,
-                                                 hop + 1 < ranks ? 2 * elements : elements, 1)));
+        ExchangeStep("pass keys on", AroundRing(scene, hop + 1 < ranks ? 2 * elements : elements)));
     backward.push_back(
         OperatorStep("attention", Category::kAttention, Flash(core, keys, "bwd", scene.type), 3));
   }
@@ -125,19 +128,19 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
                                                     writer.scene().score_products());
   const kernel::Operator from_scores = BatchedProduct(heads, core.queries, core.head_size,
                                                       core.keys, writer.scene().score_products());
-  writer.BeginRecompute();
-  writer.Forward(OfAttention("scores", to_scores));
-  if (is_spelled_out) {
-    writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
-    writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
-  }
-  writer.Forward(OfAttention(
-      "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
-  if (dropout > 0) {
-    writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
-  }
-  writer.Forward(OfAttention("values", from_scores));
-  writer.EndRecompute();
+  writer.WritePart(writer.scene().plan().recompute == Recompute::kSelective, [&] {
+    writer.Forward(OfAttention("scores", to_scores));
+    if (is_spelled_out) {
+      writer.Forward(OfAttention("scale", Elementwise("div", scores, e, e, type)));
+      writer.Forward(OfAttention("mask", Elementwise("where", scores, e, e, type)));
+    }
+    writer.Forward(OfAttention(
+        "softmax", RowWise(OperatorKind::kSoftmax, heads * core.queries, core.keys, "fwd", type)));
+    if (dropout > 0) {
+      writer.Forward(OfAttention("dropout", Elementwise("mul", scores, e, e + 1, type)));
+    }
+    writer.Forward(OfAttention("values", from_scores));
+  });
   std::vector<Step> backward = {OfAttention("values", to_scores),
                                 OfAttention("values", from_scores)};
   if (dropout > 0) {
@@ -155,10 +158,9 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
 }
 
 void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
-  const Plan& plan = writer.scene().plan();
   if (writer.scene().framework().attention == AttentionKernel::kMaterialised) {
     WriteMaterialised(core, dropout, writer);
-  } else if (plan.cp > 1 && plan.context == ContextKind::kRing) {
+  } else if (ContextRanksOf(writer.scene().plan()).ring > 1) {
     WriteRing(core, writer);
   } else {
     WriteFlash(core, writer);
@@ -169,11 +171,10 @@ void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
 void WriteContextExchange(const Core& core, bool is_before, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const Plan& plan = scene.plan();
-  if (plan.cp == 1 || plan.context == ContextKind::kRing) {
-    return;
-  }
-  const bool is_ulysses = plan.context == ContextKind::kUlysses;
-  if (!is_ulysses && !is_before) {
+  const int dealing = ContextRanksOf(plan).dealing;
+  const bool is_ulysses = dealing > 1;
+  const bool gathers = plan.cp > 1 && plan.context == ContextKind::kAllGather && is_before;
+  if (!is_ulysses && !gathers) {
     return;
   }
   // Per rank: its tokens of all heads; Ulysses deals heads where tokens were dealt.
@@ -182,7 +183,7 @@ void WriteContextExchange(const Core& core, bool is_before, LayerWriter& writer)
       is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
                 : core.heads * core.value_size;
   const std::int64_t elements =
-      is_ulysses ? own_tokens * widths * plan.cp : KeyValueElements(core, scene) * plan.cp;
+      is_ulysses ? own_tokens * widths * dealing : KeyValueElements(core) * plan.cp;
   writer.Forward(ExchangeStep(
       is_ulysses ? "deal heads" : "gather keys",
       OverContext(scene, is_ulysses ? CollectiveKind::kAllToAll : CollectiveKind::kAllGather,
@@ -226,19 +227,24 @@ void WriteProjections(const Attention& attention, LayerWriter& writer) {
   }
   const LatentAttention& latent = *attention.latent;
   const std::int64_t query_width = attention.heads * (attention.head_size + latent.rope_size);
+  const bool again = scene.plan().recompute_parts.latent_up;
   if (latent.query_rank > 0) {
     writer.Linear({"query down", rows, hidden, latent.query_rank, Cut::kNothing});
     writer.Norm(NormKind::kRms, rows, latent.query_rank);
-    writer.Linear({"query up", rows, latent.query_rank, query_width, Cut::kColumns});
+    writer.WritePart(again, [&] {
+      writer.Linear({"query up", rows, latent.query_rank, query_width, Cut::kColumns});
+    });
   } else {
     writer.Linear({"query", rows, hidden, query_width, Cut::kColumns});
   }
   writer.Linear({"key and value down", rows, hidden, latent.key_value_rank + latent.rope_size,
                  Cut::kNothing});
   writer.Norm(NormKind::kRms, rows, latent.key_value_rank);
-  writer.Linear({"key and value up", rows, latent.key_value_rank,
-                 attention.heads * (attention.head_size + attention.value_head_size),
-                 Cut::kColumns});
+  writer.WritePart(again, [&] {
+    writer.Linear({"key and value up", rows, latent.key_value_rank,
+                   attention.heads * (attention.head_size + attention.value_head_size),
+                   Cut::kColumns});
+  });
 }
 
 }  // namespace
@@ -253,7 +259,8 @@ void WriteAttention(const Attention& attention, double dropout, LayerWriter& wri
                 scene.tokens * std::max<std::int64_t>(1, attention.kv_heads / scene.tp),
                 attention.head_size);
   }
-  WriteRope(attention, core, writer);
+  const bool again = attention.latent && scene.plan().recompute_parts.latent_up;
+  writer.WritePart(again, [&] { WriteRope(attention, core, writer); });
   WriteContextExchange(core, true, writer);
   WriteCore(core, dropout, writer);
   WriteContextExchange(core, false, writer);

@@ -10,6 +10,7 @@ namespace {
 using collective::CollectiveKind;
 
 constexpr std::string_view kGathered = "gathered parameters";
+constexpr std::string_view kWholeGradients = "whole gradients";
 
 }  // namespace
 
@@ -20,7 +21,7 @@ DataExchange::DataExchange(const Job& job, const StageTensors& tensors, ProgramW
     first_of_chunk_.push_back(count);
     count += chunk.size();
   }
-  is_done_.assign(count, false);
+  passes_done_.assign(count, 0);
   gather_of_unit_.assign(count, kNone);
   early_gathers_.resize(count);
   if (!shards_parameters()) {
@@ -128,8 +129,8 @@ void DataExchange::ReduceUnit(const Place& place) {
     last = Reduce(own.experts, true);
   }
   if (last != kNone) {
-    writer_.Take(writer_.last_compute(), "whole gradients", bytes);
-    writer_.GiveBack(last, "whole gradients", bytes);
+    writer_.Take(writer_.last_compute(), kWholeGradients, bytes);
+    writer_.GiveBack(last, kWholeGradients, bytes);
   }
 }
 
@@ -177,13 +178,24 @@ void DataExchange::BeforeBackward(const Place& place) {
   }
 }
 
+// A gradient that is sharded afterwards is whole until then.
+void DataExchange::ReduceBucket(const StageBucket& bucket) {
+  const TaskId reduction = Reduce(bucket.elements, bucket.is_of_experts);
+  if (shards_gradients()) {
+    const std::int64_t bytes = GatheredBytes(bucket.elements, job_.training);
+    writer_.Take(writer_.last_compute(), kWholeGradients, bytes);
+    writer_.GiveBack(reduction, kWholeGradients, bytes);
+  }
+}
+
 // Buckets go out in order, each when all its gradients are complete.
 void DataExchange::ReduceReadyBuckets() {
-  while (next_bucket_ < buckets_.size() &&
-         std::ranges::all_of(
-             buckets_[next_bucket_].units, [this](std::size_t unit) { return is_done_[unit]; })) {
-    Reduce(buckets_[next_bucket_].elements, buckets_[next_bucket_].is_of_experts);
-    ++next_bucket_;
+  while (!buckets_.empty() &&
+         std::ranges::all_of(buckets_[next_bucket_].units,
+                             [this](std::size_t unit) { return passes_done_[unit] > rounds_; })) {
+    ReduceBucket(buckets_[next_bucket_]);
+    next_bucket_ = (next_bucket_ + 1) % buckets_.size();
+    rounds_ += next_bucket_ == 0 ? 1 : 0;
   }
 }
 
@@ -191,10 +203,12 @@ void DataExchange::AfterBackward(const Place& place, bool is_last_pass) {
   if (shards_parameters()) {
     DropUnit(place);
     ReduceUnit(place);
-  } else if (is_last_pass) {
-    is_done_[NumberOf(place)] = true;
+  } else if (is_last_pass || shards_gradients()) {
+    ++passes_done_[NumberOf(place)];
     if (job_.framework.data_overlap == DataOverlap::kBuckets) {
       ReduceReadyBuckets();
+    } else if (shards_gradients() && place.unit == 0) {
+      FinishGradients();
     }
   }
 }

@@ -43,6 +43,10 @@ class DataExchange {
  private:
   [[nodiscard]] bool shards_parameters() const;
 
+  /// ZeRO-2: nobody has the room to sum whole gradients of several micro-batches, so that each
+  /// micro-batch is reduced.
+  [[nodiscard]] bool shards_gradients() const { return job_.plan.sharding == Sharding::kGradients; }
+
   [[nodiscard]] std::size_t NumberOf(const Place& place) const {
     return first_of_chunk_[place.chunk] + place.unit;
   }
@@ -57,13 +61,15 @@ class DataExchange {
   [[nodiscard]] std::int64_t GatheredBytesOf(const Place& place) const;
   void GatherAhead(const Place& place, bool is_forward);
   void ReduceReadyBuckets();
+  void ReduceBucket(const StageBucket& bucket);
 
   const Job& job_;
   StageTensors tensors_;
   ProgramWriter& writer_;
   std::vector<std::size_t> first_of_chunk_;  // number of its first unit
   std::vector<StageBucket> buckets_;
-  std::vector<bool> is_done_;                       // by unit: its gradients are complete
+  std::vector<int> passes_done_;                    // by unit: how often gradients were complete
+  int rounds_ = 0;                                  // how often all buckets were sent
   std::size_t next_bucket_ = 0;                     // the first one that is not sent yet
   std::vector<TaskId> reductions_;                  // not waited for yet
   std::vector<TaskId> gather_of_unit_;              // the last one that was issued

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/workload/ensemble.h"
@@ -11,11 +13,11 @@ namespace orrery::workload {
 /// What all ranks of a job execute in one training step, and how sure its prices are.
 struct GeneratedJob {
   Ensemble ensemble;
-  PriceCoverage coverage;
+  std::vector<PriceCoverage> coverage;  // of each GPU that ranks have
 };
 
-/// Writes the programs of a job, one for each stage of its pipeline. The job must have passed
-/// CheckJob. `costs` prices operators.
+/// Writes the programs of a job, one for each stage of its pipeline and each GPU that ranks of the
+/// stage have. The job must have passed CheckJob. `costs` prices operators.
 [[nodiscard]] Result<GeneratedJob> Generate(const Job& job, const kernel::CostModel& costs);
 
 }  // namespace orrery::workload

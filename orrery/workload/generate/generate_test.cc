@@ -173,13 +173,15 @@ TEST(GenerateTest, DataParallelismSumsAllGradientsOnce) {
   }
 }
 
-// ZeRO-1 and -2: reduce-scatter of 4·N, all-gather of 2·N. Megatron pads buckets for the shards;
+// ZeRO-1 and -2: reduce-scatter of 4·N, all-gather of 2·N. ZeRO-2 has no room for whole gradients
+// between micro-batches: four of them are reduced one by one. Megatron pads buckets for the shards;
 // one bucket here: to a multiple of lcm(8, 128) at most, and each tensor to 64.
 TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
   Plan plan;
   plan.dp = 8;
   for (const auto sharding : {Sharding::kOptimizer, Sharding::kGradients}) {
     plan.sharding = sharding;
+    const int times = sharding == Sharding::kGradients ? 4 : 1;
     for (const bool gathers_in_forward : {false, true}) {
       Job job = SmallJob(plan, 4);
       job.framework.bucket_bytes = 0;
@@ -187,12 +189,32 @@ TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
       const Program program = FirstProgram(job);
       const CommunicationCount reduced = Count(program, {Slot::kData, kReduceScatter});
       const CommunicationCount gathered = Count(program, {Slot::kData, kAllGather});
-      EXPECT_EQ(reduced.messages, 1);
-      EXPECT_GE(reduced.bytes, 4 * kParameters);
-      EXPECT_LT(reduced.bytes, 4 * (kParameters + 128 + 64 * 64));
-      EXPECT_EQ(gathered.bytes, reduced.bytes / 2);
+      EXPECT_EQ(reduced.messages, times);
+      EXPECT_GE(reduced.bytes, times * 4 * kParameters);
+      EXPECT_LT(reduced.bytes, times * 4 * (kParameters + 128 + 64 * 64));
+      EXPECT_EQ(gathered.bytes, reduced.bytes / 2 / times);
     }
   }
+}
+
+// In buckets, as in one; chunks of an interleaved pipeline finish their micro-batches out of step.
+TEST(GenerateTest, BucketsOfZero2GoOutEveryMicrobatch) {
+  Plan plan;
+  plan.dp = 8;
+  plan.pp = 2;
+  plan.chunks = 2;
+  plan.schedule = PipelineSchedule::kInterleaved;
+  Transformer model = SmallGpt();
+  model.blocks[0].count = 4;
+  const auto reduced = [&](Sharding sharding) {
+    plan.sharding = sharding;
+    Job job = JobOf({.model = {"small", model}, .plan = plan, .microbatches = 6});
+    job.framework.data_overlap = DataOverlap::kBuckets;
+    return Count(FirstProgram(job), {Slot::kData, kReduceScatter});
+  };
+  const CommunicationCount once = reduced(Sharding::kOptimizer);
+  EXPECT_GT(once.messages, 1);
+  EXPECT_EQ(reduced(Sharding::kGradients), (CommunicationCount{6 * once.messages, 6 * once.bytes}));
 }
 
 // FSDP: a micro-batch gathers every unit forward and again backward, but for the last one, which
@@ -288,6 +310,31 @@ TEST(GenerateTest, OtherKindsOfContextParallelismGatherOrDealHeads) {
   const Program deals = FirstProgram(SmallJob(plan));
   EXPECT_EQ(Count(deals, {Slot::kContext, kAllToAll}),
             (CommunicationCount{4 * kLayers, 2 * kLayers * (3 + 1) * kX / 4}));
+}
+
+// c = 4 as 2 · 2: pairs deal heads with the bytes of Ulysses; then each rank has half of the tokens
+// and half of the heads, 2·b·(s/2)·(h/2)·2 bytes of K and V, which go round a ring of two: once
+// forward, once with gradients backward, and the gradients once more.
+TEST(GenerateTest, HeadsAreDealtInsideAndKeysGoRoundAcross) {
+  Plan plan;
+  plan.cp = 4;
+  plan.context = ContextKind::kUlyssesRing;
+  plan.ulysses_ranks = 2;
+  const GeneratedJob generated = Generated(SmallJob(plan));
+  const Program& program = generated.ensemble.programs.front();
+  EXPECT_EQ(Count(program, {Slot::kContext}),
+            (CommunicationCount{4 * kLayers, 2 * kLayers * (3 + 1) * kX / 4}));
+  const std::int64_t bytes = 2 * (1024 / 2) * (kHidden / 2) * 2;
+  EXPECT_EQ(Count(program, {Slot::kContextRing, kSendRecv}),
+            (CommunicationCount{kLayers * (1 + 2), kLayers * (1 + 2 + 1) * bytes}));
+  const auto members = [&](Rank rank, Slot slot) {
+    const auto group = generated.ensemble.GroupOf(rank, static_cast<std::uint32_t>(slot));
+    const auto span = generated.ensemble.Members(group);
+    return std::vector<Rank>(span.begin(), span.end());
+  };
+  EXPECT_EQ(members(1, Slot::kContext), (std::vector<Rank>{0, 1}));
+  EXPECT_EQ(members(3, Slot::kContext), (std::vector<Rank>{2, 3}));
+  EXPECT_EQ(members(3, Slot::kContextRing), (std::vector<Rank>{1, 3}));
 }
 
 // Weights are the same on context-parallel ranks: their gradients are summed over d · c.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/small_jobs.h"
 #include "orrery/workload/model/flops.h"
 #include "orrery/workload/model/presets.h"
@@ -104,6 +105,57 @@ TEST(GeneratedWorkTest, ASharedExpertBesideDispatchDoesTheSameWork) {
   EXPECT_EQ(Count(beside, {Slot::kExperts}), Count(before, {Slot::kExperts}));
 }
 
+// Two norms a layer and one before the head: forward, again, backward.
+TEST(GeneratedWorkTest, RecomputedNormsRunAgain) {
+  Plan plan;
+  EXPECT_EQ(Sum(FirstProgram(SmallJob(plan)), "norm").count, 2 * (2 * kLayers + 1));
+  plan.recompute_parts.norms = true;
+  const Program program = FirstProgram(SmallJob(plan));
+  EXPECT_EQ(Sum(program, "norm").count, 3 * (2 * kLayers + 1));
+  EXPECT_EQ(Sum(program, "qkv").count, 3 * kLayers);
+}
+
+// Experts that run again exchange tokens six times a layer instead of four; the activation in them
+// belongs to them and runs again once.
+TEST(GeneratedWorkTest, RecomputedExpertsExchangeTokensAgain) {
+  Plan plan;
+  plan.dp = 4;
+  plan.ep = 4;
+  plan.recompute_parts.activations = true;
+  const Program activations = FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan}));
+  EXPECT_EQ(Count(activations, {Slot::kExperts}).messages, 4 * kLayers);
+  EXPECT_EQ(Sum(activations, "experts up").count, 3 * kLayers);
+  EXPECT_EQ(Sum(activations, "activation").count, 3 * kLayers);
+  plan.recompute_parts.experts = true;
+  const Program experts = FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan}));
+  EXPECT_EQ(Count(experts, {Slot::kExperts}).messages, 6 * kLayers);
+  EXPECT_EQ(Sum(experts, "experts up").count, 4 * kLayers);
+  EXPECT_EQ(Sum(experts, "router").count, 4 * kLayers);
+  EXPECT_EQ(Sum(experts, "activation").count, 3 * kLayers);
+}
+
+// Half of two blocks: the first of them (1 · ½ + ½ ≥ 1).
+TEST(GeneratedWorkTest, AShareOfBlocksRunsAgain) {
+  Plan plan;
+  plan.recompute = Recompute::kFull;
+  EXPECT_EQ(Sum(FirstProgram(SmallJob(plan)), "qkv").count, 4 * kLayers);
+  plan.recompute_share = 0.5;
+  EXPECT_EQ(Sum(FirstProgram(SmallJob(plan)), "qkv").count, 4 + 3);
+}
+
+// A put-off gradient of a weight needs inputs and gradients as the product reads them: in a layer
+// 3h + h, h + h, 4h + h and h + 4h elements a token besides.
+TEST(GeneratedWorkTest, PutOffGradientsOfNarrowProductsKeepNarrowInputs) {
+  Job job = SmallJob({});
+  const Transformer& model = *job.model.transformer();
+  const auto kept = [&] {
+    return BlockSteps(SceneOf(job, model), model, model.blocks[0].block).weight_inputs;
+  };
+  EXPECT_EQ(kept(), 1024 * 16 * kHidden * 2);
+  job.training.precision.products = kernel::DataType::kFp8;
+  EXPECT_EQ(kept(), 1024 * 16 * kHidden);
+}
+
 /// Operations of all products that all ranks of a job execute.
 double ExecutedOf(const Job& job) {
   const GeneratedJob generated = Generate(job, CountingCosts()).value();
@@ -123,7 +175,7 @@ double Expected(const Job& job) {
   return ExecutedFlops(model,
                        {.sequence = side > 0 ? side * side + 1 : job.training.sequence,
                         .samples = job.training.global_batch},
-                       {.recompute = job.plan.recompute});
+                       {.recompute = job.plan.recompute, .parts = job.plan.recompute_parts});
 }
 
 std::vector<Plan> PlansOf(const Transformer& model) {
@@ -135,8 +187,14 @@ std::vector<Plan> PlansOf(const Transformer& model) {
   context.cp = 2;
   Plan again;
   again.recompute = Recompute::kFull;
-  std::vector<Plan> plans = {base, spread, again};
+  Plan parts;
+  parts.recompute_parts = {.norms = true, .latent_up = true, .activations = true, .experts = true};
+  std::vector<Plan> plans = {base, spread, again, parts};
   if (model.patch == 0) {
+    plans.push_back(context);
+    context.cp = 4;
+    context.context = ContextKind::kUlyssesRing;
+    context.ulysses_ranks = 2;
     plans.push_back(context);
   }
   const Block& block = model.blocks.back().block;

@@ -139,7 +139,7 @@ std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
   const int parts = scene_.plan().sequence_parallel ? scene_.tp : 1;
   const std::int64_t in = WidthIn(matrix, scene_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);
   const std::int64_t out = WidthOut(matrix, scene_.tp) / (matrix.cut == Cut::kRows ? parts : 1);
-  return matrix.rows * (in + out) * scene_.element_bytes;
+  return matrix.rows * (in + out) * scene_.product_bytes();
 }
 
 std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
@@ -214,8 +214,10 @@ void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
       kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
   // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
   const int launches = scene_.framework().fuses_norm ? 1 : 5;
-  forward_.push_back(
-      OperatorStep("norm", Category::kNorm, RowWise(op, rows, cols, "fwd", scene_.type), launches));
+  WritePart(scene_.plan().recompute_parts.norms, [&] {
+    forward_.push_back(OperatorStep("norm", Category::kNorm,
+                                    RowWise(op, rows, cols, "fwd", scene_.type), launches));
+  });
   backward_.push_back({OperatorStep("norm", Category::kNorm,
                                     RowWise(op, rows, cols, "bwd", scene_.type), 2 * launches)});
 }
@@ -243,9 +245,8 @@ void LayerWriter::AddResidual(double dropout) {
   Elements({"residual", "add", "add", n, 2 * e, e, 2 * e, e});
 }
 
-void LayerWriter::EndRecompute() {
-  recompute_.insert(recompute_.end(),
-                    forward_.begin() + static_cast<std::ptrdiff_t>(recompute_begin_),
+void LayerWriter::RecomputeFrom(std::size_t begin) {
+  recompute_.insert(recompute_.end(), forward_.begin() + static_cast<std::ptrdiff_t>(begin),
                     forward_.end());
 }
 

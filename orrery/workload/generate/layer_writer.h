@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -65,10 +66,19 @@ class LayerWriter {
   /// The sum with the residual, with dropout where the model has it.
   void AddResidual(double dropout);
 
-  /// Begins and ends what selective recomputation runs again.
-  void BeginRecompute() { recompute_begin_ = forward_.size(); }
-
-  void EndRecompute();
+  /// Does what `write` does; what it writes of the forward pass runs again before the backward
+  /// pass if `is_recomputed`. A part inside of a recomputed one belongs to it.
+  template <typename Write>
+  void WritePart(bool is_recomputed, const Write& write) {
+    const bool begins = is_recomputed && !is_in_recomputed_;
+    const std::size_t begin = forward_.size();
+    is_in_recomputed_ = is_in_recomputed_ || begins;
+    write();
+    if (begins) {
+      RecomputeFrom(begin);
+      is_in_recomputed_ = false;
+    }
+  }
 
   /// Inputs and gradients of outputs, in bytes, that a put-off gradient of a weight needs.
   void KeepForWeights(std::int64_t bytes) { weight_inputs_ += bytes; }
@@ -84,12 +94,13 @@ class LayerWriter {
   [[nodiscard]] std::vector<Step> LinearBackward(const Matrix& matrix);
   void AddInputGradient(const Matrix& matrix, std::vector<Step>& steps);
   void AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps);
+  void RecomputeFrom(std::size_t begin);
 
   const Scene& scene_;
   std::vector<Step> forward_;
   std::vector<std::vector<Step>> backward_;
   std::vector<Step> recompute_;
-  std::size_t recompute_begin_ = 0;
+  bool is_in_recomputed_ = false;
   std::int64_t weight_inputs_ = 0;
 };
 

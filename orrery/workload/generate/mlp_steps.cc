@@ -187,7 +187,7 @@ void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t token
   Step weights = gradient;
   weights.is_for_weights = true;
   writer.Backward({gradient, weights});
-  writer.KeepForWeights(tokens * (in + out) * writer.scene().element_bytes);
+  writer.KeepForWeights(tokens * (in + out) * writer.scene().product_bytes());
 }
 
 // A map of a chain: its function, and how many operands it reads.
@@ -234,10 +234,8 @@ void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
   writer.Backward(ChainSteps(kBackward, n, writer.scene()));
 }
 
-}  // namespace
-
-void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
-                     LayerWriter& writer) {
+void WriteFunction(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
+                   LayerWriter& writer) {
   const FunctionNames names = NamesOf(mlp.activation);
   const std::int64_t e = writer.scene().element_bytes;
   const std::int64_t n = rows * width;
@@ -269,6 +267,37 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
   }
 }
 
+void WriteExpertLayer(const Experts& experts, LayerWriter& writer) {
+  const Scene& scene = writer.scene();
+  const Plan& plan = scene.plan();
+  const RankTokens tokens = TokensOf(experts, scene);
+  const std::int64_t local = std::max<std::int64_t>(1, experts.count / plan.ep);
+  const std::int64_t width = experts.expert.width / plan.expert_tp;
+  const bool is_beside = plan.ep > 1 && scene.framework().overlaps_experts;
+  if (experts.shared && !is_beside) {
+    WriteFeedForward(*experts.shared, scene.tokens, true, writer);
+  }
+  WriteRouter(experts, tokens.own, writer);
+  WritePermute("permute", tokens.own, experts, writer);
+  WriteDispatch(experts, tokens.sent, writer);
+  WriteExpertTensor(true, tokens.received, writer);
+  const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
+  WriteGrouped("experts up", local, tokens.received, scene.hidden, up, writer);
+  WriteActivation(experts.expert, tokens.received, width, writer);
+  WriteGrouped("experts down", local, tokens.received, width, scene.hidden, writer);
+  WriteExpertTensor(false, tokens.received, writer);
+  WriteCombine(experts, tokens.sent, writer);
+  WritePermute("unpermute", tokens.own, experts, writer);
+}
+
+}  // namespace
+
+void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
+                     LayerWriter& writer) {
+  writer.WritePart(writer.scene().plan().recompute_parts.activations,
+                   [&] { WriteFunction(mlp, rows, width, writer); });
+}
+
 void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, LayerWriter& writer) {
   const Scene& scene = writer.scene();
   const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
@@ -290,26 +319,8 @@ void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, La
 }
 
 void WriteExperts(const Experts& experts, LayerWriter& writer) {
-  const Scene& scene = writer.scene();
-  const Plan& plan = scene.plan();
-  const RankTokens tokens = TokensOf(experts, scene);
-  const std::int64_t local = std::max<std::int64_t>(1, experts.count / plan.ep);
-  const std::int64_t width = experts.expert.width / plan.expert_tp;
-  const bool is_beside = plan.ep > 1 && scene.framework().overlaps_experts;
-  if (experts.shared && !is_beside) {
-    WriteFeedForward(*experts.shared, scene.tokens, true, writer);
-  }
-  WriteRouter(experts, tokens.own, writer);
-  WritePermute("permute", tokens.own, experts, writer);
-  WriteDispatch(experts, tokens.sent, writer);
-  WriteExpertTensor(true, tokens.received, writer);
-  const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
-  WriteGrouped("experts up", local, tokens.received, scene.hidden, up, writer);
-  WriteActivation(experts.expert, tokens.received, width, writer);
-  WriteGrouped("experts down", local, tokens.received, width, scene.hidden, writer);
-  WriteExpertTensor(false, tokens.received, writer);
-  WriteCombine(experts, tokens.sent, writer);
-  WritePermute("unpermute", tokens.own, experts, writer);
+  writer.WritePart(writer.scene().plan().recompute_parts.experts,
+                   [&] { WriteExpertLayer(experts, writer); });
 }
 
 }  // namespace orrery::workload

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +30,9 @@ struct PricedUnit {
   std::vector<PricedStep> backward;
 };
 
-/// How sure the prices are, for people.
+/// How sure the prices on one GPU are, for people.
 struct PriceCoverage {
+  std::string gpu;
   std::int64_t operators = 0;     // distinct ones
   std::int64_t extrapolated = 0;  // outside of what was measured
   std::int64_t by_other_gpus = 0;
@@ -40,7 +42,10 @@ struct PriceCoverage {
 /// Prices units with the kernel models, slowed down by what the framework is known to lose.
 class StepPricing {
  public:
-  StepPricing(const Job& job, const kernel::CostModel& costs) : job_(job), costs_(costs) {}
+  /// On the GPU of the job; others of it are not asked for.
+  StepPricing(const Job& job, const kernel::CostModel& costs) : job_(job), costs_(costs) {
+    coverage_.gpu = job.gpu.name;
+  }
 
   [[nodiscard]] std::vector<PricedUnit> Price(std::span<const UnitSteps> units);
 

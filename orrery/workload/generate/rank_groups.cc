@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/workload/generate/step.h"
+#include "orrery/workload/plan/context_ranks.h"
 
 namespace orrery::workload {
 namespace {
@@ -19,10 +20,7 @@ class GroupWriter {
       place.tp = i;
       return RankAt(plan_, place);
     });
-    AddGroups(Slot::kContext, plan_.cp, [this](int i, RankPlace place) {
-      place.cp = i;
-      return RankAt(plan_, place);
-    });
+    AddContextGroups();
     AddDataGroups();
     AddExpertGroups();
     AddGroups(Slot::kAll, plan_.tp * plan_.cp * plan_.dp * plan_.pp,
@@ -69,6 +67,23 @@ class GroupWriter {
   void Set(Rank rank, Slot slot, GroupId group) {
     ensemble_.group_of_slot[static_cast<std::size_t>(rank) * ensemble_.num_slots +
                             static_cast<std::uint32_t>(slot)] = group;
+  }
+
+  // All of them, or neighbours that deal heads and rings across these.
+  void AddContextGroups() {
+    const bool has_rings = plan_.context == ContextKind::kUlyssesRing;
+    const ContextRanks ranks = ContextRanksOf(plan_);
+    const int inside = has_rings ? ranks.dealing : plan_.cp;
+    AddGroups(Slot::kContext, inside, [&](int i, RankPlace place) {
+      place.cp = place.cp / inside * inside + i;
+      return RankAt(plan_, place);
+    });
+    if (has_rings) {
+      AddGroups(Slot::kContextRing, ranks.ring, [&](int i, RankPlace place) {
+        place.cp = place.cp % inside + i * inside;
+        return RankAt(plan_, place);
+      });
+    }
   }
 
   // Data-parallel ranks count context-parallel ones first; shards are dealt among neighbours.

@@ -23,6 +23,10 @@ collective::Element ElementOf(kernel::DataType type) {
   }
 }
 
+std::int64_t Scene::product_bytes() const {
+  return is_fp8() ? BytesOf(products) : element_bytes;
+}
+
 Scene SceneOf(const Job& job) {
   Scene scene;
   scene.job = &job;

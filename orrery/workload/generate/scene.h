@@ -34,6 +34,9 @@ struct Scene {
   /// Whether adapters are trained and nothing else: gradients of weights are not computed.
   [[nodiscard]] bool is_frozen() const { return job->training.adapter_rank > 0; }
 
+  /// Of an element that a product reads.
+  [[nodiscard]] std::int64_t product_bytes() const;
+
   /// Of products without weights, in attention.
   [[nodiscard]] kernel::DataType score_products() const {
     return products == kernel::DataType::kTf32 ? products : type;

@@ -84,12 +84,10 @@ class StageWriter {
     for (const StageUnit& unit : units) {
       const PricedUnit& kind = source_.kinds[unit.kind];
       const std::vector<PricedStep>& again = unit.recomputes ? kind.forward : kind.recompute;
-      const bool recomputes = unit.recomputes || job_.plan.recompute == Recompute::kSelective;
-      prepared.push_back(
-          {writer_.Prepare(kind.forward, Phase::kForward, chunk),
-           recomputes ? writer_.Prepare(again, Phase::kRecompute, chunk) : PreparedSteps{},
-           writer_.Prepare(kind.backward, Phase::kBackward, chunk),
-           writer_.Prepare(WeightSteps(kind), Phase::kWeightBackward, chunk)});
+      prepared.push_back({writer_.Prepare(kind.forward, Phase::kForward, chunk),
+                          writer_.Prepare(again, Phase::kRecompute, chunk),
+                          writer_.Prepare(kind.backward, Phase::kBackward, chunk),
+                          writer_.Prepare(WeightSteps(kind), Phase::kWeightBackward, chunk)});
     }
     return prepared;
   }

@@ -66,6 +66,8 @@ std::string_view Name(Slot slot) {
       return "pp previous backward out";
     case Slot::kPreviousBackwardIn:
       return "pp previous backward in";
+    case Slot::kContextRing:
+      return "cp ring";
   }
   return "";
 }

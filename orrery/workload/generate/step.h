@@ -47,10 +47,10 @@ enum class Slot : std::uint32_t {
   kPreviousForwardIn,
   kPreviousBackwardOut,
   kPreviousBackwardIn,
+  kContextRing,  // across groups that deal heads on kContext
 };
 
-inline constexpr std::uint32_t kNumSlots =
-    static_cast<std::uint32_t>(Slot::kPreviousBackwardIn) + 1;
+inline constexpr std::uint32_t kNumSlots = static_cast<std::uint32_t>(Slot::kContextRing) + 1;
 
 /// "tp", "dp", "pp next forward out": the first word is the dimension.
 [[nodiscard]] std::string_view Name(Slot slot);

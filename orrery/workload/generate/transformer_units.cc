@@ -97,7 +97,7 @@ class UnitsBuilder {
     const HeadActivations head = HeadActivationsOf(Setting(), vocabulary);
     return {.category = kEnds,
             .whole = head.inputs,
-            .kept = head.inputs,
+            .kept = head.inputs - (job_.plan.recompute_parts.norms ? head.norm_result : 0),
             .input = head.inputs,
             .logits = head.logits,
             .logits_copy = head.working};
@@ -109,8 +109,9 @@ class UnitsBuilder {
       units.push_back({embedding_, false});
     }
     for (int i = 0; i < part.num_blocks; ++i) {
-      units.push_back({kind_of_block_[static_cast<std::size_t>(part.first_block + i)],
-                       RecomputeOf(job_.plan, i) == Recompute::kFull});
+      const BlockPlace place = {.of_stage = i, .of_model = part.first_block + i};
+      units.push_back({kind_of_block_[static_cast<std::size_t>(place.of_model)],
+                       RecomputeOf(job_.plan, place) == Recompute::kFull});
     }
     if (part.has_head) {
       // Blocks that predict further tokens stand before the head, which all of them share.

@@ -27,6 +27,7 @@ Status CheckDegrees(const Plan& plan) {
   for (const auto& [key, degree] : {std::pair("tp", plan.tp),
                                     {"pp", plan.pp},
                                     {"cp", plan.cp},
+                                    {"ulysses_ranks", plan.ulysses_ranks},
                                     {"ep", plan.ep},
                                     {"expert_tp", plan.expert_tp},
                                     {"chunks", plan.chunks}}) {
@@ -130,6 +131,10 @@ Status CheckAttention(const Attention& attention, const Plan& plan) {
     return Refuse(
         fmt::format("model.kv_heads {} and plan.tp {} do not divide each other: change plan.tp",
                     attention.kv_heads, plan.tp));
+  }
+  if (plan.context == ContextKind::kUlyssesRing) {
+    ORRERY_TRY_STATUS(CheckDivides("model.heads over plan.tp", attention.heads / plan.tp,
+                                   "plan.ulysses_ranks", plan.ulysses_ranks));
   }
   if (plan.context == ContextKind::kUlysses && attention.heads % (plan.tp * plan.cp) != 0) {
     return Refuse(
@@ -254,15 +259,23 @@ Status CheckSharding(const Plan& plan) {
   return {};
 }
 
+Status CheckContext(const Plan& plan) {
+  return plan.context == ContextKind::kUlyssesRing
+             ? CheckDivides("plan.cp", plan.cp, "plan.ulysses_ranks", plan.ulysses_ranks)
+             : Status();
+}
+
 }  // namespace
 
 Status CheckJob(const Job& job) {
   ORRERY_TRY_STATUS(CheckDegrees(job.plan));
   ORRERY_TRY_STATUS(CheckProduct(job));
   ORRERY_TRY_STATUS(CheckCluster(job));
+  ORRERY_TRY_STATUS(CheckOtherGpus(job));
   ORRERY_TRY_STATUS(CheckAdapters(job));
   ORRERY_TRY_STATUS(CheckBatch(job));
   ORRERY_TRY_STATUS(CheckSharding(job.plan));
+  ORRERY_TRY_STATUS(CheckContext(job.plan));
   if (const Transformer* const transformer = job.model.transformer()) {
     return CheckTransformer(job, *transformer);
   }

@@ -114,6 +114,22 @@ TEST(CheckJob, ContextDivides) {
             "needs: lower plan.cp or take ring");
 }
 
+TEST(CheckJob, RanksThatDealHeadsDivide) {
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan = {.cp = 8, .context = ContextKind::kUlyssesRing, .ulysses_ranks = 3};
+              job.gpus = 8;
+            }),
+            "plan.cp 8 does not divide by plan.ulysses_ranks 3: set plan.ulysses_ranks to a "
+            "divisor of 8");
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.plan = {
+                  .tp = 8, .cp = 8, .context = ContextKind::kUlyssesRing, .ulysses_ranks = 8};
+              job.gpus = 64;
+            }),
+            "model.heads over plan.tp 4 does not divide by plan.ulysses_ranks 8: set "
+            "plan.ulysses_ranks to a divisor of 4");
+}
+
 TEST(CheckJob, ExpertsDivide) {
   EXPECT_EQ(ErrorAfter([](Job& job) { job.plan.ep = 2; }),
             "plan.ep 2 needs a model with experts: set plan.ep to 1");

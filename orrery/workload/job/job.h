@@ -11,6 +11,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/data_type.h"
 #include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/other_gpus.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 
@@ -22,7 +23,9 @@ struct Precision {
   kernel::DataType products = kernel::DataType::kBf16;  // fp8 where they are narrower
   int gradient_bytes = 4;                               // of a reduced gradient
   int gathered_bytes = 2;                               // of a parameter when shards are gathered
-  bool has_master = true;  // fp32 copies of parameters in the optimizer
+  bool has_master = true;          // fp32 copies of parameters in the optimizer
+  int moment_bytes = 4;            // of each moment of the optimizer
+  int activation_input_bytes = 0;  // of what activation functions keep; 0: as it is computed
 
   bool operator==(const Precision&) const = default;
 };
@@ -57,6 +60,7 @@ struct Job {
   hardware::Cluster cluster;
   hardware::Gpu gpu;
   Framework framework;
+  std::vector<OtherGpus> other_gpus = {};  // ascending; ranks that do not have `gpu`
 
   /// Passes of one replica in a step.
   [[nodiscard]] std::int64_t microbatches() const {

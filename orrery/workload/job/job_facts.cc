@@ -29,8 +29,20 @@ std::string_view NameOf(Recompute recompute) {
   return kNames[static_cast<std::size_t>(recompute)];
 }
 
+// "norms, experts".
+std::string PartsText(const RecomputedParts& parts) {
+  std::string text;
+  for (const RecomputedPartName& part : kRecomputedPartNames) {
+    if (parts.*part.member) {
+      text += (text.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  return text;
+}
+
 std::string_view NameOf(ContextKind context) {
-  constexpr std::array<std::string_view, 3> kNames = {"ring", "all_gather", "ulysses"};
+  constexpr std::array<std::string_view, 4> kNames = {"ring", "all_gather", "ulysses",
+                                                      "ulysses_ring"};
   return kNames[static_cast<std::size_t>(context)];
 }
 
@@ -93,6 +105,7 @@ void AddPlan(const Job& job, FactList& facts) {
   facts.AddDegree("expert_tp", plan.expert_tp);
   if (plan.cp > 1) {
     facts.Add("context", std::string(NameOf(plan.context)));
+    facts.AddDegree("ulysses_ranks", plan.ulysses_ranks);
   }
   if (plan.pp > 1) {
     facts.Add("schedule", std::string(ScheduleName(plan.schedule)));
@@ -108,9 +121,26 @@ void AddPlan(const Job& job, FactList& facts) {
   facts.AddDegree("shard_ranks", plan.shard_ranks);
   facts.Add("recompute", std::string(NameOf(plan.recompute)));
   facts.AddDegree("recompute_layers", plan.recompute_layers);
+  if (plan.recompute == Recompute::kFull && plan.recompute_share < 1) {
+    facts.Add("recompute_share", fmt::format("{:.3g}", plan.recompute_share));
+  }
+  if (const std::string parts = PartsText(plan.recompute_parts); !parts.empty()) {
+    facts.Add("recompute_parts", parts);
+  }
   if (plan.offload_optimizer) {
     facts.Add("offload_optimizer", "true");
   }
+}
+
+// "8 H100 and 8 A100-80GB".
+std::string GpusText(const Job& job) {
+  std::string text;
+  for (const GpuCount& count : GpusOf(job)) {
+    if (count.ranks > 0) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : " and ", count.ranks, count.gpu->name);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -125,6 +155,9 @@ std::vector<JobFact> JobFacts(const Job& job) {
   facts.Begin("machine");
   facts.Add("gpus", std::to_string(job.gpus));
   facts.Add("gpu", job.gpu.name);
+  for (const OtherGpus& other : job.other_gpus) {
+    facts.Add(fmt::format("gpu of {}", RanksText(other)), other.gpu.name);
+  }
   facts.Add("cluster", job.cluster.name);
   facts.Add("framework", job.framework.name);
   return std::move(facts).Finish();
@@ -133,8 +166,8 @@ std::vector<JobFact> JobFacts(const Job& job) {
 std::string JobLine(const Job& job) {
   const Plan& plan = job.plan;
   std::string line =
-      fmt::format("{} on {} {} ({}):", job.model.name.empty() ? job.name : job.model.name, job.gpus,
-                  job.gpu.name, job.cluster.name);
+      fmt::format("{} on {} ({}):", job.model.name.empty() ? job.name : job.model.name,
+                  GpusText(job), job.cluster.name);
   const std::array<std::pair<std::string_view, int>, 5> degrees = {
       {{"tp", plan.tp}, {"cp", plan.cp}, {"pp", plan.pp}, {"dp", plan.dp}, {"ep", plan.ep}}};
   std::string_view separator = " ";

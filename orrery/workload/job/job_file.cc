@@ -8,12 +8,13 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/mapped_file.h"
-#include "orrery/base/nearest_word.h"
 #include "orrery/hardware/yaml_fields.h"
 #include "orrery/workload/job/framework_yaml.h"
 #include "orrery/workload/job/job_overrides.h"
 #include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/model_yaml.h"
+#include "orrery/workload/job/nearest_name.h"
+#include "orrery/workload/job/other_gpus_yaml.h"
 #include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::workload {
@@ -22,15 +23,6 @@ namespace {
 using hardware::YamlFields;
 
 constexpr std::int64_t kMostGpus = 1'000'000'000;
-
-template <typename Entry>
-std::string NearestName(std::string_view name, const std::vector<Entry>& catalogue) {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : catalogue) {
-    names.emplace_back(entry.name);
-  }
-  return std::string(NearestWord(name, names));
-}
 
 // Patches and the token that gathers the class.
 std::int64_t PatchTokens(const Transformer& model) {
@@ -55,6 +47,7 @@ class JobReader {
   Result<JobFile> Read() && {
     file_.job.name = top_.Text("name", std::filesystem::path(text_.place).stem().string());
     ORRERY_TRY_STATUS(ReadMachine());
+    ORRERY_TRY_STATUS(ReadOthers());
     if (top_.Has("megatron")) {
       ORRERY_TRY_STATUS(ReadMegatron());
     } else {
@@ -69,6 +62,9 @@ class JobReader {
     if (!checked) {
       return FailWithin(text_.place, checked);
     }
+    // Those that have the usual GPU after all are no others.
+    std::erase_if(file_.job.other_gpus,
+                  [&](const OtherGpus& other) { return other.gpu.name == file_.job.gpu.name; });
     return std::move(file_);
   }
 
@@ -116,6 +112,19 @@ class JobReader {
     }
     file_.job.gpu = *gpu;
     file_.job.cluster.gpu = gpu->name;
+    return {};
+  }
+
+  Status ReadOthers() {
+    if (!top_.Has("gpu_of")) {
+      top_.Expect({"gpu_of"});
+      return {};
+    }
+    auto others = ReadOtherGpus(top_.Node("gpu_of"));
+    if (!others) {
+      return FailWithin(text_.place, others);
+    }
+    file_.job.other_gpus = *std::move(others);
     return {};
   }
 

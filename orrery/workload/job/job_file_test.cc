@@ -52,10 +52,11 @@ TEST(JobFile, ReadsEveryKeyOfAPlan) {
   const Job job = Read(R"(
 model: mixtral-8x7b
 training: {sequence: 8192, micro_batch: 2, global_batch: 128, precision: fp8, optimizer: sgd,
-           gradient_bytes: 2}
+           gradient_bytes: 2, moment_bytes: 2, activation_input_bytes: 1}
 plan: {tp: 2, pp: 4, cp: 2, dp: 4, ep: 8, expert_tp: 2, sequence_parallel: true, chunks: 2,
-       context: all_gather, context_is_balanced: false, sharding: shard_grad_op, shard_ranks: 4,
-       offload_optimizer: true, recompute: full, recompute_layers: 3, recompute_experts: true,
+       context: ulysses_ring, ulysses_ranks: 2, context_is_balanced: false, sharding: shard_grad_op, shard_ranks: 4,
+       offload_optimizer: true, recompute: full, recompute_layers: 3, recompute_share: 0.5,
+       recompute_parts: [norms, experts],
        dispatch: flex, capacity_factor: 1.25, token_imbalance: 1.1, pipeline_is_innermost: true}
 cluster: DGX H100
 gpus: 64
@@ -70,20 +71,24 @@ gpus: 64
                             .schedule = PipelineSchedule::kInterleaved,
                             .chunks = 2,
                             .pipeline_is_innermost = true,
-                            .context = ContextKind::kAllGather,
+                            .context = ContextKind::kUlyssesRing,
+                            .ulysses_ranks = 2,
                             .context_is_balanced = false,
                             .sharding = Sharding::kKeepGathered,
                             .shard_ranks = 4,
                             .offload_optimizer = true,
                             .recompute = Recompute::kFull,
                             .recompute_layers = 3,
-                            .recompute_experts = true,
+                            .recompute_share = 0.5,
+                            .recompute_parts = {.norms = true, .experts = true},
                             .dispatch = TokenDispatch::kFlex,
                             .capacity_factor = 1.25,
                             .token_imbalance = 1.1}));
   EXPECT_EQ(job.training.precision, (Precision{.compute = kernel::DataType::kBf16,
                                                .products = kernel::DataType::kFp8,
-                                               .gradient_bytes = 2}));
+                                               .gradient_bytes = 2,
+                                               .moment_bytes = 2,
+                                               .activation_input_bytes = 1}));
   EXPECT_EQ(job.training.optimizer, OptimizerKind::kSgd);
 }
 

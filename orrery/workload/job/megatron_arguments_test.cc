@@ -87,6 +87,22 @@ TEST(MegatronArguments, ReadDeepseekV3) {
             (std::vector<int>{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2}));
 }
 
+TEST(MegatronArguments, ModulesThatAreRecomputed) {
+  const MegatronJob job = Read(
+      "--recompute-granularity selective --recompute-modules core_attn layernorm moe_act "
+      "shared_experts --bf16 --vocab-size 51200");
+  EXPECT_EQ(job.plan.recompute, Recompute::kSelective);
+  EXPECT_EQ(job.plan.recompute_parts, (RecomputedParts{.norms = true, .activations = true}));
+  EXPECT_EQ(job.not_modelled, (std::vector<std::string>{"--recompute-modules shared_experts"}));
+}
+
+TEST(MegatronArguments, HeadsAreDealtInsideOfRings) {
+  const MegatronJob job = Read(
+      "--context-parallel-size 8 --cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes 2 4");
+  EXPECT_EQ(job.plan.context, ContextKind::kUlyssesRing);
+  EXPECT_EQ(job.plan.ulysses_ranks, 2);
+}
+
 // The largest multiple of 64 that is not above 8 · 4096 / 3.
 TEST(MegatronArguments, SwigluHasAWidthOfItsOwn) {
   EXPECT_EQ(Read("--hidden-size 4096 --swiglu").shape.ffn, 10'880);

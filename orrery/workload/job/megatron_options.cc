@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "orrery/base/decimal.h"
 
 namespace orrery::workload {
@@ -128,11 +130,13 @@ bool TakeContextKind(MegatronState& state, std::string_view word) {
       {{"p2p", ContextKind::kRing},
        {"all_gather", ContextKind::kAllGather},
        {"a2a", ContextKind::kUlysses},
-       {"a2a+p2p", ContextKind::kUlysses}}};
-  if (word == "a2a+p2p") {
-    state.job.not_modelled.emplace_back("--cp-comm-type a2a+p2p: taken as a2a over all its ranks");
-  }
+       {"a2a+p2p", ContextKind::kUlyssesRing}}};
   return TakeWord(word, kWords, state.job.plan.context);
+}
+
+// "2 4": two neighbours deal heads, rings of four go across.
+bool TakeContextSizes(MegatronState& state, std::string_view sizes) {
+  return TakeDegree(sizes.substr(0, sizes.find(' ')), state.job.plan.ulysses_ranks);
 }
 
 bool TakeGranularity(MegatronState& state, std::string_view word) {
@@ -150,8 +154,23 @@ bool TakeRecomputeMethod(MegatronState& state, std::string_view word) {
   return word == "block" || word == "uniform";
 }
 
+// The core of attention is what selective recomputation means without this option.
+void TakeRecomputeModule(MegatronState& state, std::string_view word) {
+  const auto* const known =
+      std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::megatron);
+  if (known != kRecomputedPartNames.end()) {
+    state.job.plan.recompute_parts.*known->member = true;
+  } else if (word != "core_attn") {
+    state.job.not_modelled.push_back(fmt::format("--recompute-modules {}", word));
+  }
+}
+
 bool TakeRecomputeModules(MegatronState& state, std::string_view words) {
-  state.job.plan.recompute_experts = words.find("moe") != std::string_view::npos;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    TakeRecomputeModule(state, words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
   return true;
 }
 
@@ -282,6 +301,7 @@ constexpr auto kPlanOptions = std::to_array<MegatronOption>({
     {"decoder-last-pipeline-num-layers", true, SizeOfState<&MegatronState::last_stage_layers>},
     {"context-parallel-size", true, DegreeOfPlan<&Plan::cp>},
     {"cp-comm-type", true, TakeContextKind},
+    {"hierarchical-context-parallel-sizes", true, TakeContextSizes, true},
     {"expert-model-parallel-size", true, DegreeOfPlan<&Plan::ep>},
     {"expert-tensor-parallel-size", true, DegreeOfPlan<&Plan::expert_tp>},
     {"use-tp-pp-dp-mapping", false, FlagOfPlan<&Plan::pipeline_is_innermost>},

@@ -1,10 +1,12 @@
 #include "orrery/workload/job/plan_yaml.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -24,10 +26,11 @@ constexpr std::array<Spelling<PipelineSchedule>, 6> kSchedules{{
     {"dualpipe", PipelineSchedule::kDualPipe},
 }};
 
-constexpr std::array<Spelling<ContextKind>, 3> kContexts{{
+constexpr std::array<Spelling<ContextKind>, 4> kContexts{{
     {"ring", ContextKind::kRing},
     {"all_gather", ContextKind::kAllGather},
     {"ulysses", ContextKind::kUlysses},
+    {"ulysses_ring", ContextKind::kUlyssesRing},
 }};
 
 constexpr std::array<Spelling<Sharding>, 7> kShardings{{
@@ -103,6 +106,9 @@ void ReadPrecision(YamlFields& fields, Precision& precision) {
   precision.gradient_bytes = fields.Count("gradient_bytes", 1, precision.gradient_bytes);
   precision.gathered_bytes = fields.Count("gathered_bytes", 1, precision.gathered_bytes);
   precision.has_master = fields.Flag("has_master", precision.has_master);
+  precision.moment_bytes = fields.Count("moment_bytes", 1, precision.moment_bytes);
+  precision.activation_input_bytes =
+      fields.Count("activation_input_bytes", 0, precision.activation_input_bytes);
 }
 
 int ReadDegree(YamlFields& fields, std::string_view key, int usual) {
@@ -147,6 +153,29 @@ void ReadSharding(YamlFields& fields, Plan& plan) {
   plan.offload_optimizer = fields.Flag("offload_optimizer", plan.offload_optimizer);
 }
 
+void ReadRecomputedParts(YamlFields& fields, RecomputedParts& parts) {
+  for (const std::string& word : fields.Texts("recompute_parts", std::vector<std::string>{})) {
+    const auto* const known =
+        std::ranges::find(kRecomputedPartNames, word, &RecomputedPartName::name);
+    if (known == kRecomputedPartNames.end()) {
+      fields.Wrong("recompute_parts", "must be some of norms, latent_up, activations, experts",
+                   word);
+      return;
+    }
+    parts.*known->member = true;
+  }
+}
+
+void ReadRecompute(YamlFields& fields, Plan& plan) {
+  ReadWord(fields, "recompute", kRecomputes, plan.recompute);
+  plan.recompute_layers = fields.Count("recompute_layers", 0, plan.recompute_layers);
+  plan.recompute_share = fields.Number("recompute_share", 0, plan.recompute_share);
+  if (plan.recompute_share > 1) {
+    fields.Wrong("recompute_share", "must be at most 1", fmt::format("{}", plan.recompute_share));
+  }
+  ReadRecomputedParts(fields, plan.recompute_parts);
+}
+
 }  // namespace
 
 void ReadTraining(YamlFields& fields, Training& training) {
@@ -164,11 +193,10 @@ void ReadPlan(YamlFields& fields, Plan& plan) {
   plan.sequence_parallel = fields.Flag("sequence_parallel", plan.sequence_parallel);
   ReadPipeline(fields, plan);
   ReadWord(fields, "context", kContexts, plan.context);
+  plan.ulysses_ranks = ReadDegree(fields, "ulysses_ranks", plan.ulysses_ranks);
   plan.context_is_balanced = fields.Flag("context_is_balanced", plan.context_is_balanced);
   ReadSharding(fields, plan);
-  ReadWord(fields, "recompute", kRecomputes, plan.recompute);
-  plan.recompute_layers = fields.Count("recompute_layers", 0, plan.recompute_layers);
-  plan.recompute_experts = fields.Flag("recompute_experts", plan.recompute_experts);
+  ReadRecompute(fields, plan);
   ReadWord(fields, "dispatch", kDispatches, plan.dispatch);
   plan.capacity_factor = fields.Number("capacity_factor", 0, plan.capacity_factor);
   plan.expert_nodes = fields.Count("expert_nodes", 0, plan.expert_nodes);

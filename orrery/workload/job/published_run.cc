@@ -112,6 +112,16 @@ void ReadExpertTensor(RunRow& row, Job& job) {
   plan.expert_tp = follows && ranks % (plan.ep * plan.tp) == 0 ? plan.tp : 1;
 }
 
+// DualPipe's makers send a token once to each of at most four nodes (DeepSeek-V3, 3.2.2); they keep
+// inputs of SwiGLU in fp8, without its results, and moments in bf16 (3.3.3).
+void FollowDualPipesMakers(Job& job) {
+  job.plan.dispatch = TokenDispatch::kFlex;
+  job.plan.expert_nodes = 4;
+  job.plan.recompute_parts.activations = true;
+  job.training.precision.activation_input_bytes = 1;
+  job.training.precision.moment_bytes = 2;
+}
+
 void ReadDegrees(const RunRow& row, Job& job) {
   Plan& plan = job.plan;
   plan.tp = row.Degree("tp");
@@ -142,9 +152,7 @@ void ReadPlan(RunRow& row, Job& job) {
   const std::string chunks = row.Text("vpp");
   if (Mentions(chunks, "DualPipe")) {
     plan.schedule = PipelineSchedule::kDualPipe;
-    // DualPipe's makers send a token once to each of at most four nodes (DeepSeek-V3, 3.2.2).
-    plan.dispatch = TokenDispatch::kFlex;
-    plan.expert_nodes = 4;
+    FollowDualPipesMakers(job);
   } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
     plan.schedule = PipelineSchedule::kInterleaved;
     plan.chunks = row.Degree("vpp");
@@ -172,15 +180,33 @@ void CutUnevenly(RunRow& row, Job& job) {
   }
 }
 
+// "selective AC" of FSDP recomputes some whole blocks. A forward pass is a third of a model's
+// operations, so the share of blocks is three times what the hardware executes beyond the model's.
+void ReadSelectiveBlocks(RunRow& row, Plan& plan) {
+  plan.recompute = Recompute::kFull;
+  const double model = row.Number("mfu_pct").value_or(0);
+  const double hardware = row.Number("hfu_pct").value_or(0);
+  if (model > 0 && hardware > 0) {
+    plan.recompute_share = std::clamp(3 * (hardware / model - 1), 0.0, 1.0);
+    row.Assume(fmt::format("{:.0f} % of the blocks recomputed, as HFU and MFU say",
+                           100 * plan.recompute_share));
+  } else {
+    row.Assume("all blocks recomputed");
+  }
+}
+
 // False where the row does not say.
 bool ReadRecompute(RunRow& row, Plan& plan) {
   const std::string text = row.Text("recompute");
   if (text.starts_with("full")) {
     plan.recompute = Recompute::kFull;
+  } else if (text.starts_with("selective AC")) {
+    ReadSelectiveBlocks(row, plan);
   } else if (text.starts_with("selective")) {
     plan.recompute = Recompute::kSelective;
   } else if (Mentions(text, " only")) {
-    row.Assume("no recomputation but of small parts, which is not modelled");
+    plan.recompute_parts.norms = Mentions(text, "norm");
+    plan.recompute_parts.latent_up = Mentions(text, "MLA up");
   } else if (!text.starts_with("none")) {
     row.Assume("no recomputation");
     return false;

@@ -124,6 +124,36 @@ double ThreePasses(const ForwardFlops& forward, double scores) {
   return 3 * (forward.products + scores + forward.head);
 }
 
+// Products that come again before the backward pass of a block that keeps the rest.
+double AgainInBlock(const Block& block, std::int64_t hidden, const TokenBatch& batch,
+                    const RecomputedParts& parts) {
+  double flops = 0;
+  if (block.self.latent && parts.latent_up) {
+    const LatentAttention& latent = *block.self.latent;
+    const std::int64_t elements =
+        latent.query_rank * QueryKeySize(block.self) +
+        latent.key_value_rank * (block.self.head_size + block.self.value_head_size);
+    flops += 2 * batch.tokens() * Real(block.self.heads * elements);
+  }
+  if (const Experts* const experts = block.experts(); experts != nullptr && parts.experts) {
+    const ForwardFlops layer = OfMlp(*experts, hidden, batch.tokens());
+    flops += layer.products + layer.router;
+  }
+  return flops;
+}
+
+double AgainInParts(const Transformer& model, const TokenBatch& batch,
+                    const RecomputedParts& parts) {
+  double flops = 0;
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    for (const BlockRun& run : *stack) {
+      flops += Real(run.count) * AgainInBlock(run.block, model.hidden, batch, parts);
+    }
+  }
+  return flops + Real(model.extra_predictions) *
+                     AgainInBlock(model.blocks.back().block, model.hidden, batch, parts);
+}
+
 double NoEmbedding(const Transformer& model) {
   const double all = Real(ActiveParameters({.name = {}, .body = model}));
   return model.is_tied ? all : all - Real(model.vocabulary * model.hidden);
@@ -229,10 +259,8 @@ double ExecutedFlops(const Transformer& model, const TokenBatch& batch,
   if (execution.recompute == Recompute::kSelective) {
     flops += scores;
   }
-  if (execution.recompute == Recompute::kFull) {
-    flops += execution.recomputed_share * layers;
-  }
-  return flops;
+  const double whole = execution.recompute == Recompute::kFull ? execution.recomputed_share : 0;
+  return flops + whole * layers + (1 - whole) * AgainInParts(model, batch, execution.parts);
 }
 
 double ModelFlops(const LayerList& list, std::int64_t samples) {

@@ -72,6 +72,7 @@ struct ForwardFlops {
 struct Execution {
   Recompute recompute = Recompute::kNothing;
   double recomputed_share = 1;  // of the layers, Recompute::kFull
+  RecomputedParts parts = {};   // of the other layers
   bool skips_masked = true;     // a kernel that leaves masked scores out
   bool rebuilds_scores = true;  // flash: the backward pass computes scores again, 2.5 passes
 };

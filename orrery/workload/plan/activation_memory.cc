@@ -63,10 +63,25 @@ std::int64_t NormInput(const Block& block, const ActivationSetting& setting,
   return setting.model.hidden * (bytes.element() + (is_spelled_out ? kFp32Bytes : 0));
 }
 
+/// Bytes of a token that the norm before products makes and nobody else keeps: not where all of a
+/// cut sequence is kept behind it.
+std::int64_t NormResult(const ActivationSetting& setting, const TokenBytes& bytes) {
+  const bool keeps_all = setting.framework.keeps_gathered_inputs && setting.plan.sequence_parallel;
+  return keeps_all ? 0 : bytes.Repeated(setting.model.hidden * bytes.product_input());
+}
+
 /// Narrow vectors of latent attention: inputs of their norms and of the products that follow.
 std::int64_t LatentVectors(const LatentAttention& latent, const TokenBytes& bytes) {
   const std::int64_t ranks = latent.query_rank + latent.key_value_rank;
   return ranks * (bytes.element() + bytes.product_input()) + latent.rope_size * bytes.element();
+}
+
+/// Elements of queries, keys and values of a token that come from narrow vectors.
+std::int64_t LatentElements(const Attention& attention) {
+  const LatentAttention& latent = *attention.latent;
+  const std::int64_t key = attention.head_size + latent.rope_size;
+  const std::int64_t query = latent.query_rank > 0 ? key : 0;
+  return attention.heads * (query + key + attention.value_head_size);
 }
 
 /// Elements of queries, keys and values of a token, all ranks together; ranks that are more than
@@ -88,8 +103,13 @@ std::int64_t ColumnInputs(const ActivationSetting& setting, const TokenBytes& by
 void AddAttention(BlockActivations& sum, const Attention& attention,
                   const ActivationSetting& setting, const TokenBytes& bytes) {
   sum.attention += ColumnInputs(setting, bytes);
+  sum.norm_results += NormResult(setting, bytes);
   if (attention.latent) {
-    sum.attention += bytes.Repeated(LatentVectors(*attention.latent, bytes));
+    const LatentAttention& latent = *attention.latent;
+    sum.attention += bytes.Repeated(LatentVectors(latent, bytes));
+    sum.norm_results +=
+        bytes.Repeated((latent.query_rank + latent.key_value_rank) * bytes.product_input());
+    sum.latent_results += bytes.Divided(LatentElements(attention) * bytes.element());
   }
   sum.attention += bytes.Divided(QueryKeyValueElements(attention, setting.plan) * bytes.element());
   sum.attention +=
@@ -111,41 +131,63 @@ std::int64_t CoreBytes(const Attention& attention, const ActivationSetting& sett
   return bytes.Divided(attention.heads * setting.training.sequence * score);
 }
 
-/// What is kept between the two products: inputs of the activation, and of the second product.
-/// Unfused, a gate's activation is kept as well.
-std::int64_t InnerBytes(const FeedForward& mlp, const ActivationSetting& setting,
+/// What a token keeps between the two products of a feed-forward network.
+struct InnerBytes {
+  std::int64_t inputs = 0;   // of the activation
+  std::int64_t results = 0;  // the input of the second product; unfused, a gate's activation too
+
+  [[nodiscard]] std::int64_t sum() const { return inputs + results; }
+};
+
+InnerBytes InnerBytesOf(const FeedForward& mlp, const ActivationSetting& setting,
                         const TokenBytes& bytes) {
   const bool is_fused = setting.framework.fuses_bias_activation || setting.framework.is_compiled;
-  const std::int64_t before = mlp.is_gated ? (is_fused ? 2 : 3) : 1;
-  return mlp.width * (before * bytes.element() + bytes.product_input());
+  const int narrow = setting.training.precision.activation_input_bytes;
+  const std::int64_t input = narrow > 0 ? narrow : bytes.element();
+  const std::int64_t gate = mlp.is_gated && !is_fused ? bytes.element() : 0;
+  return {.inputs = mlp.width * (mlp.is_gated ? 2 : 1) * input,
+          .results = mlp.width * (gate + bytes.product_input())};
 }
 
-/// Routed tokens of the busiest rank: dispatched vectors and what the experts keep.
+/// Routed tokens of the busiest rank, times what each has.
+std::int64_t Routed(const Experts& experts, const ActivationSetting& setting,
+                    const TokenBytes& bytes, std::int64_t bytes_per_token) {
+  const double tokens = TokensOfExpertRank(experts, setting.plan, bytes.own_tokens()).busiest;
+  return static_cast<std::int64_t>(std::llround(tokens * static_cast<double>(bytes_per_token)));
+}
+
+/// Dispatched vectors and what the experts keep.
 std::int64_t RoutedBytes(const Experts& experts, const ActivationSetting& setting,
                          const TokenBytes& bytes) {
-  const double tokens = TokensOfExpertRank(experts, setting.plan, bytes.own_tokens()).busiest;
   const std::int64_t vector = setting.model.hidden * bytes.product_input() * setting.plan.expert_tp;
-  const std::int64_t inner = InnerBytes(experts.expert, setting, bytes);
-  return static_cast<std::int64_t>(std::llround(tokens * static_cast<double>(vector + inner)));
+  const std::int64_t inner = InnerBytesOf(experts.expert, setting, bytes).sum();
+  return Routed(experts, setting, bytes, vector + inner);
 }
 
 void AddExperts(BlockActivations& sum, const Experts& experts, const ActivationSetting& setting,
                 const TokenBytes& bytes) {
   // Probabilities of all experts, then index and weight of each choice.
-  sum.mlp += bytes.Repeated(kFp32Bytes * (experts.count + 2 * experts.per_token));
+  sum.experts += bytes.Repeated(kFp32Bytes * (experts.count + 2 * experts.per_token));
   sum.experts += RoutedBytes(experts, setting, bytes);
+  sum.activation_results +=
+      Routed(experts, setting, bytes, InnerBytesOf(experts.expert, setting, bytes).results);
   if (experts.shared) {
-    sum.mlp += bytes.Divided(InnerBytes(*experts.shared, setting, bytes));
+    const InnerBytes shared = InnerBytesOf(*experts.shared, setting, bytes);
+    sum.experts += bytes.Divided(shared.sum());
+    sum.activation_results += bytes.Divided(shared.results);
   }
 }
 
 void AddMlp(BlockActivations& sum, const Block& block, const ActivationSetting& setting,
             const TokenBytes& bytes) {
   sum.mlp += ColumnInputs(setting, bytes);
+  sum.norm_results += NormResult(setting, bytes);
   if (const Experts* const experts = block.experts()) {
     AddExperts(sum, *experts, setting, bytes);
   } else {
-    sum.mlp += bytes.Divided(InnerBytes(*block.feed_forward(), setting, bytes));
+    const InnerBytes inner = InnerBytesOf(*block.feed_forward(), setting, bytes);
+    sum.mlp += bytes.Divided(inner.sum());
+    sum.activation_results += bytes.Divided(inner.results);
   }
   if (setting.model.dropout > 0) {
     sum.norms += bytes.Repeated(setting.model.hidden * kMaskBytes);
@@ -185,7 +227,7 @@ std::int64_t WorkingBytes(const Block& block, const ActivationSetting& setting) 
   if (const Experts* const experts = block.experts()) {
     mlp = RoutedBytes(*experts, setting, bytes);
   } else {
-    mlp = bytes.Divided(InnerBytes(*block.feed_forward(), setting, bytes));
+    mlp = bytes.Divided(InnerBytesOf(*block.feed_forward(), setting, bytes).sum());
   }
   // The gradient of the residual and that of the branch; gathered along the sequence where it is
   // cut.
@@ -194,17 +236,31 @@ std::int64_t WorkingBytes(const Block& block, const ActivationSetting& setting) 
   return std::max(attention, mlp) + 2 * bytes.Repeated(vector) + gathered;
 }
 
-Recompute RecomputeOf(const Plan& plan, int block_of_stage) {
-  const bool is_beyond = plan.recompute_layers > 0 && block_of_stage >= plan.recompute_layers;
-  return plan.recompute == Recompute::kFull && is_beyond ? Recompute::kNothing : plan.recompute;
+Recompute RecomputeOf(const Plan& plan, const BlockPlace& place) {
+  if (plan.recompute != Recompute::kFull) {
+    return plan.recompute;
+  }
+  const auto recomputed_of = [&](int blocks) {
+    return std::floor(blocks * plan.recompute_share + 0.5);
+  };
+  const bool is_beyond = plan.recompute_layers > 0 && place.of_stage >= plan.recompute_layers;
+  const bool is_left_out = recomputed_of(place.of_model + 1) == recomputed_of(place.of_model);
+  return is_beyond || is_left_out ? Recompute::kNothing : Recompute::kFull;
 }
 
 std::int64_t KeptBytes(const BlockActivations& activations, const Plan& plan, Recompute recompute) {
   if (recompute == Recompute::kFull) {
     return activations.input;
   }
-  const std::int64_t core = recompute == Recompute::kSelective ? activations.core : 0;
-  return activations.total() - core - (plan.recompute_experts ? activations.experts : 0);
+  const RecomputedParts& parts = plan.recompute_parts;
+  std::int64_t kept = activations.total();
+  kept -= recompute == Recompute::kSelective ? activations.core : 0;
+  kept -= parts.norms ? activations.norm_results : 0;
+  kept -= parts.latent_up ? activations.latent_results : 0;
+  if (parts.experts && activations.experts > 0) {
+    return kept - activations.experts;
+  }
+  return kept - (parts.activations ? activations.activation_results : 0);
 }
 
 std::int64_t EmbeddingActivationBytes(const ActivationSetting& setting) {
@@ -216,6 +272,7 @@ HeadActivations HeadActivationsOf(const ActivationSetting& setting, std::int64_t
   const TokenBytes bytes(setting);
   const bool is_fused = setting.framework.fuses_cross_entropy || setting.framework.is_compiled;
   return {.inputs = bytes.Repeated(setting.model.hidden * 2 * bytes.element()),
+          .norm_result = bytes.Repeated(setting.model.hidden * bytes.element()),
           .logits = bytes.Divided(vocabulary * kFp32Bytes),
           .working = is_fused ? 0 : bytes.Divided(vocabulary * (bytes.element() + 2 * kFp32Bytes))};
 }

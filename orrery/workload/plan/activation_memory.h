@@ -14,8 +14,13 @@ struct BlockActivations {
   std::int64_t norms = 0;      // other inputs of norms, masks of dropout behind sums
   std::int64_t attention = 0;  // inputs of its products, queries, keys, values, output
   std::int64_t core = 0;       // inside attention: scores and their masks, or flash's sums
-  std::int64_t mlp = 0;        // of the feed-forward network, router and shared expert
-  std::int64_t experts = 0;    // of the routed tokens
+  std::int64_t mlp = 0;        // of the feed-forward network; the input where there are experts
+  std::int64_t experts = 0;    // of router, shared expert and routed tokens
+
+  // Of these, what parts make that may be recomputed.
+  std::int64_t norm_results = 0;
+  std::int64_t latent_results = 0;      // queries, keys and values of latent attention
+  std::int64_t activation_results = 0;  // of the feed-forward network, or of experts
 
   [[nodiscard]] std::int64_t total() const {
     return input + norms + attention + core + mlp + experts;
@@ -43,8 +48,15 @@ struct ActivationSetting {
 /// widest part, and the gathered sequence.
 [[nodiscard]] std::int64_t WorkingBytes(const Block& block, const ActivationSetting& setting);
 
-/// How a block of a stage is recomputed; blocks count from 0 in each stage.
-[[nodiscard]] Recompute RecomputeOf(const Plan& plan, int block_of_stage);
+/// Where a block stands; both count from 0.
+struct BlockPlace {
+  int of_stage = 0;
+  int of_model = 0;
+};
+
+/// How a block is recomputed. A share p of all blocks is spread as fms-fsdp does: of the first n,
+/// the whole part of n·p + ½ are recomputed.
+[[nodiscard]] Recompute RecomputeOf(const Plan& plan, const BlockPlace& place);
 
 /// What of it stays until the backward pass.
 [[nodiscard]] std::int64_t KeptBytes(const BlockActivations& activations, const Plan& plan,
@@ -55,9 +67,10 @@ struct ActivationSetting {
 
 /// What the last norm, the head and the loss leave.
 struct HeadActivations {
-  std::int64_t inputs = 0;   // of the norm and of the head
-  std::int64_t logits = 0;   // in fp32
-  std::int64_t working = 0;  // while the loss is computed: as computed, shifted, raised
+  std::int64_t inputs = 0;       // of the norm and of the head
+  std::int64_t norm_result = 0;  // of these
+  std::int64_t logits = 0;       // in fp32
+  std::int64_t working = 0;      // while the loss is computed: as computed, shifted, raised
 
   [[nodiscard]] std::int64_t kept() const { return inputs + logits; }
 

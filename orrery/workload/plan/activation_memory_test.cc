@@ -1,6 +1,7 @@
 #include "orrery/workload/plan/activation_memory.h"
 
 #include <cmath>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -178,12 +179,35 @@ TEST(ActivationMemoryTest, RecomputationKeepsLess) {
 TEST(ActivationMemoryTest, SomeBlocksOfAStageMayBeRecomputed) {
   Plan plan;
   plan.recompute = Recompute::kFull;
-  EXPECT_EQ(RecomputeOf(plan, 7), Recompute::kFull);
+  EXPECT_EQ(RecomputeOf(plan, {7, 7}), Recompute::kFull);
   plan.recompute_layers = 2;
-  EXPECT_EQ(RecomputeOf(plan, 1), Recompute::kFull);
-  EXPECT_EQ(RecomputeOf(plan, 2), Recompute::kNothing);
+  EXPECT_EQ(RecomputeOf(plan, {1, 9}), Recompute::kFull);
+  EXPECT_EQ(RecomputeOf(plan, {2, 10}), Recompute::kNothing);
   plan.recompute = Recompute::kSelective;
-  EXPECT_EQ(RecomputeOf(plan, 2), Recompute::kSelective);
+  EXPECT_EQ(RecomputeOf(plan, {2, 10}), Recompute::kSelective);
+}
+
+/// The blocks of twelve that are recomputed, counted from 0.
+std::vector<int> RecomputedOfTwelve(double share) {
+  Plan plan;
+  plan.recompute = Recompute::kFull;
+  plan.recompute_share = share;
+  std::vector<int> blocks;
+  for (int i = 0; i < 12; ++i) {
+    if (RecomputeOf(plan, {i, i}) == Recompute::kFull) {
+      blocks.push_back(i);
+    }
+  }
+  return blocks;
+}
+
+// The n-th block is recomputed where n · p passes ½, 1½, 2½ …: for a third at n = 2, 5, 8, 11; for
+// three quarters at n = 1, 2 (1.5), 4 (3 ≥ 2.5), 5, 6 (4.5), 8, 9, 10, 12.
+TEST(ActivationMemoryTest, AShareOfBlocksIsRecomputedEvenly) {
+  EXPECT_EQ(RecomputedOfTwelve(1.0 / 3), (std::vector<int>{1, 4, 7, 10}));
+  EXPECT_EQ(RecomputedOfTwelve(0.75), (std::vector<int>{0, 1, 3, 4, 5, 7, 8, 9, 11}));
+  EXPECT_EQ(RecomputedOfTwelve(0).size(), 0);
+  EXPECT_EQ(RecomputedOfTwelve(1).size(), 12);
 }
 
 // Eager kernels: the gate's activation (2f) and, for each of two norms, a copy in fp32 (4h).
@@ -205,8 +229,8 @@ TEST(ActivationMemoryTest, RoutedTokensAreKeptOncePerExpert) {
   EXPECT_EQ(job.Kept(), 1000 * (rest + routed));
   job.plan.token_imbalance = 1.5;
   EXPECT_EQ(job.Kept(), 1000 * rest + 1500 * routed);
-  job.plan.recompute_experts = true;
-  EXPECT_EQ(job.Kept(), 1000 * rest);
+  job.plan.recompute_parts.experts = true;
+  EXPECT_EQ(job.Kept(), 1000 * (rest - 4 * 8 - 8 * 2));
 }
 
 // DeepSeek-V3, a dense layer: narrow vectors 1536 + 512 twice and 64 once; queries and keys of
@@ -216,6 +240,52 @@ TEST(ActivationMemoryTest, LatentAttentionKeepsItsNarrowVectors) {
   job.training.sequence = 1;
   EXPECT_EQ(job.Activations().attention,
             2 * 7168 + 4 * (1536 + 512) + 2 * 64 + 2 * 128 * (192 + 192 + 128 + 128));
+}
+
+// Llama 3 8B: two norms make inputs of products (2h each), the activation that of the last one
+// (2f).
+TEST(ActivationMemoryTest, RecomputedPartsDropTheirResults) {
+  Case job = Llama();
+  job.plan.recompute_parts.norms = true;
+  EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 4 * 4096));
+  job.plan.recompute_parts.activations = true;
+  EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 4 * 4096 - 2 * 14336));
+  // Unfused, the gate's activation (2f) comes back as well; two copies of norms in fp32 stay.
+  job.framework.fuses_bias_activation = false;
+  EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 4 * 4096 - 2 * 14336));
+  job.plan.recompute_parts.latent_up = true;
+  job.plan.recompute_parts.experts = true;
+  EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 4 * 4096 - 2 * 14336));
+}
+
+// What is kept of a gathered sequence is not what the norm made.
+TEST(ActivationMemoryTest, GatheredInputsStayWhenNormsAreRecomputed) {
+  Case job = Llama();
+  job.plan.tp = 8;
+  job.plan.sequence_parallel = true;
+  job.framework.keeps_gathered_inputs = true;
+  const std::int64_t before = job.Kept();
+  job.plan.recompute_parts.norms = true;
+  EXPECT_EQ(job.Kept(), before);
+  job.framework.keeps_gathered_inputs = false;
+  EXPECT_EQ(job.Kept(), 8192LL / 8 * (139'392 - 4 * 4096));
+}
+
+// A token in a layer of DeepSeek-V3 with experts, products in fp8, as its report keeps it (3.2.3,
+// 3.3.3): inputs of two norms 4h; narrow vectors before their norms 2 · (1536 + 512), and 2 · 64 of
+// rope; the attention's output 128 · 128, its sums 4 · 128; router 4 · 256 + 8 · 8; inputs of
+// SwiGLU in a byte, 2 · 2048 of the shared expert; of eight experts the vector h and 2 · 2048.
+TEST(ActivationMemoryTest, DeepseekKeepsLittle) {
+  Case job{.model = DeepseekV3()};
+  job.training.sequence = 1;
+  job.training.precision.products = kernel::DataType::kFp8;
+  job.training.precision.activation_input_bytes = 1;
+  job.plan.recompute_parts = {.norms = true, .latent_up = true, .activations = true};
+  const Block& block = job.model.blocks.back().block;
+  const std::int64_t attention = 2 * (1536 + 512) + 2 * 64 + 128 * 128 + 4 * 128;
+  const std::int64_t experts = 4 * 256 + 8 * 8 + 2 * 2048 + 8 * (7168 + 2 * 2048);
+  EXPECT_EQ(KeptBytes(ActivationsOf(block, job.Setting()), job.plan, Recompute::kNothing),
+            4 * 7168 + attention + experts);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/workload/plan/recomputed_parts.h"
+
 namespace orrery::workload {
 
 enum class PipelineSchedule : std::uint8_t {
@@ -24,12 +26,17 @@ enum class Sharding : std::uint8_t {
   kKeepGathered,  // FSDP shard_grad_op: parameters stay whole after the forward pass
 };
 
-enum class ContextKind : std::uint8_t { kRing, kAllGather, kUlysses };
+enum class ContextKind : std::uint8_t {
+  kRing,
+  kAllGather,
+  kUlysses,
+  kUlyssesRing,  // Ulysses among `ulysses_ranks` neighbours, rings across (a2a+p2p)
+};
 
 enum class Recompute : std::uint8_t {
   kNothing,
   kSelective,  // the core of attention
-  kFull,       // every layer, or `recompute_layers` of a stage
+  kFull,       // every layer, or `recompute_layers` of a stage, or `recompute_share` of them
 };
 
 enum class TokenDispatch : std::uint8_t { kAllToAll, kAllGather, kFlex };
@@ -52,6 +59,7 @@ struct Plan {
   bool pipeline_is_innermost = false;      // ranks of a pipeline are neighbours: tp-cp-pp-dp
 
   ContextKind context = ContextKind::kRing;
+  int ulysses_ranks = 1;            // kUlyssesRing: neighbours that deal heads
   bool context_is_balanced = true;  // causal work is dealt evenly
 
   Sharding sharding = Sharding::kReplicated;
@@ -59,8 +67,9 @@ struct Plan {
   bool offload_optimizer = false;
 
   Recompute recompute = Recompute::kNothing;
-  int recompute_layers = 0;  // of each stage, kFull: 0 for all
-  bool recompute_experts = false;
+  int recompute_layers = 0;    // of each stage, kFull: 0 for all
+  double recompute_share = 1;  // of the model's blocks, kFull: evenly among the others
+  RecomputedParts recompute_parts = {};
 
   TokenDispatch dispatch = TokenDispatch::kAllToAll;
   double capacity_factor = 0;  // 0: tokens are never dropped

@@ -50,7 +50,7 @@ int OptimizerBytes(const Training& training) {
   }
   const int master = training.precision.has_master ? kFp32Bytes : 0;
   const int moments = training.optimizer == OptimizerKind::kAdam ? 2 : 1;
-  return master + moments * kFp32Bytes;
+  return master + moments * training.precision.moment_bytes;
 }
 
 StateBytes StatesOf(std::int64_t parameters, Sharding sharding, int shards,

@@ -70,6 +70,13 @@ TEST(StateMemoryTest, PrecisionAndOptimizerDecideTheBytesOfAParameter) {
   EXPECT_EQ(OptimizerBytes(training), 4);
 }
 
+// DeepSeek-V3: a master copy of 4 bytes, two moments of bf16.
+TEST(StateMemoryTest, MomentsMayBeNarrow) {
+  Training training;
+  training.precision.moment_bytes = 2;
+  EXPECT_EQ(OptimizerBytes(training), 4 + 2 + 2);
+}
+
 TEST(StateMemoryTest, OffloadedStatesAreInTheHost) {
   Plan plan = Replicated(4, Sharding::kOptimizer);
   plan.offload_optimizer = true;

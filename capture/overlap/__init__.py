@@ -1,0 +1,1 @@
+"""Measures how kernels slow each other down: orrery-capture measure overlap."""
