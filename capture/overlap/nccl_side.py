@@ -28,24 +28,26 @@ _MOST_COLLECTIVES = 2000
 _HEAD_START_CYCLES = 40_000_000  # the stream waits until all is queued
 
 
+def _say(text):
+    print(f"overlap: {text}", file=sys.stderr, flush=True)
+    return text
+
+
 def measure(seed, tree, stop, deadline):
-    """Measures setting after setting until the time is up; says so where one GPU is all."""
+    """Measures setting after setting until the time is up; returns what became of it."""
     gpus = torch.cuda.device_count()
     if gpus < 2:
-        print("overlap: NCCL's own kernels are skipped: they need a second GPU", file=sys.stderr)
-        return
+        return _say("NCCL's own kernels are skipped: they need a second GPU")
     number = 0
     while not stop.is_set and time.time() < deadline:
         if not tree.has(number, NCCL):
             try:
                 _measure_setting(seed, number, gpus, tree.folder)
             except Exception as error:  # a worker's errors arrive as one type
-                print(f"overlap: NCCL's kernels could not be measured: "
-                      f"{own_loop.reason(error)}", file=sys.stderr)
-                return
-            print(f"overlap: NCCL setting {number}: {nccl_plan.setting(seed, number)}",
-                  file=sys.stderr)
+                return _say(f"NCCL's kernels could not be measured: {own_loop.reason(error)}")
+            _say(f"NCCL setting {number}: {nccl_plan.setting(seed, number)}")
         number += 1
+    return _say(f"{number} settings of NCCL on {gpus} GPUs")
 
 
 def _measure_setting(seed, number, gpus, folder):

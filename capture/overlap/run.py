@@ -37,11 +37,10 @@ def run(options, tools):
         kernels = _measure_pairs(options, tree, record, tools, stop,
                                  deadline - 60.0 * options.minutes * share)
     if options.counters != "none" and not stop.is_set:
-        record.content["counters"] = counters.measure(options, tree, deadline, stop,
-                                                      tools.get("ncu"))
-    elif record.content["counters"]["source"] == LAUNCH_DATA:
+        record.note_counters(counters.measure(options, tree, deadline, stop, tools.get("ncu")))
+    else:
         reason = "the run was stopped before" if stop.is_set else "not asked for (--counters none)"
-        record.content["counters"]["reason"] = reason
+        record.note_counters({"source": LAUNCH_DATA, "reason": reason})
     record.write()
     if kernels == 0:
         print("orrery-capture: no kernel could be measured; `--smoke` says what works here",
@@ -62,7 +61,7 @@ def _measure_pairs(options, tree, record, tools, stop, deadline):
         with torch.no_grad():
             ended_by = loop.measure(bench, tree, options.seed, progress, limits)
         if options.nccl and not stop.is_set:
-            _measure_nccl(options, tree, stop, time.time() + 60.0 * options.nccl_minutes)
+            record.content["nccl"] = _measure_nccl(options, tree, stop)
     finally:
         bench.close()
         progress.note(bench.clocks, always=True)
@@ -75,6 +74,7 @@ def _measure_pairs(options, tree, record, tools, stop, deadline):
     return progress.kernels
 
 
-def _measure_nccl(options, tree, stop, deadline):
+def _measure_nccl(options, tree, stop):
+    """Returns what became of it, in words."""
     from overlap import nccl_side
-    nccl_side.measure(options.seed, tree, stop, deadline)
+    return nccl_side.measure(options.seed, tree, stop, time.time() + 60.0 * options.nccl_minutes)

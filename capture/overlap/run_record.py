@@ -46,6 +46,14 @@ class RunRecord:
         self.content.update(machine, python=platform.python_version())
         self.content.update({name: programs.version(path) for name, path in tools.items()})
 
+    def note_counters(self, found):
+        """Counters of an earlier run stay when they could not be read again."""
+        counters = self.content["counters"]
+        if found["source"] == LAUNCH_DATA and counters["source"] != LAUNCH_DATA:
+            counters["last_try"] = found["reason"]
+        else:
+            self.content["counters"] = found
+
     def note_run(self, began, ended, **what):
         self.content["runs"].append({"began": utc_text(began), "ended": utc_text(ended), **what})
 
