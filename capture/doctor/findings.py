@@ -53,7 +53,7 @@ def torch(machine):
     found += f", CUDA {answer['cuda']}"
     if not answer["gpus"]:
         return Finding("pytorch", LIMITED, f"{found}, sees no GPU", why,
-                       "look at CUDA_VISIBLE_DEVICES, and whether the driver is as new as this CUDA")
+                       "look at CUDA_VISIBLE_DEVICES, and whether the driver knows this CUDA")
     return Finding("pytorch", OK, f"{found}, sees {answer['gpus']} GPU(s)", why)
 
 
@@ -66,7 +66,7 @@ def gpu(machine):
     said = machine.output(smi, "--query-gpu=name,driver_version", "--format=csv,noheader")
     if said is None or said[0] != 0 or "," not in said[1]:
         return Finding("gpu", MISSING, _last_line(said[1]) if said else "nvidia-smi does not run",
-                       why, "load the driver's module (modprobe nvidia), or restart after an update")
+                       why, "load the driver's module (modprobe nvidia), or restart the machine")
     rows = [[word.strip() for word in line.split(",")] for line in said[1].splitlines() if line]
     names = sorted({row[0] for row in rows})
     return Finding("gpu", OK, f"{len(rows)} × {', '.join(names)}, driver {rows[0][-1]}", why)
@@ -92,8 +92,8 @@ def tool(machine, name):
         return Finding(name, MISSING, "not in $PATH", why, mend)
     said = machine.output(place, "--version")
     if said is None or said[0] != 0:
-        what = _last_line(said[1]) if said else ""
-        return Finding(name, MISSING, f"{place} does not run{': ' if what else ''}{what}", why, mend)
+        what = f": {_last_line(said[1])}" if said and said[1].strip() else ""
+        return Finding(name, MISSING, f"{place} does not run{what}", why, mend)
     return Finding(name, OK, f"{programs.version_in(said[1]) or 'unknown version'} at {place}", why)
 
 

@@ -27,8 +27,8 @@ def _sentence(output):
     lines = [line for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("==ERROR==")]
     last = (errors[:1] or lines[-1:] or ["it printed nothing"])[0]
-    return (f"ncu failed ({last.replace('==ERROR==', '').strip()[:200]}); a version that knows this "
-            "GPU and driver may be needed")
+    said = last.replace("==ERROR==", "").strip()[:200]
+    return f"ncu failed ({said}); a version that knows this GPU and driver may be needed"
 
 
 def _command(ncu, report, options, deadline):

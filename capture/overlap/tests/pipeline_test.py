@@ -46,8 +46,8 @@ class PipelineTest(InFolder):
 
     def orrery(self, text=""):
         """Notes its arguments, and leaves a model where `fit` is told to."""
-        return self.script("orrery", f'echo "$@" >> "{self.folder}/calls"\n{text}'
-                           'if [ "$1" = fit ]; then for last; do :; done; echo model > "$last"; fi\n')
+        leave = 'if [ "$1" = fit ]; then for last; do :; done; echo model > "$last"; fi\n'
+        return self.script("orrery", f'echo "$@" >> "{self.folder}/calls"\n{text}{leave}')
 
     def calls(self):
         path = self.folder / "calls"
