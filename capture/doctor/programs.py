@@ -1,5 +1,6 @@
 """Finds programs of the CUDA toolkit and asks them for their versions."""
 
+import glob
 import os
 import re
 import shutil
@@ -7,13 +8,17 @@ import subprocess
 
 _SECONDS = 60.0
 _TOOLKIT = "usr/local/cuda/bin"
-# Where installers put what is often not in $PATH, by program.
+# Where installers put what is often not in $PATH, by program; a star stands for the version.
 _PLACES = {
     "nvcc": (_TOOLKIT,),
-    "ncu": (_TOOLKIT, "opt/nvidia/nsight-compute"),
-    "nsys": (_TOOLKIT, "opt/nvidia/nsight-systems/bin"),
+    "ncu": (_TOOLKIT, "opt/nvidia/nsight-compute", "opt/nvidia/nsight-compute/*"),
+    "nsys": (_TOOLKIT, "opt/nvidia/nsight-systems/bin", "opt/nvidia/nsight-systems/*/bin"),
     "compute-sanitizer": (_TOOLKIT,),
 }
+
+
+def _numbers(path):
+    return [int(digits) for digits in re.findall(r"\d+", path)]
 
 
 def find(name, path=None, root="/"):
@@ -21,8 +26,12 @@ def find(name, path=None, root="/"):
     found = shutil.which(name, path=path)
     if found:
         return found
-    candidates = (os.path.join(root, folder, name) for folder in _PLACES.get(name, ()))
-    return next((one for one in candidates if os.access(one, os.X_OK)), None)
+    for folder in _PLACES.get(name, ()):
+        candidates = glob.glob(os.path.join(glob.escape(root), folder, name))
+        usable = [one for one in candidates if os.access(one, os.X_OK)]
+        if usable:
+            return max(usable, key=_numbers)  # the newest version
+    return None
 
 
 def output(command):

@@ -41,8 +41,7 @@ def _command(ncu, report, options, deadline):
 
 def _run(command, log_path, stop, stop_path):
     """Runs ncu in a session of its own, so that Ctrl-C reaches it only as our word to stop."""
-    if os.path.exists(stop_path):
-        os.remove(stop_path)
+    _remove(stop_path)
     with open(log_path, "w", encoding="utf-8") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
@@ -50,15 +49,20 @@ def _run(command, log_path, stop, stop_path):
             if stop.is_set and not os.path.exists(stop_path):
                 open(stop_path, "w", encoding="utf-8").close()
             time.sleep(_POLL_SECONDS)
+    _remove(stop_path)
     with open(log_path, encoding="utf-8", errors="replace") as log:
         return process.returncode, log.read()
+
+
+def _remove(path):
+    if os.path.exists(path):
+        os.remove(path)
 
 
 def _profile(ncu, options, tree, deadline, stop):
     """Leaves ncu's pages under features/."""
     report = tree.path("features", "counters")
-    if os.path.exists(report + ".ncu-rep"):
-        os.remove(report + ".ncu-rep")  # one of an earlier run would be taken for this one's
+    _remove(report + ".ncu-rep")  # one of an earlier run would be taken for this one's
     status, output = _run(_command(ncu, report, options, deadline),
                           tree.path("features", "ncu.log"), stop, tree.path("features", "stop"))
     if "ERR_NVGPUCTRPERM" in output or status != 0 or not os.path.exists(report + ".ncu-rep"):

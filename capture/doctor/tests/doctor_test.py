@@ -169,11 +169,13 @@ does not work  counters of measure overlap (lacks gpu, pytorch, cupti, nvcc, ncu
         fake.script("ncu", "libfoo.so: cannot open shared object file", status=127)
         self.assertEqual(findings.tool(fake.machine(), "ncu").state, "missing")
 
-    def test_a_program_outside_the_search_path_is_found_where_installers_put_it(self):
+    def test_a_program_outside_the_search_path_is_found_and_the_newest_taken(self):
         fake = FakeMachine(self)
-        fake.file("opt/nvidia/nsight-compute/ncu", "#!/bin/sh\necho Version 2024.1.0\n")
-        (fake.root / "opt/nvidia/nsight-compute/ncu").chmod(0o755)
-        self.assertIn("2024.1.0", findings.tool(fake.machine(), "ncu").found)
+        for version in ("2024.9.1", "2024.10.0"):
+            path = f"opt/nvidia/nsight-compute/{version}/ncu"
+            fake.file(path, f"#!/bin/sh\necho Version {version}\n")
+            (fake.root / path).chmod(0o755)
+        self.assertIn("2024.10.0 at", findings.tool(fake.machine(), "ncu").found)
 
     def test_versions_are_read_as_each_program_prints_them(self):
         self.assertEqual([programs.version_in(_VERSIONS[name]) for name in ("nvcc", "ncu", "nsys")],
