@@ -142,7 +142,7 @@ class _Lead:
                 "alone_us": alone_us, "kernels": [one for one in kernels if one],
                 "sm_mhz": self._clocks.sm_mhz, "mem_mhz": self._clocks.mem_mhz,
                 "power_w": self._clocks.power_w, "gpu": torch.cuda.get_device_name(0),
-                "driver": driver_version().splitlines()[0], "cuda": str(torch.version.cuda),
+                "driver": driver_version(), "cuda": str(torch.version.cuda),
                 "torch": torch.__version__}
 
     def _collectives(self, count, between=lambda: None):
