@@ -13,7 +13,8 @@ from overlap.progress import Progress
 from overlap.run_record import LAUNCH_DATA, RunRecord
 from overlap.tree import Tree
 
-# Of the time, where both are asked for; counting takes about 1.5 s a kernel, pairs about 0.3 s.
+# Of the time, where both are asked for: a choice. On an H200 counting took 504 s for 295 kernels,
+# pairs 9 minutes for 1,503.
 _COUNTERS_SHARE = 0.25
 
 
