@@ -28,10 +28,11 @@ using FitProgress = std::function<void(std::string_view)>;
                                               const FitOptions& options,
                                               const FitProgress& progress = {});
 
-/// What the model of the compute kernel's stretch learns from: ln of the stretch, grouped by
-/// kernel.
+enum class Knowledge : std::uint8_t { kMeasured, kPlanned };
+
+/// What the model of the compute kernel's stretch learns from: ln of the stretch, grouped by kernel.
 [[nodiscard]] learn::DataSet StretchData(std::span<const MeasuredPair* const> rows,
-                                         bool with_planned);
+                                         Knowledge knowledge);
 
 /// Delays below this are the noise of launches.
 inline constexpr double kLeastDelayUs = 2;
