@@ -47,12 +47,13 @@ std::vector<Ladder> AllLadders(std::span<const EchoRow> rows, std::span<const Pl
 
 Setting MakeSetting(std::span<const EchoRow> rows, HeldOut held_out) {
   const std::vector<Place> places = PlacesOf(rows);
-  Setting setting{.rows = rows, .ladders = AllLadders(rows, places)};
+  Setting setting;
+  setting.rows = rows;
+  setting.ladders = AllLadders(rows, places);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     setting.log_ratios.push_back(std::log(rows[row].together_ns / rows[row].alone_ns));
-    setting.group_of_row.push_back(held_out == HeldOut::kStretches
-                                       ? places[row].stretch
-                                       : static_cast<std::uint32_t>(row));
+    setting.group_of_row.push_back(
+        held_out == HeldOut::kStretches ? places[row].stretch : static_cast<std::uint32_t>(row));
   }
   for (const Ladder& ladder : setting.ladders) {
     for (const double prior : kPriors) {
@@ -228,7 +229,8 @@ CrossValidation CrossValidate(std::span<const EchoRow> rows, const ClockStep& cl
                                 learn::MixBits(options.seed * 1'000 + repeat));
   });
   for (std::size_t predictor = 0; predictor < kPredictors.size(); ++predictor) {
-    HeldOutPredictions predictions{.predictor = std::string(kPredictors[predictor])};
+    HeldOutPredictions predictions{.predictor = std::string(kPredictors[predictor]),
+                                   .durations_ns = {}};
     for (const Repeat& repeat : repeats) {
       predictions.durations_ns.push_back(OfRows(repeat[predictor], result.rows));
     }

@@ -33,7 +33,7 @@ struct HeldOutPredictions {
 };
 
 struct CrossValidation {
-  std::vector<std::uint32_t> rows;  // that were judged: indices of the table
+  std::vector<std::uint32_t> rows;             // that were judged: indices of the table
   std::vector<HeldOutPredictions> predictors;  // ours is the first
 };
 

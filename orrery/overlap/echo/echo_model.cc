@@ -49,9 +49,9 @@ struct Columns {
 std::optional<Columns> ReadColumns(const Json& tree) {
   Columns columns;
   const std::pair<std::string_view, std::vector<double>*> wanted[] = {
-      {"left_children", &columns.left},         {"right_children", &columns.right},
-      {"split_indices", &columns.feature},      {"split_conditions", &columns.condition},
-      {"default_left", &columns.default_left},  {"loss_changes", &columns.gain}};
+      {"left_children", &columns.left},        {"right_children", &columns.right},
+      {"split_indices", &columns.feature},     {"split_conditions", &columns.condition},
+      {"default_left", &columns.default_left}, {"loss_changes", &columns.gain}};
   for (const auto& [name, column] : wanted) {
     auto numbers = Numbers(ingest::Field(tree, name));
     if (!numbers || numbers->empty() ||
@@ -110,8 +110,8 @@ class EchoModel::Reader {
 
  private:
   Status ReadTrees(const Json& learner) {
-    const Json trees = ingest::Field(
-        ingest::Field(ingest::Field(learner, "gradient_booster"), "model"), "trees");
+    const Json trees =
+        ingest::Field(ingest::Field(ingest::Field(learner, "gradient_booster"), "model"), "trees");
     Status status;
     ingest::ForEachElement(trees, [&](ingest::JsonElement tree) {
       if (status) {
@@ -187,8 +187,7 @@ float EchoModel::Predict(const Features& features) const {
     const Node* node = &nodes_[begin];
     while (node->left >= 0) {
       const auto value = static_cast<float>(features[node->feature]);
-      const bool goes_left =
-          std::isnan(value) ? node->missing_goes_left : value < node->condition;
+      const bool goes_left = std::isnan(value) ? node->missing_goes_left : value < node->condition;
       node = &nodes_[begin + static_cast<std::size_t>(goes_left ? node->left : node->right)];
     }
     sum += node->condition;

@@ -22,18 +22,18 @@ using Features = std::array<double, kFeatures.size()>;
 /// A kernel of Echo's merged table.
 struct EchoRow {
   std::int64_t id = 0;
-  std::string name;             // short
-  double alone_ns = 0;          // `ground_truth`
-  double together_ns = 0;       // `duration`
-  double overlap_ratio = 0;     // part of `together_ns` with communication beside it
-  double slowdown = 0;          // (together - alone) / (ratio · alone), 0 without overlap
+  std::string name;          // short
+  double alone_ns = 0;       // `ground_truth`
+  double together_ns = 0;    // `duration`
+  double overlap_ratio = 0;  // part of `together_ns` with communication beside it
+  double slowdown = 0;       // (together - alone) / (ratio · alone), 0 without overlap
   Features features = {};
 
   [[nodiscard]] bool IsOverlapped() const { return overlap_ratio != 0; }
 };
 
-/// Takes the rows of merged_features.csv, in their order. Fails on a missing column or value, and on
-/// a time that is not above 0, by line.
+/// Takes the rows of merged_features.csv, in their order. Fails on a missing column or value, and
+/// on a time that is not above 0, by line.
 [[nodiscard]] Result<std::vector<EchoRow>> ReadEchoRows(const Table& table);
 
 /// The rows that the change of the GPU's clock spoils: it came in the run alone at the last of them

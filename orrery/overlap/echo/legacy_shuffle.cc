@@ -10,9 +10,9 @@
 namespace orrery::overlap::echo {
 namespace {
 
-std::uint32_t DrawUpTo(std::uint32_t most, std::mt19937& bits) {
-  const std::uint32_t mask = std::bit_ceil(std::uint64_t{most} + 1) - 1;
-  std::uint32_t drawn = bits() & mask;
+std::size_t DrawUpTo(std::size_t most, std::mt19937& bits) {
+  const std::size_t mask = std::bit_ceil(most + 1) - 1;
+  std::size_t drawn = bits() & mask;
   while (drawn > most) {
     drawn = bits() & mask;
   }
@@ -26,8 +26,7 @@ std::vector<std::uint32_t> LegacyPermutation(std::size_t count, std::uint32_t se
   std::iota(order.begin(), order.end(), 0U);
   std::mt19937 bits(seed);
   for (std::size_t left = count; left > 1; --left) {
-    const std::uint32_t other = DrawUpTo(static_cast<std::uint32_t>(left - 1), bits);
-    std::swap(order[left - 1], order[other]);
+    std::swap(order[left - 1], order[DrawUpTo(left - 1, bits)]);
   }
   return order;
 }

@@ -91,8 +91,8 @@ Test TestOf(std::span<const EchoRow> rows, std::span<const float> slowdowns) {
 
 void AddSums(const Test& test, std::vector<PublishedLine>& lines) {
   const double truth = PairwiseSum(test.truth.durations);
-  lines.push_back(SumLine("Sum of calculated duration with overlap:",
-                          PairwiseSum(test.model.durations), truth));
+  lines.push_back(SumLine(
+      "Sum of calculated duration with overlap:", PairwiseSum(test.model.durations), truth));
   lines.push_back(SumLine("Sum of comparison using slowdown=test_baseline_ratio:",
                           PairwiseSum(test.baseline.durations), truth));
   lines.push_back(
@@ -153,10 +153,10 @@ std::vector<PublishedLine> PublishedLines(std::span<const EchoRow> rows,
   AddErrors("Our", "slowdown", " (clipped)", Differences(test.clipped, test.truth.slowdowns),
             lines);
   AddErrors("Our", "duration", "", Differences(test.model.durations, test.truth.durations), lines);
-  AddErrors("Baseline", "slowdown", "",
-            Differences(test.baseline.slowdowns, test.truth.slowdowns), lines);
-  AddErrors("Baseline", "duration", "",
-            Differences(test.baseline.durations, test.truth.durations), lines);
+  AddErrors("Baseline", "slowdown", "", Differences(test.baseline.slowdowns, test.truth.slowdowns),
+            lines);
+  AddErrors("Baseline", "duration", "", Differences(test.baseline.durations, test.truth.durations),
+            lines);
   AddSums(test, lines);
   for (const double limit : kWithin) {
     lines.push_back({fmt::format("Our {} error:", limit),

@@ -34,8 +34,8 @@ class Standardisation {
 struct PublishedLine {
   std::string label;
   double value = 0;
-  bool is_sum = false;            // a sum of durations, printed with its error
-  double error_percent = 0;       // of a sum
+  bool is_sum = false;       // a sum of durations, printed with its error
+  double error_percent = 0;  // of a sum
   bool has_error = false;
 
   /// As Python prints it.

@@ -11,7 +11,7 @@ namespace orrery::overlap::echo {
 /// Where in the pass a kernel ran. Known from the overlap ratios and the times alone, never from a
 /// time together: a span of communication is a run of rows that overlap with it.
 struct Place {
-  std::uint32_t stretch = 0;      // grows where communication begins: rows of one share it
+  std::uint32_t stretch = 0;       // grows where communication begins: rows of one share it
   std::uint32_t rows_of_span = 0;  // rows that overlap in the span; 0 outside of one
   std::uint32_t whole_so_far = 0;  // rows that overlap for all their time, without a break, to here
   double span_ns = 0;              // alone time that overlaps in the span

@@ -66,7 +66,8 @@ std::vector<std::uint32_t> Number(const std::vector<Key>& keys, std::size_t leng
   std::vector<std::uint32_t> cells;
   for (const Key& key : keys) {
     const Key head(key.begin(), key.begin() + static_cast<std::ptrdiff_t>(length));
-    cells.push_back(numbers.emplace(head, static_cast<std::uint32_t>(numbers.size())).first->second);
+    cells.push_back(
+        numbers.emplace(head, static_cast<std::uint32_t>(numbers.size())).first->second);
   }
   return cells;
 }

@@ -37,8 +37,8 @@ struct Form {
 };
 
 /// Predicts ln(together / alone) as the value with the least mean |error| of the duration: the
-/// median of the rows in a cell, each weighted by alone / together, since that is what an error of a
-/// predicted ratio costs there. A cell is shrunk towards the next wider one, as if it had `prior`
+/// median of the rows in a cell, each weighted by alone / together, since that is what an error of
+/// a predicted ratio costs there. A cell is shrunk towards the next wider one, as if it had `prior`
 /// rows more that are spread like those of the wider cell: a lone row of 27 times the time alone
 /// does not speak for its cell. Several forms speak with equal weight before the median is taken.
 class ShrunkenMedians {
