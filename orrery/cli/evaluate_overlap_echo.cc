@@ -53,13 +53,16 @@ std::string FedText(const EchoEvaluation& evaluation) {
                    {"held out", TextTable::Align::kRight},
                    {"held out, overlapped", TextTable::Align::kRight},
                    {"total held out", TextTable::Align::kRight},
-                   {"R² of slowdown", TextTable::Align::kRight}});
+                   {"R² of slowdown", TextTable::Align::kRight},
+                   {"R² trained", TextTable::Align::kRight},
+                   {"R² held out", TextTable::Align::kRight}});
   for (const FedModel& fed : evaluation.fed) {
     table.AddRow({fed.feeding, fmt::format("{:.1f}", fed.overlapped.mape),
                   fmt::format("{:.1f}", fed.held_out.mape),
                   fmt::format("{:.1f}", fed.held_out_overlapped.mape),
                   fmt::format("{:+.1f}", fed.held_out.error_of_sum),
-                  fmt::format("{:.3f}", fed.r2_of_slowdown)});
+                  fmt::format("{:.3f}", fed.r2_of_slowdown), fmt::format("{:.3f}", fed.r2_trained),
+                  fmt::format("{:.3f}", fed.r2_held_out)});
   }
   const FedModel& fed = evaluation.fed.front();
   return fmt::format(
@@ -155,7 +158,10 @@ Value FedValue(const EchoEvaluation& evaluation) {
   Value list = Value::List();
   for (const FedModel& fed : evaluation.fed) {
     Value entry = Value::Object();
-    entry.Set("feeding", fed.feeding).Set("r2_of_slowdown", fed.r2_of_slowdown);
+    entry.Set("feeding", fed.feeding)
+        .Set("r2_of_slowdown", fed.r2_of_slowdown)
+        .Set("r2_trained", fed.r2_trained)
+        .Set("r2_held_out", fed.r2_held_out);
     for (const auto& [name, figures] : {std::pair{"overlapped", &fed.overlapped},
                                         {"held_out", &fed.held_out},
                                         {"held_out_overlapped", &fed.held_out_overlapped}}) {

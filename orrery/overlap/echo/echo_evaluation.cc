@@ -106,15 +106,17 @@ double R2OfSlowdown(std::span<const EchoRow> rows, std::span<const float> slowdo
 }
 
 FedModel Judge(std::string feeding, std::span<const EchoRow> rows, std::span<const float> slowdowns,
-               std::span<const std::uint32_t> held_out) {
+               const LegacySplit& split) {
   const auto overlaps = [](const EchoRow& row) { return row.IsOverlapped(); };
   const std::vector<std::uint32_t> overlapped = RowsWhere(rows, AllOf(rows.size()), overlaps);
   return {
       .feeding = std::move(feeding),
       .overlapped = JudgeDurations(rows, slowdowns, overlapped),
-      .held_out = JudgeDurations(rows, slowdowns, held_out),
-      .held_out_overlapped = JudgeDurations(rows, slowdowns, RowsWhere(rows, held_out, overlaps)),
-      .r2_of_slowdown = R2OfSlowdown(rows, slowdowns, overlapped)};
+      .held_out = JudgeDurations(rows, slowdowns, split.test),
+      .held_out_overlapped = JudgeDurations(rows, slowdowns, RowsWhere(rows, split.test, overlaps)),
+      .r2_of_slowdown = R2OfSlowdown(rows, slowdowns, overlapped),
+      .r2_trained = R2OfSlowdown(rows, slowdowns, split.train),
+      .r2_held_out = R2OfSlowdown(rows, slowdowns, split.test)};
 }
 
 void FeedModel(const EchoModel& model, EchoEvaluation& evaluation) {
@@ -126,8 +128,8 @@ void FeedModel(const EchoModel& model, EchoEvaluation& evaluation) {
   }
   evaluation.train_rows = split.train.size();
   evaluation.fed = {
-      Judge("as shipped", evaluation.rows, evaluation.shipped_slowdowns, split.test),
-      Judge("standardised", evaluation.rows, evaluation.standardised_slowdowns, split.test)};
+      Judge("as shipped", evaluation.rows, evaluation.shipped_slowdowns, split),
+      Judge("standardised", evaluation.rows, evaluation.standardised_slowdowns, split)};
 }
 
 Status ComparePublished(const std::string& folder, EchoEvaluation& evaluation) {

@@ -22,6 +22,8 @@ struct FedModel {
   learn::Evaluation held_out;             // the test rows of Echo's split
   learn::Evaluation held_out_overlapped;  // … that overlap
   double r2_of_slowdown = 0;              // over the overlapped rows
+  double r2_trained = 0;   // … over the training rows: 1 when it is fed as it learned
+  double r2_held_out = 0;  // … over the test rows
 };
 
 /// Predictors judged on held-out rows.
