@@ -111,6 +111,18 @@ RunCommunication CommunicationOf(const trace::Trace& trace, RowId activity) {
   return communication;
 }
 
+/// Names of tools differ in what they call a namespace without a name; its brackets are no
+/// parameters.
+std::string WithoutAnonymous(std::string_view name) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::string rest(name);
+  for (std::size_t at = rest.find(kAnonymous); at != std::string::npos;
+       at = rest.find(kAnonymous)) {
+    rest.erase(at, kAnonymous.size());
+  }
+  return rest;
+}
+
 RunKernel KernelOf(const trace::Trace& trace, RowId activity) {
   const Launch launch = LaunchOf(trace, activity);
   const Lane lane = LaneOf(trace, activity);
@@ -165,22 +177,23 @@ RunKernels KernelsOf(const CountedKernels& counted) {
 }
 
 std::string FunctionName(std::string_view kernel) {
+  const std::string name = WithoutAnonymous(kernel);
   std::string flat;  // without what stands in angle brackets
   int depth = 0;
-  for (const char c : kernel) {
+  for (const char c : name) {
     depth += c == '<' ? 1 : 0;
     if (depth == 0) {
-      if (c == '(' && !flat.empty()) {
+      if (c == '(') {
         break;
       }
       flat += c;
     }
     depth -= c == '>' && depth > 0 ? 1 : 0;
   }
-  const std::size_t end = flat.find_last_not_of(' ');
-  flat.erase(end == std::string::npos ? 0 : end + 1);
+  flat.erase(flat.find_last_not_of(' ') + 1);
   const std::size_t begin = flat.find_last_of(" :");
-  return begin == std::string::npos ? flat : flat.substr(begin + 1);
+  const std::string function = begin == std::string::npos ? flat : flat.substr(begin + 1);
+  return function.empty() ? std::string(kernel) : function;
 }
 
 }  // namespace orrery::overlap::from_traces

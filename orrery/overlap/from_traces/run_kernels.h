@@ -28,9 +28,10 @@ struct RunKernel {
 /// A kernel that communicates.
 struct RunCommunication {
   std::string name;
-  std::string collective;  // "all_reduce"; empty where nothing tells
-  std::string algorithm;   // "RING", "TREE" …, from the kernel's name; empty where it does not say
-  std::string protocol;    // "LL", "LL128", "SIMPLE"
+  std::string collective = {};  // "all_reduce"; empty where nothing tells
+  std::string algorithm =
+      {};  // "RING", "TREE" …, from the kernel's name; empty where it does not say
+  std::string protocol = {};  // "LL", "LL128", "SIMPLE"
   std::int64_t bytes = -1;
   std::int32_t ranks = -1;
   std::int64_t channels = 0;  // blocks: one is one channel; 0 where they are not known
