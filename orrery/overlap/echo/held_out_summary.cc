@@ -85,7 +85,11 @@ Difference DifferenceOf(std::span<const double> differences,
   for (double& mean : means) {
     mean = DrawMean(stretches, random);
   }
-  return {.mean = Mean(differences), .low = Quantile(means, 0.025), .high = Quantile(means, 0.975)};
+  return {.mean = Mean(differences),
+          .low = Quantile(means, 0.025),
+          .high = Quantile(means, 0.975),
+          .low_99 = Quantile(means, 0.005),
+          .high_99 = Quantile(means, 0.995)};
 }
 
 /// Means over repeats of what learn::Evaluate says.

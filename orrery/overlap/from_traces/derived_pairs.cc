@@ -174,18 +174,23 @@ void WriteUnmatched(Table& table, const JoinedRank& rank, std::string_view side,
   }
 }
 
-/// The value at which half of the weight lies; pairs of value and weight.
-double WeightedMedian(std::vector<std::pair<double, double>> weighted) {
-  std::ranges::sort(weighted);
+struct Weighted {
+  double value = 0;
+  double weight = 0;
+};
+
+/// The value at which half of the weight lies.
+double WeightedMedian(std::vector<Weighted> weighted) {
+  std::ranges::stable_sort(weighted, {}, &Weighted::value);
   double total = 0;
-  for (const auto& [value, weight] : weighted) {
-    total += weight;
+  for (const Weighted& item : weighted) {
+    total += item.weight;
   }
   double sum = 0;
-  for (const auto& [value, weight] : weighted) {
-    sum += weight;
+  for (const Weighted& item : weighted) {
+    sum += item.weight;
     if (sum >= total / 2) {
-      return value;
+      return item.value;
     }
   }
   return kUnknown;
@@ -246,7 +251,7 @@ Table CommunicationTable(const std::vector<JoinedRank>& ranks) {
 
 std::vector<KernelMedian> MediansOf(const std::vector<JoinedRank>& ranks) {
   std::map<std::string, KernelMedian> by_name;
-  std::map<std::string, std::vector<std::pair<double, double>>> slowdowns;
+  std::map<std::string, std::vector<Weighted>> slowdowns;
   for (const JoinedRank& rank : ranks) {
     for (const TracePair& pair : rank.derived.pairs) {
       if (pair.rejection != Rejection::kKept) {
@@ -259,7 +264,7 @@ std::vector<KernelMedian> MediansOf(const std::vector<JoinedRank>& ranks) {
       median.alone_us += pair.alone_ns / 1e3;
       median.together_us += pair.together_ns / 1e3;
       median.overlap_us += static_cast<double>(pair.overlap_ns) / 1e3;
-      slowdowns[name].emplace_back(pair.slowdown, static_cast<double>(pair.overlap_ns));
+      slowdowns[name].push_back({pair.slowdown, static_cast<double>(pair.overlap_ns)});
     }
   }
   std::vector<KernelMedian> medians;
