@@ -17,6 +17,7 @@ struct LaunchShape {
   int threads = 0;       // of a block
   int registers = 0;     // of a thread
   int shared_bytes = 0;  // of a block, without what the driver reserves
+  int cluster = 1;       // blocks that must find room within one cluster of multiprocessors
 
   [[nodiscard]] bool IsKnown() const { return blocks > 0 && threads > 0; }
 
@@ -34,6 +35,21 @@ struct Counters {
   double theoretical_occupancy = kUnknown;
 };
 
+/// Who wrote a kernel, as its name tells: kernels of one family behave alike beside others.
+enum class Family : std::uint8_t {
+  kOther,
+  kNvjet,       // cuBLAS for Hopper and later
+  kHopperXmma,  // cuBLAS and cuDNN with warp groups
+  kXmma,
+  kCutlassTensor,
+  kCutlassPlain,
+  kOtherProduct,
+  kAttention,
+  kFramework,
+};
+
+[[nodiscard]] Family FamilyOf(std::string_view kernel_name);
+
 /// The kernel that computes.
 struct ComputeSide {
   std::string_view kind = {};  // as operators are called: "gemm", "attention"; outlives the side
@@ -43,6 +59,7 @@ struct ComputeSide {
   double flops_peak = kUnknown;  // operations a second at best with its type, 0 for none
   LaunchShape shape = {};
   Counters counters = {};
+  Family family = Family::kOther;
   bool operands_rotate = true;  // nothing of them is in the cache when it begins
 };
 
@@ -83,6 +100,7 @@ struct CommunicationSide {
 /// What a GPU has that kernels share.
 struct Machine {
   int sms = 0;
+  int sm_clusters = 1;     // groups of multiprocessors (GPCs), as even as may be
   int registers = 65'536;  // of a multiprocessor, as the next three
   int shared_bytes = 0;
   int threads = 2'048;
