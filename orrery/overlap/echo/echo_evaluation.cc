@@ -42,12 +42,17 @@ Result<std::vector<EchoRow>> ReadRows(const std::string& folder) {
   if (!rows) {
     return FailWithin(path, rows);
   }
-  const auto overlapped = std::ranges::count_if(*rows, &EchoRow::IsOverlapped);
-  if (rows->size() < kFewestRows || static_cast<std::size_t>(overlapped) < kFewestRows / 2) {
+  const ClockStep step = PublicClockStep(*rows);
+  const auto usable =
+      std::ranges::count_if(*rows, [&](const EchoRow& row) { return !step.Spoils(row); });
+  const auto overlapped = std::ranges::count_if(
+      *rows, [&](const EchoRow& row) { return !step.Spoils(row) && row.IsOverlapped(); });
+  if (static_cast<std::size_t>(usable) < kFewestRows ||
+      static_cast<std::size_t>(overlapped) < kFewestRows / 2) {
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("{}: {} rows of which {} overlap are too few to judge; {} and {} are "
                             "wanted",
-                            path, rows->size(), overlapped, kFewestRows, kFewestRows / 2));
+                            path, usable, overlapped, kFewestRows, kFewestRows / 2));
   }
   return rows;
 }
@@ -148,16 +153,17 @@ HeldOutJudgement JudgeHeldOut(std::span<const EchoRow> rows, HeldOut held_out,
   HeldOutJudgement judgement;
   judgement.held_out = held_out;
   judgement.validation =
-      CrossValidate(rows, ClockStep{},
+      CrossValidate(rows, PublicClockStep(rows),
                     {.held_out = held_out, .repeats = options.repeats, .threads = options.threads});
   judgement.summaries = Summarise(rows, judgement.validation);
   return judgement;
 }
 
 void MeasureNoise(EchoEvaluation& evaluation) {
+  const ClockStep step = PublicClockStep(evaluation.rows);
   std::vector<double> ratios;
   for (const EchoRow& row : evaluation.rows) {
-    if (!row.IsOverlapped() && !ClockStep{}.Spoils(row)) {
+    if (!row.IsOverlapped() && !step.Spoils(row)) {
       ratios.push_back(row.together_ns / row.alone_ns);
     }
   }
@@ -168,9 +174,10 @@ void MeasureNoise(EchoEvaluation& evaluation) {
 /// Of the rows that are judged.
 std::size_t NumStretches(std::span<const EchoRow> rows) {
   const std::vector<Place> places = PlacesOf(rows);
+  const ClockStep step = PublicClockStep(rows);
   std::set<std::uint32_t> stretches;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (!ClockStep{}.Spoils(rows[row])) {
+    if (!step.Spoils(rows[row])) {
       stretches.insert(places[row].stretch);
     }
   }
@@ -203,8 +210,9 @@ Result<EchoEvaluation> EvaluateEcho(const std::string& folder, const EchoOptions
   evaluation.gain_shares = {model.gain_shares().begin(), model.gain_shares().end()};
   FeedModel(model, evaluation);
   ORRERY_TRY_STATUS(ComparePublished(folder, evaluation));
-  std::ranges::copy_if(evaluation.rows, std::back_inserter(evaluation.left_out),
-                       [](const EchoRow& row) { return ClockStep{}.Spoils(row); });
+  std::ranges::copy_if(
+      evaluation.rows, std::back_inserter(evaluation.left_out),
+      [step = PublicClockStep(evaluation.rows)](const EchoRow& row) { return step.Spoils(row); });
   MeasureNoise(evaluation);
   evaluation.num_stretches = NumStretches(evaluation.rows);
   evaluation.by_stretch = JudgeHeldOut(evaluation.rows, HeldOut::kStretches, options);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/statistics.h"
+
 namespace orrery::overlap::echo {
 namespace {
 
@@ -73,7 +75,21 @@ Status CheckColumns(const Table& table) {
   return {};
 }
 
+constexpr ClockStep kPublicStep = {.first_id = 241, .last_id = 267};
+constexpr double kSameClock = 0.02;
+
 }  // namespace
+
+ClockStep PublicClockStep(std::span<const EchoRow> rows) {
+  std::vector<double> ratios;
+  for (const EchoRow& row : rows) {
+    if (kPublicStep.Spoils(row) && !row.IsOverlapped()) {
+      ratios.push_back(row.together_ns / row.alone_ns);
+    }
+  }
+  const bool is_there = !ratios.empty() && std::abs(Median(ratios) - 1) > kSameClock;
+  return is_there ? kPublicStep : ClockStep{};
+}
 
 Result<std::vector<EchoRow>> ReadEchoRows(const Table& table) {
   ORRERY_TRY_STATUS(CheckColumns(table));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,15 +37,19 @@ struct EchoRow {
 /// on a time that is not above 0, by line.
 [[nodiscard]] Result<std::vector<EchoRow>> ReadEchoRows(const Table& table);
 
-/// The rows that the change of the GPU's clock spoils: it came in the run alone at the last of them
-/// and in the other run at the first, so their two times are of two clocks.
+/// Rows whose two times are of two clocks: the GPU's clock changed in the run together at the first
+/// of them and in the run alone at the last.
 struct ClockStep {
-  std::int64_t first_id = 241;
-  std::int64_t last_id = 267;
+  std::int64_t first_id = 0;
+  std::int64_t last_id = -1;  // below the first: there is none
 
   [[nodiscard]] bool Spoils(const EchoRow& row) const {
     return row.id >= first_id && row.id <= last_id;
   }
 };
+
+/// The step of Echo's public table, rows 241 to 267. None where kernels in those rows that do not
+/// overlap take the same time in both runs (within 2 % in the median): a table of somebody else.
+[[nodiscard]] ClockStep PublicClockStep(std::span<const EchoRow> rows);
 
 }  // namespace orrery::overlap::echo
