@@ -18,7 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "kernels"
 OURS = sorted(path for path in (ROOT / "data" / "measured" / "h200").glob("*.csv.gz")
-              if path.name != "ceilings.csv.gz")
+              if not path.name.startswith(("ceilings", "overlap")))
 NEUSIGHT_NAMES = ["add", "addu", "bmm", "div", "divu", "gelu", "linear", "ln", "mul", "mulu", "pow",
                   "powu", "relu", "softmax", "tanh"]
 

@@ -71,14 +71,16 @@ CLI::Option* AddJudgingOptions(CLI::App& verb, KernelJudging& judging) {
 }
 
 Result<std::vector<std::string>> OwnTables() {
-  // Ceilings are rates of the machine, not times of operators.
+  // Ceilings are rates of the machine and pairs are times beside others, not times of operators.
   constexpr std::string_view kCeilings = "ceilings";
+  constexpr std::string_view kPairs = "overlap";
   const std::filesystem::path folder = (ProgramFolder() / "../data/measured").lexically_normal();
   std::vector<std::string> paths;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.find(".csv") != std::string::npos && !name.starts_with(kCeilings)) {
+    if (name.find(".csv") != std::string::npos && !name.starts_with(kCeilings) &&
+        !name.starts_with(kPairs)) {
       paths.push_back(entry.path().string());
     }
   }
