@@ -24,6 +24,7 @@ struct Stretch {
 struct Arrival {
   bool compute_is_first = true;
   double since_us = 0;  // how long the first has been running
+  double first_us = 0;  // how long it takes alone
 };
 
 /// How kernels that share a GPU hold each other up: contention while both run, and queueing while

@@ -15,9 +15,12 @@ struct Room {
   std::int64_t waves_alone = 0;
   std::int64_t waves_beside = 0;  // 0: it must wait until the other has gone
 
-  /// How much longer equal blocks take for the room they lack: by whole waves when there are few of
-  /// them, by the share of the room when there are many.
-  [[nodiscard]] double Stretch() const;
+  /// How much longer equal blocks take for the room they lack, by whole waves; 1 where they must
+  /// wait, since they run as alone afterwards.
+  [[nodiscard]] double ByWaves() const;
+
+  /// The same when there are so many waves that blocks no longer end together.
+  [[nodiscard]] double ByShare() const;
 };
 
 /// Registers of a thread come in eights and of a block in multiples of 256 for each warp.

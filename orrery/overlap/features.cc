@@ -1,0 +1,234 @@
+#include "orrery/overlap/features.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+#include "orrery/base/check.h"
+#include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/occupancy.h"
+
+namespace orrery::overlap {
+namespace {
+
+/// A feature's name and the group it belongs to.
+struct Feature {
+  std::string_view name;
+  std::string_view group;
+};
+
+constexpr std::string_view kKernel = "the kernel alone";
+constexpr std::string_view kCounters = "counters";
+constexpr std::string_view kLaunch = "launch of the kernel";
+constexpr std::string_view kWidth = "width of communication";
+constexpr std::string_view kRate = "rate of communication";
+constexpr std::string_view kJoint = "both together";
+constexpr std::string_view kArrival = "who came first";
+
+constexpr auto kFeatures = std::to_array<Feature>({
+    {"is_product", kKernel},
+    {"is_attention", kKernel},
+    {"ln_alone_us", kKernel},
+    {"compute_share", kKernel},
+    {"memory_share", kKernel},
+    {"ln_bytes_over_cache", kKernel},
+    {"operands_rotate", kKernel},
+    {"compute_pct", kCounters},
+    {"memory_pct", kCounters},
+    {"dram_pct", kCounters},
+    {"l1_hit_pct", kCounters},
+    {"l2_hit_pct", kCounters},
+    {"achieved_occupancy_pct", kCounters},
+    {"theoretical_occupancy_pct", kCounters},
+    {"ln_blocks", kLaunch},
+    {"threads", kLaunch},
+    {"registers", kLaunch},
+    {"shared_bytes", kLaunch},
+    {"blocks_of_sm", kLaunch},
+    {"waves", kLaunch},
+    {"last_wave", kLaunch},
+    {"blocks_of_free_sms", kLaunch},
+    {"c_blocks", kWidth},
+    {"c_share_of_sms", kWidth},
+    {"c_threads", kWidth},
+    {"c_registers", kWidth},
+    {"c_shared_bytes", kWidth},
+    {"c_traffic_of_payload", kRate},
+    {"c_ln_payload_gbps", kRate},
+    {"c_ln_block_gbps", kRate},
+    {"c_traffic_share", kRate},
+    {"c_cache", kRate},
+    {"c_host", kRate},
+    {"c_ln_chunk", kRate},
+    {"room_by_waves", kJoint},
+    {"room_by_share", kJoint},
+    {"waves_beside", kJoint},
+    {"blocks_of_shared_sm", kJoint},
+    {"memory_load", kJoint},
+    {"analytic_compute", kJoint},
+    {"analytic_communication", kJoint},
+    {"priority", kArrival},
+    {"compute_is_first", kArrival},
+    {"since_share", kArrival},
+    {"analytic_delay_share", kArrival},
+});
+
+double Log(double value) {
+  return std::log(std::max(value, 1e-9));
+}
+
+/// Fills one row, feature after feature; the order is that of kFeatures.
+class Row {
+ public:
+  Row(const Machine& machine, const Pair& pair, const Arrival& arrival, std::vector<float>& into)
+      : machine_(machine), pair_(pair), arrival_(arrival), into_(into) {}
+
+  void Write() {
+    const std::size_t begin = into_.size();
+    WriteKernel();
+    WriteLaunch();
+    WriteCommunication();
+    WriteJoint();
+    WriteArrival();
+    ORRERY_CHECK(into_.size() - begin == kFeatures.size(), "a value for each feature");
+  }
+
+ private:
+  void Add(double value) { into_.push_back(static_cast<float>(value)); }
+
+  void WriteKernel() {
+    const ComputeSide& side = pair_.compute;
+    Add(side.kind == "gemm" || side.kind == "bgemm" || side.kind == "conv" ||
+        side.kind == "groupedgemm" || side.kind == "conv1d");
+    Add(side.kind == "attention");
+    Add(Log(side.alone_us));
+    Add(side.flops_peak > 0 ? side.flops / (side.flops_peak * side.alone_us * 1e-6) : 0);
+    Add(side.bytes / (machine_.memory_gbps * 1e3 * side.alone_us));
+    Add(Log(side.bytes / machine_.cache_bytes));
+    Add(side.operands_rotate);
+    const Counters& counters = side.counters;
+    for (const double counter :
+         {counters.compute, counters.memory, counters.dram, counters.l1_hit, counters.l2_hit,
+          counters.achieved_occupancy, counters.theoretical_occupancy}) {
+      Add(counter);
+    }
+  }
+
+  void WriteLaunch() {
+    const LaunchShape& shape = pair_.compute.shape;
+    if (!shape.IsKnown()) {
+      for (int i = 0; i < 8; ++i) {
+        Add(kUnknown);
+      }
+      return;
+    }
+    const int of_sm = BlocksOfSm(machine_, shape);
+    const double waves =
+        static_cast<double>(shape.blocks) / (static_cast<double>(machine_.sms) * of_sm);
+    Add(Log(static_cast<double>(shape.blocks)));
+    Add(shape.threads);
+    Add(shape.registers);
+    Add(shape.shared_bytes);
+    Add(of_sm);
+    Add(waves);
+    Add(waves - std::floor(waves));
+    const auto free_sms =
+        std::max<std::int64_t>(1, machine_.sms - pair_.communication.shape.blocks);
+    Add(static_cast<double>(shape.blocks) / static_cast<double>(free_sms));
+  }
+
+  void WriteCommunication() {
+    const CommunicationSide& side = pair_.communication;
+    const auto blocks = static_cast<double>(side.shape.blocks);
+    Add(blocks);
+    Add(blocks / machine_.sms);
+    Add(side.shape.threads);
+    Add(side.shape.registers);
+    Add(side.shape.shared_bytes);
+    const double traffic = TrafficOfPayload(side.pattern);
+    Add(traffic);
+    Add(Log(side.payload_gbps));
+    Add(Log(side.payload_gbps / std::max(blocks, 1.0)));
+    Add(side.payload_gbps * traffic / machine_.memory_gbps);
+    Add(side.place == Place::kCache);
+    Add(side.place == Place::kHost);
+    Add(side.chunk_bytes > 0 ? Log(side.chunk_bytes) : kUnknown);
+  }
+
+  void WriteJoint() {
+    const AnalyticParts parts = PartsOf(machine_, pair_);
+    if (pair_.compute.shape.IsKnown()) {
+      const Room room = RoomBeside(machine_, pair_.compute.shape, pair_.communication.shape);
+      Add(room.ByWaves());
+      Add(room.ByShare());
+      Add(room.beside > 0
+              ? static_cast<double>(pair_.compute.shape.blocks) / static_cast<double>(room.beside)
+              : -1);
+      Add(room.of_shared_sm);
+    } else {
+      Add(kUnknown);
+      Add(parts.room);
+      Add(kUnknown);
+      Add(kUnknown);
+    }
+    Add(parts.load);
+    Add(parts.compute);
+    Add(parts.communication);
+  }
+
+  void WriteArrival() {
+    const double left_us = std::max(0.0, pair_.compute.alone_us - arrival_.since_us);
+    Add(static_cast<double>(pair_.communication.priority));
+    Add(arrival_.compute_is_first);
+    Add(arrival_.compute_is_first ? arrival_.since_us / pair_.compute.alone_us : kUnknown);
+    Add(arrival_.compute_is_first && left_us > 0
+            ? AnalyticModel().DelayUs(machine_, pair_, arrival_) / left_us
+            : kUnknown);
+  }
+
+  const Machine& machine_;
+  const Pair& pair_;
+  const Arrival& arrival_;
+  std::vector<float>& into_;
+};
+
+}  // namespace
+
+std::span<const std::string> FeatureNames() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Feature& feature : kFeatures) {
+      names.emplace_back(feature.name);
+    }
+    return names;
+  }();
+  return kNames;
+}
+
+void AppendFeatures(const Machine& machine, const Pair& pair, const Arrival& arrival,
+                    std::vector<float>& features) {
+  Row(machine, pair, arrival, features).Write();
+}
+
+std::vector<learn::FeatureGroup> FeatureGroups() {
+  std::vector<learn::FeatureGroup> groups;
+  for (std::size_t i = 0; i < kFeatures.size(); ++i) {
+    if (groups.empty() || groups.back().name != kFeatures[i].group) {
+      groups.push_back({std::string(kFeatures[i].group), {}});
+    }
+    groups.back().features.push_back(i);
+  }
+  return groups;
+}
+
+Pair AsPlanned(Pair pair) {
+  pair.compute.shape = {};
+  pair.compute.counters = {};
+  pair.compute.operands_rotate = true;
+  pair.communication.chunk_bytes = 0;
+  return pair;
+}
+
+}  // namespace orrery::overlap

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/rejected_row.h"
+#include "orrery/overlap/model.h"
+
+namespace orrery::overlap {
+
+enum class Mode : std::uint8_t {
+  kSteady,   // communication went on for as long as a train of launches of the other kernel
+  kArrival,  // one launch of each, the second at a set time
+};
+
+/// Two kernels that were measured alone and together (docs/formats/overlap-pairs.md).
+struct MeasuredPair {
+  Pair pair = {};
+  Machine machine = {};
+  std::string gpu;
+  std::string kernel;  // text of the operator: what rows are held out by
+  std::string name;    // of the kernel that ran
+  Mode mode = Mode::kSteady;
+  bool compute_is_first = false;
+  double offset_us = 0;     // of the second launch after the first
+  double alone_spread = 0;  // relative, between the quartiles
+  double together_us = 0;
+  double communication_alone_us = kUnknown;  // of an arrival, from its first block to its end
+  double communication_together_us = kUnknown;
+  double communication_together_gbps = 0;
+  double compute_delay_us = 0;
+  double communication_delay_us = kUnknown;  // until its last block began
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+};
+
+struct PairTable {
+  std::vector<std::string> files;
+  std::vector<MeasuredPair> rows;
+  std::vector<RejectedRow> rejected;
+};
+
+/// Reads tables of `orrery measure overlap` (plain or packed). Rows that carry a reason for not
+/// counting, of a GPU that the catalogue lacks, or without a time are rejected by file and line.
+/// `counters` names tables of counters (features/counters.csv), joined by operator and kernel.
+[[nodiscard]] Result<PairTable> ReadPairs(std::span<const std::string> paths,
+                                          std::span<const std::string> counters = {});
+
+}  // namespace orrery::overlap
