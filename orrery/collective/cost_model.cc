@@ -70,11 +70,10 @@ Result<KernelShape> ClosedFormCost::ShapeOf(const Request& request,
   ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
   const Algorithm algorithm = tuning.choice().algorithm;
   const Protocol protocol = tuning.choice().protocol;
-  return KernelShape{
-      .algorithm = algorithm,
-      .protocol = protocol,
-      .used = ChannelsFor(fabric, request, algorithm, protocol, settings_.nccl),
-      .step = StepPayload(protocol, settings_.nccl)};
+  return KernelShape{.algorithm = algorithm,
+                     .protocol = protocol,
+                     .used = ChannelsFor(fabric, request, algorithm, protocol, settings_.nccl),
+                     .step = StepPayload(protocol, settings_.nccl)};
 }
 
 Result<FlowLevelTime> FlowLevelCost::Time(const Request& request,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "orrery/base/error.h"
+#include "orrery/collective/channels_used.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/flow_level.h"
 #include "orrery/collective/measured_times.h"

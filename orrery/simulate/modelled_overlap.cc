@@ -70,9 +70,13 @@ double WithinReason(double stretch) {
   return stretch >= 1 ? std::min(stretch, kMostStretch) : 1.0;  // also what is not a number
 }
 
+double AloneUs(const ComputeTask& task) {
+  return static_cast<double>(task.alone_ps) / kPicosecondsPerMicrosecond;
+}
+
 overlap::ComputeSide ComputeSideOf(SideCode code, const SharedGpu& gpu) {
   const ComputeTask task = ComputeTaskOf(code);
-  const double alone_us = static_cast<double>(task.alone_ps) / kPicosecondsPerMicrosecond;
+  const double alone_us = AloneUs(task);
   overlap::ComputeSide side;
   if (task.operation < kernel::kNumOperatorKinds) {
     side.kind = kernel::SchemaOf(static_cast<kernel::OperatorKind>(task.operation)).name;
@@ -178,10 +182,13 @@ std::int64_t ModelledOverlap::DelayPs(const RunningTask& arriving,
       continue;
     }
     const std::uint32_t since = CodeOfTime(running_ps[i]);
+    const double first_us =
+        arriving.is_communication ? AloneUs(ComputeTaskOf(compute.side)) : 0;  // nobody knows
     const std::uint32_t is_first = arriving.is_communication ? 1 : 0;
     const PairKey key{compute.side, SideOf(communication), GpuOf(arriving), since * 2 + is_first};
     longest_ps = std::max(longest_ps, DelayOf(key, {.compute_is_first = is_first == 1,
-                                                    .since_us = TimeOfCodeUs(since)}));
+                                                    .since_us = TimeOfCodeUs(since),
+                                                    .first_us = first_us}));
   }
   return longest_ps;
 }

@@ -20,7 +20,7 @@ std::uint32_t Rounded(std::uint64_t number) {
   if (number < (2U << kFraction)) {
     return static_cast<std::uint32_t>(number);
   }
-  const int exponent = std::bit_width(number) - 1;
+  const auto exponent = static_cast<int>(std::bit_width(number)) - 1;
   const auto eighths = static_cast<std::uint32_t>(number >> (exponent - kFraction)) & 7U;
   return (static_cast<std::uint32_t>(exponent - kFraction + 1) << kFraction) + eighths;
 }
@@ -126,9 +126,9 @@ SideCode CodeOf(const CommunicationTask& task) {
   packer.Add(Rounded(static_cast<std::uint64_t>(
                  std::llround(std::max(task.payload_gbps, 0.0) * kMegabytesPerGigabyte))),
              kRoundedBits);
-  packer.Add(
-      static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(task.chunk_bytes) >> 10)),
-      kChunkBits);
+  packer.Add(static_cast<std::uint32_t>(
+                 std::bit_width(static_cast<std::uint64_t>(task.chunk_bytes) >> 10)),
+             kChunkBits);
   return packer.packed();
 }
 

@@ -190,11 +190,11 @@ TEST(SimulationTest, TheBreakdownSumsToTheStep) {
 TEST(SimulationTest, FoldedAndUnfoldedRanksEndTogether) {
   const workload::EqualCosts costs;
   for (const NamedPlan& named : Plans()) {
-    for (const bool has_overlap : {false, true}) {
+    for (const auto overlap : {OverlapKind::kNone, OverlapKind::kAnalytic, OverlapKind::kModel}) {
       const Job job = JobOf(named);
       ASSERT_LE(job.gpus, 64);
-      const auto folded = Simulate(job, costs, {.has_overlap = has_overlap}).value();
-      const auto whole = Simulate(job, costs, {.folds = false, .has_overlap = has_overlap}).value();
+      const auto folded = Simulate(job, costs, {.overlap = overlap}).value();
+      const auto whole = Simulate(job, costs, {.folds = false, .overlap = overlap}).value();
       EXPECT_EQ(folded.step_ps(), whole.step_ps()) << named.name;
       for (workload::Rank rank = 0; rank < static_cast<workload::Rank>(job.gpus); ++rank) {
         EXPECT_EQ(folded.performance.EndOf(folded.cast.player_of_rank[rank]),

@@ -123,7 +123,8 @@ class Stage {
     const workload::Program& program = ProgramOf(lanes_[lane]);
     const workload::Communications::Row row =
         program.communications.At(program.tasks.communication[TaskOf(lanes_[lane])]);
-    return times_.CostOf(cast_.GroupOf(lanes_[lane].player, row.slot), row).value_or(TransferCost{});
+    return times_.CostOf(cast_.GroupOf(lanes_[lane].player, row.slot), row)
+        .value_or(TransferCost{});
   }
 
   [[nodiscard]] Result<Performance> Finish() {

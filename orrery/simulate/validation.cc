@@ -19,9 +19,10 @@ struct Outcome {
   RefusedRun refused;
 };
 
-Status SimulateRun(const kernel::CostModel& costs, JudgedRun& judged) {
+Status SimulateRun(const kernel::CostModel& costs, const SimulationOptions& engine,
+                   JudgedRun& judged) {
   const workload::Job& job = judged.run.job;
-  ORRERY_TRY(const Simulation simulation, Simulate(job, costs));
+  ORRERY_TRY(const Simulation simulation, Simulate(job, costs, engine));
   judged.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
   const MemoryAnswer memory = MemoryAnswerOf(simulation.cast, simulation.performance, job);
   judged.memory_bytes = memory.stages[memory.fullest].needed_bytes;
@@ -30,13 +31,13 @@ Status SimulateRun(const kernel::CostModel& costs, JudgedRun& judged) {
 }
 
 Result<JudgedRun> Judge(const workload::RunTable& table, std::size_t row,
-                        const kernel::CostModel& costs, const JobChange& change) {
+                        const kernel::CostModel& costs, const ValidateOptions& options) {
   JudgedRun judged;
   ORRERY_TRY(judged.run, table.Read(row));
-  if (change) {
-    change(judged.run.job);
+  if (options.change) {
+    options.change(judged.run.job);
   }
-  ORRERY_TRY_STATUS(SimulateRun(costs, judged));
+  ORRERY_TRY_STATUS(SimulateRun(costs, options.engine, judged));
   // It did run: where a row does not say what was computed twice and its memory would not nearly do
   // otherwise, everything was.
   const auto memory_bytes = static_cast<double>(judged.run.job.gpu.memory_size.count);
@@ -44,15 +45,15 @@ Result<JudgedRun> Judge(const workload::RunTable& table, std::size_t row,
       static_cast<double>(judged.memory_bytes) > kClearlyTooMuch * memory_bytes) {
     judged.run.job.plan.recompute = workload::Recompute::kFull;
     judged.run.assumptions.push_back("full recomputation, since nothing less fits");
-    ORRERY_TRY_STATUS(SimulateRun(costs, judged));
+    ORRERY_TRY_STATUS(SimulateRun(costs, options.engine, judged));
   }
   return judged;
 }
 
 Outcome Answer(const workload::RunTable& table, std::size_t row, const kernel::CostModel& costs,
-               const JobChange& change) {
+               const ValidateOptions& options) {
   Outcome outcome;
-  Result<JudgedRun> judged = Judge(table, row, costs, change);
+  Result<JudgedRun> judged = Judge(table, row, costs, options);
   const workload::RunLabel label = table.Label(row);
   if (judged) {
     outcome.judged = std::move(*judged);
@@ -77,7 +78,7 @@ Validation Validate(const workload::RunTable& table, const kernel::CostModel& co
   std::vector<Outcome> outcomes(rows.size());
   std::atomic<std::size_t> done = 0;
   ParallelFor(rows.size(), options.threads, [&](std::size_t i) {
-    outcomes[i] = Answer(table, rows[i], memo, options.change);
+    outcomes[i] = Answer(table, rows[i], memo, options);
     if (options.progress) {
       options.progress(++done, rows.size());
     }

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "orrery/base/error.h"
+#include "orrery/overlap/model.h"
+#include "orrery/simulate/simulation.h"
+
+namespace orrery::cli {
+
+/// Adds --overlap none|analytic|model to a verb that simulates.
+void AddOverlapOption(CLI::App& verb, simulate::OverlapKind& overlap);
+
+/// Loads what --overlap model asks; nothing for the other kinds. `options.overlap_model` is then
+/// the model, which must outlive the simulation.
+[[nodiscard]] Result<std::unique_ptr<const overlap::Model>> LoadOverlapModel(
+    simulate::SimulationOptions& options);
+
+}  // namespace orrery::cli
