@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -48,6 +49,9 @@ void AssertFoldedIsUnfolded(const Ensemble& ensemble, const RateModel* rates) {
   for (Rank rank = 0; rank < ensemble.num_ranks(); ++rank) {
     RC_ASSERT(TimesOf(folded, few, rank) == TimesOf(unfolded, all, rank));
   }
+  RC_CLASSIFY(
+      std::ranges::any_of(all.held_up, [](const HeldUpTask& task) { return task.delayed_ps > 0; }),
+      "somebody waits for room");
   RC_TAG(folded.players.size() * 2 <= unfolded.players.size() ? "halved" : "hardly folded");
 }
 
