@@ -172,6 +172,14 @@ Value RefusedValue(const Validation& validation) {
   return list;
 }
 
+Value TextsValue(const std::vector<std::string>& texts) {
+  Value list = Value::List();
+  for (const std::string& text : texts) {
+    list.Add(text);
+  }
+  return list;
+}
+
 Value PredictionsValue(const Validation& validation) {
   Value list = Value::List();
   for (const JudgedRun& judged : validation.judged) {
@@ -179,6 +187,10 @@ Value PredictionsValue(const Validation& validation) {
     entry.Set("id", judged.run.id);
     entry.Set("measured_s", judged.run.measured_s);
     entry.Set("predicted_s", judged.predicted_s);
+    if (!judged.run.derived_from.empty()) {
+      entry.Set("derived_from", judged.run.derived_from);
+    }
+    entry.Set("assumed", TextsValue(judged.run.assumptions));
     list.Add(std::move(entry));
   }
   return list;
@@ -248,6 +260,7 @@ Table ValidationTable(const Validation& validation) {
   const std::size_t predicted = table.AddColumn("predicted_s", Table::Type::kNumber);
   const std::size_t error = table.AddColumn("error_percent", Table::Type::kNumber);
   const std::size_t fits = table.AddColumn("fits", Table::Type::kInteger);
+  const std::size_t derived = table.AddColumn("derived_from", Table::Type::kText);
   const std::size_t assumed = table.AddColumn("assumed", Table::Type::kText);
   const std::size_t refusal = table.AddColumn("refused", Table::Type::kText);
   for (const JudgedRun& judged : validation.judged) {
@@ -261,6 +274,9 @@ Table ValidationTable(const Validation& validation) {
     table.Set(row, predicted, judged.predicted_s);
     table.Set(row, error, judged.Error() * 100);
     table.Set(row, fits, std::int64_t{judged.fits});
+    if (!judged.run.derived_from.empty()) {
+      table.Set(row, derived, judged.run.derived_from);
+    }
     table.Set(row, assumed, fmt::format("{}", fmt::join(judged.run.assumptions, "; ")));
   }
   for (const simulate::RefusedRun& refused : validation.refused) {

@@ -12,6 +12,9 @@ TEST(GpuTest, FindsTheNamesOfProfilersAndCards) {
   EXPECT_EQ(FindGpu("NVIDIA H200")->name, "H200");
   EXPECT_EQ(FindGpu("AMD Instinct MI300X")->name, "MI300X");
   EXPECT_EQ(FindGpu("NVIDIA GB200")->name, "GB200");
+  EXPECT_EQ(FindGpu("GB300 (B300 288GB)")->name, "GB300");
+  EXPECT_EQ(FindGpu("B300-SXM")->name, "B300");
+  EXPECT_EQ(FindGpu("NVIDIA RTX 6000 Ada Generation")->name, "RTX-6000-Ada");
   EXPECT_EQ(FindGpu("GeForce GT400"), nullptr);
   EXPECT_EQ(FindGpu(""), nullptr);
 }

@@ -46,6 +46,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"threads", kLaunch},
     {"registers", kLaunch},
     {"shared_bytes", kLaunch},
+    {"cluster", kLaunch},
     {"blocks_of_sm", kLaunch},
     {"waves", kLaunch},
     {"last_wave", kLaunch},
@@ -65,6 +66,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"room_by_waves", kJoint},
     {"room_by_share", kJoint},
     {"waves_beside", kJoint},
+    {"last_wave_beside", kJoint},
     {"blocks_of_shared_sm", kJoint},
     {"memory_load", kJoint},
     {"analytic_compute", kJoint},
@@ -74,6 +76,9 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"since_share", kArrival},
     {"analytic_delay_share", kArrival},
 });
+
+constexpr auto kLaunchFeatures =
+    std::ranges::count(kFeatures, kLaunch, [](const Feature& feature) { return feature.group; });
 
 double Log(double value) {
   return std::log(std::max(value, 1e-9));
@@ -119,7 +124,7 @@ class Row {
   void WriteLaunch() {
     const LaunchShape& shape = pair_.compute.shape;
     if (!shape.IsKnown()) {
-      for (int i = 0; i < 8; ++i) {
+      for (std::ptrdiff_t i = 0; i < kLaunchFeatures; ++i) {
         Add(kUnknown);
       }
       return;
@@ -131,6 +136,7 @@ class Row {
     Add(shape.threads);
     Add(shape.registers);
     Add(shape.shared_bytes);
+    Add(shape.cluster);
     Add(of_sm);
     Add(waves);
     Add(waves - std::floor(waves));
@@ -163,13 +169,17 @@ class Row {
       const Room room = RoomBeside(machine_, pair_.compute.shape, pair_.communication.shape);
       Add(room.ByWaves());
       Add(room.ByShare());
-      Add(room.beside > 0
+      const double waves =
+          room.beside > 0
               ? static_cast<double>(pair_.compute.shape.blocks) / static_cast<double>(room.beside)
-              : -1);
+              : -1;
+      Add(waves);
+      Add(waves - std::floor(waves));
       Add(room.of_shared_sm);
     } else {
       Add(kUnknown);
       Add(parts.room);
+      Add(kUnknown);
       Add(kUnknown);
       Add(kUnknown);
     }

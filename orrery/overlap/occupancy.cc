@@ -56,6 +56,48 @@ Resources Less(Resources room, const Resources& block) {
   return room;
 }
 
+/// Where blocks go: those of the other kernel are dealt out to the groups of multiprocessors in
+/// turn, and within a group to one multiprocessor after the other; ours fill what is left, in
+/// clusters.
+struct Places {
+  Places(const Machine& of, const LaunchShape& shape, const LaunchShape& other)
+      : machine(of), cluster(std::max(1, shape.cluster)) {
+    const Resources block = OfBlock(machine, shape);
+    const Resources other_block = OfBlock(machine, other);
+    of_free_sm = std::max(1, Fitting(OfMachine(machine), block));
+    Resources left = OfMachine(machine);
+    for (std::int64_t i = 0; i < other.blocks / machine.sms; ++i) {
+      left = Less(left, other_block);
+    }
+    of_emptier_sm = other.blocks < machine.sms ? of_free_sm : Fitting(left, block);
+    of_fuller_sm = Fitting(Less(left, other_block), block);
+  }
+
+  // Blocks at a time with `others` of the other kernel there.
+  [[nodiscard]] std::int64_t Blocks(std::int64_t others) const {
+    const int groups = std::max(1, machine.sm_clusters);
+    const std::int64_t dealt = others % machine.sms;
+    std::int64_t blocks = 0;
+    for (int group = 0; group < groups; ++group) {
+      const std::int64_t sms = Share(machine.sms, groups, group);
+      const std::int64_t fuller = std::min(sms, Share(dealt, groups, group));
+      const int emptier = others < machine.sms ? of_free_sm : of_emptier_sm;
+      blocks += ((sms - fuller) * emptier + fuller * of_fuller_sm) / cluster * cluster;
+    }
+    return blocks;
+  }
+
+  static std::int64_t Share(std::int64_t whole, int parts, int part) {
+    return whole / parts + (part < whole % parts ? 1 : 0);
+  }
+
+  const Machine& machine;
+  std::int64_t cluster = 1;
+  int of_free_sm = 1;
+  int of_emptier_sm = 0;  // that holds as many of the other's blocks as any
+  int of_fuller_sm = 0;   // that holds one more
+};
+
 std::int64_t Waves(std::int64_t blocks, std::int64_t at_a_time) {
   return at_a_time == 0 ? 0 : DivideUp(blocks, at_a_time);
 }
@@ -79,22 +121,12 @@ int BlocksOfSm(const Machine& machine, const LaunchShape& shape) {
 }
 
 Room RoomBeside(const Machine& machine, const LaunchShape& shape, const LaunchShape& other) {
-  const Resources block = OfBlock(machine, shape);
-  const Resources other_block = OfBlock(machine, other);
+  const Places places(machine, shape, other);
   Room room;
   room.of_sm = BlocksOfSm(machine, shape);
-  room.alone = static_cast<std::int64_t>(machine.sms) * room.of_sm;
-  const auto sms = static_cast<std::int64_t>(machine.sms);
-  const std::int64_t fewest = std::min(other.blocks / sms, std::int64_t{machine.block_slots});
-  const std::int64_t with_one_more = other.blocks % sms;
-  Resources left = OfMachine(machine);
-  for (std::int64_t i = 0; i < fewest; ++i) {
-    left = Less(left, other_block);
-  }
-  const int of_less = Fitting(left, block);
-  room.of_shared_sm = Fitting(Less(left, other_block), block);
-  const int of_free = fewest == 0 ? room.of_sm : of_less;
-  room.beside = (sms - with_one_more) * of_free + with_one_more * room.of_shared_sm;
+  room.of_shared_sm = places.of_fuller_sm;
+  room.alone = places.Blocks(0);
+  room.beside = places.Blocks(other.blocks);
   room.waves_alone = Waves(shape.blocks, room.alone);
   room.waves_beside = Waves(shape.blocks, room.beside);
   return room;

@@ -13,6 +13,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/bound.h"
 #include "orrery/kernel/operator.h"
+#include "orrery/overlap/cluster_in_name.h"
 #include "orrery/overlap/stamped_kernel.h"
 
 namespace orrery::overlap {
@@ -122,6 +123,7 @@ class RowReader {
     }
     side.alone_us = Number("k_alone_us");
     side.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
+    side.shape.cluster = ClusterInName(Text("k_name"));
     side.operands_rotate = Integer("k_copies") > 1;
     const auto found =
         counters_.find({std::string(Text("k_operator")), std::string(Text("k_name"))});

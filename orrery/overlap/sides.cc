@@ -43,6 +43,7 @@ Multiprocessors Load() {
   loaded.reach = document["reach"].as<double>();
   for (const YAML::Node& entry : document["generations"]) {
     Machine& machine = loaded.of_generation[entry["generation"].as<std::string>()];
+    machine.sm_clusters = entry["clusters"].as<int>();
     machine.registers = entry["registers"].as<int>();
     machine.shared_bytes = entry["shared_bytes"].as<int>();
     machine.threads = entry["threads"].as<int>();

@@ -17,6 +17,7 @@ struct LaunchShape {
   int threads = 0;       // of a block
   int registers = 0;     // of a thread
   int shared_bytes = 0;  // of a block, without what the driver reserves
+  int cluster = 1;       // blocks that must find room within one cluster of multiprocessors
 
   [[nodiscard]] bool IsKnown() const { return blocks > 0 && threads > 0; }
 
@@ -83,6 +84,7 @@ struct CommunicationSide {
 /// What a GPU has that kernels share.
 struct Machine {
   int sms = 0;
+  int sm_clusters = 1;     // groups of multiprocessors (GPCs), as even as may be
   int registers = 65'536;  // of a multiprocessor, as the next three
   int shared_bytes = 0;
   int threads = 2'048;

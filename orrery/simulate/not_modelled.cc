@@ -99,6 +99,12 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
     sentences.emplace_back(
         "Experts get equal numbers of tokens; plan.token_imbalance says how uneven they are.");
   }
+  if (job.training.adapter_rank > 0) {
+    sentences.emplace_back(
+        "Adapters stand at the projections of attention only; their small exchanges between "
+        "tensor-parallel ranks are left out, and utilisation counts the work of training all "
+        "parameters.");
+  }
   if (!HoldsAnyOf(ensemble, "buffers")) {
     sentences.emplace_back("The memory of NCCL's buffers and of the CUDA context.");
   }

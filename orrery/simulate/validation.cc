@@ -6,48 +6,22 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/simulate/gpu_memo.h"
-#include "orrery/simulate/memory_answer.h"
 
 namespace orrery::simulate {
 namespace {
-
-constexpr double kPicoseconds = 1e12;
-constexpr double kClearlyTooMuch = 1.3;  // memory is predicted within that
 
 struct Outcome {
   std::optional<JudgedRun> judged;
   RefusedRun refused;
 };
 
-Status SimulateRun(const kernel::CostModel& costs, const SimulationOptions& engine,
-                   JudgedRun& judged) {
-  const workload::Job& job = judged.run.job;
-  ORRERY_TRY(const Simulation simulation, Simulate(job, costs, engine));
-  judged.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
-  const MemoryAnswer memory = MemoryAnswerOf(simulation.cast, simulation.performance, job);
-  judged.memory_bytes = memory.stages[memory.fullest].needed_bytes;
-  judged.fits = memory.fits();
-  return {};
-}
-
 Result<JudgedRun> Judge(const workload::RunTable& table, std::size_t row,
                         const kernel::CostModel& costs, const ValidateOptions& options) {
-  JudgedRun judged;
-  ORRERY_TRY(judged.run, table.Read(row));
+  ORRERY_TRY(workload::PublishedRun run, table.Read(row));
   if (options.change) {
-    options.change(judged.run.job);
+    options.change(run.job);
   }
-  ORRERY_TRY_STATUS(SimulateRun(costs, options.engine, judged));
-  // It did run: where a row does not say what was computed twice and its memory would not nearly do
-  // otherwise, everything was.
-  const auto memory_bytes = static_cast<double>(judged.run.job.gpu.memory_size.count);
-  if (judged.run.recompute_is_open &&
-      static_cast<double>(judged.memory_bytes) > kClearlyTooMuch * memory_bytes) {
-    judged.run.job.plan.recompute = workload::Recompute::kFull;
-    judged.run.assumptions.push_back("full recomputation, since nothing less fits");
-    ORRERY_TRY_STATUS(SimulateRun(costs, options.engine, judged));
-  }
-  return judged;
+  return JudgeRun(std::move(run), costs, options.engine);
 }
 
 Outcome Answer(const workload::RunTable& table, std::size_t row, const kernel::CostModel& costs,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,22 +8,10 @@
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/simulate/simulation.h"
-#include "orrery/workload/job/published_run.h"
+#include "orrery/simulate/open_keys.h"
 #include "orrery/workload/job/run_table.h"
 
 namespace orrery::simulate {
-
-/// A measured step time beside ours.
-struct JudgedRun {
-  workload::PublishedRun run;
-  double predicted_s = 0;
-  std::int64_t memory_bytes = 0;  // of the fullest stage
-  bool fits = true;               // in the memory of the GPU
-
-  /// (predicted − measured) / measured.
-  [[nodiscard]] double Error() const { return predicted_s / run.measured_s - 1; }
-};
 
 /// A row that was not simulated, and why.
 struct RefusedRun {

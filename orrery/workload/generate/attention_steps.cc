@@ -221,7 +221,8 @@ void WriteProjections(const Attention& attention, LayerWriter& writer) {
                    .in = hidden,
                    .out = (attention.heads + 2 * attention.kv_heads) * attention.head_size,
                    .cut = Cut::kColumns,
-                   .casts_input = false});
+                   .casts_input = false,
+                   .has_adapter = true});
     return;
   }
   const LatentAttention& latent = *attention.latent;
@@ -263,8 +264,12 @@ void WriteAttention(const Attention& attention, double dropout, LayerWriter& wri
   WriteContextExchange(core, true, writer);
   WriteCore(core, dropout, writer);
   WriteContextExchange(core, false, writer);
-  writer.Linear({"projection", scene.tokens, attention.heads * attention.value_head_size,
-                 scene.hidden, Cut::kRows});
+  writer.Linear({.name = "projection",
+                 .rows = scene.tokens,
+                 .in = attention.heads * attention.value_head_size,
+                 .out = scene.hidden,
+                 .cut = Cut::kRows,
+                 .has_adapter = true});
 }
 
 }  // namespace orrery::workload

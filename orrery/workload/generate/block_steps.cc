@@ -112,7 +112,9 @@ UnitSteps EmbeddingSteps(const Scene& scene, const Transformer& model) {
     Step gradient = OperatorStep("embedding", Category::kEmbedding,
                                  Lookup(rows, scene.hidden, scene.tokens, "bwd", scene.type), 4);
     gradient.is_for_weights = true;
-    writer.Backward({gradient});
+    if (!scene.is_frozen()) {
+      writer.Backward({gradient});
+    }
   }
   if (scene.tp > 1) {
     const bool scatters = scene.plan().sequence_parallel;

@@ -53,6 +53,19 @@ TEST(GeneratedWorkTest, AnOffloadedOptimizerCopiesAndUpdatesOnTheHost) {
   EXPECT_EQ(Sum(FirstProgram(SmallJob({})), "update").count, 1);
 }
 
+// LoRA of rank 16: gradients of 16·(h + 3h) and 16·(h + h) elements a layer and of nothing else; a
+// frozen matrix is read forward and for its input's gradient, not for its own.
+TEST(GeneratedWorkTest, FrozenParametersHaveNoGradients) {
+  Plan plan;
+  plan.dp = 2;
+  Job job = SmallJob(plan);
+  EXPECT_EQ(Sum(FirstProgram(job), "mlp up").count, 3 * kLayers);
+  job.training.adapter_rank = 16;
+  const Program program = FirstProgram(job);
+  EXPECT_EQ(Sum(program, "mlp up").count, 2 * kLayers);
+  EXPECT_EQ(Count(program, {Slot::kData}).bytes, 4 * kLayers * 16 * 6 * kHidden);
+}
+
 // Everybody hears of the norm; in fp16 of overflows as well.
 TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
   Plan plan;

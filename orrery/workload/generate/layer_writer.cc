@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <ranges>
+#include <utility>
 
 #include "orrery/workload/generate/operators.h"
 
@@ -99,7 +100,38 @@ void LayerWriter::Linear(const Matrix& matrix) {
     ReduceOutput(matrix);
   }
   backward_.push_back(LinearBackward(matrix));
-  KeepForWeights(WeightInputBytes(matrix));
+  if (!scene_.is_frozen()) {
+    KeepForWeights(WeightInputBytes(matrix));
+  } else if (matrix.has_adapter) {
+    AddAdapter(matrix);
+  }
+}
+
+// Down to the rank and up again beside the frozen matrix; backward, gradients of both and of the
+// input, which is added to that of the frozen matrix. Exchanges of vectors of the rank are left
+// out.
+void LayerWriter::AddAdapter(const Matrix& matrix) {
+  const std::int64_t rank = scene_.job->training.adapter_rank;
+  const std::int64_t in = WidthIn(matrix, scene_.tp);
+  const std::int64_t out = WidthOut(matrix, scene_.tp);
+  const std::int64_t rows = matrix.rows;
+  const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k,
+                           std::string_view layout) {
+    return OperatorStep("adapter", Category::kProduct, Product(m, n, k, layout, scene_.type));
+  };
+  const auto sum = [&](std::int64_t width) {
+    return OperatorStep("adapter", Category::kElementwise,
+                        Elementwise("add", rows * width, 2 * scene_.element_bytes,
+                                    scene_.element_bytes, scene_.type));
+  };
+  forward_.push_back(product(rows, rank, in, "nt"));
+  forward_.push_back(product(rows, out, rank, "nt"));
+  forward_.push_back(sum(out));
+  std::vector<Step> steps = {product(rows, rank, out, "nn"), product(out, rank, rows, "tn"),
+                             product(rows, in, rank, "nn"), product(rank, in, rows, "tn"), sum(in)};
+  steps[1].is_for_weights = true;
+  steps[3].is_for_weights = true;
+  backward_.push_back(std::move(steps));
 }
 
 // What is whole on every rank is kept in parts where the sequence is cut.
@@ -122,13 +154,16 @@ std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
     Cast("cast gradient", matrix.rows, WidthOut(matrix, scene_.tp), steps);
   }
   // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
-  if (matrix.cut == Cut::kColumns && by_sequence && !scene_.framework().keeps_gathered_inputs) {
+  if (matrix.cut == Cut::kColumns && by_sequence && !scene_.framework().keeps_gathered_inputs &&
+      !scene_.is_frozen()) {
     steps.push_back(
         ExchangeStep("gather saved input",
                      OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
   }
   AddInputGradient(matrix, steps);
-  AddWeightGradient(matrix, steps);
+  if (!scene_.is_frozen()) {
+    AddWeightGradient(matrix, steps);
+  }
   return steps;
 }
 
@@ -140,7 +175,10 @@ void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<Step>& step
     return;
   }
   const bool scatters = scene_.plan().sequence_parallel;
-  const int beside = scene_.framework().tensor_overlap == TensorOverlap::kNever ? 0 : 1;
+  // Beside the gradient of the weight, if there is one.
+  const bool is_alone =
+      scene_.framework().tensor_overlap == TensorOverlap::kNever || scene_.is_frozen();
+  const int beside = is_alone ? 0 : 1;
   steps.push_back(ExchangeStep(
       scatters ? "scatter gradient" : "sum gradient",
       OverTensor(scene_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,

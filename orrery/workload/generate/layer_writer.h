@@ -27,6 +27,7 @@ struct Matrix {
   Cut cut = Cut::kNothing;
   bool casts_input = true;     // to fp8, by a kernel of its own; else what makes it does so
   bool casts_gradient = true;  // the same of the gradient of its output
+  bool has_adapter = false;    // LoRA trains two narrow matrices beside it
 };
 
 /// Writes the steps of a unit, sublayer by sublayer: what a sublayer does forward goes to the end
@@ -89,6 +90,7 @@ class LayerWriter {
   void ReduceOutput(const Matrix& matrix);
   void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<Step>& steps);
   [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
+  void AddAdapter(const Matrix& matrix);
   [[nodiscard]] std::vector<Step> LinearBackward(const Matrix& matrix);
   void AddInputGradient(const Matrix& matrix, std::vector<Step>& steps);
   void AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps);

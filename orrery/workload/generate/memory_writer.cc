@@ -12,9 +12,9 @@ constexpr std::string_view kWorking = "gradients of activations";
 
 }  // namespace
 
-void MemoryWriter::HoldStates(const Job& job, const RankParameters& parameters) {
-  const StateBytes states = StatesOf(parameters, job.plan, job.training);
-  writer_.Hold("parameters", states.parameters);
+void MemoryWriter::HoldStates(const Job& job, const StageTensors& stage) {
+  const StateBytes states = StatesOf(stage.parameters(), job.plan, job.training);
+  writer_.Hold("parameters", states.parameters + stage.frozen() * ParameterBytes(job.training));
   writer_.Hold("gradients", states.gradients);
   writer_.Hold("optimizer states", states.optimizer);
 }

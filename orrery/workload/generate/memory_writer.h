@@ -15,7 +15,7 @@ class MemoryWriter {
   explicit MemoryWriter(ProgramWriter& writer) : writer_(writer) {}
 
   /// States of the parameters, buffers of communication, CUDA's own: all the time.
-  void HoldStates(const Job& job, const RankParameters& parameters);
+  void HoldStates(const Job& job, const StageTensors& stage);
 
   /// To be called when the program is written: its communicators are known then.
   void HoldRest();

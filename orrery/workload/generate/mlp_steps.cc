@@ -178,12 +178,15 @@ void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t token
   const kernel::DataType type = writer.scene().products;
   writer.Forward(
       OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, out, in, type)));
-  Step weights =
+  Step gradient =
       OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type));
+  if (writer.scene().is_frozen()) {
+    writer.Backward({gradient});
+    return;
+  }
+  Step weights = gradient;
   weights.is_for_weights = true;
-  writer.Backward(
-      {OperatorStep(name, Category::kExperts, GroupedProduct(groups, tokens, in, out, type)),
-       weights});
+  writer.Backward({gradient, weights});
   writer.KeepForWeights(tokens * (in + out) * writer.scene().product_bytes());
 }
 

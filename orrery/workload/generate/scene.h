@@ -31,6 +31,9 @@ struct Scene {
     return products != type && products != kernel::DataType::kTf32;
   }
 
+  /// Whether adapters are trained and nothing else: gradients of weights are not computed.
+  [[nodiscard]] bool is_frozen() const { return job->training.adapter_rank > 0; }
+
   /// Of an element that a product reads.
   [[nodiscard]] std::int64_t product_bytes() const;
 

@@ -47,7 +47,7 @@ class StageWriter {
         writer_(job_),
         data_(job_, {&source.units, source.tensors}, writer_),
         memory_(writer_) {
-    memory_.HoldStates(job_, StageTensors{&source.units, source.tensors}.parameters());
+    memory_.HoldStates(job_, StageTensors{&source.units, source.tensors});
     writer_.Hold("embedding tables", source.table_bytes);
     for (std::size_t chunk = 0; chunk < source.units.size(); ++chunk) {
       prepared_.push_back(PrepareChunk(source.units[chunk], static_cast<int>(chunk)));

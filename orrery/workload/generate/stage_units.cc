@@ -25,6 +25,24 @@ UnitTensors LocalTensors(const std::vector<ParameterTensor>& tensors, const Plan
   return local;
 }
 
+UnitTensors FrozenTensors(const std::vector<ParameterTensor>& tensors,
+                          const std::vector<ParameterTensor>& adapters, const Plan& plan) {
+  const RankParameters base = LocalTensors(tensors, plan).parameters();
+  UnitTensors local = LocalTensors(adapters, plan);
+  local.frozen = base.dense + base.experts;
+  return local;
+}
+
+std::int64_t StageTensors::frozen() const {
+  std::int64_t sum = 0;
+  for (const std::vector<StageUnit>& chunk : *units) {
+    for (const StageUnit& unit : chunk) {
+      sum += (*of_kind)[unit.kind].frozen;
+    }
+  }
+  return sum;
+}
+
 RankParameters StageTensors::parameters() const {
   RankParameters sum;
   for (const std::vector<StageUnit>& chunk : *units) {

@@ -15,6 +15,7 @@ namespace orrery::workload {
 struct UnitTensors {
   std::vector<std::int64_t> dense = {};    // the same on all data-parallel ranks
   std::vector<std::int64_t> experts = {};  // the same on ranks that hold the same experts
+  std::int64_t frozen = 0;                 // parameters that are not trained
 
   [[nodiscard]] RankParameters parameters() const {
     return {std::accumulate(dense.begin(), dense.end(), std::int64_t{0}),
@@ -25,6 +26,11 @@ struct UnitTensors {
 /// What one rank has of tensors.
 [[nodiscard]] UnitTensors LocalTensors(const std::vector<ParameterTensor>& tensors,
                                        const Plan& plan);
+
+/// The same where the tensors are frozen and only `adapters` are trained.
+[[nodiscard]] UnitTensors FrozenTensors(const std::vector<ParameterTensor>& tensors,
+                                        const std::vector<ParameterTensor>& adapters,
+                                        const Plan& plan);
 
 /// One unit of a stage.
 struct StageUnit {
@@ -44,7 +50,8 @@ struct StageTensors {
     return (*of_kind)[(*units)[chunk][unit].kind];
   }
 
-  [[nodiscard]] RankParameters parameters() const;
+  [[nodiscard]] RankParameters parameters() const;  // that are trained
+  [[nodiscard]] std::int64_t frozen() const;
   [[nodiscard]] std::int64_t num_tensors() const;
 };
 

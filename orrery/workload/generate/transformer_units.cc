@@ -27,12 +27,14 @@ class UnitsBuilder {
   }
 
  private:
+  // `adapters` are what is trained of it where the rest is frozen.
   std::size_t AddKind(UnitSteps steps, const std::vector<ParameterTensor>& tensors,
-                      UnitMemory memory) {
+                      UnitMemory memory, const std::vector<ParameterTensor>& adapters = {}) {
     memory.weight_inputs = steps.weight_inputs;
     units_.memory.push_back(memory);
     units_.kinds.push_back(std::move(steps));
-    units_.tensors.push_back(LocalTensors(tensors, job_.plan));
+    units_.tensors.push_back(scene_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
+                                                : LocalTensors(tensors, job_.plan));
     return units_.kinds.size() - 1;
   }
 
@@ -44,7 +46,8 @@ class UnitsBuilder {
       for (const BlockRun& run : *runs) {
         const std::size_t kind =
             AddKind(BlockSteps(scene_, model_, run.block), TensorsOf(run.block, model_.hidden),
-                    BlockMemory(run.block));
+                    BlockMemory(run.block),
+                    AdapterTensors(run.block, model_.hidden, job_.training.adapter_rank));
         kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
       }
     }
@@ -139,7 +142,7 @@ class UnitsBuilder {
   // Gradients of an embedding that the first and the last stage both hold.
   [[nodiscard]] std::int64_t TiedBytes() const {
     const bool is_shared =
-        model_.is_tied && shape_.stages > 1 &&
+        model_.is_tied && shape_.stages > 1 && !scene_.is_frozen() &&
         PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
     return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / scene_.tp *
                            job_.training.precision.gradient_bytes

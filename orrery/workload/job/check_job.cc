@@ -76,6 +76,22 @@ Status CheckCluster(const Job& job) {
   return {};
 }
 
+// Sharded parameters are gathered by what is trained of them.
+Status CheckAdapters(const Job& job) {
+  const std::int64_t rank = job.training.adapter_rank;
+  if (rank < 0 || rank > kLargestSize) {
+    return Refuse(fmt::format("training.adapter_rank is {}: give 0 for none, or the rank", rank));
+  }
+  const bool shards =
+      job.plan.sharding == Sharding::kParameters || job.plan.sharding == Sharding::kKeepGathered;
+  if (rank > 0 && (shards || job.model.transformer() == nullptr)) {
+    return Refuse(
+        "training.adapter_rank is for transformers whose parameters are not sharded: set "
+        "plan.sharding to replicated or optimizer");
+  }
+  return {};
+}
+
 Status CheckBatch(const Job& job) {
   const Training& training = job.training;
   if (training.micro_batch < 1 || training.global_batch < 1) {
@@ -256,6 +272,7 @@ Status CheckJob(const Job& job) {
   ORRERY_TRY_STATUS(CheckProduct(job));
   ORRERY_TRY_STATUS(CheckCluster(job));
   ORRERY_TRY_STATUS(CheckOtherGpus(job));
+  ORRERY_TRY_STATUS(CheckAdapters(job));
   ORRERY_TRY_STATUS(CheckBatch(job));
   ORRERY_TRY_STATUS(CheckSharding(job.plan));
   ORRERY_TRY_STATUS(CheckContext(job.plan));

@@ -157,5 +157,17 @@ TEST(CheckJob, OtherModelsAreOnlyCopied) {
             "plan.tp 2 needs a transformer: set it to 1");
 }
 
+TEST(CheckJob, AdaptersNeedParametersThatAreWhole) {
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.adapter_rank = 16; }), "");
+  EXPECT_EQ(ErrorAfter([](Job& job) {
+              job.training.adapter_rank = 16;
+              job.plan.sharding = Sharding::kParameters;
+            }),
+            "training.adapter_rank is for transformers whose parameters are not sharded: set "
+            "plan.sharding to replicated or optimizer");
+  EXPECT_EQ(ErrorAfter([](Job& job) { job.training.adapter_rank = -1; }),
+            "training.adapter_rank is -1: give 0 for none, or the rank");
+}
+
 }  // namespace
 }  // namespace orrery::workload

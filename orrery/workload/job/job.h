@@ -42,6 +42,9 @@ struct Training {
   std::int64_t global_batch = 1;  // samples of a step of the whole job
   Precision precision = {};
   OptimizerKind optimizer = OptimizerKind::kAdam;
+  // LoRA: only narrow matrices of this rank beside the projections of attention are trained; 0:
+  // all.
+  std::int64_t adapter_rank = 0;
 
   bool operator==(const Training&) const = default;
 };

@@ -89,6 +89,9 @@ void AddTraining(const Job& job, FactList& facts) {
   facts.Add("microbatches", std::to_string(job.microbatches()));
   facts.Add("precision", std::string(kernel::DataTypeName(training.precision.products)));
   facts.Add("optimizer", std::string(NameOf(training.optimizer)));
+  if (training.adapter_rank > 0) {
+    facts.Add("adapter_rank", std::to_string(training.adapter_rank));
+  }
 }
 
 void AddPlan(const Job& job, FactList& facts) {

@@ -184,6 +184,7 @@ void ReadTraining(YamlFields& fields, Training& training) {
   training.global_batch = fields.Size("global_batch", 1);
   ReadPrecision(fields, training.precision);
   ReadWord(fields, "optimizer", kOptimizers, training.optimizer);
+  training.adapter_rank = fields.Size("adapter_rank", 0, training.adapter_rank);
   fields.RefuseOthers();
 }
 

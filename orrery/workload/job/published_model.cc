@@ -1,12 +1,15 @@
 #include "orrery/workload/job/published_model.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include <fmt/core.h>
 
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/presets.h"
 #include "orrery/workload/model/transformer_shape.h"
 
@@ -48,6 +51,19 @@ const TransformerShape* PresetShape(const RunRow& row) {
                     row.Integer("hidden").value_or(shape->hidden) == shape->hidden &&
                     row.Integer("heads").value_or(shape->heads) == shape->heads;
   return fits ? shape : nullptr;
+}
+
+// A preset that a name only resembles ("GPT 22B" has "GPT 2" in it) has another number of
+// parameters.
+bool HasParametersOf(const RunRow& row, const TransformerShape& shape) {
+  constexpr double kTolerance = 0.2;
+  const auto stated = row.Number("params_b");
+  Result<Transformer> model = MakeTransformer(shape);
+  if (!stated || !model) {
+    return true;
+  }
+  const double counted = static_cast<double>(TotalParameters(Model{"", std::move(*model)})) / 1e9;
+  return std::abs(counted - *stated) <= kTolerance * *stated;
 }
 
 void TakeFromPreset(const TransformerShape& preset, TransformerShape& shape) {
@@ -110,7 +126,7 @@ Result<TransformerShape> ReadShape(RunRow& row) {
     }
     return shape;
   }
-  if (preset == nullptr) {
+  if (preset == nullptr || !HasParametersOf(row, *preset)) {
     return Fail(Error::Kind::kUnsupported,
                 "the row does not say layers, hidden size and heads, and its model is not known");
   }

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/workload/job/measured_step.h"
 #include "orrery/workload/job/published_model.h"
 #include "orrery/workload/job/run_machine.h"
 #include "orrery/workload/job/run_row.h"
@@ -16,6 +17,25 @@ namespace orrery::workload {
 namespace {
 
 constexpr double kBytesPerGigabit = 1e9 / 8;
+constexpr std::int64_t kBytesPerGigabyte = 1'000'000'000;
+constexpr std::int64_t kUsualAdapterRank = 16;  // MLPerf's and NeMo's
+constexpr std::int64_t kUsualMicrobatches = 8;  // of a replica's step, where no batch is stated
+
+// An island that spans nodes is used by as many GPUs as divide the job, so that no group straddles
+// two of them: 64 of the 72 of a rack for 256 GPUs.
+void FillIsland(Job& job) {
+  hardware::Cluster& cluster = job.cluster;
+  const int node = cluster.gpus_per_node;
+  if (cluster.island.gpus <= node || job.gpus <= cluster.island.gpus) {
+    return;
+  }
+  for (int gpus = cluster.island.gpus / node * node; gpus > node; gpus -= node) {
+    if (job.gpus % gpus == 0) {
+      cluster.island.gpus = gpus;
+      return;
+    }
+  }
+}
 
 Status ReadMachine(RunRow& row, Job& job) {
   const std::string gpu = row.Text("gpu");
@@ -25,7 +45,12 @@ Status ReadMachine(RunRow& row, Job& job) {
   if (Mentions(network, "Omni-Path")) {
     cluster = hardware::FindCluster("Jean Zay V100");
   }
-  ORRERY_TRY_STATUS(SetMachine(gpu, job));
+  // Cards of one name may differ in memory: A100, V100.
+  const auto memory = row.Integer("gpu_mem_gb");
+  ORRERY_TRY_STATUS(SetMachine(memory ? fmt::format("{} {}GB", gpu, *memory) : gpu, job));
+  if (memory && *memory > 0) {
+    job.gpu.memory_size.count = *memory * kBytesPerGigabyte;
+  }
   if (cluster != nullptr) {
     job.cluster = *cluster;
     job.cluster.gpu = job.gpu.name;
@@ -37,9 +62,14 @@ Status ReadMachine(RunRow& row, Job& job) {
   }
   job.gpus = static_cast<int>(*gpus);
   if (const auto per_node = row.Integer("gpus_per_node"); per_node && *per_node > 0) {
-    job.cluster.gpus_per_node = static_cast<int>(*per_node);
+    SetNode(static_cast<int>(*per_node), job);
   }
-  if (const auto stated = NodeNetworkOf(network); stated && job.cluster.nics.per_node > 0) {
+  if (job.gpus > job.cluster.gpus_per_node && AddNetwork(job)) {
+    row.Assume("one NIC of 200 Gb/s a node");
+  }
+  FillIsland(job);
+  if (const auto stated = NodeNetworkOf(network, job.cluster.nics.per_node);
+      stated && job.cluster.nics.per_node > 0) {
     job.cluster.nics.bandwidth.bytes_per_second =
         stated->bytes_per_second / job.cluster.nics.per_node;
   } else if (job.gpus > job.cluster.gpus_per_node) {
@@ -63,6 +93,15 @@ void AssumeChunks(RunRow& row, Job& job) {
   }
 }
 
+// Whether a row leaves chunks to a recipe, whatever its table prints, or says that they are not
+// known.
+bool ChunksAreOpen(const RunRow& row) {
+  const std::string missing = row.Text("missing_or_inferred");
+  const bool are_unknown =
+      Mentions(missing, "VPP") || Mentions(missing, "virtual") || Mentions(missing, "interleav");
+  return Mentions(missing, "in recipe") || (row.Text("vpp").empty() && are_unknown);
+}
+
 // Megatron cuts experts as it cuts everything else, unless told otherwise.
 void ReadExpertTensor(RunRow& row, Job& job) {
   Plan& plan = job.plan;
@@ -83,16 +122,21 @@ void FollowDualPipesMakers(Job& job) {
   job.training.precision.moment_bytes = 2;
 }
 
-Status ReadPlan(RunRow& row, Job& job) {
+void ReadDegrees(const RunRow& row, Job& job) {
   Plan& plan = job.plan;
   plan.tp = row.Degree("tp");
   plan.pp = row.Degree("pp");
   plan.cp = row.Degree("cp");
   plan.ep = row.Degree("ep");
   plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
+}
+
+void ReadPlan(RunRow& row, Job& job) {
+  Plan& plan = job.plan;
   const std::string options = row.Text("options");
   if (Mentions(options, "LoRA") || Mentions(row.Text("model"), "LoRA")) {
-    return Fail(Error::Kind::kUnsupported, "fine-tuning with LoRA is not modelled");
+    job.training.adapter_rank = kUsualAdapterRank;
+    row.Assume(fmt::format("adapters of rank {} at projections of attention", kUsualAdapterRank));
   }
   const std::string sequence = row.Text("seq_parallel");
   plan.sequence_parallel =
@@ -112,10 +156,28 @@ Status ReadPlan(RunRow& row, Job& job) {
   } else if (row.Degree("vpp") > 1 && plan.pp > 1) {
     plan.schedule = PipelineSchedule::kInterleaved;
     plan.chunks = row.Degree("vpp");
-  } else if (plan.pp > 1 && Mentions(row.Text("missing_or_inferred"), "in recipe")) {
+  } else if (plan.pp > 1 && ChunksAreOpen(row)) {
     AssumeChunks(row, job);
   }
-  return {};
+}
+
+// Stated chunks that layers do not divide into: the first ones have one layer more.
+void CutUnevenly(RunRow& row, Job& job) {
+  const Transformer* const model = job.model.transformer();
+  const int parts = job.plan.pp * job.plan.chunks;
+  if (job.plan.schedule != PipelineSchedule::kInterleaved || model == nullptr ||
+      model->num_blocks() < parts || CheckJob(job)) {
+    return;
+  }
+  const auto layers = static_cast<int>(model->num_blocks());
+  for (int part = 0; part < parts; ++part) {
+    job.plan.layers_per_stage.push_back(layers / parts + (part < layers % parts ? 1 : 0));
+  }
+  if (CheckJob(job)) {
+    row.Assume("the first chunks have a layer more");
+  } else {
+    job.plan.layers_per_stage.clear();
+  }
 }
 
 // "selective AC" of FSDP recomputes some whole blocks. A forward pass is a third of a model's
@@ -154,7 +216,10 @@ bool ReadRecompute(RunRow& row, Plan& plan) {
 
 void ReadSharding(RunRow& row, Plan& plan) {
   const std::string text = row.Text("zero_fsdp");
-  if (Mentions(text, "SHARD_GRAD_OP") || Mentions(text, "ZeRO-2 like")) {
+  if (Mentions(text, "ZeRO-2 like") && plan.pp > 1) {
+    // Along a pipeline parameters stay whole from one micro-batch to the next.
+    plan.sharding = Sharding::kOptimizer;
+  } else if (Mentions(text, "SHARD_GRAD_OP") || Mentions(text, "ZeRO-2 like")) {
     plan.sharding = Sharding::kKeepGathered;
   } else if (Mentions(text, "FSDP") || Mentions(text, "HSDP") || Mentions(text, "ZeRO-3")) {
     plan.sharding = Sharding::kParameters;
@@ -178,56 +243,74 @@ void ReadPrecision(RunRow& row, Precision& precision) {
   precision.products = precision.compute;
   if (Mentions(text, "NVFP4")) {
     precision.products = kernel::DataType::kNvfp4;
-  } else if (Mentions(text, "fp8") && !Mentions(text, "BF16 per config")) {
+  } else if (Mentions(text, "fp8")) {
     precision.products = kernel::DataType::kFp8;
+    if (Mentions(text, "per config")) {
+      row.Assume("products in fp8");
+    }
   }
   if (Mentions(text, "PURE")) {
     precision.gradient_bytes = 2;
   }
 }
 
-Status ReadBatch(RunRow& row, const PublishedRun& run, Job& job) {
+Status ReadBatch(RunRow& row, Job& job) {
   Training& training = job.training;
+  const double seconds = row.Number("step_time_s").value_or(0);
   auto sequence = row.Integer("seq_len");
   auto global = row.Integer("gbs");
   const auto tokens_per_s = row.Number("tokens_per_s");
-  if (!global && sequence && tokens_per_s) {
-    global = std::llround(*tokens_per_s * run.measured_s / static_cast<double>(*sequence));
+  if (!global && sequence && tokens_per_s && seconds > 0) {
+    global = std::llround(*tokens_per_s * seconds / static_cast<double>(*sequence));
     row.Assume(fmt::format("global batch {} from tokens a second", *global));
   }
-  if (!sequence && global && tokens_per_s) {
-    sequence = std::llround(*tokens_per_s * run.measured_s / static_cast<double>(*global));
+  if (!sequence && global && tokens_per_s && seconds > 0) {
+    sequence = std::llround(*tokens_per_s * seconds / static_cast<double>(*global));
     row.Assume(fmt::format("sequence {} from tokens a second", *sequence));
+  }
+  if (!global && seconds == 0) {
+    // Rates do not depend on it much.
+    global = row.Integer("mbs").value_or(1) * job.plan.dp * kUsualMicrobatches;
+    row.Assume(fmt::format("global batch {}", *global));
   }
   if (!sequence || !global) {
     return Fail(Error::Kind::kUnsupported, "the row has no sequence length or no global batch");
   }
   training.sequence = *sequence;
   training.global_batch = *global;
-  if (!row.Integer("mbs")) {
-    row.Assume("micro-batch 1");
-  }
   training.micro_batch = row.Integer("mbs").value_or(1);
   return {};
 }
 
-Status ReadFramework(RunRow& row, Job& job) {
+// A framework without a profile is taken for the one that people spread such a job with.
+std::string_view NearestFramework(const Plan& plan) {
+  if (plan.tp * plan.pp * plan.cp > 1) {
+    return "megatron-lm";
+  }
+  return plan.sharding == Sharding::kParameters || plan.sharding == Sharding::kKeepGathered
+             ? "torch-fsdp"
+             : "pytorch";
+}
+
+void ReadFramework(RunRow& row, Job& job) {
   const std::string name = row.Text("framework") + " " + row.Text("framework_version");
   for (const Framework& framework : Frameworks()) {
     if (hardware::IsCalled(name, framework.match)) {
       job.framework = framework;
-      return {};
+      return;
     }
   }
-  return Fail(Error::Kind::kUnsupported, fmt::format("no profile of the framework '{}'", name));
+  job.framework = *FindFramework(NearestFramework(job.plan));
+  row.Assume(fmt::format("framework as {}", job.framework.name));
 }
 
 }  // namespace
 
-std::optional<Bandwidth> NodeNetworkOf(std::string_view text) {
+std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links) {
   // The fastest of several networks carries the training: "Storage: 2x …, Compute: 8x … 400Gb/s".
   static const std::regex kSeveral("(\\d+)\\s*x\\s[^,;]*?(\\d+)\\s*G(?:b/s|b/Sec|bps)");
-  static const std::regex kOne("(\\d+)\\s*\\(?G(?:b/s|b/Sec|bps)");
+  static const std::regex kOne("(\\d+)\\s*\\(?(G|T)(?:b/s|b/Sec|bps)");
+  static const std::regex kOfLink("per GPU|\\b[EHNX]DR\\b");
   const std::string whole(text);
   double gigabits = 0;
   for (std::sregex_iterator match(whole.begin(), whole.end(), kSeveral), end; match != end;
@@ -236,9 +319,22 @@ std::optional<Bandwidth> NodeNetworkOf(std::string_view text) {
   }
   std::smatch match;
   if (gigabits == 0 && std::regex_search(whole, match, kOne)) {
-    gigabits = std::stod(match[1]);
+    const bool is_of_link = std::regex_search(whole, kOfLink) && !Mentions(whole, "per node");
+    gigabits = std::stod(match[1]) * (match[2] == "T" ? 1000 : 1) * (is_of_link ? links : 1);
   }
   return gigabits > 0 ? std::optional(Bandwidth{gigabits * kBytesPerGigabit}) : std::nullopt;
+}
+
+bool CutTensorsFurther(Job& job) {
+  Plan& plan = job.plan;
+  const int wider = 2 * plan.tp;
+  if (wider > job.cluster.gpus_per_node || job.gpus % (wider * plan.pp * plan.cp) != 0) {
+    return false;
+  }
+  plan.tp = wider;
+  plan.dp = job.gpus / (plan.tp * plan.pp * plan.cp);
+  plan.sequence_parallel = true;
+  return true;
 }
 
 Status CheckPublishedColumns(const Table& table) {
@@ -260,25 +356,34 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   run.id = row.Text("id");
   run.source = row.Text("source");
   run.grade = row.Text("completeness");
-  const auto seconds = row.Number("step_time_s");
-  if (!seconds || !(*seconds > 0)) {
-    return Fail(Error::Kind::kUnsupported, "the row has no step time");
+  if (!HasMeasurement(row)) {
+    return Fail(Error::Kind::kUnsupported,
+                "the row has no step time, and nothing that one follows from");
   }
   if (Mentions(row.Text("notes"), "LAYER-LEVEL")) {
     return Fail(Error::Kind::kUnsupported, "the row times one layer, not a step");
   }
-  run.measured_s = *seconds;
   run.mfu_percent = row.Number("mfu_pct");
   Job& job = run.job;
   job.name = run.id;
   ORRERY_TRY_STATUS(ReadMachine(row, job));
-  ORRERY_TRY_STATUS(ReadFramework(row, job));
-  ORRERY_TRY_STATUS(ReadPlan(row, job));
-  run.recompute_is_open = !ReadRecompute(row, job.plan);
+  ReadDegrees(row, job);
   ReadSharding(row, job.plan);
+  ReadFramework(row, job);
+  ReadPlan(row, job);
+  run.recompute_is_open = !ReadRecompute(row, job.plan);
   ReadPrecision(row, job.training.precision);
-  ORRERY_TRY_STATUS(ReadBatch(row, run, job));
+  ORRERY_TRY_STATUS(ReadBatch(row, job));
   ORRERY_TRY(job.model, PublishedModel(row, job));
+  ORRERY_TRY(MeasuredStep measured, MeasuredStepOf(row, job));
+  run.measured_s = measured.seconds;
+  run.derived_from = std::move(measured.derived_from);
+  CutUnevenly(row, job);
+  run.micro_batch_is_open = !row.Integer("mbs");
+  run.tensor_is_open = row.Text("tp").empty() && row.Text("pp").empty() && job.gpus > 1;
+  for (bool goes_on = run.tensor_is_open; goes_on && !CheckJob(job);) {
+    goes_on = CutTensorsFurther(job);
+  }
   ORRERY_TRY_STATUS(CheckJob(job));
   return run;
 }

@@ -18,9 +18,14 @@ struct PublishedRun {
   std::string source;
   std::string grade;  // "A", "A-", "B+", …: how much of it is stated
   double measured_s = 0;
+  std::string derived_from = {};  // what the time follows from; empty where it was published
   std::optional<double> mfu_percent = {};  // as published, by the source's own count of FLOPs
   Job job;
-  bool recompute_is_open = false;             // the row does not say; nothing is taken
+  // What the row does not say, where the memory and the time of candidates decide: nothing is
+  // recomputed, one sample is a micro-batch, tensors are cut as little as the batch allows.
+  bool recompute_is_open = false;
+  bool micro_batch_is_open = false;
+  bool tensor_is_open = false;
   std::vector<std::string> assumptions = {};  // what the row does not say, and what was taken
 };
 
@@ -28,13 +33,18 @@ struct PublishedRun {
 /// What cannot be described is an error that gives the reason.
 [[nodiscard]] Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row);
 
+/// Doubles tensor parallelism within a node at the cost of data parallelism. False, and nothing
+/// happens, where the GPUs do not allow it.
+[[nodiscard]] bool CutTensorsFurther(Job& job);
+
 /// Whether the table has the columns that ReadPublishedRun needs.
 [[nodiscard]] Status CheckPublishedColumns(const Table& table);
 
 // Parts of it, for tests.
 
 /// "8x 400 Gb/s NDR IB per node", "1600 Gb/s RoCE per node": what the NICs of a node carry in one
-/// direction. Nothing when the text gives no number.
-[[nodiscard]] std::optional<Bandwidth> NodeNetworkOf(std::string_view text);
+/// direction. A single number that is of a GPU or of a link ("NDR 400 Gb/s", "400 Gb/s per GPU")
+/// counts `links` times. Nothing when the text gives no number.
+[[nodiscard]] std::optional<Bandwidth> NodeNetworkOf(std::string_view text, int links = 1);
 
 }  // namespace orrery::workload

@@ -1,5 +1,7 @@
 #include "orrery/workload/job/run_machine.h"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 namespace orrery::workload {
@@ -27,6 +29,37 @@ Status SetMachine(const std::string& gpu, Job& job) {
   job.cluster.gpu = device->name;
   job.cluster.nodes = 0;
   return {};
+}
+
+void SetNode(int gpus_per_node, Job& job) {
+  hardware::Cluster& cluster = job.cluster;
+  const int before = cluster.gpus_per_node;
+  if (gpus_per_node == before) {
+    return;
+  }
+  const bool spans_nodes = cluster.island.gpus > before;
+  if (cluster.nics.per_node > 0) {
+    cluster.nics.per_node = std::max(1, cluster.nics.per_node * gpus_per_node / before);
+  }
+  cluster.gpus_per_node = gpus_per_node;
+  if (cluster.island.per_gpu.bytes_per_second == 0) {
+    cluster.island = hardware::FindCluster("L40S PCIe")->island;
+    cluster.island.per_gpu = job.gpu.host_link;
+  }
+  if (!spans_nodes) {
+    cluster.island.gpus = gpus_per_node;
+  }
+}
+
+bool AddNetwork(Job& job) {
+  if (job.cluster.nics.kind != hardware::NetworkKind::kNone) {
+    return false;
+  }
+  const hardware::Cluster& usual = *hardware::FindCluster("DGX A100");
+  job.cluster.nics = usual.nics;
+  job.cluster.nics.per_node = 1;
+  job.cluster.fabric = usual.fabric;
+  return true;
 }
 
 }  // namespace orrery::workload

@@ -193,6 +193,21 @@ std::vector<ParameterTensor> TensorsOf(const Block& block, std::int64_t hidden) 
   return block.norm == NormKind::kLayer ? NormsFirst(block, hidden) : NormsLast(block, hidden);
 }
 
+std::vector<ParameterTensor> AdapterTensors(const Block& block, std::int64_t hidden,
+                                            std::int64_t rank) {
+  const Attention& attention = block.self;
+  std::vector<ParameterTensor> tensors;
+  if (!attention.latent) {
+    const std::int64_t width = (attention.heads + 2 * attention.kv_heads) * attention.head_size;
+    tensors.push_back({"qkv.adapter_down", hidden * rank, TensorSpread::kWhole});
+    tensors.push_back({"qkv.adapter_up", rank * width, TensorSpread::kSplit});
+  }
+  const std::int64_t width = attention.heads * attention.value_head_size;
+  tensors.push_back({"projection.adapter_down", width * rank, TensorSpread::kSplit});
+  tensors.push_back({"projection.adapter_up", rank * hidden, TensorSpread::kWhole});
+  return tensors;
+}
+
 std::vector<ParameterTensor> EmbeddingTensors(const Transformer& model, std::int64_t vocabulary) {
   Tensors tensors;
   if (model.task == TransformerTask::kClassification) {

@@ -29,6 +29,11 @@ struct ParameterTensor {
 /// they are root mean squares. Together they are what ParametersOf counts.
 [[nodiscard]] std::vector<ParameterTensor> TensorsOf(const Block& block, std::int64_t hidden);
 
+/// The matrices that LoRA trains of a block: down to `rank` and up again beside queries, keys and
+/// values as one, and beside the projection. Latent attention has the latter only.
+[[nodiscard]] std::vector<ParameterTensor> AdapterTensors(const Block& block, std::int64_t hidden,
+                                                          std::int64_t rank);
+
 /// Embeddings of words, positions and segments; patches of a ViT.
 [[nodiscard]] std::vector<ParameterTensor> EmbeddingTensors(const Transformer& model,
                                                             std::int64_t vocabulary);

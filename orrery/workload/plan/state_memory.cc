@@ -9,10 +9,6 @@ namespace {
 
 constexpr int kFp32Bytes = 4;
 
-int ParameterBytes(const Training& training) {
-  return static_cast<int>(kernel::ElementBytes(training.precision.compute));
-}
-
 bool ShardsGradients(Sharding sharding) {
   return sharding == Sharding::kGradients || sharding == Sharding::kParameters ||
          sharding == Sharding::kKeepGathered;
@@ -42,6 +38,10 @@ int ExpertReplicas(const Plan& plan) {
 
 int ShardRanks(const Plan& plan, int replicas) {
   return plan.shard_ranks > 0 ? std::min(plan.shard_ranks, replicas) : replicas;
+}
+
+int ParameterBytes(const Training& training) {
+  return static_cast<int>(kernel::ElementBytes(training.precision.compute));
 }
 
 int OptimizerBytes(const Training& training) {

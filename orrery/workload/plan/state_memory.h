@@ -40,6 +40,9 @@ struct StateBytes {
   bool operator==(const StateBytes&) const = default;
 };
 
+/// A parameter as passes read it.
+[[nodiscard]] int ParameterBytes(const Training& training);
+
 /// Master copy and moments of one parameter: 12 with Adam in mixed precision.
 [[nodiscard]] int OptimizerBytes(const Training& training);
 
