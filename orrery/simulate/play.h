@@ -55,6 +55,12 @@ struct Performance {
   /// What held up a task; nothing when nothing did.
   [[nodiscard]] const HeldUpTask* FindHeldUp(std::size_t index) const;
 
+  /// When a task had room on its GPU.
+  [[nodiscard]] std::int64_t StartPs(std::size_t index) const {
+    const HeldUpTask* const task = FindHeldUp(index);
+    return begin_ps[index] + (task == nullptr ? 0 : task->delayed_ps);
+  }
+
   /// The last end of a player.
   [[nodiscard]] std::int64_t EndOf(PlayerId player) const;
 

@@ -246,6 +246,10 @@ class TimedPlay : public Stage<TimedPlay> {
   // What computes goes first: communication waits for an event of another stream before it can
   // follow a kernel, so that the next kernel is there before it.
   void AdmitArrivals() {
+    if (!knows_pairs_) {
+      AdmitAll();
+      return;
+    }
     for (const bool is_communication : {false, true}) {
       for (const LaneIndex lane : arrivals_) {
         if (occupants_[lane].task.is_communication == is_communication) {
@@ -256,12 +260,20 @@ class TimedPlay : public Stage<TimedPlay> {
     arrivals_.clear();
   }
 
+  void AdmitAll() {
+    for (const LaneIndex lane : arrivals_) {
+      occupants_[lane].arrived_ps = now_ps_;
+      Enter(lane);
+    }
+    arrivals_.clear();
+  }
+
   void Admit(LaneIndex lane) {
     Occupant& occupant = occupants_[lane];
     Gpu& gpu = gpus_[lanes_[lane].player];
     occupant.arrived_ps = now_ps_;
     ++occupant.num_arrivals;
-    const std::int64_t delay_ps = knows_pairs_ ? DelayPs(gpu, occupant.task) : 0;
+    const std::int64_t delay_ps = DelayPs(gpu, occupant.task);
     if (delay_ps == 0) {
       Enter(lane);
       return;
