@@ -14,7 +14,7 @@ from collectives import log_file, log_text, nccl_library, plan as plans, sweep
 from microbench import clocks
 
 
-class _Group:
+class Group:
     """The ranks as host processes; used between measurements only."""
 
     def __init__(self, rank, ranks):
@@ -101,7 +101,7 @@ def _worker(index, plan, gpus, meeting_file, out):
     torch.distributed.init_process_group("gloo", init_method=f"file://{meeting_file}", rank=index,
                                          world_size=gpus)
     try:
-        _measure(plan, _Group(index, gpus), index, out)
+        _measure(plan, Group(index, gpus), index, out)
     finally:
         torch.distributed.destroy_process_group()
 
@@ -117,12 +117,12 @@ def _run_launched(plan, out):
     rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
     index = int(os.environ.get("LOCAL_RANK", rank % torch.cuda.device_count()))
     try:
-        _measure(plan, _Group(rank, ranks), index, out)
+        _measure(plan, Group(rank, ranks), index, out)
     finally:
         torch.distributed.destroy_process_group()
 
 
-def _reason(error):
+def reason(error):
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[-1].strip() if lines else type(error).__name__
 
@@ -136,7 +136,7 @@ def run(plan, gpus, out, is_launched):
             _run_here(plan, gpus, out)
     except Exception as error:  # a worker's errors arrive as one type, with the cause in the text
         mend = "; a smaller --max-bytes may fit" if "out of memory" in str(error) else ""
-        print(f"orrery-capture: the collectives could not be measured: {_reason(error)}{mend}",
+        print(f"orrery-capture: the collectives could not be measured: {reason(error)}{mend}",
               file=sys.stderr)
         return 2
     return 0

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import signal
 import sys
 import time
 
@@ -10,6 +9,7 @@ import torch
 
 from microbench import rows, sampling
 from microbench.bench import Bench, GpuLost
+from microbench.stop_flag import StopFlag
 
 _PROGRESS_SECONDS = 5.0
 _MOST_RESTARTS = 20
@@ -37,18 +37,6 @@ class Progress:
               f"{bench.mismatches} incomplete recordings, {bench.dropped} rows dropped, "
               f"SM {bench.clocks.sm_mhz} MHz, {bench.clocks.power_w:.0f} W",
               file=sys.stderr, flush=True)
-
-
-class StopFlag:
-    """Set by SIGTERM and SIGINT; the run ends after the batch."""
-
-    def __init__(self):
-        self.is_set = False
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._set)
-
-    def _set(self, *_):
-        self.is_set = True
 
 
 def _failed_path(out):

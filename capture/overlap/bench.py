@@ -1,5 +1,6 @@
 """Measures all rows of one compute kernel in one recording."""
 
+import gc
 import statistics
 import time
 
@@ -11,17 +12,15 @@ from microbench.operands import Operands
 from overlap import decoding, launch_shapes, row_plan
 from overlap.compute_side import Compute
 from overlap.device_library import Device
+from overlap.loop import Skipped
 from overlap.queueing import Queue, train_length
 
 _SLOTS = 160
 _DEVICE_BYTES = 3 << 30
 _SHORTEST_US = 1.5
 _LONGEST_US = 2500.0
+_MOST_RESERVED_BYTES = 60 << 30
 _LEAST_SHARE = 0.8  # of the longest kernel in the time of its call
-
-
-class Skipped(Exception):
-    """A compute kernel that is not fit for the experiment; the message says why."""
 
 
 class Bench:
@@ -43,6 +42,20 @@ class Bench:
 
     def close(self):
         self.clocks.close()
+
+    def recover(self):
+        """After a failure; ends the run where the GPU is lost."""
+        torch.cuda.synchronize()
+
+    def tidy(self):
+        """Gives operands of the last kernel back."""
+        gc.collect()
+        if torch.cuda.memory_reserved() > _MOST_RESERVED_BYTES:
+            torch.cuda.empty_cache()
+
+    def registers(self):
+        """Of a thread of the light and of the heavy communication kernel."""
+        return [self.device.takes("communication", heavy)[0] for heavy in (0, 1)]
 
     def prepare(self, planned):
         compute = Compute(planned, self._operands, self.device)
@@ -68,7 +81,7 @@ class Bench:
         """Returns the document of one compute kernel: its shape and all its runs."""
         compute = self.prepare(planned)
         shape = self.shape(compute)
-        _check(shape)
+        check(shape)
         alone_us = self._rough_us(compute, shape)
         rows = row_plan.rows(self.seed, planned.number, alone_us)
         compute.ready()
@@ -112,7 +125,7 @@ class Bench:
                 for run, window in zip(runs, windows)]
 
 
-def _check(shape):
+def check(shape):
     if not shape.name:
         raise Skipped("no kernel")
     if shape.share < _LEAST_SHARE:

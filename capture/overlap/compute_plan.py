@@ -8,8 +8,8 @@ from overlap.device_library import STAMPED_KINDS, Stamped
 
 _SHARES = {"gemm": 26, "bgemm": 4, "attention": 9, "conv": 4, "layernorm": 6, "rmsnorm": 5,
            "softmax": 4, "crossentropy": 2, "elementwise": 12, "copy": 4, "reduce": 8,
-           "embedding": 4, "optimizer": 5, "foreach": 2, "transpose": 2, "rope": 1.5, "dropout": 1.5,
-           "cat": 1.5, "batchnorm": 1.5}
+           "embedding": 4, "optimizer": 5, "foreach": 2, "transpose": 2, "rope": 1.5,
+           "dropout": 1.5, "cat": 1.5, "batchnorm": 1.5}
 _STAMPED_EVERY = 7
 _LARGEST_BYTES = 1.2e9
 _LONGEST_SECONDS = 1.5e-3

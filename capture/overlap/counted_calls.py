@@ -1,6 +1,7 @@
 """Calls each measured compute kernel once between marks, for ncu: FOLDER SEED DEADLINE."""
 
 import csv
+import os
 import pathlib
 import sys
 import time
@@ -33,7 +34,7 @@ def main():
         writer.writerow(["number", "operator", "kernels", "main_kernel"])
         with torch.no_grad():
             for document in tree.documents():
-                if time.time() > deadline:
+                if time.time() > deadline or os.path.exists(tree.path("features", "stop")):
                     break
                 _call(bench, document, seed)
                 writer.writerow([document["number"], document["operator"],

@@ -1,13 +1,16 @@
 """From Nsight Compute's raw page to one row of counters for each compute kernel."""
 
 import csv
+import dataclasses
 
-# Column of the table: (metric of the raw page, unit that values are brought to).
+# Column of the table: (metric of the raw page, unit that values are brought to). Other versions and
+# GPUs name some otherwise: the first that the page has counts.
 METRICS = {
     "duration_us": ("gpu__time_duration.sum", "us"),
     "compute_pct": ("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%"),
     "memory_pct": ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", "%"),
-    "dram_pct": ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", "%"),
+    "dram_pct": (("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+                  "dram__throughput.avg.pct_of_peak_sustained_elapsed"), "%"),
     "l1_hit_pct": ("l1tex__t_sector_hit_rate.pct", "%"),
     "l2_hit_pct": ("lts__t_sector_hit_rate.pct", "%"),
     "achieved_occupancy_pct": ("sm__warps_active.avg.pct_of_peak_sustained_active", "%"),
@@ -19,34 +22,63 @@ METRICS = {
     "shared_static_bytes": ("launch__shared_mem_per_block_static", "byte"),
     "shared_dynamic_bytes": ("launch__shared_mem_per_block_dynamic", "byte"),
     "waves": ("launch__waves_per_multiprocessor", ""),
-    "instructions": ("inst_executed", ""),
+    "instructions": (("inst_executed", "smsp__inst_executed.sum", "sm__inst_executed.sum"), ""),
     "alu_pct": ("sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active", "%"),
     "fma_pct": ("sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active", "%"),
     "lsu_pct": ("sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active", "%"),
     "xu_pct": ("sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active", "%"),
-    "tensor_pct": ("sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active", "%"),
+    "tensor_pct": (("sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active",
+                    "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active",
+                    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active"), "%"),
 }
 _TIME = {"ns": 1e-3, "nsecond": 1e-3, "us": 1.0, "usecond": 1.0, "ms": 1e3, "msecond": 1e3,
          "s": 1e6, "second": 1e6}
 _BYTES = {"byte": 1.0, "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9}
 
 
+@dataclasses.dataclass
+class Written:
+    """How many kernels have counters, of how many, and the columns that are empty in all rows."""
+
+    found: int
+    called: int
+    missing: list
+
+
 class NotRawPage(Exception):
     """The file is not what `ncu --csv --page raw` prints."""
 
 
-def number_of(text):
-    """Reads "1,234.5" and "1.234,5" alike; None where there is no number."""
-    text = text.strip().replace(" ", "").replace(" ", "").replace("'", "")
-    if "," in text and "." in text:
-        decimal = "," if text.rfind(",") > text.rfind(".") else "."
-        text = text.replace("." if decimal == "," else ",", "").replace(decimal, ".")
-    elif text.count(",") == 1 and len(text.split(",")[1]) != 3:
-        text = text.replace(",", ".")
-    else:
-        text = text.replace(",", "")
+def _bare(text):
+    """Without the signs that only group digits: spaces of any kind and apostrophes."""
+    return "".join(text.split()).replace("'", "").replace("’", "")
+
+
+def _mark_of(text):
+    """The decimal mark that one number shows, "" where it could be either."""
+    dot, comma = text.rfind("."), text.rfind(",")
+    if dot >= 0 and comma >= 0:
+        return "." if dot > comma else ","
+    mark = "." if dot >= 0 else ","
+    groups = text.lstrip("-").split(mark)
+    if len(groups) == 2 and (len(groups[1]) != 3 or len(groups[0]) > 3 or groups[0] == "0"):
+        return mark
+    if len(groups) > 2:
+        return "," if mark == "." else "."  # what occurs twice groups digits
+    return ""
+
+
+def decimal_mark(texts):
+    """The mark of a page: what most of the numbers that tell it show; a dot if none does."""
+    shown = [_mark_of(_bare(text)) for text in texts if text[:1].isdigit() or text[:1] == "-"]
+    return "," if shown.count(",") > shown.count(".") else "."
+
+
+def number_of(text, mark="."):
+    """Reads "1,234.5", or "1.234,5" where the mark is a comma; None where there is no number."""
+    grouping = "," if mark == "." else "."
     try:
-        return float(text)
+        return float(_bare(text).replace(grouping, "").replace(mark, "."))
     except ValueError:
         return None
 
@@ -62,21 +94,32 @@ def _scaled(value, unit, wanted):
     return value
 
 
-def read_raw_page(lines):
-    """Yields (kernel name, {column: value}) for each profiled kernel."""
-    table = csv.reader(line for line in lines if not line.startswith("=="))
-    header = next(table, None)
-    units = next(table, None)
-    if not header or "Kernel Name" not in header or units is None:
-        raise NotRawPage("no table of kernels; it must come from `ncu --csv --page raw`")
+def _places(header):
+    """Where each column of ours stands on the page."""
     at = {name: index for index, name in enumerate(header)}
-    for fields in table:
-        values = {}
-        for column, (metric, wanted) in METRICS.items():
-            if metric in at and at[metric] < len(fields):
-                place = at[metric]
-                values[column] = _scaled(number_of(fields[place]), units[place], wanted)
-        yield fields[at["Kernel Name"]], values
+    found = {}
+    for column, (names, _) in METRICS.items():
+        names = (names,) if isinstance(names, str) else names
+        known = [at[name] for name in names if name in at]
+        if known:
+            found[column] = known[0]
+    return found
+
+
+def read_raw_page(lines):
+    """Lists (kernel name, {column: value}) for each profiled kernel."""
+    table = csv.reader(line for line in lines if line.strip() and not line.startswith("=="))
+    header, units = next(table, None), next(table, None)
+    if not header or "Kernel Name" not in header or units is None or len(units) != len(header):
+        raise NotRawPage("no table of kernels; it must come from `ncu --csv --page raw`")
+    places, name_at = _places(header), header.index("Kernel Name")
+    if not places:
+        raise NotRawPage("none of the metrics is known; this version of ncu names them otherwise")
+    kernels = [fields for fields in table if len(fields) == len(header)]
+    mark = decimal_mark(fields[place] for fields in kernels for place in places.values())
+    return [(fields[name_at],
+             {column: _scaled(number_of(fields[place], mark), units[place], METRICS[column][1])
+              for column, place in places.items()}) for fields in kernels]
 
 
 def _base_name(name):
@@ -108,9 +151,9 @@ def join(counted, profiled):
 
 
 def write(raw_path, counted_path, out_path):
-    """Writes the table; returns how many kernels it has, and of how many."""
+    """Writes the table; returns what became of it."""
     with open(raw_path, newline="", encoding="utf-8") as file:
-        profiled = list(read_raw_page(file))
+        profiled = read_raw_page(file)
     with open(counted_path, newline="", encoding="utf-8") as file:
         counted = [(int(row["number"]), row["operator"], int(row["kernels"]), row["main_kernel"])
                    for row in csv.DictReader(file)]
@@ -121,4 +164,6 @@ def write(raw_path, counted_path, out_path):
         for number, operator, main, values in rows:
             texts = ["" if values.get(c) is None else f"{values[c]:.6g}" for c in METRICS]
             writer.writerow([number, operator, main, *texts])
-    return len(rows), len(counted)
+    missing = [column for column in METRICS
+               if all(values.get(column) is None for *_, values in rows)]
+    return Written(len(rows), len(counted), missing)

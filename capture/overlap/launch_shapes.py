@@ -48,7 +48,8 @@ def shape_of(events):
     total = sum(e["dur"] for e in events)
     own = sum(e["dur"] for e in kernels if e["name"] == longest["name"])
     return Shape(longest["name"], own, own / total if total else 0.0,
-                 len(kernels), sum(e["name"] == longest["name"] for e in kernels), product(arguments.get("grid", (0, 0, 0))),
+                 len(kernels), sum(e["name"] == longest["name"] for e in kernels),
+                 product(arguments.get("grid", (0, 0, 0))),
                  product(arguments.get("block", (0, 0, 0))),
                  int(arguments.get("registers per thread", 0)),
                  int(arguments.get("shared memory", 0)),

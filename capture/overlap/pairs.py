@@ -1,5 +1,8 @@
 """From the document of one compute kernel to rows of the table of pairs."""
 
+import csv
+import itertools
+import os
 import statistics
 
 HEADER = ["pair", "gpu", "driver", "cuda", "torch", "sm_clock_mhz", "mem_clock_mhz", "power_w",
@@ -15,7 +18,7 @@ _MOST_DRIFT = 0.02
 _MOST_CLOCK_DRIFT = 0.01
 
 
-def _spread_pct(values):
+def spread_pct(values):
     """Distance of the quartiles over the median, per cent."""
     if len(values) < 2:
         return 0.0
@@ -34,7 +37,7 @@ class _Alone:
         self._halves = [run["compute_us"][1:] or run["compute_us"] for run in (before, after)]
         self.medians = [statistics.median(half) for half in self._halves]
         self.us = sum(self.medians) / 2
-        self.spread_pct = _spread_pct([x for half in self._halves for x in half])
+        self.spread_pct = spread_pct([x for half in self._halves for x in half])
         self.clock_mhz = (before["clock_mhz"] + after["clock_mhz"]) / 2
         self.gap_us = statistics.median([run["gap_us"] for run in (before, after)])
 
@@ -92,7 +95,7 @@ def _row(document, number, row, registers):
         "c_alone_gbps": communication["communication_gbps"],
         "c_alone_us": None if steady else communication["communication_us"],
         "offset_us": None if steady else _median_of(together, "releases_us"),
-        "k_together_us": statistics.median(times), "k_together_spread_pct": _spread_pct(times),
+        "k_together_us": statistics.median(times), "k_together_spread_pct": spread_pct(times),
         "k_gap_alone_us": alone.gap_us, "k_gap_us": _median_of(together, "gap_us"),
         "k_start_delay_us": None if steady else _median_of(together, "start_delay_us"),
         "c_together_gbps": _median_of(together, "communication_gbps"),
@@ -102,7 +105,7 @@ def _row(document, number, row, registers):
         "repeats": len(times), "rejected": _rejected(alone, together)}
 
 
-def _text(value):
+def text(value):
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) and abs(value) < 1e-3 else (
@@ -114,5 +117,20 @@ def rows(document, registers):
     out = []
     for number, row in enumerate(document["rows"]):
         found = _row(document, number, row, registers)
-        out.append([_text(found[key]) for key in HEADER])
+        out.append([text(found[key]) for key in HEADER])
     return out
+
+
+def write_table(tree, registers, more_rows=()):
+    """Writes processed/pairs.csv from all raw documents; returns how many rows it has."""
+    path = tree.path("processed", "pairs.csv")
+    num_rows = 0
+    with open(path + ".part", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        ours = (row for document in tree.documents() for row in rows(document, registers))
+        for row in itertools.chain(ours, more_rows):
+            writer.writerow(row)
+            num_rows += 1
+    os.replace(path + ".part", path)
+    return num_rows

@@ -1,104 +1,81 @@
-"""The time-boxed, resumable run of `measure overlap`."""
+"""The time-boxed, resumable run of `measure overlap`; needs PyTorch and a GPU."""
 
-import collections
-import csv
-import gc
-import itertools
 import sys
 import time
 
 import torch
 
-from overlap import compute_plan, counters, decoding, device_library, pairs
-from overlap.bench import Bench, Skipped
+from doctor import programs
+from microbench.stop_flag import StopFlag
+from overlap import counters, device_library, loop, nccl_rows, pairs
+from overlap.bench import Bench
+from overlap.progress import Progress
+from overlap.run_record import LAUNCH_DATA, RunRecord
 from overlap.tree import Tree
 
-_PROGRESS_SECONDS = 5.0
+# Of the time, where both are asked for: a choice. On an H200 counting took 504 s for 295 kernels,
+# pairs 9 minutes for 1,503.
+_COUNTERS_SHARE = 0.25
 
 
-class Progress:
-    """Says now and then where the run stands."""
-
-    def __init__(self):
-        self._printed = time.monotonic()
-        self.kernels = self.rows = 0
-        self.left_out = collections.Counter()
-
-    def note(self, bench, always=False):
-        now = time.monotonic()
-        if always or now - self._printed >= _PROGRESS_SECONDS:
-            self._printed = now
-            left_out = ", ".join(f"{count} {why}" for why, count in self.left_out.items())
-            print(f"overlap: {self.kernels} kernels, {self.rows} pairs; left out: "
-                  f"{left_out or 'none'}; SM {bench.clocks.sm_mhz} MHz, "
-                  f"{bench.clocks.power_w:.0f} W", file=sys.stderr, flush=True)
-
-
-def _architecture():
+def build():
+    """Builds the kernels for the GPU at hand."""
     major, minor = torch.cuda.get_device_capability(0)
-    return f"sm_{major}{minor}"
+    device_library.build(f"sm_{major}{minor}")
 
 
-def run(options):
-    """Measures until the time is up; returns the exit status."""
-    device_library.build(_architecture())
+def run(options, tools):
+    """Measures until the time is up; returns the exit status. `tools` maps names to paths."""
+    build()
     tree = Tree(options.out)
+    record = RunRecord(tree, options.seed)
+    stop = StopFlag()
     deadline = time.time() + 60.0 * options.minutes
+    counted = options.counters == "auto" and (tools.get("ncu") or programs.find("ncu"))
+    share = _COUNTERS_SHARE if counted else 0.0
+    kernels = None
     if options.counters != "only":
-        _measure_pairs(options, tree, deadline)
-    if options.counters != "none":
-        counters.measure(options, tree, deadline)
+        kernels = _measure_pairs(options, tree, record, tools, stop,
+                                 deadline - 60.0 * options.minutes * share)
+    if options.counters != "none" and not stop.is_set:
+        record.note_counters(counters.measure(options, tree, deadline, stop, tools.get("ncu")))
+    else:
+        reason = "the run was stopped before" if stop.is_set else "not asked for (--counters none)"
+        record.note_counters({"source": LAUNCH_DATA, "reason": reason})
+    record.write()
+    if kernels == 0:
+        print("orrery-capture: no kernel could be measured; `--smoke` says what works here",
+              file=sys.stderr)
+        return 2
     return 0
 
 
-def _measure_pairs(options, tree, deadline):
+def _measure_pairs(options, tree, record, tools, stop, deadline):
+    """Measures, and writes the table whatever ended it; returns how many kernels the tree has."""
+    began = time.time()
     bench = Bench(options.seed)
-    registers = [bench.device.takes("communication", heavy)[0] for heavy in (0, 1)]
-    progress = Progress()
+    registers = bench.registers()
+    progress = Progress(deadline, options.kernels)
+    limits = loop.Limits(stop, deadline, options.kernels, time.time)
+    ended_by = "failure"
     try:
         with torch.no_grad():
-            for number in itertools.count():
-                if time.time() > deadline or progress.kernels == options.kernels:
-                    break
-                if tree.has(number):
-                    progress.kernels += 1
-                    continue
-                _measure_one(bench, tree, compute_plan.planned(options.seed, number), progress)
-                progress.note(bench)
+            ended_by = loop.measure(bench, tree, options.seed, progress, limits)
+        if options.nccl and not stop.is_set:
+            record.content["nccl"] = _measure_nccl(options, tree, stop)
     finally:
         bench.close()
-    progress.note(bench, always=True)
-    write_table(tree, registers)
+        progress.note(bench.clocks, always=True)
+        written = pairs.write_table(tree, registers, nccl_rows.all_rows(tree))
+        record.note_machine(bench.machine, tools)
+        record.note_run(began, time.time(), ended_by=ended_by, kernels=progress.measured,
+                        pairs=progress.pairs, left_out=dict(progress.left_out))
+        record.content["pairs"] = written
+        record.write()
+    return progress.kernels
 
 
-def _measure_one(bench, tree, planned, progress):
-    try:
-        document = bench.measure(planned)
-    except Skipped as reason:
-        progress.left_out[str(reason)] += 1
-        return
-    except decoding.Incomplete as reason:
-        progress.left_out["incomplete recordings"] += 1
-        print(f"overlap: {planned.text}: {reason}", file=sys.stderr)
-        return
-    except (RuntimeError, torch.cuda.OutOfMemoryError) as error:
-        progress.left_out["failed"] += 1
-        print(f"overlap: {planned.text}: {str(error).splitlines()[0][:150]}", file=sys.stderr)
-        torch.cuda.synchronize()  # ends the run where the GPU is lost
-        return
-    finally:
-        gc.collect()
-        if torch.cuda.memory_reserved() > 60 << 30:
-            torch.cuda.empty_cache()
-    tree.write(planned.number, document)
-    progress.kernels += 1
-    progress.rows += len(document["rows"])
-
-
-def write_table(tree, registers):
-    """Writes processed/pairs.csv from all raw documents."""
-    with open(tree.path("processed", "pairs.csv"), "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(pairs.HEADER)
-        for document in tree.documents():
-            writer.writerows(pairs.rows(document, registers))
+def _measure_nccl(options, tree, stop):
+    """Returns what became of it, in words."""
+    from overlap import nccl_side
+    return nccl_side.measure(options.seed, tree, stop, time.time() + 60.0 * options.nccl_minutes)

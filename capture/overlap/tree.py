@@ -5,6 +5,7 @@ import json
 import os
 
 FOLDERS = ("raw", "processed", "datasets", "features", "models", "predictions", "evaluation")
+COMPUTE, NCCL = "kernel", "nccl"
 
 
 class Tree:
@@ -18,21 +19,32 @@ class Tree:
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
 
-    def _raw(self, number):
-        return self.path("raw", f"kernel-{number:05d}.json.gz")
+    def _raw(self, number, kind=COMPUTE):
+        return self.path("raw", f"{kind}-{number:05d}.json.gz")
 
-    def has(self, number):
-        return os.path.exists(self._raw(number))
+    def _left_out(self, number):
+        return self.path("raw", f"{COMPUTE}-{number:05d}.left-out")
 
-    def write(self, number, document):
-        path = self._raw(number)
+    def has(self, number, kind=COMPUTE):
+        return os.path.exists(self._raw(number, kind))
+
+    def write(self, number, document, kind=COMPUTE):
+        path = self._raw(number, kind)
         with gzip.open(path + ".part", "wt", encoding="utf-8", compresslevel=5) as file:
             json.dump(document, file, separators=(",", ":"))
         os.replace(path + ".part", path)
 
-    def documents(self):
+    def leave_out(self, number, reason):
+        """Notes a kernel that is not fit, so that a run that goes on does not try it again."""
+        with open(self._left_out(number), "w", encoding="utf-8") as file:
+            file.write(reason + "\n")
+
+    def was_left_out(self, number):
+        return os.path.exists(self._left_out(number))
+
+    def documents(self, kind=COMPUTE):
         """Reads what was measured, in order of numbers."""
         for name in sorted(os.listdir(self.path("raw"))):
-            if name.endswith(".json.gz"):
+            if name.startswith(kind + "-") and name.endswith(".json.gz"):
                 with gzip.open(self.path("raw", name), "rt", encoding="utf-8") as file:
                     yield json.load(file)

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "orrery/base/check.h"
+#include "orrery/base/round_up.h"
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/occupancy.h"
 
@@ -30,6 +31,8 @@ constexpr std::string_view kArrival = "who came first";
 constexpr auto kFeatures = std::to_array<Feature>({
     {"is_product", kKernel},
     {"is_attention", kKernel},
+    {"is_copy", kKernel},
+    {"is_norm", kKernel},
     {"ln_alone_us", kKernel},
     {"compute_share", kKernel},
     {"memory_share", kKernel},
@@ -51,6 +54,8 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"waves", kLaunch},
     {"last_wave", kLaunch},
     {"blocks_of_free_sms", kLaunch},
+    {"packed", kLaunch},
+    {"family", kLaunch},
     {"c_blocks", kWidth},
     {"c_share_of_sms", kWidth},
     {"c_threads", kWidth},
@@ -108,6 +113,10 @@ class Row {
     Add(side.kind == "gemm" || side.kind == "bgemm" || side.kind == "conv" ||
         side.kind == "groupedgemm" || side.kind == "conv1d");
     Add(side.kind == "attention");
+    Add(side.kind == "elementwise" || side.kind == "copy" || side.kind == "foreach" ||
+        side.kind == "cat" || side.kind == "dropout" || side.kind == "optimizer");
+    Add(side.kind == "layernorm" || side.kind == "rmsnorm" || side.kind == "softmax" ||
+        side.kind == "reduce" || side.kind == "batchnorm");
     Add(Log(side.alone_us));
     Add(side.flops_peak > 0 ? side.flops / (side.flops_peak * side.alone_us * 1e-6) : 0);
     Add(side.bytes / (machine_.memory_gbps * 1e3 * side.alone_us));
@@ -143,6 +152,10 @@ class Row {
     const auto free_sms =
         std::max<std::int64_t>(1, machine_.sms - pair_.communication.shape.blocks);
     Add(static_cast<double>(shape.blocks) / static_cast<double>(free_sms));
+    // Beside another kernel blocks may share multiprocessors that they would have had alone.
+    const auto evenly = static_cast<double>(DivideUp(shape.blocks, machine_.sms));
+    Add(std::max(1.0, std::min<double>(of_sm, static_cast<double>(shape.blocks)) / evenly));
+    Add(static_cast<double>(pair_.compute.family));
   }
 
   void WriteCommunication() {
@@ -169,10 +182,9 @@ class Row {
       const Room room = RoomBeside(machine_, pair_.compute.shape, pair_.communication.shape);
       Add(room.ByWaves());
       Add(room.ByShare());
-      const double waves =
-          room.beside > 0
-              ? static_cast<double>(pair_.compute.shape.blocks) / static_cast<double>(room.beside)
-              : -1;
+      const double waves = room.beside > 0 ? static_cast<double>(pair_.compute.shape.blocks) /
+                                                 static_cast<double>(room.beside)
+                                           : -1;
       Add(waves);
       Add(waves - std::floor(waves));
       Add(room.of_shared_sm);
@@ -236,6 +248,7 @@ std::vector<learn::FeatureGroup> FeatureGroups() {
 Pair AsPlanned(Pair pair) {
   pair.compute.shape = {};
   pair.compute.counters = {};
+  pair.compute.family = Family::kOther;
   pair.compute.operands_rotate = true;
   pair.communication.chunk_bytes = 0;
   return pair;

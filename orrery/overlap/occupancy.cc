@@ -79,7 +79,7 @@ struct Places {
     const std::int64_t dealt = others % machine.sms;
     std::int64_t blocks = 0;
     for (int group = 0; group < groups; ++group) {
-      const std::int64_t sms = Share(machine.sms, groups, group);
+      const std::int64_t sms = 2 * Share(machine.sms / 2, groups, group);  // they come in pairs
       const std::int64_t fuller = std::min(sms, Share(dealt, groups, group));
       const int emptier = others < machine.sms ? of_free_sm : of_emptier_sm;
       blocks += ((sms - fuller) * emptier + fuller * of_fuller_sm) / cluster * cluster;

@@ -124,6 +124,7 @@ class RowReader {
     side.alone_us = Number("k_alone_us");
     side.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
     side.shape.cluster = ClusterInName(Text("k_name"));
+    side.family = FamilyOf(Text("k_name"));
     side.operands_rotate = Integer("k_copies") > 1;
     const auto found =
         counters_.find({std::string(Text("k_operator")), std::string(Text("k_name"))});

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -78,6 +79,29 @@ Result<Place> PlaceOf(std::string_view name) {
 
 Result<Priority> PriorityOf(std::string_view name) {
   return Find<Priority>(kPriorities, name, "priority");
+}
+
+Family FamilyOf(std::string_view kernel_name) {
+  // The first that is part of the name; more special ones come first.
+  constexpr auto kParts = std::to_array<std::pair<std::string_view, Family>>({
+      {"nvjet", Family::kNvjet},
+      {"flash", Family::kAttention},
+      {"fmha", Family::kAttention},
+      {"sm90_xmma", Family::kHopperXmma},
+      {"xmma", Family::kXmma},
+      {"tensorop", Family::kCutlassTensor},
+      {"cutlass", Family::kCutlassPlain},
+      {"gemm", Family::kOtherProduct},
+      {"gemv", Family::kOtherProduct},
+      {"conv", Family::kOtherProduct},
+      {"at::native", Family::kFramework},
+  });
+  for (const auto& [part, family] : kParts) {
+    if (kernel_name.find(part) != std::string_view::npos) {
+      return family;
+    }
+  }
+  return Family::kOther;
 }
 
 double TrafficOfPayload(Pattern pattern) {

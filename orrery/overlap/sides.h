@@ -35,6 +35,21 @@ struct Counters {
   double theoretical_occupancy = kUnknown;
 };
 
+/// Who wrote a kernel, as its name tells: kernels of one family behave alike beside others.
+enum class Family : std::uint8_t {
+  kOther,
+  kNvjet,       // cuBLAS for Hopper and later
+  kHopperXmma,  // cuBLAS and cuDNN with warp groups
+  kXmma,
+  kCutlassTensor,
+  kCutlassPlain,
+  kOtherProduct,
+  kAttention,
+  kFramework,
+};
+
+[[nodiscard]] Family FamilyOf(std::string_view kernel_name);
+
 /// The kernel that computes.
 struct ComputeSide {
   std::string_view kind = {};  // as operators are called: "gemm", "attention"; outlives the side
@@ -44,6 +59,7 @@ struct ComputeSide {
   double flops_peak = kUnknown;  // operations a second at best with its type, 0 for none
   LaunchShape shape = {};
   Counters counters = {};
+  Family family = Family::kOther;
   bool operands_rotate = true;  // nothing of them is in the cache when it begins
 };
 

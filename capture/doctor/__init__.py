@@ -1,0 +1,1 @@
+"""Says what a machine has for measuring and what to mend: orrery-capture doctor."""

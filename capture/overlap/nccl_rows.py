@@ -1,0 +1,99 @@
+"""From recordings of NCCL's kernels beside others to rows of the table of pairs."""
+
+import dataclasses
+import statistics
+
+from collectives import kinds
+from overlap import nccl_plan, pairs
+from overlap.tree import NCCL
+
+_LEAST_COVERED = 0.9
+_MOST_DRIFT = 0.02
+
+
+def is_nccl(name):
+    return "nccl" in name.lower() and "kernel" in name.lower()
+
+
+def _covered_ns(activity, others):
+    """How long any of `others`, which do not overlap each other, ran during the activity."""
+    end = activity.start_ns + activity.duration_ns
+    return sum(max(0, min(end, other.start_ns + other.duration_ns)
+                   - max(activity.start_ns, other.start_ns)) for other in others)
+
+
+def _covered(of, by):
+    return [one for one in of
+            if one.duration_ns > 0 and _covered_ns(one, by) >= _LEAST_COVERED * one.duration_ns]
+
+
+@dataclasses.dataclass
+class Together:
+    """Times in microseconds of what ran beside the other side nearly all the time."""
+
+    compute_us: list
+    communication_us: list
+    launches: int  # of the compute kernel, covered or not
+
+
+def together(activities, kernel_name):
+    """Picks out of a recording what counts; the collectives of a stream follow one another."""
+    ordered = sorted(activities, key=lambda activity: activity.start_ns)
+    compute = [one for one in ordered if one.name == kernel_name]
+    communication = [one for one in ordered if is_nccl(one.name)]
+    times = lambda chosen: [one.duration_ns / 1e3 for one in chosen]
+    return Together(times(_covered(compute, communication)),
+                    times(_covered(communication, compute)), len(compute))
+
+
+def _bus_gbps(setting, ranks, time_us):
+    if not time_us:
+        return None
+    factor = kinds.KINDS[setting.collective].bus_factor(ranks)
+    return factor * setting.size_bytes / (1e3 * time_us)
+
+
+def _median(values):
+    return statistics.median(values) if values else None
+
+
+def _rejected(kernel):
+    if not kernel["together_us"]:
+        return "no launch lay within collectives"
+    before, after = (statistics.median(half) for half in kernel["alone_us"])
+    return "alone it changed by more than 2 %" if abs(after / before - 1.0) > _MOST_DRIFT else ""
+
+
+def _row(document, index, kernel):
+    setting = nccl_plan.Setting(**document["setting"])
+    alone = kernel["alone_us"][0] + kernel["alone_us"][1]
+    shape, shape_of_nccl = kernel["shape"], document["nccl_shape"]
+    alone_us, together_us = _median(document["alone_us"]), _median(kernel["nccl_together_us"])
+    return {
+        **{key: document[key] for key in ("gpu", "driver", "cuda", "torch", "power_w")},
+        "pair": f"nccl{document['number']}.{index}", "sm_clock_mhz": document["sm_mhz"],
+        "mem_clock_mhz": document["mem_mhz"], "mode": "steady", "first": "C", "priority": "same",
+        "k_name": shape["name"], "k_kind": kernel["operator"].split()[0],
+        "k_operator": kernel["operator"], "k_copies": kernel["copies"], "k_grid": shape["grid"],
+        "k_block": shape["block"], "k_regs": shape["registers"], "k_smem": shape["shared_bytes"],
+        "k_occupancy": shape["occupancy"], "k_alone_us": _median(alone),
+        "k_alone_spread_pct": pairs.spread_pct(alone), "c_pattern": setting.pattern,
+        "c_place": "peers", "c_blocks": shape_of_nccl["grid"], "c_threads": shape_of_nccl["block"],
+        "c_regs": shape_of_nccl["registers"], "c_smem": shape_of_nccl["shared_bytes"],
+        "c_rate_set_gbps": 0.0, "c_chunk_bytes": setting.size_bytes,
+        "c_alone_gbps": _bus_gbps(setting, document["ranks"], alone_us), "c_alone_us": alone_us,
+        "k_together_us": _median(kernel["together_us"]),
+        "k_together_spread_pct": pairs.spread_pct(kernel["together_us"]),
+        "c_together_gbps": _bus_gbps(setting, document["ranks"], together_us),
+        "c_together_us": together_us, "repeats": len(kernel["together_us"]),
+        "rejected": _rejected(kernel)}
+
+
+def rows(document):
+    """The rows of one setting as texts in the order of pairs.HEADER."""
+    found = [_row(document, index, kernel) for index, kernel in enumerate(document["kernels"])]
+    return [[pairs.text(row.get(key)) for key in pairs.HEADER] for row in found]
+
+
+def all_rows(tree):
+    return (row for document in tree.documents(NCCL) for row in rows(document))
