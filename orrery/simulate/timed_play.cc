@@ -180,7 +180,7 @@ class TimedPlay : public Stage<TimedPlay> {
 
   void Admit(LaneIndex lane) {
     Occupant& occupant = occupants_[lane];
-    Gpu& gpu = gpus_[lanes_[lane].player];
+    GpuState& gpu = gpus_[lanes_[lane].player];
     occupant.arrived_ps = now_ps_;
     ++occupant.num_arrivals;
     const std::int64_t delay_ps = DelayPs(gpu, occupant.task);
@@ -193,7 +193,7 @@ class TimedPlay : public Stage<TimedPlay> {
     Push(now_ps_ + delay_ps, EventKind::kRoom, lane, occupant.num_arrivals);
   }
 
-  [[nodiscard]] std::int64_t DelayPs(const Gpu& gpu, const RunningTask& arriving) {
+  [[nodiscard]] std::int64_t DelayPs(const GpuState& gpu, const RunningTask& arriving) {
     if (gpu.running.empty()) {
       return 0;
     }
@@ -209,7 +209,7 @@ class TimedPlay : public Stage<TimedPlay> {
   // Those that wait for what has gone by now.
   void AdmitQueued() {
     for (std::size_t i = 0; i < left_gpus_.size(); ++i) {
-      const Gpu& gpu = gpus_[left_gpus_[i]];
+      const GpuState& gpu = gpus_[left_gpus_[i]];
       for (const LaneIndex lane : std::vector<LaneIndex>(gpu.queued)) {
         if (!HasAny(gpu, !occupants_[lane].task.is_communication)) {
           LeaveQueue(lane);
@@ -219,7 +219,7 @@ class TimedPlay : public Stage<TimedPlay> {
     left_gpus_.clear();
   }
 
-  [[nodiscard]] bool HasAny(const Gpu& gpu, bool is_communication) const {
+  [[nodiscard]] bool HasAny(const GpuState& gpu, bool is_communication) const {
     return std::ranges::any_of(gpu.running, [&](LaneIndex lane) {
       return occupants_[lane].task.is_communication == is_communication;
     });
@@ -338,7 +338,7 @@ class TimedPlay : public Stage<TimedPlay> {
     dirty_transfers_.clear();
   }
 
-  void RefreshGpu(const Gpu& gpu) {
+  void RefreshGpu(const GpuState& gpu) {
     running_.clear();
     for (const LaneIndex lane : gpu.running) {
       running_.push_back(occupants_[lane].task);
@@ -397,7 +397,7 @@ class TimedPlay : public Stage<TimedPlay> {
   std::uint64_t num_pushed_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Occupant> occupants_;  // by lane
-  std::vector<Gpu> gpus_;            // by player
+  std::vector<GpuState> gpus_;       // by player
   std::vector<TransferState> transfers_;
   std::vector<TransferId> free_transfers_;
   std::vector<LaneIndex> arrivals_;             // of this instant

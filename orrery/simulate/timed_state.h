@@ -70,6 +70,7 @@ struct Occupant {
   bool has_room = false;
 };
 
+/// Communication whose members have all arrived.
 struct TransferState {
   LaneIndex first_lane = kNoLane;
   TransferCost cost = {};
@@ -96,7 +97,8 @@ struct TransferState {
   }
 };
 
-struct Gpu {
+/// What runs on the GPU of a player, and what waits for room on it.
+struct GpuState {
   std::vector<LaneIndex> running;  // ascending
   std::vector<LaneIndex> queued;   // those that have arrived and have no room yet
   bool is_dirty = false;
