@@ -8,17 +8,16 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/base/mapped_file.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/evaluate_output.h"
 #include "orrery/cli/fit_commands.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/model_sources.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/fit.h"
 #include "orrery/kernel/row_split.h"
 #include "orrery/learn/model_file.h"
-#include "orrery/learn/random.h"
 
 namespace orrery::cli {
 namespace {
@@ -38,17 +37,6 @@ Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, std::
   return kernel::FitModels(rows, {.seed = seed}, [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), what);
   });
-}
-
-Result<std::vector<learn::DataCard::Source>> SourcesOf(const std::vector<std::string>& paths) {
-  std::vector<learn::DataCard::Source> sources;
-  for (const std::string& path : paths) {
-    ORRERY_TRY(const MappedFile file, MappedFile::Open(path));
-    const std::string_view bytes = file.bytes();
-    sources.push_back(
-        {std::filesystem::path(path).filename().string(), bytes.size(), learn::HashText(bytes, 0)});
-  }
-  return sources;
 }
 
 /// Judges models that have not seen a fifth of the shapes, for the card.

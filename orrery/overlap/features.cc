@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "orrery/base/check.h"
-#include "orrery/base/round_up.h"
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/occupancy.h"
 
@@ -54,7 +53,6 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"waves", kLaunch},
     {"last_wave", kLaunch},
     {"blocks_of_free_sms", kLaunch},
-    {"packed", kLaunch},
     {"family", kLaunch},
     {"c_blocks", kWidth},
     {"c_share_of_sms", kWidth},
@@ -68,6 +66,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"c_cache", kRate},
     {"c_host", kRate},
     {"c_ln_chunk", kRate},
+    {"pile", kJoint},
     {"room_by_waves", kJoint},
     {"room_by_share", kJoint},
     {"waves_beside", kJoint},
@@ -152,9 +151,6 @@ class Row {
     const auto free_sms =
         std::max<std::int64_t>(1, machine_.sms - pair_.communication.shape.blocks);
     Add(static_cast<double>(shape.blocks) / static_cast<double>(free_sms));
-    // Beside another kernel blocks may share multiprocessors that they would have had alone.
-    const auto evenly = static_cast<double>(DivideUp(shape.blocks, machine_.sms));
-    Add(std::max(1.0, std::min<double>(of_sm, static_cast<double>(shape.blocks)) / evenly));
     Add(static_cast<double>(pair_.compute.family));
   }
 
@@ -180,6 +176,7 @@ class Row {
     const AnalyticParts parts = PartsOf(machine_, pair_);
     if (pair_.compute.shape.IsKnown()) {
       const Room room = RoomBeside(machine_, pair_.compute.shape, pair_.communication.shape);
+      Add(PileBeside(machine_, pair_.compute.shape, pair_.communication.shape));
       Add(room.ByWaves());
       Add(room.ByShare());
       const double waves = room.beside > 0 ? static_cast<double>(pair_.compute.shape.blocks) /
@@ -189,6 +186,7 @@ class Row {
       Add(waves - std::floor(waves));
       Add(room.of_shared_sm);
     } else {
+      Add(kUnknown);
       Add(kUnknown);
       Add(parts.room);
       Add(kUnknown);

@@ -1,6 +1,7 @@
 #include "orrery/overlap/occupancy.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "orrery/base/check.h"
 #include "orrery/base/round_up.h"
@@ -56,6 +57,15 @@ Resources Less(Resources room, const Resources& block) {
   return room;
 }
 
+// Shared memory is cut from the cache as the kernel that was there first wants it, for as many of
+// its blocks as fit, and stays so while it is there.
+int SharedBytesBeside(const Machine& machine, const LaunchShape& other) {
+  const Resources block = OfBlock(machine, other);
+  const int wanted = std::max(1, Fitting(OfMachine(machine), block)) * block.shared_bytes;
+  const auto step = std::ranges::lower_bound(machine.shared_steps, wanted);
+  return step == machine.shared_steps.end() ? machine.shared_bytes : *step;
+}
+
 /// Where blocks go: those of the other kernel are dealt out to the groups of multiprocessors in
 /// turn, and within a group to one multiprocessor after the other; ours fill what is left, in
 /// clusters.
@@ -66,6 +76,7 @@ struct Places {
     const Resources other_block = OfBlock(machine, other);
     of_free_sm = std::max(1, Fitting(OfMachine(machine), block));
     Resources left = OfMachine(machine);
+    left.shared_bytes = SharedBytesBeside(machine, other);
     for (std::int64_t i = 0; i < other.blocks / machine.sms; ++i) {
       left = Less(left, other_block);
     }
@@ -130,6 +141,23 @@ Room RoomBeside(const Machine& machine, const LaunchShape& shape, const LaunchSh
   room.waves_alone = Waves(shape.blocks, room.alone);
   room.waves_beside = Waves(shape.blocks, room.beside);
   return room;
+}
+
+double PileBeside(const Machine& machine, const LaunchShape& shape, const LaunchShape& other) {
+  const int of_sm = BlocksOfSm(machine, shape);
+  const std::int64_t sms = machine.sms;
+  const std::int64_t shared = std::min(sms, other.blocks);
+  const int of_shared_sm = RoomBeside(machine, shape, other).of_shared_sm;
+  const std::int64_t alone = std::min<std::int64_t>(of_sm, DivideUp(shape.blocks, sms));
+  // The lowest pile at which all blocks of a wave have found a place.
+  for (std::int64_t pile = 1; pile < of_sm; ++pile) {
+    const std::int64_t beside_other = std::clamp<std::int64_t>(
+        (pile * shape.threads - other.threads) / shape.threads, 0, of_shared_sm);
+    if ((sms - shared) * pile + shared * beside_other >= shape.blocks) {
+      return static_cast<double>(std::max(pile, alone)) / static_cast<double>(alone);
+    }
+  }
+  return static_cast<double>(of_sm) / static_cast<double>(alone);
 }
 
 }  // namespace orrery::overlap

@@ -23,6 +23,12 @@ struct Room {
   [[nodiscard]] double ByShare() const;
 };
 
+/// How many blocks of `shape` the fullest multiprocessor holds beside `other`, over how many alone.
+/// Blocks go where the fewest threads are, so those that find the other kernel on a multiprocessor
+/// of their own pile up elsewhere, and run at the pace of the pile.
+[[nodiscard]] double PileBeside(const Machine& machine, const LaunchShape& shape,
+                                const LaunchShape& other);
+
 /// Registers of a thread come in eights and of a block in multiples of 256 for each warp.
 [[nodiscard]] int BlocksOfSm(const Machine& machine, const LaunchShape& shape);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <utility>
@@ -18,6 +19,10 @@
 
 namespace orrery::overlap {
 namespace {
+
+// Quartiles of the repeats further apart: who came first was a matter of luck, and the median is of
+// two different things.
+constexpr double kMostSpreadPercent = 10;
 
 using CountersOfKernel = std::map<std::pair<std::string, std::string>, Counters>;
 
@@ -147,9 +152,10 @@ class RowReader {
 
   [[nodiscard]] Status ReadTimes(MeasuredPair& row) const {
     row.mode = Text("mode") == "arrival" ? Mode::kArrival : Mode::kSteady;
-    row.compute_is_first = Text("first") == "K";
-    const double offset_us = Number("offset_us");
-    row.offset_us = row.compute_is_first ? offset_us : -offset_us;
+    // Kernels that are released together need not begin together: launches differ.
+    const double later_us = Number("offset_us") + Number("c_launch_us") - Number("k_launch_us");
+    row.compute_is_first = row.mode == Mode::kArrival && later_us >= 0;
+    row.offset_us = std::abs(later_us);
     row.alone_spread = Number("k_alone_spread_pct") / 100;
     row.together_us = Number("k_together_us");
     row.communication_alone_us = Number("c_alone_us", kUnknown);
@@ -157,6 +163,10 @@ class RowReader {
     row.communication_together_gbps = Number("c_together_gbps");
     row.compute_delay_us = std::max(0.0, Number("k_gap_us") - Number("k_gap_alone_us"));
     row.communication_delay_us = Number("c_start_delay_us", kUnknown);
+    if (Number("k_together_spread_pct") > kMostSpreadPercent) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("its repeats together differ by more than {} %", kMostSpreadPercent));
+    }
     if (row.pair.compute.alone_us <= 0 || row.together_us <= 0) {
       return Fail(Error::Kind::kInvalidInput, "there is no time alone, or none together");
     }

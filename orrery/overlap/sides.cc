@@ -47,6 +47,9 @@ Multiprocessors Load() {
     machine.sm_clusters = entry["clusters"].as<int>();
     machine.registers = entry["registers"].as<int>();
     machine.shared_bytes = entry["shared_bytes"].as<int>();
+    for (const YAML::Node& step : entry["shared_steps_kib"]) {
+      machine.shared_steps.push_back(step.as<int>() * 1024);
+    }
     machine.threads = entry["threads"].as<int>();
     machine.block_slots = entry["blocks"].as<int>();
     machine.reserved_shared_bytes = entry["reserved_shared_bytes"].as<int>();

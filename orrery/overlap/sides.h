@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
@@ -101,8 +102,9 @@ struct CommunicationSide {
 struct Machine {
   int sms = 0;
   int sm_clusters = 1;     // groups of multiprocessors (GPCs), as even as may be
-  int registers = 65'536;  // of a multiprocessor, as the next three
+  int registers = 65'536;  // of a multiprocessor, as what follows
   int shared_bytes = 0;
+  std::vector<int> shared_steps = {};  // sizes that may be set aside for shared memory, ascending
   int threads = 2'048;
   int block_slots = 32;
   int reserved_shared_bytes = 1'024;  // of each block, for the driver

@@ -9,6 +9,7 @@
 namespace {
 
 constexpr unsigned long long kHostBytes = 64ULL << 20;
+constexpr unsigned long long kComputeBytes = 1ULL << 30;
 constexpr unsigned long long kCacheBytes = 12ULL << 20;
 
 struct State {
@@ -18,6 +19,7 @@ struct State {
   unsigned int* host_go = nullptr;
   unsigned int* host_go_on_device = nullptr;
   CommunicationBuffers buffers = {};
+  uint4* compute = nullptr;  // of our own compute kernels: memory that communication does not touch
   cudaStream_t streams[4] = {};  // compute: usual, high priority; communication: usual, high
   cudaEvent_t ended[4] = {};
 };
@@ -45,6 +47,12 @@ cudaError_t MakeBuffers(unsigned long long device_bytes) {
   cudaError_t status = cudaMalloc(&state.buffers.device, device_bytes);
   if (status == cudaSuccess) {
     status = cudaMemset(state.buffers.device, 1, device_bytes);
+  }
+  if (status == cudaSuccess) {
+    status = cudaMalloc(&state.compute, kComputeBytes);
+  }
+  if (status == cudaSuccess) {
+    status = cudaMemset(state.compute, 1, kComputeBytes);
   }
   void* host = nullptr;
   if (status == cudaSuccess) {
@@ -129,8 +137,8 @@ int orrery_overlap_communicate(int stream, int slot, const Communication* settin
 }
 
 int orrery_overlap_stamped(int stream, int slot, const Stamped* settings) {
-  return LaunchStamped(state.streams[stream], *settings, state.buffers.device,
-                       state.buffers.device_vectors, state.slot + slot);
+  return LaunchStamped(state.streams[stream], *settings, state.compute,
+                       kComputeBytes / sizeof(uint4), state.slot + slot);
 }
 
 int orrery_overlap_end(int stream, int slot) {

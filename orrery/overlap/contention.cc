@@ -1,0 +1,85 @@
+#include "orrery/overlap/contention.h"
+
+#include <algorithm>
+
+namespace orrery::overlap {
+namespace {
+
+// A common time below this is within the noise of launches.
+constexpr double kLeastCommonUs = 0.5;
+constexpr double kMostStretch = 20;
+
+/// One kernel on a clock.
+struct Runner {
+  double begin_us = 0;
+  double left_us = 0;  // of its time alone
+  double stretch = 1;
+  double end_us = 0;
+
+  // What is left after running from `from` to `to` at a pace.
+  void Advance(double from, double to, double pace) {
+    const double running_from = std::max(from, begin_us);
+    left_us -= std::max(0.0, to - running_from) / pace;
+  }
+};
+
+// Both there from `from` on: returns when the first of them ends, or begins.
+double Together(Runner& one, Runner& other, double from) {
+  const double one_end = from + one.left_us * one.stretch;
+  const double other_end = from + other.left_us * other.stretch;
+  const double until = std::min(one_end, other_end);
+  one.Advance(from, until, one.stretch);
+  other.Advance(from, until, other.stretch);
+  if (one_end <= other_end) {
+    one.end_us = until;
+    other.end_us = until + other.left_us;
+  } else {
+    other.end_us = until;
+    one.end_us = until + one.left_us;
+  }
+  return until;
+}
+
+}  // namespace
+
+Course PlayPair(const MeasuredPair& pair, const Stretch& stretch, double delay_us) {
+  Runner compute{.left_us = pair.pair.compute.alone_us, .stretch = stretch.compute};
+  Runner communication{.left_us = pair.communication_alone_us, .stretch = stretch.communication};
+  Runner& first = pair.compute_is_first ? compute : communication;
+  Runner& second = pair.compute_is_first ? communication : compute;
+  second.begin_us = pair.offset_us + delay_us;
+  double both_us = 0;
+  if (first.left_us <= second.begin_us) {  // it has gone when the second comes
+    first.end_us = first.left_us;
+    second.end_us = second.begin_us + second.left_us;
+  } else {
+    first.Advance(0, second.begin_us, 1);
+    both_us = Together(first, second, second.begin_us) - second.begin_us;
+  }
+  return {.compute_us = compute.end_us - compute.begin_us,
+          .communication_us = communication.end_us - communication.begin_us,
+          .both_us = both_us};
+}
+
+std::optional<ShownStretch> StretchShown(const MeasuredPair& pair) {
+  if (pair.mode == Mode::kSteady) {
+    return ShownStretch{.stretch = pair.together_us / pair.pair.compute.alone_us};
+  }
+  // On the clock of the compute kernel's begin.
+  const double communication_begin_us = pair.compute_is_first
+                                            ? pair.offset_us + pair.communication_delay_us
+                                            : -pair.offset_us - pair.compute_delay_us;
+  const double communication_end_us = communication_begin_us + pair.communication_together_us;
+  const double both_us =
+      std::min(pair.together_us, communication_end_us) - std::max(0.0, communication_begin_us);
+  const double alone_us = pair.pair.compute.alone_us;
+  const double done_us = alone_us - (pair.together_us - both_us);
+  if (!(both_us > kLeastCommonUs)) {
+    return std::nullopt;
+  }
+  const double stretch = done_us > 0 ? both_us / done_us : kMostStretch;
+  return ShownStretch{.stretch = std::clamp(stretch, 1 / kMostStretch, kMostStretch),
+                      .share = std::min(1.0, both_us / pair.together_us)};
+}
+
+}  // namespace orrery::overlap

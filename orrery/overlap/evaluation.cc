@@ -1,0 +1,322 @@
+#include "orrery/overlap/evaluation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "orrery/base/mix_bits.h"
+#include "orrery/base/statistics.h"
+#include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/contention.h"
+#include "orrery/overlap/features.h"
+
+namespace orrery::overlap {
+namespace {
+
+using Rows = std::span<const MeasuredPair* const>;
+
+constexpr auto kHeldOutNames =
+    std::to_array<std::string_view>({"kernel", "width", "pattern", "place", "row"});
+constexpr double kTestShare = 0.25;
+constexpr double kUsualFactor = 1.3;  // the constant that Echo compares with
+// Interior widths, of every size.
+constexpr auto kHeldOutWidths = std::to_array<std::int64_t>({4, 16, 32});
+
+bool IsDrawn(std::string_view text, std::uint64_t seed) {
+  std::uint64_t hash = seed;
+  for (const char letter : text) {
+    hash = MixBits(hash ^ static_cast<unsigned char>(letter));
+  }
+  return static_cast<double>(hash >> 11) * 0x1.0p-53 < kTestShare;
+}
+
+bool IsTest(const MeasuredPair& row, HeldOut what, std::uint64_t seed) {
+  switch (what) {
+    case HeldOut::kKernel:
+      return IsDrawn(row.kernel, seed);
+    case HeldOut::kWidth:
+      return std::ranges::find(kHeldOutWidths, row.pair.communication.shape.blocks) !=
+             kHeldOutWidths.end();
+    case HeldOut::kPattern:
+      return row.pair.communication.pattern == Pattern::kLowLatency128;
+    case HeldOut::kPlace:
+      return row.pair.communication.place == Place::kCache;
+    case HeldOut::kRow:
+      return IsDrawn(fmt::format("{}:{}", row.file, row.line), seed);
+  }
+  return false;
+}
+
+/// Predicts stretches and a delay for rows; how the rest follows from them is the same for all.
+struct Predictor {
+  std::string name;
+  std::function<std::vector<Stretch>(Rows)> stretches;
+  std::function<double(const MeasuredPair&)> delay_us;
+};
+
+std::vector<JudgedPair> Predicted(const Predictor& predictor, Rows rows) {
+  const std::vector<Stretch> stretches = predictor.stretches(rows);
+  std::vector<JudgedPair> judged;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const MeasuredPair& row = *rows[i];
+    JudgedPair& one = judged.emplace_back(JudgedPair{.row = &row});
+    if (row.mode == Mode::kSteady) {
+      one.predicted_us = row.pair.compute.alone_us * stretches[i].compute;
+      continue;
+    }
+    const double delay_us = predictor.delay_us(row);
+    one.predicted_delay_us = row.compute_is_first ? delay_us : 0;
+    one.predicted_us = PlayPair(row, stretches[i], delay_us).compute_us;
+  }
+  return judged;
+}
+
+Figures FiguresOf(const std::string& name, std::span<const JudgedPair> rows) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  std::vector<double> logs;
+  for (const JudgedPair& row : rows) {
+    predicted.push_back(row.predicted_us);
+    measured.push_back(row.row->together_us);
+    logs.push_back(std::log(row.row->together_us / row.row->pair.compute.alone_us));
+  }
+  Figures figures{.name = name, .duration = learn::Evaluate(predicted, measured)};
+  const double mean = Mean(logs);
+  double spread = 0;
+  double error = 0;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    const double said = std::log(predicted[i] / rows[i].row->pair.compute.alone_us);
+    spread += (logs[i] - mean) * (logs[i] - mean);
+    error += (logs[i] - said) * (logs[i] - said);
+  }
+  figures.r2_of_stretch = 1 - error / spread;
+  return figures;
+}
+
+Predictor Constant(const std::string& name, double factor) {
+  return {name,
+          [factor](Rows rows) {
+            return std::vector<Stretch>(rows.size(), {.compute = factor, .communication = 1});
+          },
+          [](const MeasuredPair&) { return 0.0; }};
+}
+
+// The median stretch of each kernel's name among the rows to learn from; of all for other names.
+Predictor MedianOfName(Rows train) {
+  std::map<std::string, std::vector<double>> of_name;
+  for (const MeasuredPair* row : train) {
+    if (row->mode == Mode::kSteady) {
+      const double stretch = row->together_us / row->pair.compute.alone_us;
+      of_name[row->name].push_back(stretch);
+      of_name[""].push_back(stretch);
+    }
+  }
+  std::map<std::string, double> median;
+  for (auto& [name, values] : of_name) {
+    median[name] = Median(values);
+  }
+  return {"median of the kernel's name",
+          [median](Rows rows) {
+            std::vector<Stretch> stretches;
+            for (const MeasuredPair* row : rows) {
+              const auto found = median.find(row->name);
+              const auto any = median.find("");
+              stretches.push_back({.compute = found != median.end() ? found->second
+                                              : any != median.end() ? any->second
+                                                                    : 1,
+                                   .communication = 1});
+            }
+            return stretches;
+          },
+          [](const MeasuredPair&) { return 0.0; }};
+}
+
+Arrival ArrivalOf(const MeasuredPair& row) {
+  return {
+      .compute_is_first = row.compute_is_first,
+      .since_us = row.offset_us,
+      .first_us = row.compute_is_first ? row.pair.compute.alone_us : row.communication_alone_us};
+}
+
+Predictor Analytic() {
+  return {"arithmetic",
+          [](Rows rows) {
+            std::vector<Stretch> stretches;
+            for (const MeasuredPair* row : rows) {
+              stretches.push_back(AnalyticModel().StretchOf(row->machine, row->pair));
+            }
+            return stretches;
+          },
+          [](const MeasuredPair& row) {
+            return AnalyticModel().DelayUs(row.machine, row.pair, ArrivalOf(row));
+          }};
+}
+
+Predictor Learned(const LearnedModel& model, const std::string& name, bool as_planned) {
+  const auto pair_of = [as_planned](const MeasuredPair& row) {
+    return as_planned ? AsPlanned(row.pair) : row.pair;
+  };
+  return {name,
+          [&model, pair_of](Rows rows) {
+            std::vector<Stretch> stretches(rows.size());
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+              const Pair pair = pair_of(*rows[i]);
+              const bool is_late = rows[i]->mode == Mode::kArrival && rows[i]->compute_is_first;
+              if (is_late) {
+                model.StretchesOfLate(rows[i]->machine, {&pair, 1}, {&stretches[i], 1});
+              } else {
+                model.Stretches(rows[i]->machine, {&pair, 1}, {&stretches[i], 1});
+              }
+            }
+            return stretches;
+          },
+          [&model, pair_of](const MeasuredPair& row) {
+            return model.DelayUs(row.machine, pair_of(row), ArrivalOf(row));
+          }};
+}
+
+DelayFigures DelaysOf(std::span<const JudgedPair> rows) {
+  DelayFigures figures;
+  std::vector<double> errors;
+  std::size_t said = 0;
+  std::size_t both = 0;
+  for (const JudgedPair& row : rows) {
+    const double measured = row.row->communication_delay_us;
+    if (row.row->mode != Mode::kArrival || !row.row->compute_is_first || std::isnan(measured)) {
+      continue;
+    }
+    const bool says = row.predicted_delay_us > 0;
+    said += says ? 1 : 0;
+    if (measured > kLeastDelayUs) {
+      ++figures.waited;
+      both += says ? 1 : 0;
+      errors.push_back(100 * std::abs(row.predicted_delay_us / measured - 1));
+    }
+  }
+  figures.median_error = errors.empty() ? kUnknown : Median(errors);
+  figures.precision =
+      100 * static_cast<double>(both) / static_cast<double>(std::max<std::size_t>(1, said));
+  figures.recall = 100 * static_cast<double>(both) /
+                   static_cast<double>(std::max<std::size_t>(1, figures.waited));
+  return figures;
+}
+
+learn::Evaluation CommunicationOf(const LearnedModel& model, Rows rows) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const MeasuredPair* row : rows) {
+    const double alone = row->pair.communication.payload_gbps;
+    if (row->mode != Mode::kSteady || alone <= 0 || row->communication_together_gbps <= 0) {
+      continue;
+    }
+    predicted.push_back(model.StretchOf(row->machine, row->pair).communication);
+    measured.push_back(alone / row->communication_together_gbps);
+  }
+  return learn::Evaluate(predicted, measured);
+}
+
+/// What a table has a line for: how rows are named there.
+struct GroupRule {
+  std::string_view what;
+  std::function<std::string(const MeasuredPair&)> name;
+};
+
+std::vector<GroupRule> GroupRules() {
+  return {
+      {"hardware", [](const MeasuredPair& row) { return row.gpu; }},
+      {"mode",
+       [](const MeasuredPair& row) {
+         return std::string(row.mode == Mode::kSteady ? "steady"
+                            : row.compute_is_first    ? "communication second"
+                                                      : "computing second");
+       }},
+      {"place",
+       [](const MeasuredPair& row) {
+         return std::string(PlaceName(row.pair.communication.place));
+       }},
+      {"pattern",
+       [](const MeasuredPair& row) {
+         return std::string(PatternName(row.pair.communication.pattern));
+       }},
+      {"width",
+       [](const MeasuredPair& row) {
+         return fmt::format("{:3}", row.pair.communication.shape.blocks);
+       }},
+      {"kind", [](const MeasuredPair& row) { return std::string(row.pair.compute.kind); }},
+  };
+}
+
+std::vector<Group> GroupsOf(std::span<const JudgedPair> rows) {
+  std::vector<Group> groups;
+  for (const GroupRule& rule : GroupRules()) {
+    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> values;
+    for (const JudgedPair& row : rows) {
+      auto& [predicted, measured] = values[rule.name(*row.row)];
+      predicted.push_back(row.predicted_us);
+      measured.push_back(row.row->together_us);
+    }
+    for (const auto& [name, both] : values) {
+      groups.push_back({std::string(rule.what), name, learn::Evaluate(both.first, both.second)});
+    }
+  }
+  return groups;
+}
+
+std::vector<learn::GroupImportance> ImportanceOf(const LearnedModel& model, Rows rows) {
+  const learn::DataSet data = StretchData(rows, Knowledge::kMeasured);
+  return learn::PermutationImportance(data, data.AllRows(), FeatureGroups(),
+                                      [&model](std::span<const float> features) {
+                                        return model.parts().compute.PredictRows(features);
+                                      },
+                                      learn::MeanAbsolutePercentageOfLogs, {.shuffles = 3});
+}
+
+}  // namespace
+
+Result<HeldOut> HeldOutOf(std::string_view name) {
+  for (std::size_t i = 0; i < kHeldOutNames.size(); ++i) {
+    if (kHeldOutNames[i] == name) {
+      return static_cast<HeldOut>(i);
+    }
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("rows cannot be held out by '{}'; there are {}", name,
+                          fmt::join(kHeldOutNames, ", ")));
+}
+
+PairSplit SplitPairs(std::span<const MeasuredPair> rows, HeldOut what, std::uint64_t seed) {
+  PairSplit split;
+  for (const MeasuredPair& row : rows) {
+    (IsTest(row, what, seed) ? split.test : split.train).push_back(&row);
+  }
+  return split;
+}
+
+OverlapEvaluation Judge(const LearnedModel& model, Rows train, Rows test) {
+  OverlapEvaluation evaluation;
+  evaluation.rows = Predicted(Learned(model, "learned", false), test);
+  evaluation.predictors.push_back(FiguresOf("learned", evaluation.rows));
+  evaluation.as_planned = FiguresOf("learned, as a plan knows it",
+                                    Predicted(Learned(model, "learned, as planned", true), test));
+  for (const Predictor& predictor : {Analytic(), MedianOfName(train), Constant("no slowdown", 1),
+                                     Constant("constant 1.3", kUsualFactor)}) {
+    evaluation.predictors.push_back(FiguresOf(predictor.name, Predicted(predictor, test)));
+  }
+  evaluation.communication = CommunicationOf(model, test);
+  evaluation.delays = DelaysOf(evaluation.rows);
+  evaluation.groups = GroupsOf(evaluation.rows);
+  evaluation.importance = ImportanceOf(model, test);
+  std::vector<double> spreads;
+  for (const MeasuredPair* row : test) {
+    spreads.push_back(100 * row->alone_spread);
+  }
+  evaluation.noise_floor = spreads.empty() ? kUnknown : Median(spreads);
+  return evaluation;
+}
+
+}  // namespace orrery::overlap

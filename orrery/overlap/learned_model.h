@@ -1,0 +1,72 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/learn/forest.h"
+#include "orrery/learn/model_file.h"
+#include "orrery/learn/perceptron.h"
+#include "orrery/overlap/model.h"
+
+namespace orrery::overlap {
+
+/// Boosted trees and a network, whose mean is the answer: they err in different places.
+struct Blend {
+  std::optional<learn::Forest> forest;
+  std::optional<learn::Perceptron> perceptron;
+
+  [[nodiscard]] std::vector<double> PredictRows(std::span<const float> rows) const;
+};
+
+/// What was learned from measured pairs. Contention is learned as the logarithm of the stretch,
+/// never below what arithmetic says is the least; queueing in two steps, whether a kernel waits and
+/// for how much of the time that the other has left.
+class LearnedModel : public Model {
+ public:
+  struct Parts {
+    Blend compute;        // ln stretch of the kernel that computes, its launch known
+    Blend planned;        // the same without
+    Blend communication;  // … of the one that communicates
+    Blend waits;          // 1 where communication that comes second waits
+    Blend wait_share;     // ln of the share of the first's remaining time
+  };
+
+  explicit LearnedModel(Parts parts) : parts_(std::move(parts)) {}
+
+  void Stretches(const Machine& machine, std::span<const Pair> pairs,
+                 std::span<Stretch> stretches) const override;
+
+  /// The same for kernels of which the one that computes was there first.
+  void StretchesOfLate(const Machine& machine, std::span<const Pair> pairs,
+                       std::span<Stretch> stretches) const;
+
+  [[nodiscard]] double DelayUs(const Machine& machine, const Pair& pair,
+                               const Arrival& arrival) const override;
+
+  [[nodiscard]] const Parts& parts() const { return parts_; }
+
+  /// Sections of a model file, and back.
+  void AddTo(learn::ModelFile& file) const;
+  [[nodiscard]] static Result<LearnedModel> From(const learn::ModelFile& file);
+
+ private:
+  void Predict(const Machine& machine, std::span<const Pair> pairs, const Arrival& arrival,
+               std::span<Stretch> stretches) const;
+  [[nodiscard]] std::vector<double> ComputeLogs(std::span<const Pair> pairs,
+                                                std::span<const float> rows) const;
+
+  Parts parts_;
+};
+
+/// The model that is part of the program (data/models/overlap.orm), or the one that
+/// `measure overlap --pipeline` installed for this user.
+[[nodiscard]] Result<std::shared_ptr<const LearnedModel>> ShippedModel();
+
+[[nodiscard]] Result<LearnedModel> ReadLearnedModel(const std::string& path);
+
+}  // namespace orrery::overlap
