@@ -45,7 +45,7 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
   ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
   simulate::FrameworkFitOptions options;
   options.engine = arguments.engine;
-  ORRERY_TRY(const std::unique_ptr<const overlap::Model> overlap_model,
+  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
              LoadOverlapModel(options.engine));
   options.only = arguments.only;
   options.without_sources = arguments.without;

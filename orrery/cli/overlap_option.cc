@@ -1,7 +1,7 @@
 #include "orrery/cli/overlap_option.h"
 
 #include "orrery/cli/word_option.h"
-#include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/learned_model.h"
 
 namespace orrery::cli {
 
@@ -15,12 +15,12 @@ void AddOverlapOption(CLI::App& verb, simulate::OverlapKind& overlap) {
       "a model of pairs of kernels (default: analytic)");
 }
 
-Result<std::unique_ptr<const overlap::Model>> LoadOverlapModel(
+Result<std::shared_ptr<const overlap::Model>> LoadOverlapModel(
     simulate::SimulationOptions& options) {
   if (options.overlap != simulate::OverlapKind::kModel) {
     return nullptr;
   }
-  auto model = std::make_unique<const overlap::AnalyticModel>();
+  ORRERY_TRY(std::shared_ptr<const overlap::Model> model, overlap::ShippedModel());
   options.overlap_model = model.get();
   return model;
 }

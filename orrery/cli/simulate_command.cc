@@ -210,7 +210,7 @@ class SimulateRun {
   const SimulateArguments& arguments_;
   Clock::time_point begin_;
   simulate::SimulationOptions options_;
-  std::unique_ptr<const overlap::Model> overlap_model_;
+  std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;
   std::string title_;  // of the page
 };

@@ -73,7 +73,7 @@ Result<int> Validate(const ValidateArguments& arguments) {
   ORRERY_TRY(options.change, FrameworkChange(arguments.frameworks));
   options.threads = arguments.threads;
   options.engine = arguments.engine;
-  ORRERY_TRY(const std::unique_ptr<const overlap::Model> overlap_model,
+  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
              LoadOverlapModel(options.engine));
   options.progress = [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
