@@ -275,6 +275,19 @@ Result<Table> ParseCsv(std::string_view text) {
   return ToTable(header, records);
 }
 
+Result<std::vector<std::vector<std::string>>> ParseCsvRecords(std::string_view text) {
+  Tokenizer tokenizer(text);
+  std::vector<std::vector<std::string>> records;
+  while (!tokenizer.at_end()) {
+    ORRERY_TRY(Record record, tokenizer.Next());
+    std::vector<std::string>& fields = records.emplace_back();
+    for (Field& field : record) {
+      fields.push_back(std::move(field.text));
+    }
+  }
+  return records;
+}
+
 Result<Table> ReadCsvFile(const std::string& path) {
   ORRERY_TRY(auto file, OpenFile(path));
   const auto source = Unpack(std::move(file));

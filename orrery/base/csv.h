@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
@@ -13,6 +14,10 @@ namespace orrery {
 /// ("007") are text. An empty field is missing; a quoted empty field is empty text in a column of
 /// text. Errors name the line.
 [[nodiscard]] Result<Table> ParseCsv(std::string_view text);
+
+/// Reads the records of such text as they are: no header, and as many fields as each line has. For
+/// tables of other tools whose lines are of unequal length.
+[[nodiscard]] Result<std::vector<std::vector<std::string>>> ParseCsvRecords(std::string_view text);
 
 /// Reads a file, plain or packed, with `ParseCsv`. Damaged packing is an error.
 [[nodiscard]] Result<Table> ReadCsvFile(const std::string& path);

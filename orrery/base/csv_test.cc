@@ -234,5 +234,14 @@ TEST(CsvFileErrorTest, ACutPackedFileIsAnErrorBecauseRowsWouldBeMissing) {
   std::filesystem::remove(path);
 }
 
+TEST(CsvRecords, LinesMayBeOfUnequalLength) {
+  const auto records = ParseCsvRecords("a,\"b,c\"\n1\n\n\"x\"\"y\",2,3\n");
+  ASSERT_TRUE(records.has_value());
+  const std::vector<std::vector<std::string>> expected = {
+      {"a", "b,c"}, {"1"}, {""}, {"x\"y", "2", "3"}};
+  EXPECT_EQ(*records, expected);
+  EXPECT_FALSE(ParseCsvRecords("\"open\n").has_value());
+}
+
 }  // namespace
 }  // namespace orrery

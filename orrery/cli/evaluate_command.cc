@@ -126,6 +126,7 @@ void AddEvaluateCommand(CLI::App& app, int& status) {
   verb->require_subcommand(1);
   AddEvaluateKernels(*verb, status);
   AddEvaluateCollectivesCommand(*verb, status);
+  AddEvaluateOverlapCommand(*verb, status);
   AddEvaluateAll(*verb, status);
 }
 

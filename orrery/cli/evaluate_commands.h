@@ -7,5 +7,6 @@ namespace orrery::cli {
 // What `orrery evaluate` can judge beside kernels, one function and one file each.
 
 void AddEvaluateCollectivesCommand(CLI::App& evaluate, int& status);
+void AddEvaluateOverlapCommand(CLI::App& evaluate, int& status);
 
 }  // namespace orrery::cli

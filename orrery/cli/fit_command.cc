@@ -10,6 +10,7 @@ void AddFitCommand(CLI::App& app, int& status) {
   AddFitCollectivesCommand(*verb, status);
   AddFitFrameworksCommand(*verb, status);
   AddFitHostCommand(*verb, status);
+  AddFitOverlapCommand(*verb, status);
   AddFitSiblingsCommand(*verb, status);
 }
 

@@ -10,6 +10,7 @@ void AddFitCollectivesCommand(CLI::App& fit, int& status);
 void AddFitFrameworksCommand(CLI::App& fit, int& status);
 void AddFitHostCommand(CLI::App& fit, int& status);
 void AddFitKernelsCommand(CLI::App& fit, int& status);
+void AddFitOverlapCommand(CLI::App& fit, int& status);
 void AddFitSiblingsCommand(CLI::App& fit, int& status);
 
 }  // namespace orrery::cli

@@ -73,7 +73,8 @@ draw::SpreadChart ErrorChart(const std::vector<JudgedPair>& rows) {
     errors_of_kind[std::string(row.row->pair.compute.kind)].push_back(100 *
                                                                       std::abs(Ratio(row) - 1));
   }
-  draw::SpreadChart chart{.quantity = draw::Quantity::kPercent,
+  draw::SpreadChart chart{.rows = {},
+                          .quantity = draw::Quantity::kPercent,
                           .description = "Errors of the duration by kind of kernel"};
   for (const auto& [kind, errors] : errors_of_kind) {
     if (errors.size() >= kFewestRows) {

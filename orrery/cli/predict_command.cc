@@ -9,6 +9,7 @@ void AddPredictCommand(CLI::App& app, int& status) {
   AddPredictTraceCommand(*verb, status);
   AddPredictKernelCommand(*verb, status);
   AddPredictCollectiveCommand(*verb, status);
+  AddPredictOverlapCommand(*verb, status);
 }
 
 }  // namespace orrery::cli

@@ -11,5 +11,6 @@ void AddPredictTraceCommand(CLI::App& predict, int& status);
 
 void AddPredictCollectiveCommand(CLI::App& predict, int& status);
 void AddPredictKernelCommand(CLI::App& predict, int& status);
+void AddPredictOverlapCommand(CLI::App& predict, int& status);
 
 }  // namespace orrery::cli

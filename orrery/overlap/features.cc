@@ -37,6 +37,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"memory_share", kKernel},
     {"ln_bytes_over_cache", kKernel},
     {"operands_rotate", kKernel},
+    {"family", kKernel},
     {"compute_pct", kCounters},
     {"memory_pct", kCounters},
     {"dram_pct", kCounters},
@@ -53,7 +54,6 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"waves", kLaunch},
     {"last_wave", kLaunch},
     {"blocks_of_free_sms", kLaunch},
-    {"family", kLaunch},
     {"c_blocks", kWidth},
     {"c_share_of_sms", kWidth},
     {"c_threads", kWidth},
@@ -121,6 +121,7 @@ class Row {
     Add(side.bytes / (machine_.memory_gbps * 1e3 * side.alone_us));
     Add(Log(side.bytes / machine_.cache_bytes));
     Add(side.operands_rotate);
+    Add(static_cast<double>(side.family));
     const Counters& counters = side.counters;
     for (const double counter :
          {counters.compute, counters.memory, counters.dram, counters.l1_hit, counters.l2_hit,
@@ -151,7 +152,6 @@ class Row {
     const auto free_sms =
         std::max<std::int64_t>(1, machine_.sms - pair_.communication.shape.blocks);
     Add(static_cast<double>(shape.blocks) / static_cast<double>(free_sms));
-    Add(static_cast<double>(pair_.compute.family));
   }
 
   void WriteCommunication() {
@@ -246,7 +246,6 @@ std::vector<learn::FeatureGroup> FeatureGroups() {
 Pair AsPlanned(Pair pair) {
   pair.compute.shape = {};
   pair.compute.counters = {};
-  pair.compute.family = Family::kOther;
   pair.compute.operands_rotate = true;
   pair.communication.chunk_bytes = 0;
   return pair;

@@ -21,7 +21,8 @@ void AppendFeatures(const Machine& machine, const Pair& pair, const Arrival& arr
 /// Features that tell of the same thing, for importance.
 [[nodiscard]] std::vector<learn::FeatureGroup> FeatureGroups();
 
-/// The pair as a plan knows it: no launch of the kernel that computes, no counters.
+/// The pair as a plan knows it: no launch of the kernel that computes, no counters. Whose kernel it
+/// is follows from the GPU and the operator.
 [[nodiscard]] Pair AsPlanned(Pair pair);
 
 }  // namespace orrery::overlap

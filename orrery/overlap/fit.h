@@ -30,7 +30,8 @@ using FitProgress = std::function<void(std::string_view)>;
 
 enum class Knowledge : std::uint8_t { kMeasured, kPlanned };
 
-/// What the model of the compute kernel's stretch learns from: ln of the stretch, grouped by kernel.
+/// What the model of the compute kernel's stretch learns from: ln of the stretch, grouped by
+/// kernel.
 [[nodiscard]] learn::DataSet StretchData(std::span<const MeasuredPair* const> rows,
                                          Knowledge knowledge);
 

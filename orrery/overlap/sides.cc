@@ -107,6 +107,17 @@ Family FamilyOf(std::string_view kernel_name) {
   return Family::kOther;
 }
 
+Family UsualFamily(const hardware::Gpu& gpu, std::string_view kind) {
+  if (kind == "attention") {
+    return Family::kAttention;
+  }
+  if (kind != "gemm" && kind != "bgemm" && kind != "groupedgemm" && kind != "conv") {
+    return Family::kFramework;
+  }
+  const bool is_persistent = gpu.generation == "hopper" || gpu.generation == "blackwell";
+  return is_persistent ? Family::kNvjet : Family::kCutlassTensor;
+}
+
 double TrafficOfPayload(Pattern pattern) {
   switch (pattern) {
     case Pattern::kCopy:

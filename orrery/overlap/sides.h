@@ -51,6 +51,10 @@ enum class Family : std::uint8_t {
 
 [[nodiscard]] Family FamilyOf(std::string_view kernel_name);
 
+/// Whose kernel a GPU usually runs for an operator kind ("gemm"): products that fill the GPU with
+/// one persistent block a multiprocessor since Hopper, many waves of blocks before.
+[[nodiscard]] Family UsualFamily(const hardware::Gpu& gpu, std::string_view kind);
+
 /// The kernel that computes.
 struct ComputeSide {
   std::string_view kind = {};  // as operators are called: "gemm", "attention"; outlives the side

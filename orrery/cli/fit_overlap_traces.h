@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/run_options.h"
+
+namespace orrery::cli {
+
+/// What `fit overlap --from-traces` was asked.
+struct FitOverlapTracesArguments {
+  std::vector<std::string> runs;  // without and with communication
+  std::string counters;
+  std::string output;
+  RunArguments reading;
+  bool as_json = false;
+};
+
+/// Derives pairs from two recordings, prints a summary and writes the tree.
+[[nodiscard]] Result<int> FitOverlapFromTraces(const FitOverlapTracesArguments& arguments);
+
+}  // namespace orrery::cli

@@ -1,0 +1,368 @@
+#include "orrery/overlap/nsight_compute.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/base/csv.h"
+#include "orrery/overlap/localised_number.h"
+
+namespace orrery::overlap {
+namespace {
+
+using Records = std::vector<std::vector<std::string>>;
+
+enum class Unit : std::uint8_t { kPercent, kMicroseconds, kBytes, kGigahertz, kCount };
+
+/// What is wanted of a kernel, and what the versions call it.
+struct Wanted {
+  std::string_view column;  // in tables of counters; empty for what is no counter
+  Unit unit = Unit::kCount;
+  std::vector<std::string_view> names;  // of the details page and of the raw page
+  std::function<void(CountedKernel&, double)> set;
+};
+
+void SetWhole(int& target, double value) {
+  target = value >= 0 && value < 1e9 ? static_cast<int>(std::lround(value)) : 0;
+}
+
+const std::vector<Wanted>& AllWanted() {
+  static const std::vector<Wanted> kWanted = {
+      {"duration_us",
+       Unit::kMicroseconds,
+       {"Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"},
+       [](CountedKernel& kernel, double value) { kernel.duration_us = value; }},
+      {"compute_pct",
+       Unit::kPercent,
+       {"Compute (SM) Throughput", "SM [%]", "SOL SM",
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed"},
+       [](CountedKernel& kernel, double value) { kernel.counters.compute = value; }},
+      {"memory_pct",
+       Unit::kPercent,
+       {"Memory Throughput", "Memory [%]", "SOL Memory",
+        "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"},
+       [](CountedKernel& kernel, double value) { kernel.counters.memory = value; }},
+      {"dram_pct",
+       Unit::kPercent,
+       {"DRAM Throughput", "SOL DRAM", "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+        "dram__throughput.avg.pct_of_peak_sustained_elapsed"},
+       [](CountedKernel& kernel, double value) { kernel.counters.dram = value; }},
+      {"l1_hit_pct",
+       Unit::kPercent,
+       {"L1/TEX Hit Rate", "L1 Hit Rate", "l1tex__t_sector_hit_rate.pct"},
+       [](CountedKernel& kernel, double value) { kernel.counters.l1_hit = value; }},
+      {"l2_hit_pct",
+       Unit::kPercent,
+       {"L2 Hit Rate", "lts__t_sector_hit_rate.pct"},
+       [](CountedKernel& kernel, double value) { kernel.counters.l2_hit = value; }},
+      {"achieved_occupancy_pct",
+       Unit::kPercent,
+       {"Achieved Occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active"},
+       [](CountedKernel& kernel, double value) { kernel.counters.achieved_occupancy = value; }},
+      {"theoretical_occupancy_pct",
+       Unit::kPercent,
+       {"Theoretical Occupancy", "sm__maximum_warps_per_active_cycle_pct"},
+       [](CountedKernel& kernel, double value) { kernel.counters.theoretical_occupancy = value; }},
+      {"",
+       Unit::kGigahertz,
+       {"SM Frequency", "smsp__cycles_elapsed.avg.per_second",
+        "gpc__cycles_elapsed.avg.per_second"},
+       [](CountedKernel& kernel, double value) { kernel.sm_clock_ghz = value; }},
+      {"",
+       Unit::kCount,
+       {"Registers Per Thread", "launch__registers_per_thread"},
+       [](CountedKernel& kernel, double value) { SetWhole(kernel.shape.registers, value); }},
+      {"",
+       Unit::kBytes,
+       {"Dynamic Shared Memory Per Block", "Static Shared Memory Per Block",
+        "launch__shared_mem_per_block_dynamic", "launch__shared_mem_per_block_static"},
+       [](CountedKernel& kernel, double value) {
+         int bytes = 0;
+         SetWhole(bytes, value);
+         kernel.shape.shared_bytes += bytes;
+       }},
+      {"",
+       Unit::kCount,
+       {"Grid Size", "launch__grid_size"},
+       [](CountedKernel& kernel, double value) {
+         kernel.shape.blocks = value < 1e15 ? std::llround(std::max(value, 0.0)) : 0;
+       }},
+      {"",
+       Unit::kCount,
+       {"Block Size", "launch__block_size"},
+       [](CountedKernel& kernel, double value) { SetWhole(kernel.shape.threads, value); }},
+  };
+  return kWanted;
+}
+
+/// What a value is multiplied by; nothing for a unit of something else.
+std::optional<double> FactorOf(std::string_view unit, Unit wanted) {
+  static const std::map<std::string_view, double, std::less<>> kTimes = {
+      {"ns", 1e-3}, {"nsecond", 1e-3}, {"us", 1},  {"usecond", 1},
+      {"ms", 1e3},  {"msecond", 1e3},  {"s", 1e6}, {"second", 1e6}};
+  static const std::map<std::string_view, double, std::less<>> kSizes = {
+      {"byte", 1},    {"Kbyte", 1e3},   {"Mbyte", 1e6},
+      {"Gbyte", 1e9}, {"Kibyte", 1024}, {"Mibyte", 1024.0 * 1024}};
+  static const std::map<std::string_view, double, std::less<>> kClocks = {
+      {"hz", 1e-9}, {"khz", 1e-6}, {"mhz", 1e-3}, {"ghz", 1}};
+  const auto find = [](const auto& units, std::string_view name) -> std::optional<double> {
+    const auto found = units.find(name);
+    return found == units.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (wanted == Unit::kPercent) {
+    return unit == "%" ? std::optional(1.0) : std::nullopt;
+  }
+  if (wanted == Unit::kCount) {
+    return 1.0;
+  }
+  if (wanted == Unit::kGigahertz) {
+    // "cycle/nsecond" is what older versions call GHz.
+    if (unit.starts_with("cycle/")) {
+      const auto times = find(kTimes, unit.substr(6));
+      return times ? std::optional(1e-3 / *times) : std::nullopt;
+    }
+    std::string lower(unit);
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return find(kClocks, lower);
+  }
+  const std::string_view whole = unit.substr(0, unit.find('/'));
+  return find(wanted == Unit::kMicroseconds ? kTimes : kSizes, whole);
+}
+
+/// The wanted value of each name of a metric.
+const std::map<std::string_view, const Wanted*, std::less<>>& WantedByName() {
+  static const std::map<std::string_view, const Wanted*, std::less<>> kByName = [] {
+    std::map<std::string_view, const Wanted*, std::less<>> by_name;
+    for (const Wanted& wanted : AllWanted()) {
+      for (const std::string_view name : wanted.names) {
+        by_name.emplace(name, &wanted);
+      }
+    }
+    return by_name;
+  }();
+  return kByName;
+}
+
+/// "(384, 1, 1)" and "384x1x1" to three numbers; nothing for other text.
+std::optional<std::array<std::int64_t, 3>> ThreeNumbers(std::string_view text) {
+  std::array<std::int64_t, 3> numbers = {};
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  for (std::int64_t& number : numbers) {
+    at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+    const auto [stop, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || number > std::numeric_limits<std::int32_t>::max()) {
+      return std::nullopt;
+    }
+    at = stop;
+  }
+  return numbers;
+}
+
+/// The product, as far as a launch can be.
+std::int64_t Product(const std::array<std::int64_t, 3>& numbers) {
+  double product = 1;
+  for (const std::int64_t number : numbers) {
+    product *= static_cast<double>(number);
+  }
+  return product < 1e15 ? static_cast<std::int64_t>(product) : 0;
+}
+
+/// The columns that both pages have in front.
+class Head {
+ public:
+  explicit Head(const std::vector<std::string>& header) {
+    for (std::size_t column = 0; column < header.size(); ++column) {
+      column_of_.emplace(header[column], column);
+    }
+  }
+
+  [[nodiscard]] std::string_view Field(const std::vector<std::string>& record,
+                                       std::string_view column) const {
+    const auto found = column_of_.find(column);
+    return found != column_of_.end() && found->second < record.size()
+               ? std::string_view(record[found->second])
+               : std::string_view();
+  }
+
+  [[nodiscard]] bool Has(std::string_view column) const { return column_of_.contains(column); }
+
+  [[nodiscard]] CountedKernel Begin(const std::vector<std::string>& record) const {
+    CountedKernel kernel;
+    kernel.name = Field(record, "Kernel Name");
+    const std::string_view id = Field(record, "ID");
+    std::from_chars(id.data(), id.data() + id.size(), kernel.id);
+    if (const auto grid = ThreeNumbers(Field(record, "Grid Size"))) {
+      kernel.grid = *grid;
+      kernel.shape.blocks = Product(*grid);
+    }
+    if (const auto block = ThreeNumbers(Field(record, "Block Size"))) {
+      kernel.block = *block;
+      kernel.shape.threads = static_cast<int>(std::min<std::int64_t>(Product(*block), 1 << 20));
+    }
+    return kernel;
+  }
+
+ private:
+  std::map<std::string, std::size_t, std::less<>> column_of_;
+};
+
+/// Which counters were seen.
+class Seen {
+ public:
+  void Set(const Wanted& wanted, CountedKernel& kernel, std::string_view text,
+           std::string_view unit, DecimalMark mark) {
+    const auto number = ParseLocalised(text, mark);
+    const auto factor = FactorOf(unit, wanted.unit);
+    if (number && factor) {
+      wanted.set(kernel, *number * *factor);
+      seen_[wanted.column] = true;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> Missing() const {
+    std::vector<std::string> missing;
+    for (const Wanted& wanted : AllWanted()) {
+      if (!wanted.column.empty() && !seen_.contains(wanted.column)) {
+        missing.emplace_back(wanted.column);
+      }
+    }
+    return missing;
+  }
+
+ private:
+  std::map<std::string_view, bool> seen_;
+};
+
+Result<CountedKernels> ReadDetails(const Head& head,
+                                   std::span<const std::vector<std::string>> rows) {
+  std::vector<std::string_view> values;
+  for (const std::vector<std::string>& row : rows) {
+    values.push_back(head.Field(row, "Metric Value"));
+  }
+  const DecimalMark mark = DecimalMarkOf(values);
+  CountedKernels result;
+  Seen seen;
+  std::string_view current;
+  for (const std::vector<std::string>& row : rows) {
+    const std::string_view id = head.Field(row, "ID");
+    if (result.kernels.empty() || id != current) {
+      result.kernels.push_back(head.Begin(row));
+      current = id;
+    }
+    const auto wanted = WantedByName().find(head.Field(row, "Metric Name"));
+    if (wanted != WantedByName().end()) {
+      seen.Set(*wanted->second, result.kernels.back(), head.Field(row, "Metric Value"),
+               head.Field(row, "Metric Unit"), mark);
+    }
+  }
+  result.missing = seen.Missing();
+  return result;
+}
+
+Result<CountedKernels> ReadRaw(const std::vector<std::string>& header, const Head& head,
+                               std::span<const std::vector<std::string>> rows) {
+  const std::vector<std::string>& units = rows.front();
+  std::vector<std::pair<std::size_t, const Wanted*>> columns;
+  std::vector<std::string_view> values;
+  for (std::size_t column = 0; column < header.size(); ++column) {
+    const auto wanted = WantedByName().find(header[column]);
+    // "Grid Size" is a column of the head on this page.
+    if (wanted != WantedByName().end() && header[column].find("__") != std::string::npos) {
+      columns.emplace_back(column, wanted->second);
+    }
+  }
+  for (const std::vector<std::string>& row : rows.subspan(1)) {
+    values.insert(values.end(), row.begin(), row.end());
+  }
+  const DecimalMark mark = DecimalMarkOf(values);
+  CountedKernels result;
+  Seen seen;
+  for (const std::vector<std::string>& row : rows.subspan(1)) {
+    CountedKernel& kernel = result.kernels.emplace_back(head.Begin(row));
+    for (const auto& [column, wanted] : columns) {
+      if (column < row.size()) {
+        seen.Set(*wanted, kernel, row[column], column < units.size() ? units[column] : "", mark);
+      }
+    }
+  }
+  result.missing = seen.Missing();
+  return result;
+}
+
+/// Text without the lines that ncu and the program itself print around the table.
+std::string TableText(std::string_view text) {
+  std::string table;
+  bool has_begun = false;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end);
+    has_begun = has_begun || line.find("\"Kernel Name\"") != std::string_view::npos ||
+                line.find(",Kernel Name,") != std::string_view::npos;
+    if (has_begun && !line.starts_with("==")) {
+      table += line;
+    }
+  }
+  return table;
+}
+
+tl::unexpected<Error> NoTable(std::string_view text) {
+  if (text.find("ERR_NVGPUCTRPERM") != std::string_view::npos) {
+    return Fail(Error::Kind::kUnsupported,
+                "ncu was not allowed to read counters (ERR_NVGPUCTRPERM); run it as root or load "
+                "the driver with NVreg_RestrictProfilingToAdminUsers=0");
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              "there is no table of kernels; print it with `ncu --csv --page details` or `--page "
+              "raw`");
+}
+
+}  // namespace
+
+Result<CountedKernels> ParseNsightCompute(std::string_view text) {
+  const std::string table = TableText(text);
+  if (table.empty()) {
+    return NoTable(text);
+  }
+  ORRERY_TRY(Records records, ParseCsvRecords(table));
+  std::erase_if(records, [](const std::vector<std::string>& record) {
+    return record.size() == 1 && record.front().empty();
+  });
+  if (records.size() < 2) {
+    return NoTable(text);
+  }
+  const std::vector<std::string> header = records.front();
+  const Head head(header);
+  const std::span rows = std::span(std::as_const(records)).subspan(1);
+  auto kernels = head.Has("Metric Name") ? ReadDetails(head, rows) : ReadRaw(header, head, rows);
+  if (kernels && kernels->kernels.empty()) {
+    return NoTable(text);
+  }
+  return kernels;
+}
+
+Result<CountedKernels> ReadNsightCompute(const std::string& path) {
+  ORRERY_TRY(auto file, OpenFile(path));
+  const auto source = Unpack(std::move(file));
+  const auto text = ReadAll(*source);
+  if (!text) {
+    return FailWithin(path, text);
+  }
+  auto kernels = ParseNsightCompute(*text);
+  return kernels ? std::move(kernels) : FailWithin(path, kernels);
+}
+
+}  // namespace orrery::overlap
