@@ -9,6 +9,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/fit_commands.h"
+#include "orrery/cli/overlap_option.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/kernel/shipped_models.h"
 #include "orrery/simulate/framework_fit.h"
@@ -22,6 +23,7 @@ struct FitFrameworksArguments {
   std::vector<std::string> only;
   std::vector<std::string> without;
   std::size_t most_rows = 0;
+  simulate::SimulationOptions engine;
 };
 
 std::string FitText(const simulate::FrameworkFit& fit) {
@@ -42,6 +44,9 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
   }
   ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
   simulate::FrameworkFitOptions options;
+  options.engine = arguments.engine;
+  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
+             LoadOverlapModel(options.engine));
   options.only = arguments.only;
   options.without_sources = arguments.without;
   if (arguments.most_rows > 0) {
@@ -86,6 +91,7 @@ void AddFitFrameworksCommand(CLI::App& fit, int& status) {
   verb->add_option("--without", arguments->without, "leave out sources whose name contains this")
       ->type_name("TEXT");
   verb->add_option("--rows", arguments->most_rows, "most rows of a source (120)")->type_name("INT");
+  AddOverlapOption(*verb, arguments->engine.overlap);
   verb->callback([arguments, &status] {
     const Result<int> result = FitFrameworks(*arguments);
     status = result ? *result : PrintError(result.error());

@@ -11,6 +11,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/overlap_option.h"
 #include "orrery/cli/simulate_imports.h"
 #include "orrery/cli/simulate_options.h"
 #include "orrery/cli/simulate_output.h"
@@ -100,6 +101,7 @@ class SimulateRun {
       return {};
     }
     ORRERY_TRY(options_, EngineOptions(arguments_));
+    ORRERY_TRY(overlap_model_, LoadOverlapModel(options_));
     const SimulateInput kind = InputKind(arguments_);
     return kind == SimulateInput::kJob ? RunJob() : RunProgram(kind);
   }
@@ -208,6 +210,7 @@ class SimulateRun {
   const SimulateArguments& arguments_;
   Clock::time_point begin_;
   simulate::SimulationOptions options_;
+  std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;
   std::string title_;  // of the page
 };

@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/cli/word_option.h"
+#include "orrery/cli/overlap_option.h"
 
 namespace orrery::cli {
 namespace {
@@ -80,8 +80,7 @@ void AddWhatIfs(CLI::App& verb, SimulateArguments& arguments) {
       ->allow_extra_args(false);
   verb.add_option("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
       ->check(CLI::Range(0.0, 1.0));
-  AddWordOption<bool>(verb, "--overlap", arguments.overlaps, {{"none", false}, {"analytic", true}},
-                      "how kernels that run together slow each other down (default: analytic)");
+  AddOverlapOption(verb, arguments.overlap);
   verb.add_flag("--no-fold", arguments.no_fold, "simulate every rank, also those that are alike");
 }
 
@@ -169,7 +168,7 @@ Result<simulate::SlowNode> ParseSlowNode(const std::string& text) {
 Result<simulate::SimulationOptions> EngineOptions(const SimulateArguments& arguments) {
   simulate::SimulationOptions options;
   options.folds = !arguments.no_fold;
-  options.has_overlap = arguments.overlaps;
+  options.overlap = arguments.overlap;
   options.jitter = arguments.jitter;
   for (const std::string& text : arguments.slow) {
     ORRERY_TRY(const simulate::SlowRank slow, ParseSlowRank(text));

@@ -22,7 +22,7 @@ struct SimulateArguments {
   std::string played_settings;
   std::vector<std::string> kernel_models;
   bool no_fold = false;
-  bool overlaps = true;
+  simulate::OverlapKind overlap = simulate::OverlapKind::kAnalytic;
   double jitter = 0;
   std::vector<std::string> slow;     // "rank=7:1.3"
   std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"

@@ -242,6 +242,18 @@ void WriteDimensions(const StepSummary& summary, JsonWriter& json) {
   json.EndArray();
 }
 
+void WriteHeldUp(const simulate::HeldUpTotals& totals, JsonWriter& json) {
+  json.Key("held_up").BeginObject();
+  json.Key("kernels").Integer(totals.kernels);
+  json.Key("kernels_alone_s").Number(Seconds(totals.kernels_alone_ps));
+  json.Key("kernels_s").Number(Seconds(totals.kernels_ps));
+  json.Key("transfers").Integer(totals.transfers);
+  json.Key("transfers_alone_s").Number(Seconds(totals.transfers_alone_ps));
+  json.Key("transfers_s").Number(Seconds(totals.transfers_ps));
+  json.Key("delayed_s").Number(Seconds(totals.delayed_ps));
+  json.EndObject();
+}
+
 void WriteTexts(std::string_view key, const std::vector<std::string>& texts, JsonWriter& json) {
   json.Key(key).BeginArray();
   for (const std::string& text : texts) {
@@ -295,6 +307,7 @@ std::string SimulationJson(const SimulationAnswer& answer) {
   json.Key("breakdown_rank").Unsigned(summary.slowest_rank);
   json.Key("exposed_communication_s").Number(Seconds(answer.exposed_ps));
   WriteDimensions(summary, json);
+  WriteHeldUp(summary.held_up, json);
   json.Key("stages").BeginArray();
   for (const StageSummary& stage : summary.stages) {
     WriteStage(stage, json);

@@ -11,6 +11,7 @@
 #include "orrery/base/progress.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/overlap_option.h"
 #include "orrery/cli/plot_page.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/cli/validate_output.h"
@@ -31,6 +32,7 @@ struct ValidateArguments {
   std::string frameworks;
   std::string table;
   std::string plot;
+  simulate::SimulationOptions engine;
   int threads = 0;
   bool as_json = false;
 };
@@ -70,6 +72,9 @@ Result<int> Validate(const ValidateArguments& arguments) {
   options.filter = [&](const workload::RunLabel& label) { return IsAskedFor(label, arguments); };
   ORRERY_TRY(options.change, FrameworkChange(arguments.frameworks));
   options.threads = arguments.threads;
+  options.engine = arguments.engine;
+  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
+             LoadOverlapModel(options.engine));
   options.progress = [&](std::size_t done, std::size_t total) {
     progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "rows");
   };
@@ -115,6 +120,7 @@ void AddValidateCommand(CLI::App& app, int& status) {
       ->type_name("FILE");
   verb->add_option("--svg", arguments->plot, "draw predicted against measured steps by source")
       ->type_name("FILE");
+  AddOverlapOption(*verb, arguments->engine.overlap);
   verb->add_option("--threads", arguments->threads, "at most this many (one for each core)")
       ->check(CLI::NonNegativeNumber);
   verb->add_flag("--json", arguments->as_json, "print one JSON document");

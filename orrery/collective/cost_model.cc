@@ -64,6 +64,18 @@ Result<double> ClosedFormCost::Seconds(const Request& request, std::span<const G
                            settings_.constants);
 }
 
+Result<KernelShape> ClosedFormCost::ShapeOf(const Request& request,
+                                            std::span<const GpuId> gpu_of_rank) {
+  ORRERY_TRY(const Fabric fabric, fabrics_.Find(gpu_of_rank));
+  ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
+  const Algorithm algorithm = tuning.choice().algorithm;
+  const Protocol protocol = tuning.choice().protocol;
+  return KernelShape{.algorithm = algorithm,
+                     .protocol = protocol,
+                     .used = ChannelsFor(fabric, request, algorithm, protocol, settings_.nccl),
+                     .step = StepPayload(protocol, settings_.nccl)};
+}
+
 Result<FlowLevelTime> FlowLevelCost::Time(const Request& request,
                                           std::span<const GpuId> gpu_of_rank) {
   ORRERY_TRY(const Fabric fabric, fabrics_.Find(gpu_of_rank));

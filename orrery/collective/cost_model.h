@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "orrery/base/error.h"
+#include "orrery/collective/channels_used.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/flow_level.h"
 #include "orrery/collective/measured_times.h"
@@ -55,6 +56,14 @@ struct LinkLimits {
   bool operator==(const LinkLimits&) const = default;
 };
 
+/// What NCCL's kernel of a collective is on each GPU that takes part.
+struct KernelShape {
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = Protocol::kSimple;
+  ChannelsUsed used{};  // a channel is a thread block
+  Bytes step{};         // payload between two looks at flags
+};
+
 /// The calibrated closed form: about a microsecond, no other traffic.
 class ClosedFormCost final : public CollectiveCost {
  public:
@@ -69,6 +78,10 @@ class ClosedFormCost final : public CollectiveCost {
   [[nodiscard]] Result<double> Seconds(const Request& request,
                                        std::span<const network::GpuId> gpu_of_rank,
                                        const LinkLimits& limits);
+
+  /// The kernel that such a collective is.
+  [[nodiscard]] Result<KernelShape> ShapeOf(const Request& request,
+                                            std::span<const network::GpuId> gpu_of_rank);
 
  private:
   CostSettings settings_;

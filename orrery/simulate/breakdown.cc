@@ -75,7 +75,7 @@ class SegmentList {
     if (category.empty()) {
       category = "other";
     }
-    Add(task, performance_.begin_ps[first_ + task], performance_.end_ps[first_ + task],
+    Add(task, performance_.StartPs(first_ + task), performance_.end_ps[first_ + task],
         is_optimizer ? TimeKind::kOptimizer : TimeKind::kCompute,
         is_optimizer ? std::string() : category);
   }
@@ -217,7 +217,7 @@ PlayerEnd EndOf(const Cast& cast, const Performance& performance, PlayerId playe
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     end.end_ps = std::max(end.end_ps, performance.end_ps[first + task]);
     if (program.tasks.kind[task] == TaskKind::kKernel) {
-      end.kernel_ps += performance.end_ps[first + task] - performance.begin_ps[first + task];
+      end.kernel_ps += performance.end_ps[first + task] - performance.StartPs(first + task);
     }
   }
   return end;

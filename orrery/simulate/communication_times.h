@@ -5,6 +5,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/network/topology.h"
+#include "orrery/simulate/side_code.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
@@ -18,6 +19,14 @@ class CommunicationTimes {
   /// kind, size, element and link class of a play.
   [[nodiscard]] virtual Result<std::int64_t> DurationPs(
       const workload::Communications::Row& communication, std::span<const network::GpuId> gpus) = 0;
+
+  /// Returns what its kernel takes of each of these GPUs while it runs, when that is known. Asked
+  /// as often, when somebody wants to know.
+  [[nodiscard]] virtual Result<CommunicationTask> KernelOf(
+      const workload::Communications::Row& /*communication*/,
+      std::span<const network::GpuId> /*gpus*/) {
+    return CommunicationTask{};
+  }
 };
 
 }  // namespace orrery::simulate

@@ -81,7 +81,9 @@ class RankTrace {
     const std::size_t first = performance_.First(traced_.player, repetition);
     return {.begin_ps = std::span(performance_.begin_ps).subspan(first, program_.tasks.size()),
             .end_ps = std::span(performance_.end_ps).subspan(first, program_.tasks.size()),
-            .repetition = repetition};
+            .repetition = repetition,
+            .performance = &performance_,
+            .first = first};
   }
 
   // In the order of FinishTrace, so that links between activities and collectives stay right.

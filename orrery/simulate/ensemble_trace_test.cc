@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/test_ensembles.h"
 #include "orrery/trace/collective_matching.h"
 
@@ -159,6 +161,34 @@ TEST_F(EnsembleTraceTest, ManyRanksAreShownByTheirPlayers) {
   EXPECT_DOUBLE_EQ(Measured(set, "iteration_wall_clock_time"), 390e-6);
   EXPECT_DOUBLE_EQ(Measured(set, "exposed_comm_time"), MeanExposedSeconds() + 150e-6 / 2);
   EXPECT_NEAR(Measured(set, "bubble_size_pipeline"), 100.0 * (200 + 150) / 2 / 390, 1e-9);
+}
+
+// A kernel of 1,000 µs beside communication of 300 µs, which waits 200 µs for room and takes twice
+// as long: it is there from 200 to 800 µs. The kernel does 200 alone, 450 beside it and 350 alone.
+TEST(HeldUpTraceTest, KernelsBeginWhenTheyHaveRoomAndSayHowLongTheyTakeAlone) {
+  RankWriter rank({"dp"});
+  rank.program.parts.Append({.sm_share = 1'000'000});
+  rank.Kernel(1000 * kMicrosecond, 0);
+  rank.Talk(0, 300 * kMicrosecond);
+  Ensemble ensemble;
+  ensemble.num_slots = 1;
+  ensemble.programs.push_back(std::move(rank.program));
+  AddRank(ensemble, 0);
+  Join(ensemble, 0, {0});
+  const FixedModel model({4.0 / 3, 2}, 200);
+  const ModelledOverlap overlap = OverlapBy(model);
+  PlainTimes times;
+  const Cast cast = Unfolded(ensemble, IslandLinkClass(8));
+  const Performance played = *Play(cast, times, {.rates = &overlap});
+
+  const trace::TraceSet set = EnsembleTrace(cast, played, {.gpu = "H100"});
+
+  const trace::Trace& trace = set.ranks.front();
+  EXPECT_THAT(trace.activities.begin_ns, ElementsAre(0, 200'000));
+  EXPECT_THAT(trace.activities.duration_ns, ElementsAre(1'150'000, 600'000));
+  EXPECT_EQ(trace.Text(trace.activities.extra[0]), "\"alone_us\": 1000.000");
+  EXPECT_EQ(trace.Text(trace.activities.extra[1]),
+            "\"alone_us\": 300.000, \"delayed_us\": 200.000");
 }
 
 }  // namespace

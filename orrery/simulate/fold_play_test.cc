@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "orrery/simulate/analytic_overlap.h"
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/jitter.h"
+#include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/play.h"
 #include "orrery/simulate/random_ensembles.h"
 #include "orrery/simulate/test_ensembles.h"
@@ -39,8 +41,7 @@ std::vector<std::int64_t> TimesOf(const Cast& cast, const Performance& played, R
   return times;
 }
 
-void AssertFoldedIsUnfolded(const RandomJob& job, const RateModel* rates) {
-  const Ensemble ensemble = job.Write();
+void AssertFoldedIsUnfolded(const Ensemble& ensemble, const RateModel* rates) {
   const Cast folded = Fold(ensemble, IslandLinkClass(kIsland));
   const Cast unfolded = Unfolded(ensemble, IslandLinkClass(kIsland));
   const Performance few = PlayedBy(folded, rates);
@@ -48,16 +49,52 @@ void AssertFoldedIsUnfolded(const RandomJob& job, const RateModel* rates) {
   for (Rank rank = 0; rank < ensemble.num_ranks(); ++rank) {
     RC_ASSERT(TimesOf(folded, few, rank) == TimesOf(unfolded, all, rank));
   }
+  RC_CLASSIFY(
+      std::ranges::any_of(all.held_up, [](const HeldUpTask& task) { return task.delayed_ps > 0; }),
+      "somebody waits for room");
   RC_TAG(folded.players.size() * 2 <= unfolded.players.size() ? "halved" : "hardly folded");
 }
 
 RC_GTEST_PROP(FoldProperty, FoldedRanksHaveTheTimesOfUnfoldedOnes, (const RandomJob& job)) {
-  AssertFoldedIsUnfolded(job, nullptr);
+  AssertFoldedIsUnfolded(job.Write(), nullptr);
 }
 
 RC_GTEST_PROP(FoldProperty, FoldingIsExactWithRatesToo, (const RandomJob& job)) {
   const AnalyticOverlap overlap;
-  AssertFoldedIsUnfolded(job, &overlap);
+  AssertFoldedIsUnfolded(job.Write(), &overlap);
+}
+
+// The same job with times that models of pairs tell apart.
+Ensemble InNanoseconds(const RandomJob& job) {
+  Ensemble ensemble = job.Write();
+  for (workload::Program& program : ensemble.programs) {
+    for (std::int64_t& duration_ps : program.tasks.duration_ps) {
+      duration_ps *= 1000;
+    }
+    for (std::int64_t& bytes : program.communications.bytes) {
+      bytes *= 1000;
+    }
+  }
+  return ensemble;
+}
+
+RC_GTEST_PROP(FoldProperty, FoldingIsExactWithPairsAndDelaysToo, (const RandomJob& job)) {
+  const BusyModel model;
+  const ModelledOverlap overlap = OverlapBy(model);
+  AssertFoldedIsUnfolded(InNanoseconds(job), &overlap);
+}
+
+// A model that remembers what other plays asked for says the same as a new one.
+RC_GTEST_PROP(FoldProperty, WhatAModelRemembersChangesNothing,
+              (const RandomJob& before, const RandomJob& job)) {
+  const BusyModel model;
+  const ModelledOverlap used = OverlapBy(model);
+  const ModelledOverlap fresh = OverlapBy(model);
+  const Ensemble first = InNanoseconds(before);
+  PlayedBy(Unfolded(first, IslandLinkClass(kIsland)), &used);
+  const Ensemble ensemble = InNanoseconds(job);
+  const Cast cast = Unfolded(ensemble, IslandLinkClass(kIsland));
+  RC_ASSERT(PlayedBy(cast, &used) == PlayedBy(cast, &fresh));
 }
 
 /// Nobody disturbs anybody.

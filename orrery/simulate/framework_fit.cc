@@ -88,6 +88,7 @@ std::map<std::string, RunsOfSource> ReadRuns(
     const FrameworkFitOptions& options) {
   std::set<std::string> rows;
   ValidateOptions asked;
+  asked.engine = options.engine;
   asked.filter = [&](const workload::RunLabel& label) {
     return rows.contains(label.id) &&
            (label.grade.empty() || label.grade == "A" || label.grade == "A-") &&
@@ -119,8 +120,8 @@ std::vector<PublishedRun> Spread(const RunsOfSource& runs, std::size_t most) {
 class Fitting {
  public:
   Fitting(std::vector<PublishedRun> runs, const Framework& framework,
-          const kernel::CostModel& costs)
-      : runs_(std::move(runs)), framework_(framework), costs_(costs) {}
+          const kernel::CostModel& costs, const SimulationOptions& engine)
+      : runs_(std::move(runs)), framework_(framework), costs_(costs), engine_(engine) {}
 
   Framework Fit() {
     std::vector<double> start;
@@ -187,7 +188,7 @@ class Fitting {
     ParallelFor(runs_.size(), 0, [&](std::size_t i) {
       workload::Job job = runs_[i].job;
       workload::CopyScalars(framework, job.framework);
-      const Result<Simulation> simulation = Simulate(job, costs_);
+      const Result<Simulation> simulation = Simulate(job, costs_, engine_);
       if (simulation) {
         ratios[i] = std::log(static_cast<double>(simulation->step_ps()) / kPicoseconds /
                              runs_[i].measured_s);
@@ -210,6 +211,7 @@ class Fitting {
   std::vector<PublishedRun> runs_;
   const Framework& framework_;
   const kernel::CostModel& costs_;
+  const SimulationOptions& engine_;
 };
 
 }  // namespace
@@ -239,7 +241,7 @@ std::vector<FrameworkFit> FitFrameworks(std::span<const std::unique_ptr<workload
       // Shipped scalars know the sources that are to be left out.
       workload::CopyScalars(Framework{}, start);
     }
-    Fitting fitting(std::move(chosen), start, memo);
+    Fitting fitting(std::move(chosen), start, memo, options.engine);
     fit.error_before = fitting.MeanError(start);
     fit.framework = fitting.Fit();
     fit.error_after = fitting.MeanError(fit.framework);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/kernel/estimate.h"
+#include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/run_table.h"
 
@@ -27,6 +28,7 @@ struct FrameworkFitOptions {
   std::vector<std::string> only = {};             // names of frameworks; empty: all
   /// Rows of one source that are used, spread evenly over the table.
   std::size_t most_rows_of_source = 120;
+  SimulationOptions engine = {};
   /// Told what is being done.
   std::function<void(const std::string&)> progress = {};
 };

@@ -28,6 +28,45 @@ Result<collective::CostSettings> SettingsOf(const workload::Job& job, int gpus) 
   return settings;
 }
 
+collective::Request RequestOf(const workload::Communications::Row& communication) {
+  return {communication.kind, Bytes{communication.bytes}, communication.element};
+}
+
+bool Reduces(collective::CollectiveKind kind) {
+  return kind == collective::CollectiveKind::kAllReduce ||
+         kind == collective::CollectiveKind::kReduceScatter ||
+         kind == collective::CollectiveKind::kReduce;
+}
+
+// The switch reads what a GPU gives and writes what it gets; nothing is added on the GPU.
+overlap::Pattern PatternOf(collective::CollectiveKind kind, const collective::KernelShape& shape) {
+  if (shape.protocol == collective::Protocol::kLl) {
+    return overlap::Pattern::kLowLatency;
+  }
+  if (shape.protocol == collective::Protocol::kLl128) {
+    return overlap::Pattern::kLowLatency128;
+  }
+  return Reduces(kind) && !collective::ReducesInSwitch(shape.algorithm)
+             ? overlap::Pattern::kReduceCopy
+             : overlap::Pattern::kCopy;
+}
+
+// What goes through a GPU's memory for each byte that it sends: its own and the neighbour's part
+// are read and one is written, or a part comes in, is read and is written. With Simple, three
+// bytes; a switch reads and writes the buffer once.
+double PayloadOf(const collective::Request& request, const collective::KernelShape& shape,
+                 overlap::Pattern pattern, int ranks) {
+  constexpr double kTrafficOfSentByte = 3;
+  const auto size = static_cast<double>(request.size.count);
+  if (collective::ReducesInSwitch(shape.algorithm)) {
+    return size;
+  }
+  const double sent = size * collective::BusFactor(request.kind, ranks);
+  return shape.protocol == collective::Protocol::kSimple
+             ? sent * kTrafficOfSentByte / overlap::TrafficOfPayload(pattern)
+             : sent;
+}
+
 }  // namespace
 
 ClusterTimes::ClusterTimes(const workload::Job& job, GroupLimits limits,
@@ -59,14 +98,32 @@ Result<std::int64_t> ClusterTimes::DurationPs(const workload::Communications::Ro
   if (gpus.size() < 2 || communication.bytes == 0) {
     return 0;
   }
-  const collective::Request request = {communication.kind, Bytes{communication.bytes},
-                                       communication.element};
+  const collective::Request request = RequestOf(communication);
   collective::ClosedFormCost& cost = IsInsideIsland(gpus) ? inside_ : between_;
   const collective::LinkLimits limits = limits_.Of(gpus);
   ORRERY_TRY(const double seconds, limits == collective::LinkLimits{}
                                        ? cost.Seconds(request, gpus)
                                        : cost.Seconds(request, gpus, limits));
   return std::llround(seconds / rate_ * kPicoseconds);
+}
+
+Result<CommunicationTask> ClusterTimes::KernelOf(const workload::Communications::Row& communication,
+                                                 std::span<const network::GpuId> gpus) {
+  ORRERY_TRY(const std::int64_t duration_ps, DurationPs(communication, gpus));
+  if (duration_ps == 0) {
+    return CommunicationTask{};
+  }
+  const collective::Request request = RequestOf(communication);
+  collective::ClosedFormCost& cost = IsInsideIsland(gpus) ? inside_ : between_;
+  ORRERY_TRY(const collective::KernelShape shape, cost.ShapeOf(request, gpus));
+  const overlap::Pattern pattern = PatternOf(request.kind, shape);
+  const double payload = PayloadOf(request, shape, pattern, static_cast<int>(gpus.size()));
+  return CommunicationTask{
+      .blocks = static_cast<std::uint32_t>(shape.used.channels),
+      .threads = static_cast<std::uint32_t>(shape.used.threads),
+      .pattern = pattern,
+      .payload_gbps = payload / (static_cast<double>(duration_ps) / kPicoseconds) / 1e9,
+      .chunk_bytes = shape.step.count};
 }
 
 }  // namespace orrery::simulate

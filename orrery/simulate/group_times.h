@@ -24,6 +24,10 @@ class ClusterTimes : public CommunicationTimes {
   [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row& communication,
                                                 std::span<const network::GpuId> gpus) override;
 
+  [[nodiscard]] Result<CommunicationTask> KernelOf(
+      const workload::Communications::Row& communication,
+      std::span<const network::GpuId> gpus) override;
+
   ClusterTimes(const workload::Job& job, GroupLimits limits, const collective::CostSettings& inside,
                const collective::CostSettings& between);
 

@@ -70,7 +70,7 @@ TEST(MixedJobTest, TwoRanksAreAsFastAsTheSlowerOne) {
   const Job fast = JobOf(Copies(2));
   Job slow = fast;
   slow.gpu = *hardware::FindGpu("H20");
-  const SimulationOptions alone = {.has_overlap = false};
+  const SimulationOptions alone = {.overlap = OverlapKind::kNone};
 
   const Simulation mixed = Simulated(WithOther(fast, 1, 1, "H20"), alone);
 
@@ -176,7 +176,9 @@ void AddDifferences(Job& job, SimulationOptions& options) {
 
 RC_GTEST_PROP(MixedJobProperty, FoldedAndUnfoldedRanksEndTogether, ()) {
   Job job = JobOf(*rc::gen::elementOf(Plans()));
-  SimulationOptions options = {.has_overlap = *rc::gen::arbitrary<bool>()};
+  SimulationOptions options = {
+      .overlap =
+          *rc::gen::element(OverlapKind::kNone, OverlapKind::kAnalytic, OverlapKind::kModel)};
   AddDifferences(job, options);
   const Simulation folded = Simulate(job, HalfAsFast(), options).value();
   options.folds = false;
@@ -192,7 +194,7 @@ RC_GTEST_PROP(MixedJobProperty, FoldedAndUnfoldedRanksEndTogether, ()) {
 // Limits only take away, and nothing here gets faster by it: kernels do not disturb each other.
 RC_GTEST_PROP(MixedJobProperty, AFaultNeverShortensTheStep, ()) {
   const Job job = JobOf(*rc::gen::elementOf(Plans()));
-  SimulationOptions options = {.has_overlap = false};
+  SimulationOptions options = {.overlap = OverlapKind::kNone};
   const std::int64_t before = Simulate(job, HalfAsFast(), options).value().step_ps();
   const auto node = static_cast<std::uint32_t>(*rc::gen::inRange(0, job.gpus / 8));
   options.faults.slow_nodes = {{node, *rc::gen::element(0.1, 0.5, 0.9)}};

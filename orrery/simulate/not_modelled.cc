@@ -114,6 +114,17 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
   }
 }
 
+void AddOverlap(const Job& job, const SimulationOptions& options, Sentences& sentences) {
+  if (options.overlap == OverlapKind::kNone) {
+    sentences.emplace_back("Kernels that run together do not slow each other down.");
+  }
+  if (options.overlap == OverlapKind::kModel && job.gpus > 1) {
+    sentences.emplace_back(
+        "How the blocks of kernels are launched is not known to a plan: kernels beside "
+        "communication are taken to fill the GPU; clocks do not fall when more runs at once.");
+  }
+}
+
 }  // namespace
 
 Sentences NotModelled(const NetworkFaults& faults) {
@@ -135,9 +146,7 @@ Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
   AddNetwork(job, options.faults, sentences);
   AddPlan(job, generated.ensemble, sentences);
   AddDifferences(job, options, sentences);
-  if (!options.has_overlap) {
-    sentences.emplace_back("Kernels that run together do not slow each other down.");
-  }
+  AddOverlap(job, options, sentences);
   sentences.emplace_back(
       "Loading data, checkpoints, evaluation, logging, failures, and the first steps with their "
       "compilation and tuning.");

@@ -4,6 +4,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/simulate/simulation.h"
 #include "orrery/workload/job/published_run.h"
 
 namespace orrery::simulate {
@@ -26,7 +27,7 @@ struct JudgedRun {
 /// 1
 ///   where experts make memory uncertain;
 /// - everything is recomputed where nothing less would nearly fit.
-[[nodiscard]] Result<JudgedRun> JudgeRun(workload::PublishedRun run,
-                                         const kernel::CostModel& costs);
+[[nodiscard]] Result<JudgedRun> JudgeRun(workload::PublishedRun run, const kernel::CostModel& costs,
+                                         const SimulationOptions& options = {});
 
 }  // namespace orrery::simulate

@@ -28,15 +28,20 @@ class DataflowPlay : public Stage<DataflowPlay> {
 
   void Arrive(LaneIndex /*lane*/, std::int64_t /*begin_ps*/) {}
 
-  void Transfer(LaneIndex first_lane, std::int64_t begin_ps, std::int64_t duration_ps) {
+  void Transfer(LaneIndex first_lane, std::int64_t begin_ps, const TransferCost& cost) {
     for (LaneIndex lane = first_lane; lane != kNoLane; lane = lanes_[lane].next_in_gathering) {
-      Complete(lane, begin_ps + duration_ps);
+      Complete(lane, begin_ps + cost.duration_ps);
       Wake(lane);
     }
   }
 };
 
 }  // namespace
+
+const HeldUpTask* Performance::FindHeldUp(std::size_t index) const {
+  const auto found = std::ranges::lower_bound(held_up, index, {}, &HeldUpTask::index);
+  return found != held_up.end() && found->index == index ? &*found : nullptr;
+}
 
 std::int64_t Performance::EndOf(PlayerId player) const {
   std::int64_t last_ps = 0;

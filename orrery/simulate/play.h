@@ -26,6 +26,15 @@ struct PlayOptions {
   std::uint64_t seed = 0;
 };
 
+/// A task that others on its GPU held up.
+struct HeldUpTask {
+  std::size_t index = 0;        // of Performance
+  std::int64_t alone_ps = 0;    // how long it takes alone; of communication the transfer
+  std::int64_t delayed_ps = 0;  // how long after its begin it had room
+
+  bool operator==(const HeldUpTask&) const = default;
+};
+
 /// When tasks ran. Those of a player lie together: task t of repetition r of player p has the index
 /// First(p, r) + t.
 struct Performance {
@@ -34,12 +43,22 @@ struct Performance {
   std::vector<std::int64_t> begin_ps;  // of communication: its own arrival
   std::vector<std::int64_t> end_ps;
   std::vector<std::int64_t> transfer_ps;  // of communication: when the last member was there
+  std::vector<HeldUpTask> held_up;        // by index
   std::int64_t num_events = 0;            // tasks that ran
 
   [[nodiscard]] std::size_t First(PlayerId player, int repetition = 0) const {
     const std::size_t size = offsets[player + 1] - offsets[player];
     return offsets[player] +
            size / static_cast<std::size_t>(repetitions) * static_cast<std::size_t>(repetition);
+  }
+
+  /// What held up a task; nothing when nothing did.
+  [[nodiscard]] const HeldUpTask* FindHeldUp(std::size_t index) const;
+
+  /// When a task had room on its GPU.
+  [[nodiscard]] std::int64_t StartPs(std::size_t index) const {
+    const HeldUpTask* const task = FindHeldUp(index);
+    return begin_ps[index] + (task == nullptr ? 0 : task->delayed_ps);
   }
 
   /// The last end of a player.

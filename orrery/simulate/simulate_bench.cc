@@ -3,9 +3,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include "orrery/overlap/analytic_model.h"
 #include "orrery/simulate/analytic_overlap.h"
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/play.h"
 #include "orrery/simulate/test_ensembles.h"
 
@@ -134,6 +136,18 @@ void BM_PlayFoldedWithRates(benchmark::State& state) {
 }
 
 BENCHMARK(BM_PlayFoldedWithRates)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
+
+// Pairs that differ in all that the job's kernels differ in; arithmetic answers as quickly as any
+// model that is asked once a pair.
+void BM_PlayFoldedWithPairs(benchmark::State& state) {
+  const workload::Ensemble ensemble = Job(8192, static_cast<int>(state.range(0)));
+  const overlap::AnalyticModel model;
+  const ModelledOverlap overlap = OverlapBy(model);
+  PlayJob(state, Fold(ensemble, IslandLinkClass(8)), &overlap);
+  state.counters["asked"] = static_cast<double>(overlap.num_asked());
+}
+
+BENCHMARK(BM_PlayFoldedWithPairs)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
 
 void BM_PlayUnfolded(benchmark::State& state) {
   const workload::Ensemble ensemble = Job(1024, static_cast<int>(state.range(0)));

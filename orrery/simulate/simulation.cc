@@ -1,14 +1,20 @@
 #include "orrery/simulate/simulation.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/overlap/analytic_model.h"
 #include "orrery/simulate/analytic_overlap.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/group_times.h"
+#include "orrery/simulate/modelled_overlap.h"
+#include "orrery/workload/job/other_gpus.h"
 
 namespace orrery::simulate {
 namespace {
@@ -35,6 +41,46 @@ Cast CastOf(const workload::Job& machine, const workload::Ensemble& ensemble,
   return folds ? Fold(ensemble, links) : Unfolded(ensemble, links);
 }
 
+// The GPU of each program.
+ModelledOverlap::Settings PairSettings(const workload::Job& machine, const Cast& cast) {
+  ModelledOverlap::Settings settings;
+  settings.priority = machine.framework.prioritises_communication
+                          ? overlap::Priority::kCommunication
+                          : overlap::Priority::kSame;
+  settings.gpus.push_back(SharedGpuOf(machine.gpu));
+  if (machine.other_gpus.empty()) {
+    return settings;
+  }
+  std::map<std::string, std::uint32_t> gpu_of_name{{machine.gpu.name, 0}};
+  settings.gpu_of_program.resize(cast.programs.size());
+  for (const Player& player : cast.players) {
+    const hardware::Gpu& gpu = workload::GpuOfRank(machine, player.rank);
+    const auto [found, is_new] =
+        gpu_of_name.emplace(gpu.name, static_cast<std::uint32_t>(settings.gpus.size()));
+    if (is_new) {
+      settings.gpus.push_back(SharedGpuOf(gpu));
+    }
+    settings.gpu_of_program[player.program] = found->second;
+  }
+  return settings;
+}
+
+std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine, const Cast& cast,
+                                         const SimulationOptions& options) {
+  static const overlap::AnalyticModel kArithmetic;
+  switch (options.overlap) {
+    case OverlapKind::kNone:
+      return nullptr;
+    case OverlapKind::kAnalytic:
+      return std::make_unique<AnalyticOverlap>();
+    case OverlapKind::kModel:
+      break;
+  }
+  ModelledOverlap::Settings settings = PairSettings(machine, cast);
+  settings.model = options.overlap_model != nullptr ? options.overlap_model : &kArithmetic;
+  return std::make_unique<ModelledOverlap>(std::move(settings));
+}
+
 }  // namespace
 
 Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& ensemble,
@@ -46,8 +92,8 @@ Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& 
   ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine, limits));
   PlayOptions play;
   play.jitter = options.jitter;
-  const AnalyticOverlap overlap;
-  play.rates = options.has_overlap ? &overlap : nullptr;
+  const std::unique_ptr<const RateModel> rates = RatesOf(machine, played.cast, options);
+  play.rates = rates.get();
   ORRERY_TRY(played.performance, Play(played.cast, *times, play));
   return played;
 }

@@ -6,6 +6,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
+#include "orrery/overlap/model.h"
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/network_faults.h"
 #include "orrery/simulate/play.h"
@@ -20,9 +21,18 @@ struct SlowRank {
   double factor = 1;
 };
 
+/// How kernels that run together hold each other up.
+enum class OverlapKind : std::uint8_t {
+  kNone,      // not at all
+  kAnalytic,  // by the shares they take of a GPU
+  kModel,     // by a model of pairs of kernels, which also says who waits for room
+};
+
 struct SimulationOptions {
   bool folds = true;
-  bool has_overlap = true;  // kernels that run together slow each other down
+  OverlapKind overlap = OverlapKind::kAnalytic;
+  /// Of kModel, must outlive the simulation; several threads ask it. None: arithmetic answers.
+  const overlap::Model* overlap_model = nullptr;
   double jitter = 0;
   std::vector<SlowRank> slow_ranks = {};
   NetworkFaults faults = {};

@@ -11,6 +11,7 @@
 #include "orrery/base/parallel.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/link_class.h"
+#include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/test_ensembles.h"
 #include "orrery/workload/generate/test_jobs.h"
 #include "orrery/workload/model/test_models.h"
@@ -190,11 +191,11 @@ TEST(SimulationTest, TheBreakdownSumsToTheStep) {
 TEST(SimulationTest, FoldedAndUnfoldedRanksEndTogether) {
   const workload::EqualCosts costs;
   for (const NamedPlan& named : Plans()) {
-    for (const bool has_overlap : {false, true}) {
+    for (const auto overlap : {OverlapKind::kNone, OverlapKind::kAnalytic, OverlapKind::kModel}) {
       const Job job = JobOf(named);
       ASSERT_LE(job.gpus, 64);
-      const auto folded = Simulate(job, costs, {.has_overlap = has_overlap}).value();
-      const auto whole = Simulate(job, costs, {.folds = false, .has_overlap = has_overlap}).value();
+      const auto folded = Simulate(job, costs, {.overlap = overlap}).value();
+      const auto whole = Simulate(job, costs, {.folds = false, .overlap = overlap}).value();
       EXPECT_EQ(folded.step_ps(), whole.step_ps()) << named.name;
       for (workload::Rank rank = 0; rank < static_cast<workload::Rank>(job.gpus); ++rank) {
         EXPECT_EQ(folded.performance.EndOf(folded.cast.player_of_rank[rank]),
@@ -297,6 +298,20 @@ TEST(SimulationTest, ASlowRankLengthensTheStep) {
       Simulate(job, costs, {.slow_ranks = {{.rank = 2, .factor = 1.5}}}).value().step_ps();
   EXPECT_GT(slow, step);
   EXPECT_LT(slow, step * 3 / 2);
+}
+
+TEST(SimulationTest, TheModelOfOverlapIsToldWhoGoesFirst) {
+  Job job = JobOf(Plans().front());
+  job.framework.data_overlap = workload::DataOverlap::kBuckets;
+  const FixedModel model({1.5, 1});
+  for (const bool is_first : {false, true}) {
+    job.framework.prioritises_communication = is_first;
+    ASSERT_TRUE(Simulate(job, workload::EqualCosts(),
+                         {.overlap = OverlapKind::kModel, .overlap_model = &model}));
+    ASSERT_GT(model.num_pairs, 0U);
+    EXPECT_EQ(model.last.communication.priority,
+              is_first ? overlap::Priority::kCommunication : overlap::Priority::kSame);
+  }
 }
 
 }  // namespace

@@ -48,12 +48,15 @@ struct PlayerState {
 ///   Work(lane, begin_ps, duration_ps)  something begins that takes so long when it is alone
 ///   End(lane, end_ps)                  the end of what a lane does is known
 ///   Arrive(lane, begin_ps)             a member of a group begins to wait
-///   Transfer(gathering, begin_ps, duration_ps)  all members are there
+///   Transfer(gathering, begin_ps, cost)  all members are there
 template <typename Driver>
 class Stage {
  protected:
   Stage(const Cast& cast, CommunicationTimes& times, const PlayOptions& options)
-      : cast_(cast), options_(options), times_(cast, times), gatherings_(cast.groups.size()) {
+      : cast_(cast),
+        options_(options),
+        times_(cast, times, options.rates != nullptr && options.rates->KnowsPairs()),
+        gatherings_(cast.groups.size()) {
     if (options.jitter > 0 && cast.IsFolded()) {
       delay_.emplace(cast, options.jitter);
     }
@@ -110,6 +113,20 @@ class Stage {
     return players_[lane.player].score->program();
   }
 
+  /// The index of what a lane does now.
+  [[nodiscard]] std::size_t IndexOf(LaneIndex lane) const {
+    return FirstOf(players_[lanes_[lane].player], lanes_[lane].repetition) + TaskOf(lanes_[lane]);
+  }
+
+  /// What the communication costs that a lane is about to begin; nothing where it has no group.
+  [[nodiscard]] TransferCost OwnCost(LaneIndex lane) {
+    const workload::Program& program = ProgramOf(lanes_[lane]);
+    const workload::Communications::Row row =
+        program.communications.At(program.tasks.communication[TaskOf(lanes_[lane])]);
+    return times_.CostOf(cast_.GroupOf(lanes_[lane].player, row.slot), row)
+        .value_or(TransferCost{});
+  }
+
   [[nodiscard]] Result<Performance> Finish() {
     if (error_) {
       return tl::unexpected(*std::move(error_));
@@ -120,9 +137,11 @@ class Stage {
     return std::move(performance_);
   }
 
+  const Cast& cast_;
   std::vector<LaneState> lanes_;
   std::vector<PlayerState> players_;
   std::optional<Error> error_;
+  Performance performance_;
 
  private:
   struct Parked {
@@ -317,9 +336,9 @@ class Stage {
 
   void StartTransfer(CastGroupId group, std::uint64_t turn) {
     const Gathering gathering = gatherings_.Take(group, turn);
-    Result<std::int64_t> duration_ps = times_.DurationPs(group, gathering.row);
-    if (!duration_ps) {
-      error_ = std::move(duration_ps).error();
+    Result<TransferCost> cost = times_.CostOf(group, gathering.row);
+    if (!cost) {
+      error_ = std::move(cost).error();
       return;
     }
     std::int64_t begin_ps = gathering.latest_ps;
@@ -328,10 +347,9 @@ class Stage {
     }
     for (LaneIndex lane = gathering.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_in_gathering) {
-      performance_.transfer_ps[FirstOf(players_[lanes_[lane].player], lanes_[lane].repetition) +
-                               TaskOf(lanes_[lane])] = begin_ps;
+      performance_.transfer_ps[IndexOf(lane)] = begin_ps;
     }
-    driver().Transfer(gathering.first_lane, begin_ps, *duration_ps);
+    driver().Transfer(gathering.first_lane, begin_ps, *cost);
   }
 
   void Release(const PlayerState& player, std::size_t first, workload::TaskId task,
@@ -359,13 +377,11 @@ class Stage {
 
   Driver& driver() { return static_cast<Driver&>(*this); }
 
-  const Cast& cast_;
   PlayOptions options_;
   TransferTimes times_;
   Gatherings gatherings_;
   std::optional<ExpectedDelay> delay_;
   std::vector<Score> scores_;
-  Performance performance_;
   std::vector<std::uint32_t> waits_;  // predecessors that are not done
   std::vector<std::vector<Parked>> parked_of_player_;
   std::vector<LaneIndex> work_;

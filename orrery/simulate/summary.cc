@@ -90,6 +90,7 @@ StepSummary Summarize(const PlayedStep& played) {
   summary.breakdown = BreakdownOf(cast, performance);
   summary.slowest_rank = cast.players[summary.breakdown.player].rank;
   summary.dimensions = DimensionTotals(cast, performance, summary.breakdown);
+  summary.held_up = HeldUpTotalsOf(performance, summary.breakdown.player);
   summary.stages = StagesOf(cast);
   if (played.job != nullptr) {
     AddMemory(played, summary);

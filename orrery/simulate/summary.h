@@ -8,6 +8,7 @@
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/cast.h"
 #include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/held_up_totals.h"
 #include "orrery/simulate/memory_answer.h"
 #include "orrery/simulate/play.h"
 #include "orrery/simulate/utilisation.h"
@@ -52,6 +53,7 @@ struct StepSummary {
   workload::Rank slowest_rank = 0;
   Breakdown breakdown;  // of that rank
   std::vector<DimensionTotal> dimensions;
+  HeldUpTotals held_up;  // of that rank
   std::vector<StageSummary> stages;
   std::optional<std::int64_t> memory_size_bytes = {};  // that a job can use of a GPU: the fullest
   std::optional<JobFigures> figures = {};

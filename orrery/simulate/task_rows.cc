@@ -1,6 +1,7 @@
 #include "orrery/simulate/task_rows.h"
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -17,6 +18,21 @@ using workload::TaskKind;
 
 constexpr std::int64_t kProcess = 1;
 constexpr std::string_view kStepMarker = "ProfilerStep#";
+
+// How long a task takes alone, and how long it waited for room, as arguments of its slice.
+std::string HeldUpFields(const HeldUpTask* held_up) {
+  constexpr double kPicosecondsPerMicrosecond = 1e6;
+  if (held_up == nullptr) {
+    return "";
+  }
+  std::string fields = fmt::format(
+      "\"alone_us\": {:.3f}", static_cast<double>(held_up->alone_ps) / kPicosecondsPerMicrosecond);
+  if (held_up->delayed_ps > 0) {
+    fields += fmt::format(", \"delayed_us\": {:.3f}",
+                          static_cast<double>(held_up->delayed_ps) / kPicosecondsPerMicrosecond);
+  }
+  return fields;
+}
 
 }  // namespace
 
@@ -104,7 +120,8 @@ trace::RowId TaskRows::AddActivity(const TaskTimes& times, TaskId task) {
        .duration_ns = DurationNs(times, task),
        .name = Name(program_.tasks.name[task]),
        .track = program_.tasks.lane[task],
-       .correlation = launch == kNone ? -1 : Correlation(times, launch)});
+       .correlation = launch == kNone ? -1 : Correlation(times, launch),
+       .extra = trace_.strings.Intern(HeldUpFields(times.HeldUp(task)))});
 }
 
 std::int64_t TaskRows::Correlation(const TaskTimes& times, TaskId launch) const {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "orrery/simulate/play.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
 
@@ -19,6 +21,13 @@ struct TaskTimes {
   std::span<const std::int64_t> begin_ps;
   std::span<const std::int64_t> end_ps;
   int repetition = 0;
+  const Performance* performance = nullptr;  // for what held tasks up, where it is known
+  std::size_t first = 0;                     // the index of its first task there
+
+  /// What held up a task; nothing when nothing did.
+  [[nodiscard]] const HeldUpTask* HeldUp(workload::TaskId task) const {
+    return performance == nullptr ? nullptr : performance->FindHeldUp(first + task);
+  }
 };
 
 /// Writes what a program did as the rows that a profiler would have recorded. Picoseconds are
@@ -42,8 +51,10 @@ class TaskRows {
   /// A kernel or a collective on a stream.
   trace::RowId AddActivity(const TaskTimes& times, workload::TaskId task);
 
+  /// When it had room on the GPU.
   [[nodiscard]] static std::int64_t BeginNs(const TaskTimes& times, workload::TaskId task) {
-    return Nanoseconds(times.begin_ps[task]);
+    const HeldUpTask* const held_up = times.HeldUp(task);
+    return Nanoseconds(times.begin_ps[task] + (held_up == nullptr ? 0 : held_up->delayed_ps));
   }
 
   [[nodiscard]] static std::int64_t DurationNs(const TaskTimes& times, workload::TaskId task) {

@@ -108,6 +108,14 @@ class PlainTimes : public CommunicationTimes {
     return communication.bytes;
   }
 
+  /// 25 blocks that move a gigabyte a second.
+  [[nodiscard]] Result<CommunicationTask> KernelOf(
+      const workload::Communications::Row& /*communication*/,
+      std::span<const network::GpuId> /*gpus*/) override {
+    return CommunicationTask{
+        .blocks = 25, .threads = 544, .pattern = overlap::Pattern::kCopy, .payload_gbps = 1};
+  }
+
   int num_asked = 0;
 
  private:

@@ -9,95 +9,17 @@
 
 #include "orrery/simulate/rate_model.h"
 #include "orrery/simulate/stage.h"
+#include "orrery/simulate/timed_state.h"
 
 namespace orrery::simulate {
 namespace {
 
-// Rates are whole parts of full speed and work is counted in picoseconds times such parts, so that
-// it does not matter how often work is settled.
-constexpr std::int64_t kFullRate = 1 << 16;
-
-__extension__ using Work128 = __int128;  // 64 bits hold 140 s of work
-
-using TransferId = std::uint32_t;
-
-/// Work that advances at a rate.
-struct Progress {
-  Work128 left = 0;
-  std::int64_t settled_ps = 0;
-  std::int64_t rate = 0;
-  std::uint32_t version = 0;  // ends of older versions do not count
-
-  void Start(std::int64_t now_ps, std::int64_t duration_ps) {
-    left = static_cast<Work128>(duration_ps) * kFullRate;
-    settled_ps = now_ps;
-    rate = 0;
-  }
-
-  // Goes on at another rate and returns when it ends.
-  std::int64_t Change(std::int64_t now_ps, std::int64_t new_rate) {
-    left -= static_cast<Work128>(now_ps - settled_ps) * rate;
-    settled_ps = now_ps;
-    rate = new_rate;
-    ++version;
-    return now_ps + static_cast<std::int64_t>((left + rate - 1) / rate);
-  }
-};
-
-enum class EventKind : std::uint8_t { kBegin, kEnd, kTransferBegin, kTransferEnd };
-
-struct Event {
-  std::int64_t at_ps = 0;
-  std::uint64_t order = 0;
-  std::uint32_t subject = 0;  // a lane or a transfer
-  std::uint32_t version = 0;
-  EventKind kind = EventKind::kEnd;
-
-  bool operator>(const Event& other) const {
-    return at_ps != other.at_ps ? at_ps > other.at_ps : order > other.order;
-  }
-};
-
-/// What a lane has on its GPU.
-struct Occupant {
-  RunningTask task = {};
-  Progress progress = {};  // of communication only the rate
-  std::int64_t duration_ps = 0;
-  TransferId transfer = 0;
-};
-
-struct TransferState {
-  LaneIndex first_lane = kNoLane;
-  std::int64_t duration_ps = 0;
-  Progress progress = {};
-  std::int64_t slowest = 0;       // rate of a member
-  std::uint32_t num_slowest = 0;  // members with that rate
-  bool must_count = false;        // the two above are not known
-  bool is_dirty = false;
-
-  // Takes note of a member whose rate changes.
-  void Update(std::int64_t old_rate, std::int64_t new_rate) {
-    if (new_rate < slowest) {
-      slowest = new_rate;
-      num_slowest = 1;
-      return;
-    }
-    num_slowest += new_rate == slowest ? 1 : 0;
-    if (old_rate == slowest && --num_slowest == 0) {
-      must_count = true;
-    }
-  }
-};
-
-struct Gpu {
-  std::vector<LaneIndex> running;  // ascending
-  bool is_dirty = false;
-};
-
 class TimedPlay : public Stage<TimedPlay> {
  public:
   TimedPlay(const Cast& cast, CommunicationTimes& times, const PlayOptions& options)
-      : Stage(cast, times, options), rates_(*options.rates) {
+      : Stage(cast, times, options),
+        rates_(*options.rates),
+        knows_pairs_(options.rates->KnowsPairs()) {
     occupants_.resize(lanes_.size());
     gpus_.resize(players_.size());
   }
@@ -112,8 +34,12 @@ class TimedPlay : public Stage<TimedPlay> {
         Handle(event);
         Drain();
       }
+      AdmitQueued();
+      AdmitArrivals();
+      BeginTransfers();
       RefreshRates();
     }
+    std::ranges::sort(performance_.held_up, {}, &HeldUpTask::index);
     return Finish();
   }
 
@@ -124,7 +50,10 @@ class TimedPlay : public Stage<TimedPlay> {
     }
     occupants_[lane].task = RunningTaskOf(lane, false);
     occupants_[lane].duration_ps = duration_ps;
-    Push(begin_ps, EventKind::kBegin, lane, 0);
+    if (knows_pairs_) {
+      occupants_[lane].task.side = ComputeSide(lane, duration_ps);
+    }
+    Push(begin_ps, EventKind::kArrival, lane, 0);
   }
 
   void End(LaneIndex lane, std::int64_t end_ps) {
@@ -134,13 +63,25 @@ class TimedPlay : public Stage<TimedPlay> {
 
   void Arrive(LaneIndex lane, std::int64_t begin_ps) {
     occupants_[lane].task = RunningTaskOf(lane, true);
-    Push(begin_ps, EventKind::kBegin, lane, 0);
+    occupants_[lane].has_room = false;
+    occupants_[lane].transfer = kNoTransfer;
+    if (knows_pairs_) {
+      occupants_[lane].task.side = OwnCost(lane).side;
+    }
+    Push(begin_ps, EventKind::kArrival, lane, 0);
   }
 
-  void Transfer(LaneIndex first_lane, std::int64_t begin_ps, std::int64_t duration_ps) {
+  void Transfer(LaneIndex first_lane, std::int64_t begin_ps, const TransferCost& cost) {
     const TransferId transfer = NewTransfer();
-    transfers_[transfer].first_lane = first_lane;
-    transfers_[transfer].duration_ps = duration_ps;
+    TransferState& state = transfers_[transfer];
+    state.first_lane = first_lane;
+    state.cost = cost;
+    state.is_due = false;
+    state.num_missing = 0;
+    for (LaneIndex lane = first_lane; lane != kNoLane; lane = lanes_[lane].next_in_gathering) {
+      occupants_[lane].transfer = transfer;
+      state.num_missing += occupants_[lane].has_room ? 0 : 1;
+    }
     Push(begin_ps, EventKind::kTransferBegin, transfer, 0);
   }
 
@@ -148,13 +89,26 @@ class TimedPlay : public Stage<TimedPlay> {
   [[nodiscard]] RunningTask RunningTaskOf(LaneIndex lane, bool is_communication) const {
     const workload::Program& program = ProgramOf(lanes_[lane]);
     const workload::PartId part = program.tasks.part[TaskOf(lanes_[lane])];
-    if (part == workload::kNone) {
-      return {.is_communication = is_communication, .is_waiting = is_communication};
+    RunningTask task{.program = cast_.players[lanes_[lane].player].program,
+                     .is_communication = is_communication,
+                     .is_waiting = is_communication};
+    if (part != workload::kNone) {
+      task.sm_share = program.parts.sm_share[part];
+      task.memory_share = program.parts.memory_share[part];
     }
-    return {.sm_share = program.parts.sm_share[part],
-            .memory_share = program.parts.memory_share[part],
-            .is_communication = is_communication,
-            .is_waiting = is_communication};
+    return task;
+  }
+
+  [[nodiscard]] SideCode ComputeSide(LaneIndex lane, std::int64_t duration_ps) const {
+    const workload::Program& program = ProgramOf(lanes_[lane]);
+    const workload::PartId part = program.tasks.part[TaskOf(lanes_[lane])];
+    if (part == workload::kNone) {
+      return 0;
+    }
+    return CodeOf(ComputeTask{.operation = program.parts.operation[part],
+                              .alone_ps = duration_ps,
+                              .memory_share = program.parts.memory_share[part],
+                              .compute_share = program.parts.compute_share[part]});
   }
 
   void Push(std::int64_t at_ps, EventKind kind, std::uint32_t subject, std::uint32_t version) {
@@ -173,8 +127,14 @@ class TimedPlay : public Stage<TimedPlay> {
 
   void Handle(const Event& event) {
     switch (event.kind) {
-      case EventKind::kBegin:
-        Enter(event.subject);
+      case EventKind::kArrival:
+        arrivals_.push_back(event.subject);
+        break;
+      case EventKind::kRoom:
+        if (event.version == occupants_[event.subject].num_arrivals &&
+            !occupants_[event.subject].has_room) {
+          LeaveQueue(event.subject);
+        }
         break;
       case EventKind::kEnd:
         if (event.version == occupants_[event.subject].progress.version) {
@@ -182,7 +142,8 @@ class TimedPlay : public Stage<TimedPlay> {
         }
         break;
       case EventKind::kTransferBegin:
-        BeginTransfer(event.subject);
+        transfers_[event.subject].is_due = true;
+        BeginWhenComplete(event.subject);
         break;
       case EventKind::kTransferEnd:
         if (event.version == transfers_[event.subject].progress.version) {
@@ -192,17 +153,126 @@ class TimedPlay : public Stage<TimedPlay> {
     }
   }
 
+  // What computes goes first: communication waits for an event of another stream before it can
+  // follow a kernel, so that the next kernel is there before it.
+  void AdmitArrivals() {
+    if (!knows_pairs_) {
+      AdmitAll();
+      return;
+    }
+    for (const bool is_communication : {false, true}) {
+      for (const LaneIndex lane : arrivals_) {
+        if (occupants_[lane].task.is_communication == is_communication) {
+          Admit(lane);
+        }
+      }
+    }
+    arrivals_.clear();
+  }
+
+  void AdmitAll() {
+    for (const LaneIndex lane : arrivals_) {
+      occupants_[lane].arrived_ps = now_ps_;
+      Enter(lane);
+    }
+    arrivals_.clear();
+  }
+
+  void Admit(LaneIndex lane) {
+    Occupant& occupant = occupants_[lane];
+    GpuState& gpu = gpus_[lanes_[lane].player];
+    occupant.arrived_ps = now_ps_;
+    ++occupant.num_arrivals;
+    const std::int64_t delay_ps = DelayPs(gpu, occupant.task);
+    if (delay_ps == 0) {
+      Enter(lane);
+      return;
+    }
+    occupant.has_room = false;
+    gpu.queued.push_back(lane);
+    Push(now_ps_ + delay_ps, EventKind::kRoom, lane, occupant.num_arrivals);
+  }
+
+  [[nodiscard]] std::int64_t DelayPs(const GpuState& gpu, const RunningTask& arriving) {
+    if (gpu.running.empty()) {
+      return 0;
+    }
+    running_.clear();
+    running_ps_.clear();
+    for (const LaneIndex lane : gpu.running) {
+      running_.push_back(occupants_[lane].task);
+      running_ps_.push_back(now_ps_ - occupants_[lane].entered_ps);
+    }
+    return rates_.DelayPs(arriving, running_, running_ps_);
+  }
+
+  // Those that wait for what has gone by now.
+  void AdmitQueued() {
+    for (std::size_t i = 0; i < left_gpus_.size(); ++i) {
+      const GpuState& gpu = gpus_[left_gpus_[i]];
+      for (const LaneIndex lane : std::vector<LaneIndex>(gpu.queued)) {
+        if (!HasAny(gpu, !occupants_[lane].task.is_communication)) {
+          LeaveQueue(lane);
+        }
+      }
+    }
+    left_gpus_.clear();
+  }
+
+  [[nodiscard]] bool HasAny(const GpuState& gpu, bool is_communication) const {
+    return std::ranges::any_of(gpu.running, [&](LaneIndex lane) {
+      return occupants_[lane].task.is_communication == is_communication;
+    });
+  }
+
+  void LeaveQueue(LaneIndex lane) {
+    std::erase(gpus_[lanes_[lane].player].queued, lane);
+    Enter(lane);
+  }
+
   void Enter(LaneIndex lane) {
     std::vector<LaneIndex>& running = gpus_[lanes_[lane].player].running;
     running.insert(std::lower_bound(running.begin(), running.end(), lane), lane);
-    occupants_[lane].progress.Start(now_ps_, occupants_[lane].duration_ps);
+    Occupant& occupant = occupants_[lane];
+    occupant.progress.Start(now_ps_, occupant.duration_ps);
+    occupant.entered_ps = now_ps_;
+    occupant.has_room = true;
     MarkDirty(lanes_[lane].player);
+    if (occupant.task.is_communication && occupant.transfer != kNoTransfer) {
+      --transfers_[occupant.transfer].num_missing;
+      BeginWhenComplete(occupant.transfer);
+    }
+  }
+
+  // Later in this instant, when all that arrives now has.
+  void BeginWhenComplete(TransferId transfer) {
+    if (transfers_[transfer].is_due && transfers_[transfer].num_missing == 0) {
+      complete_transfers_.push_back(transfer);
+    }
+  }
+
+  void BeginTransfers() {
+    for (const TransferId transfer : complete_transfers_) {
+      BeginTransfer(transfer);
+    }
+    complete_transfers_.clear();
   }
 
   void Leave(LaneIndex lane) {
     std::vector<LaneIndex>& running = gpus_[lanes_[lane].player].running;
     running.erase(std::lower_bound(running.begin(), running.end(), lane));
     MarkDirty(lanes_[lane].player);
+    if (!gpus_[lanes_[lane].player].queued.empty()) {
+      left_gpus_.push_back(lanes_[lane].player);
+    }
+  }
+
+  // `began_ps`: when it had room, or when all had.
+  void NoteIfHeldUp(LaneIndex lane, std::int64_t began_ps, std::int64_t alone_ps) {
+    const std::int64_t delayed_ps = occupants_[lane].entered_ps - occupants_[lane].arrived_ps;
+    if (delayed_ps > 0 || now_ps_ - began_ps != alone_ps) {
+      performance_.held_up.push_back({IndexOf(lane), alone_ps, delayed_ps});
+    }
   }
 
   void MarkDirty(PlayerId player) {
@@ -221,6 +291,7 @@ class TimedPlay : public Stage<TimedPlay> {
 
   void EndWork(LaneIndex lane) {
     if (occupants_[lane].duration_ps > 0) {
+      NoteIfHeldUp(lane, occupants_[lane].entered_ps, occupants_[lane].duration_ps);
       Leave(lane);
     }
     Complete(lane, now_ps_);
@@ -229,13 +300,15 @@ class TimedPlay : public Stage<TimedPlay> {
 
   void BeginTransfer(TransferId transfer) {
     TransferState& state = transfers_[transfer];
-    state.progress.Start(now_ps_, state.duration_ps);
+    state.progress.Start(now_ps_, state.cost.duration_ps);
+    state.begun_ps = now_ps_;
     state.must_count = true;
     MarkTransferDirty(transfer);
     for (LaneIndex lane = state.first_lane; lane != kNoLane;
          lane = lanes_[lane].next_in_gathering) {
       occupants_[lane].task.is_waiting = false;
-      occupants_[lane].transfer = transfer;
+      occupants_[lane].task.side = state.cost.side;
+      performance_.transfer_ps[IndexOf(lane)] = now_ps_;
       MarkDirty(lanes_[lane].player);
     }
   }
@@ -244,6 +317,7 @@ class TimedPlay : public Stage<TimedPlay> {
     ++transfers_[transfer].progress.version;
     for (LaneIndex lane = transfers_[transfer].first_lane; lane != kNoLane;
          lane = lanes_[lane].next_in_gathering) {
+      NoteIfHeldUp(lane, transfers_[transfer].begun_ps, transfers_[transfer].cost.duration_ps);
       Leave(lane);
       Complete(lane, now_ps_);
       Wake(lane);
@@ -264,7 +338,7 @@ class TimedPlay : public Stage<TimedPlay> {
     dirty_transfers_.clear();
   }
 
-  void RefreshGpu(const Gpu& gpu) {
+  void RefreshGpu(const GpuState& gpu) {
     running_.clear();
     for (const LaneIndex lane : gpu.running) {
       running_.push_back(occupants_[lane].task);
@@ -318,16 +392,21 @@ class TimedPlay : public Stage<TimedPlay> {
   }
 
   const RateModel& rates_;
+  bool knows_pairs_;
   std::int64_t now_ps_ = 0;
   std::uint64_t num_pushed_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Occupant> occupants_;  // by lane
-  std::vector<Gpu> gpus_;            // by player
+  std::vector<GpuState> gpus_;       // by player
   std::vector<TransferState> transfers_;
   std::vector<TransferId> free_transfers_;
+  std::vector<LaneIndex> arrivals_;             // of this instant
+  std::vector<TransferId> complete_transfers_;  // that begin in this instant
+  std::vector<PlayerId> left_gpus_;             // that something has left while others wait for it
   std::vector<PlayerId> dirty_gpus_;
   std::vector<TransferId> dirty_transfers_;
   std::vector<RunningTask> running_;
+  std::vector<std::int64_t> running_ps_;
   std::vector<double> new_rates_;
 };
 

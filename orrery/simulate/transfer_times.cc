@@ -1,5 +1,7 @@
 #include "orrery/simulate/transfer_times.h"
 
+#include <vector>
+
 #include "orrery/base/mix_bits.h"
 
 namespace orrery::simulate {
@@ -10,15 +12,21 @@ std::size_t TransferTimes::Hash::operator()(const Key& key) const {
   return MixBits(MixBits(key.link_class + what) + static_cast<std::uint64_t>(key.bytes));
 }
 
-Result<std::int64_t> TransferTimes::DurationPs(CastGroupId group,
-                                               const workload::Communications::Row& row) {
+Result<TransferCost> TransferTimes::CostOf(CastGroupId group,
+                                           const workload::Communications::Row& row) {
   const Key key{cast_.groups[group].link_class, row.bytes, row.kind, row.element};
   if (const auto known = known_.find(key); known != known_.end()) {
     return known->second;
   }
-  ORRERY_TRY(const std::int64_t duration_ps, times_.DurationPs(row, cast_.GpusOf(group)));
-  known_.emplace(key, duration_ps);
-  return duration_ps;
+  const std::vector<network::GpuId> gpus = cast_.GpusOf(group);
+  TransferCost cost;
+  ORRERY_TRY(cost.duration_ps, times_.DurationPs(row, gpus));
+  if (wants_sides_ && cost.duration_ps > 0) {
+    ORRERY_TRY(const CommunicationTask task, times_.KernelOf(row, gpus));
+    cost.side = CodeOf(task);
+  }
+  known_.emplace(key, cost);
+  return cost;
 }
 
 }  // namespace orrery::simulate

@@ -12,13 +12,20 @@
 
 namespace orrery::simulate {
 
+/// What communication costs once all are there.
+struct TransferCost {
+  std::int64_t duration_ps = 0;
+  SideCode side = 0;  // of its kernel; 0 when nobody wants to know
+};
+
 /// Remembers what communication costs, so that equal groups are asked for once.
 class TransferTimes {
  public:
-  TransferTimes(const Cast& cast, CommunicationTimes& times) : cast_(cast), times_(times) {}
+  TransferTimes(const Cast& cast, CommunicationTimes& times, bool wants_sides)
+      : cast_(cast), times_(times), wants_sides_(wants_sides) {}
 
-  [[nodiscard]] Result<std::int64_t> DurationPs(CastGroupId group,
-                                                const workload::Communications::Row& row);
+  [[nodiscard]] Result<TransferCost> CostOf(CastGroupId group,
+                                            const workload::Communications::Row& row);
 
  private:
   struct Key {
@@ -36,7 +43,8 @@ class TransferTimes {
 
   const Cast& cast_;
   CommunicationTimes& times_;
-  tsl::robin_map<Key, std::int64_t, Hash> known_;
+  bool wants_sides_;
+  tsl::robin_map<Key, TransferCost, Hash> known_;
 };
 
 }  // namespace orrery::simulate

@@ -16,18 +16,18 @@ struct Outcome {
 };
 
 Result<JudgedRun> Judge(const workload::RunTable& table, std::size_t row,
-                        const kernel::CostModel& costs, const JobChange& change) {
+                        const kernel::CostModel& costs, const ValidateOptions& options) {
   ORRERY_TRY(workload::PublishedRun run, table.Read(row));
-  if (change) {
-    change(run.job);
+  if (options.change) {
+    options.change(run.job);
   }
-  return JudgeRun(std::move(run), costs);
+  return JudgeRun(std::move(run), costs, options.engine);
 }
 
 Outcome Answer(const workload::RunTable& table, std::size_t row, const kernel::CostModel& costs,
-               const JobChange& change) {
+               const ValidateOptions& options) {
   Outcome outcome;
-  Result<JudgedRun> judged = Judge(table, row, costs, change);
+  Result<JudgedRun> judged = Judge(table, row, costs, options);
   const workload::RunLabel label = table.Label(row);
   if (judged) {
     outcome.judged = std::move(*judged);
@@ -52,7 +52,7 @@ Validation Validate(const workload::RunTable& table, const kernel::CostModel& co
   std::vector<Outcome> outcomes(rows.size());
   std::atomic<std::size_t> done = 0;
   ParallelFor(rows.size(), options.threads, [&](std::size_t i) {
-    outcomes[i] = Answer(table, rows[i], memo, options.change);
+    outcomes[i] = Answer(table, rows[i], memo, options);
     if (options.progress) {
       options.progress(++done, rows.size());
     }

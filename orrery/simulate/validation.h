@@ -36,6 +36,7 @@ using JobChange = std::function<void(workload::Job& job)>;
 struct ValidateOptions {
   LabelFilter filter = {};  // all rows when there is none
   JobChange change = {};
+  SimulationOptions engine = {};
   int threads = 0;                                                         // 0: one for each core
   std::function<void(std::size_t done, std::size_t total)> progress = {};  // from any thread
 };

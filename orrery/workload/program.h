@@ -20,6 +20,9 @@ using CommunicationId = RowId;
 
 inline constexpr RowId kNone = trace::kNoRow;
 
+/// No kernel::OperatorKind: what a part computes is not known.
+inline constexpr std::uint8_t kNoOperation = 0xFF;
+
 // Stored by number in results: append at the end, never reorder.
 
 enum class LaneKind : std::uint8_t { kHostThread, kStream };
@@ -64,13 +67,21 @@ ORRERY_TRACE_TABLE(Lanes, ORRERY_PROGRAM_LANE_COLUMNS);
 ORRERY_TRACE_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
 
 /// What many tasks have in common: what they are for and what they take of the GPU while they run.
-#define ORRERY_PROGRAM_PART_COLUMNS(X)                                                        \
-  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */ \
-  X(Phase, phase, Phase::kOther)                                                              \
-  X(std::int32_t, chunk, -1)        /* of the pipeline's, of this device */                   \
-  X(std::uint32_t, sm_share, 0)     /* of the multiprocessors, in millionths */               \
-  X(std::uint32_t, memory_share, 0) /* of the memory's bandwidth alone, in millionths */
+#define ORRERY_PROGRAM_PART_COLUMNS(X)                                                          \
+  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */   \
+  X(Phase, phase, Phase::kOther)                                                                \
+  X(std::int32_t, chunk, -1)               /* of the pipeline's, of this device */              \
+  X(std::uint32_t, sm_share, 0)            /* of the multiprocessors, in millionths */          \
+  X(std::uint32_t, memory_share, 0)        /* of the memory's bandwidth alone, in millionths */ \
+  X(std::uint32_t, compute_share, 0)       /* of the peak of its type alone, in millionths */   \
+  X(std::uint8_t, operation, kNoOperation) /* a kernel::OperatorKind */
 ORRERY_TRACE_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
+
+/// All that a part says, for those who look for one like it.
+[[nodiscard]] inline auto ContentOf(const Parts::Row& row) {
+  return std::tuple(row.category, row.phase, row.chunk, row.sm_share, row.memory_share,
+                    row.compute_share, row.operation);
+}
 
 /// What a task of kind kCollective moves: with whom, and how much. The n-th communication that the
 /// members of a group start on one slot belong together.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "orrery/base/normal_distribution.h"
+#include "orrery/kernel/bound.h"
 #include "orrery/kernel/work.h"
 #include "orrery/workload/job/attention_kernels.h"
 
@@ -34,6 +35,10 @@ double RateOf(Category category, const Job& job) {
   }
 }
 
+std::uint32_t Millionths(double share) {
+  return static_cast<std::uint32_t>(std::min(share, 1.0) * kMillion);
+}
+
 }  // namespace
 
 PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estimate) {
@@ -51,10 +56,15 @@ PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estima
       estimate.seconds / RateOf(step.category, job_) *
       (1 + framework.spread * ExpectedMaximum(static_cast<std::uint32_t>(job_.gpus)));
   priced.duration_ps = std::llround(seconds * kPicoseconds);
+  priced.operation = static_cast<std::uint8_t>(step.op->kind());
+  const kernel::Work work = kernel::WorkOf(*step.op);
   const double bandwidth = job_.gpu.memory.bytes_per_second;
   if (seconds > 0 && bandwidth > 0) {
-    const double share = kernel::WorkOf(*step.op).Bytes() / seconds / bandwidth;
-    priced.memory_share = static_cast<std::uint32_t>(std::min(share, 1.0) * kMillion);
+    priced.memory_share = Millionths(work.Bytes() / seconds / bandwidth);
+  }
+  if (seconds > 0) {
+    priced.compute_share =
+        Millionths(kernel::BoundOf(*step.op, work, job_.gpu).compute_seconds / seconds);
   }
   return priced;
 }

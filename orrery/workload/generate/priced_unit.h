@@ -10,6 +10,7 @@
 #include "orrery/kernel/estimate.h"
 #include "orrery/workload/generate/step.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::workload {
 
@@ -19,8 +20,10 @@ struct PricedStep {
   Category category = Category::kElementwise;
   bool is_for_weights = false;
   int launches = 1;
-  std::int64_t duration_ps = 0;    // of an operator
-  std::uint32_t memory_share = 0;  // of the memory's bandwidth, in millionths
+  std::int64_t duration_ps = 0;     // of an operator
+  std::uint32_t memory_share = 0;   // of the memory's bandwidth, in millionths
+  std::uint32_t compute_share = 0;  // of the peak of its type, in millionths
+  std::uint8_t operation = kNoOperation;
   std::optional<Exchange> exchange = {};
 };
 

@@ -49,11 +49,11 @@ PartId ProgramWriter::PartOf(const PricedStep& step, Phase phase, int chunk) {
     row.category = program_.strings.Intern(Name(step.category));
     row.sm_share = kMillion;
     row.memory_share = step.memory_share;
+    row.compute_share = step.compute_share;
+    row.operation = step.operation;
   }
   for (PartId part = 0; part < program_.parts.size(); ++part) {
-    const Parts::Row other = program_.parts.At(part);
-    if (other.category == row.category && other.phase == row.phase && other.chunk == row.chunk &&
-        other.sm_share == row.sm_share && other.memory_share == row.memory_share) {
+    if (ContentOf(program_.parts.At(part)) == ContentOf(row)) {
       return part;
     }
   }

@@ -31,7 +31,7 @@ inline constexpr std::string_view kLaneGapPs = "orrery_lane_gap_ps";
 inline constexpr std::string_view kElement = "orrery_element";
 inline constexpr std::string_view kMicrobatch = "orrery_microbatch";
 inline constexpr std::string_view kCategory = "orrery_category";
-inline constexpr std::string_view kPart = "orrery_part";  // phase, chunk, shares
+inline constexpr std::string_view kPart = "orrery_part";  // phase, chunk, shares, operator
 
 /// The numbers of "comm_type"; those that are not here have no kind of ours.
 inline constexpr std::array<std::pair<std::int64_t, collective::CollectiveKind>, 8>

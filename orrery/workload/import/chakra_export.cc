@@ -82,7 +82,7 @@ class TraceBuilder {
     Set(node, chakra::kCategory, std::string(program_.strings.View(part.category)));
     Set(node, chakra::kPart,
         std::vector<std::int64_t>{static_cast<std::int64_t>(part.phase), part.chunk, part.sm_share,
-                                  part.memory_share});
+                                  part.memory_share, part.compute_share, part.operation});
   }
 
   void DescribeCommunication(const Tasks::Row& row, ChakraNode& node) {

@@ -139,7 +139,9 @@ Ensemble SmallEnsemble() {
                           .phase = Phase::kBackward,
                           .chunk = 2,
                           .sm_share = 1'000'000,
-                          .memory_share = 5});
+                          .memory_share = 5,
+                          .compute_share = 7,
+                          .operation = 3});
     program.communications.Append({.slot = 0, .kind = CollectiveKind::kAllGather, .bytes = 64});
     program.communications.Append(
         {.slot = 1 + rank, .kind = CollectiveKind::kSendRecv, .bytes = 32});

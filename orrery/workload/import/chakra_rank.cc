@@ -250,16 +250,19 @@ class RankBuilder {
     const auto* const numbers = found == node.attributes.end()
                                     ? nullptr
                                     : std::get_if<std::vector<std::int64_t>>(&found->second);
-    if (!category || numbers == nullptr || numbers->size() != 4) {
+    if (!category || numbers == nullptr || (numbers->size() != 4 && numbers->size() != 6)) {
       return kNone;
     }
-    const Parts::Row row{.category = program().strings.Intern(*category),
-                         .phase = static_cast<Phase>(std::clamp<std::int64_t>((*numbers)[0], 0, 7)),
-                         .chunk = static_cast<std::int32_t>((*numbers)[1]),
-                         .sm_share = static_cast<std::uint32_t>((*numbers)[2]),
-                         .memory_share = static_cast<std::uint32_t>((*numbers)[3])};
-    const auto [part, is_new] = parts_.try_emplace(
-        {row.category, row.phase, row.chunk, row.sm_share, row.memory_share}, kNone);
+    Parts::Row row{.category = program().strings.Intern(*category),
+                   .phase = static_cast<Phase>(std::clamp<std::int64_t>((*numbers)[0], 0, 7)),
+                   .chunk = static_cast<std::int32_t>((*numbers)[1]),
+                   .sm_share = static_cast<std::uint32_t>((*numbers)[2]),
+                   .memory_share = static_cast<std::uint32_t>((*numbers)[3])};
+    if (numbers->size() == 6) {
+      row.compute_share = static_cast<std::uint32_t>((*numbers)[4]);
+      row.operation = static_cast<std::uint8_t>((*numbers)[5]);
+    }
+    const auto [part, is_new] = parts_.try_emplace(ContentOf(row), kNone);
     if (is_new) {
       part->second = program().parts.Append(row);
     }
@@ -297,7 +300,7 @@ class RankBuilder {
   std::map<std::uint64_t, std::size_t> node_of_id_;
   std::map<std::pair<bool, std::int64_t>, LaneId> lanes_;
   std::map<std::string, std::uint32_t> slots_;
-  std::map<std::tuple<StringId, Phase, std::int32_t, std::uint32_t, std::uint32_t>, PartId> parts_;
+  std::map<decltype(ContentOf(Parts::Row{})), PartId> parts_;
   std::vector<TaskId> task_of_node_;
   std::int64_t sum_ps_ = 0;
 };

@@ -50,6 +50,7 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
     {"wraps_exchanges", &Framework::wraps_exchanges},
+    {"prioritises_communication", &Framework::prioritises_communication},
     {"uses_graphs", &Framework::uses_graphs},
     {"gathers_in_forward", &Framework::gathers_in_forward},
     {"overlaps_pipeline_sends", &Framework::overlaps_pipeline_sends},

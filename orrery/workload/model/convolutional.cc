@@ -43,10 +43,11 @@ void Alexnet(LayerBuilder& net) {
   net.Linear(kClasses);
 }
 
-void Vgg16(LayerBuilder& net) {
-  constexpr std::array<std::pair<std::int64_t, int>, 5> kStages{
-      {{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}};
-  for (const auto& [channels, convolutions] : kStages) {
+/// How wide a stage is, and how many convolutions or blocks it has.
+using Stage = std::pair<std::int64_t, int>;
+
+void Vgg(LayerBuilder& net, const std::array<Stage, 5>& stages) {
+  for (const auto& [channels, convolutions] : stages) {
     for (int i = 0; i < convolutions; ++i) {
       Square(net, channels, 3);
     }
@@ -55,6 +56,14 @@ void Vgg16(LayerBuilder& net) {
   Hidden(net, 4096);
   Hidden(net, 4096);
   net.Linear(kClasses);
+}
+
+void Vgg16(LayerBuilder& net) {
+  Vgg(net, {{{64, 2}, {128, 2}, {256, 3}, {512, 3}, {512, 3}}});
+}
+
+void Vgg19(LayerBuilder& net) {
+  Vgg(net, {{{64, 2}, {128, 2}, {256, 4}, {512, 4}, {512, 4}}});
 }
 
 // 1×1, 3×3 with the stride, 1×1 to four times the width, and the way past them.
@@ -73,13 +82,11 @@ void Bottleneck(LayerBuilder& net, std::int64_t width, std::int64_t stride, bool
   net.Relu();
 }
 
-void Resnet50(LayerBuilder& net) {
-  constexpr std::array<std::pair<std::int64_t, int>, 4> kStages{
-      {{64, 3}, {128, 4}, {256, 6}, {512, 3}}};
+void Resnet(LayerBuilder& net, const std::array<Stage, 4>& stages) {
   net.ConvNorm({.channels = 64, .height = 7, .width = 7, .stride = 2});
   net.Relu();
   net.MaxPool(3, 2, 1);
-  for (const auto& [width, blocks] : kStages) {
+  for (const auto& [width, blocks] : stages) {
     for (int block = 0; block < blocks; ++block) {
       const std::int64_t stride = block == 0 && width != 64 ? 2 : 1;
       Bottleneck(net, width, stride, block == 0);
@@ -87,6 +94,14 @@ void Resnet50(LayerBuilder& net) {
   }
   net.AvgPool(7, 1, 0);
   net.Linear(kClasses);
+}
+
+void Resnet50(LayerBuilder& net) {
+  Resnet(net, {{{64, 3}, {128, 4}, {256, 6}, {512, 3}}});
+}
+
+void Resnet152(LayerBuilder& net) {
+  Resnet(net, {{{64, 3}, {128, 8}, {256, 36}, {512, 3}}});
 }
 
 using Branch = std::initializer_list<ConvShape>;
@@ -226,11 +241,13 @@ void InceptionV3(LayerBuilder& net) {
   net.Linear(kClasses);
 }
 
-constexpr std::array<std::pair<std::string_view, void (*)(LayerBuilder&)>, 4> kNetworks{{
+constexpr std::array<std::pair<std::string_view, void (*)(LayerBuilder&)>, 6> kNetworks{{
     {"alexnet", Alexnet},
     {"inception_v3", InceptionV3},
     {"resnet50", Resnet50},
+    {"resnet152", Resnet152},
     {"vgg16", Vgg16},
+    {"vgg19", Vgg19},
 }};
 
 }  // namespace

@@ -23,6 +23,8 @@ TEST(Convolutional, HasThePublishedParameters) {
   EXPECT_EQ(Parameters("alexnet"), 61'100'840);
   EXPECT_EQ(Parameters("vgg16"), 138'357'544);
   EXPECT_EQ(Parameters("resnet50"), 25'557'032);
+  EXPECT_EQ(Parameters("vgg19"), 143'667'240);
+  EXPECT_EQ(Parameters("resnet152"), 60'192'808);
   EXPECT_EQ(Parameters("inception_v3"), 23'834'568);
 }
 
@@ -36,11 +38,13 @@ double ForwardProducts(std::string_view name) {
   return sum;
 }
 
-// torchvision's pages print 0.71, 15.47, 4.09 and 5.71 billion multiply-adds.
+// torchvision's pages print 0.71, 15.47, 4.09, 19.63, 11.51 and 5.71 billion multiply-adds.
 TEST(Convolutional, HasThePublishedWork) {
   EXPECT_NEAR(ForwardProducts("alexnet") / 2e9, 0.71, 0.01);
   EXPECT_NEAR(ForwardProducts("vgg16") / 2e9, 15.47, 0.01);
   EXPECT_NEAR(ForwardProducts("resnet50") / 2e9, 4.09, 0.01);
+  EXPECT_NEAR(ForwardProducts("vgg19") / 2e9, 19.63, 0.01);
+  EXPECT_NEAR(ForwardProducts("resnet152") / 2e9, 11.51, 0.01);
   EXPECT_NEAR(ForwardProducts("inception_v3") / 2e9, 5.71, 0.01);
 }
 
@@ -53,7 +57,7 @@ TEST(Convolutional, BackwardIsTwiceForwardButForTheImage) {
 TEST(Convolutional, NamesTheKnownNetworks) {
   EXPECT_EQ(ConvolutionalNetwork("lenet", kernel::DataType::kFp32).error().message(),
             "'lenet' is no convolutional network that is known here: take one of alexnet, "
-            "inception_v3, resnet50, vgg16");
+            "inception_v3, resnet50, resnet152, vgg16, vgg19");
 }
 
 TEST(ListedLayers, GrowWithTheBatch) {

@@ -1,0 +1,28 @@
+#include "orrery/cli/overlap_option.h"
+
+#include "orrery/cli/word_option.h"
+#include "orrery/overlap/learned_model.h"
+
+namespace orrery::cli {
+
+void AddOverlapOption(CLI::App& verb, simulate::OverlapKind& overlap) {
+  AddWordOption<simulate::OverlapKind>(
+      verb, "--overlap", overlap,
+      {{"none", simulate::OverlapKind::kNone},
+       {"analytic", simulate::OverlapKind::kAnalytic},
+       {"model", simulate::OverlapKind::kModel}},
+      "how kernels that run together hold each other up: not, by the shares they take of a GPU, by "
+      "a model of pairs of kernels (default: analytic)");
+}
+
+Result<std::shared_ptr<const overlap::Model>> LoadOverlapModel(
+    simulate::SimulationOptions& options) {
+  if (options.overlap != simulate::OverlapKind::kModel) {
+    return nullptr;
+  }
+  ORRERY_TRY(std::shared_ptr<const overlap::Model> model, overlap::ShippedModel());
+  options.overlap_model = model.get();
+  return model;
+}
+
+}  // namespace orrery::cli
