@@ -81,6 +81,8 @@ overlap::ComputeSide ComputeSideOf(SideCode code, const SharedGpu& gpu) {
   if (task.operation < kernel::kNumOperatorKinds) {
     side.kind = kernel::SchemaOf(static_cast<kernel::OperatorKind>(task.operation)).name;
   }
+  side.family =
+      gpu.gpu != nullptr ? overlap::UsualFamily(*gpu.gpu, side.kind) : overlap::Family::kOther;
   side.alone_us = alone_us;
   side.flops_peak = gpu.flops_per_second;
   side.flops = task.compute_share / kMillionths * gpu.flops_per_second * alone_us * 1e-6;
@@ -103,7 +105,8 @@ overlap::CommunicationSide CommunicationSideOf(SideCode code, overlap::Priority 
 }  // namespace
 
 SharedGpu SharedGpuOf(const hardware::Gpu& gpu) {
-  return {.machine = overlap::MachineOf(gpu),
+  return {.gpu = &gpu,
+          .machine = overlap::MachineOf(gpu),
           .bytes_per_second = gpu.memory.bytes_per_second,
           .flops_per_second = gpu.PeakFlops("bf16").value_or(gpu.PeakFlops("fp32").value_or(0))};
 }

@@ -14,6 +14,7 @@ namespace orrery::simulate {
 
 /// A GPU as a model of overlap sees it, and the peaks that shares of tasks are of.
 struct SharedGpu {
+  const hardware::Gpu* gpu = nullptr;  // of the catalogue; not known in tests
   overlap::Machine machine = {};
   double bytes_per_second = 0;
   double flops_per_second = 0;
