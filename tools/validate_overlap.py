@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Steps of DDP on eight A100s with and without kernels that hold each other up, beside what Echo published.
+"""How well overlap is predicted: pairs on the H200, and steps of DDP on eight A100s beside what Echo published.
 
 tools/validate_overlap.py --program build/orrery [--write FILE]: the tables of docs/validation/overlap.md between its
 marks "made by tools/validate_overlap.py".
@@ -15,6 +15,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 JOBS = ROOT / "examples" / "ddp-8xa100"
 BEGIN = "<!-- made by tools/validate_overlap.py -->"
 END = "<!-- end -->"
+
+PAIRS_BEGIN = "<!-- pairs, made by tools/validate_overlap.py -->"
+PAIRS_END = "<!-- end of pairs -->"
+PAIRS = ROOT / "data" / "measured" / "h200" / "overlap-1.csv.gz"
+COUNTERS = ROOT / "data" / "measured" / "h200" / "overlap-counters-1.csv.gz"
+HELD_OUT = ("kernel", "width", "pattern", "place", "row")
 
 GPUS = 8
 DIVISORS = (1, 8)  # of the samples a GPU: as in the example, and an eighth
@@ -89,21 +95,63 @@ def table(program):
     return "\n".join(lines) + "\n"
 
 
-def replaced(text, made):
-    before, rest = text.split(BEGIN, 1)
-    return before + BEGIN + "\n" + made + END + rest.split(END, 1)[1]
+def evaluate(program, held_out):
+    command = [program, "evaluate", "overlap", str(PAIRS), "--counters", str(COUNTERS), "--held-out", held_out,
+               "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):  # 3: rows that carry a reason do not count
+        sys.exit(f"validate_overlap: {' '.join(map(str, command))}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def figure_cells(figures):
+    return (figures["rows"], f"{figures['mape']:.2f}", f"{figures['median']:.2f}", f"{figures['within_5']:.1f}",
+            f"{figures['within_10']:.1f}", f"{figures['within_15']:.1f}", f"{figures['r2']:.4f}",
+            f"{figures['error_of_sum']:+.2f}")
+
+
+def pair_tables(program):
+    names = ("rows", "MAPE %", "median %", "within 5 %", "10 %", "15 %", "R² of ln time", "total %")
+    lines = [line("held out by", "predictor", *names, "R² of ln stretch"),
+             "|---|---|" + "---:|" * (len(names) + 1)]
+    more = [line("held out by", "rows", "steady", "communication second", "computing second",
+                 "communication's own time", "waits: median error", "is right", "is found"),
+            "|---|" + "---:|" * 8]
+    for held_out in HELD_OUT:
+        found = evaluate(program, held_out)
+        shown = [*found["predictors"][:1], found["as_planned"], *found["predictors"][1:]]
+        for figures in shown if held_out == "kernel" else shown[:2]:
+            lines.append(line(held_out, figures["name"], *figure_cells(figures), f"{figures['r2_of_stretch']:.3f}"))
+        modes = {group["name"]: group for group in found["groups"] if group["by"] == "mode"}
+        delays = found["delays"]
+        more.append(line(held_out, found["predictors"][0]["rows"],
+                         *(f"{modes[mode]['mape']:.2f}" for mode in
+                           ("steady", "communication second", "computing second")),
+                         f"{found['communication']['mape']:.2f}", f"{delays['median_error']:.1f} %",
+                         f"{delays['precision']:.0f} %", f"{delays['recall']:.0f} %"))
+        if held_out == "kernel":
+            groups = [group for group in found["groups"] if group["by"] in ("place", "width", "kind")]
+    by = [line("by", "", *names), "|---|---|" + "---:|" * len(names)]
+    by += [line(group["by"], group["name"].strip(), *figure_cells(group)) for group in groups]
+    return "\n".join(lines) + "\n\n" + "\n".join(more) + "\n\nKernels held out, by group:\n\n" + "\n".join(by) + "\n"
+
+
+def replaced(text, begin, made, end):
+    before, rest = text.split(begin, 1)
+    return before + begin + "\n" + made + end + rest.split(end, 1)[1]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", default=ROOT / "build" / "orrery")
-    parser.add_argument("--write", type=pathlib.Path, help="put the table into this document")
+    parser.add_argument("--write", type=pathlib.Path, help="put the tables into this document")
     arguments = parser.parse_args()
-    made = table(arguments.program)
+    pairs, steps = pair_tables(arguments.program), table(arguments.program)
     if arguments.write:
         text = arguments.write.read_text(encoding="utf-8")
-        arguments.write.write_text(replaced(text, made), encoding="utf-8")
-    print(made, end="")
+        text = replaced(replaced(text, PAIRS_BEGIN, pairs, PAIRS_END), BEGIN, steps, END)
+        arguments.write.write_text(text, encoding="utf-8")
+    print(pairs, steps, sep="\n", end="")
 
 
 if __name__ == "__main__":

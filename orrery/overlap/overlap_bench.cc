@@ -1,0 +1,63 @@
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "orrery/base/check.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/learned_model.h"
+
+namespace orrery::overlap {
+namespace {
+
+constexpr std::size_t kPairs = 1024;
+
+// Pairs as a plan knows them, all different.
+std::vector<Pair> PlannedPairs() {
+  std::vector<Pair> pairs(kPairs);
+  for (std::size_t i = 0; i < kPairs; ++i) {
+    const auto number = static_cast<double>(i + 1);
+    pairs[i].compute = {.kind = i % 3 == 0 ? "elementwise" : "gemm",
+                        .alone_us = 3 * number,
+                        .flops = 1e9 * number,
+                        .bytes = 1e6 * number,
+                        .flops_peak = 9.9e14};
+    pairs[i].communication.shape = {.blocks = static_cast<std::int64_t>(1 + i % 32),
+                                    .threads = 544,
+                                    .registers = 96,
+                                    .shared_bytes = 82'240};
+    pairs[i].communication.payload_gbps = 10 + number / 4;
+  }
+  return pairs;
+}
+
+void Ask(benchmark::State& state, const Model& model) {
+  const Machine machine = MachineOf(*hardware::FindGpu("H200"));
+  const std::vector<Pair> pairs = PlannedPairs();
+  std::vector<Stretch> stretches(pairs.size());
+  for ([[maybe_unused]] const auto& round : state) {
+    model.Stretches(machine, pairs, stretches);
+    benchmark::DoNotOptimize(stretches.data());
+  }
+  state.counters["us_a_pair"] = benchmark::Counter(
+      1e-6 * static_cast<double>(state.iterations()) * static_cast<double>(kPairs),
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void BM_Arithmetic(benchmark::State& state) {
+  Ask(state, AnalyticModel());
+}
+
+void BM_Learned(benchmark::State& state) {
+  const Result<std::shared_ptr<const LearnedModel>> model = ShippedModel();
+  ORRERY_CHECK(model.has_value(), "the shipped model can be read");
+  Ask(state, **model);
+}
+
+BENCHMARK(BM_Arithmetic);
+BENCHMARK(BM_Learned);
+
+}  // namespace
+}  // namespace orrery::overlap
