@@ -136,7 +136,8 @@ def make_folder(folder, path, root, program):
     (bin_folder / "orrery").symlink_to(program.resolve())
     environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC", "HOME": str(work),
                    "PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    environment.pop("COLUMNS", None)
+    for name in ("COLUMNS", "XDG_DATA_HOME"):  # an installed model would answer
+        environment.pop(name, None)
     return work, environment
 
 

@@ -85,7 +85,7 @@ learn::BoostedTreesOptions TreeOptions(const FitOptions& options, int rounds) {
   trees.max_rounds = rounds;
   trees.patience = 0;  // the rounds are few enough that more never hurt on validation rows
   trees.max_depth = 6;
-  trees.learning_rate = 0.06;
+  trees.learning_rate = 0.1;
   trees.row_share = 0.7;
   trees.column_share = 0.5;
   trees.min_child_weight = 3;
@@ -96,7 +96,7 @@ learn::BoostedTreesOptions TreeOptions(const FitOptions& options, int rounds) {
 
 learn::PerceptronOptions NetworkOptions(const FitOptions& options) {
   learn::PerceptronOptions network;
-  network.hidden_widths = {64, 64};
+  network.hidden_widths = {48, 48};
   network.activation = learn::Activation::kSilu;
   network.loss = learn::PerceptronOptions::Loss::kHuber;
   network.huber_width = 0.2;
@@ -151,8 +151,8 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
       progress(what);
     }
   };
-  constexpr int kManyRounds = 400;
-  constexpr int kFewRounds = 200;
+  constexpr int kManyRounds = 200;
+  constexpr int kFewRounds = 100;
   LearnedModel::Parts parts;
   say("how much computing kernels are stretched");
   ORRERY_TRY(parts.compute, Fit(StretchData(rows, Knowledge::kMeasured), options, kManyRounds,
