@@ -154,6 +154,9 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
   constexpr int kManyRounds = 200;
   constexpr int kFewRounds = 100;
   LearnedModel::Parts parts;
+  for (const MeasuredPair* row : rows) {
+    parts.generations.emplace(row->machine.generation);
+  }
   say("how much computing kernels are stretched");
   ORRERY_TRY(parts.compute, Fit(StretchData(rows, Knowledge::kMeasured), options, kManyRounds,
                                 options.with_network));

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "orrery/base/check.h"
 #include "orrery/learn/forest_codec.h"
@@ -101,6 +103,10 @@ std::vector<double> LearnedModel::ComputeLogs(std::span<const Pair> pairs,
 
 void LearnedModel::Predict(const Machine& machine, std::span<const Pair> pairs,
                            const Arrival& arrival, std::span<Stretch> stretches) const {
+  if (!Knows(machine)) {
+    AnalyticModel().Stretches(machine, pairs, stretches);
+    return;
+  }
   std::vector<float> rows;
   rows.reserve(pairs.size() * FeatureNames().size());
   for (const Pair& pair : pairs) {
@@ -128,7 +134,7 @@ void LearnedModel::StretchesOfLate(const Machine& machine, std::span<const Pair>
 double LearnedModel::DelayUs(const Machine& machine, const Pair& pair,
                              const Arrival& arrival) const {
   const double left_us = pair.compute.alone_us - arrival.since_us;
-  if (!arrival.compute_is_first) {
+  if (!arrival.compute_is_first || !Knows(machine)) {
     return AnalyticModel().DelayUs(machine, pair, arrival);
   }
   if (left_us <= 0) {
@@ -152,6 +158,7 @@ double LearnedModel::DelayUs(const Machine& machine, const Pair& pair,
 }
 
 void LearnedModel::AddTo(learn::ModelFile& file) const {
+  file.sections.push_back({"generations", fmt::format("{}", fmt::join(parts_.generations, " "))});
   for (const auto& [name, blend] : kBlends) {
     if ((parts_.*blend).forest) {
       file.sections.push_back(
@@ -166,6 +173,11 @@ void LearnedModel::AddTo(learn::ModelFile& file) const {
 
 Result<LearnedModel> LearnedModel::From(const learn::ModelFile& file) {
   Parts parts;
+  ORRERY_TRY(const std::string_view generations, file.Find("generations"));
+  std::istringstream words{std::string(generations)};
+  for (std::string word; words >> word;) {
+    parts.generations.insert(word);
+  }
   for (const auto& [name, blend] : kBlends) {
     ORRERY_TRY(const std::string_view forest, file.Find(fmt::format("{}.forest", name)));
     ORRERY_TRY((parts.*blend).forest, learn::DecodeForest(forest));

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ class LearnedModel : public Model {
     Blend communication;  // … of the one that communicates
     Blend waits;          // 1 where communication that comes second waits
     Blend wait_share;     // ln of the share of the first's remaining time
+    /// Of GPUs that were measured. Kernels of other generations fill a GPU otherwise (persistent
+    /// blocks or many waves), so arithmetic answers for them.
+    std::set<std::string, std::less<>> generations;
   };
 
   explicit LearnedModel(Parts parts) : parts_(std::move(parts)) {}
@@ -47,6 +51,10 @@ class LearnedModel : public Model {
 
   [[nodiscard]] double DelayUs(const Machine& machine, const Pair& pair,
                                const Arrival& arrival) const override;
+
+  [[nodiscard]] bool Knows(const Machine& machine) const {
+    return parts_.generations.contains(machine.generation);
+  }
 
   [[nodiscard]] const Parts& parts() const { return parts_; }
 

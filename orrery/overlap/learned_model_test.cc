@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/hardware/gpu.h"
+#include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/evaluation.h"
 #include "orrery/overlap/fit.h"
 
@@ -66,6 +67,14 @@ TEST_F(LearnedModelTest, LearnsWhatTheWidthDoes) {
   const Stretch stretch = model->StretchOf(rows_[1].machine, pair);
   EXPECT_NEAR(stretch.compute, 1.5, 0.1);
   EXPECT_NEAR(stretch.communication, 1.2, 0.05);
+}
+
+TEST_F(LearnedModelTest, LeavesOtherGenerationsToArithmetic) {
+  const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
+  ASSERT_TRUE(model) << model.error().message();
+  const Machine other = MachineOf(*hardware::FindGpu("A100-80GB"));
+  EXPECT_EQ(model->StretchOf(other, rows_[1].pair),
+            AnalyticModel().StretchOf(other, rows_[1].pair));
 }
 
 TEST_F(LearnedModelTest, ReadsBackWhatItWrote) {

@@ -141,6 +141,7 @@ Machine MachineOf(const hardware::Gpu& gpu) {
   // An unknown maker's multiprocessor is taken to be like the one that was measured.
   Machine machine =
       found != kLoaded.of_generation.end() ? found->second : kLoaded.of_generation.at("hopper");
+  machine.generation = gpu.generation;
   machine.sms = gpu.multiprocessors;
   machine.memory_gbps = kLoaded.reach * gpu.memory.bytes_per_second / 1e9;
   machine.cache_bytes = static_cast<double>(gpu.last_level_cache.count);

@@ -104,6 +104,7 @@ struct CommunicationSide {
 
 /// What a GPU has that kernels share.
 struct Machine {
+  std::string_view generation = {};  // of the catalogue: "hopper"
   int sms = 0;
   int sm_clusters = 1;     // groups of multiprocessors (GPCs), as even as may be
   int registers = 65'536;  // of a multiprocessor, as what follows
