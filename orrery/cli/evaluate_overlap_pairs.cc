@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "orrery/base/csv.h"
-#include "orrery/cli/command.h"
 #include "orrery/cli/evaluate_output.h"
+#include "orrery/cli/overlap_pairs.h"
 #include "orrery/cli/overlap_pairs_plot.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/draw/json_writer.h"
@@ -206,22 +206,12 @@ Status WriteFiles(const EvaluateOverlapPairsArguments& arguments, const overlap:
 }  // namespace
 
 Result<int> EvaluateOverlapPairs(const EvaluateOverlapPairsArguments& arguments) {
-  ORRERY_TRY(const overlap::PairTable data,
-             overlap::ReadPairs(arguments.paths, arguments.counters));
-  if (data.rows.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "no row of the data can be used\n" + RejectedText(data.files, data.rejected));
-  }
+  ORRERY_TRY(const overlap::PairTable data, ReadOverlapPairs(arguments.paths, arguments.counters));
   ORRERY_TRY(const Judged judged, JudgePairs(arguments, data));
   ORRERY_TRY_STATUS(WriteFiles(arguments, data, judged));
   Print(arguments.as_json ? Json(judged.evaluation, judged.what)
                           : Text(judged.evaluation, judged.what));
-  if (!data.rejected.empty()) {
-    PrintNotice(fmt::format("{} rows were not used:\n{}", data.rejected.size(),
-                            RejectedText(data.files, data.rejected)));
-    return kExitPartial;
-  }
-  return kExitOk;
+  return NoticeRejectedPairs(data);
 }
 
 }  // namespace orrery::cli

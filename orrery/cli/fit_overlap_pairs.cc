@@ -5,9 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "orrery/cli/command.h"
-#include "orrery/cli/evaluate_output.h"
 #include "orrery/cli/model_sources.h"
+#include "orrery/cli/overlap_pairs.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/learn/model_file.h"
 #include "orrery/overlap/evaluation.h"
@@ -39,12 +38,7 @@ Result<std::vector<learn::DataCard::Figures>> HonestFigures(const overlap::PairT
 }  // namespace
 
 Result<int> FitOverlapPairs(const FitOverlapPairsArguments& arguments) {
-  ORRERY_TRY(const overlap::PairTable data,
-             overlap::ReadPairs(arguments.paths, arguments.counters));
-  if (data.rows.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                "no row of the data can be used\n" + RejectedText(data.files, data.rejected));
-  }
+  ORRERY_TRY(const overlap::PairTable data, ReadOverlapPairs(arguments.paths, arguments.counters));
   std::vector<const overlap::MeasuredPair*> all;
   for (const overlap::MeasuredPair& row : data.rows) {
     all.push_back(&row);
@@ -66,12 +60,7 @@ Result<int> FitOverlapPairs(const FitOverlapPairsArguments& arguments) {
       arguments.output, data.rows.size(),
       static_cast<double>(std::filesystem::file_size(arguments.output, ignored)) / 1000,
       file.card.figures.front().evaluation.mape, file.card.figures.front().evaluation.within_10));
-  if (!data.rejected.empty()) {
-    PrintNotice(fmt::format("{} rows were not used:\n{}", data.rejected.size(),
-                            RejectedText(data.files, data.rejected)));
-    return kExitPartial;
-  }
-  return kExitOk;
+  return NoticeRejectedPairs(data);
 }
 
 }  // namespace orrery::cli

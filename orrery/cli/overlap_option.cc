@@ -6,13 +6,14 @@
 namespace orrery::cli {
 
 void AddOverlapOption(CLI::App& verb, simulate::OverlapKind& overlap) {
+  overlap = simulate::OverlapKind::kModel;  // what the scalars of frameworks are fitted with
   AddWordOption<simulate::OverlapKind>(
       verb, "--overlap", overlap,
       {{"none", simulate::OverlapKind::kNone},
        {"analytic", simulate::OverlapKind::kAnalytic},
        {"model", simulate::OverlapKind::kModel}},
       "how kernels that run together hold each other up: not, by the shares they take of a GPU, by "
-      "a model of pairs of kernels (default: analytic)");
+      "a model of pairs of kernels (default: model)");
 }
 
 Result<std::shared_ptr<const overlap::Model>> LoadOverlapModel(
