@@ -82,6 +82,24 @@ TEST(IdleGapsTest, WorkOfAnotherDeviceIsADependency) {
   EXPECT_EQ(gaps[0].cause, IdleCause::kDependency);
 }
 
+// The first step's only kernel, launched at 199, begins at 217; the second step's first at 211. The
+// second step's window is all there is, and it is idle from 211 to 217.
+TEST(IdleGapsTest, AStepThatIsOvertakenHasNoTimeOfItsOwn) {
+  Rank rank(0);
+  rank.Kernel("late", {217, 217}, 7, rank.Call({199, 200}));
+  rank.Kernel("last", {217, 217}, 7, rank.Call({217, 218}));
+  rank.Kernel("early", {211, 211}, 7, rank.Call({211, 212}));
+  rank.Step(0, {-100, 200}).Step(1, {200, 600});
+  trace::TraceSet set;
+  set.ranks.push_back(rank.Finish());
+  const RunView run = ViewRun(set, {}, {});
+  ASSERT_EQ(run.devices.at(0).windows.size(), 1u);
+  EXPECT_EQ(run.devices.at(0).total.idle_ns, 6'000);
+  const std::vector<IdleGap> gaps = FindIdleGaps(run, run.devices.at(0));
+  ASSERT_EQ(gaps.size(), 1u);
+  EXPECT_EQ(gaps[0].time, (Interval{211'000, 217'000}));
+}
+
 // Whatever runs when: gaps add up to the idle time of the breakdown and nothing runs inside them.
 RC_GTEST_PROP(IdleGapsProperty, GapsAreTheIdleTime, ()) {
   Rank rank(0);

@@ -112,8 +112,13 @@ std::vector<Window> DeviceWindows(const trace::Trace& trace, const std::vector<R
       has_launches ? LaunchedExtents(trace, activities) : MarkerExtents(trace.steps);
   std::vector<Window> windows;
   for (const RowId step : SelectedSteps(trace, options)) {
-    if (!extents[step].empty()) {
-      windows.push_back({.time = {extents[step].first_begin_ns, WindowEnd(extents, step)},
+    if (extents[step].empty()) {
+      continue;
+    }
+    const Interval time{extents[step].first_begin_ns, WindowEnd(extents, step)};
+    // A step whose work begins after that of the next one has no time of its own.
+    if (time.begin_ns <= time.end_ns) {
+      windows.push_back({.time = time,
                          .last_end_ns = extents[step].last_end_ns,
                          .step = step,
                          .number = trace.steps.number[step],
