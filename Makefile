@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models collective-models test bench bench-analyze bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -35,6 +35,10 @@ demo: build  ## simulate Llama 3 70B on 512 H100s, then look at a small recorded
 
 models: build  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
 	tools/fit_models $(GPUS)
+
+overlap-model: build  ## fit the shipped model of overlap again, from data/measured
+	build/orrery fit overlap data/measured/h200/overlap-1.csv.gz \
+	  --counters data/measured/h200/overlap-counters-1.csv.gz -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
 
 sibling-levels: build  ## fit what few rows say of GPUs without tables of products again, from ../shared/kernels
 	build/orrery fit siblings ../shared/kernels/neusight/e2e_nodes.csv.gz --gpu MI100 --gpu MI210 \

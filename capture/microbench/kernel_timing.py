@@ -66,6 +66,17 @@ class Recorder:
             self._profiler = None
         return [_activity(event) for event in results.events() if _is_activity(event)]
 
+    def during(self, work):
+        """Records what `work` does on the GPU, until it is done."""
+        torch.cuda.synchronize()
+        self.start()
+        try:
+            work()
+            torch.cuda.synchronize()
+        finally:
+            activities = self.stop()
+        return activities
+
 
 def _is_activity(event):
     if not str(event.device_type()).upper().endswith("CUDA"):

@@ -38,7 +38,7 @@ class Bench:
         self.machine = {"gpu": torch.cuda.get_device_name(0), "driver": driver_version(),
                         "cuda": str(torch.version.cuda), "torch": torch.__version__}
         if records:
-            self._record(lambda: torch.zeros(1, device="cuda"))  # starts CUPTI
+            self._recorder.during(lambda: torch.zeros(1, device="cuda"))  # starts CUPTI
 
     def close(self):
         self.clocks.close()
@@ -67,16 +67,6 @@ class Bench:
         self.device.clear()
         return launch_shapes.shape(lambda: compute.launch(0, self._externals[0], 0))
 
-    def _record(self, work):
-        torch.cuda.synchronize()
-        self._recorder.start()
-        try:
-            work()
-            torch.cuda.synchronize()
-        finally:
-            activities = self._recorder.stop()
-        return activities
-
     def measure(self, planned):
         """Returns the document of one compute kernel: its shape and all its runs."""
         compute = self.prepare(planned)
@@ -87,7 +77,7 @@ class Bench:
         compute.ready()
         self._queue.clear()
         began = time.monotonic()
-        activities = self._record(lambda: self._fill(compute, rows, alone_us))
+        activities = self._recorder.during(lambda: self._fill(compute, rows, alone_us))
         shown = self._decode(activities, shape)
         return {"number": planned.number, "operator": planned.text, "copies": planned.copies,
                 "shape": vars(shape), "rows": [_row_document(row) for row in rows],
@@ -100,7 +90,7 @@ class Bench:
     def _rough_us(self, compute, shape):
         """The time of a launch after others, which sizes the rows."""
         self._queue.clear()
-        activities = self._record(lambda: self._queue.compute_alone(compute, 6))
+        activities = self._recorder.during(lambda: self._queue.compute_alone(compute, 6))
         times = [a.duration_ns / 1e3 for a in activities if a.name == shape.name]
         if len(times) != 6 * shape.repeats:
             raise Skipped("launches differ")

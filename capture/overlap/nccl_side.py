@@ -127,7 +127,7 @@ class _Lead:
         try:
             self._collectives(_WARM_UPS)
             shape = launch_shapes.shape(lambda: self._collectives(1))
-            alone = self._record(lambda: self._collectives(_ALONE + 1))
+            alone = self._recorder.during(lambda: self._collectives(_ALONE + 1))
             # The first brings the GPUs in step.
             alone_us = [a.duration_ns / 1e3 for a in alone if nccl_rows.is_nccl(a.name)][1:]
             if not alone_us:
@@ -152,22 +152,12 @@ class _Lead:
         between()
         self._side.calls(count - 1)
 
-    def _record(self, work):
-        torch.cuda.synchronize()
-        self._recorder.start()
-        try:
-            work()
-            torch.cuda.synchronize()
-        finally:
-            activities = self._recorder.stop()
-        return activities
-
     def _train(self, compute, launches):
         for _ in range(launches):
             compute.launch(0, self._stream, 0)
 
     def _alone_us(self, compute, shape, launches):
-        activities = self._record(lambda: self._train(compute, launches))
+        activities = self._recorder.during(lambda: self._train(compute, launches))
         times = [a.duration_ns / 1e3 for a in activities if a.name == shape.name]
         if len(times) < 2:
             raise Skipped("incomplete recordings")
@@ -191,7 +181,7 @@ class _Lead:
         cover = 1.5 * launches * shape.duration_us / collective_us
         count = min(_MOST_COLLECTIVES, math.ceil(cover) + 3)
         found = nccl_rows.together(
-            self._record(lambda: self._queue_both(compute, launches, count)), shape.name)
+            self._recorder.during(lambda: self._queue_both(compute, launches, count)), shape.name)
         after = self._alone_us(compute, shape, launches)
         return {"operator": compute.planned.text, "copies": compute.planned.copies,
                 "shape": vars(shape), "alone_us": [before, after],

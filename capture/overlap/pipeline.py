@@ -32,7 +32,7 @@ def find_orrery(given=None):
 
 
 def model_path(tree):
-    return os.path.join(tree, "models", "overlap.orm")
+    return os.path.join(tree, "models", "overlap.orrmodel")
 
 
 def installed_path(environment):
@@ -40,7 +40,7 @@ def installed_path(environment):
     home = environment.get("XDG_DATA_HOME", "")
     if not os.path.isabs(home):
         home = os.path.join(environment.get("HOME", os.path.expanduser("~")), ".local", "share")
-    return os.path.join(home, "orrery", "models", "overlap.orm")
+    return os.path.join(home, "orrery", "models", "overlap.orrmodel")
 
 
 def commands(orrery, tree):
@@ -75,7 +75,7 @@ def _elsewhere(tree):
     lines = [shlex.join(line) for line in commands("orrery", tree).values()]
     return (f"the program orrery is not on this machine; take the folder {tree} to one that has it "
             f"and run: {' && '.join(lines)}; then copy {model_path(tree)} to "
-            "~/.local/share/orrery/models/overlap.orm")
+            "~/.local/share/orrery/models/overlap.orrmodel")
 
 
 def _install(tree, environment):

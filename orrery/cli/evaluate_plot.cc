@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/cli/error_spread.h"
 #include "orrery/cli/plot_page.h"
 #include "orrery/draw/chart/scatter_chart.h"
 #include "orrery/draw/chart/spread_chart.h"
@@ -58,28 +59,10 @@ draw::ScatterChart RatioChart(const std::vector<kernel::JudgedRow>& rows) {
   return chart;
 }
 
-// Values are sorted and there is one at least.
-double Quantile(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<std::size_t>(
-      std::lround(share * static_cast<double>(sorted.size() - 1)))];
-}
-
 draw::Spread SpreadOf(kernel::OperatorKind kind, std::vector<double> errors) {
-  std::ranges::sort(errors);
-  double sum = 0;
-  for (const double error : errors) {
-    sum += error;
-  }
-  const double p95 = Quantile(errors, 0.95);
-  return {.series = {std::string(kernel::SchemaOf(kind).name),
-                     std::string(kLooks[SeriesOf(kind)].style)},
-          .smallest = Quantile(errors, 0.05),
-          .lower_quartile = Quantile(errors, 0.25),
-          .median = Quantile(errors, 0.5),
-          .upper_quartile = Quantile(errors, 0.75),
-          .largest = p95,
-          .note = fmt::format("mean {:.1f} %, 95 % below {:.1f} %, {} rows",
-                              sum / static_cast<double>(errors.size()), p95, errors.size())};
+  return ErrorSpread(
+      {std::string(kernel::SchemaOf(kind).name), std::string(kLooks[SeriesOf(kind)].style)},
+      std::move(errors));
 }
 
 // One operator with wild errors must not make a stub of all others; its note says how long it is.

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "orrery/cli/error_spread.h"
 #include "orrery/cli/plot_page.h"
 #include "orrery/draw/chart/scatter_chart.h"
 #include "orrery/draw/chart/spread_chart.h"
@@ -51,22 +52,6 @@ draw::ScatterChart RatioChart(const std::vector<JudgedPair>& rows) {
   return chart;
 }
 
-double Quantile(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<std::size_t>(
-      std::lround(share * static_cast<double>(sorted.size() - 1)))];
-}
-
-draw::Spread SpreadOf(const std::string& name, std::vector<double> errors) {
-  std::ranges::sort(errors);
-  return {.series = {name, "compute"},
-          .smallest = Quantile(errors, 0.05),
-          .lower_quartile = Quantile(errors, 0.25),
-          .median = Quantile(errors, 0.5),
-          .upper_quartile = Quantile(errors, 0.75),
-          .largest = Quantile(errors, 0.95),
-          .note = fmt::format("{} pairs", errors.size())};
-}
-
 draw::SpreadChart ErrorChart(const std::vector<JudgedPair>& rows) {
   std::map<std::string, std::vector<double>> errors_of_kind;
   for (const JudgedPair& row : rows) {
@@ -78,7 +63,7 @@ draw::SpreadChart ErrorChart(const std::vector<JudgedPair>& rows) {
                           .description = "Errors of the duration by kind of kernel"};
   for (const auto& [kind, errors] : errors_of_kind) {
     if (errors.size() >= kFewestRows) {
-      chart.rows.push_back(SpreadOf(kind, errors));
+      chart.rows.push_back(ErrorSpread({kind, "compute"}, errors));
     }
   }
   return chart;

@@ -58,7 +58,7 @@ std::string InstalledPath() {
   }
   const std::filesystem::path base =
       data != nullptr ? std::filesystem::path(data) : std::filesystem::path(home) / ".local/share";
-  return (base / "orrery/models/overlap.orm").string();
+  return (base / "orrery/models/overlap.orrmodel").string();
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ class LearnedModel : public Model {
   Parts parts_;
 };
 
-/// The model that is part of the program (data/models/overlap.orm), or the one that
+/// The model that is part of the program (data/models/overlap.orrmodel), or the one that
 /// `measure overlap --pipeline` installed for this user.
 [[nodiscard]] Result<std::shared_ptr<const LearnedModel>> ShippedModel();
 

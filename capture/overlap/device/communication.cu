@@ -1,4 +1,5 @@
 #include "communication.h"
+#include "kernel_takes.h"
 #include "timer.cuh"
 
 namespace {
@@ -263,13 +264,5 @@ cudaError_t LaunchCommunication(cudaStream_t stream, const Communication& settin
 }
 
 cudaError_t CommunicationAttributes(int heavy, int* registers, int* static_shared) {
-  cudaFuncAttributes attributes;
-  const Kernel kernel = KernelOf(heavy);
-  cudaError_t status = cudaFuncGetAttributes(&attributes, kernel);
-  if (status == cudaSuccess) {
-    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10);
-  }
-  *registers = attributes.numRegs;
-  *static_shared = static_cast<int>(attributes.sharedSizeBytes);
-  return status;
+  return KernelTakes(KernelOf(heavy), 100 << 10, registers, static_shared);
 }

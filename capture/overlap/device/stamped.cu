@@ -1,3 +1,4 @@
+#include "kernel_takes.h"
 #include "stamped.h"
 #include "timer.cuh"
 
@@ -93,13 +94,5 @@ cudaError_t LaunchStamped(cudaStream_t stream, const Stamped& settings, uint4* b
 }
 
 cudaError_t StampedAttributes(int kind, int* registers, int* static_shared) {
-  cudaFuncAttributes attributes;
-  const Kernel kernel = KernelOf(kind);
-  cudaError_t status = cudaFuncGetAttributes(&attributes, kernel);
-  if (status == cudaSuccess) {
-    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10);
-  }
-  *registers = attributes.numRegs;
-  *static_shared = static_cast<int>(attributes.sharedSizeBytes);
-  return status;
+  return KernelTakes(KernelOf(kind), 200 << 10, registers, static_shared);
 }

@@ -57,10 +57,10 @@ class PipelineTest(InFolder):
         self.assertEqual(self.run_all(self.orrery()), 0)
         tree = self.tree.folder
         self.assertEqual(self.calls(), [
-            f"fit overlap {tree}/processed/pairs.csv -o {tree}/models/overlap.orm",
-            f"evaluate overlap {tree}/processed/pairs.csv --model {tree}/models/overlap.orm "
+            f"fit overlap {tree}/processed/pairs.csv -o {tree}/models/overlap.orrmodel",
+            f"evaluate overlap {tree}/processed/pairs.csv --model {tree}/models/overlap.orrmodel "
             f"--out {tree}/evaluation"])
-        installed = self.data_home / "orrery" / "models" / "overlap.orm"
+        installed = self.data_home / "orrery" / "models" / "overlap.orrmodel"
         self.assertEqual(installed.read_text(), "model\n")
         self.assertEqual([line.split(":")[1].split()[0] for line in self.printed.splitlines()],
                          ["1/4", "2/4", "3/4", "4/4"])
@@ -98,7 +98,7 @@ class PipelineTest(InFolder):
         self.assertEqual(self.calls(), [])
 
     def test_the_model_goes_where_the_simulator_looks(self):
-        end = "/orrery/models/overlap.orm"
+        end = "/orrery/models/overlap.orrmodel"
         self.assertEqual(pipeline.installed_path({"XDG_DATA_HOME": "/d"}), "/d" + end)
         self.assertEqual(pipeline.installed_path({"HOME": "/h"}), "/h/.local/share" + end)
         self.assertEqual(pipeline.installed_path({"XDG_DATA_HOME": "here", "HOME": "/h"}),
