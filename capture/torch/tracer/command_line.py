@@ -69,7 +69,7 @@ def main(options):
     if options.list:
         return _list()
     if options.check:
-        return subprocess.run([sys.executable, str(driver._PROGRAM), "--check"],
+        return subprocess.run([sys.executable, str(driver.PROGRAM), "--check"],
                               check=False).returncode
     if bool(options.model) == bool(options.script):
         return _fail("say which model to trace, or -- and a script: `orrery trace gpt2`, `orrery "
@@ -180,10 +180,12 @@ class _Played:
     def finish(self, statuses, plan, training, model, remarks):
         """Writes trace.json; returns the exit status."""
         if requests.OUT_OF_MEMORY in statuses.values():
+            driver.remove_if_empty(self.out)
             return _fail(f"{self._name} does not fit into the GPU's memory, not even with fewer "
                          "layers: say a smaller --batch or --sequence, or more ranks that share it")
         listed = trace_file.ranks(self._classes, statuses, driver.RECORDED)
         if not listed or not self._facts:
+            driver.remove_if_empty(self.out)
             return 2
         told = [one for facts in self._driver.facts.values() for one in facts["remarks"]]
         remarks = list(dict.fromkeys(one for one in [*remarks, *told] if one))

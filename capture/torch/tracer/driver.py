@@ -1,5 +1,6 @@
 """Plays ranks one after another, each in a process of its own, into one folder."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -10,12 +11,17 @@ import sys
 from tracer import files, request as requests
 
 RECORDED = (requests.COMPLETE, requests.INCOMPLETE)
-_PROGRAM = pathlib.Path(__file__).resolve().parent / "rank_process.py"
+PROGRAM = pathlib.Path(__file__).resolve().parent / "rank_process.py"
 
 
 def run_process(request_path):
     """The status of the process that plays a rank."""
-    return subprocess.run([sys.executable, str(_PROGRAM), request_path], check=False).returncode
+    return subprocess.run([sys.executable, str(PROGRAM), request_path], check=False).returncode
+
+
+def remove_if_empty(folder):
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
 
 
 class Driver:

@@ -37,5 +37,5 @@ def pack(source, path):
 
 
 def read_json(path):
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", errors="replace") as file:
         return json.load(file)

@@ -8,7 +8,8 @@ _LIKE_PARAMETERS = 0.02
 def parts(whole, count):
     """Equal parts of a tensor along its memory."""
     flat = whole.view(-1)
-    return list(flat.split(max(1, flat.numel() // count)))[:count]
+    size = flat.numel() // count
+    return [flat[place * size:(place + 1) * size] for place in range(count)]
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ import torch
 from torch.profiler import ProfilerActivity
 
 from tracer import files, kineto_waits, memory_rows
-from tracer.stages import Stage, _between, _event
+from tracer.stages import Stage, between_ms, recorded_event
 from tracer.stream_order import StreamOrder
 
 _MOST_ALLOCATIONS = 2_000_000
@@ -67,7 +67,7 @@ class Profile(_Annotated):
             self._is_settled = True
         else:
             self.recording.note_exchanges()
-        self._events.append(_event())
+        self._events.append(recorded_event())
         if len(self._events) == self.steps:
             torch.cuda.synchronize()
             self._order.remove()
@@ -76,12 +76,12 @@ class Profile(_Annotated):
     def end(self):
         super().end()
         self._profiler.stop()
-        self.recording.file.with_profiler["step_ms"] = _between(self._events)
+        self.recording.file.with_profiler["step_ms"] = between_ms(self._events)
         trace = files.read_json(self._path)
         kineto_waits.add_waits(trace, self._stream_ids(), self._order.recorded_on,
                                self._order.waits_by_record(), self._order.futures)
-        files.write_gzip(self._path + ".gz", [json.dumps(trace)])
-        os.remove(self._path)
+        files.write_text(self._path, json.dumps(trace))
+        files.pack(self._path, self._path + ".gz")
 
     def _stream_ids(self):
         """A short recording of its own: one activity on each stream, to learn Kineto's numbers."""

@@ -60,7 +60,7 @@ class Recording:
     def note_exchanges(self):
         """Of the step that just ended; steps of one recording should not differ."""
         if self._exchanges is not None and self._exchanges != self.log.last:
-            self._remark("The recorded steps do not exchange the same; the last one is kept.")
+            self.remark("The recorded steps do not exchange the same; the last one is kept.")
         self._exchanges = self.log.last
 
     @contextlib.contextmanager
@@ -86,7 +86,7 @@ class Recording:
         files.write_json(self.path("collectives.json"),
                          {"groups": world.groups(), "collectives": exchanges})
         if self.log.on_host:
-            self._remark("Exchanges of tensors in the host's memory are not recorded.")
+            self.remark("Exchanges of tensors in the host's memory are not recorded.")
 
     def _begin_step(self):
         self.log.begin_step()
@@ -100,6 +100,6 @@ class Recording:
         if self._stages:
             self.stage.begin()
 
-    def _remark(self, sentence):
+    def remark(self, sentence):
         if sentence not in self.remarks:
             self.remarks.append(sentence)

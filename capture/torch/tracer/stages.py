@@ -13,13 +13,13 @@ def _now_ms():
     return time.perf_counter() * 1e3
 
 
-def _event():
+def recorded_event():
     event = torch.cuda.Event(enable_timing=True)
     event.record()
     return event
 
 
-def _between(events):
+def between_ms(events):
     return [round(first.elapsed_time(last), 4) for first, last in zip(events, events[1:])]
 
 
@@ -82,15 +82,15 @@ class Running(Stage):
         fitting = int(_LONGEST_S / max(self.recording.estimated_step_s, 1e-6))
         self.steps = max(min(self.steps, fitting), min(self.steps, _LEAST_STEPS))
         torch.cuda.synchronize()
-        self._events = [_event()]
+        self._events = [recorded_event()]
 
     def after_step(self):
-        self._events.append(_event())
+        self._events.append(recorded_event())
 
     def end(self):
         torch.cuda.synchronize()
         file = self.recording.file
-        file.without_profiler["step_ms"] = _between(self._events)
+        file.without_profiler["step_ms"] = between_ms(self._events)
         file.peak_allocated_bytes = torch.cuda.max_memory_allocated()
         file.peak_reserved_bytes = torch.cuda.max_memory_reserved()
 
@@ -105,10 +105,10 @@ class Phases(Stage):
         self._spans.append({})
 
     def phase_begins(self, name):
-        self._spans[-1].setdefault(name, []).append([_event(), None])
+        self._spans[-1].setdefault(name, []).append([recorded_event(), None])
 
     def phase_ends(self, name):
-        self._spans[-1][name][-1][1] = _event()
+        self._spans[-1][name][-1][1] = recorded_event()
 
     def end(self):
         torch.cuda.synchronize()
