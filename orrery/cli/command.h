@@ -25,6 +25,7 @@ void AddPredictCommand(CLI::App& app, int& status);
 void AddMeasureCommand(CLI::App& app, int& status);
 void AddDoctorCommand(CLI::App& app, int& status);
 void AddSimulateCommand(CLI::App& app, int& status);
+void AddTraceCommand(CLI::App& app, int& status);
 void AddValidateCommand(CLI::App& app, int& status);
 
 }  // namespace orrery::cli

@@ -1,0 +1,199 @@
+"""`orrery-capture trace`: its options, and what they come to."""
+
+import os
+import subprocess
+import sys
+
+from tracer import driver, fewer_layers, files, rank_text, request as requests, trace_file
+
+_STEPS = 20
+
+
+def split(words):
+    """(our words, the script and its words): what follows a bare `--` is the script's."""
+    if "--" not in words:
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1:]
+
+
+def add_options(parser):
+    parser.usage = ("orrery-capture trace MODEL [OPTION]...\n"
+                    "       orrery-capture trace --world N [--rank R,R] -- SCRIPT.py [WORD]...")
+    parser.add_argument("model", nargs="?", metavar="MODEL",
+                        help="a built-in name (--list), torchvision:NAME, or a config.json of "
+                             "Transformers")
+    parser.add_argument("--world", type=int, metavar="N", help="ranks of the whole job (1)")
+    parser.add_argument("--dp", type=int, metavar="N", help="data-parallel replicas")
+    parser.add_argument("--tp", type=int, metavar="N", help="ranks that share each layer")
+    parser.add_argument("--pp", type=int, metavar="N", help="stages of the pipeline")
+    parser.add_argument("--fsdp", action="store_true", help="replicas shard all state (FSDP2)")
+    parser.add_argument("--ddp", action="store_true", help="replicas reduce gradients (DDP)")
+    parser.add_argument("--sequence-parallel", action="store_true",
+                        help="tensor-parallel ranks share the sequence too")
+    parser.add_argument("--microbatches", type=int, metavar="N",
+                        help="micro-batches of a pipeline's step (2 for each stage)")
+    parser.add_argument("--schedule", metavar="NAME", help="of the pipeline: 1f1b or gpipe (1f1b)")
+    parser.add_argument("--batch", type=int, metavar="N", help="samples of a micro-batch on a rank")
+    parser.add_argument("--sequence", type=int, metavar="N", help="tokens of a sample")
+    parser.add_argument("--dtype", metavar="T",
+                        help="bf16, fp16 or fp32; autocast-bf16 keeps parameters in fp32")
+    parser.add_argument("--accumulation", type=int, metavar="N",
+                        help="micro-batches before the optimizer's step (1)")
+    parser.add_argument("--optimizer", metavar="NAME", help="adamw or sgd (adamw)")
+    parser.add_argument("--layers", type=int, metavar="N",
+                        help="trace only so many of the layers that are alike; fewer are taken by "
+                             "themselves where memory does not suffice")
+    parser.add_argument("--ddp-hook", action="store_true",
+                        help="a hook of ours in the place of DDP's own reduction")
+    parser.add_argument("--rank", metavar="R,R",
+                        help="which ranks are played (one of each kind; for a script: 0)")
+    parser.add_argument("--steps", type=int, default=_STEPS, metavar="N",
+                        help=f"steps that are timed without the profiler ({_STEPS})")
+    parser.add_argument("--out", metavar="DIR", help="the folder (trace-MODEL)")
+    parser.add_argument("--list", action="store_true", help="print the built-in models")
+    parser.add_argument("--check", action="store_true",
+                        help="call each collective of the stand-in once and say which work")
+
+
+def _fail(reason):
+    print(f"orrery-capture: {reason}", file=sys.stderr)
+    return 2
+
+
+def _say(sentence):
+    print(f"trace: {sentence}", file=sys.stderr, flush=True)
+
+
+def main(options):
+    if options.list:
+        return _list()
+    if options.check:
+        return subprocess.run([sys.executable, str(driver.PROGRAM), "--check"],
+                              check=False).returncode
+    if bool(options.model) == bool(options.script):
+        return _fail("say which model to trace, or -- and a script: `orrery trace gpt2`, `orrery "
+                     "trace --world 64 -- train.py`")
+    try:
+        ranks = rank_text.from_text(options.rank) if options.rank else []
+    except ValueError:
+        return _fail(f"--rank {options.rank} is no list of ranks like 0,17 or 0-3")
+    return _script(options, ranks) if options.script else _model(options, ranks)
+
+
+def _list():
+    from models import catalogue
+    for name in catalogue.names():
+        found = catalogue.find(name)
+        defaults = found.defaults
+        layers = f", {found.layers} layers" if found.layers else ""
+        length = f", sequence {defaults.sequence}" if defaults.sequence else ""
+        print(f"{name:20} {found.source}{layers}: batch {defaults.batch}{length}, "
+              f"{'autocast-' if defaults.autocast else ''}{defaults.precision}")
+    return 0
+
+
+def _script(options, ranks):
+    world = options.world or 1
+    ranks = ranks or [0]
+    if any(rank >= world for rank in ranks):
+        return _fail(f"there is no rank {max(ranks)} in a world of {world}: say --world")
+    if not os.path.isfile(options.script[0]):
+        return _fail(f"{options.script[0]}: no such file")
+    name = os.path.splitext(os.path.basename(options.script[0]))[0]
+    classes = trace_file.stands_for(ranks, world, rank_text.to_text)
+    job = _Played(options, name, world, classes)
+    statuses, _ = job.play(0, 0)
+    return job.finish(statuses, trace_file.script_plan(), {},
+                      trace_file.of_script(os.path.basename(options.script[0])), [])
+
+
+def _model(options, ranks):
+    from parallel import job_yaml
+
+    from tracer import job as jobs
+    words = {key: value for key, value in vars(options).items()
+             if isinstance(value, (str, int, bool, type(None)))}
+    try:
+        wanted = jobs.of(words)
+        classes = wanted.plan.classes(ranks)
+    except (jobs.NotPossible, ValueError) as error:
+        return _fail(error)
+    description, plan = wanted.description, wanted.plan
+    if options.layers and not description.layers:
+        return _fail(f"{description.name} has no layers that are alike: leave --layers out")
+    played = _Played(options, description.name, plan.world, classes, words)
+    layers = min(options.layers or description.layers, description.layers)
+    statuses, traced = played.play(layers, max(fewer_layers.FEWEST, 2 * plan.pp))
+    remarks = [fewer_layers.remark(description.layers, traced)]
+    if ranks and plan.left_out(ranks):
+        remarks.append(f"No played rank stands for {plan.left_out(ranks)}.")
+    status = played.finish(statuses, plan.json(), wanted.settings.training(),
+                           trace_file.of_model(description, played.parameters, traced), remarks)
+    if status != 2:
+        text = job_yaml.text(description, plan, wanted.settings, played.device)
+        if text is not None:
+            files.write_text(os.path.join(played.out, "job.yaml"), text)
+    return status
+
+
+class _Played:
+    """A job whose ranks are played one after another."""
+
+    def __init__(self, options, name, world, classes, words=None):
+        self.out = options.out or f"trace-{name}"
+        self._options = options
+        self._name = name
+        self._world = world
+        self._classes = classes
+        self._words = words or {}
+        self._driver = driver.Driver(self.out)
+
+    @property
+    def _facts(self):
+        return next(iter(self._driver.facts.values()), {})
+
+    @property
+    def parameters(self):
+        return self._facts.get("parameters", 0)
+
+    @property
+    def device(self):
+        return self._facts.get("device", {}).get("name", "")
+
+    def play(self, layers, fewest):
+        """({rank: status}, layers)."""
+        return fewer_layers.play_all([rank for rank, _ in self._classes], layers, fewest,
+                                     self._play_rank, _say)
+
+    def _play_rank(self, rank, layers):
+        text = dict(self._classes)[rank]
+        _say(f"rank {rank} of {self._world} (stands for {text})"
+             + (f", {layers} layers" if layers else ""))
+        status = self._driver.play(requests.Request(
+            folder="", rank=rank, world=self._world, steps=self._options.steps, layers=layers,
+            options=self._words, script=self._options.script))
+        if status in driver.RECORDED:
+            _say(f"rank {rank}: " + driver.summary(os.path.join(self.out, f"rank-{rank}")))
+        return status
+
+    def finish(self, statuses, plan, training, model, remarks):
+        """Writes trace.json; returns the exit status."""
+        if requests.OUT_OF_MEMORY in statuses.values():
+            driver.remove_if_empty(self.out)
+            return _fail(f"{self._name} does not fit into the GPU's memory, not even with fewer "
+                         "layers: say a smaller --batch or --sequence, or more ranks that share it")
+        listed = trace_file.ranks(self._classes, statuses, driver.RECORDED)
+        if not listed or not self._facts:
+            driver.remove_if_empty(self.out)
+            return 2
+        told = [one for facts in self._driver.facts.values() for one in facts["remarks"]]
+        remarks = list(dict.fromkeys(one for one in [*remarks, *told] if one))
+        files.write_json(os.path.join(self.out, "trace.json"), trace_file.document(
+            self._name, ["orrery", *sys.argv[1:]], self._facts, self._world, plan, training, model,
+            listed, remarks))
+        for sentence in remarks:
+            _say(sentence)
+        _say(f"{self.out}: {len(listed)} of {len(self._classes)} ranks")
+        is_whole = all(statuses.get(rank) == requests.COMPLETE for rank, _ in self._classes)
+        return 0 if is_whole else 3

@@ -1,0 +1,105 @@
+"""The recording of one rank: goes from stage to stage as steps end, and keeps what it has."""
+
+import contextlib
+import os
+
+from tracer import files, stages, world
+from tracer.step_file import StepFile
+
+WARMUP_STEPS = 5
+_PHASE_STEPS = 3
+_ALONE_STEPS = 5
+_PROFILED_STEPS = 3
+
+
+class Recording:
+    """Told by whoever runs the steps: begin(), then end_of_step() after each, until is_done."""
+
+    def __init__(self, folder, log, steps):
+        from tracer import profile_stages
+        os.makedirs(folder, exist_ok=True)
+        self.log = log
+        self.file = StepFile(os.path.join(folder, "steps.json"))
+        self.estimated_step_s = 0.0
+        self.steps_done = 0
+        self.remarks = []
+        self._folder = folder
+        self._exchanges = None
+        self._done = 0  # steps of the stage
+        self._stages = [stages.WarmUp(self, WARMUP_STEPS), stages.Running(self, steps),
+                        stages.Phases(self, _PHASE_STEPS), stages.Alone(self, _ALONE_STEPS),
+                        profile_stages.Profile(self, _PROFILED_STEPS),
+                        profile_stages.ExecutionTrace(self, 1), profile_stages.Memory(self, 1)]
+
+    @property
+    def is_done(self):
+        return not self._stages
+
+    @property
+    def stage(self):
+        return self._stages[0]
+
+    def path(self, name):
+        return os.path.join(self._folder, name)
+
+    def begin(self):
+        self.file.write()
+        self.stage.begin()
+        self._begin_step()
+
+    def end_of_step(self):
+        self.log.end_step()
+        self.steps_done += 1
+        self._done += 1
+        self.stage.after_step()
+        if self._done == self.stage.steps:
+            self._next_stage()
+        if not self.is_done:
+            self._begin_step()
+
+    def note_exchanges(self):
+        """Of the step that just ended; steps of one recording should not differ."""
+        if self._exchanges is not None and self._exchanges != self.log.last:
+            self.remark("The recorded steps do not exchange the same; the last one is kept.")
+        self._exchanges = self.log.last
+
+    @contextlib.contextmanager
+    def phase(self, name):
+        self.phase_begins(name)
+        try:
+            yield
+        finally:
+            self.phase_ends(name)
+
+    def phase_begins(self, name):
+        if not self.is_done:
+            self.stage.phase_begins(name)
+
+    def phase_ends(self, name):
+        if not self.is_done:
+            self.stage.phase_ends(name)
+
+    def finish(self, why=""):
+        """Writes what is known; `why` says what ended a recording that is not complete."""
+        self.file.write(self.is_done and not why, why)
+        exchanges = self.log.last if self._exchanges is None else self._exchanges
+        files.write_json(self.path("collectives.json"),
+                         {"groups": world.groups(), "collectives": exchanges})
+        if self.log.on_host:
+            self.remark("Exchanges of tensors in the host's memory are not recorded.")
+
+    def _begin_step(self):
+        self.log.begin_step()
+        self.stage.before_step()
+
+    def _next_stage(self):
+        self.stage.end()
+        self._stages.pop(0)
+        self._done = 0
+        self.file.write()
+        if self._stages:
+            self.stage.begin()
+
+    def remark(self, sentence):
+        if sentence not in self.remarks:
+            self.remarks.append(sentence)
