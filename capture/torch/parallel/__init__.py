@@ -1,0 +1,1 @@
+"""Plans of parallel training, and how they are laid over a model."""

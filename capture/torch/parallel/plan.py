@@ -1,0 +1,132 @@
+"""A plan of parallel training: the mesh of ranks, and which of them do the same."""
+
+import dataclasses
+
+from . import ranks as rank_text
+from .refusal import Refusal
+
+SCHEDULES = ("1f1b", "gpipe")
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Pipeline, data and tensor parallelism over `world` ranks, the last one innermost, as PyTorch's device
+    meshes have it. `data` says how replicas agree: "ddp", or "fsdp2" where all state is spread over them."""
+
+    pp: int = 1
+    dp: int = 1
+    tp: int = 1
+    data: str = "ddp"
+    sequence_parallel: bool = False
+    microbatches: int = 1
+    schedule: str = ""
+    layers: int = 0  # of the model; stages share them
+
+    @staticmethod
+    def from_options(world=None, dp=None, tp=None, pp=None, fsdp=False, ddp=False, sequence_parallel=False,
+                     microbatches=None, schedule=None, layers=0):
+        """Completes what the user said; raises Refusal with the reason where parts do not fit."""
+        tp, pp = tp or 1, pp or 1
+        dp = dp or (world // (tp * pp) if world else 1)
+        _check(world, dp, tp, pp, fsdp, ddp)
+        is_sharded = fsdp or (tp > 1 and dp > 1)
+        plan = Plan(pp=pp, dp=dp, tp=tp, data="fsdp2" if is_sharded else "ddp",
+                    sequence_parallel=sequence_parallel, layers=layers,
+                    microbatches=microbatches or (2 * pp if pp > 1 else 1),
+                    schedule=(schedule or "1f1b") if pp > 1 else "")
+        return plan._checked()
+
+    def _checked(self):
+        if self.sequence_parallel and self.tp == 1:
+            raise Refusal("sequence parallelism needs tensor parallelism: --tp 2 or more")
+        if self.pp == 1 and self.microbatches > 1:
+            raise Refusal("--microbatches is of pipelines; without one, say --accumulation")
+        if self.schedule not in ("", *SCHEDULES):
+            raise Refusal(f"there is no schedule {self.schedule}: {' or '.join(SCHEDULES)}")
+        if self.microbatches < self.pp:
+            raise Refusal(f"a pipeline of {self.pp} stages needs at least {self.pp} micro-batches")
+        if self.pp > 1 and self.layers < self.pp:
+            raise Refusal(f"{self.layers} layers that are alike cannot be cut into {self.pp} stages")
+        return self
+
+    @property
+    def world(self):
+        return self.pp * self.dp * self.tp
+
+    @property
+    def kind(self):
+        """Returns the name of trace.json."""
+        parts = [name for name, size in (("pp", self.pp), ("tp", self.tp), (self.data, self.dp)) if size > 1]
+        return "single" if not parts else parts[0] if len(parts) == 1 else "mixed"
+
+    @property
+    def sharding(self):
+        return "full" if self.dp > 1 and self.data == "fsdp2" else "none"
+
+    @property
+    def mesh(self):
+        return [("pp", self.pp, self.dp * self.tp), ("dp", self.dp, self.tp), ("tp", self.tp, 1)]
+
+    def json(self):
+        """Returns the section `plan` of trace.json."""
+        return {"kind": self.kind, "sharding": self.sharding, "microbatches": self.microbatches,
+                "schedule": self.schedule, "sequence_parallel": self.sequence_parallel,
+                "mesh": [{"name": name, "size": size, "stride": stride} for name, size, stride in self.mesh]}
+
+    def stage_of(self, rank):
+        return rank // (self.dp * self.tp)
+
+    def layers_of(self, stage, layers=None):
+        """Returns (first, end) of a stage's layers; the first stages have one more where they do not divide."""
+        share, rest = divmod(self.layers if layers is None else layers, self.pp)
+        first = stage * share + min(stage, rest)
+        return first, first + share + (1 if stage < rest else 0)
+
+    def classes(self, ranks=None):
+        """Returns [(rank, stands_for)]: one rank of each kind, or the given ones. Of several given ranks of one
+        kind, each stands for itself and the first for all others too."""
+        members = self._members()
+        if not ranks:
+            return [(group[0], rank_text.text(group)) for group in members]
+        for rank in ranks:
+            if not 0 <= rank < self.world:
+                raise Refusal(f"there is no rank {rank} in a world of {self.world}")
+        return [(rank, self._stands_for(rank, sorted(set(ranks)), members)) for rank in sorted(set(ranks))]
+
+    def left_out(self, ranks):
+        """Returns the ranks, as text, for which none of the given ones stands."""
+        given = set(ranks)
+        return rank_text.text(rank for group in self._members() if not given & set(group) for rank in group)
+
+    def _members(self):
+        groups = {}
+        for rank in range(self.world):
+            groups.setdefault(self._work(self.stage_of(rank)), []).append(rank)
+        return list(groups.values())
+
+    def _work(self, stage):
+        """Tells stages with different work apart: replicas and tensor ranks of one stage all do the same. Under
+        1F1B each stage begins with another number of forward passes, and so has an order of its own."""
+        first, end = self.layers_of(stage)
+        order = stage if self.schedule == "1f1b" else 0
+        return stage == 0, stage == self.pp - 1, end - first, order
+
+    @staticmethod
+    def _stands_for(rank, given, members):
+        group = next(group for group in members if rank in group)
+        same = [other for other in given if other in group]
+        if rank != same[0]:
+            return rank_text.text([rank])
+        return rank_text.text(other for other in group if other == rank or other not in same)
+
+
+def _check(world, dp, tp, pp, fsdp, ddp):
+    if min(dp, tp, pp) < 1:
+        raise Refusal("--dp, --tp and --pp must be at least 1" if dp else
+                        f"a world of {world} is smaller than {tp} x {pp} ranks of one replica")
+    if world and dp * tp * pp != world:
+        raise Refusal(f"dp {dp} x tp {tp} x pp {pp} is {dp * tp * pp}, not the {world} ranks of --world")
+    if fsdp and ddp:
+        raise Refusal("--fsdp and --ddp exclude each other")
+    if ddp and tp > 1 and dp > 1:
+        raise Refusal("PyTorch has no DDP beside tensor parallelism: say --fsdp")
