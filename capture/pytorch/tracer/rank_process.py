@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 _FOLDER = str(pathlib.Path(__file__).resolve().parent.parent)
-sys.path[0] = _FOLDER  # capture/torch; in the place of this file's folder
+sys.path[0] = _FOLDER  # capture/pytorch; in the place of this file's folder
 
 from tracer import files, request as requests, versions  # noqa: E402
 from tracer.reasons import is_out_of_memory, reason  # noqa: E402
