@@ -61,12 +61,14 @@ void LinkPause(const HostWalk::Pause& pause, const std::vector<TopCall>& calls, 
 }
 
 Threads WalkThreads(const Trace& trace, const CallTree& step, const HostModel& host,
-                    const WorkOfCall& work, WalkResult& result) {
+                    const WorkOfCall& work, const StepCosts* costs, WalkResult& result) {
   const std::vector<std::int64_t> turns = TurnsOf(step);
   Threads threads;
   bool has_waiting = false;
-  for (const ThreadCalls& thread : step.threads) {
-    HostWalk walk(trace, step, host, work, result);
+  for (std::size_t number = 0; number < step.threads.size(); ++number) {
+    const ThreadCalls& thread = step.threads[number];
+    HostWalk walk(trace, step, host, work, result,
+                  costs == nullptr ? nullptr : &costs->threads[number]);
     const bool waits = !thread.runs_backward && !has_waiting;
     walk.Walk(thread, waits ? std::span(turns) : std::span<const std::int64_t>());
     has_waiting |= waits;
@@ -208,9 +210,9 @@ class StreamFiller {
 };
 
 RecordedProgram Build(const Trace& trace, const CallTree& step, const HostModel& host,
-                      const WorkOfCall& work) {
+                      const WorkOfCall& work, const StepCosts* costs = nullptr) {
   WalkResult result;
-  const Threads threads = WalkThreads(trace, step, host, work, result);
+  const Threads threads = WalkThreads(trace, step, host, work, costs, result);
   for (const HostWalk::Pause& pause : threads.pauses) {
     for (const std::vector<TopCall>& calls : threads.backward) {
       LinkPause(pause, calls, result.recorded.program);
@@ -249,7 +251,7 @@ bool ReadsBack(const Trace& graph, RowId node) {
 }  // namespace
 
 RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
-                                   const HostModel& host) {
+                                   const HostModel& host, const StepCosts* costs) {
   const trace::RowIndex activities(recording.activities.launch);
   const WorkOfCall work = [&](const Call& call) {
     CallWork found;
@@ -265,7 +267,7 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
     }
     return found;
   };
-  return Build(recording, step, host, work);
+  return Build(recording, step, host, work, costs);
 }
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,

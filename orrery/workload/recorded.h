@@ -12,6 +12,7 @@
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/host_model.h"
 #include "orrery/workload/program.h"
+#include "orrery/workload/recorded_costs.h"
 
 namespace orrery::workload {
 
@@ -52,8 +53,12 @@ struct RecordedProgram {
 
 /// Makes a program from a step: host times from the model, kernels as recorded, each on its stream.
 /// The pauses of a thread during which another runs the backward pass become dependencies.
+///
+/// With `costs`, those of the step place by place, the model is asked for nothing but what lies
+/// between host and GPU.
 [[nodiscard]] RecordedProgram ProgramOfRecording(const trace::Trace& recording,
-                                                 const CallTree& step, const HostModel& host);
+                                                 const CallTree& step, const HostModel& host,
+                                                 const StepCosts* costs = nullptr);
 
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.
