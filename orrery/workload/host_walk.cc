@@ -51,7 +51,7 @@ void HostWalk::Enter(std::uint32_t index) {
   if (call.kind == CallKind::kLaunch) {
     AddLaunch(trace_.Text(call.name), work_(call).kernels);
   } else if (call.kind == CallKind::kSynchronize) {
-    AddWait(call.begin_ns, call.name);
+    AddWait(call.begin_ns, call.name, call.row);
   } else {
     Open(index);
   }
@@ -116,7 +116,7 @@ void HostWalk::LeaveOperator(Frame& frame) {
               {&kernel, 1});
   }
   if (frame.work.waits) {
-    AddWait(calls_[frame.call].begin_ns, StringId::kEmpty);
+    AddWait(calls_[frame.call].begin_ns, StringId::kEmpty, kNone);
     ++frame.num_calls;
   }
   AddOwn(frame, frame.num_calls == 0 ? HostPart::kWhole : HostPart::kEnd);
@@ -176,13 +176,13 @@ void HostWalk::AddLaunch(std::string_view name, std::span<const QueuedKernel> ke
   }
 }
 
-void HostWalk::AddWait(std::int64_t order, StringId name) {
+void HostWalk::AddWait(std::int64_t order, StringId name, RowId call) {
   const std::string_view text = name == StringId::kEmpty ? kUsualWait : trace_.Text(name);
   const HostCost* cost = host_.Find(HostPart::kSynchronize, HostModel::kAll);
   const TaskId task = AddTask(TaskKind::kSynchronize, cost == nullptr ? 0 : cost->typical,
                               result_.recorded.program.strings.Intern(text));
   ++result_.recorded.coverage.waits;
-  result_.waits.push_back({order, task});
+  result_.waits.push_back({order, task, call});
 }
 
 void HostWalk::AddHost(HostPart part, std::string_view name, bool launches, double times) {
