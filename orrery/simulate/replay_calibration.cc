@@ -77,7 +77,7 @@ class Replayer {
  private:
   [[nodiscard]] Program ProgramWithout(double profiler_cost_ns) const {
     const workload::StepCosts costs = recorded_.Without(profiler_cost_ns);
-    return workload::ProgramOfRecording(recording_, steps_[which_], host_, &costs).program;
+    return workload::ProgramOfRecording(recording_, steps_[which_], host_, {}, &costs).program;
   }
 
   const trace::Trace& recording_;

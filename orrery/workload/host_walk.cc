@@ -51,7 +51,7 @@ void HostWalk::Enter(std::uint32_t index) {
   if (call.kind == CallKind::kLaunch) {
     AddLaunch(trace_.Text(call.name), LaunchCost(index), work_(call).kernels);
   } else if (call.kind == CallKind::kSynchronize) {
-    AddWait(call.begin_ns, call.name, WaitCost(index));
+    AddWait(call.begin_ns, call.name, call.row, WaitCost(index));
   } else {
     Open(index);
   }
@@ -121,7 +121,7 @@ void HostWalk::LeaveOperator(Frame& frame) {
     AddLaunch(launch, Cost(HostPart::kLaunch, launch, true), {&kernel, 1});
   }
   if (frame.work.waits) {
-    AddWait(calls_[frame.call].begin_ns, StringId::kEmpty, UsualWaitCost());
+    AddWait(calls_[frame.call].begin_ns, StringId::kEmpty, kNone, UsualWaitCost());
     ++frame.num_calls;
   }
   AddOwn(frame, frame.num_calls == 0 ? HostPart::kWhole : HostPart::kEnd);
@@ -181,12 +181,12 @@ void HostWalk::AddLaunch(std::string_view name, double cost_ns,
   }
 }
 
-void HostWalk::AddWait(std::int64_t order, StringId name, double cost_ns) {
+void HostWalk::AddWait(std::int64_t order, StringId name, RowId call, double cost_ns) {
   const std::string_view text = name == StringId::kEmpty ? kUsualWait : trace_.Text(name);
   const TaskId task =
       AddTask(TaskKind::kSynchronize, cost_ns, result_.recorded.program.strings.Intern(text));
   ++result_.recorded.coverage.waits;
-  result_.waits.push_back({order, task});
+  result_.waits.push_back({order, task, call});
 }
 
 void HostWalk::AddHost(HostPart part, std::string_view name, bool launches, double times) {

@@ -23,10 +23,11 @@ struct QueuedKernel {
   std::vector<std::int64_t> storages = {};  // that its call touches, or that it writes to exchange
 };
 
-/// A host task that waits for everything launched before.
+/// A host task that waits for what was launched before.
 struct QueuedWait {
   std::int64_t order = 0;
   TaskId task = kNone;
+  RowId call = kNone;  // RuntimeCalls, in a recording
 };
 
 /// What a call hands to the GPU, found for a launch of a recording or a node of a graph.
@@ -95,7 +96,7 @@ class HostWalk {
   void AddGap(const Frame& parent, const Call& call);
   void AddOwn(const Frame& frame, HostPart part);
   void AddLaunch(std::string_view name, double cost_ns, std::span<const QueuedKernel> kernels);
-  void AddWait(std::int64_t order, StringId name, double cost_ns);
+  void AddWait(std::int64_t order, StringId name, RowId call, double cost_ns);
   void AddHost(HostPart part, std::string_view name, bool launches, double times = 1);
   TaskId AddTask(TaskKind kind, double duration_ns, StringId name);
   [[nodiscard]] double LaunchCost(std::uint32_t index);

@@ -78,6 +78,9 @@ struct TracedRank {
   TracedSteps steps = {};
   TracedCollectives collectives = {};
 
+  /// Its file in the folder.
+  [[nodiscard]] std::string Path(std::string_view file) const;
+
   bool operator==(const TracedRank&) const = default;
 };
 
@@ -108,8 +111,14 @@ struct TracedJob {
 /// Reads ranks and ranges: "0-3,7". Fails for what is none, and beyond `world`.
 [[nodiscard]] Result<std::vector<Rank>> ParseRanks(std::string_view text, Rank world);
 
+/// Parse one file each; trace.json gives a job whose ranks have no steps and exchanges yet, and
+/// folders as they are named there.
+[[nodiscard]] Result<TracedJob> ParseTracedJob(std::string_view json);
 [[nodiscard]] Result<TracedSteps> ParseTracedSteps(std::string_view json);
 [[nodiscard]] Result<TracedCollectives> ParseTracedCollectives(std::string_view json, Rank world);
+
+/// Whether a folder is one of a traced job.
+[[nodiscard]] bool HoldsTracedJob(const std::string& folder);
 
 /// Reads a folder. Keys that are not known are left alone; ranks that stand for nothing, twice for
 /// something, or whose files are missing are errors that name the file and the mend; ranks whose
