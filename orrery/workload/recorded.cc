@@ -61,13 +61,21 @@ void LinkPause(const HostWalk::Pause& pause, const std::vector<TopCall>& calls, 
   }
 }
 
-Threads WalkThreads(const Trace& trace, const CallTree& step, const HostModel& host,
+/// What the host costs: by the model, or place by place where that is known.
+struct HostPrices {
+  const HostModel& model;
+  const StepCosts* places = nullptr;
+};
+
+Threads WalkThreads(const Trace& trace, const CallTree& step, const HostPrices& host,
                     const WorkOfCall& work, WalkResult& result) {
   const std::vector<std::int64_t> turns = TurnsOf(step);
   Threads threads;
   bool has_waiting = false;
-  for (const ThreadCalls& thread : step.threads) {
-    HostWalk walk(trace, step, host, work, result);
+  for (std::size_t number = 0; number < step.threads.size(); ++number) {
+    const ThreadCalls& thread = step.threads[number];
+    HostWalk walk(trace, step, host.model, work, result,
+                  host.places == nullptr ? nullptr : &host.places->threads[number]);
     const bool waits = !thread.runs_backward && !has_waiting;
     walk.Walk(thread, waits ? std::span(turns) : std::span<const std::int64_t>());
     has_waiting |= waits;
@@ -81,7 +89,7 @@ Threads WalkThreads(const Trace& trace, const CallTree& step, const HostModel& h
   return threads;
 }
 
-RecordedProgram Build(const Trace& trace, const CallTree& step, const HostModel& host,
+RecordedProgram Build(const Trace& trace, const CallTree& step, const HostPrices& host,
                       const WorkOfCall& work, ExchangeStreams exchanges,
                       const RecordedWaits& waits) {
   WalkResult result;
@@ -91,8 +99,8 @@ RecordedProgram Build(const Trace& trace, const CallTree& step, const HostModel&
       LinkPause(pause, calls, result.recorded.program);
     }
   }
-  StreamFiller(host, exchanges, waits, result).Fill();
-  const HostCost* latency = host.Find(HostPart::kLaunchLatency, HostModel::kAll);
+  StreamFiller(host.model, exchanges, waits, result).Fill();
+  const HostCost* latency = host.model.Find(HostPart::kLaunchLatency, HostModel::kAll);
   result.recorded.program.launch_latency_ps =
       latency == nullptr ? 0 : std::llround(latency->typical * 1000);
   return std::move(result.recorded);
@@ -124,7 +132,8 @@ bool ReadsBack(const Trace& graph, RowId node) {
 }  // namespace
 
 RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
-                                   const HostModel& host, const CompleteTask& complete) {
+                                   const HostModel& host, const CompleteTask& complete,
+                                   const StepCosts* costs) {
   const trace::RowIndex activities(recording.activities.launch);
   const WorkOfCall work = [&](const Call& call) {
     CallWork found;
@@ -143,7 +152,8 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
     }
     return found;
   };
-  return Build(recording, step, host, work, ExchangeStreams::kAsRecorded, WaitsOf(recording));
+  return Build(recording, step, {host, costs}, work, ExchangeStreams::kAsRecorded,
+               WaitsOf(recording));
 }
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,
@@ -169,7 +179,7 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
     found.waits = ReadsBack(graph, call.row) || (waits != nullptr && waits->typical >= 0.5);
     return found;
   };
-  return Build(graph, step, host, work, ExchangeStreams::kOfTheirGroup, {});
+  return Build(graph, step, {host}, work, ExchangeStreams::kOfTheirGroup, {});
 }
 
 }  // namespace orrery::workload

@@ -12,6 +12,7 @@
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/host_model.h"
 #include "orrery/workload/program.h"
+#include "orrery/workload/recorded_costs.h"
 
 namespace orrery::workload {
 
@@ -75,9 +76,13 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 ///
 /// Where the profiler recorded synchronisation, streams wait for events of each other and the host
 /// for what it waited for; else streams run on, and the host waits for all of them.
+///
+/// With `costs`, those of the step place by place, the model is asked for nothing but what lies
+/// between host and GPU.
 [[nodiscard]] RecordedProgram ProgramOfRecording(const trace::Trace& recording,
                                                  const CallTree& step, const HostModel& host,
-                                                 const CompleteTask& complete = {});
+                                                 const CompleteTask& complete = {},
+                                                 const StepCosts* costs = nullptr);
 
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.
