@@ -37,7 +37,7 @@ Performance LastStep(Performance performance) {
       const std::int64_t transfer_ps = performance.transfer_ps[index];
       step.begin_ps.push_back(performance.begin_ps[index] - begin_ps);
       step.end_ps.push_back(performance.end_ps[index] - begin_ps);
-      step.transfer_ps.push_back(transfer_ps == kNoTransfer ? kNoTransfer : transfer_ps - begin_ps);
+      step.transfer_ps.push_back(transfer_ps == kNeverPs ? kNeverPs : transfer_ps - begin_ps);
     }
     for (HeldUpTask task : performance.held_up) {
       if (task.index >= first && task.index < end) {

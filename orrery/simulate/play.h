@@ -37,7 +37,7 @@ struct HeldUpTask {
 };
 
 /// The transfer of what transfers nothing; before all times.
-inline constexpr std::int64_t kNoTransfer = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t kNeverPs = std::numeric_limits<std::int64_t>::min();
 
 /// When tasks ran. Those of a player lie together: task t of repetition r of player p has the index
 /// First(p, r) + t.

@@ -15,6 +15,7 @@
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/device_roles.h"
 #include "orrery/workload/phase_ranges.h"
+#include "orrery/workload/recorded_costs.h"
 
 namespace orrery::workload {
 namespace {
@@ -98,9 +99,11 @@ class ExchangeMarks {
 
 class RankBuilder {
  public:
-  RankBuilder(const TracedRankSources& sources, const CallTree& step, const Window& window)
+  RankBuilder(const TracedRankSources& sources, const CallTree& step, const StepCosts* costs,
+              const Window& window)
       : sources_(sources),
         step_(step),
+        costs_(costs),
         marks_(step, *sources.recording),
         phases_(*sources.recording, window.begin_ns, window.end_ns),
         roles_(*sources.recording, phases_, *sources.gpu) {}
@@ -114,9 +117,9 @@ class RankBuilder {
                               rank().folder, kExchangePrefix, marks_.most() - 1, known));
     }
     TracedProgram traced;
-    traced.recorded =
-        ProgramOfRecording(*sources_.recording, step_, *sources_.host,
-                           [this](RowId activity, DeviceTask& task) { Complete(activity, task); });
+    traced.recorded = ProgramOfRecording(
+        *sources_.recording, step_, *sources_.host,
+        [this](RowId activity, DeviceTask& task) { Complete(activity, task); }, costs_);
     if (marks_.size() < known) {
       traced.remarks.push_back(
           fmt::format("Rank {}: {} of {} exchanges are not in the recording and take no time.",
@@ -157,6 +160,7 @@ class RankBuilder {
 
   const TracedRankSources& sources_;
   const CallTree& step_;
+  const StepCosts* costs_;
   ExchangeMarks marks_;
   PhaseRanges phases_;
   DeviceRoles roles_;
@@ -166,13 +170,19 @@ class RankBuilder {
 
 Result<TracedProgram> ProgramOfTracedRank(const TracedRankSources& sources) {
   const std::vector<CallTree> steps = RecordedSteps(*sources.recording);
-  const CallTree& step = steps[steps.size() / 2];
+  const std::size_t which = steps.size() / 2;
+  const CallTree& step = steps[which];
   if (step.threads.empty() || sources.recording->activities.empty()) {
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("{}: no operators or no kernels in the recording: trace the rank again",
                             sources.job->ranks[sources.traced_rank].folder));
   }
-  return RankBuilder(sources, step, WindowOf(step)).Build();
+  if (!sources.profiler_cost_ns) {
+    return RankBuilder(sources, step, nullptr, WindowOf(step)).Build();
+  }
+  const StepCosts costs =
+      RecordedHost(*sources.recording, steps, which).Without(*sources.profiler_cost_ns);
+  return RankBuilder(sources, step, &costs, WindowOf(step)).Build();
 }
 
 }  // namespace orrery::workload

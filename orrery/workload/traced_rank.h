@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct TracedRankSources {
   const TracedSlots* slots = nullptr;
   const trace::Trace* recording = nullptr;
   const HostModel* host = nullptr;
+  /// What the profiler took for an event; the host then takes what it took at each place of the
+  /// recording, less that. Nothing: the host's times are those of the model.
+  std::optional<double> profiler_cost_ns = {};
   const hardware::Gpu* gpu = nullptr;  // whose shares kernels take
 };
 
