@@ -61,10 +61,7 @@ void StreamFiller::Handle(const Happening& happening) {
       return;
     case Turn::kRecord: {
       const StreamEvent& event = events_[happening.place];
-      const auto stream = streams_.find(event.stream);
-      if (stream != streams_.end()) {
-        tails_[event] = TailOf(stream->second);
-      }
+      tails_[event] = TailOf(StreamPassing(event.stream));
       return;
     }
     case Turn::kStreamWait: {
@@ -236,6 +233,15 @@ StreamFiller::Stream& StreamFiller::StreamNumbered(std::int64_t number) {
         program().lanes.Append({.kind = LaneKind::kStream, .number = number, .gap_ps = gap_ps_});
   }
   return stream->second;
+}
+
+// Before the first task of a stream, an event is that of all it did in the step before.
+const StreamFiller::Stream& StreamFiller::StreamPassing(std::int64_t number) {
+  Stream& stream = StreamNumbered(number);
+  if (stream.last == kNone) {
+    stream.last = program().tasks.Append({.lane = stream.lane, .kind = TaskKind::kRecord});
+  }
+  return stream;
 }
 
 std::uint32_t StreamFiller::SlotNamed(const std::string& name) {

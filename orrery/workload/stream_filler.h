@@ -68,6 +68,7 @@ class StreamFiller {
   void AddEdges(const std::vector<TaskId>& from, TaskId to);
   [[nodiscard]] static std::vector<TaskId> TailOf(const Stream& stream);
   Stream& StreamNumbered(std::int64_t number);
+  const Stream& StreamPassing(std::int64_t number);
   std::uint32_t SlotNamed(const std::string& name);
 
   Program& program() { return result_.recorded.program; }
