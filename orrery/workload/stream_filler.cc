@@ -238,7 +238,7 @@ StreamFiller::Stream& StreamFiller::StreamNumbered(std::int64_t number) {
 // Before the first task of a stream, an event is that of all it did in the step before.
 const StreamFiller::Stream& StreamFiller::StreamPassing(std::int64_t number) {
   Stream& stream = StreamNumbered(number);
-  if (stream.last == kNone) {
+  if (stream.last == kNone && stream.messages.empty()) {
     stream.last = program().tasks.Append({.lane = stream.lane, .kind = TaskKind::kRecord});
   }
   return stream;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -52,6 +53,39 @@ class RecordingWriter {
          .correlation = correlation_});
   }
 
+  /// Launches on that stream from now on.
+  void SwitchStream(std::int64_t number) {
+    stream_number_ = number;
+    for (trace::RowId track = 0; track < trace.tracks.size(); ++track) {
+      if (trace.tracks.kind[track] == trace::TrackKind::kDevice &&
+          trace.tracks.thread[track] == number) {
+        stream_ = track;
+        return;
+      }
+    }
+    stream_ =
+        trace.tracks.Append({.kind = trace::TrackKind::kDevice, .thread = number, .device = 0});
+  }
+
+  /// An event of the stream, 1 µs; returns what tells it from others.
+  std::int64_t RecordEvent(std::int64_t begin) {
+    Call("cudaEventRecord", begin, begin + 1);
+    stream_of_event_[correlation_] = stream_number_;
+    return correlation_;
+  }
+
+  /// The stream waits for an event, 1 µs.
+  void WaitForEvent(std::int64_t begin, std::int64_t event) {
+    Call("cudaStreamWaitEvent", begin, begin + 1);
+    AddSync(trace::SyncKind::kStreamWaitEvent, begin, event);
+  }
+
+  /// The host waits for an event.
+  void SynchronizeEvent(std::int64_t begin, std::int64_t end, std::int64_t event) {
+    Call("cudaEventSynchronize", begin, end);
+    AddSync(trace::SyncKind::kEvent, begin, event);
+  }
+
   void Synchronize(std::int64_t begin, std::int64_t end) {
     Call("cudaStreamSynchronize", begin, end);
   }
@@ -72,7 +106,18 @@ class RecordingWriter {
                                 .correlation = ++correlation_});
   }
 
+  void AddSync(trace::SyncKind kind, std::int64_t begin, std::int64_t event) {
+    trace.syncs.Append({.begin_ns = begin * 1000 * pace_,
+                        .kind = kind,
+                        .stream = stream_number_,
+                        .correlation = correlation_,
+                        .wait_on_stream = stream_of_event_.at(event),
+                        .record_correlation = event});
+  }
+
   std::int64_t pace_;
+  std::int64_t stream_number_ = 7;
+  std::map<std::int64_t, std::int64_t> stream_of_event_;
   std::int64_t correlation_ = 0;
   trace::RowId thread_ = 0;
   trace::RowId backward_thread_ = 0;
