@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,6 +14,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/ingest/run.h"
+#include "orrery/trace/finish.h"
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/recorded.h"
 #include "orrery/workload/recorded_waits.h"
@@ -237,6 +242,69 @@ TEST(RepeatedLayersTest, EventsOfALayerAreThoseOfTheCopyBefore) {
   for (const StreamWait& wait : waits.of_streams) {
     EXPECT_EQ(wait.order - wait.event.order, 9'000);
   }
+}
+
+/// How often ranges of a name begin, whatever layer they are of.
+std::map<std::string, int> CountRanges(const Trace& recording) {
+  std::map<std::string, int> counts;
+  for (RowId row = 0; row < recording.annotations.size(); ++row) {
+    const std::string_view name = recording.Text(recording.annotations.name[row]);
+    if (recording.annotations.kind[row] == trace::AnnotationKind::kHost) {
+      ++counts[std::string(name.substr(0, name.find(" (")))];
+    }
+  }
+  return counts;
+}
+
+// Puts a range of ours around each layer of a model that FSDP has ranges for, from what it does
+// before the layer to what it does behind it.
+void AddLayerRanges(Trace& recording) {
+  const trace::Annotations ranges = recording.annotations;
+  for (RowId row = 0; row < ranges.size(); ++row) {
+    const std::string name(recording.Text(ranges.name[row]));
+    const std::string before = "FSDP::pre_forward (model.layers.";
+    if (name.starts_with(before) && ranges.kind[row] == trace::AnnotationKind::kHost) {
+      const std::string layer = name.substr(before.size(), name.size() - before.size() - 1);
+      const StringId behind =
+          recording.strings.Intern("FSDP::post_forward (model.layers." + layer + ")");
+      const auto end =
+          static_cast<RowId>(std::ranges::find(ranges.name, behind) - ranges.name.begin());
+      trace::Annotations::Row range = ranges.At(row);
+      range.name = recording.strings.Intern("layer#" + layer);
+      range.duration_ns = ranges.begin_ns[end] + ranges.duration_ns[end] - range.begin_ns;
+      recording.annotations.Append(range);
+    }
+  }
+  std::ranges::fill(recording.host_ops.forward_op, trace::kNoRow);
+  trace::FinishTrace(recording);
+}
+
+// One rank of FSDP2 with four layers, which fetches the next layer while it computes one. Each
+// layer has its ranges once, but what it gathers, and copies out, twice: forward and backward. The
+// model around the layers has each once more, and gathers but once.
+TEST(RepeatedLayersTest, PrefetchOfNeighboursRepeatsWithThem) {
+  const std::string path = ORRERY_SHARED "/traces/h200/fake-fsdp64.kineto.json.gz";
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << "the recording is not here: " << path;
+  }
+  ingest::Run run = ingest::ReadRun({path}).value();
+  Trace& recording = run.set.ranks[0];
+  AddLayerRanges(recording);
+  const std::map<std::string, int> before = CountRanges(recording);
+  const std::size_t num_kernels = recording.activities.size();
+
+  const Trace seven = Repeated(std::move(run.set.ranks[0]), 4, 7);
+  const std::map<std::string, int> after = CountRanges(seven);
+
+  for (const std::string name : {"FSDP::pre_forward", "FSDP::post_forward", "FSDP::pre_backward",
+                                 "FSDP::post_backward_reduce"}) {
+    EXPECT_EQ(after.at(name), before.at(name) + 3) << name;
+  }
+  for (const std::string name : {"FSDP::all_gather", "FSDP::all_gather_copy_out"}) {
+    EXPECT_EQ(after.at(name), before.at(name) + 6) << name;
+  }
+  EXPECT_EQ((seven.activities.size() - num_kernels) % 3, 0);
+  EXPECT_GT(seven.activities.size(), num_kernels);
 }
 
 TEST(RepeatedLayersTest, RecordingWithoutRangesIsRefused) {
