@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,8 @@
 #include "orrery/hardware/cluster.h"
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/workload/import/traced_job.h"
+#include "orrery/workload/other_gpu.h"
+#include "orrery/workload/repeated_layers.h"
 #include "orrery/workload/traced_ensemble.h"
 #include "orrery/workload/traced_rank.h"
 #include "orrery/workload/traced_slots.h"
@@ -53,9 +57,22 @@ Result<const hardware::Gpu*> WantedGpu(const SimulateArguments& arguments,
   return cluster == nullptr ? &traced : GpuNamed(cluster->gpu);
 }
 
+// Packed or not.
+std::string RecordingPath(const TracedRank& rank) {
+  std::string packed = rank.Path("kineto.json.gz");
+  std::error_code error;
+  return std::filesystem::exists(packed, error) ? packed : rank.Path("kineto.json");
+}
+
 Result<trace::Trace> ReadRecording(const TracedRank& rank) {
   RunArguments run;
-  run.paths = {rank.Path("kineto.json.gz")};
+  run.paths = {RecordingPath(rank)};
+  if (std::error_code error; !std::filesystem::exists(run.paths.front(), error)) {
+    return Fail(
+        Error::Kind::kNotFound,
+        fmt::format("rank {} was not recorded: {}", rank.rank,
+                    rank.steps.why.empty() ? "its folder has no kineto.json.gz" : rank.steps.why));
+  }
   ORRERY_TRY(ingest::Run read, ReadRunWithProgress(run));
   if (read.set.ranks.size() != 1) {
     return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {} ranks, where one is expected",
@@ -117,20 +134,27 @@ class TracedImport {
   }
 
   // What was not traced: more layers, another GPU.
-  [[nodiscard]] Result<trace::Trace> Adapted(trace::Trace recording, const hardware::Gpu& from,
-                                             const hardware::Gpu& to) const {
-    if (job_.traced_layers < job_.layers) {
-      return Fail(Error::Kind::kUnsupported,
-                  fmt::format("{} of {} layers were traced, and layers cannot be repeated yet",
-                              job_.traced_layers, job_.layers));
+  Result<trace::Trace> Adapted(trace::Trace recording, const hardware::Gpu& from,
+                               const hardware::Gpu& to) {
+    if (HasFewerLayers()) {
+      ORRERY_TRY(recording, workload::RepeatLayers(std::move(recording),
+                                                   {.traced = job_.traced_layers,
+                                                    .wanted = job_.layers,
+                                                    .layer_parameters = job_.layer_parameters,
+                                                    .parameters = job_.parameters}));
     }
     if (&from != &to) {
-      return Fail(Error::Kind::kUnsupported,
-                  fmt::format("the job was traced on {}, and cannot be moved to {} yet", from.name,
-                              to.name));
+      ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
+      const std::string remark =
+          workload::RemarkOn(workload::ScaleToGpu(from, to, models, recording));
+      if (!remark.empty()) {
+        AddRemarks({remark});
+      }
     }
     return recording;
   }
+
+  [[nodiscard]] bool HasFewerLayers() const { return job_.traced_layers < job_.layers; }
 
   void AddMeasured(const TracedRank& rank, const simulate::ReplayCalibration& calibration) {
     if (rank.steps.step_ms.empty()) {
@@ -143,7 +167,11 @@ class TracedImport {
         simulate::ProfilerCostSourceName(calibration.source)));
   }
 
+  // That of fewer layers says little.
   void AddMemory(const TracedRank& rank, const hardware::Gpu& gpu) {
+    if (HasFewerLayers()) {
+      return;
+    }
     imported_.memory_of_program.push_back({.peak_bytes = rank.steps.peak_allocated_bytes,
                                            .needed_bytes = rank.steps.peak_reserved_bytes,
                                            .usable_bytes = gpu.memory_size.count,

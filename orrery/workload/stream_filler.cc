@@ -212,16 +212,25 @@ void StreamFiller::AddHostWait(const QueuedWait& wait) {
   }
 }
 
+// Of each lane the last task: those before it are done then.
 std::vector<TaskId> StreamFiller::TailOf(const Stream& stream) {
-  std::vector<TaskId> tail;
+  std::map<LaneId, TaskId> last_of_lane;
+  const auto add = [&](TaskId task) {
+    TaskId& last = last_of_lane.try_emplace(program().tasks.lane[task], task).first->second;
+    last = std::max(last, task);
+  };
   if (stream.last != kNone) {
-    tail.push_back(stream.last);
+    add(stream.last);
   }
   for (const auto& [source, awaited] : stream.awaited) {
-    tail.insert(tail.end(), awaited.begin(), awaited.end());
+    std::ranges::for_each(awaited, add);
   }
   for (const auto& [slot, message] : stream.messages) {
-    tail.push_back(message);
+    add(message);
+  }
+  std::vector<TaskId> tail;
+  for (const auto& [lane, task] : last_of_lane) {
+    tail.push_back(task);
   }
   return tail;
 }

@@ -66,7 +66,7 @@ class StreamFiller {
   void FollowExchanges(const std::vector<std::int64_t>& storages, TaskId task);
   void FollowAwaited(const Stream& stream, TaskId task);
   void AddEdges(const std::vector<TaskId>& from, TaskId to);
-  [[nodiscard]] static std::vector<TaskId> TailOf(const Stream& stream);
+  [[nodiscard]] std::vector<TaskId> TailOf(const Stream& stream);
   Stream& StreamNumbered(std::int64_t number);
   const Stream& StreamPassing(std::int64_t number);
   std::uint32_t SlotNamed(const std::string& name);

@@ -214,6 +214,30 @@ TEST(TracedRankTest, AnEventBeforeTheFirstKernelIsThatOfTheStepBefore) {
   EXPECT_LT(mark, work[1]);
 }
 
+// Streams that wait for each other again and again without doing anything wait for little: what is
+// done when the last task of a lane is done needs no edge of its own.
+TEST(TracedRankTest, WaitsInTurnDoNotPileUp) {
+  const TracedJob job = JobOf({});
+  RecordingWriter writer;
+  writer.Launch(10, 12, 1'000);
+  std::int64_t now = 20;
+  for (int i = 0; i < 64; ++i) {
+    const std::int64_t of_compute = writer.RecordEvent(now++);
+    writer.SwitchStream(kTalk);
+    writer.WaitForEvent(now++, of_compute);
+    const std::int64_t of_talk = writer.RecordEvent(now++);
+    writer.SwitchStream(kCompute);
+    writer.WaitForEvent(now++, of_talk);
+  }
+  writer.Launch(now, now + 2, 1'000);
+
+  const auto traced = Build(job, writer.Finish());
+
+  ASSERT_TRUE(traced);
+  const Program& program = traced->recorded.program;
+  EXPECT_THAT(Awaited(program, Work(program).tasks.back()), ::testing::SizeIs(2));
+}
+
 // The host waits for an event of the other stream, and not for the kernel behind the event.
 TEST(TracedRankTest, TheHostWaitsForTheEventAlone) {
   const TracedJob job = JobOf({});
