@@ -49,13 +49,14 @@ def play(request):
     wanted = job.of(request.options)
     log = exchanges.ExchangeLog()
     world.enter(request.rank, request.world, log)
-    recording = recorder.Recording(request.folder, log, request.steps)
+    recording = recorder.Recording(request, log)
     try:
         workload = build.build(wanted.description, wanted.plan, wanted.settings, request.rank,
                                request.layers or wanted.description.layers)
     except Refusal as error:
         raise job.NotPossible(str(error)) from error
     remarks = list(getattr(workload, "remarks", []))
+    _save_facts(request, recording, workload.parameters, remarks)
     try:
         recording.begin()
         while not recording.is_done:

@@ -106,10 +106,11 @@ def play(request, save_facts):
     log = exchanges.ExchangeLog()
     world.enter(request.rank, request.world, log)
     world.patch_for_scripts()
-    recording = recorder.Recording(request.folder, log, request.steps)
+    recording = recorder.Recording(request, log)
     steps = Steps(recording)
     _hook(steps)
     name = os.path.basename(request.script[0])
+    save_facts(request, recording, 0, [])
     try:
         steps.begin()
         said = _run(request.script)
