@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 
-from tracer import driver, fewer_layers, files, folder_lock, rank_text, trace_file
-from tracer.played_job import PlayedJob
+import orrery_program
+from parallel import rank_text
+from tracer import driver, fewer_layers, files, folder_lock, report, trace_file
+from tracer.played_job import PlayedJob, say
 
 _STEPS = 20
 _PROFILED_STEPS = 3
@@ -56,6 +58,10 @@ def add_options(parser):
                         help=f"steps that are recorded with it ({_PROFILED_STEPS})")
     parser.add_argument("--timing-runs", type=int, default=0, metavar="N",
                         help="so many more processes for each rank, for times without it alone (0)")
+    parser.add_argument("--report", action="store_true",
+                        help="then analyse the recording and predict the job, with the program "
+                             "orrery")
+    orrery_program.add_option(parser)
     parser.add_argument("--out", metavar="DIR", help="the folder (trace-MODEL)")
     parser.add_argument("--list", action="store_true", help="print the built-in models")
     parser.add_argument("--check", action="store_true",
@@ -111,8 +117,9 @@ def _script(options, ranks):
     classes = trace_file.stands_for(ranks, world, rank_text.to_text)
     job = PlayedJob(options, name, world, classes)
     statuses, _ = job.play(0, 0)
-    return job.finish(statuses, trace_file.script_plan(), {},
-                      trace_file.of_script(os.path.basename(options.script[0])), [])
+    status = job.finish(statuses, trace_file.script_plan(), {},
+                        trace_file.of_script(os.path.basename(options.script[0])), [])
+    return _reported(options, job.out, status)
 
 
 def _model(options, ranks):
@@ -141,4 +148,12 @@ def _model(options, ranks):
         text = job_yaml.text(description, plan, wanted.settings, played.device)
         if text is not None:
             files.write_text(os.path.join(played.out, "job.yaml"), text)
-    return status
+    return _reported(options, played.out, status)
+
+
+def _reported(options, out, status):
+    """Analyses and predicts where that was asked for; the exit status."""
+    if not options.report or status == 2:
+        return status
+    is_good = report.make(orrery_program.find(options.orrery), out, say)
+    return status if is_good else 3

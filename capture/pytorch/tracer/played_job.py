@@ -10,7 +10,7 @@ def _show(line):
     print(line, file=sys.stderr, flush=True)
 
 
-def _say(sentence):
+def say(sentence):
     _show(f"trace: {sentence}")
 
 
@@ -49,15 +49,15 @@ class PlayedJob:
     def play(self, layers, fewest):
         """({rank: status}, layers)."""
         return fewer_layers.play_all([rank for rank, _ in self._classes], layers, fewest,
-                                     self._play_rank, _say)
+                                     self._play_rank, say)
 
     def _play_rank(self, rank, layers):
         text = dict(self._classes)[rank]
-        _say(f"rank {rank} of {self._world} (stands for {text})"
+        say(f"rank {rank} of {self._world} (stands for {text})"
              + (f", {layers} layers" if layers else ""))
         status = self._driver.play(self._request(rank, layers), self._options.timing_runs)
         if status in driver.RECORDED:
-            _say(f"rank {rank}: " + driver.summary(os.path.join(self.out, f"rank-{rank}")))
+            say(f"rank {rank}: " + driver.summary(os.path.join(self.out, f"rank-{rank}")))
         return status
 
     def _request(self, rank, layers):
@@ -84,7 +84,7 @@ class PlayedJob:
             self._name, ["orrery", *sys.argv[1:]], self._facts, self._world, plan, training, model,
             listed, remarks))
         for sentence in remarks:
-            _say(sentence)
-        _say(f"{self.out}: {outcome(statuses.values(), len(self._classes))}")
+            say(sentence)
+        say(f"{self.out}: {outcome(statuses.values(), len(self._classes))}")
         is_whole = all(statuses.get(rank) == requests.COMPLETE for rank, _ in self._classes)
         return 0 if is_whole else 3

@@ -8,7 +8,7 @@ import sys
 _FOLDER = str(pathlib.Path(__file__).resolve().parent.parent)
 sys.path[0] = _FOLDER  # capture/pytorch; in the place of this file's folder
 
-from tracer import files, request as requests, versions  # noqa: E402
+from tracer import facts, files, request as requests, versions  # noqa: E402
 from tracer.reasons import is_out_of_memory, reason  # noqa: E402
 
 
@@ -32,8 +32,6 @@ def missing():
 
 def _save_facts(request, recording, parameters, remarks):
     import torch
-
-    from tracer import facts
     noted = [*remarks, *recording.remarks, versions.remark(torch.__version__)]
     files.write_json(os.path.join(request.folder, "facts.json"),
                      {**facts.of_this_process(), "rank": request.rank, "parameters": parameters,
