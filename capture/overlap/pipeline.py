@@ -2,16 +2,13 @@
 
 import json
 import os
-import pathlib
 import shlex
 import shutil
 import subprocess
 import sys
 
-_CAPTURE = pathlib.Path(__file__).resolve().parents[1]
-# Beside this folder, in the source tree, and where `make install` puts it.
-_PLACES = (_CAPTURE / "orrery", _CAPTURE.parent / "build" / "orrery",
-           _CAPTURE.parents[2] / "bin" / "orrery")
+import orrery_program
+
 _STAGES = 4
 
 
@@ -19,16 +16,7 @@ def add_options(parser):
     parser.add_argument("--pipeline", action="store_true",
                         help="then fit a model to the pairs, judge it and install it, all with the "
                              "program orrery")
-    parser.add_argument("--orrery", metavar="PROGRAM",
-                        help="that program (beside this folder, or in $PATH)")
-
-
-def find_orrery(given=None):
-    """The program's path; None where it is not on this machine."""
-    if given:
-        return shutil.which(given)
-    beside = (str(place) for place in _PLACES if os.access(place, os.X_OK))
-    return next(beside, None) or shutil.which("orrery")
+    orrery_program.add_option(parser)
 
 
 def model_path(tree):
@@ -95,7 +83,7 @@ def run(options, measure, environment=os.environ):
         return status
     if _was_stopped(tree):
         return _end(3, "measuring was stopped, so nothing was fitted; the same command goes on")
-    orrery = find_orrery(options.orrery)
+    orrery = orrery_program.find(options.orrery)
     if orrery is None:
         return _end(3, _elsewhere(tree))
     for stage, (name, line) in enumerate(commands(orrery, tree).items(), 2):

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from . import ranks as rank_text
+from . import rank_text
 from .refusal import Refusal
 
 SCHEDULES = ("1f1b", "gpipe")
@@ -87,7 +87,7 @@ class Plan:
         kind, each stands for itself and the first for all others too."""
         members = self._members()
         if not ranks:
-            return [(group[0], rank_text.text(group)) for group in members]
+            return [(group[0], rank_text.to_text(group)) for group in members]
         for rank in ranks:
             if not 0 <= rank < self.world:
                 raise Refusal(f"there is no rank {rank} in a world of {self.world}")
@@ -96,7 +96,7 @@ class Plan:
     def left_out(self, ranks):
         """Returns the ranks, as text, for which none of the given ones stands."""
         given = set(ranks)
-        return rank_text.text(rank for group in self._members() if not given & set(group) for rank in group)
+        return rank_text.to_text(rank for group in self._members() if not given & set(group) for rank in group)
 
     def _members(self):
         groups = {}
@@ -116,8 +116,8 @@ class Plan:
         group = next(group for group in members if rank in group)
         same = [other for other in given if other in group]
         if rank != same[0]:
-            return rank_text.text([rank])
-        return rank_text.text(other for other in group if other == rank or other not in same)
+            return rank_text.to_text([rank])
+        return rank_text.to_text(other for other in group if other == rank or other not in same)
 
 
 def _check(world, dp, tp, pp, fsdp, ddp):

@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from models import catalogue  # noqa: E402
-from parallel import fitting, job_yaml, ranks  # noqa: E402
+from parallel import fitting, job_yaml, rank_text  # noqa: E402
 from parallel.plan import Plan  # noqa: E402
 from parallel.refusal import Refusal  # noqa: E402
 from parallel.settings import Settings  # noqa: E402
@@ -16,8 +16,13 @@ from parallel.settings import Settings  # noqa: E402
 
 class Ranks(unittest.TestCase):
     def test_neighbours_become_ranges(self):
-        self.assertEqual(ranks.text([5, 0, 1, 2, 7, 8]), "0-2,5,7-8")
-        self.assertEqual(ranks.text([]), "")
+        self.assertEqual(rank_text.to_text([5, 0, 1, 2, 7, 8]), "0-2,5,7-8")
+        self.assertEqual(rank_text.to_text([]), "")
+
+    def test_text_is_read_in_any_order(self):
+        self.assertEqual(rank_text.from_text("17, 0-2,1"), [0, 1, 2, 17])
+        with self.assertRaises(ValueError):
+            rank_text.from_text("0,x")
 
 
 class Kinds(unittest.TestCase):

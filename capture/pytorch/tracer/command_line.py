@@ -4,9 +4,13 @@ import os
 import subprocess
 import sys
 
-from tracer import driver, fewer_layers, files, rank_text, request as requests, trace_file
+import orrery_program
+from parallel import rank_text
+from tracer import driver, fewer_layers, files, folder_lock, report, trace_file
+from tracer.played_job import PlayedJob, say
 
 _STEPS = 20
+_PROFILED_STEPS = 3
 
 
 def split(words):
@@ -50,6 +54,14 @@ def add_options(parser):
                         help="which ranks are played (one of each kind; for a script: 0)")
     parser.add_argument("--steps", type=int, default=_STEPS, metavar="N",
                         help=f"steps that are timed without the profiler ({_STEPS})")
+    parser.add_argument("--profiled-steps", type=int, default=_PROFILED_STEPS, metavar="N",
+                        help=f"steps that are recorded with it ({_PROFILED_STEPS})")
+    parser.add_argument("--timing-runs", type=int, default=0, metavar="N",
+                        help="so many more processes for each rank, for times without it alone (0)")
+    parser.add_argument("--report", action="store_true",
+                        help="then analyse the recording and predict the job, with the program "
+                             "orrery")
+    orrery_program.add_option(parser)
     parser.add_argument("--out", metavar="DIR", help="the folder (trace-MODEL)")
     parser.add_argument("--list", action="store_true", help="print the built-in models")
     parser.add_argument("--check", action="store_true",
@@ -61,15 +73,11 @@ def _fail(reason):
     return 2
 
 
-def _say(sentence):
-    print(f"trace: {sentence}", file=sys.stderr, flush=True)
-
-
 def main(options):
     if options.list:
         return _list()
     if options.check:
-        return subprocess.run([sys.executable, str(driver.PROGRAM), "--check"],
+        return subprocess.run([sys.executable, "-W", "ignore", str(driver.PROGRAM), "--check"],
                               check=False).returncode
     if bool(options.model) == bool(options.script):
         return _fail("say which model to trace, or -- and a script: `orrery trace gpt2`, `orrery "
@@ -78,7 +86,12 @@ def main(options):
         ranks = rank_text.from_text(options.rank) if options.rank else []
     except ValueError:
         return _fail(f"--rank {options.rank} is no list of ranks like 0,17 or 0-3")
-    return _script(options, ranks) if options.script else _model(options, ranks)
+    if options.steps < 1 or options.profiled_steps < 1 or options.timing_runs < 0:
+        return _fail("--steps and --profiled-steps must be at least 1, --timing-runs at least 0")
+    try:
+        return _script(options, ranks) if options.script else _model(options, ranks)
+    except folder_lock.FolderInUse as error:
+        return _fail(error)
 
 
 def _list():
@@ -102,10 +115,11 @@ def _script(options, ranks):
         return _fail(f"{options.script[0]}: no such file")
     name = os.path.splitext(os.path.basename(options.script[0]))[0]
     classes = trace_file.stands_for(ranks, world, rank_text.to_text)
-    job = _Played(options, name, world, classes)
+    job = PlayedJob(options, name, world, classes)
     statuses, _ = job.play(0, 0)
-    return job.finish(statuses, trace_file.script_plan(), {},
-                      trace_file.of_script(os.path.basename(options.script[0])), [])
+    status = job.finish(statuses, trace_file.script_plan(), {},
+                        trace_file.of_script(os.path.basename(options.script[0])), [])
+    return _reported(options, job.out, status)
 
 
 def _model(options, ranks):
@@ -122,7 +136,7 @@ def _model(options, ranks):
     description, plan = wanted.description, wanted.plan
     if options.layers and not description.layers:
         return _fail(f"{description.name} has no layers that are alike: leave --layers out")
-    played = _Played(options, description.name, plan.world, classes, words)
+    played = PlayedJob(options, description.name, plan.world, classes, words)
     layers = min(options.layers or description.layers, description.layers)
     statuses, traced = played.play(layers, max(fewer_layers.FEWEST, 2 * plan.pp))
     remarks = [fewer_layers.remark(description.layers, traced)]
@@ -134,66 +148,12 @@ def _model(options, ranks):
         text = job_yaml.text(description, plan, wanted.settings, played.device)
         if text is not None:
             files.write_text(os.path.join(played.out, "job.yaml"), text)
-    return status
+    return _reported(options, played.out, status)
 
 
-class _Played:
-    """A job whose ranks are played one after another."""
-
-    def __init__(self, options, name, world, classes, words=None):
-        self.out = options.out or f"trace-{name}"
-        self._options = options
-        self._name = name
-        self._world = world
-        self._classes = classes
-        self._words = words or {}
-        self._driver = driver.Driver(self.out)
-
-    @property
-    def _facts(self):
-        return next(iter(self._driver.facts.values()), {})
-
-    @property
-    def parameters(self):
-        return self._facts.get("parameters", 0)
-
-    @property
-    def device(self):
-        return self._facts.get("device", {}).get("name", "")
-
-    def play(self, layers, fewest):
-        """({rank: status}, layers)."""
-        return fewer_layers.play_all([rank for rank, _ in self._classes], layers, fewest,
-                                     self._play_rank, _say)
-
-    def _play_rank(self, rank, layers):
-        text = dict(self._classes)[rank]
-        _say(f"rank {rank} of {self._world} (stands for {text})"
-             + (f", {layers} layers" if layers else ""))
-        status = self._driver.play(requests.Request(
-            folder="", rank=rank, world=self._world, steps=self._options.steps, layers=layers,
-            options=self._words, script=self._options.script))
-        if status in driver.RECORDED:
-            _say(f"rank {rank}: " + driver.summary(os.path.join(self.out, f"rank-{rank}")))
+def _reported(options, out, status):
+    """Analyses and predicts where that was asked for; the exit status."""
+    if not options.report or status == 2:
         return status
-
-    def finish(self, statuses, plan, training, model, remarks):
-        """Writes trace.json; returns the exit status."""
-        if requests.OUT_OF_MEMORY in statuses.values():
-            driver.remove_if_empty(self.out)
-            return _fail(f"{self._name} does not fit into the GPU's memory, not even with fewer "
-                         "layers: say a smaller --batch or --sequence, or more ranks that share it")
-        listed = trace_file.ranks(self._classes, statuses, driver.RECORDED)
-        if not listed or not self._facts:
-            driver.remove_if_empty(self.out)
-            return 2
-        told = [one for facts in self._driver.facts.values() for one in facts["remarks"]]
-        remarks = list(dict.fromkeys(one for one in [*remarks, *told] if one))
-        files.write_json(os.path.join(self.out, "trace.json"), trace_file.document(
-            self._name, ["orrery", *sys.argv[1:]], self._facts, self._world, plan, training, model,
-            listed, remarks))
-        for sentence in remarks:
-            _say(sentence)
-        _say(f"{self.out}: {len(listed)} of {len(self._classes)} ranks")
-        is_whole = all(statuses.get(rank) == requests.COMPLETE for rank, _ in self._classes)
-        return 0 if is_whole else 3
+    is_good = report.make(orrery_program.find(options.orrery), out, say)
+    return status if is_good else 3

@@ -29,9 +29,14 @@ def _statuses(ranks, layers, play):
     statuses = {}
     for rank in ranks:
         statuses[rank] = play(rank, layers)
-        if statuses[rank] == requests.OUT_OF_MEMORY:
+        if statuses[rank] == requests.OUT_OF_MEMORY or _is_refused(statuses):
             break
     return statuses
+
+
+def _is_refused(statuses):
+    """Whether not even the first rank could be played: then none can."""
+    return list(statuses.values()) == [requests.REFUSED]
 
 
 def _shown(count):

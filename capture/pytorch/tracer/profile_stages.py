@@ -80,8 +80,8 @@ class Profile(_Annotated):
         trace = files.read_json(self._path)
         kineto_waits.add_waits(trace, self._stream_ids(), self._order.recorded_on,
                                self._order.waits_by_record(), self._order.futures)
-        files.write_text(self._path, json.dumps(trace))
-        files.pack(self._path, self._path + ".gz")
+        files.write_gzip(self._path + ".gz", [json.dumps(trace, separators=(",", ":"))])
+        os.remove(self._path)
 
     def _stream_ids(self):
         """A short recording of its own: one activity on each stream, to learn Kineto's numbers."""

@@ -8,7 +8,7 @@ import sys
 _FOLDER = str(pathlib.Path(__file__).resolve().parent.parent)
 sys.path[0] = _FOLDER  # capture/pytorch; in the place of this file's folder
 
-from tracer import files, request as requests, versions  # noqa: E402
+from tracer import facts, files, request as requests, versions  # noqa: E402
 from tracer.reasons import is_out_of_memory, reason  # noqa: E402
 
 
@@ -32,8 +32,6 @@ def missing():
 
 def _save_facts(request, recording, parameters, remarks):
     import torch
-
-    from tracer import facts
     noted = [*remarks, *recording.remarks, versions.remark(torch.__version__)]
     files.write_json(os.path.join(request.folder, "facts.json"),
                      {**facts.of_this_process(), "rank": request.rank, "parameters": parameters,
@@ -49,13 +47,14 @@ def play(request):
     wanted = job.of(request.options)
     log = exchanges.ExchangeLog()
     world.enter(request.rank, request.world, log)
-    recording = recorder.Recording(request.folder, log, request.steps)
+    recording = recorder.Recording(request, log)
     try:
         workload = build.build(wanted.description, wanted.plan, wanted.settings, request.rank,
                                request.layers or wanted.description.layers)
     except Refusal as error:
         raise job.NotPossible(str(error)) from error
     remarks = list(getattr(workload, "remarks", []))
+    _save_facts(request, recording, workload.parameters, remarks)
     try:
         recording.begin()
         while not recording.is_done:

@@ -9,27 +9,30 @@ from tracer.step_file import StepFile
 WARMUP_STEPS = 5
 _PHASE_STEPS = 3
 _ALONE_STEPS = 5
-_PROFILED_STEPS = 3
 
 
 class Recording:
     """Told by whoever runs the steps: begin(), then end_of_step() after each, until is_done."""
 
-    def __init__(self, folder, log, steps):
-        from tracer import profile_stages
-        os.makedirs(folder, exist_ok=True)
+    def __init__(self, request, log):
+        os.makedirs(request.folder, exist_ok=True)
         self.log = log
-        self.file = StepFile(os.path.join(folder, "steps.json"))
+        self.file = StepFile(os.path.join(request.folder, "steps.json"))
         self.estimated_step_s = 0.0
         self.steps_done = 0
         self.remarks = []
-        self._folder = folder
+        self._folder = request.folder
         self._exchanges = None
         self._done = 0  # steps of the stage
-        self._stages = [stages.WarmUp(self, WARMUP_STEPS), stages.Running(self, steps),
-                        stages.Phases(self, _PHASE_STEPS), stages.Alone(self, _ALONE_STEPS),
-                        profile_stages.Profile(self, _PROFILED_STEPS),
-                        profile_stages.ExecutionTrace(self, 1), profile_stages.Memory(self, 1)]
+        self._stages = [stages.WarmUp(self, WARMUP_STEPS), stages.Running(self, request.steps),
+                        stages.Alone(self, _ALONE_STEPS)]
+        if not request.is_timing_only:
+            self._stages += self._recording_stages(request.profiled_steps)
+
+    def _recording_stages(self, profiled_steps):
+        from tracer import profile_stages
+        return [stages.Phases(self, _PHASE_STEPS), profile_stages.Profile(self, profiled_steps),
+                profile_stages.ExecutionTrace(self, 1), profile_stages.Memory(self, 1)]
 
     @property
     def is_done(self):
@@ -43,6 +46,7 @@ class Recording:
         return os.path.join(self._folder, name)
 
     def begin(self):
+        self._write_exchanges()
         self.file.write()
         self.stage.begin()
         self._begin_step()
@@ -82,11 +86,14 @@ class Recording:
     def finish(self, why=""):
         """Writes what is known; `why` says what ended a recording that is not complete."""
         self.file.write(self.is_done and not why, why)
+        self._write_exchanges()
+        if self.log.on_host:
+            self.remark("Exchanges of tensors in the host's memory are not recorded.")
+
+    def _write_exchanges(self):
         exchanges = self.log.last if self._exchanges is None else self._exchanges
         files.write_json(self.path("collectives.json"),
                          {"groups": world.groups(), "collectives": exchanges})
-        if self.log.on_host:
-            self.remark("Exchanges of tensors in the host's memory are not recorded.")
 
     def _begin_step(self):
         self.log.begin_step()
@@ -96,6 +103,7 @@ class Recording:
         self.stage.end()
         self._stages.pop(0)
         self._done = 0
+        self._write_exchanges()
         self.file.write()
         if self._stages:
             self.stage.begin()

@@ -19,6 +19,8 @@ class Request:
     rank: int
     world: int
     steps: int
+    profiled_steps: int = 3
+    is_timing_only: bool = False
     layers: int = 0  # 0: all
     options: dict = dataclasses.field(default_factory=dict)
     script: list = dataclasses.field(default_factory=list)

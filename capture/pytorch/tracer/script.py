@@ -1,10 +1,10 @@
 """A script of the user's as one rank: steps end where its first optimizer steps."""
 
 import os
-import runpy
 import sys
+import traceback
 
-from tracer import exchanges, recorder, request as requests, world
+from tracer import exchanges, recorder, request as requests, script_run, world
 from tracer.reasons import reason
 
 
@@ -89,30 +89,19 @@ def _ended(steps_done, name):
             "say --steps with a smaller number")
 
 
-def _run(script):
-    """Runs the script as Python would; why it ended before we did."""
-    sys.argv = list(script)
-    sys.path[0] = os.path.dirname(os.path.abspath(script[0]))
-    try:
-        runpy.run_path(script[0], run_name="__main__")
-    except SystemExit as end:
-        return f"ended with status {end.code}" if end.code else ""
-    return ""
-
-
 def play(request, save_facts):
     """Records a script; returns the exit status."""
-    import traceback
     log = exchanges.ExchangeLog()
     world.enter(request.rank, request.world, log)
     world.patch_for_scripts()
-    recording = recorder.Recording(request.folder, log, request.steps)
+    recording = recorder.Recording(request, log)
     steps = Steps(recording)
     _hook(steps)
     name = os.path.basename(request.script[0])
+    save_facts(request, recording, 0, [])
     try:
         steps.begin()
-        said = _run(request.script)
+        said = script_run.run(request.script)
         why = f"{name} {said}" if said else _ended(recording.steps_done, name)
     except Enough:
         why = ""

@@ -6,6 +6,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
+from parallel import rank_text
 from tracer import stand_in_group
 
 _RANKS_OF_A_NODE = 8
@@ -33,7 +34,6 @@ def enter(rank, world, log):
 
 def groups():
     """The groups of this process as collectives.json has them."""
-    from tracer import rank_text
     return [{"name": group.group_name, "description": group.group_desc,
              "ranks": rank_text.to_text(ranks)}
             for group, ranks in distributed_c10d._world.pg_group_ranks.items()
