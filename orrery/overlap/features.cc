@@ -8,6 +8,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/block_course.h"
 #include "orrery/overlap/occupancy.h"
 
 namespace orrery::overlap {
@@ -51,9 +52,10 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"shared_bytes", kLaunch},
     {"cluster", kLaunch},
     {"blocks_of_sm", kLaunch},
-    {"waves", kLaunch},
+    {"ln_waves", kLaunch},
     {"last_wave", kLaunch},
-    {"blocks_of_free_sms", kLaunch},
+    {"ln_blocks_of_free_sms", kLaunch},
+    {"ln_tiles_of_block", kLaunch},
     {"c_blocks", kWidth},
     {"c_share_of_sms", kWidth},
     {"c_threads", kWidth},
@@ -66,15 +68,17 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"c_cache", kRate},
     {"c_host", kRate},
     {"c_ln_chunk", kRate},
-    {"pile", kJoint},
-    {"room_by_waves", kJoint},
-    {"room_by_share", kJoint},
-    {"waves_beside", kJoint},
+    {"ln_pile", kJoint},
+    {"ln_by_blocks", kJoint},
+    {"ln_by_shared_blocks", kJoint},
+    {"ln_room_by_waves", kJoint},
+    {"ln_room_by_share", kJoint},
+    {"ln_waves_beside", kJoint},
     {"last_wave_beside", kJoint},
     {"blocks_of_shared_sm", kJoint},
     {"memory_load", kJoint},
-    {"analytic_compute", kJoint},
-    {"analytic_communication", kJoint},
+    {"ln_analytic_compute", kJoint},
+    {"ln_analytic_communication", kJoint},
     {"priority", kArrival},
     {"compute_is_first", kArrival},
     {"since_share", kArrival},
@@ -147,11 +151,12 @@ class Row {
     Add(shape.shared_bytes);
     Add(shape.cluster);
     Add(of_sm);
-    Add(waves);
+    Add(Log(waves));
     Add(waves - std::floor(waves));
     const auto free_sms =
         std::max<std::int64_t>(1, machine_.sms - pair_.communication.shape.blocks);
-    Add(static_cast<double>(shape.blocks) / static_cast<double>(free_sms));
+    Add(Log(static_cast<double>(shape.blocks) / static_cast<double>(free_sms)));
+    Add(std::log(pair_.compute.tiles / static_cast<double>(shape.blocks)));
   }
 
   void WriteCommunication() {
@@ -176,26 +181,30 @@ class Row {
     const AnalyticParts parts = PartsOf(machine_, pair_);
     if (pair_.compute.shape.IsKnown()) {
       const Room room = RoomBeside(machine_, pair_.compute.shape, pair_.communication.shape);
-      Add(PileBeside(machine_, pair_.compute.shape, pair_.communication.shape));
-      Add(room.ByWaves());
-      Add(room.ByShare());
+      Add(Log(PileBeside(machine_, pair_.compute.shape, pair_.communication.shape)));
+      Add(Log(StretchByBlocks(PlanOf(machine_, pair_), kAllTheTime)));
+      Add(Log(StretchByBlocks(SharedPlanOf(machine_, pair_), kAllTheTime)));
+      Add(Log(room.ByWaves()));
+      Add(Log(room.ByShare()));
       const double waves = room.beside > 0 ? static_cast<double>(pair_.compute.shape.blocks) /
                                                  static_cast<double>(room.beside)
-                                           : -1;
-      Add(waves);
+                                           : kUnknown;
+      Add(std::log(waves));
       Add(waves - std::floor(waves));
       Add(room.of_shared_sm);
     } else {
       Add(kUnknown);
       Add(kUnknown);
-      Add(parts.room);
+      Add(kUnknown);
+      Add(kUnknown);
+      Add(Log(parts.room));
       Add(kUnknown);
       Add(kUnknown);
       Add(kUnknown);
     }
     Add(parts.load);
-    Add(parts.compute);
-    Add(parts.communication);
+    Add(Log(parts.compute));
+    Add(Log(parts.communication));
   }
 
   void WriteArrival() {
@@ -246,6 +255,7 @@ std::vector<learn::FeatureGroup> FeatureGroups() {
 Pair AsPlanned(Pair pair) {
   pair.compute.shape = {};
   pair.compute.counters = {};
+  pair.compute.tiles = kUnknown;
   pair.compute.operands_rotate = true;
   pair.communication.chunk_bytes = 0;
   return pair;

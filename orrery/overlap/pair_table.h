@@ -29,6 +29,8 @@ struct MeasuredPair {
   double offset_us = 0;     // of the second launch after the first
   double alone_spread = 0;  // relative, between the quartiles
   double together_us = 0;
+  double together_spread = 0;  // relative, between the quartiles
+  int repeats = 0;             // behind together_us
   double communication_alone_us = kUnknown;  // of an arrival, from its first block to its end
   double communication_together_us = kUnknown;
   double communication_together_gbps = 0;
