@@ -33,6 +33,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"is_attention", kKernel},
     {"is_copy", kKernel},
     {"is_norm", kKernel},
+    {"is_reduction", kKernel},
     {"ln_alone_us", kKernel},
     {"compute_share", kKernel},
     {"memory_share", kKernel},
@@ -56,6 +57,9 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"last_wave", kLaunch},
     {"ln_blocks_of_free_sms", kLaunch},
     {"ln_tiles_of_block", kLaunch},
+    {"ln_resident_threads", kLaunch},
+    {"ln_bytes_of_sm", kLaunch},
+    {"ln_flops_of_sm", kLaunch},
     {"c_blocks", kWidth},
     {"c_share_of_sms", kWidth},
     {"c_threads", kWidth},
@@ -87,6 +91,9 @@ constexpr auto kFeatures = std::to_array<Feature>({
 
 constexpr auto kLaunchFeatures =
     std::ranges::count(kFeatures, kLaunch, [](const Feature& feature) { return feature.group; });
+
+// Bytes or operations of a multiprocessor in a microsecond; less is none.
+constexpr double kLeastOfSm = 1e-3;
 
 double Log(double value) {
   return std::log(std::max(value, 1e-9));
@@ -120,6 +127,7 @@ class Row {
         side.kind == "cat" || side.kind == "dropout" || side.kind == "optimizer");
     Add(side.kind == "layernorm" || side.kind == "rmsnorm" || side.kind == "softmax" ||
         side.kind == "reduce" || side.kind == "batchnorm");
+    Add(side.kind == "reduce" || side.kind == "batchnorm");
     Add(Log(side.alone_us));
     Add(side.flops_peak > 0 ? side.flops / (side.flops_peak * side.alone_us * 1e-6) : 0);
     Add(side.bytes / (machine_.memory_gbps * 1e3 * side.alone_us));
@@ -157,6 +165,18 @@ class Row {
         std::max<std::int64_t>(1, machine_.sms - pair_.communication.shape.blocks);
     Add(Log(static_cast<double>(shape.blocks) / static_cast<double>(free_sms)));
     Add(std::log(pair_.compute.tiles / static_cast<double>(shape.blocks)));
+    WriteBusySm(of_sm);
+  }
+
+  // A multiprocessor that has blocks: what it keeps under way, and what it does in a microsecond.
+  void WriteBusySm(int blocks_of_sm) {
+    const ComputeSide& side = pair_.compute;
+    const auto blocks = static_cast<double>(side.shape.blocks);
+    const double busy_sms = std::min(blocks, static_cast<double>(machine_.sms));
+    const double resident = std::min(blocks / busy_sms, static_cast<double>(blocks_of_sm));
+    Add(Log(resident * side.shape.threads));
+    Add(std::log(std::max(kLeastOfSm, side.bytes / busy_sms / side.alone_us)));
+    Add(std::log(std::max(kLeastOfSm, side.flops / busy_sms / side.alone_us)));
   }
 
   void WriteCommunication() {

@@ -193,6 +193,15 @@ class RowReader {
 
 }  // namespace
 
+std::optional<Meeting> MeetingOf(const MeasuredPair& row) {
+  if (row.mode == Mode::kSteady) {
+    return std::nullopt;
+  }
+  return Meeting{.compute_is_first = row.compute_is_first,
+                 .offset_us = row.offset_us,
+                 .communication_us = row.communication_alone_us};
+}
+
 Result<PairTable> ReadPairs(std::span<const std::string> paths,
                             std::span<const std::string> counters) {
   ORRERY_TRY(const CountersOfKernel counted, ReadCounters(counters));

@@ -37,8 +37,8 @@ ProductBlocks BlocksOfProduct(const kernel::ProductShape& product, std::string_v
   const std::int64_t rows = TilesAlong(product.m, tile->columns);
   const auto batch = static_cast<std::int64_t>(product.batch);
   if (TakesTilesInTurn(kernel_name)) {
-    const std::int64_t tiles = batch * RoundUp(columns, tile->cluster_rows) *
-                               RoundUp(rows, tile->cluster_columns);
+    const std::int64_t tiles =
+        batch * RoundUp(columns, tile->cluster_rows) * RoundUp(rows, tile->cluster_columns);
     return {.working = blocks, .tiles = static_cast<double>(tiles)};
   }
   const std::int64_t tiles = batch * rows * columns;

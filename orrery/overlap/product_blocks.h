@@ -16,8 +16,8 @@ struct ProductBlocks {
 
 /// Follows from the tile in the kernel's name and the number of blocks. cuBLAS for Hopper launches
 /// as many blocks as fit, which take tiles until none are left; a result is made of whole clusters
-/// of tiles. CUTLASS deals tiles out in groups of 2, 4 or 8 columns, so that some of its blocks have
-/// none. All blocks work where the name says nothing or the count does not come out.
+/// of tiles. CUTLASS deals tiles out in groups of 2, 4 or 8 columns, so that some of its blocks
+/// have none. All blocks work where the name says nothing or the count does not come out.
 [[nodiscard]] ProductBlocks BlocksOfProduct(const kernel::ProductShape& product,
                                             std::string_view kernel_name, std::int64_t blocks);
 
