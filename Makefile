@@ -37,7 +37,7 @@ models: build  ## fit all shipped models again, from data/measured and ../shared
 	tools/fit_models $(GPUS)
 
 overlap-model: build  ## fit the shipped model of overlap again, from data/measured
-	build/orrery fit overlap data/measured/h200/overlap-1.csv.gz \
+	build/orrery fit overlap data/measured/h200/overlap-1.csv.gz data/measured/h200/overlap-2.csv.gz \
 	  --counters data/measured/h200/overlap-counters-1.csv.gz -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
 
 sibling-levels: build  ## fit what few rows say of GPUs without tables of products again, from ../shared/kernels

@@ -18,7 +18,7 @@ END = "<!-- end -->"
 
 PAIRS_BEGIN = "<!-- pairs, made by tools/validate_overlap.py -->"
 PAIRS_END = "<!-- end of pairs -->"
-PAIRS = ROOT / "data" / "measured" / "h200" / "overlap-1.csv.gz"
+PAIRS = [ROOT / "data" / "measured" / "h200" / f"overlap-{number}.csv.gz" for number in (1, 2)]
 COUNTERS = ROOT / "data" / "measured" / "h200" / "overlap-counters-1.csv.gz"
 HELD_OUT = ("kernel", "width", "pattern", "place", "row")
 
@@ -96,7 +96,7 @@ def table(program):
 
 
 def evaluate(program, held_out):
-    command = [program, "evaluate", "overlap", str(PAIRS), "--counters", str(COUNTERS), "--held-out", held_out,
+    command = [program, "evaluate", "overlap", *map(str, PAIRS), "--counters", str(COUNTERS), "--held-out", held_out,
                "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):  # 3: rows that carry a reason do not count

@@ -5,10 +5,6 @@
 namespace orrery::overlap {
 namespace {
 
-// A common time below this is within the noise of launches.
-constexpr double kLeastCommonUs = 0.5;
-constexpr double kMostStretch = 20;
-
 /// One kernel on a clock.
 struct Runner {
   double begin_us = 0;
@@ -42,12 +38,13 @@ double Together(Runner& one, Runner& other, double from) {
 
 }  // namespace
 
-Course PlayPair(const MeasuredPair& pair, const Stretch& stretch, double delay_us) {
-  Runner compute{.left_us = pair.pair.compute.alone_us, .stretch = stretch.compute};
-  Runner communication{.left_us = pair.communication_alone_us, .stretch = stretch.communication};
-  Runner& first = pair.compute_is_first ? compute : communication;
-  Runner& second = pair.compute_is_first ? communication : compute;
-  second.begin_us = pair.offset_us + delay_us;
+Course PlayMeeting(double compute_us, const Meeting& meeting, const Stretch& stretch,
+                   double delay_us) {
+  Runner compute{.left_us = compute_us, .stretch = stretch.compute};
+  Runner communication{.left_us = meeting.communication_us, .stretch = stretch.communication};
+  Runner& first = meeting.compute_is_first ? compute : communication;
+  Runner& second = meeting.compute_is_first ? communication : compute;
+  second.begin_us = meeting.offset_us + delay_us;
   double both_us = 0;
   if (first.left_us <= second.begin_us) {  // it has gone when the second comes
     first.end_us = first.left_us;
@@ -59,27 +56,6 @@ Course PlayPair(const MeasuredPair& pair, const Stretch& stretch, double delay_u
   return {.compute_us = compute.end_us - compute.begin_us,
           .communication_us = communication.end_us - communication.begin_us,
           .both_us = both_us};
-}
-
-std::optional<ShownStretch> StretchShown(const MeasuredPair& pair) {
-  if (pair.mode == Mode::kSteady) {
-    return ShownStretch{.stretch = pair.together_us / pair.pair.compute.alone_us};
-  }
-  // On the clock of the compute kernel's begin.
-  const double communication_begin_us = pair.compute_is_first
-                                            ? pair.offset_us + pair.communication_delay_us
-                                            : -pair.offset_us - pair.compute_delay_us;
-  const double communication_end_us = communication_begin_us + pair.communication_together_us;
-  const double both_us =
-      std::min(pair.together_us, communication_end_us) - std::max(0.0, communication_begin_us);
-  const double alone_us = pair.pair.compute.alone_us;
-  const double done_us = alone_us - (pair.together_us - both_us);
-  if (!(both_us > kLeastCommonUs)) {
-    return std::nullopt;
-  }
-  const double stretch = done_us > 0 ? both_us / done_us : kMostStretch;
-  return ShownStretch{.stretch = std::clamp(stretch, 1 / kMostStretch, kMostStretch),
-                      .share = std::min(1.0, both_us / pair.together_us)};
 }
 
 }  // namespace orrery::overlap

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/contention.h"
 #include "orrery/overlap/features.h"
+#include "orrery/overlap/meeting_features.h"
 
 namespace orrery::overlap {
 namespace {
@@ -52,28 +55,40 @@ bool IsTest(const MeasuredPair& row, HeldOut what, std::uint64_t seed) {
   return false;
 }
 
-/// Predicts stretches and a delay for rows; how the rest follows from them is the same for all.
+/// Predicts times of the kernels that compute, and how long the second kernel of a row waits.
 struct Predictor {
   std::string name;
-  std::function<std::vector<Stretch>(Rows)> stretches;
+  std::function<double(const MeasuredPair&)> together_us;
   std::function<double(const MeasuredPair&)> delay_us;
 };
 
 std::vector<JudgedPair> Predicted(const Predictor& predictor, Rows rows) {
-  const std::vector<Stretch> stretches = predictor.stretches(rows);
   std::vector<JudgedPair> judged;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const MeasuredPair& row = *rows[i];
-    JudgedPair& one = judged.emplace_back(JudgedPair{.row = &row});
-    if (row.mode == Mode::kSteady) {
-      one.predicted_us = row.pair.compute.alone_us * stretches[i].compute;
-      continue;
-    }
-    const double delay_us = predictor.delay_us(row);
-    one.predicted_delay_us = row.compute_is_first ? delay_us : 0;
-    one.predicted_us = PlayPair(row, stretches[i], delay_us).compute_us;
+  for (const MeasuredPair* row : rows) {
+    const bool is_late = row->mode == Mode::kArrival && row->compute_is_first;
+    judged.push_back({.row = row,
+                      .predicted_us = predictor.together_us(*row),
+                      .predicted_delay_us = is_late ? predictor.delay_us(*row) : 0});
   }
   return judged;
+}
+
+/// Plays meetings out from one stretch and one delay.
+Predictor Played(const std::string& name, std::function<Stretch(const MeasuredPair&)> stretch_of,
+                 std::function<double(const MeasuredPair&)> delay_us) {
+  return {name,
+          [stretch_of = std::move(stretch_of), delay_us](const MeasuredPair& row) {
+            const double alone_us = row.pair.compute.alone_us;
+            const Stretch stretch = stretch_of(row);
+            const std::optional<Meeting> meeting = MeetingOf(row);
+            return meeting ? PlayMeeting(alone_us, *meeting, stretch, delay_us(row)).compute_us
+                           : alone_us * stretch.compute;
+          },
+          delay_us};
+}
+
+double NoDelay(const MeasuredPair& /*row*/) {
+  return 0;
 }
 
 Figures FiguresOf(const std::string& name, std::span<const JudgedPair> rows) {
@@ -99,11 +114,8 @@ Figures FiguresOf(const std::string& name, std::span<const JudgedPair> rows) {
 }
 
 Predictor Constant(const std::string& name, double factor) {
-  return {name,
-          [factor](Rows rows) {
-            return std::vector<Stretch>(rows.size(), {.compute = factor, .communication = 1});
-          },
-          [](const MeasuredPair&) { return 0.0; }};
+  return Played(
+      name, [factor](const MeasuredPair&) { return Stretch{.compute = factor}; }, NoDelay);
 }
 
 // The median stretch of each kernel's name among the rows to learn from; of all for other names.
@@ -120,41 +132,27 @@ Predictor MedianOfName(Rows train) {
   for (auto& [name, values] : of_name) {
     median[name] = Median(values);
   }
-  return {"median of the kernel's name",
-          [median](Rows rows) {
-            std::vector<Stretch> stretches;
-            for (const MeasuredPair* row : rows) {
-              const auto found = median.find(row->name);
-              const auto any = median.find("");
-              stretches.push_back({.compute = found != median.end() ? found->second
-                                              : any != median.end() ? any->second
-                                                                    : 1,
-                                   .communication = 1});
-            }
-            return stretches;
-          },
-          [](const MeasuredPair&) { return 0.0; }};
+  const auto stretch_of = [median](const MeasuredPair& row) {
+    const auto found = median.find(row.name);
+    const auto any = median.find("");
+    return Stretch{.compute = found != median.end() ? found->second
+                              : any != median.end() ? any->second
+                                                    : 1};
+  };
+  return Played("median of the kernel's name", stretch_of, NoDelay);
 }
 
-Arrival ArrivalOf(const MeasuredPair& row) {
-  return {
-      .compute_is_first = row.compute_is_first,
-      .since_us = row.offset_us,
-      .first_us = row.compute_is_first ? row.pair.compute.alone_us : row.communication_alone_us};
+Arrival ArrivalIn(const MeasuredPair& row) {
+  return ArrivalOf(row.pair, MeetingOf(row).value_or(Meeting{}));
 }
 
 Predictor Analytic() {
-  return {"arithmetic",
-          [](Rows rows) {
-            std::vector<Stretch> stretches;
-            for (const MeasuredPair* row : rows) {
-              stretches.push_back(AnalyticModel().StretchOf(row->machine, row->pair));
-            }
-            return stretches;
-          },
-          [](const MeasuredPair& row) {
-            return AnalyticModel().DelayUs(row.machine, row.pair, ArrivalOf(row));
-          }};
+  return Played(
+      "arithmetic",
+      [](const MeasuredPair& row) { return AnalyticModel().StretchOf(row.machine, row.pair); },
+      [](const MeasuredPair& row) {
+        return AnalyticModel().DelayUs(row.machine, row.pair, ArrivalIn(row));
+      });
 }
 
 Predictor Learned(const LearnedModel& model, const std::string& name, bool as_planned) {
@@ -162,21 +160,14 @@ Predictor Learned(const LearnedModel& model, const std::string& name, bool as_pl
     return as_planned ? AsPlanned(row.pair) : row.pair;
   };
   return {name,
-          [&model, pair_of](Rows rows) {
-            std::vector<Stretch> stretches(rows.size());
-            for (std::size_t i = 0; i < rows.size(); ++i) {
-              const Pair pair = pair_of(*rows[i]);
-              const bool is_late = rows[i]->mode == Mode::kArrival && rows[i]->compute_is_first;
-              if (is_late) {
-                model.StretchesOfLate(rows[i]->machine, {&pair, 1}, {&stretches[i], 1});
-              } else {
-                model.Stretches(rows[i]->machine, {&pair, 1}, {&stretches[i], 1});
-              }
-            }
-            return stretches;
+          [&model, pair_of](const MeasuredPair& row) {
+            const Pair pair = pair_of(row);
+            const std::optional<Meeting> meeting = MeetingOf(row);
+            return meeting ? model.TogetherUs(row.machine, pair, *meeting)
+                           : pair.compute.alone_us * model.StretchOf(row.machine, pair).compute;
           },
           [&model, pair_of](const MeasuredPair& row) {
-            return model.DelayUs(row.machine, pair_of(row), ArrivalOf(row));
+            return model.DelayUs(row.machine, pair_of(row), ArrivalIn(row));
           }};
 }
 
@@ -269,7 +260,7 @@ std::vector<Group> GroupsOf(std::span<const JudgedPair> rows) {
 
 std::vector<learn::GroupImportance> ImportanceOf(const LearnedModel& model, Rows rows) {
   const learn::DataSet data = StretchData(rows, Knowledge::kMeasured);
-  return learn::PermutationImportance(data, data.AllRows(), FeatureGroups(),
+  return learn::PermutationImportance(data, data.AllRows(), MeetingFeatureGroups(),
                                       [&model](std::span<const float> features) {
                                         return model.parts().compute.PredictRows(features);
                                       },

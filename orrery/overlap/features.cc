@@ -8,6 +8,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/block_course.h"
 #include "orrery/overlap/occupancy.h"
 
 namespace orrery::overlap {
@@ -32,6 +33,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"is_attention", kKernel},
     {"is_copy", kKernel},
     {"is_norm", kKernel},
+    {"is_reduction", kKernel},
     {"ln_alone_us", kKernel},
     {"compute_share", kKernel},
     {"memory_share", kKernel},
@@ -51,9 +53,13 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"shared_bytes", kLaunch},
     {"cluster", kLaunch},
     {"blocks_of_sm", kLaunch},
-    {"waves", kLaunch},
+    {"ln_waves", kLaunch},
     {"last_wave", kLaunch},
-    {"blocks_of_free_sms", kLaunch},
+    {"ln_blocks_of_free_sms", kLaunch},
+    {"ln_tiles_of_block", kLaunch},
+    {"ln_resident_threads", kLaunch},
+    {"ln_bytes_of_sm", kLaunch},
+    {"ln_flops_of_sm", kLaunch},
     {"c_blocks", kWidth},
     {"c_share_of_sms", kWidth},
     {"c_threads", kWidth},
@@ -66,15 +72,17 @@ constexpr auto kFeatures = std::to_array<Feature>({
     {"c_cache", kRate},
     {"c_host", kRate},
     {"c_ln_chunk", kRate},
-    {"pile", kJoint},
-    {"room_by_waves", kJoint},
-    {"room_by_share", kJoint},
-    {"waves_beside", kJoint},
+    {"ln_pile", kJoint},
+    {"ln_by_blocks", kJoint},
+    {"ln_by_shared_blocks", kJoint},
+    {"ln_room_by_waves", kJoint},
+    {"ln_room_by_share", kJoint},
+    {"ln_waves_beside", kJoint},
     {"last_wave_beside", kJoint},
     {"blocks_of_shared_sm", kJoint},
     {"memory_load", kJoint},
-    {"analytic_compute", kJoint},
-    {"analytic_communication", kJoint},
+    {"ln_analytic_compute", kJoint},
+    {"ln_analytic_communication", kJoint},
     {"priority", kArrival},
     {"compute_is_first", kArrival},
     {"since_share", kArrival},
@@ -83,6 +91,9 @@ constexpr auto kFeatures = std::to_array<Feature>({
 
 constexpr auto kLaunchFeatures =
     std::ranges::count(kFeatures, kLaunch, [](const Feature& feature) { return feature.group; });
+
+// Bytes or operations of a multiprocessor in a microsecond; less is none.
+constexpr double kLeastOfSm = 1e-3;
 
 double Log(double value) {
   return std::log(std::max(value, 1e-9));
@@ -116,6 +127,7 @@ class Row {
         side.kind == "cat" || side.kind == "dropout" || side.kind == "optimizer");
     Add(side.kind == "layernorm" || side.kind == "rmsnorm" || side.kind == "softmax" ||
         side.kind == "reduce" || side.kind == "batchnorm");
+    Add(side.kind == "reduce" || side.kind == "batchnorm");
     Add(Log(side.alone_us));
     Add(side.flops_peak > 0 ? side.flops / (side.flops_peak * side.alone_us * 1e-6) : 0);
     Add(side.bytes / (machine_.memory_gbps * 1e3 * side.alone_us));
@@ -147,11 +159,24 @@ class Row {
     Add(shape.shared_bytes);
     Add(shape.cluster);
     Add(of_sm);
-    Add(waves);
+    Add(Log(waves));
     Add(waves - std::floor(waves));
     const auto free_sms =
         std::max<std::int64_t>(1, machine_.sms - pair_.communication.shape.blocks);
-    Add(static_cast<double>(shape.blocks) / static_cast<double>(free_sms));
+    Add(Log(static_cast<double>(shape.blocks) / static_cast<double>(free_sms)));
+    Add(std::log(pair_.compute.tiles / static_cast<double>(shape.blocks)));
+    WriteBusySm(of_sm);
+  }
+
+  // A multiprocessor that has blocks: what it keeps under way, and what it does in a microsecond.
+  void WriteBusySm(int blocks_of_sm) {
+    const ComputeSide& side = pair_.compute;
+    const auto blocks = static_cast<double>(side.shape.blocks);
+    const double busy_sms = std::min(blocks, static_cast<double>(machine_.sms));
+    const double resident = std::min(blocks / busy_sms, static_cast<double>(blocks_of_sm));
+    Add(Log(resident * side.shape.threads));
+    Add(std::log(std::max(kLeastOfSm, side.bytes / busy_sms / side.alone_us)));
+    Add(std::log(std::max(kLeastOfSm, side.flops / busy_sms / side.alone_us)));
   }
 
   void WriteCommunication() {
@@ -176,26 +201,30 @@ class Row {
     const AnalyticParts parts = PartsOf(machine_, pair_);
     if (pair_.compute.shape.IsKnown()) {
       const Room room = RoomBeside(machine_, pair_.compute.shape, pair_.communication.shape);
-      Add(PileBeside(machine_, pair_.compute.shape, pair_.communication.shape));
-      Add(room.ByWaves());
-      Add(room.ByShare());
+      Add(Log(PileBeside(machine_, pair_.compute.shape, pair_.communication.shape)));
+      Add(Log(StretchByBlocks(PlanOf(machine_, pair_), kAllTheTime)));
+      Add(Log(StretchByBlocks(SharedPlanOf(machine_, pair_), kAllTheTime)));
+      Add(Log(room.ByWaves()));
+      Add(Log(room.ByShare()));
       const double waves = room.beside > 0 ? static_cast<double>(pair_.compute.shape.blocks) /
                                                  static_cast<double>(room.beside)
-                                           : -1;
-      Add(waves);
+                                           : kUnknown;
+      Add(std::log(waves));
       Add(waves - std::floor(waves));
       Add(room.of_shared_sm);
     } else {
       Add(kUnknown);
       Add(kUnknown);
-      Add(parts.room);
+      Add(kUnknown);
+      Add(kUnknown);
+      Add(Log(parts.room));
       Add(kUnknown);
       Add(kUnknown);
       Add(kUnknown);
     }
     Add(parts.load);
-    Add(parts.compute);
-    Add(parts.communication);
+    Add(Log(parts.compute));
+    Add(Log(parts.communication));
   }
 
   void WriteArrival() {
@@ -246,6 +275,7 @@ std::vector<learn::FeatureGroup> FeatureGroups() {
 Pair AsPlanned(Pair pair) {
   pair.compute.shape = {};
   pair.compute.counters = {};
+  pair.compute.tiles = kUnknown;
   pair.compute.operands_rotate = true;
   pair.communication.chunk_bytes = 0;
   return pair;

@@ -6,12 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "orrery/base/parallel.h"
 #include "orrery/learn/boosted_trees.h"
 #include "orrery/learn/forest_codec.h"
 #include "orrery/learn/perceptron_training.h"
-#include "orrery/learn/split.h"
-#include "orrery/overlap/contention.h"
 #include "orrery/overlap/features.h"
+#include "orrery/overlap/meeting_features.h"
 
 namespace orrery::overlap {
 namespace {
@@ -21,15 +21,12 @@ using Rows = std::span<const MeasuredPair* const>;
 // What a plan knows teaches less than what was measured, of which there is more to know.
 constexpr double kPlannedWeight = 0.5;
 
-learn::DataSet EmptyData() {
-  const std::span<const std::string> names = FeatureNames();
+learn::DataSet EmptyData(std::span<const std::string> names) {
   return learn::DataSet({names.begin(), names.end()}, {"kernel"});
 }
 
-void Append(learn::DataSet& data, const MeasuredPair& row, const Pair& pair, const Arrival& arrival,
+void Append(learn::DataSet& data, const MeasuredPair& row, std::span<const float> features,
             double target, double weight) {
-  std::vector<float> features;
-  AppendFeatures(row.machine, pair, arrival, features);
   data.Append({.features = features,
                .target = target,
                .weight = weight,
@@ -37,8 +34,25 @@ void Append(learn::DataSet& data, const MeasuredPair& row, const Pair& pair, con
                .label = row.kernel});
 }
 
+void Append(learn::DataSet& data, const MeasuredPair& row, const Pair& pair, const Arrival& arrival,
+            double target, double weight) {
+  std::vector<float> features;
+  AppendFeatures(row.machine, pair, arrival, features);
+  Append(data, row, features, target, weight);
+}
+
+// A row teaches the less, the less its own time is known: the median of n repeats is off by about
+// 0.93 times the distance of the quartiles over √n.
+double Certainty(const MeasuredPair& row) {
+  constexpr double kOfQuartiles = 0.93;
+  constexpr double kErrorOfHalf = 0.02;  // half the weight
+  const double error =
+      kOfQuartiles * row.together_spread / std::sqrt(static_cast<double>(std::max(1, row.repeats)));
+  return kErrorOfHalf * kErrorOfHalf / (kErrorOfHalf * kErrorOfHalf + error * error);
+}
+
 learn::DataSet CommunicationData(Rows rows) {
-  learn::DataSet data = EmptyData();
+  learn::DataSet data = EmptyData(FeatureNames());
   for (const MeasuredPair* row : rows) {
     const double alone = row->pair.communication.payload_gbps;
     if (row->mode != Mode::kSteady || alone <= 0 || row->communication_together_gbps <= 0) {
@@ -54,8 +68,8 @@ learn::DataSet CommunicationData(Rows rows) {
 
 /// Communication that came second: whether it waited, and for how much of the time left.
 struct DelayData {
-  learn::DataSet waits = EmptyData();
-  learn::DataSet share = EmptyData();
+  learn::DataSet waits = EmptyData(FeatureNames());
+  learn::DataSet share = EmptyData(FeatureNames());
 };
 
 DelayData DelaysOf(Rows rows) {
@@ -80,12 +94,28 @@ DelayData DelaysOf(Rows rows) {
   return data;
 }
 
-learn::BoostedTreesOptions TreeOptions(const FitOptions& options, int rounds) {
+/// How many models are averaged, and how large they are.
+struct Size {
+  int rounds = 100;
+  int depth = 6;
+  double learning_rate = 0.1;
+  std::size_t forests = 1;
+  std::size_t networks = 0;
+  std::uint32_t width = 0;
+};
+
+constexpr Size kOfMeasured = {
+    .rounds = 300, .depth = 8, .learning_rate = 0.08, .networks = 3, .width = 96};
+// Asked for millions of pairs, and steadier the more models there are.
+constexpr Size kOfPlanned = {.rounds = 100, .forests = 2, .networks = 2, .width = 32};
+constexpr Size kOfOthers = {};
+
+learn::BoostedTreesOptions TreeOptions(const FitOptions& options, const Size& size) {
   learn::BoostedTreesOptions trees;
-  trees.max_rounds = rounds;
+  trees.max_rounds = size.rounds;
   trees.patience = 0;  // the rounds are few enough that more never hurt on validation rows
-  trees.max_depth = 6;
-  trees.learning_rate = 0.1;
+  trees.max_depth = size.depth;
+  trees.learning_rate = size.learning_rate;
   trees.row_share = 0.7;
   trees.column_share = 0.5;
   trees.min_child_weight = 3;
@@ -94,34 +124,53 @@ learn::BoostedTreesOptions TreeOptions(const FitOptions& options, int rounds) {
   return trees;
 }
 
-learn::PerceptronOptions NetworkOptions(const FitOptions& options) {
+learn::PerceptronOptions NetworkOptions(const Size& size) {
   learn::PerceptronOptions network;
-  network.hidden_widths = {48, 48};
+  network.hidden_widths = {size.width, size.width};
   network.activation = learn::Activation::kSilu;
   network.loss = learn::PerceptronOptions::Loss::kHuber;
-  network.huber_width = 0.2;
+  network.huber_width = 0.05;  // nearly the absolute error, which relative errors are judged by
   network.max_epochs = 40;
   network.batch_rows = 128;
-  network.weight_decay = 1e-3;
-  network.seed = options.seed;
+  network.weight_decay = 0.2;
   return network;
 }
 
-Result<Blend> Fit(const learn::DataSet& data, const FitOptions& options, int rounds,
-                  bool with_network) {
-  const learn::Draw draw{
-      .twin_group = 0, .validation_share = options.validation_share, .seed = options.seed};
-  const learn::Split split = learn::SplitAtRandom(data, draw, 0);
-  Blend blend;
+Status AddForests(const learn::DataSet& data, const FitOptions& options, const Size& size,
+                  Blend& blend) {
   const std::vector<learn::RowIndex> all = data.AllRows();
-  ORRERY_TRY(const learn::BoostedTrees trees,
-             learn::TrainBoostedTrees(data, {.train = all, .validation = {}},
-                                      TreeOptions(options, rounds)));
-  blend.forest = learn::RoundedForShipping(trees.forest);
-  if (with_network) {
-    ORRERY_TRY(learn::TrainedPerceptron network,
-               learn::TrainPerceptron(data, split.training(), NetworkOptions(options)));
-    blend.perceptron = std::move(network.perceptron);
+  learn::BoostedTreesOptions trees = TreeOptions(options, size);
+  for (std::size_t i = 0; i < size.forests; ++i) {
+    ORRERY_TRY(const learn::BoostedTrees trained,
+               learn::TrainBoostedTrees(data, {.train = all, .validation = {}}, trees));
+    blend.forests.push_back(learn::RoundedForShipping(trained.forest));
+    ++trees.seed;
+  }
+  return {};
+}
+
+// Side by side: each takes one thread.
+Status AddNetworks(const learn::DataSet& data, const FitOptions& options, const Size& size,
+                   Blend& blend) {
+  const std::vector<learn::RowIndex> all = data.AllRows();
+  std::vector<std::optional<Result<learn::TrainedPerceptron>>> trained(size.networks);
+  ParallelFor(size.networks, options.threads, [&](std::size_t i) {
+    learn::PerceptronOptions network = NetworkOptions(size);
+    network.seed = options.seed + i;
+    trained[i] = learn::TrainPerceptron(data, {.train = all, .validation = {}}, network);
+  });
+  for (std::optional<Result<learn::TrainedPerceptron>>& one : trained) {
+    ORRERY_TRY(learn::TrainedPerceptron network, std::move(*one));
+    blend.perceptrons.push_back(std::move(network.perceptron));
+  }
+  return {};
+}
+
+Result<Blend> Fit(const learn::DataSet& data, const FitOptions& options, const Size& size) {
+  Blend blend;
+  ORRERY_TRY_STATUS(AddForests(data, options, size, blend));
+  if (options.with_network) {
+    ORRERY_TRY_STATUS(AddNetworks(data, options, size, blend));
   }
   return blend;
 }
@@ -129,18 +178,14 @@ Result<Blend> Fit(const learn::DataSet& data, const FitOptions& options, int rou
 }  // namespace
 
 learn::DataSet StretchData(Rows rows, Knowledge knowledge) {
-  learn::DataSet data = EmptyData();
+  learn::DataSet data = EmptyData(MeetingFeatureNames());
+  std::vector<float> features;
   for (const MeasuredPair* row : rows) {
-    const std::optional<ShownStretch> shown = StretchShown(*row);
-    if (!shown) {
-      continue;
-    }
-    const double target = std::log(shown->stretch);
-    // An error of the stretch counts in the duration only for the time both were there.
-    const double weight = shown->share * shown->share;
-    const Arrival arrival{.compute_is_first = row->mode == Mode::kArrival && row->compute_is_first};
     const Pair pair = knowledge == Knowledge::kPlanned ? AsPlanned(row->pair) : row->pair;
-    Append(data, *row, pair, arrival, target, weight);
+    features.clear();
+    AppendMeetingFeatures(row->machine, pair, MeetingOf(*row), features);
+    const double stretch = row->together_us / row->pair.compute.alone_us;
+    Append(data, *row, features, std::log(stretch), Certainty(*row));
   }
   return data;
 }
@@ -151,20 +196,16 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
       progress(what);
     }
   };
-  constexpr int kManyRounds = 200;
-  constexpr int kFewRounds = 100;
   LearnedModel::Parts parts;
   for (const MeasuredPair* row : rows) {
     parts.generations.emplace(row->machine.generation);
   }
   say("how much computing kernels are stretched");
-  ORRERY_TRY(parts.compute, Fit(StretchData(rows, Knowledge::kMeasured), options, kManyRounds,
-                                options.with_network));
+  ORRERY_TRY(parts.compute, Fit(StretchData(rows, Knowledge::kMeasured), options, kOfMeasured));
   say("the same as plans know them");
-  ORRERY_TRY(parts.planned, Fit(StretchData(rows, Knowledge::kPlanned), options, kManyRounds,
-                                options.with_network));
+  ORRERY_TRY(parts.planned, Fit(StretchData(rows, Knowledge::kPlanned), options, kOfPlanned));
   say("how much communication is stretched");
-  ORRERY_TRY(parts.communication, Fit(CommunicationData(rows), options, kFewRounds, false));
+  ORRERY_TRY(parts.communication, Fit(CommunicationData(rows), options, kOfOthers));
   say("how long communication waits for room");
   const DelayData delays = DelaysOf(rows);
   if (delays.share.num_rows() == 0) {
@@ -172,8 +213,8 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
                 "no communication kernel waited for room, so there is nothing to learn of it; "
                 "measure more arrivals");
   }
-  ORRERY_TRY(parts.waits, Fit(delays.waits, options, kFewRounds, false));
-  ORRERY_TRY(parts.wait_share, Fit(delays.share, options, kFewRounds, false));
+  ORRERY_TRY(parts.waits, Fit(delays.waits, options, kOfOthers));
+  ORRERY_TRY(parts.wait_share, Fit(delays.share, options, kOfOthers));
   return LearnedModel(std::move(parts));
 }
 

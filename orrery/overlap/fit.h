@@ -14,8 +14,7 @@ namespace orrery::overlap {
 
 struct FitOptions {
   std::uint64_t seed = 1;
-  double validation_share = 0.1;  // of the kernels, to stop by
-  bool with_network = true;       // beside the trees
+  bool with_network = true;  // beside the trees
   int threads = 2;
 };
 
@@ -30,8 +29,8 @@ using FitProgress = std::function<void(std::string_view)>;
 
 enum class Knowledge : std::uint8_t { kMeasured, kPlanned };
 
-/// What the model of the compute kernel's stretch learns from: ln of the stretch, grouped by
-/// kernel.
+/// What the model of the compute kernel's stretch learns from: ln of its time over its time alone,
+/// of meetings and of pairs in steady state, grouped by kernel.
 [[nodiscard]] learn::DataSet StretchData(std::span<const MeasuredPair* const> rows,
                                          Knowledge knowledge);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -14,7 +15,9 @@
 #include "orrery/base/check.h"
 #include "orrery/learn/forest_codec.h"
 #include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/contention.h"
 #include "orrery/overlap/features.h"
+#include "orrery/overlap/meeting_features.h"
 
 namespace orrery::overlap {
 
@@ -48,6 +51,31 @@ double LeastStretch(const AnalyticParts& parts) {
 constexpr double kEven = 0.5;
 constexpr double kSurelyNot = 0.15;
 
+std::string ForestSection(std::string_view blend, std::size_t member) {
+  return fmt::format("{}.forest.{}", blend, member);
+}
+
+std::string PerceptronSection(std::string_view blend, std::size_t member) {
+  return fmt::format("{}.perceptron.{}", blend, member);
+}
+
+// At least one forest, and what else there is.
+Result<Blend> BlendIn(const learn::ModelFile& file, std::string_view name) {
+  Blend blend;
+  ORRERY_TRY(const std::string_view first, file.Find(ForestSection(name, 0)));
+  for (Result<std::string_view> found = first; found;
+       found = file.Find(ForestSection(name, blend.forests.size()))) {
+    ORRERY_TRY(learn::Forest forest, learn::DecodeForest(*found));
+    blend.forests.push_back(std::move(forest));
+  }
+  for (Result<std::string_view> found = file.Find(PerceptronSection(name, 0)); found;
+       found = file.Find(PerceptronSection(name, blend.perceptrons.size()))) {
+    ORRERY_TRY(learn::Perceptron perceptron, learn::Perceptron::Decode(*found));
+    blend.perceptrons.push_back(std::move(perceptron));
+  }
+  return blend;
+}
+
 std::string InstalledPath() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): read before threads are there
   const char* const data = std::getenv("XDG_DATA_HOME");
@@ -64,26 +92,27 @@ std::string InstalledPath() {
 }  // namespace
 
 std::vector<double> Blend::PredictRows(std::span<const float> rows) const {
-  std::vector<double> sum;
-  if (forest) {
-    sum = forest->PredictRows(rows);
-  }
-  if (perceptron) {
-    const std::vector<double> second = perceptron->PredictRows(rows);
-    if (sum.empty()) {
-      return second;
+  std::vector<double> mean;
+  const auto members = static_cast<double>(forests.size() + perceptrons.size());
+  const auto add = [&](const std::vector<double>& of_member) {
+    mean.resize(of_member.size());
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += of_member[i] / members;
     }
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      sum[i] = (sum[i] + second[i]) / 2;
-    }
+  };
+  for (const learn::Forest& forest : forests) {
+    add(forest.PredictRows(rows));
   }
-  return sum;
+  for (const learn::Perceptron& perceptron : perceptrons) {
+    add(perceptron.PredictRows(rows));
+  }
+  return mean;
 }
 
 // Pairs are of one sort or of both: the two are predicted in one go each.
 std::vector<double> LearnedModel::ComputeLogs(std::span<const Pair> pairs,
                                               std::span<const float> rows) const {
-  const std::size_t width = FeatureNames().size();
+  const std::size_t width = MeetingFeatureNames().size();
   std::array<std::vector<float>, 2> of_sort;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     std::vector<float>& into = of_sort[pairs[i].compute.shape.IsKnown() ? 0 : 1];
@@ -101,19 +130,25 @@ std::vector<double> LearnedModel::ComputeLogs(std::span<const Pair> pairs,
   return all;
 }
 
-void LearnedModel::Predict(const Machine& machine, std::span<const Pair> pairs,
-                           const Arrival& arrival, std::span<Stretch> stretches) const {
+void LearnedModel::Stretches(const Machine& machine, std::span<const Pair> pairs,
+                             std::span<Stretch> stretches) const {
   if (!Knows(machine)) {
     AnalyticModel().Stretches(machine, pairs, stretches);
     return;
   }
   std::vector<float> rows;
-  rows.reserve(pairs.size() * FeatureNames().size());
+  std::vector<float> rows_of_pairs;
+  rows.reserve(pairs.size() * MeetingFeatureNames().size());
+  rows_of_pairs.reserve(pairs.size() * FeatureNames().size());
   for (const Pair& pair : pairs) {
-    AppendFeatures(machine, pair, arrival, rows);
+    const auto begin = static_cast<std::ptrdiff_t>(rows.size());
+    AppendMeetingFeatures(machine, pair, std::nullopt, rows);
+    const auto row = rows.begin() + begin;
+    rows_of_pairs.insert(rows_of_pairs.end(), row,
+                         row + static_cast<std::ptrdiff_t>(FeatureNames().size()));
   }
   const std::vector<double> compute = ComputeLogs(pairs, rows);
-  const std::vector<double> communication = parts_.communication.PredictRows(rows);
+  const std::vector<double> communication = parts_.communication.PredictRows(rows_of_pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const double least = LeastStretch(PartsOf(machine, pairs[i]));
     stretches[i] = {.compute = std::max(least, std::exp(compute[i])),
@@ -121,14 +156,17 @@ void LearnedModel::Predict(const Machine& machine, std::span<const Pair> pairs,
   }
 }
 
-void LearnedModel::Stretches(const Machine& machine, std::span<const Pair> pairs,
-                             std::span<Stretch> stretches) const {
-  Predict(machine, pairs, {.compute_is_first = false}, stretches);
-}
-
-void LearnedModel::StretchesOfLate(const Machine& machine, std::span<const Pair> pairs,
-                                   std::span<Stretch> stretches) const {
-  Predict(machine, pairs, {.compute_is_first = true}, stretches);
+double LearnedModel::TogetherUs(const Machine& machine, const Pair& pair,
+                                const Meeting& meeting) const {
+  const double alone_us = pair.compute.alone_us;
+  if (!Knows(machine)) {
+    const double delay_us = AnalyticModel().DelayUs(machine, pair, ArrivalOf(pair, meeting));
+    const Stretch stretch = AnalyticModel().StretchOf(machine, pair);
+    return PlayMeeting(alone_us, meeting, stretch, delay_us).compute_us;
+  }
+  std::vector<float> row;
+  AppendMeetingFeatures(machine, pair, meeting, row);
+  return alone_us * std::exp(std::max(0.0, ComputeLogs({&pair, 1}, row).front()));
 }
 
 double LearnedModel::DelayUs(const Machine& machine, const Pair& pair,
@@ -160,13 +198,12 @@ double LearnedModel::DelayUs(const Machine& machine, const Pair& pair,
 void LearnedModel::AddTo(learn::ModelFile& file) const {
   file.sections.push_back({"generations", fmt::format("{}", fmt::join(parts_.generations, " "))});
   for (const auto& [name, blend] : kBlends) {
-    if ((parts_.*blend).forest) {
-      file.sections.push_back(
-          {fmt::format("{}.forest", name), learn::EncodeForest(*(parts_.*blend).forest)});
+    const Blend& members = parts_.*blend;
+    for (std::size_t i = 0; i < members.forests.size(); ++i) {
+      file.sections.push_back({ForestSection(name, i), learn::EncodeForest(members.forests[i])});
     }
-    if ((parts_.*blend).perceptron) {
-      file.sections.push_back(
-          {fmt::format("{}.perceptron", name), (parts_.*blend).perceptron->Encode()});
+    for (std::size_t i = 0; i < members.perceptrons.size(); ++i) {
+      file.sections.push_back({PerceptronSection(name, i), members.perceptrons[i].Encode()});
     }
   }
 }
@@ -179,16 +216,14 @@ Result<LearnedModel> LearnedModel::From(const learn::ModelFile& file) {
     parts.generations.insert(word);
   }
   for (const auto& [name, blend] : kBlends) {
-    ORRERY_TRY(const std::string_view forest, file.Find(fmt::format("{}.forest", name)));
-    ORRERY_TRY((parts.*blend).forest, learn::DecodeForest(forest));
-    if ((parts.*blend).forest->num_features() != FeatureNames().size()) {
+    ORRERY_TRY(parts.*blend, BlendIn(file, name));
+    const bool meets = blend == &Parts::compute || blend == &Parts::planned;
+    const std::size_t known = meets ? MeetingFeatureNames().size() : FeatureNames().size();
+    const std::size_t needed = (parts.*blend).forests.front().num_features();
+    if (needed != known) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("the model '{}' has {} features, this program knows {}; fit it again",
-                              name, (parts.*blend).forest->num_features(), FeatureNames().size()));
-    }
-    const Result<std::string_view> network = file.Find(fmt::format("{}.perceptron", name));
-    if (network) {
-      ORRERY_TRY((parts.*blend).perceptron, learn::Perceptron::Decode(*network));
+                              name, needed, known));
     }
   }
   return LearnedModel(std::move(parts));

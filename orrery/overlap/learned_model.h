@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -16,16 +15,17 @@
 
 namespace orrery::overlap {
 
-/// Boosted trees and a network, whose mean is the answer: they err in different places.
+/// Boosted trees and networks, whose mean is the answer: they err in different places.
 struct Blend {
-  std::optional<learn::Forest> forest;
-  std::optional<learn::Perceptron> perceptron;
+  std::vector<learn::Forest> forests;
+  std::vector<learn::Perceptron> perceptrons;
 
   [[nodiscard]] std::vector<double> PredictRows(std::span<const float> rows) const;
 };
 
-/// What was learned from measured pairs. Contention is learned as the logarithm of the stretch,
-/// never below what arithmetic says is the least; queueing in two steps, whether a kernel waits and
+/// What was learned from measured pairs. Contention is learned as the logarithm of the stretch, of
+/// kernels that meet once and of those beside communication that stays, by the same models; never
+/// below what arithmetic says is the least. Queueing in two steps, whether a kernel waits and
 /// for how much of the time that the other has left.
 class LearnedModel : public Model {
  public:
@@ -45,9 +45,9 @@ class LearnedModel : public Model {
   void Stretches(const Machine& machine, std::span<const Pair> pairs,
                  std::span<Stretch> stretches) const override;
 
-  /// The same for kernels of which the one that computes was there first.
-  void StretchesOfLate(const Machine& machine, std::span<const Pair> pairs,
-                       std::span<Stretch> stretches) const;
+  /// How long the kernel that computes takes when each of the two is launched once, from its begin.
+  [[nodiscard]] double TogetherUs(const Machine& machine, const Pair& pair,
+                                  const Meeting& meeting) const;
 
   [[nodiscard]] double DelayUs(const Machine& machine, const Pair& pair,
                                const Arrival& arrival) const override;
@@ -63,8 +63,6 @@ class LearnedModel : public Model {
   [[nodiscard]] static Result<LearnedModel> From(const learn::ModelFile& file);
 
  private:
-  void Predict(const Machine& machine, std::span<const Pair> pairs, const Arrival& arrival,
-               std::span<Stretch> stretches) const;
   [[nodiscard]] std::vector<double> ComputeLogs(std::span<const Pair> pairs,
                                                 std::span<const float> rows) const;
 

@@ -97,6 +97,30 @@ TEST_F(LearnedModelTest, IsNeverFasterThanAlone) {
   EXPECT_GE(model->StretchOf(rows_[1].machine, rows_[1].pair).compute, 1);
 }
 
+TEST_F(LearnedModelTest, LearnsWhatMeetingsCost) {
+  // Made-up arrivals take as long as steady pairs of their width: 1 + 24 / 48.
+  const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
+  ASSERT_TRUE(model) << model.error().message();
+  Pair pair = rows_[0].pair;
+  pair.communication.shape.blocks = 24;
+  pair.communication.payload_gbps = 240;
+  const double alone_us = pair.compute.alone_us;
+  const Meeting meeting{
+      .compute_is_first = true, .offset_us = alone_us / 4, .communication_us = alone_us};
+  EXPECT_NEAR(model->TogetherUs(rows_[0].machine, pair, meeting) / alone_us, 1.5, 0.15);
+}
+
+TEST_F(LearnedModelTest, PlaysMeetingsOfOtherGenerationsByArithmetic) {
+  const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
+  ASSERT_TRUE(model) << model.error().message();
+  const Machine other = MachineOf(*hardware::FindGpu("A100-80GB"));
+  const Pair& pair = rows_[0].pair;
+  // Communication is there before the kernel begins and stays longer than it.
+  const Meeting meeting{.compute_is_first = false, .offset_us = 10, .communication_us = 1e6};
+  EXPECT_NEAR(model->TogetherUs(other, pair, meeting),
+              pair.compute.alone_us * AnalyticModel().StretchOf(other, pair).compute, 1e-6);
+}
+
 TEST_F(LearnedModelTest, HoldsWholeKernelsOut) {
   const PairSplit split = SplitPairs(rows_, HeldOut::kKernel, 7);
   EXPECT_GT(split.test.size(), 60U);

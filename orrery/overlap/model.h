@@ -27,6 +27,13 @@ struct Arrival {
   double first_us = 0;  // how long it takes alone
 };
 
+/// One launch of each kernel, the second at a set time after the first.
+struct Meeting {
+  bool compute_is_first = true;
+  double offset_us = 0;         // of the second launch
+  double communication_us = 0;  // that communication takes alone
+};
+
 /// How kernels that share a GPU hold each other up: contention while both run, and queueing while
 /// one of them finds no room on the multiprocessors. The analytic model and the learned one.
 class Model {

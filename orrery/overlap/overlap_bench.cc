@@ -33,9 +33,20 @@ std::vector<Pair> PlannedPairs() {
   return pairs;
 }
 
-void Ask(benchmark::State& state, const Model& model) {
+// The same with launches, as recordings have them.
+std::vector<Pair> RecordedPairs() {
+  std::vector<Pair> pairs = PlannedPairs();
+  for (std::size_t i = 0; i < kPairs; ++i) {
+    pairs[i].compute.shape = {.blocks = static_cast<std::int64_t>(1 + 7 * i),
+                              .threads = 256,
+                              .registers = 64,
+                              .shared_bytes = 16'384};
+  }
+  return pairs;
+}
+
+void Ask(benchmark::State& state, const Model& model, const std::vector<Pair>& pairs) {
   const Machine machine = MachineOf(*hardware::FindGpu("H200"));
-  const std::vector<Pair> pairs = PlannedPairs();
   std::vector<Stretch> stretches(pairs.size());
   for ([[maybe_unused]] const auto& round : state) {
     model.Stretches(machine, pairs, stretches);
@@ -47,17 +58,24 @@ void Ask(benchmark::State& state, const Model& model) {
 }
 
 void BM_Arithmetic(benchmark::State& state) {
-  Ask(state, AnalyticModel());
+  Ask(state, AnalyticModel(), PlannedPairs());
 }
 
 void BM_Learned(benchmark::State& state) {
   const Result<std::shared_ptr<const LearnedModel>> model = ShippedModel();
   ORRERY_CHECK(model.has_value(), "the shipped model can be read");
-  Ask(state, **model);
+  Ask(state, **model, PlannedPairs());
+}
+
+void BM_LearnedOfRecorded(benchmark::State& state) {
+  const Result<std::shared_ptr<const LearnedModel>> model = ShippedModel();
+  ORRERY_CHECK(model.has_value(), "the shipped model can be read");
+  Ask(state, **model, RecordedPairs());
 }
 
 BENCHMARK(BM_Arithmetic);
 BENCHMARK(BM_Learned);
+BENCHMARK(BM_LearnedOfRecorded);
 
 }  // namespace
 }  // namespace orrery::overlap

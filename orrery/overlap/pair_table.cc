@@ -14,7 +14,8 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/bound.h"
 #include "orrery/kernel/operator.h"
-#include "orrery/overlap/cluster_in_name.h"
+#include "orrery/overlap/kernel_name.h"
+#include "orrery/overlap/product_blocks.h"
 #include "orrery/overlap/stamped_kernel.h"
 
 namespace orrery::overlap {
@@ -112,6 +113,7 @@ class RowReader {
 
   [[nodiscard]] Result<ComputeSide> Compute(const hardware::Gpu& gpu) const {
     ComputeSide side;
+    side.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
     if (const std::optional<StampedKernel> stamped = ParseStampedKernel(Text("k_operator"))) {
       side.kind = stamped->kind;
       side.flops = stamped->flops;
@@ -125,9 +127,9 @@ class RowReader {
       side.bytes = work.Bytes();
       const double seconds = kernel::BoundOf(op, work, gpu).compute_seconds;
       side.flops_peak = seconds > 0 ? work.flops / seconds : 0;
+      ShareOut(op, side);
     }
     side.alone_us = Number("k_alone_us");
-    side.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
     side.shape.cluster = ClusterInName(Text("k_name"));
     side.family = FamilyOf(Text("k_name"));
     side.operands_rotate = Integer("k_copies") > 1;
@@ -137,6 +139,15 @@ class RowReader {
       side.counters = found->second;
     }
     return side;
+  }
+
+  void ShareOut(const kernel::Operator& op, ComputeSide& side) const {
+    if (kernel::IsMatrixProduct(op.kind())) {
+      const ProductBlocks product =
+          BlocksOfProduct(kernel::ProductOf(op), Text("k_name"), side.shape.blocks);
+      side.shape.blocks = product.working;
+      side.tiles = product.tiles;
+    }
   }
 
   [[nodiscard]] Result<CommunicationSide> Communication() const {
@@ -158,6 +169,8 @@ class RowReader {
     row.offset_us = std::abs(later_us);
     row.alone_spread = Number("k_alone_spread_pct") / 100;
     row.together_us = Number("k_together_us");
+    row.together_spread = Number("k_together_spread_pct") / 100;
+    row.repeats = Integer("repeats");
     row.communication_alone_us = Number("c_alone_us", kUnknown);
     row.communication_together_us = Number("c_together_us", kUnknown);
     row.communication_together_gbps = Number("c_together_gbps");
@@ -179,6 +192,15 @@ class RowReader {
 };
 
 }  // namespace
+
+std::optional<Meeting> MeetingOf(const MeasuredPair& row) {
+  if (row.mode == Mode::kSteady) {
+    return std::nullopt;
+  }
+  return Meeting{.compute_is_first = row.compute_is_first,
+                 .offset_us = row.offset_us,
+                 .communication_us = row.communication_alone_us};
+}
 
 Result<PairTable> ReadPairs(std::span<const std::string> paths,
                             std::span<const std::string> counters) {

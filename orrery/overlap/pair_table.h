@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ struct MeasuredPair {
   double offset_us = 0;     // of the second launch after the first
   double alone_spread = 0;  // relative, between the quartiles
   double together_us = 0;
+  double together_spread = 0;                // relative, between the quartiles
+  int repeats = 0;                           // behind together_us
   double communication_alone_us = kUnknown;  // of an arrival, from its first block to its end
   double communication_together_us = kUnknown;
   double communication_together_gbps = 0;
@@ -37,6 +40,9 @@ struct MeasuredPair {
   std::uint32_t file = 0;
   std::uint32_t line = 0;
 };
+
+/// How the two met; nothing of a pair in steady state.
+[[nodiscard]] std::optional<Meeting> MeetingOf(const MeasuredPair& row);
 
 struct PairTable {
   std::vector<std::string> files;

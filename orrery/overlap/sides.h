@@ -65,6 +65,7 @@ struct ComputeSide {
   LaunchShape shape = {};
   Counters counters = {};
   Family family = Family::kOther;
+  double tiles = kUnknown;      // of the result of a product, that its blocks share out
   bool operands_rotate = true;  // nothing of them is in the cache when it begins
 };
 
