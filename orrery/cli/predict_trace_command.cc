@@ -158,7 +158,7 @@ void NoteGaps(const trace::Trace& rank, const workload::Program& program, Predic
   }
   const auto num_streams =
       std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
-  if (num_streams > 1) {
+  if (num_streams > 1 && rank.syncs.empty()) {
     prediction.not_modelled.push_back(
         fmt::format("{} streams run without waiting for events of each other", num_streams));
   }

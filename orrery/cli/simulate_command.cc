@@ -10,6 +10,7 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/echo_folder.h"
 #include "orrery/cli/kernel_models.h"
 #include "orrery/cli/overlap_option.h"
 #include "orrery/cli/simulate_imports.h"
@@ -26,6 +27,8 @@
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/simulate/what_ifs.h"
+#include "orrery/workload/import/traced_job.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job_facts.h"
 #include "orrery/workload/job/job_file.h"
 
@@ -52,25 +55,31 @@ Result<std::vector<std::string>> OverridesOf(const SimulateArguments& arguments)
 }
 
 /// The machine on which the program of another tool runs; all else of a job is as it is made.
-Result<workload::Job> MachineOf(const SimulateArguments& arguments, std::uint32_t ranks) {
-  if (arguments.cluster.empty()) {
+Result<workload::Job> MachineOf(const SimulateArguments& arguments,
+                                const ImportedProgram& imported) {
+  const std::string& name = arguments.cluster.empty() ? imported.gpu : arguments.cluster;
+  if (name.empty()) {
     return Fail(
         Error::Kind::kInvalidInput,
         "--cluster NAME says on which machine this program runs (data/hardware/clusters.yaml "
         "lists them)");
   }
-  const hardware::Cluster* const cluster = hardware::FindCluster(arguments.cluster);
+  const hardware::Cluster* const cluster = hardware::FindCluster(name);
   if (cluster == nullptr) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("--cluster {}: not in the catalogue (data/hardware/clusters.yaml)",
-                            arguments.cluster));
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("--cluster {}: not in the catalogue (data/hardware/clusters.yaml)", name));
   }
   workload::Job machine;
   machine.cluster = *cluster;
-  machine.gpus = static_cast<int>(ranks);
-  ORRERY_TRY(const hardware::Gpu* const gpu,
-             GpuNamed(arguments.gpu.empty() ? cluster->gpu : arguments.gpu));
+  machine.gpus = static_cast<int>(imported.ensemble.num_ranks());
+  ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(!arguments.gpu.empty() ? arguments.gpu
+                                                      : imported.gpu.empty() ? cluster->gpu
+                                                                             : imported.gpu));
   machine.gpu = *gpu;
+  if (const workload::Framework* const framework = workload::FindFramework(imported.framework)) {
+    machine.framework = *framework;
+  }
   return machine;
 }
 
@@ -137,12 +146,23 @@ class SimulateRun {
                   "--slow says how much longer a rank takes");
     }
     ORRERY_TRY(ImportedProgram imported, ImportProgram(kind, arguments_));
-    ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported.ensemble.num_ranks()));
+    ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported));
+    options_.steps_before = imported.steps_before;
     ORRERY_TRY(const simulate::PlayedEnsemble played,
                simulate::PlayOn(machine, imported.ensemble, options_));
     SimulationAnswer answer;
-    title_ = std::filesystem::path(arguments_.inputs.front()).filename().string();
+    title_ =
+        std::filesystem::path(arguments_.from.empty() ? arguments_.inputs.front() : arguments_.from)
+            .filename()
+            .string();
     answer.title = imported.title;
+    answer.remarks = imported.remarks;
+    if (!imported.gpu.empty() && arguments_.cluster.empty() && machine.gpus > 1) {
+      answer.remarks.push_back(
+          fmt::format("Ranks talk as on {}, which has this GPU; --cluster NAME takes another.",
+                      machine.cluster.name));
+    }
+    recorded_memory_ = imported.memory_of_program;
     answer.what_ifs = simulate::WhatIfs(machine, options_);
     answer.not_modelled = imported.notes;
     const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
@@ -153,6 +173,10 @@ class SimulateRun {
 
   Status Finish(const simulate::PlayedStep& played, SimulationAnswer answer) {
     answer.summary = simulate::Summarize(played);
+    if (!recorded_memory_.empty()) {
+      simulate::SetMemory(*played.cast, recorded_memory_, answer.summary);
+      answer.is_memory_recorded = true;
+    }
     answer.bottleneck = simulate::BottleneckSentence(answer.summary);
     answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
     if (arguments_.as_json) {
@@ -212,11 +236,38 @@ class SimulateRun {
   simulate::SimulationOptions options_;
   std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;
-  std::string title_;  // of the page
+  std::string title_;                                   // of the page
+  std::vector<simulate::StageMemory> recorded_memory_;  // by program
 };
 
-int RunSimulate(const SimulateArguments& arguments) {
-  const Status status = SimulateRun(arguments).Run();
+// A folder of Echo's tracer is a way to name its files.
+Status ReadFrom(SimulateArguments& arguments) {
+  if (arguments.from.empty() && arguments.inputs.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "JOB is required (orrery --help lists what there is)");
+  }
+  if (arguments.from.empty()) {
+    return arguments.world == 0 ? Status()
+                                : Fail(Error::Kind::kInvalidInput,
+                                       "--world is of --from; a job says how many GPUs it has");
+  }
+  if (!arguments.inputs.empty()) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("--from {} is a job: {} is one too many",
+                                                        arguments.from, arguments.inputs.front()));
+  }
+  if (workload::HoldsTracedJob(arguments.from)) {
+    return {};
+  }
+  ORRERY_TRY(EchoFolder files, FindEchoFiles(arguments.from));
+  arguments.inputs = std::move(files.graphs);
+  arguments.echo_times = std::move(files.times);
+  return {};
+}
+
+int RunSimulate(SimulateArguments& arguments) {
+  Status status = ReadFrom(arguments);
+  if (status) {
+    status = SimulateRun(arguments).Run();
+  }
   return status ? kExitOk : PrintError(status.error());
 }
 

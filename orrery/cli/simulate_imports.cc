@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/cli/number_settings.h"
+#include "orrery/cli/simulate_from.h"
 #include "orrery/draw/json_writer.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/workload/import/chakra_program.h"
@@ -131,7 +132,7 @@ Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
   ORRERY_TRY(const workload::EchoTimes times, workload::ReadEchoTimes(arguments.echo_times));
   ORRERY_TRY(workload::EchoProgram echo, workload::ProgramOfEcho(graph, times));
   ImportedProgram imported;
-  const int gpus = std::max(arguments.gpus, 1);
+  const int gpus = std::max({arguments.gpus, arguments.world, 1});
   imported.title = fmt::format("{}: graph of Echo, {} nodes, {} buckets of gradients, {} rank{}",
                                arguments.inputs.front(), echo.num_nodes, echo.num_buckets, gpus,
                                gpus == 1 ? "" : "s");
@@ -170,6 +171,9 @@ std::string SimaiJson(const workload::SimaiStep& step) {
 }  // namespace
 
 SimulateInput InputKind(const SimulateArguments& arguments) {
+  if (!arguments.from.empty() && arguments.echo_times.empty()) {
+    return SimulateInput::kTraced;
+  }
   if (!arguments.echo_times.empty()) {
     return SimulateInput::kEcho;
   }
@@ -193,6 +197,8 @@ Result<ImportedProgram> ImportProgram(SimulateInput kind, const SimulateArgument
       return ImportChakra(arguments);
     case SimulateInput::kEcho:
       return ImportEcho(arguments);
+    case SimulateInput::kTraced:
+      return ImportTracedJob(arguments);
     case SimulateInput::kSimai:
     case SimulateInput::kJob:
       break;

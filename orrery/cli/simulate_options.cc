@@ -42,7 +42,8 @@ tl::unexpected<Error> Refuse(std::string message) {
 constexpr const char* kFooter =
     "JOB.yaml says model, training, plan and cluster (docs/formats/job.md; examples/ has some).\n"
     "Programs of other tools are played as well: a workload text of SimAI, a folder of Chakra\n"
-    "traces (.et) with --cluster, graphs of Echo with --echo-ops and --cluster.\n\n"
+    "traces (.et) with --cluster, graphs of Echo with --echo-ops and --cluster.\n"
+    "--from FOLDER plays the ranks that `orrery trace` recorded on one GPU as the whole job.\n\n"
     "The breakdown is that of the slowest rank and adds up to the step. A job that does not fit\n"
     "into memory is an answer, not an error: the first line says so, with what takes most.\n\n"
     "Exit status: 0 answered, 2 unusable (one sentence names the key and the mend).\n\n"
@@ -52,6 +53,7 @@ constexpr const char* kFooter =
     "  orrery simulate job.yaml --slow rank=7:1.3 --trace step.pftrace\n"
     "  orrery simulate job.yaml --gpu B200 --json\n"
     "  orrery simulate job.yaml --gpu-of ranks=8-15:A100-80GB --fail node=0:nic=2\n"
+    "  orrery simulate --from llama-1b-fsdp64 --world 1024\n"
     "  orrery simulate workload.txt --play simai --with nvlink=360,nic=48.5";
 
 void AddWhatIfs(CLI::App& verb, SimulateArguments& arguments) {
@@ -88,7 +90,13 @@ void AddWhatIfs(CLI::App& verb, SimulateArguments& arguments) {
 
 void AddSimulateOptions(CLI::App& verb, SimulateArguments& arguments) {
   verb.footer(kFooter);
-  verb.add_option("JOB", arguments.inputs, "a job, or a program of another tool")->required();
+  verb.add_option("JOB", arguments.inputs, "a job, or a program of another tool");
+  verb.add_option("--from", arguments.from,
+                  "a job that `orrery trace` recorded, instead of JOB; or what Echo's tracer wrote")
+      ->type_name("FOLDER");
+  verb.add_option("--world", arguments.world,
+                  "ranks of the job of --from: more or fewer that are data-parallel (as traced)")
+      ->check(CLI::Range(1, 1 << 20));
   AddWhatIfs(verb, arguments);
   verb.add_flag("--json", arguments.as_json, "print one JSON document");
   verb.add_option("--html", arguments.html,

@@ -13,6 +13,8 @@ namespace orrery::cli {
 /// What a user asks of `orrery simulate`.
 struct SimulateArguments {
   std::vector<std::string> inputs;
+  std::string from;  // folder of a traced job, or of Echo's tracer; then there are no inputs
+  int world = 0;     // ranks of it; 0: as traced
   std::vector<std::string> settings;  // "plan.tp=4"
   std::string gpu;
   std::string cluster;

@@ -92,13 +92,18 @@ std::string WhatIfText(const std::vector<std::string>& phrases) {
   return phrases.empty() ? "" : fmt::format("  what if      {}\n", fmt::join(phrases, ", "));
 }
 
-std::string MemoryLine(const StepSummary& summary) {
+std::string MemoryLine(const SimulationAnswer& answer) {
+  const StepSummary& summary = answer.summary;
   const StageSummary* const fullest = summary.Fullest();
   if (fullest == nullptr) {
     return "";
   }
   const std::string of =
       summary.memory_size_bytes ? fmt::format(" of {}", Size(*summary.memory_size_bytes)) : "";
+  if (answer.is_memory_recorded) {
+    return fmt::format("  memory       {}{} at the peak, recorded with rank {}\n",
+                       Size(fullest->memory.needed_bytes), of, fullest->rank);
+  }
   return fmt::format("  memory       {}{} at the peak, of stage {} after {}\n",
                      Size(fullest->memory.needed_bytes), of, fullest->stage,
                      Time(fullest->memory.peak_ps));
@@ -132,8 +137,9 @@ std::string DimensionsText(const StepSummary& summary) {
   return "\n" + table.Render();
 }
 
-std::string StagesText(const StepSummary& summary) {
-  if (summary.Fullest() == nullptr) {
+std::string StagesText(const SimulationAnswer& answer) {
+  const StepSummary& summary = answer.summary;
+  if (summary.Fullest() == nullptr || answer.is_memory_recorded) {
     return "";
   }
   TextTable table({{"memory of stage"},
@@ -148,12 +154,12 @@ std::string StagesText(const StepSummary& summary) {
   return "\n" + table.Render();
 }
 
-std::string NotModelledText(const std::vector<std::string>& sentences) {
+std::string ListText(std::string_view title, const std::vector<std::string>& sentences) {
   std::string text;
   for (const std::string& sentence : sentences) {
     text += fmt::format("  - {}\n", sentence);
   }
-  return text.empty() ? "" : "\nNot modelled:\n" + text;
+  return text.empty() ? "" : fmt::format("\n{}:\n{}", title, text);
 }
 
 std::string DefinitionsText(const StepSummary& summary) {
@@ -284,11 +290,11 @@ void WriteJob(const SimulationAnswer& answer, JsonWriter& json) {
 
 std::string SimulationText(const SimulationAnswer& answer) {
   const StepSummary& summary = answer.summary;
-  return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(answer) +
-         MemoryLine(summary) + WhatIfText(answer.what_ifs) +
-         fmt::format("  bottleneck   {}\n\n", answer.bottleneck) + BreakdownText(summary) +
-         DimensionsText(summary) + StagesText(summary) + DefinitionsText(summary) +
-         NotModelledText(answer.not_modelled) +
+  return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(answer) + MemoryLine(answer) +
+         WhatIfText(answer.what_ifs) + fmt::format("  bottleneck   {}\n\n", answer.bottleneck) +
+         BreakdownText(summary) + DimensionsText(summary) + StagesText(answer) +
+         DefinitionsText(summary) + ListText("Remarks", answer.remarks) +
+         ListText("Not modelled", answer.not_modelled) +
          fmt::format("\n{} events of {} rank class{} ({} ranks) in {:.2f} s\n",
                      draw::FormatCount(summary.events), draw::FormatCount(summary.rank_classes),
                      summary.rank_classes == 1 ? "" : "es", draw::FormatCount(summary.ranks),
@@ -315,6 +321,7 @@ std::string SimulationJson(const SimulationAnswer& answer) {
   json.EndArray();
   json.Key("bottleneck").String(answer.bottleneck);
   WriteTexts("what_ifs", answer.what_ifs, json);
+  WriteTexts("remarks", answer.remarks, json);
   WriteTexts("not_modelled", answer.not_modelled, json);
   json.Key("ranks").Unsigned(summary.ranks);
   json.Key("rank_classes").Unsigned(summary.rank_classes);

@@ -16,7 +16,9 @@ struct SimulationAnswer {
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;
   std::vector<std::string> what_ifs = {};  // simulate::WhatIfs
+  std::vector<std::string> remarks = {};
   std::vector<std::string> not_modelled = {};
+  bool is_memory_recorded = false;  // not derived from what tasks take
   double wall_s = 0;
 };
 

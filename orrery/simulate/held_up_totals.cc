@@ -13,7 +13,7 @@ HeldUpTotals HeldUpTotalsOf(const Performance& performance, PlayerId player) {
        ++task) {
     const std::int64_t end_ps = performance.end_ps[task->index];
     totals.delayed_ps += task->delayed_ps;
-    if (performance.transfer_ps[task->index] >= 0) {
+    if (performance.transfer_ps[task->index] != kNeverPs) {
       ++totals.transfers;
       totals.transfers_alone_ps += task->alone_ps;
       totals.transfers_ps += end_ps - performance.transfer_ps[task->index];

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -34,6 +35,9 @@ struct HeldUpTask {
 
   bool operator==(const HeldUpTask&) const = default;
 };
+
+/// The transfer of what transfers nothing; before all times.
+inline constexpr std::int64_t kNeverPs = std::numeric_limits<std::int64_t>::min();
 
 /// When tasks ran. Those of a player lie together: task t of repetition r of player p has the index
 /// First(p, r) + t.

@@ -54,7 +54,8 @@ TEST(PlayTest, ACollectiveStartsWhenItsLastMemberArrives) {
   const Performance played = PlayUnfolded(Pair(write(100), write(250)));
 
   EXPECT_EQ(played.begin_ps, (std::vector<std::int64_t>{0, 100, 290, 0, 250, 290}));
-  EXPECT_EQ(played.transfer_ps, (std::vector<std::int64_t>{-1, 250, -1, -1, 250, -1}));
+  EXPECT_EQ(played.transfer_ps, (std::vector<std::int64_t>{kNeverPs, 250, kNeverPs,
+                                                           kNeverPs, 250, kNeverPs}));
   EXPECT_EQ(played.end_ps, (std::vector<std::int64_t>{100, 290, 297, 250, 290, 297}));
   EXPECT_EQ(played.num_events, 6);
 }

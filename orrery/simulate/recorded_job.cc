@@ -49,7 +49,7 @@ std::int64_t WaitingPs(const Program& program, const Performance& played, Player
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     const std::size_t index = played.First(player) + task;
     if (program.tasks.kind[task] == workload::TaskKind::kCollective &&
-        played.transfer_ps[index] >= 0) {
+        played.transfer_ps[index] != kNeverPs) {
       waiting_ps += played.transfer_ps[index] - played.begin_ps[index];
     }
   }

@@ -13,6 +13,7 @@
 #include "orrery/simulate/analytic_overlap.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/group_times.h"
+#include "orrery/simulate/last_step.h"
 #include "orrery/simulate/modelled_overlap.h"
 #include "orrery/workload/job/other_gpus.h"
 
@@ -92,9 +93,11 @@ Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& 
   ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine, limits));
   PlayOptions play;
   play.jitter = options.jitter;
+  play.repetitions = 1 + options.steps_before;
   const std::unique_ptr<const RateModel> rates = RatesOf(machine, played.cast, options);
   play.rates = rates.get();
-  ORRERY_TRY(played.performance, Play(played.cast, *times, play));
+  ORRERY_TRY(Performance performance, Play(played.cast, *times, play));
+  played.performance = LastStep(std::move(performance));
   return played;
 }
 

@@ -34,6 +34,9 @@ struct SimulationOptions {
   /// Of kModel, must outlive the simulation; several threads ask it. None: arithmetic answers.
   const overlap::Model* overlap_model = nullptr;
   double jitter = 0;
+  /// How often programs run before the step that counts, so that hosts are as far ahead of their
+  /// GPUs as ever; see LastStep.
+  int steps_before = 0;
   std::vector<SlowRank> slow_ranks = {};
   NetworkFaults faults = {};
 };

@@ -186,7 +186,7 @@ class Stage {
     const std::size_t num_tasks = performance_.offsets.back();
     performance_.begin_ps.assign(num_tasks, 0);
     performance_.end_ps.assign(num_tasks, 0);
-    performance_.transfer_ps.assign(num_tasks, -1);
+    performance_.transfer_ps.assign(num_tasks, kNeverPs);
     waits_.reserve(num_tasks);
     for (const PlayerState& player : players_) {
       const auto waits = player.score->waits();

@@ -99,4 +99,14 @@ StepSummary Summarize(const PlayedStep& played) {
   return summary;
 }
 
+void SetMemory(const Cast& cast, std::span<const StageMemory> memory_of_program,
+               StepSummary& summary) {
+  for (StageSummary& stage : summary.stages) {
+    stage.memory = memory_of_program[cast.players[stage.player].program];
+  }
+  if (const StageSummary* const fullest = summary.Fullest()) {
+    summary.memory_size_bytes = fullest->memory.usable_bytes;
+  }
+}
+
 }  // namespace orrery::simulate

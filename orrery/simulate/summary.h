@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,5 +67,10 @@ struct StepSummary {
 };
 
 [[nodiscard]] StepSummary Summarize(const PlayedStep& played);
+
+/// Says what programs without a job need of memory, where that is known otherwise: one entry for
+/// each program.
+void SetMemory(const Cast& cast, std::span<const StageMemory> memory_of_program,
+               StepSummary& summary);
 
 }  // namespace orrery::simulate

@@ -7,65 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
-#include "orrery/trace/finish.h"
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/recorded.h"
+#include "orrery/workload/test_recordings.h"
 
 namespace orrery::workload {
 namespace {
 
 using trace::RowId;
 using trace::Trace;
-
-/// A recording of one thread and one stream, times in µs multiplied by `pace`.
-class RecordingWriter {
- public:
-  explicit RecordingWriter(std::int64_t pace = 1) : pace_(pace) {
-    thread_ = trace.tracks.Append({.process = 1, .thread = 11});
-    stream_ = trace.tracks.Append({.kind = trace::TrackKind::kDevice, .thread = 7, .device = 0});
-  }
-
-  void Operator(const std::string& name, std::int64_t begin, std::int64_t end) {
-    trace.host_ops.Append({.begin_ns = begin * 1000 * pace_,
-                           .duration_ns = (end - begin) * 1000 * pace_,
-                           .name = trace.strings.Intern(name),
-                           .track = thread_});
-  }
-
-  void Annotation(const std::string& name, std::int64_t begin, std::int64_t end) {
-    trace.annotations.Append({.begin_ns = begin * 1000 * pace_,
-                              .duration_ns = (end - begin) * 1000 * pace_,
-                              .name = trace.strings.Intern(name),
-                              .track = thread_});
-  }
-
-  void Launch(std::int64_t begin, std::int64_t end, std::int64_t kernel_ns) {
-    const std::int64_t end_ns = end * 1000 * pace_;
-    trace.runtime_calls.Append({.begin_ns = begin * 1000 * pace_,
-                                .duration_ns = (end - begin) * 1000 * pace_,
-                                .name = trace.strings.Intern("cudaLaunchKernel"),
-                                .track = thread_,
-                                .correlation = ++correlation_});
-    trace.activities.Append({.begin_ns = end_ns + 1500,
-                             .duration_ns = kernel_ns,
-                             .name = trace.strings.Intern("kernel"),
-                             .track = stream_,
-                             .correlation = correlation_});
-  }
-
-  Trace Finish() {
-    trace::FinishTrace(trace);
-    return std::move(trace);
-  }
-
-  Trace trace;
-
- private:
-  std::int64_t pace_;
-  std::int64_t correlation_ = 0;
-  RowId thread_ = 0;
-  RowId stream_ = 0;
-};
 
 /// A step of 0–200: relu 20–60 launches at 30–40, view 100–104 does nothing recorded.
 Trace Recording(std::int64_t pace = 1) {

@@ -6,45 +6,13 @@
 #include <span>
 #include <string_view>
 
+#include "orrery/workload/profiler_share.h"
+
 namespace orrery::workload {
 namespace {
 
 using trace::kNoRow;
 using trace::Trace;
-
-// Where the profiler's cost of an event is seen: a part inside of the event's own time, the rest
-// around it, half before and half after. Operators that only change a view take 1.3 µs in all when
-// recorded, which bounds the part inside; launches hold more of theirs, because the profiler's
-// hook runs inside of the call.
-constexpr double kOperatorInside = 0.4;
-constexpr double kLaunchInside = 0.5;
-
-// A launch costs the profiler less than an operator, whose inputs it writes down with their shapes.
-constexpr double kLaunchEvents = 0.5;
-
-double Inside(CallKind kind) {
-  switch (kind) {
-    case CallKind::kRoot:
-      return 0;
-    case CallKind::kLaunch:
-    case CallKind::kSynchronize:
-      return kLaunchInside * kLaunchEvents;
-    default:
-      return kOperatorInside;
-  }
-}
-
-double AroundHalf(CallKind kind) {
-  switch (kind) {
-    case CallKind::kRoot:
-      return 0;
-    case CallKind::kLaunch:
-    case CallKind::kSynchronize:
-      return (1 - kLaunchInside) * kLaunchEvents / 2;
-    default:
-      return (1 - kOperatorInside) / 2;
-  }
-}
 
 class StepSampler {
  public:
@@ -61,7 +29,7 @@ class StepSampler {
           break;
         case CallKind::kLaunch:
           Add(HostPart::kLaunch, calls_[call].name, static_cast<double>(calls_[call].duration_ns),
-              Inside(CallKind::kLaunch));
+              ProfilerShareInside(CallKind::kLaunch));
           break;
         case CallKind::kRoot:
         case CallKind::kAnnotation:
@@ -102,19 +70,20 @@ class StepSampler {
   void AddBefore(const Call& op, const Call* previous, const Call& child) {
     if (previous == nullptr) {
       Add(HostPart::kStart, op.name, static_cast<double>(child.begin_ns - op.begin_ns),
-          Inside(op.kind) / 2 + AroundHalf(child.kind));
+          ProfilerShareInside(op.kind) / 2 + ProfilerShareBeside(child.kind));
     } else {
       Add(HostPart::kBetween, op.name, static_cast<double>(child.begin_ns - EndOf(*previous)),
-          AroundHalf(previous->kind) + AroundHalf(child.kind));
+          ProfilerShareBeside(previous->kind) + ProfilerShareBeside(child.kind));
     }
   }
 
   void AddAtEnd(const Call& op, const Call* last) {
     if (last == nullptr) {
-      Add(HostPart::kWhole, op.name, static_cast<double>(op.duration_ns), Inside(op.kind));
+      Add(HostPart::kWhole, op.name, static_cast<double>(op.duration_ns),
+          ProfilerShareInside(op.kind));
     } else {
       Add(HostPart::kEnd, op.name, static_cast<double>(EndOf(op) - EndOf(*last)),
-          AroundHalf(last->kind) + Inside(op.kind) / 2);
+          ProfilerShareBeside(last->kind) + ProfilerShareInside(op.kind) / 2);
     }
   }
 
@@ -144,8 +113,9 @@ class StepSampler {
       return;
     }
     const auto gap_ns = static_cast<double>(child.begin_ns - from_ns);
-    const double events = (&before == &range ? Inside(range.kind) / 2 : AroundHalf(before.kind)) +
-                          AroundHalf(child.kind);
+    const double events = (&before == &range ? ProfilerShareInside(range.kind) / 2
+                                             : ProfilerShareBeside(before.kind)) +
+                          ProfilerShareBeside(child.kind);
     if (is_backward_ && range.kind == CallKind::kRoot) {
       Add(HostPart::kTurn, StringId::kEmpty, gap_ns, events);
     } else if (is_list) {
@@ -162,7 +132,8 @@ class StepSampler {
     }
     const auto rest_ns = static_cast<double>(EndOf(range) - from_ns);
     const double events =
-        last == nullptr ? Inside(range.kind) : AroundHalf(last->kind) + Inside(range.kind) / 2;
+        last == nullptr ? ProfilerShareInside(range.kind)
+                        : ProfilerShareBeside(last->kind) + ProfilerShareInside(range.kind) / 2;
     if (is_list) {
       Add(HostPart::kRestInList, range.name, rest_ns / num_parameters(), events / num_parameters());
     } else {

@@ -47,23 +47,25 @@ void HostWalk::Enter(std::uint32_t index) {
   if (open_.size() == 1) {
     top_calls_.push_back({.order = call.begin_ns});
   }
-  EnterChild(call);
+  EnterChild(index);
   if (call.kind == CallKind::kLaunch) {
-    AddLaunch(trace_.Text(call.name), work_(call).kernels);
+    AddLaunch(trace_.Text(call.name), LaunchCost(index), work_(call).kernels);
   } else if (call.kind == CallKind::kSynchronize) {
-    AddWait(call.begin_ns, call.name);
+    AddWait(call.begin_ns, call.name, call.row, WaitCost(index));
   } else {
     Open(index);
   }
 }
 
 // What the caller does before it makes a call.
-void HostWalk::EnterChild(const Call& call) {
+void HostWalk::EnterChild(std::uint32_t index) {
   Frame& parent = open_.back();
-  if (calls_[parent.call].kind == CallKind::kOperator) {
+  if (costs_ != nullptr) {
+    AddTask(TaskKind::kHost, costs_->before_ns[index], StringId::kEmpty);
+  } else if (calls_[parent.call].kind == CallKind::kOperator) {
     AddOwn(parent, parent.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
   } else {
-    AddGap(parent, call);
+    AddGap(parent, calls_[index]);
   }
   ++parent.num_calls;
 }
@@ -91,7 +93,9 @@ void HostWalk::Open(std::uint32_t index) {
 
 void HostWalk::Leave() {
   Frame& frame = open_.back();
-  if (calls_[frame.call].kind == CallKind::kOperator) {
+  if (costs_ != nullptr && calls_[frame.call].kind != CallKind::kRoot) {
+    AddTask(TaskKind::kHost, costs_->own_ns[frame.call], StringId::kEmpty);
+  } else if (calls_[frame.call].kind == CallKind::kOperator) {
     LeaveOperator(frame);
   } else if (calls_[frame.call].kind == CallKind::kAnnotation) {
     LeaveAnnotation(frame);
@@ -112,11 +116,12 @@ void HostWalk::LeaveOperator(Frame& frame) {
   for (QueuedKernel& kernel : frame.work.kernels) {
     AddOwn(frame, frame.num_calls == 0 ? HostPart::kStart : HostPart::kBetween);
     ++frame.num_calls;
-    AddLaunch(kernel.task.launch.empty() ? kUsualLaunch : std::string_view(kernel.task.launch),
-              {&kernel, 1});
+    const std::string_view launch =
+        kernel.task.launch.empty() ? kUsualLaunch : std::string_view(kernel.task.launch);
+    AddLaunch(launch, Cost(HostPart::kLaunch, launch, true), {&kernel, 1});
   }
   if (frame.work.waits) {
-    AddWait(calls_[frame.call].begin_ns, StringId::kEmpty);
+    AddWait(calls_[frame.call].begin_ns, StringId::kEmpty, kNone, UsualWaitCost());
     ++frame.num_calls;
   }
   AddOwn(frame, frame.num_calls == 0 ? HostPart::kWhole : HostPart::kEnd);
@@ -165,10 +170,10 @@ void HostWalk::AddOwn(const Frame& frame, HostPart part) {
   AddHost(part, BaseName(trace_.Text(calls_[frame.call].name)), frame.launches);
 }
 
-void HostWalk::AddLaunch(std::string_view name, std::span<const QueuedKernel> kernels) {
+void HostWalk::AddLaunch(std::string_view name, double cost_ns,
+                         std::span<const QueuedKernel> kernels) {
   Program& program = result_.recorded.program;
-  const TaskId task =
-      AddTask(TaskKind::kLaunch, Cost(HostPart::kLaunch, name, true), program.strings.Intern(name));
+  const TaskId task = AddTask(TaskKind::kLaunch, cost_ns, program.strings.Intern(name));
   ++result_.recorded.coverage.launches;
   for (const QueuedKernel& kernel : kernels) {
     result_.kernels.push_back(kernel);
@@ -176,13 +181,12 @@ void HostWalk::AddLaunch(std::string_view name, std::span<const QueuedKernel> ke
   }
 }
 
-void HostWalk::AddWait(std::int64_t order, StringId name) {
+void HostWalk::AddWait(std::int64_t order, StringId name, RowId call, double cost_ns) {
   const std::string_view text = name == StringId::kEmpty ? kUsualWait : trace_.Text(name);
-  const HostCost* cost = host_.Find(HostPart::kSynchronize, HostModel::kAll);
-  const TaskId task = AddTask(TaskKind::kSynchronize, cost == nullptr ? 0 : cost->typical,
-                              result_.recorded.program.strings.Intern(text));
+  const TaskId task =
+      AddTask(TaskKind::kSynchronize, cost_ns, result_.recorded.program.strings.Intern(text));
   ++result_.recorded.coverage.waits;
-  result_.waits.push_back({order, task});
+  result_.waits.push_back({order, task, call});
 }
 
 void HostWalk::AddHost(HostPart part, std::string_view name, bool launches, double times) {
@@ -211,6 +215,20 @@ TaskId HostWalk::AddTask(TaskKind kind, double duration_ns, StringId name) {
   }
   last_task_ = task;
   return task;
+}
+
+double HostWalk::LaunchCost(std::uint32_t index) {
+  return costs_ != nullptr ? costs_->own_ns[index]
+                           : Cost(HostPart::kLaunch, trace_.Text(calls_[index].name), true);
+}
+
+double HostWalk::WaitCost(std::uint32_t index) const {
+  return costs_ != nullptr ? costs_->own_ns[index] : UsualWaitCost();
+}
+
+double HostWalk::UsualWaitCost() const {
+  const HostCost* cost = host_.Find(HostPart::kSynchronize, HostModel::kAll);
+  return cost == nullptr ? 0 : cost->typical;
 }
 
 double HostWalk::Cost(HostPart part, std::string_view name, bool launches) {

@@ -10,6 +10,7 @@
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/host_model.h"
 #include "orrery/workload/recorded.h"
+#include "orrery/workload/recorded_costs.h"
 
 namespace orrery::workload {
 
@@ -22,10 +23,11 @@ struct QueuedKernel {
   std::vector<std::int64_t> storages = {};  // that its call touches, or that it writes to exchange
 };
 
-/// A host task that waits for everything launched before.
+/// A host task that waits for what was launched before.
 struct QueuedWait {
   std::int64_t order = 0;
   TaskId task = kNone;
+  RowId call = kNone;  // RuntimeCalls, in a recording
 };
 
 /// What a call hands to the GPU, found for a launch of a recording or a node of a graph.
@@ -50,12 +52,13 @@ struct WalkResult {
   std::vector<QueuedWait> waits;
 };
 
-/// Walks the calls of one thread and appends its host tasks, priced by the model.
+/// Walks the calls of one thread and appends its host tasks, priced by the model; or, where costs
+/// are known place by place, by those.
 class HostWalk {
  public:
   HostWalk(const trace::Trace& trace, const CallTree& step, const HostModel& host,
-           const WorkOfCall& work, WalkResult& result)
-      : trace_(trace), step_(step), host_(host), work_(work), result_(result) {}
+           const WorkOfCall& work, WalkResult& result, const ThreadCosts* costs = nullptr)
+      : trace_(trace), step_(step), host_(host), work_(work), result_(result), costs_(costs) {}
 
   /// A pause of the thread: tasks of another thread from `order_begin` to `order_end` run in it.
   struct Pause {
@@ -84,7 +87,7 @@ class HostWalk {
   };
 
   void Enter(std::uint32_t index);
-  void EnterChild(const Call& call);
+  void EnterChild(std::uint32_t index);
   void Open(std::uint32_t index);
   void Leave();
   void LeaveOperator(Frame& frame);
@@ -92,10 +95,13 @@ class HostWalk {
   void NoteTurns(std::int64_t order);
   void AddGap(const Frame& parent, const Call& call);
   void AddOwn(const Frame& frame, HostPart part);
-  void AddLaunch(std::string_view name, std::span<const QueuedKernel> kernels);
-  void AddWait(std::int64_t order, StringId name);
+  void AddLaunch(std::string_view name, double cost_ns, std::span<const QueuedKernel> kernels);
+  void AddWait(std::int64_t order, StringId name, RowId call, double cost_ns);
   void AddHost(HostPart part, std::string_view name, bool launches, double times = 1);
   TaskId AddTask(TaskKind kind, double duration_ns, StringId name);
+  [[nodiscard]] double LaunchCost(std::uint32_t index);
+  [[nodiscard]] double WaitCost(std::uint32_t index) const;
+  [[nodiscard]] double UsualWaitCost() const;
   [[nodiscard]] double Cost(HostPart part, std::string_view name, bool launches);
   [[nodiscard]] bool LaunchesItself(std::uint32_t index) const;
   [[nodiscard]] double num_parameters() const;
@@ -105,6 +111,7 @@ class HostWalk {
   const HostModel& host_;
   const WorkOfCall& work_;
   WalkResult& result_;
+  const ThreadCosts* costs_;
   std::span<const Call> calls_;
   std::span<const std::int64_t> turns_;
   LaneId lane_ = kNone;

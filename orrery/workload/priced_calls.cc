@@ -11,7 +11,6 @@ namespace orrery::workload {
 namespace {
 
 using kernel::AtenMeaning;
-using trace::GraphNodes;
 using trace::kNoRow;
 using trace::RowId;
 
@@ -20,35 +19,44 @@ bool IsPythonDispatch(std::string_view name) {
   return name == "PythonSubclass" || name == "PythonDispatchMode";
 }
 
-/// What is below each node, as far as it decides who is priced.
+/// Calls that call each other: nodes of an execution trace, or operators of a recording. In order
+/// of begin, so that a parent is decided before its children.
+struct CallForest {
+  const trace::Trace& trace;
+  const std::vector<RowId>& parents;
+  const std::vector<StringId>& names;
+  kernel::AtenCall (*call_of)(const trace::Trace& trace, RowId row);
+
+  [[nodiscard]] std::size_t size() const { return parents.size(); }
+};
+
+/// What is below each call, as far as it decides who is priced.
 struct Below {
   std::vector<std::uint8_t> has_calls;
   std::vector<std::uint8_t> is_handed_on;
 };
 
-void MarkAncestors(const trace::Trace& graph, RowId node, Below& below) {
-  const GraphNodes& nodes = graph.graph_nodes;
-  const RowId parent = nodes.parent[node];
+void MarkAncestors(const CallForest& forest, RowId node, Below& below) {
+  const RowId parent = forest.parents[node];
   if (parent == kNoRow) {
     return;
   }
   below.has_calls[parent] = 1;
-  if (IsPythonDispatch(graph.Text(nodes.name[node]))) {
+  if (IsPythonDispatch(forest.trace.Text(forest.names[node]))) {
     below.is_handed_on[parent] = 1;
   }
-  for (RowId ancestor = parent; ancestor != kNoRow; ancestor = nodes.parent[ancestor]) {
-    if (nodes.name[ancestor] == nodes.name[node]) {
+  for (RowId ancestor = parent; ancestor != kNoRow; ancestor = forest.parents[ancestor]) {
+    if (forest.names[ancestor] == forest.names[node]) {
       below.is_handed_on[ancestor] = 1;
     }
   }
 }
 
-Below LookBelow(const trace::Trace& graph) {
-  const std::size_t num_nodes = graph.graph_nodes.size();
-  Below below{.has_calls = std::vector<std::uint8_t>(num_nodes),
-              .is_handed_on = std::vector<std::uint8_t>(num_nodes)};
-  for (RowId node = 0; node < num_nodes; ++node) {
-    MarkAncestors(graph, node, below);
+Below LookBelow(const CallForest& forest) {
+  Below below{.has_calls = std::vector<std::uint8_t>(forest.size()),
+              .is_handed_on = std::vector<std::uint8_t>(forest.size())};
+  for (RowId node = 0; node < forest.size(); ++node) {
+    MarkAncestors(forest, node, below);
   }
   return below;
 }
@@ -65,22 +73,18 @@ bool IsPricedHere(const kernel::AtenOperators& asked, bool has_calls) {
   return false;
 }
 
-}  // namespace
-
-std::vector<PricedCall> PricedCalls(const trace::Trace& graph) {
-  const GraphNodes& nodes = graph.graph_nodes;
-  const Below below = LookBelow(graph);
-  std::vector<std::uint8_t> is_covered(nodes.size());
+template <typename IsOperator>
+std::vector<PricedCall> PricedCallsOf(const CallForest& forest, const IsOperator& is_operator) {
+  const Below below = LookBelow(forest);
+  std::vector<std::uint8_t> is_covered(forest.size());
   std::vector<PricedCall> calls;
-  // Rows are in order of begin, so a parent is decided before its children.
-  for (RowId node = 0; node < nodes.size(); ++node) {
-    const RowId parent = nodes.parent[node];
+  for (RowId node = 0; node < forest.size(); ++node) {
+    const RowId parent = forest.parents[node];
     is_covered[node] = parent != kNoRow ? is_covered[parent] : std::uint8_t{0};
-    if (is_covered[node] != 0 || below.is_handed_on[node] != 0 ||
-        nodes.kind[node] != trace::GraphNodeKind::kOperator) {
+    if (is_covered[node] != 0 || below.is_handed_on[node] != 0 || !is_operator(node)) {
       continue;
     }
-    kernel::AtenOperators asked = kernel::OperatorsOf(CallOfNode(graph, node));
+    kernel::AtenOperators asked = kernel::OperatorsOf(forest.call_of(forest.trace, node));
     if (IsPricedHere(asked, below.has_calls[node] != 0)) {
       is_covered[node] = 1;
       calls.push_back(
@@ -88,6 +92,21 @@ std::vector<PricedCall> PricedCalls(const trace::Trace& graph) {
     }
   }
   return calls;
+}
+
+}  // namespace
+
+std::vector<PricedCall> PricedCalls(const trace::Trace& graph) {
+  const trace::GraphNodes& nodes = graph.graph_nodes;
+  return PricedCallsOf({graph, nodes.parent, nodes.name, &CallOfNode}, [&](RowId node) {
+    return nodes.kind[node] == trace::GraphNodeKind::kOperator;
+  });
+}
+
+std::vector<PricedCall> PricedOperators(const trace::Trace& recording) {
+  const trace::HostOps& ops = recording.host_ops;
+  return PricedCallsOf({recording, ops.parent, ops.name, &CallOfOperator},
+                       [](RowId) { return true; });
 }
 
 }  // namespace orrery::workload

@@ -9,7 +9,7 @@ namespace orrery::workload {
 
 /// A call that asks something of the GPU, with all that it calls itself.
 struct PricedCall {
-  trace::RowId node = trace::kNoRow;  // GraphNodes
+  trace::RowId node = trace::kNoRow;  // GraphNodes, or HostOps of a recording
   kernel::AtenMeaning meaning = kernel::AtenMeaning::kPriced;
   std::vector<kernel::Operator> operators;
 };
@@ -21,5 +21,8 @@ struct PricedCall {
 /// when it is handed to Python or to a call of its own name: the tensors of a sharded tensor's call
 /// have the sizes of all ranks together, and only the calls below have those of this rank.
 [[nodiscard]] std::vector<PricedCall> PricedCalls(const trace::Trace& graph);
+
+/// The same for the operators of a recording, whose shapes the profiler was asked for.
+[[nodiscard]] std::vector<PricedCall> PricedOperators(const trace::Trace& recording);
 
 }  // namespace orrery::workload

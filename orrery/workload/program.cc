@@ -1,5 +1,6 @@
 #include "orrery/workload/program.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,6 +39,12 @@ Successors SuccessorsOf(const Program& program) {
     result.lags_ps[place] = lag_ps;
   });
   return result;
+}
+
+std::uint32_t ExchangeShare(collective::CollectiveKind kind, int multiprocessors) {
+  constexpr std::uint32_t kMillion = 1'000'000;
+  const std::uint32_t blocks = kind == collective::CollectiveKind::kSendRecv ? 4 : 16;
+  return blocks * kMillion / static_cast<std::uint32_t>(std::max(multiprocessors, 1));
 }
 
 }  // namespace orrery::workload

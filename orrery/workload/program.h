@@ -155,4 +155,8 @@ struct Successors {
 
 [[nodiscard]] Successors SuccessorsOf(const Program& program);
 
+/// The share of a GPU's multiprocessors, in millionths, that NCCL's thread blocks hold: a few for
+/// messages, one for each channel of a collective.
+[[nodiscard]] std::uint32_t ExchangeShare(collective::CollectiveKind kind, int multiprocessors);
+
 }  // namespace orrery::workload

@@ -11,6 +11,8 @@
 #include "orrery/workload/aten_call.h"
 #include "orrery/workload/host_walk.h"
 #include "orrery/workload/recorded_exchanges.h"
+#include "orrery/workload/recorded_waits.h"
+#include "orrery/workload/stream_filler.h"
 
 namespace orrery::workload {
 namespace {
@@ -19,7 +21,6 @@ using trace::kNoRow;
 using trace::Trace;
 
 constexpr std::int64_t kUsualStream = 7;  // the number that profilers give the default stream
-constexpr std::int64_t kFirstExchangeStream = 20;
 
 // The orders in which top-level calls of the backward threads begin.
 std::vector<std::int64_t> TurnsOf(const CallTree& step) {
@@ -60,13 +61,21 @@ void LinkPause(const HostWalk::Pause& pause, const std::vector<TopCall>& calls, 
   }
 }
 
-Threads WalkThreads(const Trace& trace, const CallTree& step, const HostModel& host,
+/// What the host costs: by the model, or place by place where that is known.
+struct HostPrices {
+  const HostModel& model;
+  const StepCosts* places = nullptr;
+};
+
+Threads WalkThreads(const Trace& trace, const CallTree& step, const HostPrices& host,
                     const WorkOfCall& work, WalkResult& result) {
   const std::vector<std::int64_t> turns = TurnsOf(step);
   Threads threads;
   bool has_waiting = false;
-  for (const ThreadCalls& thread : step.threads) {
-    HostWalk walk(trace, step, host, work, result);
+  for (std::size_t number = 0; number < step.threads.size(); ++number) {
+    const ThreadCalls& thread = step.threads[number];
+    HostWalk walk(trace, step, host.model, work, result,
+                  host.places == nullptr ? nullptr : &host.places->threads[number]);
     const bool waits = !thread.runs_backward && !has_waiting;
     walk.Walk(thread, waits ? std::span(turns) : std::span<const std::int64_t>());
     has_waiting |= waits;
@@ -80,135 +89,9 @@ Threads WalkThreads(const Trace& trace, const CallTree& step, const HostModel& h
   return threads;
 }
 
-// Puts the kernels on their streams in the order of their launches, and makes waits wait.
-class StreamFiller {
- public:
-  StreamFiller(const HostModel& host, WalkResult& result) : result_(result) {
-    const HostCost* gap = host.Find(HostPart::kKernelGap, HostModel::kAll);
-    gap_ps_ = gap == nullptr ? 0 : std::llround(gap->typical * 1000);
-  }
-
-  void Fill() {
-    std::stable_sort(
-        result_.kernels.begin(), result_.kernels.end(),
-        [](const QueuedKernel& lhs, const QueuedKernel& rhs) { return lhs.order < rhs.order; });
-    std::stable_sort(
-        result_.waits.begin(), result_.waits.end(),
-        [](const QueuedWait& lhs, const QueuedWait& rhs) { return lhs.order < rhs.order; });
-    std::size_t next_wait = 0;
-    for (const QueuedKernel& kernel : result_.kernels) {
-      while (next_wait < result_.waits.size() && result_.waits[next_wait].order < kernel.order) {
-        AddWait(result_.waits[next_wait++]);
-      }
-      AddKernel(kernel);
-    }
-    while (next_wait < result_.waits.size()) {
-      AddWait(result_.waits[next_wait++]);
-    }
-  }
-
- private:
-  void AddKernel(const QueuedKernel& kernel) {
-    const bool talks = kernel.task.exchange.has_value();
-    Stream& stream =
-        talks ? StreamOfSlot(kernel.task.exchange->slot) : StreamNumbered(kernel.stream);
-    Tasks::Row row{.lane = stream.lane,
-                   .kind = talks ? TaskKind::kCollective : TaskKind::kKernel,
-                   .duration_ps = kernel.task.duration_ps,
-                   .name = program().strings.Intern(kernel.task.name),
-                   .call = program().tasks.call[kernel.launch],
-                   .launch = kernel.launch};
-    if (talks) {
-      row.communication =
-          program().communications.Append({.slot = stream.slot,
-                                           .kind = kernel.task.exchange->kind,
-                                           .bytes = kernel.task.exchange->bytes,
-                                           .element = kernel.task.exchange->element});
-    }
-    stream.last = program().tasks.Append(row);
-    if (talks) {
-      FollowStream(kernel.stream, stream.last);
-      unread_.push_back({stream.last, kernel.storages});
-    } else {
-      FollowExchanges(kernel.storages, stream.last);
-    }
-  }
-
-  // What was launched on the stream before.
-  void FollowStream(std::int64_t number, TaskId task) {
-    const auto stream = streams_.find(number);
-    if (stream != streams_.end() && stream->second.last != kNone) {
-      program().edges.Append({.from = stream->second.last, .to = task});
-    }
-  }
-
-  void FollowExchanges(const std::vector<std::int64_t>& storages, TaskId task) {
-    const auto touches = [&](const Unread& exchange) {
-      return std::any_of(storages.begin(), storages.end(), [&](std::int64_t storage) {
-        return std::find(exchange.storages.begin(), exchange.storages.end(), storage) !=
-               exchange.storages.end();
-      });
-    };
-    for (const Unread& exchange : unread_) {
-      if (touches(exchange)) {
-        program().edges.Append({.from = exchange.task, .to = task});
-      }
-    }
-    std::erase_if(unread_, touches);
-  }
-
-  // The host waits for the streams that compute; exchanges it needs are waited for there.
-  void AddWait(const QueuedWait& wait) {
-    for (const auto& [number, stream] : streams_) {
-      if (stream.slot == kNone) {
-        program().edges.Append({.from = stream.last, .to = wait.task});
-      }
-    }
-  }
-
-  struct Stream {
-    LaneId lane = kNone;
-    TaskId last = kNone;
-    std::uint32_t slot = kNone;  // of a stream that exchanges
-  };
-
-  /// An exchange whose result nobody has touched yet.
-  struct Unread {
-    TaskId task = kNone;
-    std::vector<std::int64_t> storages;
-  };
-
-  Stream& StreamNumbered(std::int64_t number) {
-    auto [stream, is_new] = streams_.try_emplace(number);
-    if (is_new) {
-      stream->second.lane =
-          program().lanes.Append({.kind = LaneKind::kStream, .number = number, .gap_ps = gap_ps_});
-    }
-    return stream->second;
-  }
-
-  Stream& StreamOfSlot(const std::string& name) {
-    const auto [slot, is_new] =
-        slots_.try_emplace(name, static_cast<std::uint32_t>(program().slots.size()));
-    if (is_new) {
-      program().slots.push_back(program().strings.Intern(name));
-    }
-    Stream& stream = StreamNumbered(kFirstExchangeStream + slot->second);
-    stream.slot = slot->second;
-    return stream;
-  }
-
-  Program& program() { return result_.recorded.program; }
-
-  WalkResult& result_;
-  std::int64_t gap_ps_ = 0;
-  std::map<std::int64_t, Stream> streams_;
-  std::map<std::string, std::uint32_t> slots_;
-  std::vector<Unread> unread_;
-};
-
-RecordedProgram Build(const Trace& trace, const CallTree& step, const HostModel& host,
-                      const WorkOfCall& work) {
+RecordedProgram Build(const Trace& trace, const CallTree& step, const HostPrices& host,
+                      const WorkOfCall& work, ExchangeStreams exchanges,
+                      const RecordedWaits& waits) {
   WalkResult result;
   const Threads threads = WalkThreads(trace, step, host, work, result);
   for (const HostWalk::Pause& pause : threads.pauses) {
@@ -216,8 +99,8 @@ RecordedProgram Build(const Trace& trace, const CallTree& step, const HostModel&
       LinkPause(pause, calls, result.recorded.program);
     }
   }
-  StreamFiller(host, result).Fill();
-  const HostCost* latency = host.Find(HostPart::kLaunchLatency, HostModel::kAll);
+  StreamFiller(host.model, exchanges, waits, result).Fill();
+  const HostCost* latency = host.model.Find(HostPart::kLaunchLatency, HostModel::kAll);
   result.recorded.program.launch_latency_ps =
       latency == nullptr ? 0 : std::llround(latency->typical * 1000);
   return std::move(result.recorded);
@@ -249,7 +132,8 @@ bool ReadsBack(const Trace& graph, RowId node) {
 }  // namespace
 
 RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
-                                   const HostModel& host) {
+                                   const HostModel& host, const CompleteTask& complete,
+                                   const StepCosts* costs) {
   const trace::RowIndex activities(recording.activities.launch);
   const WorkOfCall work = [&](const Call& call) {
     CallWork found;
@@ -262,10 +146,14 @@ RecordedProgram ProgramOfRecording(const Trace& recording, const CallTree& step,
            .stream = StreamOf(recording, row),
            .task = {.duration_ps = recording.activities.duration_ns[row] * 1000,
                     .name = std::string(recording.Text(recording.activities.name[row]))}});
+      if (complete) {
+        complete(row, found.kernels.back().task);
+      }
     }
     return found;
   };
-  return Build(recording, step, host, work);
+  return Build(recording, step, {host, costs}, work, ExchangeStreams::kAsRecorded,
+               WaitsOf(recording));
 }
 
 RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const HostModel& host,
@@ -291,7 +179,7 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
     found.waits = ReadsBack(graph, call.row) || (waits != nullptr && waits->typical >= 0.5);
     return found;
   };
-  return Build(graph, step, host, work);
+  return Build(graph, step, {host}, work, ExchangeStreams::kOfTheirGroup, {});
 }
 
 }  // namespace orrery::workload

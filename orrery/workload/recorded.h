@@ -12,6 +12,7 @@
 #include "orrery/workload/call_tree.h"
 #include "orrery/workload/host_model.h"
 #include "orrery/workload/program.h"
+#include "orrery/workload/recorded_costs.h"
 
 namespace orrery::workload {
 
@@ -22,7 +23,23 @@ struct RecordedExchange {
   std::int64_t bytes = 0;  // as collective::Request counts
   collective::Element element = collective::Element::kFloat;
 
+  /// Between two ranks; the slot is then one of this direction and these two.
+  [[nodiscard]] bool IsMessage() const { return kind == collective::CollectiveKind::kSendRecv; }
+
   bool operator==(const RecordedExchange&) const = default;
+};
+
+/// What work on the GPU is for and what it takes of it: see Parts.
+struct DeviceRole {
+  std::string category = {};
+  Phase phase = Phase::kOther;
+  std::int32_t microbatch = -1;
+  std::uint32_t sm_share = 0;
+  std::uint32_t memory_share = 0;
+  std::uint32_t compute_share = 0;
+  std::uint8_t operation = kNoOperation;
+
+  bool operator==(const DeviceRole&) const = default;
 };
 
 /// Something that a call runs on the GPU.
@@ -31,6 +48,7 @@ struct DeviceTask {
   std::string name = {};
   std::string launch = {};  // the call that hands it over; empty: the usual one
   std::optional<RecordedExchange> exchange = {};
+  std::optional<DeviceRole> role = {};
 };
 
 /// Says what a node of an execution trace runs on the GPU itself, without its children: one entry
@@ -50,10 +68,21 @@ struct RecordedProgram {
   HostCoverage coverage;
 };
 
+/// Adds to a task what others than the profiler know of it: what it exchanges, what it is for.
+using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
+
 /// Makes a program from a step: host times from the model, kernels as recorded, each on its stream.
 /// The pauses of a thread during which another runs the backward pass become dependencies.
+///
+/// Where the profiler recorded synchronisation, streams wait for events of each other and the host
+/// for what it waited for; else streams run on, and the host waits for all of them.
+///
+/// With `costs`, those of the step place by place, the model is asked for nothing but what lies
+/// between host and GPU.
 [[nodiscard]] RecordedProgram ProgramOfRecording(const trace::Trace& recording,
-                                                 const CallTree& step, const HostModel& host);
+                                                 const CallTree& step, const HostModel& host,
+                                                 const CompleteTask& complete = {},
+                                                 const StepCosts* costs = nullptr);
 
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.

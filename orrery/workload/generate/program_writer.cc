@@ -11,11 +11,6 @@ constexpr LaneId kHost = 0;
 constexpr LaneId kComputing = 1;
 constexpr std::uint32_t kMillion = 1'000'000;
 
-// Thread blocks that NCCL's kernels hold: a few for messages, one for each channel of a collective.
-std::uint32_t BlocksOf(collective::CollectiveKind kind) {
-  return kind == collective::CollectiveKind::kSendRecv ? 4 : 16;
-}
-
 }  // namespace
 
 ProgramWriter::ProgramWriter(const Job& job) : job_(job) {
@@ -43,8 +38,7 @@ PartId ProgramWriter::PartOf(const PricedStep& step, Phase phase, int chunk) {
   row.chunk = chunk;
   if (step.exchange) {
     row.category = program_.strings.Intern(Name(step.exchange->slot));
-    row.sm_share = BlocksOf(step.exchange->kind) * kMillion /
-                   static_cast<std::uint32_t>(std::max(job_.gpu.multiprocessors, 1));
+    row.sm_share = ExchangeShare(step.exchange->kind, job_.gpu.multiprocessors);
   } else {
     row.category = program_.strings.Intern(Name(step.category));
     row.sm_share = kMillion;

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+
+#include "orrery/base/error.h"
+#include "orrery/workload/import/traced_job.h"
+#include "orrery/workload/traced_slots.h"
+
+namespace orrery::workload {
+
+/// How a job with more or fewer data-parallel ranks lies in its world.
+class WorldGrowth {
+ public:
+  /// Fails, with a sentence, when the world of that size is none of the job's.
+  [[nodiscard]] static Result<WorldGrowth> Of(const TracedJob& job, const TracedSlots& slots,
+                                              Rank world);
+
+  [[nodiscard]] Rank world() const { return world_; }
+
+  [[nodiscard]] Rank old_width() const { return old_width_; }
+
+  [[nodiscard]] Rank new_width() const { return new_width_; }
+
+  [[nodiscard]] bool IsSame() const { return old_width_ == new_width_; }
+
+  /// The rank of the traced world that does what a rank of this one does.
+  [[nodiscard]] Rank TracedRankOf(Rank rank) const;
+
+  [[nodiscard]] GroupShape ShapeOf(const GroupShape& traced) const;
+
+  /// How far a message goes.
+  [[nodiscard]] std::int64_t OffsetOf(std::int64_t traced) const;
+
+ private:
+  Rank world_ = 1;
+  Rank stride_ = 1;  // of the dimension
+  Rank old_width_ = 1;
+  Rank new_width_ = 1;
+};
+
+}  // namespace orrery::workload
