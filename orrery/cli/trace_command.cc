@@ -1,7 +1,21 @@
+#include <string>
+
 #include "orrery/cli/capture_program.h"
 #include "orrery/cli/command.h"
 
 namespace orrery::cli {
+namespace {
+
+// Adds a positional that takes no word, so that all are handed over. CLI11 ends a verb at `--`, and
+// forgets it, unless the verb still expects a word.
+void KeepScriptBehindDashes(CLI::App* verb) {
+  verb->validate_positionals();
+  verb->add_option_function<std::string>(
+          "MODEL", [](const std::string&) {}, "What to trace, see below")
+      ->check([](const std::string&) { return std::string("is for orrery-capture"); });
+}
+
+}  // namespace
 
 void AddTraceCommand(CLI::App& app, int& status) {
   CLI::App* const verb =
@@ -18,6 +32,7 @@ void AddTraceCommand(CLI::App& app, int& status) {
       "was. The work is done by orrery-capture, which needs python3 with PyTorch 2.3 to 2.11 and "
       "a\n"
       "GPU; `orrery-capture trace --help` lists the options.");
+  KeepScriptBehindDashes(verb);
   HandOverToCapture(verb, "trace", status);
 }
 

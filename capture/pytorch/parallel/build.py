@@ -6,7 +6,7 @@ import dataclasses
 import torch
 
 from . import (create, device_mesh, fitting, layer_list, layer_ranges, optimizers, pipeline, replicated, sharded,
-               trunk)
+               trunk, uneven_shards)
 from .replica import Replica
 
 
@@ -17,6 +17,7 @@ class _Part:
     decoder: trunk.Decoder
     wrapped: torch.nn.Module
     hidden: int
+    remarks: list
 
     @property
     def is_first(self):
@@ -56,13 +57,14 @@ def _sharded(description, plan, settings, layers):
     model = create.without_parameters(description, settings, layers, device)
     alike = layer_list.find(model, description, layers)
     parameters = _of_whole_model(model, alike, description)
+    remarks = _uneven(model, plan)
     sharded.apply(model, alike, device_mesh.make(plan), settings)
     create.materialise(model, device, settings.seed)
     layer_ranges.attach(alike)
-    return _replica(description, settings, model, parameters, device, contextlib.nullcontext)
+    return _replica(description, settings, model, parameters, device, contextlib.nullcontext, remarks)
 
 
-def _replica(description, settings, model, parameters, device, computing):
+def _replica(description, settings, model, parameters, device, computing, remarks=()):
     side = description.torch_side()
     fields = side.batch(description, settings, device)
     model.train()
@@ -71,7 +73,7 @@ def _replica(description, settings, model, parameters, device, computing):
         with computing():
             return side.loss(model, fields)
 
-    return Replica(model, loss_of, optimizers.make(model, settings), settings, parameters)
+    return Replica(model, loss_of, optimizers.make(model, settings), settings, parameters, remarks)
 
 
 def _decoder(description, plan, settings, rank, layers):
@@ -80,6 +82,7 @@ def _decoder(description, plan, settings, rank, layers):
     parameters = _of_whole_model(model, layer_list.find(model, description, layers), description)
     remarks = _untied(model, description)
     part = _spread(model, description, plan, settings, mesh, plan.layers_of(plan.stage_of(rank), layers))
+    remarks += part.remarks
     samples = dataclasses.replace(settings, micro_batch=settings.micro_batch * plan.microbatches)
     ids = description.torch_side().batch(description, samples, device)["input_ids"]
     wanted = trunk.labels(ids)
@@ -110,13 +113,15 @@ def _spread(model, description, plan, settings, mesh, layers):
     if plan.tp > 1:
         from . import tensor_parallel
         tensor_parallel.apply(decoder, mesh, plan)
+    remarks = _uneven(decoder, plan)
     if plan.sharding == "full":
         sharded.apply(decoder, list(decoder.layers), mesh, settings)
     create.materialise(decoder, _device(), settings.seed)
     decoder.train()
     layer_ranges.attach(decoder.layers, begin)
     is_replicated = plan.dp > 1 and plan.sharding == "none"
-    return _Part(decoder, replicated.wrap(decoder, mesh, settings) if is_replicated else decoder, hidden)
+    wrapped = replicated.wrap(decoder, mesh, settings) if is_replicated else decoder
+    return _Part(decoder, wrapped, hidden, remarks)
 
 
 def _of_whole_model(model, alike, description):
@@ -129,6 +134,15 @@ def _untied(model, description):
     if model.get_submodule(path.embedding).weight is not model.get_submodule(path.head).weight:
         return []
     return ["embedding and head are one matrix in the model, but two where it is cut or split"]
+
+
+def _uneven(model, plan):
+    """On the parts of parameters that tensor parallelism left to this rank, if any, before they are sharded."""
+    if plan.sharding != "full":
+        return []
+    parts = (getattr(parameter, "_local_tensor", parameter) for parameter in model.parameters())
+    said = uneven_shards.remark([tuple(part.shape) for part in parts], plan.dp)
+    return [said] if said else []
 
 
 def _computing(settings):

@@ -96,14 +96,16 @@ def main(options):
 
 def _list():
     from models import catalogue
-    for name in catalogue.names():
-        found = catalogue.find(name)
-        defaults = found.defaults
-        layers = f", {found.layers} layers" if found.layers else ""
-        length = f", sequence {defaults.sequence}" if defaults.sequence else ""
-        print(f"{name:20} {found.source}{layers}: batch {defaults.batch}{length}, "
-              f"{'autocast-' if defaults.autocast else ''}{defaults.precision}")
+    print("\n".join(_listed(catalogue.find(name)) for name in catalogue.names()))
     return 0
+
+
+def _listed(found):
+    defaults = found.defaults
+    layers = f", {found.layers} layers" if found.layers else ""
+    length = f", sequence {defaults.sequence}" if defaults.sequence else ""
+    return (f"{found.name:20} {found.source}{layers}: batch {defaults.batch}{length}, "
+            f"{'autocast-' if defaults.autocast else ''}{defaults.precision}")
 
 
 def _script(options, ranks):

@@ -51,6 +51,10 @@ class Driver:
         self._lock = folder_lock.make(out)
         self.facts = {}  # of ranks that were recorded
 
+    def release(self):
+        """Lets other runs write there."""
+        self._lock.release()
+
     def play(self, request, timing_runs=0):
         """Plays one rank into its folder, which appears when it is whole. Returns the status."""
         folder = os.path.join(self._out, f"rank-{request.rank}")
