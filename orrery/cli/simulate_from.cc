@@ -57,11 +57,15 @@ Result<const hardware::Gpu*> WantedGpu(const SimulateArguments& arguments,
   return cluster == nullptr ? &traced : GpuNamed(cluster->gpu);
 }
 
-// Packed or not.
+// As the tracer writes it, or as packed folders have it; the first that is there.
 std::string RecordingPath(const TracedRank& rank) {
-  std::string packed = rank.Path("kineto.json.gz");
-  std::error_code error;
-  return std::filesystem::exists(packed, error) ? packed : rank.Path("kineto.json");
+  for (const char* const name : {"kineto.orr", "kineto.json.gz", "kineto.json.zst"}) {
+    std::string path = rank.Path(name);
+    if (std::error_code error; std::filesystem::exists(path, error)) {
+      return path;
+    }
+  }
+  return rank.Path("kineto.json");
 }
 
 Result<trace::Trace> ReadRecording(const TracedRank& rank) {

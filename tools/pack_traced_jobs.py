@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Makes folders of `orrery trace` small enough to keep in a repository; `orrery simulate --from` reads them as before.
+
+    tools/pack_traced_jobs.py --program build/orrery FROM TO [--execution NAME,NAME] [--memory NAME,NAME]
+
+Of each job in FROM: recordings become .orr (a quarter of the packed JSON), and execution traces and memory events are kept
+of the named jobs only, of their first rank.
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+
+KEPT = ("steps.json", "collectives.json")
+
+
+def pack_rank(program, source, target, kept):
+    target.mkdir(parents=True)
+    for name in kept:
+        shutil.copyfile(source / name, target / name)
+    command = [program, "convert", str(source / "kineto.json.gz"), str(target / "kineto.orr")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"pack_traced_jobs: {' '.join(command)}: {done.stderr.strip()}")
+
+
+def pack_job(program, source, target, more_files):
+    target.mkdir(parents=True)
+    for path in (source / "trace.json", source / "job.yaml"):
+        if path.exists():
+            shutil.copyfile(path, target / path.name)
+    for index, rank in enumerate(sorted(source.glob("rank-*"))):
+        pack_rank(program, rank, target / rank.name, (*KEPT, *more_files) if index == 0 else KEPT)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=pathlib.Path, metavar="FROM")
+    parser.add_argument("target", type=pathlib.Path, metavar="TO")
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--execution", default="", metavar="NAMES")
+    parser.add_argument("--memory", default="", metavar="NAMES")
+    options = parser.parse_args()
+    files = {"execution.json.gz": options.execution.split(","), "memory.csv.gz": options.memory.split(",")}
+    for trace in sorted(options.source.glob("*/trace.json")):
+        job = trace.parent
+        more = [file for file, names in files.items() if job.name in names]
+        pack_job(options.program, job, options.target / job.name, more)
+
+
+if __name__ == "__main__":
+    main()
