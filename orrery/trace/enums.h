@@ -99,4 +99,44 @@ enum class DataType : std::uint8_t {
   kComplex32,
 };
 
+enum class MemoryClass : std::uint8_t {
+  kUnknown,
+  kDevice,
+  kManaged,
+  kPinned,
+  kSegment,  // of the framework's allocator
+  kTensor,
+  kStatic,  // data of a module
+};
+
+/// How well it was seen what an activity does to memory.
+enum class Coverage : std::uint8_t {
+  kExact,         // every access was counted
+  kByArgument,    // an argument of the launch points there: an upper bound
+  kByDescriptor,  // a tensor map among the arguments names it: an upper bound
+  kPartial,       // some accesses were counted and some are known to be missing
+  kUnseen,
+};
+
+enum class CoverageKind : std::uint8_t {
+  kOther,
+  kInstructionPatched,
+  kLaunchesSkipped,
+  kRecordsDropped,
+  kUnknownAddresses,
+  kInstructionsUnseen,
+  kContextsNotCovered,
+  kGraphsNotCovered,
+  kLaunchesMerged,
+};
+
+enum class OverheadPhase : std::uint8_t {
+  kExecution,
+  kCollection,
+  kTransfer,
+  kAnalysis,
+  kWaiting,
+  kTotal,
+};
+
 }  // namespace orrery::trace

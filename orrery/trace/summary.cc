@@ -60,6 +60,10 @@ std::vector<NamedCount> CountRows(const Trace& trace) {
       {"other_slices", Rows(trace.other_slices)},
       {"flows", Rows(trace.flows)},
       {"graph_nodes", Rows(trace.graph_nodes)},
+      {"memory_objects", Rows(trace.memory_objects)},
+      {"touches", Rows(trace.touches)},
+      {"page_runs", Rows(trace.page_runs)},
+      {"accesses", Rows(trace.accesses)},
       {"tracks", Rows(trace.tracks)},
   };
 }

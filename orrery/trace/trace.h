@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "orrery/base/string_table.h"
+#include "orrery/trace/memory_tables.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/tables.h"
 
@@ -51,6 +52,14 @@ struct Trace {
   OtherSlices other_slices;
   Flows flows;
   GraphNodes graph_nodes;
+  MemoryObjects memory_objects;
+  Observations observations;
+  Touches touches;
+  PageRuns page_runs;
+  Accesses accesses;
+  AccessLanes access_lanes;
+  CoverageCounts coverage_counts;
+  Overheads overheads;
 
   [[nodiscard]] std::string_view Text(StringId id) const { return strings.View(id); }
 
@@ -79,6 +88,14 @@ void ForEachTable(TraceType& trace, Visit&& visit) {
   visit("other_slices", trace.other_slices);
   visit("flows", trace.flows);
   visit("graph_nodes", trace.graph_nodes);
+  visit("memory_objects", trace.memory_objects);
+  visit("observations", trace.observations);
+  visit("touches", trace.touches);
+  visit("page_runs", trace.page_runs);
+  visit("accesses", trace.accesses);
+  visit("access_lanes", trace.access_lanes);
+  visit("coverage_counts", trace.coverage_counts);
+  visit("overheads", trace.overheads);
 }
 
 /// The time between the first begin and the last end of anything recorded.

@@ -15,13 +15,23 @@ struct Link {
 
 // A name means the same in every table.
 constexpr std::array kLinks{
-    Link{"track", "tracks"},           Link{"begin_track", "tracks"},
-    Link{"end_track", "tracks"},       Link{"shape", "launch_shapes"},
-    Link{"launch", "runtime_calls"},   Link{"call", "runtime_calls"},
-    Link{"host_op", "host_ops"},       Link{"forward_op", "host_ops"},
-    Link{"annotation", "annotations"}, Link{"host", "annotations"},
-    Link{"collective", "collectives"}, Link{"group", "process_groups"},
-    Link{"graph_node", "graph_nodes"}, Link{"parent", ""},
+    Link{"track", "tracks"},
+    Link{"begin_track", "tracks"},
+    Link{"end_track", "tracks"},
+    Link{"shape", "launch_shapes"},
+    Link{"launch", "runtime_calls"},
+    Link{"call", "runtime_calls"},
+    Link{"host_op", "host_ops"},
+    Link{"forward_op", "host_ops"},
+    Link{"annotation", "annotations"},
+    Link{"host", "annotations"},
+    Link{"collective", "collectives"},
+    Link{"group", "process_groups"},
+    Link{"graph_node", "graph_nodes"},
+    Link{"parent", ""},
+    Link{"activity", "activities"},
+    Link{"object", "memory_objects"},
+    Link{"first_lane", "access_lanes"},
 };
 
 }  // namespace
