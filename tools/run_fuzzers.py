@@ -55,6 +55,7 @@ SEEDS = [
     ("gate_log", Seeds(["gate_log/*"], max_len=16384)),
     ("step_score", Seeds(["step_score/*", "workloads/card/*"], max_len=4096)),
     ("nvf1", Seeds(["nvf1/*"], max_len=16384)),
+    ("orrs", Seeds(["orrs/*"], max_len=16384)),
     ("orr", Seeds(["orr/*", "**/*.orr"])),
     ("", Seeds(["**/*.json*"])),
 ]

@@ -1,0 +1,260 @@
+#include "orrery/ingest/orrs/device_rows.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/orrs/coverage.h"
+#include "orrery/ingest/orrs/geometry.h"
+#include "orrery/ingest/orrs/numbers.h"
+#include "orrery/stream/codes.h"
+
+namespace orrery::ingest::orrs {
+namespace {
+
+namespace codes = stream::codes;
+using trace::ActivityKind;
+using trace::RowId;
+
+// Parts of 10^9, as the stream writes probabilities.
+constexpr double kAllPpb = 1e9;
+
+struct Work {
+  std::uint64_t sequence = 0;
+  trace::Activities::Row activity;
+  trace::Observations::Row seen;
+};
+
+trace::CopyKind CopyKindOf(std::uint64_t code) {
+  switch (code) {
+    case codes::kHostToDevice:
+      return trace::CopyKind::kHostToDevice;
+    case codes::kDeviceToHost:
+      return trace::CopyKind::kDeviceToHost;
+    case codes::kDeviceToDevice:
+      return trace::CopyKind::kDeviceToDevice;
+    case codes::kHostToHost:
+      return trace::CopyKind::kHostToHost;
+    case codes::kPeerToPeer:
+      return trace::CopyKind::kPeerToPeer;
+    default:
+      return trace::CopyKind::kUnknown;
+  }
+}
+
+const char* CopyName(std::uint64_t code) {
+  switch (code) {
+    case codes::kHostToDevice:
+      return "Memcpy HtoD";
+    case codes::kDeviceToHost:
+      return "Memcpy DtoH";
+    case codes::kDeviceToDevice:
+      return "Memcpy DtoD";
+    case codes::kHostToHost:
+      return "Memcpy HtoH";
+    case codes::kPeerToPeer:
+      return "Memcpy PtoP";
+    default:
+      return "Memcpy";
+  }
+}
+
+class WorkList {
+ public:
+  explicit WorkList(Recording& recording) : recording_(recording) {}
+
+  void AddAll() {
+    for (const stream::Launch& launch : recording_.All<stream::Launch>()) {
+      Add(launch);
+    }
+    for (const stream::Copy& copy : recording_.All<stream::Copy>()) {
+      Add(copy);
+    }
+    for (const stream::Set& set : recording_.All<stream::Set>()) {
+      Add(set);
+    }
+    for (const stream::GraphLaunch& graph : recording_.All<stream::GraphLaunch>()) {
+      Add(graph);
+    }
+  }
+
+  /// What becomes known only after the work was begun: device times, results of launches.
+  void Complete() {
+    std::sort(all_.begin(), all_.end(),
+              [](const Work& a, const Work& b) { return a.sequence < b.sequence; });
+    ApplyTimes();
+    ApplyEnds();
+    CountWithoutTime();
+  }
+
+  std::vector<Work>& all() { return all_; }
+
+ private:
+  Work& New(const auto& event) {
+    Work& work = all_.emplace_back();
+    work.sequence = event.sequence;
+    work.activity.begin_ns = event.time_ns;
+    work.activity.duration_ns = event.duration_ns;
+    work.activity.track = recording_.DeviceTrack(event.device, event.context, event.stream);
+    work.activity.correlation = event.correlation == 0 ? -1 : Signed(event.correlation);
+    work.seen.order = Signed(event.sequence);
+    return work;
+  }
+
+  void Add(const stream::Launch& launch) {
+    Work& work = New(launch);
+    work.activity.name = recording_.names.Function(launch.function);
+    work.activity.shape = ShapeOf(launch);
+    work.activity.graph_node = launch.graph_node == 0 ? -1 : Signed(launch.graph_node);
+    work.seen.coverage = CoverageOf(launch.coverage);
+    work.seen.reason = recording_.names.Text(launch.reason);
+    work.seen.call_stack = recording_.names.Stack(launch.stack);
+    if (launch.inclusion_ppb >= 0) {
+      work.seen.inclusion_probability = static_cast<double>(launch.inclusion_ppb) / kAllPpb;
+    }
+  }
+
+  void Add(const stream::Copy& copy) {
+    Work& work = New(copy);
+    work.activity.name = recording_.trace->strings.Intern(CopyName(copy.kind));
+    work.activity.kind = ActivityKind::kCopy;
+    work.activity.copy_kind = CopyKindOf(copy.kind);
+    work.activity.bytes = Signed(MovedBytes(copy));
+  }
+
+  void Add(const stream::Set& set) {
+    Work& work = New(set);
+    work.activity.name = recording_.trace->strings.Intern("Memset");
+    work.activity.kind = ActivityKind::kSet;
+    work.activity.bytes = Signed(MovedBytes(set));
+  }
+
+  void Add(const stream::GraphLaunch& graph) {
+    Work& work = New(graph);
+    work.activity.name = recording_.trace->strings.Intern(fmt::format("graph {}", graph.graph));
+    work.activity.kind = ActivityKind::kOther;
+    work.seen.coverage = trace::Coverage::kUnseen;
+  }
+
+  RowId ShapeOf(const stream::Launch& launch) {
+    const trace::LaunchShapes::Row row{
+        .grid_x = Small(launch.grid_x),
+        .grid_y = Small(launch.grid_y),
+        .grid_z = Small(launch.grid_z),
+        .block_x = Small(launch.block_x),
+        .block_y = Small(launch.block_y),
+        .block_z = Small(launch.block_z),
+        .registers_per_thread = launch.registers == 0 ? -1 : Small(launch.registers),
+        .shared_memory_bytes = Signed(launch.shared_bytes),
+        .extra = ClusterText(launch)};
+    const auto key =
+        std::tuple(row.grid_x, row.grid_y, row.grid_z, row.block_x, row.block_y, row.block_z,
+                   row.registers_per_thread, row.shared_memory_bytes, row.extra);
+    const auto [shape, is_new] = shapes_.try_emplace(key, trace::kNoRow);
+    if (is_new) {
+      shape->second = recording_.trace->launch_shapes.Append(row);
+    }
+    return shape->second;
+  }
+
+  StringId ClusterText(const stream::Launch& launch) {
+    if (launch.cluster_x == 0) {
+      return StringId::kEmpty;
+    }
+    return recording_.trace->strings.Intern(fmt::format(R"("cluster":[{},{},{}])", launch.cluster_x,
+                                                        launch.cluster_y, launch.cluster_z));
+  }
+
+  Work* Find(std::uint64_t sequence) {
+    const auto found = std::lower_bound(
+        all_.begin(), all_.end(), sequence,
+        [](const Work& work, std::uint64_t wanted) { return work.sequence < wanted; });
+    return found != all_.end() && found->sequence == sequence ? &*found : nullptr;
+  }
+
+  void ApplyTimes() {
+    std::int64_t num_unknown = 0;
+    for (const stream::DeviceTime& time : recording_.All<stream::DeviceTime>()) {
+      if (Work* const work = Find(time.work)) {
+        work->activity.begin_ns = time.time_ns;
+        work->activity.duration_ns = time.duration_ns;
+      } else {
+        ++num_unknown;
+      }
+    }
+    recording_.trace->problems.Note("device time of work that is not in the stream", num_unknown);
+  }
+
+  void ApplyEnds() {
+    std::int64_t num_unknown = 0;
+    tsl::robin_map<std::uint64_t, bool> is_ended;
+    for (const stream::LaunchEnd& end : recording_.All<stream::LaunchEnd>()) {
+      Work* const work = Find(end.launch);
+      if (work == nullptr) {
+        ++num_unknown;
+        continue;
+      }
+      is_ended[end.launch] = true;
+      if (end.coverage != 0) {
+        work->seen.coverage = CoverageOf(end.coverage);
+      }
+    }
+    recording_.trace->problems.Note("end of a launch whose begin is not in the stream",
+                                    num_unknown);
+    // A recorder that writes no ends at all leaves none out.
+    if (!recording_.All<stream::LaunchEnd>().empty()) {
+      recording_.trace->problems.Note(
+          "launch whose end is not in the stream",
+          static_cast<std::int64_t>(recording_.All<stream::Launch>().size() - is_ended.size()));
+    }
+  }
+
+  void CountWithoutTime() {
+    std::int64_t num_without = 0;
+    for (Work& work : all_) {
+      num_without += work.activity.duration_ns < 0 ? 1 : 0;
+      work.activity.duration_ns = std::max<std::int64_t>(work.activity.duration_ns, 0);
+    }
+    recording_.trace->problems.Note(
+        "device work without a duration: the recorder saw when the host began it", num_without);
+  }
+
+  using ShapeKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
+                              std::int32_t, std::int32_t, std::int64_t, StringId>;
+
+  Recording& recording_;
+  std::vector<Work> all_;
+  std::map<ShapeKey, RowId> shapes_;
+};
+
+// The order of SortRows, so that rows stay where they are appended.
+bool ComesBefore(const Work& a, const Work& b) {
+  return std::tie(a.activity.begin_ns, b.activity.duration_ns, a.sequence) <
+         std::tie(b.activity.begin_ns, a.activity.duration_ns, b.sequence);
+}
+
+}  // namespace
+
+DeviceRows AppendDeviceRows(Recording& recording) {
+  WorkList list(recording);
+  list.AddAll();
+  list.Complete();
+  std::vector<Work>& all = list.all();
+  std::sort(all.begin(), all.end(), ComesBefore);
+  DeviceRows rows;
+  for (Work& work : all) {
+    work.seen.activity = recording.trace->activities.Append(work.activity);
+    rows.activity_of_event[work.sequence] = work.seen.activity;
+    rows.event_of_activity.push_back(work.sequence);
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Work& a, const Work& b) { return a.sequence < b.sequence; });
+  for (const Work& work : all) {
+    recording.trace->observations.Append(work.seen);
+  }
+  return rows;
+}
+
+}  // namespace orrery::ingest::orrs

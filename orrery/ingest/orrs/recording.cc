@@ -1,0 +1,250 @@
+#include "orrery/ingest/orrs/recording.h"
+
+#include <bit>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/orrs/coverage.h"
+#include "orrery/ingest/orrs/numbers.h"
+#include "orrery/ingest/orrs/pages.h"
+#include "orrery/stream/codes.h"
+#include "orrery/stream/varint.h"
+
+namespace orrery::ingest::orrs {
+namespace {
+
+namespace codes = stream::codes;
+using trace::RowId;
+
+constexpr std::uint64_t kAllLanes = 0xFFFFFFFF;
+
+template <typename Record>
+concept Listed =
+    std::is_same_v<Record, stream::LaunchMap> || std::is_same_v<Record, stream::LaunchArgument> ||
+    std::is_same_v<Record, stream::SourceLine> || Record::kChunk == stream::ChunkType::kEvents ||
+    Record::kChunk == stream::ChunkType::kObjects;
+
+template <typename Record>
+concept Named = std::is_same_v<Record, stream::String> || std::is_same_v<Record, stream::Stack> ||
+                std::is_same_v<Record, stream::Function>;
+
+std::string PlaceOf(const stream::Chunk& chunk) {
+  return fmt::format("byte {}", chunk.offset);
+}
+
+trace::TimeOrigin OriginOf(std::uint64_t code) {
+  switch (code) {
+    case codes::kEpoch:
+      return trace::TimeOrigin::kEpoch;
+    case codes::kRecordingStart:
+      return trace::TimeOrigin::kRecordingStart;
+    default:
+      return trace::TimeOrigin::kUnknown;
+  }
+}
+
+// From the first byte of the map to the end of its last element. Strides are those of the second
+// dimension and up; elements of the first lie side by side.
+std::uint64_t ExtentOf(const stream::TensorMap& map) {
+  if (map.shape.empty()) {
+    return 0;
+  }
+  std::uint64_t extent = Times(map.element_bytes, map.shape[0]);
+  for (std::size_t dimension = 1; dimension < map.shape.size(); ++dimension) {
+    const std::uint64_t steps = map.shape[dimension] == 0 ? 0 : map.shape[dimension] - 1;
+    const bool has_stride = dimension <= map.strides_bytes.size();
+    extent = Plus(extent, Times(steps, has_stride ? map.strides_bytes[dimension - 1] : 0));
+  }
+  return extent;
+}
+
+trace::CoverageKind KindOf(std::uint64_t code) {
+  return code <= codes::kLaunchesMerged ? static_cast<trace::CoverageKind>(code)
+                                        : trace::CoverageKind::kOther;
+}
+
+trace::OverheadPhase PhaseOf(std::uint64_t code) {
+  return static_cast<trace::OverheadPhase>(code < codes::kTotal ? code : codes::kTotal);
+}
+
+static_assert(static_cast<std::uint64_t>(trace::CoverageKind::kLaunchesMerged) ==
+              codes::kLaunchesMerged);
+static_assert(static_cast<std::uint64_t>(trace::OverheadPhase::kTotal) == codes::kTotal);
+
+}  // namespace
+
+void Recording::Add(const stream::Chunk& chunk) {
+  const auto take = [this]<typename Record>(const Record& record) {
+    if constexpr (Named<Record>) {
+      names.Add(record);
+    } else if constexpr (Listed<Record>) {
+      All<Record>().push_back(record);
+    } else {
+      Take(record);
+    }
+  };
+  const stream::RecordLosses losses = stream::ForEachRecord(chunk, take);
+  if (losses.num_unreadable > 0) {
+    trace->problems.Loss("record that makes no sense", Signed(losses.num_unreadable),
+                         PlaceOf(chunk));
+  }
+  if (losses.num_unknown_kinds > 0) {
+    trace->problems.Loss("record of a kind that a newer Orrery writes, skipped",
+                         Signed(losses.num_unknown_kinds), PlaceOf(chunk));
+  }
+}
+
+trace::RowId Recording::HostTrack(std::uint64_t thread) {
+  const auto [track, is_new] = track_of_thread_.try_emplace(thread, trace::kNoRow);
+  if (is_new) {
+    track->second = trace->tracks.Append(
+        {.kind = trace::TrackKind::kHost, .process = process_, .thread = Signed(thread)});
+  }
+  return track->second;
+}
+
+trace::RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context,
+                                    std::uint64_t stream) {
+  const auto [track, is_new] =
+      track_of_stream_.try_emplace(std::array{device, context, stream}, trace::kNoRow);
+  if (is_new) {
+    const std::string name = context == 0 ? fmt::format("stream {}", stream)
+                                          : fmt::format("context {} stream {}", context, stream);
+    track->second = trace->tracks.Append({.kind = trace::TrackKind::kDevice,
+                                          .process = Small(device),
+                                          .thread = Signed(stream),
+                                          .device = Small(device),
+                                          .name = trace->strings.Intern(name)});
+  }
+  return track->second;
+}
+
+void Recording::Take(const stream::Process& process) {
+  process_ = Signed(process.process);
+  trace->info.producer = process.producer;
+  trace->info.host_name = process.host;
+  trace->info.rank = SmallOrNone(process.rank);
+  trace->info.world_size = SmallOrNone(process.world_size);
+  trace->info.time_origin = OriginOf(process.time_origin);
+  const auto add = [this](std::string_view key, std::string_view value) {
+    if (!value.empty()) {
+      Take(stream::Setting{.key = key, .value = value});
+    }
+  };
+  add("process", std::to_string(process.process));
+  add("driver", process.driver);
+  add("toolkit", process.toolkit);
+  add("framework", process.framework);
+}
+
+void Recording::Take(const stream::Device& device) {
+  trace->devices.Append({.id = Small(device.device),
+                         .name = trace->strings.Intern(device.name),
+                         .memory_bytes = device.memory_bytes,
+                         .multiprocessors = SmallOrNone(device.multiprocessors),
+                         .compute_major = SmallOrNone(device.compute_major),
+                         .compute_minor = SmallOrNone(device.compute_minor),
+                         .extra = device.uuid.empty() ? StringId::kEmpty
+                                                      : trace->strings.Intern(fmt::format(
+                                                            R"("uuid":"{}")", device.uuid))});
+}
+
+void Recording::Take(const stream::ClockPair& pair) {
+  Take(stream::Setting{.key = fmt::format("clock of device {}", pair.device),
+                       .value = fmt::format("{} at {}", pair.device_ns, pair.host_ns)});
+}
+
+void Recording::Take(const stream::Setting& setting) {
+  trace->metadata.Append(
+      {.key = trace->strings.Intern(setting.key), .value = trace->strings.Intern(setting.value)});
+}
+
+void Recording::Take(const stream::Module& module) {
+  std::string hash;
+  for (const char byte : module.hash) {
+    hash += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  Take(stream::Setting{.key = fmt::format("module {}", module.id), .value = hash});
+}
+
+void Recording::Take(const stream::Touch& touch) {
+  trace->touches.Append({.activity = launches.NumberOf(touch.launch),
+                         .object = objects.NumberOf(touch.object),
+                         .coverage = CoverageOf(touch.coverage),
+                         .read_bytes = Signed(touch.read_bytes),
+                         .write_bytes = Signed(touch.write_bytes),
+                         .atomic_bytes = Signed(touch.atomic_bytes),
+                         .sectors = Signed(touch.sectors),
+                         .lanes = Signed(touch.lanes),
+                         .warps = Signed(touch.warps)});
+}
+
+void Recording::Take(const stream::PageTouch& pages) {
+  const trace::PageRuns::Row row{.activity = launches.NumberOf(pages.launch),
+                                 .object = objects.NumberOf(pages.object)};
+  if (!AppendPages(pages, row, trace->page_runs)) {
+    trace->problems.Loss("list of pages that makes no sense");
+  }
+}
+
+void Recording::Take(const stream::TensorMap& map) {
+  maps.push_back({.id = map.id, .address = map.address, .bytes = ExtentOf(map)});
+}
+
+void Recording::Take(const stream::WarpAccess& access) {
+  const std::uint64_t lane_mask = kAllLanes & ~access.inactive_lanes;
+  trace::Accesses::Row row{.activity = launches.NumberOf(access.launch),
+                           .pc = access.pc,
+                           .block = Signed(access.block),
+                           .warp = Signed(access.warp),
+                           .lane_mask = lane_mask,
+                           .access_bytes = Small(access.access_bytes),
+                           .is_read = (access.flags & codes::kRead) != 0,
+                           .is_write = (access.flags & codes::kWrite) != 0,
+                           .is_atomic = (access.flags & codes::kAtomic) != 0,
+                           .address = access.address};
+  if (access.form == codes::kAffine) {
+    row.stride = access.stride;
+  } else if (access.form == codes::kGeneral) {
+    if (access.offsets.size() != static_cast<std::size_t>(std::popcount(lane_mask))) {
+      trace->problems.Loss("access whose lanes and addresses disagree");
+      return;
+    }
+    row.first_lane = static_cast<RowId>(trace->access_lanes.size());
+    for (const std::uint64_t offset : access.offsets) {
+      trace->access_lanes.Append(
+          {.address = access.address + static_cast<std::uint64_t>(stream::UnZigZag(offset))});
+    }
+  }
+  trace->accesses.Append(row);
+}
+
+void Recording::Take(const stream::CoverageCount& count) {
+  if (count.kind == codes::kRecordingEnded) {
+    has_end = true;
+    return;
+  }
+  if (count.kind == codes::kRecordsDropped) {
+    trace->problems.Loss("record dropped by the recorder", Signed(count.count), count.name);
+  }
+  trace->coverage_counts.Append({.kind = KindOf(count.kind),
+                                 .name = trace->strings.Intern(count.name),
+                                 .count = Signed(count.count),
+                                 .device = SmallOrNone(count.device),
+                                 .activity = launches.NumberOf(count.launch),
+                                 .address = count.address});
+}
+
+void Recording::Take(const stream::Overhead& overhead) {
+  trace->overheads.Append({.phase = PhaseOf(overhead.phase),
+                           .total_ns = Signed(overhead.total_ns),
+                           .count = Signed(overhead.count),
+                           .bytes = Signed(overhead.bytes),
+                           .device = SmallOrNone(overhead.device)});
+}
+
+}  // namespace orrery::ingest::orrs

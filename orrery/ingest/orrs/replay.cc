@@ -1,0 +1,245 @@
+#include "orrery/ingest/orrs/replay.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "orrery/ingest/orrs/numbers.h"
+#include "orrery/stream/codes.h"
+
+namespace orrery::ingest::orrs {
+namespace {
+
+namespace codes = stream::codes;
+
+// An event in the order of the process. Objects without an event come when they are born.
+struct Moment {
+  enum class Kind : std::uint8_t {
+    kObject,
+    kOperatorEnd,
+    kOperatorBegin,
+    kAllocation,
+    kFree,
+    kCopy,
+    kSet,
+    kLaunch,
+  };
+
+  std::uint64_t sequence = 0;
+  Kind kind = Kind::kObject;
+  std::uint32_t index = 0;
+
+  bool operator<(const Moment& other) const {
+    return std::tie(sequence, kind, index) < std::tie(other.sequence, other.kind, other.index);
+  }
+};
+
+using Kind = Moment::Kind;
+
+template <typename Record>
+void AddMoments(Recording& recording, Kind kind, std::vector<Moment>& moments) {
+  std::uint32_t index = 0;
+  for (const Record& record : recording.All<Record>()) {
+    moments.push_back({record.sequence, kind, index++});
+  }
+}
+
+std::vector<Moment> MomentsInOrder(Recording& recording) {
+  std::vector<Moment> moments;
+  std::uint32_t index = 0;
+  for (const stream::Object& object : recording.All<stream::Object>()) {
+    const auto birth = static_cast<std::uint64_t>(std::max<std::int64_t>(object.birth, 0));
+    moments.push_back({birth, Kind::kObject, index++});
+  }
+  AddMoments<stream::OperatorBegin>(recording, Kind::kOperatorBegin, moments);
+  AddMoments<stream::OperatorEnd>(recording, Kind::kOperatorEnd, moments);
+  AddMoments<stream::Allocation>(recording, Kind::kAllocation, moments);
+  AddMoments<stream::Free>(recording, Kind::kFree, moments);
+  AddMoments<stream::Copy>(recording, Kind::kCopy, moments);
+  AddMoments<stream::Set>(recording, Kind::kSet, moments);
+  AddMoments<stream::Launch>(recording, Kind::kLaunch, moments);
+  std::sort(moments.begin(), moments.end());
+  return moments;
+}
+
+trace::MemoryClass ClassOf(const stream::Allocation& allocation) {
+  switch (allocation.level) {
+    case codes::kDriver:
+      return ClassOfFlags(allocation.flags);
+    case codes::kSegment:
+      return trace::MemoryClass::kSegment;
+    case codes::kTensor:
+      return trace::MemoryClass::kTensor;
+    default:
+      return trace::MemoryClass::kUnknown;
+  }
+}
+
+trace::MemoryClass ClassOfCode(std::uint64_t code) {
+  static_assert(static_cast<std::uint64_t>(trace::MemoryClass::kStatic) == codes::kStaticClass);
+  return code <= codes::kStaticClass ? static_cast<trace::MemoryClass>(code)
+                                     : trace::MemoryClass::kUnknown;
+}
+
+std::uint64_t LevelOf(trace::MemoryClass memory_class) {
+  return memory_class == trace::MemoryClass::kTensor    ? codes::kTensor
+         : memory_class == trace::MemoryClass::kSegment ? codes::kSegment
+                                                        : codes::kDriver;
+}
+
+class Player {
+ public:
+  explicit Player(Recording& recording) : recording_(recording) {
+    replay_.of_copy.resize(recording.All<stream::Copy>().size());
+    replay_.of_set.resize(recording.All<stream::Set>().size());
+  }
+
+  void Play(const Moment& moment) {
+    switch (moment.kind) {
+      case Kind::kObject:
+        return Enter(recording_.All<stream::Object>()[moment.index]);
+      case Kind::kOperatorBegin:
+        return Open(recording_.All<stream::OperatorBegin>()[moment.index]);
+      case Kind::kOperatorEnd:
+        return Close(recording_.All<stream::OperatorEnd>()[moment.index]);
+      case Kind::kAllocation:
+        return Allocate(recording_.All<stream::Allocation>()[moment.index]);
+      case Kind::kFree:
+        return Release(recording_.All<stream::Free>()[moment.index]);
+      case Kind::kCopy:
+        return Copy(recording_.All<stream::Copy>()[moment.index], moment.index);
+      case Kind::kSet:
+        return Set(recording_.All<stream::Set>()[moment.index], moment.index);
+      case Kind::kLaunch:
+        return NoteOperator(recording_.All<stream::Launch>()[moment.index]);
+    }
+  }
+
+  Replay Finish() {
+    replay_.lives.EndRequested();
+    recording_.trace->problems.Note("free of memory that was allocated before the recording",
+                                    replay_.lives.num_unknown_frees());
+    recording_.trace->problems.Note("allocation over memory that was never freed",
+                                    replay_.lives.num_overwritten());
+    return std::move(replay_);
+  }
+
+ private:
+  void Enter(const stream::Object& object) {
+    const trace::MemoryClass memory_class = ClassOfCode(object.memory_class);
+    replay_.lives.Begin({.id = object.id,
+                         .address = object.address,
+                         .bytes = object.bytes,
+                         .level = LevelOf(memory_class),
+                         .memory_class = memory_class,
+                         .birth_order = object.birth,
+                         .birth_ns = last_ns_,
+                         .death_order = object.death,
+                         .death_ns = last_ns_,
+                         .device = object.device,
+                         .stream = object.stream,
+                         .stack = object.stack,
+                         .name = object.name});
+  }
+
+  void Open(const stream::OperatorBegin& begin) {
+    Pass(begin);
+    open_operators_[begin.thread].push_back(begin.sequence);
+  }
+
+  // Operators that were left open inside are closed with it.
+  void Close(const stream::OperatorEnd& end) {
+    Pass(end);
+    auto& open = open_operators_[end.thread];
+    const auto begin = std::find(open.begin(), open.end(), end.begin);
+    open.erase(begin, open.end());
+  }
+
+  void Allocate(const stream::Allocation& allocation) {
+    Pass(allocation);
+    replay_.lives.Begin({.id = allocation.object,
+                         .address = allocation.address,
+                         .bytes = allocation.bytes,
+                         .level = allocation.level,
+                         .memory_class = ClassOf(allocation),
+                         .birth_order = Signed(allocation.sequence),
+                         .birth_ns = allocation.time_ns,
+                         .device = allocation.device,
+                         .stream = allocation.stream,
+                         .stack = allocation.stack,
+                         .requested_bytes = allocation.requested_bytes,
+                         .operator_begin = OperatorOn(allocation.thread)});
+    if (allocation.level == codes::kTensor) {
+      AddMemoryEvent(allocation, Signed(allocation.bytes));
+    }
+  }
+
+  // The framework's counters go down when a free is asked for, so the first word counts.
+  void Release(const stream::Free& free) {
+    Pass(free);
+    const std::size_t index = replay_.lives.End(free);
+    if (index == kNoLife) {
+      return;
+    }
+    const Life& life = replay_.lives.all()[index];
+    const bool is_second = free.phase != codes::kFreeRequested && life.request_order >= 0;
+    if (life.level == codes::kTensor && !is_second) {
+      stream::Free known = free;
+      known.address = life.address;
+      known.device = life.device;
+      AddMemoryEvent(known, -Signed(life.bytes));
+    }
+  }
+
+  void Copy(const stream::Copy& copy, std::uint32_t index) {
+    NoteOperator(copy);
+    replay_.of_copy[index] = {.source = replay_.lives.Find(copy.source),
+                              .destination = replay_.lives.Find(copy.destination)};
+  }
+
+  void Set(const stream::Set& set, std::uint32_t index) {
+    NoteOperator(set);
+    replay_.of_set[index].destination = replay_.lives.Find(set.address);
+  }
+
+  void NoteOperator(const auto& event) {
+    Pass(event);
+    if (const std::uint64_t begin = OperatorOn(event.thread); begin != 0) {
+      replay_.operator_of_event[event.sequence] = begin;
+    }
+  }
+
+  void Pass(const auto& event) { last_ns_ = event.time_ns; }
+
+  [[nodiscard]] std::uint64_t OperatorOn(std::uint64_t thread) const {
+    const auto open = open_operators_.find(thread);
+    return open == open_operators_.end() || open->second.empty() ? 0 : open->second.back();
+  }
+
+  void AddMemoryEvent(const auto& event, std::int64_t bytes) {
+    recording_.trace->memory_events.Append({.begin_ns = event.time_ns,
+                                            .bytes = bytes,
+                                            .address = event.address,
+                                            .device_kind = trace::DeviceKind::kGpu,
+                                            .device = Small(event.device),
+                                            .total_allocated_bytes = event.total_allocated_bytes,
+                                            .total_reserved_bytes = event.total_reserved_bytes,
+                                            .track = recording_.HostTrack(event.thread)});
+  }
+
+  Recording& recording_;
+  Replay replay_;
+  tsl::robin_map<std::uint64_t, std::vector<std::uint64_t>> open_operators_;
+  std::int64_t last_ns_ = 0;
+};
+
+}  // namespace
+
+Replay PlayEvents(Recording& recording) {
+  Player player(recording);
+  for (const Moment& moment : MomentsInOrder(recording)) {
+    player.Play(moment);
+  }
+  return player.Finish();
+}
+
+}  // namespace orrery::ingest::orrs

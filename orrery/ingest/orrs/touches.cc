@@ -1,0 +1,284 @@
+#include "orrery/ingest/orrs/touches.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include <tsl/robin_map.h>
+
+#include "orrery/ingest/orrs/geometry.h"
+#include "orrery/ingest/orrs/numbers.h"
+#include "orrery/trace/row_index.h"
+
+namespace orrery::ingest::orrs {
+namespace {
+
+using trace::Coverage;
+using trace::kNoRow;
+using trace::RowId;
+
+class Linker {
+ public:
+  Linker(Recording& recording, Replay& replay, const DeviceRows& device_rows)
+      : recording_(recording),
+        trace_(*recording.trace),
+        lives_(replay.lives.all()),
+        replay_(replay),
+        device_rows_(device_rows),
+        operator_of_event_(trace_.host_ops.external_id) {}
+
+  void Link() {
+    AppendObjects();
+    ResolveKeys();
+    InheritCoverage();
+    AppendMoves();
+    AppendReachable();
+    NameOperators();
+  }
+
+ private:
+  // In the order of SortRows, so that containers and readers agree.
+  void AppendObjects() {
+    std::vector<std::size_t> order(lives_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return std::tuple(lives_[a].birth_ns, DurationOf(lives_[b]), a) <
+             std::tuple(lives_[b].birth_ns, DurationOf(lives_[a]), b);
+    });
+    row_of_life_.resize(lives_.size());
+    for (std::size_t row = 0; row < order.size(); ++row) {
+      row_of_life_[order[row]] = static_cast<RowId>(row);
+    }
+    for (const std::size_t life : order) {
+      AppendObject(lives_[life]);
+    }
+  }
+
+  static std::int64_t DurationOf(const Life& life) {
+    return life.death_order < 0 ? -1 : Elapsed(life.birth_ns, life.death_ns);
+  }
+
+  void AppendObject(const Life& life) {
+    const RowId row = trace_.memory_objects.Append(
+        {.begin_ns = life.birth_ns,
+         .duration_ns = DurationOf(life),
+         .id = Signed(life.id),
+         .address = life.address,
+         .bytes = Signed(life.bytes),
+         .requested_bytes = life.requested_bytes,
+         .memory_class = life.memory_class,
+         .device = Small(life.device),
+         .stream = Signed(life.stream),
+         .birth_order = life.birth_order,
+         .death_order = life.death_order,
+         .name = recording_.names.Text(life.name),
+         .call_stack = recording_.names.Stack(life.stack),
+         .host_op = OperatorRow(life.operator_begin),
+         .parent = life.parent == kNoLife ? kNoRow : row_of_life_[life.parent]});
+    row_of_object_[life.id] = row;
+  }
+
+  RowId OperatorRow(std::uint64_t begin) const {
+    return begin == 0 ? kNoRow : operator_of_event_.First(Signed(begin));
+  }
+
+  void ResolveKeys() {
+    const std::vector<RowId> activities = RowsOfLaunches();
+    const std::vector<RowId> objects = RowsOfObjects();
+    Resolve(trace_.touches.activity, activities);
+    Resolve(trace_.touches.object, objects);
+    Resolve(trace_.page_runs.activity, activities);
+    Resolve(trace_.page_runs.object, objects);
+    Resolve(trace_.accesses.activity, activities);
+    Resolve(trace_.coverage_counts.activity, activities);
+  }
+
+  static void Resolve(std::vector<RowId>& column, std::span<const RowId> row_of_number) {
+    for (RowId& value : column) {
+      value = row_of_number[value];
+    }
+  }
+
+  // Number 0 is no launch.
+  std::vector<RowId> RowsOfLaunches() {
+    std::vector<RowId> rows;
+    std::int64_t num_missing = 0;
+    for (const std::uint64_t launch : recording_.launches.keys()) {
+      rows.push_back(launch == 0 ? kNoRow : ActivityRow(launch));
+      num_missing += launch != 0 && rows.back() == kNoRow ? 1 : 0;
+    }
+    trace_.problems.Loss("launch that is named and not in the stream", num_missing);
+    return rows;
+  }
+
+  RowId ActivityRow(std::uint64_t event) const {
+    const auto found = device_rows_.activity_of_event.find(event);
+    return found == device_rows_.activity_of_event.end() ? kNoRow : found->second;
+  }
+
+  std::vector<RowId> RowsOfObjects() {
+    std::vector<RowId> rows;
+    for (const std::uint64_t object : recording_.objects.keys()) {
+      rows.push_back(ObjectRow(object));
+    }
+    return rows;
+  }
+
+  // Number 0 is no object. One that a lost chunk defined is a row with its number and nothing else.
+  RowId ObjectRow(std::uint64_t object) {
+    if (object == 0) {
+      return kNoRow;
+    }
+    const auto known = row_of_object_.find(object);
+    if (known != row_of_object_.end()) {
+      return known->second;
+    }
+    trace_.problems.Loss("object that is named and not in the stream");
+    const std::int64_t begin_ns =
+        trace_.memory_objects.empty() ? 0 : trace_.memory_objects.begin_ns.back();
+    return row_of_object_[object] =
+               trace_.memory_objects.Append({.begin_ns = begin_ns, .id = Signed(object)});
+  }
+
+  // A touch without a word of its own was seen as well as its launch. What was counted although
+  // the launch says nothing of having been watched is at least a part.
+  void InheritCoverage() {
+    coverage_of_activity_.resize(trace_.activities.size(), Coverage::kUnseen);
+    for (RowId row = 0; row < trace_.observations.size(); ++row) {
+      coverage_of_activity_[trace_.observations.activity[row]] = trace_.observations.coverage[row];
+    }
+    for (RowId row = 0; row < trace_.touches.size(); ++row) {
+      const RowId activity = trace_.touches.activity[row];
+      if (trace_.touches.coverage[row] == Coverage::kUnseen) {
+        const bool is_exact =
+            activity != kNoRow && coverage_of_activity_[activity] == Coverage::kExact;
+        trace_.touches.coverage[row] = is_exact ? Coverage::kExact : Coverage::kPartial;
+      }
+    }
+  }
+
+  void AppendMoves() {
+    const auto& copies = recording_.All<stream::Copy>();
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const stream::Copy& copy = copies[i];
+      const std::int64_t bytes = Signed(MovedBytes(copy));
+      AppendMove(
+          {.activity = ActivityRow(copy.sequence),
+           .object = LifeRow(replay_.of_copy[i].source),
+           .read_bytes = bytes,
+           .write_bytes = 0,
+           .address = copy.source,
+           .extent_bytes = Signed(ExtentOf(copy.width_bytes, NumRows(copy), copy.source_pitch))});
+      AppendMove({.activity = ActivityRow(copy.sequence),
+                  .object = LifeRow(replay_.of_copy[i].destination),
+                  .read_bytes = 0,
+                  .write_bytes = bytes,
+                  .address = copy.destination,
+                  .extent_bytes =
+                      Signed(ExtentOf(copy.width_bytes, NumRows(copy), copy.destination_pitch))});
+    }
+    const auto& sets = recording_.All<stream::Set>();
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      AppendMove(
+          {.activity = ActivityRow(sets[i].sequence),
+           .object = LifeRow(replay_.of_set[i].destination),
+           .read_bytes = 0,
+           .write_bytes = Signed(MovedBytes(sets[i])),
+           .address = sets[i].address,
+           .extent_bytes = Signed(ExtentOf(sets[i].width_bytes, sets[i].height, sets[i].pitch))});
+    }
+  }
+
+  void AppendMove(trace::Touches::Row row) {
+    row.atomic_bytes = 0;
+    trace_.touches.Append(row);
+  }
+
+  [[nodiscard]] RowId LifeRow(std::size_t life) const {
+    return life == kNoLife ? kNoRow : row_of_life_[life];
+  }
+
+  // What launches can reach by their arguments, never mixed with what was counted.
+  void AppendReachable() {
+    tsl::robin_map<std::uint64_t, const MapExtent*> map_by_id;
+    for (const MapExtent& map : recording_.maps) {
+      map_by_id[map.id] = &map;
+    }
+    for (const stream::LaunchMap& use : recording_.All<stream::LaunchMap>()) {
+      const auto map = map_by_id.find(use.map);
+      const bool is_known = map != map_by_id.end();
+      AppendReach({.activity = ActivityRow(use.launch),
+                   .object = ObjectRow(use.object),
+                   .coverage = Coverage::kByDescriptor,
+                   .address = is_known ? map->second->address : 0,
+                   .extent_bytes = is_known ? Signed(map->second->bytes) : -1});
+    }
+    for (const stream::LaunchArgument& use : recording_.All<stream::LaunchArgument>()) {
+      const RowId object = ObjectRow(use.object);
+      AppendReach({.activity = ActivityRow(use.launch),
+                   .object = object,
+                   .coverage = Coverage::kByArgument,
+                   .address = use.address,
+                   .extent_bytes = BytesFrom(object, use.address)});
+    }
+    for (RowId row = 0; row < trace_.observations.size(); ++row) {
+      trace_.observations.coverage[row] = coverage_of_activity_[trace_.observations.activity[row]];
+    }
+  }
+
+  // A launch that was not watched is still known by what it was given; a descriptor says more than
+  // an argument.
+  void AppendReach(const trace::Touches::Row& row) {
+    if (row.activity == kNoRow) {
+      trace_.problems.Loss("argument of a launch that is not in the stream");
+      return;
+    }
+    trace_.touches.Append(row);
+    Coverage& coverage = coverage_of_activity_[row.activity];
+    if (coverage == Coverage::kUnseen ||
+        (coverage == Coverage::kByArgument && row.coverage == Coverage::kByDescriptor)) {
+      coverage = row.coverage;
+    }
+  }
+
+  [[nodiscard]] std::int64_t BytesFrom(RowId object, std::uint64_t address) const {
+    if (object == kNoRow) {
+      return -1;
+    }
+    const std::uint64_t offset = address - trace_.memory_objects.address[object];
+    const auto bytes = static_cast<std::uint64_t>(trace_.memory_objects.bytes[object]);
+    return offset < bytes ? Signed(bytes - offset) : -1;
+  }
+
+  // By the order of events: exact where times of host and device differ.
+  void NameOperators() {
+    for (RowId row = 0; row < trace_.activities.size(); ++row) {
+      const auto found = replay_.operator_of_event.find(device_rows_.event_of_activity[row]);
+      if (found != replay_.operator_of_event.end()) {
+        trace_.activities.host_op[row] = OperatorRow(found->second);
+      }
+    }
+  }
+
+  Recording& recording_;
+  trace::Trace& trace_;
+  const std::vector<Life>& lives_;
+  const Replay& replay_;
+  const DeviceRows& device_rows_;
+  trace::RowIndex operator_of_event_;
+  std::vector<RowId> row_of_life_;
+  tsl::robin_map<std::uint64_t, RowId> row_of_object_;
+  std::vector<Coverage> coverage_of_activity_;
+};
+
+}  // namespace
+
+void LinkMemory(Recording& recording, Replay& replay, const DeviceRows& device_rows) {
+  Linker(recording, replay, device_rows).Link();
+}
+
+}  // namespace orrery::ingest::orrs
