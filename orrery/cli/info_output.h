@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "orrery/ingest/run.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::cli {
 
@@ -11,6 +13,10 @@ namespace orrery::cli {
 
 /// One table of measurements in it.
 [[nodiscard]] std::string MeasurementText(const ingest::MeasurementTable& measured);
+
+/// How well recorders saw what kernels do to memory, and what they say of it; empty for traces that
+/// come from no such recorder.
+[[nodiscard]] std::string CoverageText(const std::vector<trace::Trace>& ranks);
 
 /// The JSON document of `orrery info --json`; its keys are in docs/formats/info-json.md.
 [[nodiscard]] std::string InfoJson(const ingest::Run& run);

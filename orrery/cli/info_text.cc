@@ -218,6 +218,7 @@ std::string InfoText(const ingest::Run& run) {
                     [](const trace::Trace& rank) { return !rank.process_groups.empty(); })) {
       text += Section("process groups", GroupTable(ranks));
     }
+    text += CoverageText(ranks);
   }
   for (const ingest::MeasurementTable& table : run.tables) {
     text += (text.empty() ? "" : "\n") + MeasurementText(table);
