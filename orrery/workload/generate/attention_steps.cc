@@ -206,10 +206,10 @@ void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer
                              (attention.latent ? 1 : core.kv_heads);
   const std::int64_t n = scene.tokens * heads * size;
   if (scene.is_spelled_out()) {
-    for (Step& step : SpelledOutRope(Pass::kForward, n, scene)) {
+    for (Step& step : SpelledOutRope(Pass::kForward, {scene.tokens, heads * size}, scene)) {
       writer.Forward(std::move(step));
     }
-    writer.Backward(SpelledOutRope(Pass::kBackward, n, scene));
+    writer.Backward(SpelledOutRope(Pass::kBackward, {scene.tokens, heads * size}, scene));
     return;
   }
   const std::int64_t e = scene.element_bytes;

@@ -176,7 +176,7 @@ void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<Step>& step
   for (int branch = 0; branch < branches; ++branch) {
     AddInputGradientSum(matrix, steps);
   }
-  std::ranges::move(SumsOfBranches(branches, matrix.rows * WidthIn(matrix, scene_.tp), scene_),
+  std::ranges::move(SumsOfBranches(branches, {matrix.rows, WidthIn(matrix, scene_.tp)}, scene_),
                     std::back_inserter(steps));
 }
 
@@ -221,7 +221,7 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<Step>& ste
 
 void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
   if (kind == NormKind::kRms && scene_.is_spelled_out()) {
-    SpelledOutNorm(rows * cols);
+    SpelledOutNorm(rows, cols);
     return;
   }
   const OperatorKind op =
@@ -236,11 +236,12 @@ void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
                                     RowWise(op, rows, cols, "bwd", scene_.type), 2 * launches)});
 }
 
-void LayerWriter::SpelledOutNorm(std::int64_t n) {
+void LayerWriter::SpelledOutNorm(std::int64_t rows, std::int64_t cols) {
   WritePart(scene_.plan().recompute_parts.norms, [&] {
-    std::ranges::move(SpelledOutRmsNorm(Pass::kForward, n, scene_), std::back_inserter(forward_));
+    std::ranges::move(SpelledOutRmsNorm(Pass::kForward, {rows, cols}, scene_),
+                      std::back_inserter(forward_));
   });
-  backward_.push_back(SpelledOutRmsNorm(Pass::kBackward, n, scene_));
+  backward_.push_back(SpelledOutRmsNorm(Pass::kBackward, {rows, cols}, scene_));
 }
 
 void LayerWriter::Elements(const Map& map) {

@@ -95,7 +95,7 @@ class LayerWriter {
   [[nodiscard]] std::vector<Step> LinearBackward(const Matrix& matrix);
   void AddInputGradient(const Matrix& matrix, std::vector<Step>& steps);
   void AddInputGradientSum(const Matrix& matrix, std::vector<Step>& steps) const;
-  void SpelledOutNorm(std::int64_t n);
+  void SpelledOutNorm(std::int64_t rows, std::int64_t cols);
   void AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps);
   void RecomputeFrom(std::size_t begin);
 

@@ -12,14 +12,25 @@ namespace orrery::workload {
 
 enum class Pass : std::uint8_t { kForward, kBackward };
 
-/// RMSNorm over `n` elements: computed in fp32, with the weight's gradient backward.
-[[nodiscard]] std::vector<Step> SpelledOutRmsNorm(Pass pass, std::int64_t n, const Scene& scene);
+/// The matrix that kernels go over.
+struct Extent {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
 
-/// Rotary positions of `n` elements of queries and keys; backward, with the gradients put into
+/// RMSNorm over rows: computed in fp32, with the weight's gradient backward.
+[[nodiscard]] std::vector<Step> SpelledOutRmsNorm(Pass pass, const Extent& extent,
+                                                  const Scene& scene);
+
+/// Rotary positions of queries and keys; backward, with the gradients put into
 /// the order that products read.
-[[nodiscard]] std::vector<Step> SpelledOutRope(Pass pass, std::int64_t n, const Scene& scene);
+[[nodiscard]] std::vector<Step> SpelledOutRope(Pass pass, const Extent& extent, const Scene& scene);
 
-/// Gradients of one input of `n` elements that come from `branches` matrices: their sums.
-[[nodiscard]] std::vector<Step> SumsOfBranches(int branches, std::int64_t n, const Scene& scene);
+/// Gradients of one input that come from `branches` matrices: their sums.
+[[nodiscard]] std::vector<Step> SumsOfBranches(int branches, const Extent& extent,
+                                               const Scene& scene);
+
+/// The loss is computed in fp32: logits forward, their gradient backward.
+[[nodiscard]] Step CastOfLogits(Pass pass, const Extent& extent, const Scene& scene);
 
 }  // namespace orrery::workload

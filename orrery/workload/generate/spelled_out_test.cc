@@ -26,24 +26,27 @@ Scene Bf16Scene() {
   return scene;
 }
 
-// Forward, bytes read and written of an element: 2 + 4, 4 + 4, 4, 4 + 4, 4 + 2, 2 + 2.
+// Forward, bytes read and written of an element: 2 + 4, 4 + 4, 4, 4 + 4, 4 + 2, 2 + 2; and the mean
+// of each row.
 TEST(SpelledOutTest, ANormMovesEachElementSixTimesForward) {
-  const std::vector<Step> steps = SpelledOutRmsNorm(Pass::kForward, 1000, Bf16Scene());
+  const std::vector<Step> steps = SpelledOutRmsNorm(Pass::kForward, {10, 100}, Bf16Scene());
   EXPECT_EQ(steps.size(), 6);
-  EXPECT_EQ(BytesOf(steps), 36'000);
+  EXPECT_EQ(BytesOf(steps), 36'000 + 4 * 10);
 }
 
 // Backward: 4 + 2 and 2 for the weight, 2 + 2 and 2 + 4 to the product in fp32, 4 + 4, 8 + 4 and 4
-// through it, 4 of the mean, 4 + 4, 4 + 4 and 8 + 4 through the square, 8 + 4 and 4 + 2 together.
+// through it, 4 + 4 of the mean, 4 + 4, 4 + 4 and 8 + 4 through the square, 8 + 4 and 4 + 2
+// together. Sums of each column for the weight, and of each row for the root.
 TEST(SpelledOutTest, ANormMovesEachElementThirteenTimesBackward) {
-  const std::vector<Step> steps = SpelledOutRmsNorm(Pass::kBackward, 1000, Bf16Scene());
+  const std::vector<Step> steps = SpelledOutRmsNorm(Pass::kBackward, {10, 100}, Bf16Scene());
   EXPECT_EQ(steps.size(), 13);
-  EXPECT_EQ(BytesOf(steps), 92'000);
+  EXPECT_EQ(BytesOf(steps), 96'000 + 2 * 100 + 4 * 10);
 }
 
 // Two products, half an element negated, both halves put together, a sum of two.
 TEST(SpelledOutTest, RotaryPositionsAreFiveKernelsForward) {
-  EXPECT_EQ(BytesOf(SpelledOutRope(Pass::kForward, 1000, Bf16Scene())), 4000 * 3 + 2000 + 6000);
+  EXPECT_EQ(BytesOf(SpelledOutRope(Pass::kForward, {10, 100}, Bf16Scene())),
+            4000 * 3 + 2000 + 6000);
 }
 
 // A layer of Llama: two sums forward; backward one for queries, keys, values, gate and up each.
@@ -62,8 +65,8 @@ TEST(SpelledOutTest, EachMatrixSumsItsInputsGradientOverTensorRanks) {
 }
 
 TEST(SpelledOutTest, ThreeGradientsAreTwoSums) {
-  EXPECT_EQ(SumsOfBranches(3, 1000, Bf16Scene()).size(), 2);
-  EXPECT_TRUE(SumsOfBranches(1, 1000, Bf16Scene()).empty());
+  EXPECT_EQ(SumsOfBranches(3, {10, 100}, Bf16Scene()).size(), 2);
+  EXPECT_TRUE(SumsOfBranches(1, {10, 100}, Bf16Scene()).empty());
 }
 
 }  // namespace
