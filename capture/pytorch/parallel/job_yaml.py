@@ -81,7 +81,7 @@ def _plan(plan):
 
 def _framework(plan, description, device_name):
     # Traced as PyTorch runs it by itself: not compiled, attention by its own kernels.
-    keys = {"name": "torch-fsdp", "is_compiled": False} if plan.sharding == "full" else {"name": "pytorch"}
+    keys = {"name": "torch-fsdp", "is_compiled": False, "copies_shards": True} if plan.sharding == "full" else {"name": "pytorch"}
     keys["attention"] = "flash" if _runs_cudnn_attention(device_name) else "flash2"
     if description.source == "transformers":
         keys["spells_out_layers"] = True

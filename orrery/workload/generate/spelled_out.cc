@@ -157,4 +157,13 @@ Step CastOfLogits(Pass pass, const Extent& extent, const Scene& scene) {
                       OperatorOf(pass == Pass::kForward ? kToWide : kToNarrow, extent, scene));
 }
 
+void AddCopiesOfShards(std::int64_t parameters, const Scene& scene, UnitSteps& unit) {
+  const auto copy = [&](std::string_view name) {
+    return OperatorStep(name, Category::kCast, CopyOf({.kind = Kind::kCopy}, parameters, scene));
+  };
+  unit.forward.insert(unit.forward.begin(), copy("copy out parameters"));
+  unit.backward.insert(unit.backward.begin(), copy("copy out parameters"));
+  unit.backward.push_back(copy("copy in gradients"));
+}
+
 }  // namespace orrery::workload

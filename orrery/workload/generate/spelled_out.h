@@ -33,4 +33,8 @@ struct Extent {
 /// The loss is computed in fp32: logits forward, their gradient backward.
 [[nodiscard]] Step CastOfLogits(Pass pass, const Extent& extent, const Scene& scene);
 
+/// Adds copies of a unit's gathered parameters before its passes and of its gradients behind them
+/// (Framework::copies_shards).
+void AddCopiesOfShards(std::int64_t parameters, const Scene& scene, UnitSteps& unit);
+
 }  // namespace orrery::workload

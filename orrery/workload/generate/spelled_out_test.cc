@@ -69,5 +69,14 @@ TEST(SpelledOutTest, ThreeGradientsAreTwoSums) {
   EXPECT_TRUE(SumsOfBranches(1, {10, 100}, Bf16Scene()).empty());
 }
 
+// 64 · 8 parameters of two bytes, read and written, before each pass and behind the last.
+TEST(SpelledOutTest, ParametersAreCopiedBeforeEachPassAndGradientsAfterwards) {
+  UnitSteps unit{.forward = {Step{.name = "norm"}}, .recompute = {}, .backward = {}};
+  AddCopiesOfShards(512, Bf16Scene(), unit);
+  EXPECT_EQ(unit.forward.front().name, "copy out parameters");
+  EXPECT_EQ(unit.forward.size(), 2);
+  EXPECT_EQ(BytesOf(unit.backward), 2 * 2048);
+}
+
 }  // namespace
 }  // namespace orrery::workload

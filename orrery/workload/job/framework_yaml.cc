@@ -50,6 +50,7 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
     {"spells_out_layers", &Framework::spells_out_layers},
+    {"copies_shards", &Framework::copies_shards},
     {"wraps_exchanges", &Framework::wraps_exchanges},
     {"prioritises_communication", &Framework::prioritises_communication},
     {"uses_graphs", &Framework::uses_graphs},
