@@ -111,6 +111,8 @@ class TracedImport {
     ORRERY_TRY(workload::TracedEnsemble all,
                workload::EnsembleOfTracedJob(job_, slots_, std::move(programs), world));
     imported_.ensemble = std::move(all.ensemble);
+    imported_.samples_per_step = workload::SamplesOfStep(job_, world);
+    imported_.tokens_per_sample = job_.sequence;
     AddRemarks(all.remarks);
     imported_.title = TitleOf(*traced_gpu, *gpu);
     return std::move(imported_);
@@ -164,6 +166,11 @@ class TracedImport {
     if (rank.steps.step_ms.empty()) {
       return;
     }
+    imported_.replayed.push_back(
+        {.rank = rank.rank,
+         .step_ms = Mean(rank.steps.step_ms),
+         .profiler_cost_us = calibration.profiler_cost_ns * 1e-3,
+         .cost_source = std::string(simulate::ProfilerCostSourceName(calibration.source))});
     imported_.remarks.push_back(fmt::format(
         "Rank {} alone took {} a step without the profiler; {:.2f} us of the host's time for each "
         "recorded event are the profiler's (from {}).",
