@@ -171,7 +171,7 @@ def shared_table(rows):
 
 
 def is_single(folder):
-    return json.loads((folder / "trace.json").read_text()).get("world") == 1
+    return facts_of(folder).get("world") == 1
 
 
 def traced_rows(program, folders):
@@ -191,11 +191,15 @@ def traced_table(rows):
                f"| {found['source']} |")
 
 
+def facts_of(folder):
+    return json.loads((folder / "trace.json").read_text())
+
+
 def formula_table(folders):
     yield "| job | rank | exchange | bytes | recorded | formula |"
     yield "|---|---:|---|---:|---:|---:|"
     for folder in folders:
-        facts = json.loads((folder / "trace.json").read_text())
+        facts = facts_of(folder)
         for rank in (entry["rank"] for entry in facts["ranks"]):
             recorded, expected = traced_formulas.recorded(folder, rank), traced_formulas.expected(facts, rank)
             for kind, size in sorted(set(recorded) | set(expected)):
@@ -245,7 +249,7 @@ def main():
     single = [folder for folder in folders if is_single(folder)]
     if single:
         text += TRACED_HEAD + "\n".join(traced_table(traced_rows(options.program, single))) + "\n"
-        several = [folder for folder in folders if not is_single(folder)]
+        several = [folder for folder in folders if traced_formulas.has_formula(facts_of(folder))]
         text += FORMULA_HEAD + "\n".join(formula_table(several)) + "\n"
         text += GENERATOR_HEAD + "\n".join(generator_table(options.program, folders[0].parent)) + "\n" + GENERATOR_TAIL
     text += SHARED_HEAD + "\n".join(shared_table(shared_rows(options.program, options.shared))) + "\n"
