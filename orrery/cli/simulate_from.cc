@@ -189,8 +189,14 @@ class TracedImport {
                                            .parts = {}});
   }
 
+  // What is said of one rank need not be said of the next.
   void AddRemarks(const std::vector<std::string>& remarks) {
-    imported_.remarks.insert(imported_.remarks.end(), remarks.begin(), remarks.end());
+    for (const std::string& remark : remarks) {
+      if (std::find(imported_.remarks.begin(), imported_.remarks.end(), remark) ==
+          imported_.remarks.end()) {
+        imported_.remarks.push_back(remark);
+      }
+    }
   }
 
   [[nodiscard]] std::string TitleOf(const hardware::Gpu& from, const hardware::Gpu& to) const {
