@@ -157,6 +157,9 @@ class SimulateRun {
             .string();
     answer.title = imported.title;
     answer.remarks = imported.remarks;
+    answer.samples_per_step = imported.samples_per_step;
+    answer.tokens_per_sample = imported.tokens_per_sample;
+    answer.replayed = imported.replayed;
     if (!imported.gpu.empty() && arguments_.cluster.empty() && machine.gpus > 1) {
       answer.remarks.push_back(
           fmt::format("Ranks talk as on {}, which has this GPU; --cluster NAME takes another.",

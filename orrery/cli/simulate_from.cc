@@ -111,6 +111,8 @@ class TracedImport {
     ORRERY_TRY(workload::TracedEnsemble all,
                workload::EnsembleOfTracedJob(job_, slots_, std::move(programs), world));
     imported_.ensemble = std::move(all.ensemble);
+    imported_.samples_per_step = workload::SamplesOfStep(job_, world);
+    imported_.tokens_per_sample = job_.sequence;
     AddRemarks(all.remarks);
     imported_.title = TitleOf(*traced_gpu, *gpu);
     return std::move(imported_);
@@ -164,6 +166,11 @@ class TracedImport {
     if (rank.steps.step_ms.empty()) {
       return;
     }
+    imported_.replayed.push_back(
+        {.rank = rank.rank,
+         .step_ms = Mean(rank.steps.step_ms),
+         .profiler_cost_us = calibration.profiler_cost_ns * 1e-3,
+         .cost_source = std::string(simulate::ProfilerCostSourceName(calibration.source))});
     imported_.remarks.push_back(fmt::format(
         "Rank {} alone took {} a step without the profiler; {:.2f} us of the host's time for each "
         "recorded event are the profiler's (from {}).",
@@ -182,8 +189,14 @@ class TracedImport {
                                            .parts = {}});
   }
 
+  // What is said of one rank need not be said of the next.
   void AddRemarks(const std::vector<std::string>& remarks) {
-    imported_.remarks.insert(imported_.remarks.end(), remarks.begin(), remarks.end());
+    for (const std::string& remark : remarks) {
+      if (std::find(imported_.remarks.begin(), imported_.remarks.end(), remark) ==
+          imported_.remarks.end()) {
+        imported_.remarks.push_back(remark);
+      }
+    }
   }
 
   [[nodiscard]] std::string TitleOf(const hardware::Gpu& from, const hardware::Gpu& to) const {

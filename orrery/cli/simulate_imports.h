@@ -10,6 +10,14 @@
 
 namespace orrery::cli {
 
+/// A recorded rank that is played, and how its recording was read.
+struct ReplayedRank {
+  workload::Rank rank = 0;
+  double step_ms = 0;           // measured without the profiler, alone
+  double profiler_cost_us = 0;  // of the host's time for each recorded event
+  std::string cost_source = {};
+};
+
 /// The program of another tool, for all ranks.
 struct ImportedProgram {
   std::string title;
@@ -19,6 +27,9 @@ struct ImportedProgram {
   std::string gpu = {};                   // for which it was recorded; empty: that of the cluster
   std::string framework = {};             // it runs in; empty: none that is known
   int steps_before = 0;                   // see simulate::SimulationOptions
+  std::int64_t samples_per_step = 0;      // of all ranks; 0: not known
+  std::int64_t tokens_per_sample = 0;
+  std::vector<ReplayedRank> replayed = {};
   std::vector<simulate::StageMemory> memory_of_program = {};  // recorded; empty: not known
 };
 

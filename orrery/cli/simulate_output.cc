@@ -68,11 +68,30 @@ std::string OutOfMemoryText(const StepSummary& summary) {
       PartsText(stage.memory));
 }
 
+double SamplesPerSecond(const SimulationAnswer& answer) {
+  return static_cast<double>(answer.samples_per_step) / Seconds(answer.summary.step_ps);
+}
+
+std::string ImportedThroughput(const SimulationAnswer& answer) {
+  if (answer.samples_per_step == 0) {
+    return "";
+  }
+  const auto count = [](double value) {
+    return draw::FormatCount(static_cast<std::int64_t>(value));
+  };
+  const double samples = SamplesPerSecond(answer);
+  const double tokens = samples * static_cast<double>(answer.tokens_per_sample);
+  return answer.tokens_per_sample > 0
+             ? fmt::format("  throughput   {} tokens/s, {} a GPU\n", count(tokens),
+                           count(tokens / answer.summary.ranks))
+             : fmt::format("  throughput   {} samples/s\n", count(samples));
+}
+
 std::string FiguresText(const SimulationAnswer& answer) {
   const StepSummary& summary = answer.summary;
   std::string text = fmt::format("  step         {:.4g} s\n", Seconds(summary.step_ps));
   if (!summary.figures) {
-    return text;
+    return text + ImportedThroughput(answer);
   }
   const simulate::JobFigures& figures = *summary.figures;
   if (figures.tokens_per_s) {
@@ -186,9 +205,37 @@ void WriteUtilisation(const simulate::Utilisation& utilisation, JsonWriter& json
   json.EndObject();
 }
 
-void WriteFigures(const StepSummary& summary, JsonWriter& json) {
+void WriteImportedThroughput(const SimulationAnswer& answer, JsonWriter& json) {
+  const double samples = SamplesPerSecond(answer);
+  json.Key("tokens_per_s");
+  answer.samples_per_step > 0 && answer.tokens_per_sample > 0
+      ? json.Number(samples * static_cast<double>(answer.tokens_per_sample))
+      : json.Null();
+  json.Key("samples_per_s");
+  answer.samples_per_step > 0 ? json.Number(samples) : json.Null();
+  json.Key("mfu").Null().Key("hfu").Null();
+}
+
+void WriteReplayed(const std::vector<ReplayedRank>& replayed, JsonWriter& json) {
+  if (replayed.empty()) {
+    return;
+  }
+  json.Key("replayed_ranks").BeginArray();
+  for (const ReplayedRank& rank : replayed) {
+    json.BeginObject();
+    json.Key("rank").Unsigned(rank.rank);
+    json.Key("measured_step_s").Number(rank.step_ms * 1e-3);
+    json.Key("profiler_cost_us").Number(rank.profiler_cost_us);
+    json.Key("profiler_cost_from").String(rank.cost_source);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteFigures(const SimulationAnswer& answer, JsonWriter& json) {
+  const StepSummary& summary = answer.summary;
   if (!summary.figures) {
-    json.Key("tokens_per_s").Null().Key("samples_per_s").Null().Key("mfu").Null().Key("hfu").Null();
+    WriteImportedThroughput(answer, json);
     return;
   }
   const simulate::JobFigures& figures = *summary.figures;
@@ -306,7 +353,7 @@ std::string SimulationJson(const SimulationAnswer& answer) {
   JsonWriter json;
   json.BeginObject();
   json.Key("step_time_s").Number(Seconds(summary.step_ps));
-  WriteFigures(summary, json);
+  WriteFigures(answer, json);
   WriteMemory(summary, json);
   json.Key("breakdown_s");
   WriteBreakdown(summary.breakdown, json);
@@ -320,6 +367,7 @@ std::string SimulationJson(const SimulationAnswer& answer) {
   }
   json.EndArray();
   json.Key("bottleneck").String(answer.bottleneck);
+  WriteReplayed(answer.replayed, json);
   WriteTexts("what_ifs", answer.what_ifs, json);
   WriteTexts("remarks", answer.remarks, json);
   WriteTexts("not_modelled", answer.not_modelled, json);

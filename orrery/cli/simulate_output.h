@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/cli/simulate_imports.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 
@@ -15,6 +16,9 @@ struct SimulationAnswer {
   simulate::StepSummary summary;
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;
+  std::int64_t samples_per_step = 0;  // of programs without a job; 0: not known
+  std::int64_t tokens_per_sample = 0;
+  std::vector<ReplayedRank> replayed = {};
   std::vector<std::string> what_ifs = {};  // simulate::WhatIfs
   std::vector<std::string> remarks = {};
   std::vector<std::string> not_modelled = {};

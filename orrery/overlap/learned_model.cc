@@ -48,7 +48,6 @@ double LeastStretch(const AnalyticParts& parts) {
   return std::max(1.0, kLeastOfLoad * parts.memory);
 }
 
-constexpr double kEven = 0.5;
 constexpr double kSurelyNot = 0.15;
 
 std::string ForestSection(std::string_view blend, std::size_t member) {
@@ -185,7 +184,9 @@ double LearnedModel::DelayUs(const Machine& machine, const Pair& pair,
     return left_us * std::exp(parts_.wait_share.PredictRows(row).front());
   };
   if (!pair.compute.shape.IsKnown()) {
-    return likelihood < kEven ? 0 : learned_us();
+    // Often it may wait or not: a mean, so that a likelihood near one half does not turn no wait at
+    // all into one for the whole kernel.
+    return std::clamp(likelihood, 0.0, 1.0) * learned_us();
   }
   // Where the launch is known, counting blocks beats what was learned of them, unless that is sure.
   const double counted_us = AnalyticModel().DelayUs(machine, pair, arrival);

@@ -7,6 +7,7 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/evaluation.h"
+#include "orrery/overlap/features.h"
 #include "orrery/overlap/fit.h"
 
 namespace orrery::overlap {
@@ -108,6 +109,20 @@ TEST_F(LearnedModelTest, LearnsWhatMeetingsCost) {
   const Meeting meeting{
       .compute_is_first = true, .offset_us = alone_us / 4, .communication_us = alone_us};
   EXPECT_NEAR(model->TogetherUs(rows_[0].machine, pair, meeting) / alone_us, 1.5, 0.15);
+}
+
+TEST_F(LearnedModelTest, CountsHalfAChanceOfAWaitAsHalfAWait) {
+  // Every arrival is there twice: once it waits for half of what is left, once it does not wait.
+  for (std::size_t i = 0; i < rows_.size(); i += 6) {
+    rows_[i + 3] = rows_[i];
+    rows_[i + 3].communication_delay_us = 0;
+  }
+  const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
+  ASSERT_TRUE(model) << model.error().message();
+  const MeasuredPair& row = rows_[0];
+  const double left_us = row.pair.compute.alone_us - row.offset_us;
+  const Arrival arrival{.compute_is_first = true, .since_us = row.offset_us};
+  EXPECT_NEAR(model->DelayUs(row.machine, AsPlanned(row.pair), arrival) / left_us, 0.25, 0.05);
 }
 
 TEST_F(LearnedModelTest, PlaysMeetingsOfOtherGenerationsByArithmetic) {

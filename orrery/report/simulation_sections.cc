@@ -55,7 +55,7 @@ struct BarPart {
   std::string_view what;  // empty: all that no other part has
 };
 
-constexpr std::array<BarPart, 10> kBarParts = {{
+constexpr std::array<BarPart, 11> kBarParts = {{
     {"products", "compute", TimeKind::kCompute, "products"},
     {"attention", "sky", TimeKind::kCompute, "attention"},
     {"other kernels", "other", TimeKind::kCompute, ""},
@@ -66,6 +66,7 @@ constexpr std::array<BarPart, 10> kBarParts = {{
     {"waiting for others", "waiting", TimeKind::kWait, ""},
     {"host", "host-gap", TimeKind::kHost, ""},
     {"bubble", "idle", TimeKind::kBubble, ""},
+    {"between kernels", "launch-overhead", TimeKind::kIdle, ""},
 }};
 
 std::size_t PartOf(const TimeShare& share) {

@@ -44,6 +44,8 @@ std::vector<Loss> LossesOf(const Breakdown& breakdown) {
        "more micro-batches or more chunks a device would shrink it"},
       {"the host, which launches too slowly", breakdown.TotalPs(TimeKind::kHost),
        "larger micro-batches, fused kernels or graphs would shrink it"},
+      {"pauses between kernels", breakdown.TotalPs(TimeKind::kIdle),
+       "fewer and larger kernels or graphs would shrink them"},
       {"the optimizer", breakdown.TotalPs(TimeKind::kOptimizer),
        "a larger batch or a sharded optimizer would shrink its share"}};
   for (const TimeShare& share : breakdown.shares) {

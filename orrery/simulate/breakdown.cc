@@ -55,6 +55,9 @@ class SegmentList {
 
   [[nodiscard]] std::int64_t host_end_ps() const { return host_end_ps_; }
 
+  /// Whether the rank has messages of a pipeline, which a pause may wait for.
+  [[nodiscard]] bool is_in_pipeline() const { return is_in_pipeline_; }
+
   [[nodiscard]] const std::string& NameOf(std::uint32_t what) const { return names_[what]; }
 
  private:
@@ -87,6 +90,7 @@ class SegmentList {
     const std::int64_t begin_ps = performance_.begin_ps[first_ + task];
     const std::int64_t transfer_ps = std::max(begin_ps, performance_.transfer_ps[first_ + task]);
     const bool is_pipeline = dimension == kPipeline;
+    is_in_pipeline_ = is_in_pipeline_ || is_pipeline;
     Add(task, begin_ps, transfer_ps, is_pipeline ? TimeKind::kBubble : TimeKind::kWait,
         is_pipeline ? std::string() : dimension);
     Add(task, transfer_ps, performance_.end_ps[first_ + task], TimeKind::kTransfer, dimension);
@@ -122,6 +126,7 @@ class SegmentList {
   std::size_t first_;
   std::vector<Segment> segments_;
   std::int64_t host_end_ps_ = 0;
+  bool is_in_pipeline_ = false;
   std::map<std::string, std::uint32_t> numbers_;
   std::vector<std::string> names_;
 };
@@ -164,7 +169,7 @@ class Sweep {
     }
     if (now_ps_ < to_ps) {
       SpendOn(TimeKind::kHost, nothing_, std::clamp(launched_ps, now_ps_, to_ps), false);
-      SpendOn(TimeKind::kBubble, nothing_, to_ps, false);
+      SpendOn(list_.is_in_pipeline() ? TimeKind::kBubble : TimeKind::kIdle, nothing_, to_ps, false);
     }
   }
 
@@ -259,8 +264,8 @@ SegmentList SegmentsOf(const Cast& cast, const Performance& performance, PlayerI
 }  // namespace
 
 std::string_view Name(TimeKind kind) {
-  constexpr std::array<std::string_view, 6> kNames = {"compute", "optimizer", "transfer",
-                                                      "bubble",  "wait",      "host"};
+  constexpr std::array<std::string_view, 7> kNames = {"compute", "optimizer", "transfer", "bubble",
+                                                      "wait",    "host",      "idle"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

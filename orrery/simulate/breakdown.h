@@ -16,12 +16,13 @@ enum class TimeKind : std::uint8_t {
   kCompute,    // a kernel runs; by its category
   kOptimizer,  // a kernel of the optimizer runs
   kTransfer,   // nothing but communication runs; by its dimension
-  kBubble,     // waits for a stage of the pipeline, or has nothing to do
+  kBubble,     // waits for a stage of the pipeline, or has nothing to do in one
   kWait,       // waits for other members of a group; by its dimension
   kHost,       // what comes next is not launched yet
+  kIdle,       // nothing runs between kernels, where there is no pipeline
 };
 
-/// "compute", "optimizer", "transfer", "bubble", "wait", "host".
+/// "compute", "optimizer", "transfer", "bubble", "wait", "host", "idle".
 [[nodiscard]] std::string_view Name(TimeKind kind);
 
 struct TimeShare {

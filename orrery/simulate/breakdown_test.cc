@@ -105,14 +105,14 @@ TEST(BreakdownTest, PausesBeforeALaunchAreTheHosts) {
 
 // Nothing is left of a step without communication but computing and what is idle: a kernel that
 // waits 7 behind another one, on one stream, pauses.
-TEST(BreakdownTest, PausesForOtherReasonsAreBubbles) {
+TEST(BreakdownTest, PausesForOtherReasonsAreBetweenKernels) {
   RankWriter rank({});
   const TaskId first = rank.Kernel(10);
   rank.After(first, rank.Kernel(10), 7);
 
   const Breakdown breakdown = BreakdownFor(Alone(std::move(rank)));
 
-  EXPECT_EQ(breakdown.TotalPs(TimeKind::kBubble), 7);
+  EXPECT_EQ(breakdown.TotalPs(TimeKind::kIdle), 7);
   EXPECT_EQ(breakdown.TotalPs(TimeKind::kCompute), 20);
 }
 

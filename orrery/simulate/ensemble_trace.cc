@@ -52,9 +52,11 @@ class RankTrace {
     trace_.devices.Append({.id = 0, .name = trace_.strings.Intern(gpu)});
     TaskRows rows(program_, trace_);
     rows.AddLanes();
-    std::int64_t begin_ns = 0;
+    const std::int64_t ahead_ps = HostAheadPs();
+    std::int64_t begin_ns = Nanoseconds(-ahead_ps);
     for (int repetition = 0; repetition < performance_.repetitions; ++repetition) {
-      const std::int64_t end_ns = Nanoseconds(step_ends_ps[static_cast<std::size_t>(repetition)]);
+      const std::int64_t end_ns =
+          Nanoseconds(step_ends_ps[static_cast<std::size_t>(repetition)] - ahead_ps);
       rows.AddStep(repetition, std::exchange(begin_ns, end_ns), end_ns);
       rows.AddCalls(TimesOf(repetition));
       rows.AddRuntimeCalls(TimesOf(repetition));
@@ -76,6 +78,18 @@ class RankTrace {
       return std::tuple(begin_ns, -duration_ns, repetition, task);
     }
   };
+
+  // How long before 0 the rank's host begins the first step, where steps before it are left out.
+  [[nodiscard]] std::int64_t HostAheadPs() const {
+    std::int64_t ahead_ps = 0;
+    const TaskTimes times = TimesOf(0);
+    for (TaskId task = 0; task < program_.tasks.size(); ++task) {
+      if (program_.lanes.kind[program_.tasks.lane[task]] == workload::LaneKind::kHostThread) {
+        ahead_ps = std::max(ahead_ps, -times.begin_ps[task]);
+      }
+    }
+    return ahead_ps;
+  }
 
   [[nodiscard]] TaskTimes TimesOf(int repetition) const {
     const std::size_t first = performance_.First(traced_.player, repetition);

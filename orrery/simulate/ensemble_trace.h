@@ -21,8 +21,9 @@ struct EnsembleTraceOptions {
 
 /// Writes a play as the traces that profilers would have recorded: launches, kernels, collectives
 /// with group, size and sequence number, memory, and a step marker from the end of one repetition
-/// of all ranks to the end of the next. A message of a pair is a send or a receive, as its task is
-/// named ("send …", "receive …" or "recv …"); otherwise the first member of the group sends.
+/// of all ranks to the end of the next; where a rank's host runs ahead of that, the markers do too,
+/// as a step is what its host hands over. A message of a pair is a send or a receive, as its task
+/// is named ("send …", "receive …" or "recv …"); otherwise the first member of the group sends.
 ///
 /// A kernel that others held up begins when it has room and says `alone_us`, how long it takes
 /// alone (of communication: once all are there), and `delayed_us`, how long it waited for room.

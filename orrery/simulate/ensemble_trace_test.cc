@@ -11,6 +11,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/simulate/breakdown.h"
+#include "orrery/simulate/last_step.h"
 #include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/test_ensembles.h"
 #include "orrery/trace/collective_matching.h"
@@ -124,6 +125,26 @@ TEST_F(EnsembleTraceTest, EveryRankHasItsTimes) {
   EXPECT_EQ(set.ranks[6].collectives.peer[0], 2);
   EXPECT_EQ(set.ranks[6].collectives.kind[0], trace::CollectiveKind::kRecv);
   EXPECT_EQ(set.ranks[6].info.world_size, 8);
+}
+
+// A launch of 10 µs and its kernel of 30, three times; the third launch is 50 µs before the end of
+// the second kernel (LastStepTest). Its step is 30 µs long and begins with it.
+TEST(EnsembleTraceOfLastStepTest, AStepBeginsWithTheHostThatRunsAhead) {
+  RankWriter rank({});
+  rank.Launched(10 * kMicrosecond, 30 * kMicrosecond);
+  Ensemble ensemble;
+  ensemble.programs.push_back(std::move(rank.program));
+  AddRank(ensemble, 0);
+  const Cast cast = Fold(ensemble, IslandLinkClass(8));
+  PlainTimes times;
+  const Performance step = LastStep(*Play(cast, times, {.repetitions = 3}));
+
+  const trace::TraceSet set = EnsembleTrace(cast, step, {.gpu = "H100"});
+
+  EXPECT_THAT(set.ranks[0].steps.begin_ns, ElementsAre(-50'000));
+  EXPECT_THAT(set.ranks[0].steps.duration_ns, ElementsAre(30'000));
+  EXPECT_THAT(set.ranks[0].runtime_calls.begin_ns, ElementsAre(-50'000));
+  EXPECT_THAT(set.ranks[0].activities.begin_ns, ElementsAre(0));
 }
 
 TEST_F(EnsembleTraceTest, AllCollectivesFindTheirCounterparts) {

@@ -24,6 +24,7 @@ std::string ShareKey(const TimeShare& share) {
     case TimeKind::kOptimizer:
     case TimeKind::kBubble:
     case TimeKind::kHost:
+    case TimeKind::kIdle:
       return std::string(Name(share.kind));
   }
   return "";
@@ -43,6 +44,8 @@ std::string ShareText(const TimeShare& share) {
       return "pipeline bubble";
     case TimeKind::kHost:
       return "waiting for the host";
+    case TimeKind::kIdle:
+      return "between kernels";
     case TimeKind::kOptimizer:
       return "optimizer";
   }

@@ -7,7 +7,7 @@
 
 namespace orrery::simulate {
 
-/// A share for programs: "compute.products", "exposed.tp", "wait.dp", "bubble", "host",
+/// A share for programs: "compute.products", "exposed.tp", "wait.dp", "bubble", "host", "idle",
 /// "optimizer".
 [[nodiscard]] std::string ShareKey(const TimeShare& share);
 

@@ -11,9 +11,10 @@
 
 namespace orrery::simulate {
 
-/// Rounds to the unit of traces.
+/// Rounds to the unit of traces, halves up; times before 0 are those of hosts that run ahead.
 [[nodiscard]] constexpr std::int64_t Nanoseconds(std::int64_t picoseconds) {
-  return (picoseconds + 500) / 1000;
+  const std::int64_t raised = picoseconds + 500;
+  return (raised >= 0 ? raised : raised - 999) / 1000;
 }
 
 /// When the tasks of one repetition of a program ran.

@@ -8,7 +8,9 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/kernel/bound.h"
 #include "orrery/kernel/memo.h"
+#include "orrery/kernel/work.h"
 #include "orrery/workload/priced_calls.h"
 
 namespace orrery::workload {
@@ -29,6 +31,26 @@ double Seconds(const PricedCall& call, const kernel::CostModel& costs, const har
     seconds += estimate.seconds;
   }
   return seconds;
+}
+
+// Models were learned from different tables and may know a shape on one GPU only; no kernel gains
+// or loses more than so much of what the papers of two generations promise.
+constexpr double kMostBeyondBounds = 3;
+
+/// The least times of a call by a GPU's papers; 0 if they say nothing.
+double BoundSeconds(const PricedCall& call, const hardware::Gpu& gpu) {
+  if (gpu.peak_flops.empty()) {
+    return 0;
+  }
+  double seconds = 0;
+  for (const kernel::Operator& op : call.operators) {
+    seconds += kernel::BoundOf(op, kernel::WorkOf(op), gpu).Seconds();
+  }
+  return seconds;
+}
+
+bool RunSameKernels(const hardware::Gpu& lhs, const hardware::Gpu& rhs) {
+  return !lhs.generation.empty() && lhs.generation == rhs.generation;
 }
 
 /// How a ratio was found, and the ratio of times.
@@ -68,12 +90,10 @@ class Scaler {
  private:
   void PriceCalls(const kernel::CostModel& costs_from, const kernel::CostModel& costs_to) {
     for (const PricedCall& call : PricedOperators(recording_)) {
-      const double before_s = Seconds(call, costs_from, from_);
-      const double after_s = Seconds(call, costs_to, to_);
       if (call.meaning == kernel::AtenMeaning::kUnknown) {
         NoteUnknown(call.node);
-      } else if (before_s > 0 && after_s > 0) {
-        of_operator_[call.node] = {.by = ScaledBy::kModels, .factor = after_s / before_s};
+      } else {
+        of_operator_[call.node] = OfCall(call, costs_from, costs_to);
       }
     }
     // What a priced call calls is part of it; parents come first.
@@ -83,6 +103,26 @@ class Scaler {
         of_operator_[op] = of_operator_[parent];
       }
     }
+  }
+
+  [[nodiscard]] std::optional<Scale> OfCall(const PricedCall& call,
+                                            const kernel::CostModel& costs_from,
+                                            const kernel::CostModel& costs_to) const {
+    const double bound_from_s = BoundSeconds(call, from_);
+    const double bound_to_s = BoundSeconds(call, to_);
+    const bool has_bounds = bound_from_s > 0 && bound_to_s > 0;
+    if (has_bounds && RunSameKernels(from_, to_)) {
+      return Scale{ScaledBy::kBounds, bound_to_s / bound_from_s};
+    }
+    const double before_s = Seconds(call, costs_from, from_);
+    const double after_s = Seconds(call, costs_to, to_);
+    if (before_s <= 0 || after_s <= 0) {
+      return std::nullopt;
+    }
+    const double factor = after_s / before_s;
+    const double bound = has_bounds ? bound_to_s / bound_from_s : factor;
+    return Scale{ScaledBy::kModels,
+                 std::clamp(factor, bound / kMostBeyondBounds, bound * kMostBeyondBounds)};
   }
 
   void NoteUnknown(RowId op) {

@@ -16,6 +16,7 @@ namespace orrery::workload {
 /// How the time of recorded work on a GPU was carried over to another one.
 enum class ScaledBy : std::uint8_t {
   kModels,  // its call, priced on both GPUs
+  kBounds,  // the least times of its call on both GPUs, which run the same kernels
   kMemory,  // the bandwidths of their memories: what its call asks is not known
   kLinks,   // the bandwidths to the host or to other GPUs
 };
@@ -37,10 +38,11 @@ struct ScalingSummary {
 /// A sentence on what the models did not know; empty if they knew all.
 [[nodiscard]] std::string RemarkOn(const ScalingSummary& summary);
 
-/// Scales the times of recorded work from the GPU that was recorded to another one. A kernel keeps
-/// what it takes beyond or below the models: the recorded time is multiplied by what the models say
-/// of its call on the other GPU over what they say on this one. Begins stay, so that they tell the
-/// order, as do the host's times.
+/// Scales the times of recorded work from the GPU that was recorded to another one. Between GPUs of
+/// one generation, which run the same kernels, by the ratio of the least times of its call
+/// (kernel/bound.h): a kernel reaches the same share of what binds it. Else by what the models say
+/// of its call on the other GPU over what they say on this one, within a factor of 3 of the ratio
+/// of the least times. Begins stay, so that they tell the order, as do the host's times.
 [[nodiscard]] ScalingSummary ScaleToGpu(const hardware::Gpu& from, const hardware::Gpu& to,
                                         const kernel::CostModel& costs, trace::Trace& recording);
 

@@ -104,6 +104,34 @@ TEST(OtherGpuTest, WorkIsScaledByWhatIsKnownOfIt) {
   EXPECT_THAT(RemarkOn(summary), HasSubstr("mine::mystery"));
 }
 
+hardware::Gpu WithPapers(hardware::Gpu gpu, const std::string& generation) {
+  gpu.generation = generation;
+  gpu.peak_flops = {{"fp32", 1e15}};
+  return gpu;
+}
+
+// relu is bound by memory, which is four times as slow, whatever the models say.
+TEST(OtherGpuTest, GpusOfOneGenerationAreScaledByTheirPapers) {
+  Trace recording = Recording();
+
+  const ScalingSummary summary =
+      ScaleToGpu(WithPapers(Gpu("fast", 8, 1), "hopper"), WithPapers(Gpu("slow", 2, 1), "hopper"),
+                 TwoSpeeds(), recording);
+
+  EXPECT_THAT(recording.activities.duration_ns, ElementsAre(4000, 4000, 4000, 1000));
+  EXPECT_EQ(summary.shares[static_cast<std::size_t>(ScaledBy::kBounds)].activities, 2);
+}
+
+// The models say twice as long; by the papers it is 16 times as long, so at least 16 / 3 times.
+TEST(OtherGpuTest, ModelsOfTwoGenerationsStayNearThePapers) {
+  Trace recording = Recording();
+
+  static_cast<void>(ScaleToGpu(WithPapers(Gpu("fast", 32, 1), "hopper"),
+                               WithPapers(Gpu("slow", 2, 1), "ampere"), TwoSpeeds(), recording));
+
+  EXPECT_THAT(recording.activities.duration_ns, ElementsAre(5333, 5333, 16000, 1000));
+}
+
 TEST(OtherGpuTest, TheSameGpuChangesNothing) {
   Trace recording = Recording();
   const hardware::Gpu gpu = Gpu("fast", 8, 1);

@@ -173,7 +173,7 @@ Result<TracedEnsemble> EnsembleOfTracedJob(const TracedJob& job, const TracedSlo
         "exchanges stay as recorded.",
         growth.new_width(), growth.old_width()));
   }
-  if (!growth.IsSame() && job.is_sharded) {
+  if (!growth.IsSame() && job.is_sharded && growth.grows_shards()) {
     const double factor = static_cast<double>(growth.old_width()) / growth.new_width();
     for (Program& program : programs) {
       ScaleOptimizer(factor, program);

@@ -20,10 +20,10 @@ struct TracedEnsemble {
 /// runs the program of the one that stands for it, and groups of a shape tile the world.
 ///
 /// Another world than the traced one is more or fewer data-parallel ranks: the dimension "dp" of
-/// the mesh (without a mesh: what is outside of all smaller groups) gets another size, dimensions
-/// outside of it another stride. Where the optimizer's state is sharded, its kernels take time as
-/// their share of it; all else keeps its size. Fails when the world does not divide, and when a job
-/// has no such dimension.
+/// the mesh (of HSDP "dp_replicate"; without a mesh: what is outside of all smaller groups) gets
+/// another size, dimensions outside of it another stride. Where the optimizer's state is sharded,
+/// its kernels take time as their share of it; all else keeps its size. Fails when the world does
+/// not divide, and when a job has no such dimension.
 [[nodiscard]] Result<TracedEnsemble> EnsembleOfTracedJob(const TracedJob& job,
                                                          const TracedSlots& slots,
                                                          std::vector<Program> programs, Rank world);

@@ -119,6 +119,23 @@ TEST(TracedEnsembleTest, TheWorldGrowsAlongDataParallelism) {
   EXPECT_THAT(traced->remarks, ElementsAre(HasSubstr("8 data-parallel ranks instead of the 4")));
 }
 
+// HSDP of two replicas, each over four ranks: eight more ranks are two more replicas, and a rank
+// keeps the share of the states that it had.
+TEST(TracedEnsembleTest, ReplicasOfShardsGrow) {
+  TracedJob job = TensorAndData();
+  job.is_sharded = true;
+  job.mesh = {{"dp_replicate", 2, 4}, {"dp_shard", 4, 1}};
+  job.ranks[0].collectives.groups = {Group("r", "0,4", 8), Group("s", "0,1,2,3", 8)};
+  job.ranks[0].collectives.exchanges = {AllReduce(0), AllReduce(1)};
+
+  const auto traced = Build(job, 16);
+
+  ASSERT_TRUE(traced) << traced.error().message();
+  EXPECT_THAT(MembersOf(traced->ensemble, 5, "dp_replicate"), ElementsAre(1, 5, 9, 13));
+  EXPECT_THAT(MembersOf(traced->ensemble, 5, "dp_shard"), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(traced->remarks, ElementsAre(HasSubstr("4 data-parallel ranks instead of the 2")));
+}
+
 TEST(TracedEnsembleTest, AWorldThatDoesNotDivideIsRefused) {
   const auto traced = Build(TensorAndData(), 15);
 

@@ -1,15 +1,19 @@
 #include "orrery/workload/world_growth.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 
 #include <fmt/core.h>
 
 namespace orrery::workload {
 namespace {
 
-constexpr std::string_view kData = "dp";
+// Of dimensions that replicate the first one that is there grows, the shards of HSDP at the last.
+constexpr auto kData = std::to_array<std::string_view>({"dp_replicate", "dp", "dp_shard"});
+constexpr std::string_view kReplicas = kData.front();
 
 tl::unexpected<Error> Refuse(const TracedJob& job, Rank world, std::string_view why) {
   return Fail(
@@ -41,14 +45,22 @@ std::optional<GroupShape> OutermostOf(const TracedJob& job, const TracedSlots& s
   return GroupShape{static_cast<Rank>(inner), static_cast<Rank>(job.world / inner)};
 }
 
+const MeshDimension* DataDimensionOf(const TracedJob& job) {
+  for (const std::string_view name : kData) {
+    const auto found = std::ranges::find(job.mesh, name, &MeshDimension::name);
+    if (found != job.mesh.end() && found->size > 1) {
+      return &*found;
+    }
+  }
+  return nullptr;
+}
+
 std::optional<GroupShape> DataDimension(const TracedJob& job, const TracedSlots& slots) {
   if (job.mesh.empty()) {
     return OutermostOf(job, slots);
   }
-  const auto found = std::ranges::find(job.mesh, kData, &MeshDimension::name);
-  return found == job.mesh.end() || found->size < 2
-             ? std::nullopt
-             : std::optional(GroupShape{found->stride, found->size});
+  const MeshDimension* const found = DataDimensionOf(job);
+  return found == nullptr ? std::nullopt : std::optional(GroupShape{found->stride, found->size});
 }
 
 /// Whether a group is inside of the dimension, outside of it, or covers all of it.
@@ -99,6 +111,8 @@ Result<WorldGrowth> WorldGrowth::Of(const TracedJob& job, const TracedSlots& slo
                                 name));
     }
   }
+  const MeshDimension* const dimension = DataDimensionOf(job);
+  growth.grows_shards_ = dimension == nullptr || dimension->name != kReplicas;
   growth.stride_ = data->stride;
   growth.old_width_ = data->size;
   growth.new_width_ = world / others;

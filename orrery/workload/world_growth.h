@@ -23,6 +23,9 @@ class WorldGrowth {
 
   [[nodiscard]] bool IsSame() const { return old_width_ == new_width_; }
 
+  /// Whether states are spread over more or fewer ranks, and not only copied more often.
+  [[nodiscard]] bool grows_shards() const { return grows_shards_; }
+
   /// The rank of the traced world that does what a rank of this one does.
   [[nodiscard]] Rank TracedRankOf(Rank rank) const;
 
@@ -36,6 +39,7 @@ class WorldGrowth {
   Rank stride_ = 1;  // of the dimension
   Rank old_width_ = 1;
   Rank new_width_ = 1;
+  bool grows_shards_ = true;
 };
 
 }  // namespace orrery::workload

@@ -23,7 +23,7 @@ def text(description, plan, settings, device_name):
              f"plan: {_mapping(_plan(plan))}",
              f"gpu: {_gpu(device_name)}",
              f"gpus: {plan.world}",
-             f"framework: {_mapping(_framework(plan))}"]
+             f"framework: {_mapping(_framework(plan, description, device_name))}"]
     return "\n".join(lines) + "\n"
 
 
@@ -45,6 +45,8 @@ def _transformer(description):
     if family in _GPT2_LIKE:
         positions, words = _LEARNED_POSITIONS[family]
         keys.setdefault("vocabulary", words)
+        if family == "gpt2":
+            keys["activation"] = "written_out_gelu"
         keys["positions"] = config.get("max_position_embeddings", config.get("n_positions", positions))
     return keys
 
@@ -77,11 +79,18 @@ def _plan(plan):
     return keys
 
 
-def _framework(plan):
-    # Traced as PyTorch runs it by itself: not compiled, attention by its own flash kernels.
-    if plan.sharding == "full":
-        return {"name": "torch-fsdp", "is_compiled": False}
-    return {"name": "pytorch", "attention": "flash2"}
+def _framework(plan, description, device_name):
+    # Traced as PyTorch runs it by itself: not compiled, attention by its own kernels.
+    keys = {"name": "torch-fsdp", "is_compiled": False, "copies_shards": True} if plan.sharding == "full" else {"name": "pytorch"}
+    keys["attention"] = "flash" if _runs_cudnn_attention(device_name) else "flash2"
+    if description.source == "transformers":
+        keys["spells_out_layers"] = True
+    return keys
+
+
+def _runs_cudnn_attention(device_name):
+    # PyTorch prefers it to its own flash kernels on Hopper and later.
+    return any(name in device_name for name in ("H100", "H200", "H800", "H20", "B200", "B300"))
 
 
 def _gpu(device_name):

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/operators.h"
+#include "orrery/workload/generate/spelled_out.h"
 #include "orrery/workload/plan/context_ranks.h"
 
 namespace orrery::workload {
@@ -203,6 +205,13 @@ void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer
   const std::int64_t heads = std::max<std::int64_t>(1, attention.heads / scene.tp) +
                              (attention.latent ? 1 : core.kv_heads);
   const std::int64_t n = scene.tokens * heads * size;
+  if (scene.is_spelled_out()) {
+    for (Step& step : SpelledOutRope(Pass::kForward, {scene.tokens, heads * size}, scene)) {
+      writer.Forward(std::move(step));
+    }
+    writer.Backward(SpelledOutRope(Pass::kBackward, {scene.tokens, heads * size}, scene));
+    return;
+  }
   const std::int64_t e = scene.element_bytes;
   // Unfused: two products, a turned copy and a sum, for queries and for keys.
   const bool is_fused = scene.framework().fuses_rope || scene.framework().is_compiled;
@@ -216,12 +225,14 @@ void WriteProjections(const Attention& attention, LayerWriter& writer) {
   const std::int64_t rows = scene.tokens;
   const std::int64_t hidden = scene.hidden;
   if (!attention.latent) {
+    // Models with rotary positions have three matrices, GPT-2 and its like one.
     writer.Linear({.name = "qkv",
                    .rows = rows,
                    .in = hidden,
                    .out = (attention.heads + 2 * attention.kv_heads) * attention.head_size,
                    .cut = Cut::kColumns,
                    .casts_input = false,
+                   .branches = attention.has_rope ? 3 : 1,
                    .has_adapter = true});
     return;
   }

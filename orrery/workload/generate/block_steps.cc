@@ -6,6 +6,7 @@
 
 #include "orrery/base/round_up.h"
 #include "orrery/workload/generate/operators.h"
+#include "orrery/workload/generate/spelled_out.h"
 
 namespace orrery::workload {
 namespace {
@@ -151,7 +152,10 @@ UnitSteps HeadSteps(const Scene& scene, const Transformer& model) {
   const std::int64_t cols = vocabulary / scene.tp;
   const std::int64_t logits = scene.tokens * cols;
   const bool is_fused = scene.framework().fuses_cross_entropy || scene.framework().is_compiled;
-  if (!is_fused && scene.element_bytes < 4) {
+  if (!is_fused && scene.element_bytes < 4 && scene.is_spelled_out()) {
+    writer.Forward(CastOfLogits(Pass::kForward, {scene.tokens, cols}, scene));
+    writer.Backward({CastOfLogits(Pass::kBackward, {scene.tokens, cols}, scene)});
+  } else if (!is_fused && scene.element_bytes < 4) {
     writer.Elements({"logits to fp32", "other", "other", logits, 2, 4, 4, 2});
   }
   WriteLoss(cols, is_fused, writer);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "orrery/workload/generate/operators.h"
+#include "orrery/workload/generate/spelled_out.h"
 
 namespace orrery::workload {
 namespace {
@@ -171,6 +172,15 @@ void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<Step>& step
   steps.push_back(OperatorStep(matrix.name, Category::kProduct,
                                Product(matrix.rows, WidthIn(matrix, scene_.tp),
                                        WidthOut(matrix, scene_.tp), "nn", scene_.products)));
+  const int branches = scene_.is_spelled_out() ? matrix.branches : 1;
+  for (int branch = 0; branch < branches; ++branch) {
+    AddInputGradientSum(matrix, steps);
+  }
+  std::ranges::move(SumsOfBranches(branches, {matrix.rows, WidthIn(matrix, scene_.tp)}, scene_),
+                    std::back_inserter(steps));
+}
+
+void LayerWriter::AddInputGradientSum(const Matrix& matrix, std::vector<Step>& steps) const {
   if (matrix.cut != Cut::kColumns || scene_.tp == 1) {
     return;
   }
@@ -210,6 +220,10 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<Step>& ste
 }
 
 void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
+  if (kind == NormKind::kRms && scene_.is_spelled_out()) {
+    SpelledOutNorm(rows, cols);
+    return;
+  }
   const OperatorKind op =
       kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
   // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
@@ -220,6 +234,14 @@ void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
   });
   backward_.push_back({OperatorStep("norm", Category::kNorm,
                                     RowWise(op, rows, cols, "bwd", scene_.type), 2 * launches)});
+}
+
+void LayerWriter::SpelledOutNorm(std::int64_t rows, std::int64_t cols) {
+  WritePart(scene_.plan().recompute_parts.norms, [&] {
+    std::ranges::move(SpelledOutRmsNorm(Pass::kForward, {rows, cols}, scene_),
+                      std::back_inserter(forward_));
+  });
+  backward_.push_back(SpelledOutRmsNorm(Pass::kBackward, {rows, cols}, scene_));
 }
 
 void LayerWriter::Elements(const Map& map) {

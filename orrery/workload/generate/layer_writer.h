@@ -27,6 +27,7 @@ struct Matrix {
   Cut cut = Cut::kNothing;
   bool casts_input = true;     // to fp8, by a kernel of its own; else what makes it does so
   bool casts_gradient = true;  // the same of the gradient of its output
+  int branches = 1;            // matrices of one input that stand side by side in it
   bool has_adapter = false;    // LoRA trains two narrow matrices beside it
 };
 
@@ -93,6 +94,8 @@ class LayerWriter {
   void AddAdapter(const Matrix& matrix);
   [[nodiscard]] std::vector<Step> LinearBackward(const Matrix& matrix);
   void AddInputGradient(const Matrix& matrix, std::vector<Step>& steps);
+  void AddInputGradientSum(const Matrix& matrix, std::vector<Step>& steps) const;
+  void SpelledOutNorm(std::int64_t rows, std::int64_t cols);
   void AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps);
   void RecomputeFrom(std::size_t begin);
 

@@ -308,7 +308,8 @@ void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, La
                  .out = up,
                  .cut = is_cut ? Cut::kColumns : Cut::kNothing,
                  .casts_input = false,
-                 .casts_gradient = false});
+                 .casts_gradient = false,
+                 .branches = mlp.is_gated ? 2 : 1});
   WriteActivation(mlp, rows, is_cut ? mlp.width / scene.tp : mlp.width, writer);
   writer.Linear({.name = "mlp down",
                  .rows = rows,

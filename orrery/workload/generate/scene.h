@@ -24,6 +24,11 @@ struct Scene {
 
   [[nodiscard]] const Plan& plan() const { return job->plan; }
 
+  /// Layers are a kernel for each operation.
+  [[nodiscard]] bool is_spelled_out() const {
+    return framework().spells_out_layers && !framework().is_compiled;
+  }
+
   [[nodiscard]] const Framework& framework() const { return job->framework; }
 
   /// Whether products read narrower copies of activations; TF32 reads what is there.

@@ -4,6 +4,7 @@
 
 #include "orrery/workload/generate/block_steps.h"
 #include "orrery/workload/generate/scene.h"
+#include "orrery/workload/generate/spelled_out.h"
 #include "orrery/workload/plan/activation_memory.h"
 #include "orrery/workload/plan/parameter_tensors.h"
 #include "orrery/workload/plan/stage_layers.h"
@@ -32,9 +33,12 @@ class UnitsBuilder {
                       UnitMemory memory, const std::vector<ParameterTensor>& adapters = {}) {
     memory.weight_inputs = steps.weight_inputs;
     units_.memory.push_back(memory);
-    units_.kinds.push_back(std::move(steps));
     units_.tensors.push_back(scene_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
                                                 : LocalTensors(tensors, job_.plan));
+    if (job_.framework.copies_shards && job_.plan.sharding == Sharding::kParameters) {
+      AddCopiesOfShards(units_.tensors.back().parameters().dense, scene_, steps);
+    }
+    units_.kinds.push_back(std::move(steps));
     return units_.kinds.size() - 1;
   }
 

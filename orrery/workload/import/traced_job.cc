@@ -107,4 +107,24 @@ Result<TracedJob> ReadTracedJob(const std::string& folder) {
   return job;
 }
 
+bool IsDataDimension(std::string_view name) {
+  return name == "dp" || name == "dp_replicate" || name == "dp_shard";
+}
+
+std::int64_t SamplesOfStep(const TracedJob& job, Rank world) {
+  // More than any job reads: a file that says so is wrong.
+  constexpr double kMostSamples = 1e15;
+  if (job.mesh.empty() && job.world > 1) {
+    return 0;
+  }
+  double ranks_of_replica = 1;
+  for (const MeshDimension& dimension : job.mesh) {
+    ranks_of_replica *= IsDataDimension(dimension.name) ? 1.0 : dimension.size;
+  }
+  const double samples = static_cast<double>(job.micro_batch) *
+                         static_cast<double>(job.accumulation) * job.microbatches * world /
+                         ranks_of_replica;
+  return samples <= kMostSamples ? static_cast<std::int64_t>(samples) : 0;
+}
+
 }  // namespace orrery::workload

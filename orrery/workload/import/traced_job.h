@@ -96,6 +96,11 @@ struct TracedJob {
   int microbatches = 1;
   std::vector<MeshDimension> mesh = {};
 
+  // Of the training; 0: not known.
+  std::int64_t micro_batch = 0;
+  std::int64_t sequence = 0;
+  std::int64_t accumulation = 1;
+
   // Of the model; 0: not known.
   std::int64_t parameters = 0;
   std::int64_t layer_parameters = 0;
@@ -107,6 +112,12 @@ struct TracedJob {
 
   bool operator==(const TracedJob&) const = default;
 };
+
+/// The name of a dimension of a mesh whose ranks have data of their own: "dp", "dp_replicate", …
+[[nodiscard]] bool IsDataDimension(std::string_view name);
+
+/// How many samples all `world` ranks read in a step; 0 where the job does not say.
+[[nodiscard]] std::int64_t SamplesOfStep(const TracedJob& job, Rank world);
 
 /// Reads ranks and ranges: "0-3,7". Fails for what is none, and beyond `world`.
 [[nodiscard]] Result<std::vector<Rank>> ParseRanks(std::string_view text, Rank world);

@@ -106,6 +106,12 @@ void ReadModel(const Value& model, TracedJob& job) {
   job.traced_layers = SmallCountOr(Field(model, "traced_layers"), job.layers);
 }
 
+void ReadTraining(const Value& training, TracedJob& job) {
+  job.micro_batch = CountOr(Field(training, "micro_batch"), 0);
+  job.sequence = CountOr(Field(training, "sequence"), 0);
+  job.accumulation = CountOr(Field(training, "accumulation"), 1);
+}
+
 void ReadPlan(const Value& plan, TracedJob& job) {
   job.plan_kind = TextOr(Field(plan, "kind"));
   job.is_sharded = TextOr(Field(plan, "sharding")) == "full";
@@ -244,6 +250,7 @@ Result<TracedJob> ParseTracedJob(std::string_view json) {
   job.gpu = TextOr(Field(Field(document, "device"), "name"));
   ORRERY_TRY(job.world, RankOf(Field(document, "world"), "world", 1));
   ReadPlan(Field(document, "plan"), job);
+  ReadTraining(Field(document, "training"), job);
   ORRERY_TRY_STATUS(ReadMesh(Field(Field(document, "plan"), "mesh"), job));
   ReadModel(Field(document, "model"), job);
   ORRERY_TRY_STATUS(ReadRanks(Field(document, "ranks"), job));

@@ -22,6 +22,7 @@ TEST(TracedJobTest, TheJobIsReadAndUnknownKeysAreLeftAlone) {
       ParseTracedJob(R"json({"format": "orrery trace", "version": 1, "name": "m", "new": {},
       "device": {"name": "NVIDIA H200"}, "world": 4, "plan": {"kind": "fsdp2", "sharding": "full",
       "microbatches": 2, "mesh": [{"name": "dp", "size": 4, "stride": 1}]},
+      "training": {"micro_batch": 3, "sequence": 1024, "accumulation": 5},
       "model": {"parameters": 100, "layers": 8, "traced_layers": 4, "layer_parameters": 10},
       "ranks": [{"rank": 0, "folder": "rank-0", "stands_for": "0-3"}], "remarks": ["One."]})json");
 
@@ -31,10 +32,27 @@ TEST(TracedJobTest, TheJobIsReadAndUnknownKeysAreLeftAlone) {
   EXPECT_TRUE(job->is_sharded);
   EXPECT_EQ(job->microbatches, 2);
   EXPECT_THAT(job->mesh, ElementsAre(MeshDimension{"dp", 4, 1}));
+  EXPECT_EQ(job->sequence, 1024);
   EXPECT_EQ(job->traced_layers, 4);
   ASSERT_EQ(job->ranks.size(), 1);
   EXPECT_THAT(job->ranks[0].stands_for, ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(job->remarks, ElementsAre("One."));
+}
+
+// Eight ranks of two stages: four data-parallel ones, each with two micro-batches of three samples,
+// five times; twice as many ranks read twice as much.
+TEST(TracedJobTest, ReplicasReadSamplesOfTheirOwn) {
+  TracedJob job;
+  job.world = 8;
+  job.mesh = {{"pp", 2, 4}, {"dp_replicate", 2, 2}, {"dp_shard", 2, 1}};
+  job.micro_batch = 3;
+  job.microbatches = 2;
+  job.accumulation = 5;
+
+  EXPECT_EQ(SamplesOfStep(job, 8), 4 * 2 * 3 * 5);
+  EXPECT_EQ(SamplesOfStep(job, 16), 8 * 2 * 3 * 5);
+  job.mesh.clear();
+  EXPECT_EQ(SamplesOfStep(job, 8), 0);
 }
 
 TEST(TracedJobTest, WhatIsNoTracedJobIsSaid) {

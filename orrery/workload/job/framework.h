@@ -50,6 +50,8 @@ struct Framework {
   bool splits_loss = false;          // written out over logits even on one rank
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
+  bool spells_out_layers = false;           // as Hugging Face writes them, map by map
+  bool copies_shards = false;               // from and to the buffers of their exchanges
   bool wraps_exchanges = false;             // in Python: they cost the host as much as a kernel
   bool prioritises_communication = false;   // its streams go first where kernels wait for room
   bool uses_graphs = false;                 // launches cost nothing

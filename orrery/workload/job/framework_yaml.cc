@@ -49,6 +49,8 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"keeps_gathered_inputs", &Framework::keeps_gathered_inputs},
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
+    {"spells_out_layers", &Framework::spells_out_layers},
+    {"copies_shards", &Framework::copies_shards},
     {"wraps_exchanges", &Framework::wraps_exchanges},
     {"prioritises_communication", &Framework::prioritises_communication},
     {"uses_graphs", &Framework::uses_graphs},
