@@ -16,23 +16,25 @@ import sys
 KEPT = ("steps.json", "collectives.json")
 
 
-def pack_rank(program, source, target, kept):
+def pack_rank(program, root, source, target, kept):
     target.mkdir(parents=True)
     for name in kept:
         shutil.copyfile(source / name, target / name)
-    command = [program, "convert", str(source / "kineto.json.gz"), str(target / "kineto.orr")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # A packed recording names the file it was made from: that must not be a path of this machine.
+    recording = (source / "kineto.json.gz").relative_to(root)
+    command = [program, "convert", str(recording), str(target / "kineto.orr")]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"pack_traced_jobs: {' '.join(command)}: {done.stderr.strip()}")
 
 
-def pack_job(program, source, target, more_files):
+def pack_job(program, root, source, target, more_files):
     target.mkdir(parents=True)
     for path in (source / "trace.json", source / "job.yaml"):
         if path.exists():
             shutil.copyfile(path, target / path.name)
     for index, rank in enumerate(sorted(source.glob("rank-*"))):
-        pack_rank(program, rank, target / rank.name, (*KEPT, *more_files) if index == 0 else KEPT)
+        pack_rank(program, root, rank, target / rank.name, (*KEPT, *more_files) if index == 0 else KEPT)
 
 
 def main():
@@ -43,11 +45,13 @@ def main():
     parser.add_argument("--execution", default="", metavar="NAMES")
     parser.add_argument("--memory", default="", metavar="NAMES")
     options = parser.parse_args()
+    source, target = options.source.resolve(), options.target.resolve()
+    program = str(pathlib.Path(options.program).resolve())
     files = {"execution.json.gz": options.execution.split(","), "memory.csv.gz": options.memory.split(",")}
-    for trace in sorted(options.source.glob("*/trace.json")):
+    for trace in sorted(source.glob("*/trace.json")):
         job = trace.parent
         more = [file for file, names in files.items() if job.name in names]
-        pack_job(options.program, job, options.target / job.name, more)
+        pack_job(program, source.parent, job, target / job.name, more)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A process group without peers: every collective is noted, and a placeholder of a few bytes runs
+"""A process group without peers: every collective is noted, and a marker of a few bytes runs
 on the stream where NCCL's kernel would run, ordered behind and before the caller's as NCCL does."""
 
 import contextlib
@@ -235,7 +235,7 @@ class StandInGroup(dist.ProcessGroup):
         return torch.profiler.record_function(f"orrery.collective#{number}")
 
     def _mark(self, stream):
-        """Puts the placeholder on a stream, or on the current one: since PyTorch 2.8 that is where
+        """Puts the marker on a stream, or on the current one: since PyTorch 2.8 that is where
         NCCL puts a collective that its caller waits for at once."""
         marker = self._mark_tensor()
         if stream is None:

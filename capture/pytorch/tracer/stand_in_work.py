@@ -16,8 +16,8 @@ def _is_called_at_once(caller):
 
 
 class StandInWork(Work):
-    """The end of a placeholder on a stream. Without an event there is nothing to wait for: the
-    placeholder was put on the caller's own stream, or was for the host."""
+    """The end of a marker on a stream. Without an event there is nothing to wait for: the
+    marker was put on the caller's own stream, or was for the host."""
 
     def __init__(self, results, event=None, stream=None, entry=None, blocks_host=False):
         super().__init__()
@@ -44,7 +44,7 @@ class StandInWork(Work):
         self.wait()
 
     def get_future(self):
-        """A completed future. Its event is recorded on the placeholder's stream, so whoever waits
+        """A completed future. Its event is recorded on the marker's stream, so whoever waits
         for it (DDP's reducer) orders its own stream behind, as behind NCCL."""
         if self._future is None:
             self._future = self._made_future()
