@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+
+// What the host prepares for a launch and the patches read and write: plain structures in device memory, the same for
+// nvcc and for the host compiler. Nothing here knows a vendor's header.
+//
+// One LaunchRecord belongs to each instrumented launch. The host writes it, the ranges and zeros into the counters on
+// the launch's own stream before the kernel, and reads counters and pages back when the stream is known to have passed.
+
+namespace orrery::capture {
+
+/// Memory of one object, or of a part of it that no inner object covers: [begin, end).
+struct Range {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+/// A range that the launch was probably given, by its parameters: tried before the search.
+struct Hint {
+  std::uint64_t begin;
+  std::uint64_t end;
+  std::uint32_t slot;
+  std::uint32_t unused;
+};
+
+/// What was counted for one slot in one shard. Slot 0 is for addresses that no range holds, slot i + 1 for ranges[i].
+struct SlotCounters {
+  std::uint64_t read_bytes;
+  std::uint64_t write_bytes;
+  std::uint64_t atomic_bytes;
+  std::uint64_t sectors;          // 32 bytes, distinct within the access of a warp
+  std::uint64_t lanes_and_warps;  // lanes in the low kLaneBits, accesses of warps above
+};
+
+inline constexpr std::uint32_t kUnknownSlot = 0;
+inline constexpr std::uint32_t kLaneBits = 36;
+inline constexpr std::uint32_t kMaxHints = 16;
+inline constexpr std::uint32_t kMaxUnknownSamples = 4;
+inline constexpr std::uint32_t kNoPages = 0xffffffffU;
+
+/// Which work the patches do for a launch; bits of LaunchRecord::modes.
+enum LaunchMode : std::uint32_t {
+  kCountMode = 1,   // counters of slots
+  kPageMode = 2,    // bits of touched pages
+  kStreamMode = 4,  // a record of every access of a warp goes into the ring
+};
+
+struct AccessRing;
+
+/// Everything the patches need, behind the pointer that they are called with. Pointers are device addresses.
+struct LaunchRecord {
+  const Range* ranges;       // sorted, disjoint
+  SlotCounters* counters;    // [num_shards][num_ranges + 1]
+  std::uint32_t* page_bits;  // one bit a page, those of a range from first_page_bit[i] on
+  const std::uint32_t* first_page_bit;  // of ranges[i]: bit of the page that holds its begin
+  AccessRing* ring;
+  std::uint64_t launch;                               // its number in the stream of events
+  std::uint64_t unknown_samples[kMaxUnknownSamples];  // addresses; 0: none
+  std::uint32_t num_unknown_samples;
+  std::uint32_t num_ranges;
+  std::uint32_t num_shards;  // a power of two
+  std::uint32_t page_shift;
+  std::uint32_t modes;
+  std::uint32_t num_hints;
+  std::uint32_t first_block;  // only blocks b (counted linearly) with b % block_period == first_block are seen
+  std::uint32_t block_period;
+  Hint hints[kMaxHints];
+};
+
+/// One cell of the ring. An access whose lanes follow a rule takes one; another takes 1 + kLaneCells, with the
+/// addresses of all 32 lanes.
+struct AccessCell {
+  std::uint64_t turn;     // number of the cell's use, from 1; written last
+  std::uint64_t address;  // of lane 0, as if it were active
+  std::uint32_t active;   // lanes
+  std::int32_t stride;    // of lanes, or kGeneralStride
+  std::uint32_t packed;   // access size in bits 0-7, flags in bits 8-15, pc (in 16-byte units) above
+  std::uint32_t launch;   // low half of the launch's number
+};
+
+inline constexpr std::int32_t kGeneralStride = INT32_MIN;
+inline constexpr std::uint32_t kLaneCells = 8;
+
+/// The ring's cells are in pinned host memory, its head in device memory. Where the host does not keep up, the
+/// device waits for `tail` a bounded time, then drops and counts.
+struct AccessRing {
+  AccessCell* cells;            // pinned host memory
+  volatile std::uint64_t* tail;  // pinned host memory: cells the host has finished with
+  std::uint64_t head;           // cells taken so far
+  std::uint64_t dropped;        // accesses of warps
+  std::uint64_t num_cells;      // a power of two
+  std::uint64_t max_spins;
+};
+
+}  // namespace orrery::capture
