@@ -17,7 +17,8 @@ struct Range {
   std::uint64_t end;
 };
 
-/// A range that the launch was probably given, by its parameters: tried before the search.
+/// A range that the launch was probably given, by its parameters: tried before the search. Begin
+/// and end are those of ranges[slot - 1].
 struct Hint {
   std::uint64_t begin;
   std::uint64_t end;
