@@ -6,8 +6,9 @@
 
 namespace orrery::capture::sanitizer {
 
-/// Hands out places in memory of a fixed size, going round, so that places taken one after the other lie side by side
-/// and can be read back together. Knows offsets only; not safe from several threads.
+/// Hands out places in memory of a fixed size, going round, so that places taken one after the
+/// other lie side by side and can be read back together. Knows offsets only; not safe from several
+/// threads.
 class Arena {
  public:
   static constexpr std::uint64_t kAlignment = 256;

@@ -7,7 +7,8 @@ namespace orrery::capture::sanitizer {
 namespace {
 
 constexpr std::size_t kWordBytes = 8;
-// The driver allows maps at multiples of 64 bytes; a block of parameters is only as aligned as its parameters.
+// The driver allows maps at multiples of 64 bytes; a block of parameters is only as aligned as its
+// parameters.
 constexpr std::size_t kMapStep = 64;
 constexpr std::uint32_t kMaxParameters = 4096;
 
@@ -24,8 +25,8 @@ bool IsKnown(const std::vector<Argument>& arguments, std::uint32_t range, std::u
 }
 
 // Adds what the address points to, unless that is known; a map says more than a word.
-void AddTarget(std::uint64_t address, std::uint64_t offset, std::uint64_t map, const ObjectSnapshot& objects,
-               std::vector<Argument>& arguments) {
+void AddTarget(std::uint64_t address, std::uint64_t offset, std::uint64_t map,
+               const ObjectSnapshot& objects, std::vector<Argument>& arguments) {
   const std::int64_t found = objects.Find(address);
   const auto range = static_cast<std::uint32_t>(found);
   if (found >= 0 && !IsKnown(arguments, range, map)) {

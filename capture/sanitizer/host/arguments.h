@@ -12,12 +12,14 @@
 #include "capture/sanitizer/host/vendor_calls.h"
 #include "capture/sanitizer/host/vendor_events.h"
 
-// What a launch can reach, by what it was given: the words of its parameter block that lie inside known memory. For
-// kernels that load through tensor maps this is all there is to know, since no patch sees those loads.
+// What a launch can reach, by what it was given: the words of its parameter block that lie inside
+// known memory. For kernels that load through tensor maps this is all there is to know, since no
+// patch sees those loads.
 
 namespace orrery::capture::sanitizer {
 
-/// Memory that a launch was given: a range of the snapshot, and where its address stands among the parameters.
+/// Memory that a launch was given: a range of the snapshot, and where its address stands among the
+/// parameters.
 struct Argument {
   std::uint32_t range = 0;
   std::uint64_t address = 0;
@@ -52,8 +54,10 @@ class ParameterReader {
   std::map<FunctionHandle, Layout> layouts_;
 };
 
-/// Finds the arguments in a block at steps of 8 bytes, at most one for each range and map, in order of their places.
-[[nodiscard]] std::vector<Argument> FindArguments(std::span<const std::byte> block, const ObjectSnapshot& objects,
+/// Finds the arguments in a block at steps of 8 bytes, at most one for each range and map, in order
+/// of their places.
+[[nodiscard]] std::vector<Argument> FindArguments(std::span<const std::byte> block,
+                                                  const ObjectSnapshot& objects,
                                                   const TensorMaps& maps);
 
 }  // namespace orrery::capture::sanitizer

@@ -9,11 +9,12 @@ bool WantsAccesses(const Options& options) {
 
 }  // namespace
 
-Context::Context(Place place, VendorCalls& calls, const Options& options, Overheads& overheads)
+Context::Context(Place place, VendorCalls& calls, Recorder& recorder, const Options& options,
+                 Overheads& overheads)
     : place_(place), pool_(calls, place.handle, options.arena_bytes, overheads) {
   if (WantsAccesses(options)) {
-    accesses_ =
-        std::make_unique<AccessStream>(calls, place.handle, options.ring_bytes, overheads);
+    accesses_ = std::make_unique<AccessStream>(calls, recorder, place.handle, options.ring_bytes,
+                                               overheads);
   }
 }
 
@@ -41,7 +42,7 @@ std::shared_ptr<Context> Contexts::Get(ContextHandle handle, std::uint64_t devic
   if (context == nullptr) {
     context = std::make_shared<Context>(
         Context::Place{.handle = handle, .device = device, .number = ++last_number_}, calls_,
-        options_, overheads_);
+        recorder_, options_, overheads_);
   }
   return context;
 }

@@ -24,7 +24,8 @@ class Context {
     std::uint64_t number = 0;  // in the recording
   };
 
-  Context(Place place, VendorCalls& calls, const Options& options, Overheads& overheads);
+  Context(Place place, VendorCalls& calls, Recorder& recorder, const Options& options,
+          Overheads& overheads);
 
   /// Takes the memory at the first launch, by work on its stream; says whether there is any.
   [[nodiscard]] bool Open(StreamHandle stream, Failures& failures);
@@ -51,8 +52,8 @@ class Context {
 /// The contexts of the process, found by their handles. Any thread may call.
 class Contexts {
  public:
-  Contexts(VendorCalls& calls, const Options& options, Overheads& overheads)
-      : calls_(calls), options_(options), overheads_(overheads) {}
+  Contexts(VendorCalls& calls, Recorder& recorder, const Options& options, Overheads& overheads)
+      : calls_(calls), recorder_(recorder), options_(options), overheads_(overheads) {}
 
   /// The context, new if it was not known.
   [[nodiscard]] std::shared_ptr<Context> Get(ContextHandle handle, std::uint64_t device);
@@ -66,6 +67,7 @@ class Contexts {
 
  private:
   VendorCalls& calls_;
+  Recorder& recorder_;
   Options options_;
   Overheads& overheads_;
   std::mutex mutex_;  // guards all below

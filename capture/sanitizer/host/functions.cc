@@ -1,8 +1,10 @@
 #include "capture/sanitizer/host/functions.h"
 
-#include <array>
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include <cxxabi.h>
 
@@ -52,10 +54,15 @@ std::shared_ptr<const FunctionFacts> Functions::Add(const LaunchEvent& event, bo
   auto facts = std::make_shared<FunctionFacts>();
   facts->name = Demangled(event.name);
   facts->is_patched = is_patched;
+  std::uint64_t bytes = 0;
+  if (calls_.FunctionPlace(event.module, event.name, &facts->pc, &bytes) != 0) {
+    facts->pc = 0;
+    bytes = 0;
+  }
   const std::lock_guard lock(mutex_);
   const auto module = number_of_module_.find(event.module.value);
-  facts->id =
-      recorder_.Function(facts->name, module == number_of_module_.end() ? 0 : module->second);
+  facts->id = recorder_.Function(facts->name,
+                                 module == number_of_module_.end() ? 0 : module->second, bytes);
   return known_.try_emplace(event.function.value, Known{event.module, facts}).first->second.facts;
 }
 

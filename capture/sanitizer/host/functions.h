@@ -14,7 +14,8 @@ namespace orrery::capture::sanitizer {
 /// A kernel, as a recording knows it.
 struct FunctionFacts {
   std::uint64_t id = 0;
-  std::string name;  // demangled
+  std::string name;      // demangled
+  std::uint64_t pc = 0;  // where its code begins; 0: not known
   bool is_patched = false;
   bool may_use_tensor_maps = true;
 };
@@ -23,7 +24,7 @@ struct FunctionFacts {
 /// Any thread may call.
 class Functions {
  public:
-  explicit Functions(Recorder& recorder) : recorder_(recorder) {}
+  Functions(VendorCalls& calls, Recorder& recorder) : calls_(calls), recorder_(recorder) {}
 
   /// `is_patched` is asked for new functions only.
   template <typename IsPatched>
@@ -50,6 +51,7 @@ class Functions {
   [[nodiscard]] std::shared_ptr<const FunctionFacts> Find(const LaunchEvent& event);
   std::shared_ptr<const FunctionFacts> Add(const LaunchEvent& event, bool is_patched);
 
+  VendorCalls& calls_;
   Recorder& recorder_;
   std::mutex mutex_;                                // guards all below
   std::unordered_map<std::uint64_t, Known> known_;  // by function handle

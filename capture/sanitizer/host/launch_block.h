@@ -35,14 +35,16 @@ struct PendingLaunch {
   Choice choice;
   std::uint32_t modes = 0;
   std::uint32_t num_shards = 0;
+  bool wants_pages = false;
+  std::uint64_t function_pc = 0;  // where its kernel's code begins
   std::shared_ptr<const ObjectSnapshot> objects;
   std::vector<Argument> arguments;
-  bool has_arguments = false;     // its parameters could be read
+  bool has_arguments = false;       // its parameters could be read
   bool may_use_tensor_maps = true;  // as far as is known of its kernel
   BlockLayout layout;
-  std::uint64_t offset = 0;  // of its block in the arena
-  bool is_lost = false;      // its end was never told, or its results cannot be read
-  bool is_cancelled = false; // it ran without its block
+  std::uint64_t offset = 0;   // of its block in the arena
+  bool is_lost = false;       // its end was never told, or its results cannot be read
+  bool is_cancelled = false;  // it ran without its block
 };
 
 /// The layout for a launch's modes, shards and objects.

@@ -1,5 +1,6 @@
 #include "capture/sanitizer/host/launches.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "capture/sanitizer/host/results.h"
@@ -106,15 +107,18 @@ const char* Launches::Instrument(Context& context, const LaunchEvent& event,
 PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
                                 const FunctionFacts& facts, const Choice& choice,
                                 std::uint64_t number) {
-  PendingLaunch launch{.number = number,
-                       .device = context.place().device,
-                       .stream = event.handle,
-                       .handle = event.launch,
-                       .graph = event.graph,
-                       .choice = choice,
-                       .modes = ModesOf(choice),
-                       .num_shards = parts_.options.num_shards,
-                       .objects = parts_.objects.Snapshot()};
+  PendingLaunch launch;
+  launch.number = number;
+  launch.device = context.place().device;
+  launch.stream = event.handle;
+  launch.handle = event.launch;
+  launch.graph = event.graph;
+  launch.choice = choice;
+  launch.modes = ModesOf(choice);
+  launch.num_shards = parts_.options.num_shards;
+  launch.objects = parts_.objects.Snapshot();
+  launch.wants_pages = parts_.options.page_bytes != 0;
+  launch.function_pc = facts.pc;
   launch.may_use_tensor_maps = facts.may_use_tensor_maps;
   if (const auto parameters = std::exchange(parameters_of_call, std::nullopt)) {
     launch.arguments = FindArguments(parameters->bytes, *launch.objects, parts_.maps);
@@ -132,8 +136,7 @@ std::uint32_t Launches::ModesOf(const Choice& choice) const {
 }
 
 std::optional<std::uint64_t> Launches::BeginInPool(Context& context, const PendingLaunch& launch) {
-  AccessStream* const accesses =
-      (launch.modes & kStreamMode) != 0 ? context.accesses() : nullptr;
+  AccessStream* const accesses = (launch.modes & kStreamMode) != 0 ? context.accesses() : nullptr;
   if (accesses != nullptr) {
     accesses->Expect(launch, parts_.options.analysis == Analysis::kHost);
   }
@@ -204,12 +207,28 @@ void Launches::Drain(Context& context, std::optional<StreamHandle> stream) {
     return;
   }
   context.pool().ReadBack(launches);
-  bool is_cut = false;
-  if (context.accesses() != nullptr) {
-    is_cut = context.accesses()->Finish(launches.back().stream);
+  std::uint64_t num_dropped = 0;
+  if (context.accesses() != nullptr && !context.pool().is_broken()) {
+    num_dropped = FinishAccesses(*context.accesses(), launches);
   }
-  Finish(context, launches, is_cut);
+  Finish(context, launches, num_dropped != 0);
   context.pool().Release(launches);
+}
+
+std::uint64_t Launches::FinishAccesses(AccessStream& accesses,
+                                       const std::vector<PendingLaunch>& launches) {
+  const bool is_streamed =
+      std::any_of(launches.begin(), launches.end(),
+                  [](const PendingLaunch& launch) { return (launch.modes & kStreamMode) != 0; });
+  if (!is_streamed) {
+    return 0;
+  }
+  const std::uint64_t num_dropped = accesses.Finish(launches.back().stream);
+  if (num_dropped != 0) {
+    parts_.recorder.Count(codes::kRecordsDropped, "accesses that found no room in the ring",
+                          num_dropped);
+  }
+  return num_dropped;
 }
 
 void Launches::Finish(Context& context, const std::vector<PendingLaunch>& launches, bool is_cut) {

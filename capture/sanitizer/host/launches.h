@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/host/arguments.h"
@@ -67,11 +68,13 @@ class Launches {
   void WaitAndDrain(Context& context, StreamHandle stream);
   void LeaveOut(const LaunchEvent& event, const FunctionFacts& facts, const stream::Launch& row,
                 const char* reason);
+  [[nodiscard]] std::uint64_t FinishAccesses(AccessStream& accesses,
+                                             const std::vector<PendingLaunch>& launches);
   void Finish(Context& context, const std::vector<PendingLaunch>& launches, bool is_cut);
 
   LaunchParts parts_;
   ParameterReader parameters_;
-  std::mutex mutex_;  // guards left_out_
+  std::mutex mutex_;                 // guards left_out_
   std::set<LaunchHandle> left_out_;  // begun, not ended
 };
 

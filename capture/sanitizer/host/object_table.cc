@@ -14,15 +14,17 @@ std::uint64_t PagesOf(const Range& range, std::uint32_t page_shift) {
 }  // namespace
 
 std::int64_t ObjectSnapshot::Find(std::uint64_t address) const {
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
-                                      [](std::uint64_t wanted, const Range& range) { return wanted < range.begin; });
+  const auto after = std::upper_bound(
+      ranges.begin(), ranges.end(), address,
+      [](std::uint64_t wanted, const Range& range) { return wanted < range.begin; });
   if (after == ranges.begin() || address >= std::prev(after)->end) {
     return -1;
   }
   return std::prev(after) - ranges.begin();
 }
 
-void ObjectTable::Add(std::uint32_t level, std::uint64_t object, std::uint64_t address, std::uint64_t bytes) {
+void ObjectTable::Add(std::uint32_t level, std::uint64_t object, std::uint64_t address,
+                      std::uint64_t bytes) {
   if (level >= kNumLevels || bytes == 0) {
     return;
   }
@@ -31,8 +33,8 @@ void ObjectTable::Add(std::uint32_t level, std::uint64_t object, std::uint64_t a
   const std::uint64_t end = address + bytes;
   const auto first = std::partition_point(pieces.begin(), pieces.end(),
                                           [&](const Piece& piece) { return piece.end <= address; });
-  const auto last =
-      std::partition_point(first, pieces.end(), [&](const Piece& piece) { return piece.begin < end; });
+  const auto last = std::partition_point(first, pieces.end(),
+                                         [&](const Piece& piece) { return piece.begin < end; });
   pieces.insert(pieces.erase(first, last), {address, end, object});
   ++epoch_;
 }
@@ -43,8 +45,8 @@ bool ObjectTable::Remove(std::uint32_t level, std::uint64_t address) {
   }
   const std::lock_guard lock(mutex_);
   Level& pieces = levels_[level];
-  const auto found = std::partition_point(pieces.begin(), pieces.end(),
-                                          [&](const Piece& piece) { return piece.begin < address; });
+  const auto found = std::partition_point(
+      pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.begin < address; });
   if (found == pieces.end() || found->begin != address) {
     return false;
   }

@@ -11,8 +11,9 @@
 
 namespace orrery::capture::sanitizer {
 
-/// The memory that is alive at one moment, as the patches want it: sorted and disjoint, each byte with the innermost
-/// object that holds it (a tensor before its segment, a segment before the driver's allocation).
+/// The memory that is alive at one moment, as the patches want it: sorted and disjoint, each byte
+/// with the innermost object that holds it (a tensor before its segment, a segment before the
+/// driver's allocation).
 struct ObjectSnapshot {
   std::uint64_t epoch = 0;
   std::uint32_t page_shift = 0;
@@ -21,7 +22,9 @@ struct ObjectSnapshot {
   std::vector<std::uint32_t> first_page_bit;  // of ranges[i]
   std::uint64_t num_page_bits = 0;
 
-  [[nodiscard]] std::uint32_t num_ranges() const { return static_cast<std::uint32_t>(ranges.size()); }
+  [[nodiscard]] std::uint32_t num_ranges() const {
+    return static_cast<std::uint32_t>(ranges.size());
+  }
 
   /// Index of the range that holds `address`, or -1.
   [[nodiscard]] std::int64_t Find(std::uint64_t address) const;
@@ -38,7 +41,8 @@ class ObjectTable {
   /// False if the level has nothing that begins at `address`.
   bool Remove(std::uint32_t level, std::uint64_t address);
 
-  /// The memory of now. Cheap when nothing changed since the last call; else it costs one pass over all objects.
+  /// The memory of now. Cheap when nothing changed since the last call; else it costs one pass over
+  /// all objects.
   [[nodiscard]] std::shared_ptr<const ObjectSnapshot> Snapshot();
 
  private:

@@ -31,7 +31,8 @@ std::uint64_t PageBytesFrom(Environment environment) {
 }  // namespace
 
 std::uint32_t Options::page_shift() const {
-  return static_cast<std::uint32_t>(std::countr_zero(page_bytes == 0 ? kDefaultPageBytes : page_bytes));
+  return static_cast<std::uint32_t>(
+      std::countr_zero(page_bytes == 0 ? kDefaultPageBytes : page_bytes));
 }
 
 Options OptionsFrom(Environment environment) {
@@ -42,14 +43,17 @@ Options OptionsFrom(Environment environment) {
   options.kernel_name = TextFrom(environment, "ORRERY_CAPTURE_KERNEL_NAME");
   options.launch_skip = CountFrom(environment, "ORRERY_CAPTURE_LAUNCH_SKIP", 0);
   options.launch_count = CountFrom(environment, "ORRERY_CAPTURE_LAUNCH_COUNT", 0);
-  options.block_period =
-      std::clamp<std::uint64_t>(CountFrom(environment, "ORRERY_CAPTURE_BLOCK_PERIOD", 1), 1, UINT32_MAX);
+  options.block_period = std::clamp<std::uint64_t>(
+      CountFrom(environment, "ORRERY_CAPTURE_BLOCK_PERIOD", 1), 1, UINT32_MAX);
   options.only_details = CountFrom(environment, "ORRERY_CAPTURE_ONLY_DETAILS", 0) != 0;
   options.access_records = TextFrom(environment, "ORRERY_CAPTURE_ACCESS_RECORDS");
   options.arena_bytes =
-      std::max<std::uint64_t>(CountFrom(environment, "ORRERY_CAPTURE_ARENA_MB", options.arena_bytes >> 20), 1) << 20;
-  options.ring_bytes = std::bit_floor(std::max(
-      CountFrom(environment, "ORRERY_CAPTURE_RING_MB", options.ring_bytes >> 20) << 20, kMinRingBytes));
+      std::max<std::uint64_t>(
+          CountFrom(environment, "ORRERY_CAPTURE_ARENA_MB", options.arena_bytes >> 20), 1)
+      << 20;
+  options.ring_bytes = std::bit_floor(
+      std::max(CountFrom(environment, "ORRERY_CAPTURE_RING_MB", options.ring_bytes >> 20) << 20,
+               kMinRingBytes));
   options.num_shards = static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(
       CountFrom(environment, "ORRERY_CAPTURE_SHARDS", options.num_shards), 1, 256)));
   options.empty_patch = CountFrom(environment, "ORRERY_CAPTURE_EMPTY_PATCH", 0) != 0;

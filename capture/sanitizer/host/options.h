@@ -31,9 +31,9 @@ struct Options {
   [[nodiscard]] std::uint32_t page_shift() const;
 };
 
-/// Reads ORRERY_CAPTURE_ANALYSIS, _PAGE_BYTES, _KERNEL_NAME, _LAUNCH_SKIP, _LAUNCH_COUNT, _BLOCK_PERIOD,
-/// _ONLY_DETAILS, _ACCESS_RECORDS, _ARENA_MB, _RING_MB, _SHARDS and _EMPTY_PATCH. What makes no sense is rounded to
-/// what does.
+/// Reads ORRERY_CAPTURE_ANALYSIS, _PAGE_BYTES, _KERNEL_NAME, _LAUNCH_SKIP, _LAUNCH_COUNT,
+/// _BLOCK_PERIOD, _ONLY_DETAILS, _ACCESS_RECORDS, _ARENA_MB, _RING_MB, _SHARDS and _EMPTY_PATCH.
+/// What makes no sense is rounded to what does.
 [[nodiscard]] Options OptionsFrom(Environment environment);
 
 }  // namespace orrery::capture::sanitizer

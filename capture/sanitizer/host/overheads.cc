@@ -48,10 +48,8 @@ void Overheads::WriteTo(Recorder& recorder) const {
   for (std::size_t phase = 0; phase < kNumPhases; ++phase) {
     const Cost& cost = costs_[phase];
     if (cost.count != 0) {
-      recorder.Write(stream::Overhead{.phase = phase,
-                                      .total_ns = cost.total_ns,
-                                      .count = cost.count,
-                                      .bytes = cost.bytes});
+      recorder.Write(stream::Overhead{
+          .phase = phase, .total_ns = cost.total_ns, .count = cost.count, .bytes = cost.bytes});
     }
   }
 }

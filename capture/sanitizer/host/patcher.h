@@ -40,7 +40,7 @@ class Patcher {
   Recorder& recorder_;
   Failures& failures_;
   Setup setup_;
-  std::mutex mutex_;  // guards all below, and the vendor's calls
+  std::mutex mutex_;                         // guards all below, and the vendor's calls
   std::set<ContextHandle> contexts_;         // with patches
   std::set<ContextHandle> failed_contexts_;  // without
   std::set<Module> modules_;                 // patched

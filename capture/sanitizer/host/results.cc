@@ -104,8 +104,7 @@ std::vector<std::vector<std::size_t>> RangesOf(const PendingLaunch& launch,
 }
 
 void WritePages(Recorder& recorder, const PendingLaunch& launch,
-                const std::vector<ObjectCounts>& counts,
-                std::span<const std::uint32_t> page_bits) {
+                const std::vector<ObjectCounts>& counts, std::span<const std::uint32_t> page_bits) {
   if (page_bits.empty()) {
     return;
   }
@@ -135,8 +134,7 @@ void WriteArguments(Recorder& recorder, const PendingLaunch& launch,
 }
 
 void WriteUnknown(Recorder& recorder, const PendingLaunch& launch,
-                  const std::vector<ObjectCounts>& counts,
-                  std::span<const std::uint64_t> samples) {
+                  const std::vector<ObjectCounts>& counts, std::span<const std::uint64_t> samples) {
   if (counts.empty() || counts.front().object != 0) {
     return;
   }

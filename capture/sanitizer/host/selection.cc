@@ -5,7 +5,9 @@
 namespace orrery::capture::sanitizer {
 namespace {
 
-bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -58,7 +60,8 @@ Choice Selection::Taken(std::string_view kernel) {
   return {.inclusion_ppb = kAllPpb / static_cast<std::int64_t>(options_.block_period),
           .block_period = static_cast<std::uint32_t>(options_.block_period),
           .first_block = static_cast<std::uint32_t>(number % options_.block_period),
-          .with_access_records = !options_.access_records.empty() && Contains(kernel, options_.access_records)};
+          .with_access_records =
+              !options_.access_records.empty() && Contains(kernel, options_.access_records)};
 }
 
 void Selection::OpenDetail(std::uint64_t number, std::string_view kernels, std::uint64_t launches) {

@@ -24,9 +24,9 @@ struct Choice {
   [[nodiscard]] bool is_taken() const { return skip_reason == nullptr; }
 };
 
-/// Says which launches are recorded in detail. While a detail is open (orrery.detail), its rules hold; else those of
-/// the options. Modules are patched once whatever it says: a launch that is left out runs with patches that return at
-/// once. Any thread may call.
+/// Says which launches are recorded in detail. While a detail is open (orrery.detail), its rules
+/// hold; else those of the options. Modules are patched once whatever it says: a launch that is
+/// left out runs with patches that return at once. Any thread may call.
 class Selection {
  public:
   explicit Selection(const Options& options) : options_(options) {}

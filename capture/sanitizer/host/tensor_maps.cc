@@ -15,7 +15,8 @@ TensorMaps::Key KeyOf(std::span<const std::byte> bytes) {
 
 TensorMaps::Added TensorMaps::Add(const TensorMapEvent& event) {
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = maps_.try_emplace(KeyOf(event.map), Known{maps_.size() + 1, event.address});
+  const auto [known, is_new] =
+      maps_.try_emplace(KeyOf(event.map), Known{maps_.size() + 1, event.address});
   num_maps_.store(maps_.size(), std::memory_order_release);
   return {known->second.id, is_new};
 }

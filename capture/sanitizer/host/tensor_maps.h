@@ -13,8 +13,8 @@
 
 namespace orrery::capture::sanitizer {
 
-/// The tensor maps that the program made, known by their 128 bytes: equal bytes are an equal map, so that making one
-/// again or copying it does no harm. Any thread may call.
+/// The tensor maps that the program made, known by their 128 bytes: equal bytes are an equal map,
+/// so that making one again or copying it does no harm. Any thread may call.
 class TensorMaps {
  public:
   using Key = std::array<std::byte, kTensorMapBytes>;

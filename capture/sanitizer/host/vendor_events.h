@@ -8,8 +8,9 @@
 
 #include "capture/sanitizer/host/vendor_calls.h"
 
-// What the vendor's callbacks tell, in plain structures. Pointers are valid during the callback only. `stream` numbers
-// are the program's own (the driver's handle), as they stand in a recording; handles are for calls.
+// What the vendor's callbacks tell, in plain structures. Pointers are valid during the callback
+// only. `stream` numbers are the program's own (the driver's handle), as they stand in a recording;
+// handles are for calls.
 
 namespace orrery::capture::sanitizer {
 
@@ -30,7 +31,8 @@ struct ModuleEvent {
   std::span<const std::byte> cubin;
 };
 
-/// Bits of MemoryEvent::flags: several may be set at once. The low five are those of the stream's records.
+/// Bits of MemoryEvent::flags: several may be set at once. The low five are those of the stream's
+/// records.
 enum MemoryFlag : std::uint64_t {
   kModuleMemory = 0x1,
   kManagedMemory = 0x2,
@@ -71,8 +73,8 @@ struct LaunchEvent {
   std::uint64_t graph_node = 0;
 };
 
-/// A thread enters a function of the driver that launches; the launch's own callbacks follow on the same thread.
-/// Parameters come one by one, or all in one block.
+/// A thread enters a function of the driver that launches; the launch's own callbacks follow on the
+/// same thread. Parameters come one by one, or all in one block.
 struct LaunchCall {
   FunctionHandle function;
   const void* const* parameters = nullptr;
