@@ -8,7 +8,7 @@
 #define ORRERY_ASIDE __device__ __noinline__
 #define ORRERY_KEEP_LOOP _Pragma("unroll 1")
 #else
-#define ORRERY_HOST_DEVICE
+#define ORRERY_HOST_DEVICE inline
 #define ORRERY_ASIDE inline
 #define ORRERY_KEEP_LOOP
 #endif
