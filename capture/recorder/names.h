@@ -37,10 +37,10 @@ class Names {
     return In(stacks_, std::pair(language, frames));
   }
 
-  /// A function by its module and the number of its name.
-  [[nodiscard]] Number Function(std::uint64_t module, std::uint64_t name) {
+  /// A function by its module and what the vendor calls it.
+  [[nodiscard]] Number Function(std::uint64_t module, std::string_view name) {
     const std::lock_guard lock(mutex_);
-    return In(functions_, std::pair(module, name));
+    return In(functions_, std::pair(module, std::string(name)));
   }
 
   /// A module by its context and what the vendor calls it.
@@ -74,7 +74,7 @@ class Names {
   std::mutex mutex_;
   std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> texts_;
   std::map<std::pair<std::uint64_t, std::vector<std::uint64_t>>, std::uint64_t> stacks_;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> functions_;
+  std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> functions_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> modules_;
   std::uint64_t last_ = 0;  // of stacks, functions and modules
 };

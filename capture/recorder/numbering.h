@@ -11,9 +11,9 @@ namespace orrery::capture {
 /// Hands out the numbers of events.
 ///
 /// By time, a number is the nanoseconds since the recording began, times 256. Events that are
-/// recorded as they happen have 0 in the low byte; those that are told of later have one from 1 to
-/// 255 that follows from their correlation number. So no two are equal unless 255 calls begin
-/// within one nanosecond.
+/// recorded as they happen have 0 in the low byte; those that are told of later have another one
+/// that follows from their correlation number. So no two are equal unless 127 calls begin within
+/// one nanosecond.
 class Numbering {
  public:
   Numbering(Ordering ordering, std::int64_t start_ns) : ordering_(ordering), start_ns_(start_ns) {}
@@ -36,13 +36,19 @@ class Numbering {
     if (ordering_ == Ordering::kCounted) {
       return Next(host_ns);
     }
-    return Since(host_ns) + k * kPlaces + 1 + correlation % (kPlaces - 1);
+    return Since(host_ns) + k * kPlaces + 1 + 2 * (correlation % kCallsInATick);
+  }
+
+  /// Of that call itself.
+  std::uint64_t LateCall(std::int64_t host_ns, std::uint64_t correlation) noexcept {
+    return ordering_ == Ordering::kCounted ? Next(host_ns) : Late(host_ns, correlation, 0) + 1;
   }
 
   [[nodiscard]] std::int64_t start_ns() const noexcept { return start_ns_; }
 
  private:
   static constexpr std::uint64_t kPlaces = 256;
+  static constexpr std::uint64_t kCallsInATick = 127;
 
   [[nodiscard]] std::uint64_t Since(std::int64_t time_ns) const noexcept {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(time_ns - start_ns_, 0)) * kPlaces;

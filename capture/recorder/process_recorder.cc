@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <pthread.h>
@@ -31,8 +34,15 @@ void AbandonInChild() {
   ProcessRecorder().Abandon();
 }
 
+std::string FirstLineOf(const char* path) {
+  std::string line;
+  std::getline(std::ifstream(path) >> std::ws, line);
+  return line;
+}
+
 MachineFacts FactsOfJob() {
-  return {.rank = NumberFrom(ProcessEnvironment, "RANK", -1),
+  return {.driver = FirstLineOf("/sys/module/nvidia/version"),
+          .rank = NumberFrom(ProcessEnvironment, "RANK", -1),
           .world_size = NumberFrom(ProcessEnvironment, "WORLD_SIZE", -1)};
 }
 

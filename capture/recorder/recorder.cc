@@ -1,8 +1,11 @@
 #include "capture/recorder/recorder.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <tuple>
 
+#include <cxxabi.h>
 #include <unistd.h>
 
 #include "orrery/stream/codes.h"
@@ -12,6 +15,15 @@ namespace orrery::capture {
 namespace {
 
 namespace codes = stream::codes;
+
+// "void add<float>(float*)" of "_Z3addIfEvPT_"; anything else as it is.
+std::string Demangled(std::string_view name) {
+  const std::string mangled(name);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> readable(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && name.starts_with("_Z") ? readable.get() : mangled;
+}
 
 /// A chunk of its own for what is written outside of threads' buffers.
 template <typename Record>
@@ -97,12 +109,11 @@ std::uint64_t Recorder::Stack(std::uint64_t language, std::span<const std::strin
 
 std::uint64_t Recorder::Function(std::string_view name, std::uint64_t module, std::uint64_t bytes,
                                  bool has_tensor_maps) {
-  const std::uint64_t text = Text(name);
-  const Names::Number number = names_.Function(module, text);
+  const Names::Number number = names_.Function(module, name);
   if (number.is_new) {
     Write(stream::Function{.id = number.id,
                            .module = module,
-                           .name = text,
+                           .name = Text(Demangled(name)),
                            .bytes = bytes,
                            .has_tensor_maps = has_tensor_maps ? 1U : 0U});
   }

@@ -84,6 +84,12 @@ class Recorder {
     return numbering_.Late(host_ns, correlation, k);
   }
 
+  /// That of the call itself.
+  [[nodiscard]] std::uint64_t LateCallNumber(std::int64_t host_ns,
+                                             std::uint64_t correlation) noexcept {
+    return numbering_.LateCall(host_ns, correlation);
+  }
+
   // Memory. An object is numbered when it is allocated and found by its address when it is freed.
 
   /// Happens now; returns the object's number.
@@ -106,6 +112,7 @@ class Recorder {
   [[nodiscard]] std::uint64_t Text(std::string_view text);
   [[nodiscard]] std::uint64_t Stack(std::uint64_t language,
                                     std::span<const std::string_view> frames);
+  /// A kernel by what the vendor calls it; it is written as people read it.
   [[nodiscard]] std::uint64_t Function(std::string_view name, std::uint64_t module = 0,
                                        std::uint64_t bytes = 0, bool has_tensor_maps = false);
   [[nodiscard]] std::uint64_t Module(std::uint64_t context, std::uint64_t handle,
@@ -126,9 +133,8 @@ class Recorder {
 
   // What the stream says of itself.
 
-  /// Changes the facts of the header; after it was written only rank-independent settings can be
-  /// added.
-  void SetFacts(MachineFacts facts);
+  /// Adds what is known to the facts of the header, in time before the first chunk is written.
+  void SetFacts(const MachineFacts& facts);
   void Setting(std::string_view key, std::string_view value);
   /// Adds to a count of coverage or loss; the sums are written at the end.
   void Count(std::uint64_t kind, std::string_view name, std::uint64_t count = 1,

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "capture/recorder/test_recording.h"
 #include "orrery/ingest/input_file.h"
@@ -55,6 +56,19 @@ TEST_F(RecorderTest, ANameIsWrittenOnce) {
   EXPECT_NE(first, other);
   EXPECT_EQ(RecordsOf<stream::String>(path_).size(), 1U);
   EXPECT_EQ(RecordsOf<stream::Function>(path_).size(), 2U);
+}
+
+// PASTA defect 32 is a leak of such names; here they are made once for each function.
+TEST_F(RecorderTest, KernelsAreWrittenAsPeopleReadThem) {
+  Recorder recorder(Settings(), clock_);
+  static_cast<void>(recorder.Function("_Z3addIfEvPT_"));
+  static_cast<void>(recorder.Function("nvjet_hsh_128x256"));
+  recorder.Finish();
+
+  const auto functions = RecordsOf<stream::Function>(path_);
+  ASSERT_EQ(functions.size(), 2U);
+  EXPECT_EQ(TextIn(path_, functions[0].name), "void add<float>(float*)");
+  EXPECT_EQ(TextIn(path_, functions[1].name), "nvjet_hsh_128x256");
 }
 
 TEST_F(RecorderTest, EqualStacksAreOne) {

@@ -14,10 +14,10 @@ enum class Ordering : std::uint8_t {
 };
 
 struct RecorderSettings {
-  std::string path;               // of the stream; empty: nothing is recorded
+  std::string path = {};          // of the stream; empty: nothing is recorded
   std::uint64_t limit_bytes = 0;  // recording stops there, 0: never
   std::string producer = "orrery";
-  std::string host;
+  std::string host = {};
   Ordering ordering = Ordering::kCounted;
   std::size_t chunk_bytes = 64 << 10;  // of events, for each thread
 };
