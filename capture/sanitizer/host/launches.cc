@@ -16,7 +16,7 @@ constexpr const char* kEmptyPatches = "patches are empty";
 constexpr const char* kNoMemory = "no memory for records";
 constexpr const char* kNoRoom = "no room for its record";
 constexpr const char* kNotBound = "its record could not be bound";
-constexpr const char* kForeignStream = "a graph's node on another device than its graph";
+constexpr const char* kForeignStream = "a graph's node in another context than its graph";
 
 // The parameters of the call that this thread is in.
 thread_local std::optional<ParameterBlock> parameters_of_call;
@@ -84,7 +84,7 @@ const char* Launches::Instrument(Context& context, const LaunchEvent& event,
   if (parts_.options.empty_patch) {
     return kEmptyPatches;
   }
-  if (event.device != context.place().device) {
+  if (event.api_context.value != 0 && event.api_context != event.context) {
     return kForeignStream;
   }
   if (!context.Open(event.handle, parts_.failures)) {

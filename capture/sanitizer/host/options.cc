@@ -60,4 +60,17 @@ Options OptionsFrom(Environment environment) {
   return options;
 }
 
+std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& options) {
+  return {{"capture.analysis", options.analysis == Analysis::kHost ? "cpu" : "gpu"},
+          {"capture.page_bytes", std::to_string(options.page_bytes)},
+          {"capture.kernel_name", options.kernel_name},
+          {"capture.launch_skip", std::to_string(options.launch_skip)},
+          {"capture.launch_count", std::to_string(options.launch_count)},
+          {"capture.block_period", std::to_string(options.block_period)},
+          {"capture.access_records", options.access_records},
+          {"capture.arena_bytes", std::to_string(options.arena_bytes)},
+          {"capture.shards", std::to_string(options.num_shards)},
+          {"capture.empty_patch", options.empty_patch ? "1" : "0"}};
+}
+
 }  // namespace orrery::capture::sanitizer

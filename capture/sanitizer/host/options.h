@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "capture/recorder/settings.h"
 
@@ -35,5 +37,8 @@ struct Options {
 /// _BLOCK_PERIOD, _ONLY_DETAILS, _ACCESS_RECORDS, _ARENA_MB, _RING_MB, _SHARDS and _EMPTY_PATCH.
 /// What makes no sense is rounded to what does.
 [[nodiscard]] Options OptionsFrom(Environment environment);
+
+/// The same, as it stands in the header of a recording.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& options);
 
 }  // namespace orrery::capture::sanitizer

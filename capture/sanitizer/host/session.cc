@@ -252,8 +252,8 @@ void Session::OnSync(const SyncEvent& event) {
   }
 }
 
-void Session::OnOther(const char* name) {
-  recorder_.Count(codes::kOtherCoverage, name);
+void Session::OnException(const char* what) {
+  failures_.Add("recording an event", what);
 }
 
 void Session::DrainAll() {

@@ -73,8 +73,8 @@ class Session : public RecorderListener {
   /// Waits that are over, and marks in streams.
   void OnSync(const SyncEvent& event);
 
-  /// A callback of a kind that is not handled; counted by name.
-  void OnOther(const char* name);
+  /// A callback could not be handled.
+  void OnException(const char* what);
 
   /// The process ends: reads what can be read, and records what it all cost.
   void Finish();

@@ -58,7 +58,8 @@ struct Dimensions {
 };
 
 struct LaunchEvent {
-  ContextHandle context;  // where the kernel runs
+  ContextHandle context;      // where the kernel runs
+  ContextHandle api_context;  // of graph nodes: where the graph was launched
   std::uint64_t device = 0;
   StreamHandle handle;  // of graph nodes: the stream of the graph's launch
   std::uint64_t stream = 0;
