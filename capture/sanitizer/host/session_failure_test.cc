@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, SessionFailureTest,
                                            "CopyToHost", "Synchronize", "SetLaunchData",
                                            "ParameterInfo", "FunctionPlace", "FactsOf", "Free",
                                            "FreeHost"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 class SessionLimitTest : public ::testing::Test {
  protected:
