@@ -15,8 +15,8 @@ namespace orrery::capture {
 
 /// The objects of a launch, as its LaunchRecord has them.
 struct RangeTable {
-  std::vector<Range> ranges;                  // sorted, disjoint
-  std::vector<std::uint32_t> first_page_bit;  // as in LaunchRecord; empty: no pages are wanted
+  std::vector<Range> ranges{};                  // sorted, disjoint
+  std::vector<std::uint32_t> first_page_bit{};  // as in LaunchRecord; empty: no pages are wanted
   std::uint32_t page_shift = 0;
   std::size_t num_page_bits = 0;
 };
