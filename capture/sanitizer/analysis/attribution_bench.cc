@@ -18,7 +18,7 @@
 namespace orrery::capture {
 namespace {
 
-enum Pattern : std::int64_t { kAsRules, kWrittenOut, kGathered };
+enum Pattern : std::int64_t { kAsRules, kWrittenOut, kGathered, kOverObjects };
 
 constexpr std::uint64_t kObjectBytes = 1U << 20U;
 
@@ -31,6 +31,14 @@ std::vector<Range> Objects(std::int64_t count) {
   return ranges;
 }
 
+std::uint64_t AddressOf(const StreamedAccess& access, std::uint64_t lane, Pattern pattern,
+                        const Range& range, std::mt19937_64& random) {
+  if (pattern == kAsRules || pattern == kWrittenOut) {
+    return access.address + lane * 4;
+  }
+  return range.begin + random() % kObjectBytes / 4 * 4;
+}
+
 // A kernel of three operands: instruction k works on one of them for a while, then on another.
 std::vector<StreamedAccess> Accesses(const std::vector<Range>& ranges, Pattern pattern,
                                      std::size_t count) {
@@ -38,7 +46,7 @@ std::vector<StreamedAccess> Accesses(const std::vector<Range>& ranges, Pattern p
   std::vector<StreamedAccess> accesses(count);
   for (std::size_t i = 0; i < count; ++i) {
     StreamedAccess& access = accesses[i];
-    const Range& range = ranges[(i / 300 * 3 + i % 3) * 37 % ranges.size()];
+    const Range range = ranges[(i / 30 * 3 + i % 3) * 37 % ranges.size()];
     access = {.address = range.begin + i % 1000 * 128,
               .active = 0xffffffffU,
               .stride = pattern == kAsRules ? 4 : kGeneralStride,
@@ -46,8 +54,9 @@ std::vector<StreamedAccess> Accesses(const std::vector<Range>& ranges, Pattern p
               .flags = i % 3 == 2 ? 2U : 1U,
               .pc = static_cast<std::uint32_t>(i % 3)};
     for (std::uint64_t lane = 0; lane < kNumLanes; ++lane) {
-      access.addresses[lane] = pattern == kGathered ? range.begin + random() % kObjectBytes / 4 * 4
-                                                    : access.address + lane * 4;
+      access.addresses[lane] =
+          AddressOf(access, lane, pattern,
+                    pattern == kOverObjects ? ranges[random() % ranges.size()] : range, random);
     }
   }
   return accesses;
@@ -61,7 +70,7 @@ void Report(benchmark::State& state, std::size_t accesses) {
 
 void BM_PointerWalk(benchmark::State& state) {
   const std::vector<Range> ranges = Objects(state.range(0));
-  const auto accesses = Accesses(ranges, static_cast<Pattern>(state.range(1)), 300);
+  const auto accesses = Accesses(ranges, static_cast<Pattern>(state.range(1)), 1'000);
   PointerWalk walk(ranges);
   for (auto _ : state) {
     for (const StreamedAccess& access : accesses) {
@@ -101,8 +110,9 @@ void BM_Attribution(benchmark::State& state) {
 }
 
 BENCHMARK(BM_PointerWalk)->ArgsProduct({{300, 1000}, {kWrittenOut}});
-BENCHMARK(BM_SearchForEachLane)->ArgsProduct({{300, 1000}, {kWrittenOut, kGathered}});
-BENCHMARK(BM_Attribution)->ArgsProduct({{300, 1000}, {kAsRules, kWrittenOut, kGathered}});
+BENCHMARK(BM_SearchForEachLane)->ArgsProduct({{300, 1000}, {kWrittenOut, kGathered, kOverObjects}});
+BENCHMARK(BM_Attribution)
+    ->ArgsProduct({{300, 1000}, {kAsRules, kWrittenOut, kGathered, kOverObjects}});
 
 }  // namespace
 }  // namespace orrery::capture

@@ -111,16 +111,21 @@ ORRERY_HOST_DEVICE std::uint64_t* CounterAt(SlotCounters& counters, std::uint32_
   return reinterpret_cast<std::uint64_t*>(&counters) + number;
 }
 
+/// Which counter of bytes an access belongs to.
+ORRERY_HOST_DEVICE std::uint32_t KindOf(std::uint32_t flags) {
+  return (flags & kAccessKinds) - kReadFlag;
+}
+
 /// Adds to three counters, each on a lane of its own: one instruction where three are active.
 template <Warp W>
 ORRERY_HOST_DEVICE void AddShare(W warp, const LaunchRecord& record, std::uint32_t slot,
                                  std::uint32_t flags, SlotShare share) {
   SlotCounters& counters = CountersOf(warp, record, slot);
-  const std::uint32_t kind = (flags & kAccessKinds) - kReadFlag;
+  const std::uint32_t kind = KindOf(flags);
   warp.ForJobs(3, [&](std::uint32_t job) {
     const std::uint64_t amount = job == 0   ? share.bytes
                                  : job == 1 ? share.sectors
-                                            : (std::uint64_t{1} << kLaneBits) + share.lanes;
+                                            : kOneWarp + share.lanes;
     W::Add(CounterAt(counters, job == 0 ? kind : job + 2), amount);
   });
 }
