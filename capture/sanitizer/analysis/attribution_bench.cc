@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -8,7 +10,6 @@
 #include "capture/sanitizer/analysis/attribution.h"
 #include "capture/sanitizer/analysis/pointer_walk.h"
 #include "capture/sanitizer/analysis/ring_reader.h"
-#include "capture/sanitizer/device/find_slot.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp.h"
 
@@ -81,6 +82,12 @@ void BM_PointerWalk(benchmark::State& state) {
   Report(state, accesses.size());
 }
 
+std::size_t SlotOf(const std::vector<Range>& ranges, std::uint64_t address) {
+  const auto after = std::ranges::upper_bound(ranges, address, {}, &Range::begin);
+  const bool is_inside = after != ranges.begin() && address < std::prev(after)->end;
+  return is_inside ? static_cast<std::size_t>(after - ranges.begin()) : kUnknownSlot;
+}
+
 void BM_SearchForEachLane(benchmark::State& state) {
   const std::vector<Range> ranges = Objects(state.range(0));
   const auto accesses = Accesses(ranges, static_cast<Pattern>(state.range(1)), 30'000);
@@ -88,7 +95,7 @@ void BM_SearchForEachLane(benchmark::State& state) {
   for (auto _ : state) {
     for (const StreamedAccess& access : accesses) {
       for (const std::uint64_t address : access.addresses) {
-        bytes[FindSlot(ranges.data(), static_cast<std::uint32_t>(ranges.size()), address)] += 4;
+        bytes[SlotOf(ranges, address)] += access.bytes;
       }
     }
   }
