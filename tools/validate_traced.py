@@ -171,7 +171,10 @@ def shared_table(rows):
 
 
 def is_single(folder):
-    return facts_of(folder).get("world") == 1
+    """Whether the whole model was traced on one GPU, so that its own step is what the replay should take."""
+    facts = facts_of(folder)
+    model = facts.get("model", {})
+    return facts.get("world") == 1 and model.get("layers") == model.get("traced_layers")
 
 
 def traced_rows(program, folders):
