@@ -10,6 +10,7 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
+#include "orrery/kernel/alignment.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/similarity.h"
 
@@ -41,6 +42,7 @@ struct Question {
   double base_seconds = 0;  // the roofline joined with the launch
   double seconds = 0;
   bool was_outside = false;
+  const EfficiencyModel* teacher = nullptr;  // who said what its alignment costs
 };
 
 /// What a launch takes beside a GPU that nobody measured. It is the host's, and hosts get faster
@@ -109,8 +111,26 @@ class Asker {
     }
     const std::vector<double> predicted = donor.model->forest().PredictRows(features_);
     for (std::size_t i = 0; i < questions.size(); ++i) {
-      logs_[i] += donor.weight * AgainstBase(donor, questions[i], predicted[i]);
+      const double efficiency = predicted[i] + BorrowedLoss(donor, questions[i]);
+      logs_[i] += donor.weight * AgainstBase(donor, questions[i], efficiency);
     }
+  }
+
+  /// Asks the teacher of a donor what unaligned sizes cost that the donor takes for aligned ones,
+  /// as a logarithm.
+  [[nodiscard]] double BorrowedLoss(const Donor& donor, Question& question) const {
+    const ProductSizes unseen = donor.taught_sizes & UnalignedSizes(question.op);
+    if (unseen.none()) {
+      return 0;
+    }
+    question.teacher = donor.teacher;
+    return EfficiencyBy(*donor.teacher, question.op) -
+           EfficiencyBy(*donor.teacher, Aligned(question.op, unseen));
+  }
+
+  [[nodiscard]] double EfficiencyBy(const EfficiencyModel& model, const Operator& op) const {
+    const std::optional<EfficiencyModel::Placed> placed = model.Place(op);
+    return model.forest().Predict(FeaturesOf(placed ? placed->op : op, gpu_).values());
   }
 
   /// Turns what a donor says against its own base into the same against the base that is asked for.
@@ -165,8 +185,43 @@ const SiblingLevel* ModelSet::FindLevel(OperatorKind kind, DataType type,
   return found == levels_.end() ? nullptr : &*found;
 }
 
+const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& blind, DataType type) const {
+  const ProductSizes unseen = blind.BlindTo(type);
+  const hardware::Gpu* const gpu = hardware::FindGpu(blind.domain().gpu);
+  if (unseen.none() || gpu == nullptr) {
+    return nullptr;
+  }
+  const EfficiencyModel* teacher = nullptr;
+  double best = 0;
+  for (const EfficiencyModel& model : models_) {
+    const bool knows = model.domain().kind == blind.domain().kind &&
+                       model.domain().types[static_cast<std::size_t>(type)] &&
+                       (unseen & ~model.BlindTo(type)).any();
+    const hardware::Gpu* const other = knows ? hardware::FindGpu(model.domain().gpu) : nullptr;
+    if (other == nullptr || other->generation != gpu->generation) {
+      continue;
+    }
+    const double similarity = Similarity(*other, *gpu, type);
+    teacher = similarity > best ? &model : teacher;
+    best = std::max(best, similarity);
+  }
+  return teacher;
+}
+
 Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                            Timing timing) const {
+  Advice advice = UntaughtAdvice(kind, type, gpu, timing);
+  for (Donor& donor : advice.donors) {
+    donor.teacher = TeacherOf(*donor.model, type);
+    if (donor.teacher != nullptr) {
+      donor.taught_sizes = donor.model->BlindTo(type) & ~donor.teacher->BlindTo(type);
+    }
+  }
+  return advice;
+}
+
+Advice ModelSet::UntaughtAdvice(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                                Timing timing) const {
   Advice advice;
   advice.deviation = kRooflineDeviation;
   advice.floor = DefaultFloor(timing);
@@ -260,11 +315,14 @@ std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t
 }
 
 Estimate EstimateOf(const Question& question, const Advice& advice) {
+  const bool is_taught = question.teacher != nullptr;
+  const double deviation = advice.deviation * (question.was_outside ? kOutsideFactor : 1);
   return {.seconds = question.seconds,
           .roofline_seconds = question.roofline_seconds,
-          .uncertainty = advice.deviation * (question.was_outside ? kOutsideFactor : 1),
-          .is_extrapolated = advice.rung != Rung::kThisGpu || question.was_outside,
-          .rung = advice.rung};
+          .uncertainty = std::hypot(deviation, is_taught ? question.teacher->deviation() : 0),
+          .is_extrapolated = advice.rung != Rung::kThisGpu || question.was_outside || is_taught,
+          .rung = advice.rung,
+          .alignment_gpu = is_taught ? hardware::FindGpu(question.teacher->domain().gpu) : nullptr};
 }
 
 void PredictBatch(const Batch& batch, const Advice& advice, std::span<const Operator> operators,
