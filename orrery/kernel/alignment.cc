@@ -54,9 +54,8 @@ Operator Aligned(const Operator& op, ProductSizes sizes) {
   return aligned;
 }
 
-AlignmentSight::AlignmentSight(OperatorKind kind, const learn::Forest& forest)
-    : is_product_(IsProduct(kind)) {
-  if (!is_product_) {
+AlignmentSight::AlignmentSight(OperatorKind kind, const learn::Forest& forest) {
+  if (!IsProduct(kind)) {
     return;
   }
   const std::vector<std::string> names = FeatureNames(kind);
@@ -69,9 +68,6 @@ AlignmentSight::AlignmentSight(OperatorKind kind, const learn::Forest& forest)
 
 ProductSizes AlignmentSight::BlindTo(DataType type) const {
   ProductSizes blind;
-  if (!is_product_) {
-    return blind;
-  }
   const double wanted = std::log2(AlignedElements(type));
   for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
     blind[i] = least_told_[i] > wanted;

@@ -27,13 +27,11 @@ class AlignmentSight {
   AlignmentSight(OperatorKind kind, const learn::Forest& forest);
 
   /// Sizes of which it takes unaligned ones for aligned ones, as far as `type` asks for alignment.
-  /// None of kinds that are no products.
   [[nodiscard]] ProductSizes BlindTo(DataType type) const;
 
  private:
   static constexpr float kNothingTold = std::numeric_limits<float>::infinity();
 
-  bool is_product_ = false;
   // The least alignment, as its logarithm, that a tree splits rows at.
   std::array<float, kProductSizes.size()> least_told_ = {kNothingTold, kNothingTold, kNothingTold};
 };

@@ -47,11 +47,15 @@ learn::Forest KnowingForest(double unaligned, double aligned) {
        {.value = std::log(aligned)}});
 }
 
-EfficiencyModel ModelOf(std::string_view gpu, learn::Forest forest) {
+/// It has seen the layouts of a range; alone: A and B stored as written.
+EfficiencyModel ModelOf(std::string_view gpu, learn::Forest forest,
+                        EfficiencyModel::Range layouts = {0, 0}) {
   EfficiencyModel::Domain domain;
   domain.gpu = gpu;
   domain.types.set(static_cast<std::size_t>(DataType::kBf16));
-  domain.range_of_field.fill({0, 1 << 20});
+  domain.range_of_field.fill({1, 1 << 20});
+  domain.range_of_field[*SchemaOf(OperatorKind::kGemm).IndexOf(Key::kLayout)] = layouts;
+  domain.range_of_field[*SchemaOf(OperatorKind::kGemm).IndexOf(Key::kBias)] = {0, 0};
   return {std::move(domain), kFloor, 0.1, std::move(forest)};
 }
 
@@ -133,6 +137,18 @@ TEST(Alignment, AModelThatKnowsIsLeftAlone) {
     EXPECT_NEAR(BasesOf(estimate), bases, 1e-6) << gpu;
     EXPECT_EQ(estimate.alignment_gpu, nullptr) << gpu;
   }
+}
+
+// What it learned of n holds for the layout that it saw. In another one it is asked for the aligned
+// product, 1.5 bases, so that nothing is counted twice: 1.5 · 6 / 1.2.
+TEST(Alignment, AModelIsBlindInALayoutThatItHasNotSeen) {
+  ModelSet models;
+  models.Add(ModelOf("H100", KnowingForest(3, 1.5), {0, 0}));
+  models.Add(ModelOf("H200", KnowingForest(6, 1.2), {0, 3}));
+  const Operator op = Parsed("gemm m=4096 n=50257 k=768 layout=tn bf16");
+  const Estimate estimate = models.Predict(op, Named("H100"));
+  EXPECT_NEAR(BasesOf(estimate), 7.5, 1e-6);
+  EXPECT_EQ(estimate.alignment_gpu, &Named("H200"));
 }
 
 TEST(Alignment, AnotherGenerationAndAnotherTypeTeachNothing) {

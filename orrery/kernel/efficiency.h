@@ -63,8 +63,12 @@ class EfficiencyModel {
 
   [[nodiscard]] const learn::Forest& forest() const { return forest_; }
 
-  /// Sizes of products whose alignment it knows nothing of.
-  [[nodiscard]] ProductSizes BlindTo(DataType type) const { return sight_.BlindTo(type); }
+  /// Sizes of a product whose alignment it knows nothing of: all where it has not seen the layout,
+  /// which says what sizes lie contiguously.
+  [[nodiscard]] ProductSizes BlindTo(const Operator& op) const;
+
+  /// Whether it learned from unaligned products, in one layout at least.
+  [[nodiscard]] bool SeesAlignment(DataType type) const { return !sight_.BlindTo(type).all(); }
 
   /// Moves an operator into the measured domain: sizes to the nearest edge, the type to the most
   /// similar one. Says whether it had to. Nothing when no similar type was measured.

@@ -103,29 +103,34 @@ class Asker {
   /// Adds the logarithm of the efficiency that a model sees in each operator.
   void AddEfficiency(const Donor& donor, std::span<Question> questions) {
     features_.clear();
+    losses_.clear();
     for (Question& question : questions) {
-      const std::optional<EfficiencyModel::Placed> placed = donor.model->Place(question.op);
+      const Operator asked = Aligned(question.op, TaughtSizes(donor, question.op));
+      const std::optional<EfficiencyModel::Placed> placed = donor.model->Place(asked);
       question.was_outside = question.was_outside || !placed || placed->was_outside;
-      const FeatureRow row = FeaturesOf(placed ? placed->op : question.op, gpu_);
+      const FeatureRow row = FeaturesOf(placed ? placed->op : asked, gpu_);
       features_.insert(features_.end(), row.values().begin(), row.values().end());
+      losses_.push_back(asked == question.op ? 0 : BorrowedLoss(*donor.teacher, asked, question));
     }
     const std::vector<double> predicted = donor.model->forest().PredictRows(features_);
     for (std::size_t i = 0; i < questions.size(); ++i) {
-      const double efficiency = predicted[i] + BorrowedLoss(donor, questions[i]);
-      logs_[i] += donor.weight * AgainstBase(donor, questions[i], efficiency);
+      logs_[i] += donor.weight * AgainstBase(donor, questions[i], predicted[i] + losses_[i]);
     }
   }
 
-  /// Asks the teacher of a donor what unaligned sizes cost that the donor takes for aligned ones,
-  /// as a logarithm.
-  [[nodiscard]] double BorrowedLoss(const Donor& donor, Question& question) const {
-    const ProductSizes unseen = donor.taught_sizes & UnalignedSizes(question.op);
-    if (unseen.none()) {
-      return 0;
+  /// Unaligned sizes of which the teacher of a donor knows more than the donor.
+  [[nodiscard]] static ProductSizes TaughtSizes(const Donor& donor, const Operator& op) {
+    if (donor.teacher == nullptr) {
+      return {};
     }
-    question.teacher = donor.teacher;
-    return EfficiencyBy(*donor.teacher, question.op) -
-           EfficiencyBy(*donor.teacher, Aligned(question.op, unseen));
+    return UnalignedSizes(op) & donor.model->BlindTo(op) & ~donor.teacher->BlindTo(op);
+  }
+
+  /// Asks a teacher what is lost against the aligned product, as a logarithm.
+  [[nodiscard]] double BorrowedLoss(const EfficiencyModel& teacher, const Operator& aligned,
+                                    Question& question) const {
+    question.teacher = &teacher;
+    return EfficiencyBy(teacher, question.op) - EfficiencyBy(teacher, aligned);
   }
 
   [[nodiscard]] double EfficiencyBy(const EfficiencyModel& model, const Operator& op) const {
@@ -152,6 +157,7 @@ class Asker {
   const Advice& advice_;
   const hardware::Gpu& gpu_;
   std::vector<float> features_;
+  std::vector<double> losses_;
   std::vector<double> logs_;
 };
 
@@ -185,20 +191,17 @@ const SiblingLevel* ModelSet::FindLevel(OperatorKind kind, DataType type,
   return found == levels_.end() ? nullptr : &*found;
 }
 
-const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& blind, DataType type) const {
-  const ProductSizes unseen = blind.BlindTo(type);
-  const hardware::Gpu* const gpu = hardware::FindGpu(blind.domain().gpu);
-  if (unseen.none() || gpu == nullptr) {
-    return nullptr;
-  }
+const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& donor, DataType type) const {
+  const hardware::Gpu* const gpu = hardware::FindGpu(donor.domain().gpu);
   const EfficiencyModel* teacher = nullptr;
   double best = 0;
   for (const EfficiencyModel& model : models_) {
-    const bool knows = model.domain().kind == blind.domain().kind &&
+    const bool knows = model.domain().kind == donor.domain().kind &&
                        model.domain().types[static_cast<std::size_t>(type)] &&
-                       (unseen & ~model.BlindTo(type)).any();
+                       model.SeesAlignment(type);
     const hardware::Gpu* const other = knows ? hardware::FindGpu(model.domain().gpu) : nullptr;
-    if (other == nullptr || other->generation != gpu->generation) {
+    const bool is_of_generation = other && gpu && other->generation == gpu->generation;
+    if (&model == &donor || !is_of_generation) {
       continue;
     }
     const double similarity = Similarity(*other, *gpu, type);
@@ -213,9 +216,6 @@ Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu
   Advice advice = UntaughtAdvice(kind, type, gpu, timing);
   for (Donor& donor : advice.donors) {
     donor.teacher = TeacherOf(*donor.model, type);
-    if (donor.teacher != nullptr) {
-      donor.taught_sizes = donor.model->BlindTo(type) & ~donor.teacher->BlindTo(type);
-    }
   }
   return advice;
 }

@@ -24,8 +24,7 @@ struct Donor {
   const EfficiencyModel* model = nullptr;
   double weight = 1;
   bool lacks_launch = false;  // it tells kernels alone, and the launch is asked for too
-  const EfficiencyModel* teacher = nullptr;  // of its generation, knows more of alignment
-  ProductSizes taught_sizes = {};            // whose alignment only the teacher knows
+  const EfficiencyModel* teacher = nullptr;  // of its generation, who may know more of alignment
 };
 
 /// The models that speak for a kind on a GPU, and how good they are.
@@ -46,8 +45,8 @@ struct Advice {
 /// 3. else the roofline with the usual efficiency of GPUs.
 ///
 /// A model that learned from aligned products alone takes an unaligned one for aligned. Where a
-/// model of its generation knows better, its prediction is multiplied by what that one sees
-/// between the product and the same with aligned sizes; the answer says which GPU that was.
+/// model of its generation knows better, it is asked for the aligned product, and what that one
+/// sees between the two is multiplied to it; the answer says which GPU that was.
 ///
 /// Doubling a size may make an operator faster by more than 5 %, as it does on GPUs
 /// (docs/design/0004-kernel-models.md has how often, and what forbidding it would cost).
@@ -87,9 +86,9 @@ class ModelSet : public CostModel {
   [[nodiscard]] Advice UntaughtAdvice(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                                       Timing timing) const;
 
-  /// Finds the model that knows what `blind` does not know of alignment, on a GPU of the same
+  /// Finds another model of the kind that learned from unaligned sizes, on a GPU of the same
   /// generation: the most similar one, or none.
-  [[nodiscard]] const EfficiencyModel* TeacherOf(const EfficiencyModel& blind, DataType type) const;
+  [[nodiscard]] const EfficiencyModel* TeacherOf(const EfficiencyModel& donor, DataType type) const;
 
   [[nodiscard]] const SiblingLevel* FindLevel(OperatorKind kind, DataType type,
                                               const hardware::Gpu& gpu) const;
