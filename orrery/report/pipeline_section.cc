@@ -94,7 +94,7 @@ draw::TimelineChart ChartOf(const SimulationPage& page) {
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const simulate::StageSummary& stage = summary.stages[i];
     chart.rows[i] =
-        RowOf(stage.Label(),
+        RowOf(stage.ShortLabel(),
               simulate::StageTimelineOf(*page.played.cast, *page.played.performance, stage.player));
   });
   return chart;

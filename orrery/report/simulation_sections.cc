@@ -104,8 +104,9 @@ draw::StackedBars StageBars(const SimulationPage& page) {
   }
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const StageSummary& stage = summary.stages[i];
-    chart.bars[i] = BarOf(stage.Label(), BreakdownOf(*page.played.cast, *page.played.performance,
-                                                     {.player = stage.player}));
+    chart.bars[i] =
+        BarOf(stage.ShortLabel(),
+              BreakdownOf(*page.played.cast, *page.played.performance, {.player = stage.player}));
   });
   return chart;
 }
@@ -196,8 +197,8 @@ std::string RecordedMemory(const StepSummary& summary) {
                           Percent(stage.memory.needed_bytes, stage.memory.usable_bytes)});
   }
   return Caption(
-             "What ranks held when they were traced; it is not simulated. A GPU has all of its "
-             "memory here.") +
+             "What ranks held when they were traced, not simulated; shares are of all memory that "
+             "the GPU has.") +
          RenderTable(table);
 }
 

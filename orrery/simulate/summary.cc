@@ -112,6 +112,11 @@ std::string StageSummary::Label() const {
   return gpu.empty() ? name : fmt::format("{}, {}", name, gpu);
 }
 
+std::string StageSummary::ShortLabel() const {
+  const std::string called = stage ? name : fmt::format("rank {}", rank);
+  return gpu.empty() ? called : fmt::format("{}, {}", called, gpu);
+}
+
 const StageSummary* StepSummary::Fullest() const {
   const auto fullest = std::min_element(stages.begin(), stages.end(),
                                         [](const StageSummary& lhs, const StageSummary& rhs) {

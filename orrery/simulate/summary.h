@@ -38,6 +38,9 @@ struct StageSummary {
 
   /// "stage 0", or "stage 0, A100-80GB" where GPUs differ.
   [[nodiscard]] std::string Label() const;
+
+  /// The same for a narrow place: a rank without the number of ranks.
+  [[nodiscard]] std::string ShortLabel() const;
 };
 
 /// What a job does in a second, and how well.
