@@ -24,7 +24,7 @@ class CoarseSessionTest : public ::testing::Test {
 };
 
 TEST_F(CoarseSessionTest, WhatTheSourceTellsIsInTheStreamAtTheEnd) {
-  constexpr std::uint64_t kNumKernels = 500;
+  constexpr std::uint64_t kNumKernels = 50;
   CoarseSession session(recorder_, source_, {});
   ASSERT_EQ(session.Start(), "");
   for (std::uint64_t kernel = 1; kernel <= kNumKernels; ++kernel) {
