@@ -341,7 +341,8 @@ TEST_F(RecorderTest, IngestReadsWhatWasRecorded) {
     recorder.Freed({.address = 64, .level = codes::kTensor});
   }
 
-  const auto file = ingest::InputFile::FromMemory("run.orrs", BytesOf(path_));
+  const std::string bytes = BytesOf(path_);
+  const auto file = ingest::InputFile::FromMemory("run.orrs", bytes);
   ASSERT_TRUE(file);
   const auto content = ingest::orrs::GetFormat().read(*file, {});
   ASSERT_TRUE(content);

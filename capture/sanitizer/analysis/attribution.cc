@@ -93,6 +93,7 @@ std::uint32_t AffineSectors(const StreamedAccess& access, Extent extent) {
 Attribution::Attribution(RangeTable table)
     : table_(std::move(table)),
       counters_(table_.ranges.size() + 1),
+      last_apart_(table_.ranges.size() + 1),
       page_bits_((table_.num_page_bits + 31) / 32) {}
 
 void Attribution::Add(const StreamedAccess& access) {
@@ -139,44 +140,40 @@ void Attribution::AddBulk(const StreamedAccess& access) {
 
 void Attribution::AddApart(const StreamedAccess& access, std::span<const std::uint64_t> lanes) {
   const std::uint32_t leaders = FirstInSectors(lanes);
-  std::uint32_t remaining = static_cast<std::uint32_t>((std::uint64_t{1} << lanes.size()) - 1);
-  std::uint32_t unknown = 0;
-  const auto share_of = [&](std::uint32_t mask) {
-    return SlotShare{static_cast<std::uint64_t>(NumLanes(mask)) * access.bytes,
-                     NumLanes(leaders & mask), NumLanes(mask)};
-  };
-  while (remaining != 0) {
-    const SlotRange range = Search(lanes[FirstLane(remaining)]);
-    LaneList inside;
-    std::uint32_t mask = 0;
-    for (std::uint32_t rest = remaining; rest != 0; rest &= rest - 1) {
-      const std::uint32_t lane = FirstLane(rest);
-      if (Holds(range, lanes[lane]) || rest == remaining) {
-        inside.addresses[inside.size++] = lanes[lane];
-        mask |= 1U << lane;
-      }
+  SlotRange range{0, 0, kUnknownSlot};
+  ++num_apart_;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (!Holds(range, lanes[i])) {
+      range = Search(lanes[i]);
     }
-    remaining &= ~mask;
-    if (range.slot == kUnknownSlot) {
-      unknown |= mask;
-      continue;
-    }
-    AddShare(range.slot, access.flags, share_of(mask));
-    if (WantsPages(range.slot)) {
-      MarkPages(range.slot, inside.view());
-    }
+    AddLane(range.slot, access, lanes[i], leaders >> i & 1U);
   }
-  if (unknown != 0) {
-    AddShare(kUnknownSlot, access.flags, share_of(unknown));
-    SampleUnknown(lanes[FirstLane(unknown)]);
+}
+
+void Attribution::AddLane(std::uint32_t slot, const StreamedAccess& access, std::uint64_t address,
+                          std::uint32_t sectors) {
+  SlotCounters& counters = counters_[slot];
+  *CounterAt(counters, KindOf(access.flags)) += access.bytes;
+  counters.sectors += sectors;
+  counters.lanes_and_warps += 1;
+  const bool is_first_in_slot = std::exchange(last_apart_[slot], num_apart_) != num_apart_;
+  if (is_first_in_slot) {
+    counters.lanes_and_warps += kOneWarp;
+  }
+  if (slot == kUnknownSlot) {
+    if (is_first_in_slot) {
+      SampleUnknown(address);
+    }
+  } else if (WantsPages(slot)) {
+    MarkPage(PageBit(slot, address));
   }
 }
 
 void Attribution::AddShare(std::uint32_t slot, std::uint32_t flags, SlotShare share) {
   SlotCounters& counters = counters_[slot];
-  *CounterAt(counters, (flags & kAccessKinds) - kReadFlag) += share.bytes;
+  *CounterAt(counters, KindOf(flags)) += share.bytes;
   counters.sectors += share.sectors;
-  counters.lanes_and_warps += (std::uint64_t{1} << kLaneBits) + share.lanes;
+  counters.lanes_and_warps += kOneWarp + share.lanes;
 }
 
 void Attribution::MarkPages(std::uint32_t slot, std::span<const std::uint64_t> lanes) {

@@ -15,8 +15,8 @@ namespace orrery::capture {
 
 /// The objects of a launch, as its LaunchRecord has them.
 struct RangeTable {
-  std::vector<Range> ranges;                  // sorted, disjoint
-  std::vector<std::uint32_t> first_page_bit;  // as in LaunchRecord; empty: no pages are wanted
+  std::vector<Range> ranges{};                  // sorted, disjoint
+  std::vector<std::uint32_t> first_page_bit{};  // as in LaunchRecord; empty: no pages are wanted
   std::uint32_t page_shift = 0;
   std::size_t num_page_bits = 0;
 };
@@ -41,6 +41,8 @@ class Attribution {
  private:
   void AddBulk(const StreamedAccess& access);
   void AddApart(const StreamedAccess& access, std::span<const std::uint64_t> lanes);
+  void AddLane(std::uint32_t slot, const StreamedAccess& access, std::uint64_t address,
+               std::uint32_t sectors);
   void AddShare(std::uint32_t slot, std::uint32_t flags, SlotShare share);
   void MarkPages(std::uint32_t slot, std::span<const std::uint64_t> lanes);
   void MarkPagesBetween(std::uint32_t slot, std::uint64_t first, std::uint64_t last);
@@ -57,6 +59,8 @@ class Attribution {
 
   RangeTable table_;
   std::vector<SlotCounters> counters_;
+  std::vector<std::uint64_t> last_apart_;  // by slot: which access over several slots was in it
+  std::uint64_t num_apart_ = 0;
   std::vector<std::uint32_t> page_bits_;
   std::vector<std::uint64_t> unknown_samples_;
   std::array<SlotRange, kRememberedInstructions> last_hit_{};  // by pc

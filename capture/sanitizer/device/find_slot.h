@@ -19,21 +19,18 @@ ORRERY_HOST_DEVICE bool Holds(const SlotRange& range, std::uint64_t address) {
   return address - range.begin < range.end - range.begin;
 }
 
-/// Returns how many ranges begin at or before `address`.
+/// Returns how many ranges begin at or before `address`. Halves without a jump on what it finds.
 ORRERY_HOST_DEVICE std::uint32_t CountBegins(const Range* ranges, std::uint32_t num_ranges,
                                              std::uint64_t address) {
-  std::uint32_t low = 0;
-  std::uint32_t high = num_ranges;
+  std::uint32_t num_begun = 0;
+  std::uint32_t open = num_ranges;
   ORRERY_KEEP_LOOP
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (ranges[middle].begin <= address) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  while (open != 0) {
+    const std::uint32_t half = (open + 1) / 2;
+    num_begun += ranges[num_begun + half - 1].begin <= address ? half : 0;
+    open -= half;
   }
-  return low;
+  return num_begun;
 }
 
 /// Returns the range or the gap around `address`, of which `num_begun` ranges begin at or before

@@ -55,6 +55,13 @@ TEST(LinearBlockTest, CountsAllThreeDimensionsIn64Bits) {
             65'534U * std::uint64_t{2'147'483'647});
 }
 
+RC_GTEST_PROP(RemainderTest, IsThatOfTheDivision, (std::uint64_t any)) {
+  const std::uint64_t value = any >> *rc::gen::inRange(0U, 63U);
+  const auto divisor = *rc::gen::nonZero<std::uint32_t>();
+
+  RC_ASSERT(Remainder(value, divisor) == value % divisor);
+}
+
 RC_GTEST_PROP(CountBeginsTogetherTest, EqualsTheSearchOfOneThread, ()) {
   const std::vector<Range> ranges = DrawRanges();
   TestLaunch launch({.ranges = ranges});

@@ -38,6 +38,7 @@ struct SlotCounters {
 
 inline constexpr std::uint32_t kUnknownSlot = 0;
 inline constexpr std::uint32_t kLaneBits = 36;
+inline constexpr std::uint64_t kOneWarp = std::uint64_t{1} << kLaneBits;
 inline constexpr std::uint32_t kMaxHints = 16;
 inline constexpr std::uint32_t kMaxUnknownSamples = 4;
 inline constexpr std::uint32_t kNoPages = 0xffffffffU;

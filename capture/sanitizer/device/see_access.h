@@ -39,7 +39,7 @@ ORRERY_HOST_DEVICE void SeeAccess(W warp, LaunchRecord& record, Access access) {
   if (!IsAccess(access.flags)) {
     return;
   }
-  const bool is_usual = record.modes == kCountMode && record.block_period <= 1;
+  const bool is_usual = (record.modes & ~kPageMode) == kCountMode && record.block_period <= 1;
   if (!is_usual || !ChargeUsualAccess(warp, record, access)) {
     SeeAnyAccess(warp, record, access);
   }

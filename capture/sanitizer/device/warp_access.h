@@ -87,6 +87,13 @@ ORRERY_ASIDE std::uint32_t SectorLeaders(W warp) {
   return steps.descents == 0 ? steps.changes : warp.FirstOfEach(kSectorShift);
 }
 
+/// Returns the number of distinct sectors, or 0 where they do not ascend from lane to lane.
+template <Warp W>
+ORRERY_HOST_DEVICE std::uint32_t CountAscendingSectors(W warp) {
+  const LaneSteps steps = warp.Steps(kSectorShift);
+  return steps.descents == 0 ? W::Count(steps.changes) : 0;
+}
+
 /// Says whether the active lanes are neighbours, from lane to lane and from byte to byte; `first`
 /// is the address of the first.
 template <Warp W>
@@ -111,16 +118,21 @@ ORRERY_HOST_DEVICE std::uint64_t* CounterAt(SlotCounters& counters, std::uint32_
   return reinterpret_cast<std::uint64_t*>(&counters) + number;
 }
 
+/// Which counter of bytes an access belongs to.
+ORRERY_HOST_DEVICE std::uint32_t KindOf(std::uint32_t flags) {
+  return (flags & kAccessKinds) - kReadFlag;
+}
+
 /// Adds to three counters, each on a lane of its own: one instruction where three are active.
 template <Warp W>
 ORRERY_HOST_DEVICE void AddShare(W warp, const LaunchRecord& record, std::uint32_t slot,
                                  std::uint32_t flags, SlotShare share) {
   SlotCounters& counters = CountersOf(warp, record, slot);
-  const std::uint32_t kind = (flags & kAccessKinds) - kReadFlag;
+  const std::uint32_t kind = KindOf(flags);
   warp.ForJobs(3, [&](std::uint32_t job) {
     const std::uint64_t amount = job == 0   ? share.bytes
                                  : job == 1 ? share.sectors
-                                            : (std::uint64_t{1} << kLaneBits) + share.lanes;
+                                            : kOneWarp + share.lanes;
     W::Add(CounterAt(counters, job == 0 ? kind : job + 2), amount);
   });
 }
@@ -248,17 +260,15 @@ ORRERY_HOST_DEVICE bool ChargeUsualAccess(W warp, const LaunchRecord& record, Ac
   }
   const std::uint32_t num_lanes = W::Count(active);
   const std::uint64_t bytes = static_cast<std::uint64_t>(num_lanes) * access.bytes;
-  std::uint32_t sectors;
-  if (IsInLine(warp, first, access.bytes)) {
-    sectors = SectorsOfBytes(first, bytes);
-  } else {
-    const LaneSteps steps = warp.Steps(kSectorShift);
-    if (steps.descents != 0) {
-      return false;
-    }
-    sectors = W::Count(steps.changes);
+  const std::uint32_t sectors = IsInLine(warp, first, access.bytes) ? SectorsOfBytes(first, bytes)
+                                                                    : CountAscendingSectors(warp);
+  if (sectors == 0) {
+    return false;
   }
   AddShare(warp, record, range.slot, access.flags, {bytes, sectors, num_lanes});
+  if ((record.modes & kPageMode) != 0) {
+    MarkPages(warp, record, range.slot, active);
+  }
   return true;
 }
 

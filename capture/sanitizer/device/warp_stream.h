@@ -28,7 +28,7 @@ ORRERY_HOST_DEVICE AccessCell& CellAt(const AccessRing& ring, std::uint64_t posi
 
 /// Which use of its cell a position is, from 1.
 ORRERY_HOST_DEVICE std::uint64_t TurnAt(const AccessRing& ring, std::uint64_t position) {
-  return position / ring.num_cells + 1;
+  return (position >> LogOf(ring.num_cells)) + 1;
 }
 
 /// Where the address of a lane stands in a record of 1 + kLaneCells cells.

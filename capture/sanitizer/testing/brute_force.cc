@@ -12,11 +12,6 @@
 #include "capture/sanitizer/device/warp.h"
 
 namespace orrery::capture {
-namespace {
-
-constexpr std::uint64_t kOneWarp = std::uint64_t{1} << kLaneBits;
-
-}  // namespace
 
 BruteForce::BruteForce(std::vector<Range> ranges, std::uint32_t page_shift)
     : ranges_(std::move(ranges)), page_shift_(page_shift), counters_(ranges_.size() + 1) {}
