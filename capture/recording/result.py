@@ -5,6 +5,7 @@ import pathlib
 import orrs_reader
 
 _RECORDS_DROPPED, _ENDED = 3, 9
+_LARGEST = 32 << 20  # that Python reads in a few seconds
 
 
 def files_of(out):
@@ -15,6 +16,8 @@ def files_of(out):
 
 def summary_of(path):
     """(line for people, whether something is missing)."""
+    if path.stat().st_size > _LARGEST:
+        return f"{path}: {path.stat().st_size:,} bytes; `orrery info` says what is in it", False
     stream = orrs_reader.read(path)
     launches = stream.records("Launch")
     lost = sum(count["count"] for count in stream.records("CoverageCount") if count["kind"] == _RECORDS_DROPPED)
