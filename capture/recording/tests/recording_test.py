@@ -129,7 +129,7 @@ class Result(Folder):
         self.assertEqual(status, 3)
 
     def test_all_ranks_are_reported(self):
-        for name in ("run.rank-0.orrs", "run.rank-1.orrs", "runner.orrs"):
+        for name in ("run.rank-0.orrs", "run.rank-1.orrs", "runner.orrs", "run.kept.orrs"):
             (self.folder / name).write_bytes(_FILE + _END)
         lines, status = result.report(self.folder / "run.orrs")
         self.assertEqual(len(lines), 2)
