@@ -1,4 +1,7 @@
+#include <array>
 #include <cstdint>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -149,6 +152,44 @@ TEST(RingTest, TheMarginStaysFree) {
 
   EXPECT_EQ(launch.ring().head, 4U);
   EXPECT_EQ(launch.ring().dropped, 2U);
+}
+
+// The ring is far too small for what two warps write into it while it is read.
+TEST(RingTest, WarpsThatWriteAtOnceLoseNothing) {
+  constexpr std::uint64_t kAccesses = 2'000;
+  constexpr std::uint64_t kWarps = 2;
+  TestLaunch::Options options = StreamOnly(64);
+  options.max_spins = UINT64_MAX;
+  TestLaunch launch(options);
+  launch.ring().margin = kWarps * (1 + kLaneCells);
+  std::vector<std::jthread> warps;
+  for (std::uint64_t warp = 0; warp < kWarps; ++warp) {
+    warps.emplace_back([&launch, warp] {
+      WarpState state = Scattered();
+      for (std::uint64_t i = 0; i < kAccesses; ++i) {
+        state.addresses[0] = kBase + warp * 1'000'000 + i;
+        state.active = i % 3 == 0 ? 0xffffffffU : 1;  // written out, or by a rule
+        EmulateGlobalAccess(launch.record(), state, {.pc = 0, .bytes = 1, .flags = 1});
+      }
+    });
+  }
+
+  RingReader reader(launch.ring());
+  std::array<std::uint64_t, kWarps> next{};
+  StreamedAccess access;
+  for (std::uint64_t read = 0; read < kWarps * kAccesses;) {
+    if (!reader.Next(access)) {
+      std::this_thread::yield();
+      continue;
+    }
+    const std::uint64_t first =
+        access.stride == kGeneralStride ? access.addresses[0] : access.address;
+    const std::uint64_t warp = (first - kBase) / 1'000'000;
+    EXPECT_EQ(first, kBase + warp * 1'000'000 + next[warp % kWarps]++);
+    ++read;
+  }
+
+  EXPECT_EQ(launch.ring().dropped, 0U);
 }
 
 // An address equal to the turn that is next expected in its cell must not be taken for a record.

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <thread>
 
 #include "capture/sanitizer/device/block_selection.h"
 #include "capture/sanitizer/device/layout.h"
@@ -114,7 +115,7 @@ class EmulatedWarp {
 
   template <typename T>
   [[nodiscard]] static T Load(const T* place) {
-    return __atomic_load_n(place, __ATOMIC_RELAXED);
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
   }
 
   [[nodiscard]] static std::uint64_t LoadFromHost(const volatile std::uint64_t* place) {
@@ -133,7 +134,7 @@ class EmulatedWarp {
   static void Max(std::uint64_t* place, std::uint64_t value) {
     std::uint64_t before = Load(place);
     while (before < value && !__atomic_compare_exchange_n(place, &before, value, true,
-                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+                                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
     }
   }
 
@@ -147,7 +148,7 @@ class EmulatedWarp {
     __atomic_store_n(place, value, __ATOMIC_RELEASE);
   }
 
-  static void Pause() {}
+  static void Pause() { std::this_thread::yield(); }
 
  private:
   const WarpState* state_;
