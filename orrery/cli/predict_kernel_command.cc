@@ -50,6 +50,11 @@ std::string KernelText(const PredictedKernel& kernel, const hardware::Gpu& gpu) 
                       kernel.work.Bytes() / estimate.seconds / 1e9);
   text += fmt::format("  from       {}{}\n", kernel::RungName(estimate.rung),
                       estimate.is_extrapolated ? ", outside of what was measured" : "");
+  if (estimate.alignment_gpu != nullptr) {
+    text +=
+        fmt::format("  alignment  costs what it costs on {}: only aligned sizes were measured\n",
+                    estimate.alignment_gpu->name);
+  }
   return text;
 }
 
@@ -65,6 +70,9 @@ void WriteKernel(draw::JsonWriter& json, const PredictedKernel& kernel, const ha
   json.Key("bytes").Number(kernel.work.Bytes());
   json.Key("source").String(kernel::RungName(estimate.rung));
   json.Key("extrapolated").Bool(estimate.is_extrapolated);
+  if (estimate.alignment_gpu != nullptr) {
+    json.Key("alignment_from").String(estimate.alignment_gpu->name);
+  }
   json.EndObject();
 }
 

@@ -10,6 +10,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/kernel/alignment.h"
 #include "orrery/kernel/bound.h"
 #include "orrery/kernel/measurement.h"
 #include "orrery/kernel/operator.h"
@@ -50,7 +51,8 @@ class EfficiencyModel {
       : domain_(std::move(domain)),
         floor_(floor),
         deviation_(deviation),
-        forest_(std::move(forest)) {}
+        forest_(std::move(forest)),
+        sight_(domain_.kind, forest_) {}
 
   [[nodiscard]] const Domain& domain() const { return domain_; }
 
@@ -60,6 +62,13 @@ class EfficiencyModel {
   [[nodiscard]] double deviation() const { return deviation_; }
 
   [[nodiscard]] const learn::Forest& forest() const { return forest_; }
+
+  /// Sizes of a product whose alignment it knows nothing of: all where it has not seen the layout,
+  /// which says what sizes lie contiguously.
+  [[nodiscard]] ProductSizes BlindTo(const Operator& op) const;
+
+  /// Whether it learned from unaligned products, in one layout at least.
+  [[nodiscard]] bool SeesAlignment(DataType type) const { return !sight_.BlindTo(type).all(); }
 
   /// Moves an operator into the measured domain: sizes to the nearest edge, the type to the most
   /// similar one. Says whether it had to. Nothing when no similar type was measured.
@@ -78,6 +87,7 @@ class EfficiencyModel {
   LaunchFloor floor_;
   double deviation_ = 0;
   learn::Forest forest_;
+  AlignmentSight sight_;
 };
 
 }  // namespace orrery::kernel

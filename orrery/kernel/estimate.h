@@ -26,6 +26,8 @@ struct Estimate {
   double uncertainty = 0;        // relative, one standard deviation
   bool is_extrapolated = false;  // outside of what was measured
   Rung rung = Rung::kRoofline;
+  /// Of the catalogue: whose loss by unaligned sizes was taken, where none was measured here.
+  const hardware::Gpu* alignment_gpu = nullptr;
 };
 
 /// Tells the time of operators. Measured tables, learned models and physics implement it.

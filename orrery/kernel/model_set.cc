@@ -10,6 +10,7 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
+#include "orrery/kernel/alignment.h"
 #include "orrery/kernel/features.h"
 #include "orrery/kernel/similarity.h"
 
@@ -41,6 +42,7 @@ struct Question {
   double base_seconds = 0;  // the roofline joined with the launch
   double seconds = 0;
   bool was_outside = false;
+  const EfficiencyModel* teacher = nullptr;  // who said what its alignment costs
 };
 
 /// What a launch takes beside a GPU that nobody measured. It is the host's, and hosts get faster
@@ -101,16 +103,39 @@ class Asker {
   /// Adds the logarithm of the efficiency that a model sees in each operator.
   void AddEfficiency(const Donor& donor, std::span<Question> questions) {
     features_.clear();
+    losses_.clear();
     for (Question& question : questions) {
-      const std::optional<EfficiencyModel::Placed> placed = donor.model->Place(question.op);
+      const Operator asked = Aligned(question.op, TaughtSizes(donor, question.op));
+      const std::optional<EfficiencyModel::Placed> placed = donor.model->Place(asked);
       question.was_outside = question.was_outside || !placed || placed->was_outside;
-      const FeatureRow row = FeaturesOf(placed ? placed->op : question.op, gpu_);
+      const FeatureRow row = FeaturesOf(placed ? placed->op : asked, gpu_);
       features_.insert(features_.end(), row.values().begin(), row.values().end());
+      losses_.push_back(asked == question.op ? 0 : BorrowedLoss(*donor.teacher, asked, question));
     }
     const std::vector<double> predicted = donor.model->forest().PredictRows(features_);
     for (std::size_t i = 0; i < questions.size(); ++i) {
-      logs_[i] += donor.weight * AgainstBase(donor, questions[i], predicted[i]);
+      logs_[i] += donor.weight * AgainstBase(donor, questions[i], predicted[i] + losses_[i]);
     }
+  }
+
+  /// Unaligned sizes of which the teacher of a donor knows more than the donor.
+  [[nodiscard]] static ProductSizes TaughtSizes(const Donor& donor, const Operator& op) {
+    if (donor.teacher == nullptr) {
+      return {};
+    }
+    return UnalignedSizes(op) & donor.model->BlindTo(op) & ~donor.teacher->BlindTo(op);
+  }
+
+  /// Asks a teacher what is lost against the aligned product, as a logarithm.
+  [[nodiscard]] double BorrowedLoss(const EfficiencyModel& teacher, const Operator& aligned,
+                                    Question& question) const {
+    question.teacher = &teacher;
+    return EfficiencyBy(teacher, question.op) - EfficiencyBy(teacher, aligned);
+  }
+
+  [[nodiscard]] double EfficiencyBy(const EfficiencyModel& model, const Operator& op) const {
+    const std::optional<EfficiencyModel::Placed> placed = model.Place(op);
+    return model.forest().Predict(FeaturesOf(placed ? placed->op : op, gpu_).values());
   }
 
   /// Turns what a donor says against its own base into the same against the base that is asked for.
@@ -132,6 +157,7 @@ class Asker {
   const Advice& advice_;
   const hardware::Gpu& gpu_;
   std::vector<float> features_;
+  std::vector<double> losses_;
   std::vector<double> logs_;
 };
 
@@ -165,8 +191,37 @@ const SiblingLevel* ModelSet::FindLevel(OperatorKind kind, DataType type,
   return found == levels_.end() ? nullptr : &*found;
 }
 
+const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& donor, DataType type) const {
+  const hardware::Gpu* const gpu = hardware::FindGpu(donor.domain().gpu);
+  const EfficiencyModel* teacher = nullptr;
+  double best = 0;
+  for (const EfficiencyModel& model : models_) {
+    const bool knows = model.domain().kind == donor.domain().kind &&
+                       model.domain().types[static_cast<std::size_t>(type)] &&
+                       model.SeesAlignment(type);
+    const hardware::Gpu* const other = knows ? hardware::FindGpu(model.domain().gpu) : nullptr;
+    const bool is_of_generation = other && gpu && other->generation == gpu->generation;
+    if (&model == &donor || !is_of_generation) {
+      continue;
+    }
+    const double similarity = Similarity(*other, *gpu, type);
+    teacher = similarity > best ? &model : teacher;
+    best = std::max(best, similarity);
+  }
+  return teacher;
+}
+
 Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                            Timing timing) const {
+  Advice advice = UntaughtAdvice(kind, type, gpu, timing);
+  for (Donor& donor : advice.donors) {
+    donor.teacher = TeacherOf(*donor.model, type);
+  }
+  return advice;
+}
+
+Advice ModelSet::UntaughtAdvice(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                                Timing timing) const {
   Advice advice;
   advice.deviation = kRooflineDeviation;
   advice.floor = DefaultFloor(timing);
@@ -260,11 +315,14 @@ std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t
 }
 
 Estimate EstimateOf(const Question& question, const Advice& advice) {
+  const bool is_taught = question.teacher != nullptr;
+  const double deviation = advice.deviation * (question.was_outside ? kOutsideFactor : 1);
   return {.seconds = question.seconds,
           .roofline_seconds = question.roofline_seconds,
-          .uncertainty = advice.deviation * (question.was_outside ? kOutsideFactor : 1),
-          .is_extrapolated = advice.rung != Rung::kThisGpu || question.was_outside,
-          .rung = advice.rung};
+          .uncertainty = std::hypot(deviation, is_taught ? question.teacher->deviation() : 0),
+          .is_extrapolated = advice.rung != Rung::kThisGpu || question.was_outside || is_taught,
+          .rung = advice.rung,
+          .alignment_gpu = is_taught ? hardware::FindGpu(question.teacher->domain().gpu) : nullptr};
 }
 
 void PredictBatch(const Batch& batch, const Advice& advice, std::span<const Operator> operators,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/kernel/alignment.h"
 #include "orrery/kernel/efficiency.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/kernel/measurement.h"
@@ -23,6 +24,7 @@ struct Donor {
   const EfficiencyModel* model = nullptr;
   double weight = 1;
   bool lacks_launch = false;  // it tells kernels alone, and the launch is asked for too
+  const EfficiencyModel* teacher = nullptr;  // of its generation, who may know more of alignment
 };
 
 /// The models that speak for a kind on a GPU, and how good they are.
@@ -41,6 +43,10 @@ struct Advice {
 ///    efficiency at the waves and tiles of *this* GPU, and their mean goes on top of its roofline,
 ///    times the level that few measurements of this GPU gave, if any;
 /// 3. else the roofline with the usual efficiency of GPUs.
+///
+/// A model that learned from aligned products alone takes an unaligned one for aligned. Where a
+/// model of its generation knows better, it is asked for the aligned product, and what that one
+/// sees between the two is multiplied to it; the answer says which GPU that was.
 ///
 /// Doubling a size may make an operator faster by more than 5 %, as it does on GPUs
 /// (docs/design/0004-kernel-models.md has how often, and what forbidding it would cost).
@@ -75,6 +81,14 @@ class ModelSet : public CostModel {
  private:
   [[nodiscard]] Advice AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                                  Timing timing) const;
+
+  /// The same before anybody is asked about alignment.
+  [[nodiscard]] Advice UntaughtAdvice(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                                      Timing timing) const;
+
+  /// Finds another model of the kind that learned from unaligned sizes, on a GPU of the same
+  /// generation: the most similar one, or none.
+  [[nodiscard]] const EfficiencyModel* TeacherOf(const EfficiencyModel& donor, DataType type) const;
 
   [[nodiscard]] const SiblingLevel* FindLevel(OperatorKind kind, DataType type,
                                               const hardware::Gpu& gpu) const;

@@ -265,6 +265,14 @@ double Forest::LeafStep() const {
   return all_bits == 0 ? unit_ : std::ldexp(unit_, std::countr_zero(all_bits));
 }
 
+std::optional<float> Forest::LeastThreshold(std::size_t feature) const {
+  std::int32_t least = kAlwaysLeft;
+  for (const Node& node : nodes_) {
+    least = node.feature == feature ? std::min(least, node.threshold_key) : least;
+  }
+  return least == kAlwaysLeft ? std::nullopt : std::optional(ValueOf(least));
+}
+
 std::vector<Tree> Forest::Trees() const {
   std::vector<Tree> trees(num_trees());
   for (std::size_t tree = 0; tree < trees.size(); ++tree) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -58,6 +59,9 @@ class Forest {
 
   /// Returns the trees, nodes in breadth-first order, siblings side by side.
   [[nodiscard]] std::vector<Tree> Trees() const;
+
+  /// Returns the least value at which a tree splits rows by a feature; nothing where none does.
+  [[nodiscard]] std::optional<float> LeastThreshold(std::size_t feature) const;
 
   [[nodiscard]] double base() const { return base_; }
 

@@ -150,6 +150,15 @@ TEST(Forest, RoundsLeaves) {
   EXPECT_EQ(forest.Rounded(0.5).LeafStep(), 1.0);
 }
 
+TEST(Forest, SaysWhereAFeatureIsSplitFirst) {
+  const std::vector<Tree> trees = {SmallTree(),
+                                   {{.left = 1, .right = 2, .threshold = 0.25F}, {}, {}}};
+  const Forest forest = *Forest::FromTrees(0, 3, trees);
+  EXPECT_EQ(forest.LeastThreshold(0), 0.25F);
+  EXPECT_EQ(forest.LeastThreshold(1), -2.0F);
+  EXPECT_EQ(forest.LeastThreshold(2), std::nullopt);
+}
+
 // Two trees: step · √(2 / 12) ≤ 0.01 holds for 0.0244, so for 2^-6 = 0.0156 and not for 2^-5.
 TEST(Forest, ChoosesTheStepByTheErrorOfASum) {
   EXPECT_EQ(SmallForest().StepForError(0.01), 0x1p-6);

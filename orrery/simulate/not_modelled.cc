@@ -50,6 +50,12 @@ void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
         fmt::format("{} of {} operators are larger or smaller than any that was measured for {}.",
                     coverage.extrapolated, coverage.operators, coverage.gpu));
   }
+  if (coverage.unaligned > 0) {
+    sentences.push_back(fmt::format(
+        "{} of {} operators are products of unaligned sizes, which were not measured on {}: they "
+        "lose what they lose on {}.",
+        coverage.unaligned, coverage.operators, coverage.gpu, coverage.alignment_gpu));
+  }
 }
 
 void AddNetwork(const Job& job, const NetworkFaults& faults, Sentences& sentences) {

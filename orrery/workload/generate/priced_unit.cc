@@ -113,6 +113,10 @@ std::vector<PricedStep> StepPricing::Price(std::span<const Step> steps) {
           estimate.rung == kernel::Rung::kSibling || estimate.rung == kernel::Rung::kAllGpus ? 1
                                                                                              : 0;
       coverage_.by_roofline += estimate.rung == kernel::Rung::kRoofline ? 1 : 0;
+      if (estimate.alignment_gpu != nullptr) {
+        ++coverage_.unaligned;
+        coverage_.alignment_gpu = estimate.alignment_gpu->name;
+      }
     }
   }
   return priced;

@@ -40,6 +40,8 @@ struct PriceCoverage {
   std::int64_t extrapolated = 0;  // outside of what was measured
   std::int64_t by_other_gpus = 0;
   std::int64_t by_roofline = 0;
+  std::int64_t unaligned = 0;  // products whose loss by unaligned sizes is that of another GPU
+  std::string alignment_gpu;   // which
 };
 
 /// Prices units with the kernel models, slowed down by what the framework is known to lose.

@@ -32,7 +32,8 @@ enum class DataOverlap : std::uint8_t {
 /// What a framework does of its own, declared, and what it costs, fitted. Declared properties say
 /// what overlaps with what and which kernels there are; at most six fitted scalars say how fast
 /// they are, compared with kernels and collectives alone. data/workload/frameworks.yaml has them
-/// with their origin (docs/formats/framework.md); a job may override declared ones.
+/// with their origin (docs/formats/framework.md); a job may override declared ones
+/// and launch_us.
 struct Framework {
   std::string name;
   hardware::MatchWords match = {};  // what tables of published runs call it

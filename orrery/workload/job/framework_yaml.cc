@@ -84,14 +84,18 @@ void ReadChoice(YamlFields& fields, std::string_view key,
   value = fields.Choice(key, std::span<const Spelling<Value>>(spellings), std::optional(value));
 }
 
+void ReadScalar(YamlFields& fields, const FittedScalar& scalar, Framework& framework) {
+  double& value = framework.*scalar.member;
+  value = fields.Number(scalar.key, scalar.least, value);
+  if (value > scalar.most) {
+    fields.Wrong(scalar.key, fmt::format("must be a number of at most {}", scalar.most),
+                 fmt::format("{}", value));
+  }
+}
+
 void ReadFitted(YamlFields& fields, Framework& framework) {
   for (const FittedScalar& scalar : FittedScalars()) {
-    double& value = framework.*scalar.member;
-    value = fields.Number(scalar.key, scalar.least, value);
-    if (value > scalar.most) {
-      fields.Wrong(scalar.key, fmt::format("must be a number of at most {}", scalar.most),
-                   fmt::format("{}", value));
-    }
+    ReadScalar(fields, scalar, framework);
   }
 }
 
@@ -162,6 +166,12 @@ void ReadDeclared(YamlFields& fields, Framework& framework) {
   framework.vocabulary_multiple =
       fields.Count("vocabulary_multiple", 1, framework.vocabulary_multiple);
   framework.most_chunks = fields.Count("most_chunks", 1, framework.most_chunks);
+}
+
+void ReadHostCost(YamlFields& fields, Framework& framework) {
+  const auto scalar =
+      std::ranges::find(FittedScalars(), &Framework::launch_us, &FittedScalar::member);
+  ReadScalar(fields, *scalar, framework);
 }
 
 Status ReadFrameworkFits(const std::string& yaml, std::vector<Framework>& frameworks) {

@@ -9,4 +9,8 @@ namespace orrery::workload {
 /// catalogues and for jobs that override some.
 void ReadDeclared(hardware::YamlFields& fields, Framework& framework);
 
+/// Reads what the host takes for a kernel, the one fitted scalar that a job may know better: its
+/// host may have been measured.
+void ReadHostCost(hardware::YamlFields& fields, Framework& framework);
+
 }  // namespace orrery::workload

@@ -146,6 +146,7 @@ class JobReader {
       YamlFields fields = top_.Map("framework");
       fields.Expect({"name"});
       ReadDeclared(fields, file_.job.framework);
+      ReadHostCost(fields, file_.job.framework);
       fields.RefuseOthers();
     }
   }

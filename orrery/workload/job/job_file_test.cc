@@ -112,6 +112,13 @@ TEST(JobFile, FrameworkPropertiesAreOverridden) {
       Read(kLlama, {"framework={name: megatron-lm, is_compiled: true}"}).framework.is_compiled);
 }
 
+TEST(JobFile, OfTheFittedScalarsTheHostsAloneIsOverridden) {
+  EXPECT_EQ(Read(kLlama, {"framework.launch_us=65.5"}).framework.launch_us, 65.5);
+  EXPECT_EQ(ErrorOf(kLlama, {"framework.launch_us=101"}),
+            "llama.yaml: framework: launch_us must be a number of at most 100, not '101'");
+  EXPECT_NE(ErrorOf(kLlama, {"framework.product_rate=0.9"}), "");
+}
+
 TEST(JobFile, TheUsualFrameworkFollowsFromTheJob) {
   EXPECT_EQ(Read(kLlama, {"plan={sharding: fsdp}"}).framework.name, "torch-fsdp");
   EXPECT_EQ(

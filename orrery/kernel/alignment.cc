@@ -1,0 +1,78 @@
+#include "orrery/kernel/alignment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orrery/kernel/features.h"
+
+namespace orrery::kernel {
+
+namespace {
+
+constexpr auto kFeatureOfSize =
+    std::to_array<std::string_view>({"alignment m", "alignment n", "alignment k"});
+static_assert(kFeatureOfSize.size() == kProductSizes.size());
+
+/// What a vector load takes at once.
+constexpr double kAlignedBytes = 16;
+
+bool IsProduct(OperatorKind kind) {
+  return kind == OperatorKind::kGemm || kind == OperatorKind::kBatchedGemm;
+}
+
+std::int64_t AlignedElements(DataType type) {
+  return std::max<std::int64_t>(1, std::llround(kAlignedBytes / ElementBytes(type)));
+}
+
+}  // namespace
+
+ProductSizes UnalignedSizes(const Operator& op) {
+  ProductSizes sizes;
+  if (!IsProduct(op.kind())) {
+    return sizes;
+  }
+  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
+    sizes[i] = op.Get(kProductSizes[i]) % AlignedElements(op.type()) != 0;
+  }
+  return sizes;
+}
+
+Operator Aligned(const Operator& op, ProductSizes sizes) {
+  const std::int64_t elements = AlignedElements(op.type());
+  Operator aligned = op;
+  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
+    if (sizes[i]) {
+      const std::int64_t blocks = (op.Get(kProductSizes[i]) + elements - 1) / elements;
+      aligned.Set(kProductSizes[i], blocks * elements);
+    }
+  }
+  return aligned;
+}
+
+AlignmentSight::AlignmentSight(OperatorKind kind, const learn::Forest& forest) {
+  if (!IsProduct(kind)) {
+    return;
+  }
+  const std::vector<std::string> names = FeatureNames(kind);
+  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
+    const auto feature = std::ranges::find(names, kFeatureOfSize[i]) - names.begin();
+    least_told_[i] =
+        forest.LeastThreshold(static_cast<std::size_t>(feature)).value_or(kNothingTold);
+  }
+}
+
+ProductSizes AlignmentSight::BlindTo(DataType type) const {
+  ProductSizes blind;
+  const double wanted = std::log2(AlignedElements(type));
+  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
+    blind[i] = least_told_[i] > wanted;
+  }
+  return blind;
+}
+
+}  // namespace orrery::kernel
