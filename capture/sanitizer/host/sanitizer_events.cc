@@ -133,9 +133,28 @@ void OnHostMemory(Session& session, MemoryEvent event, bool is_allocated) {
   is_allocated ? session.OnMemoryAllocated(event) : session.OnMemoryFreed(event);
 }
 
+bool IsOfMemory(Sanitizer_CallbackId id) {
+  switch (id) {
+    case SANITIZER_CBID_RESOURCE_DEVICE_MEMORY_ALLOC:
+    case SANITIZER_CBID_RESOURCE_DEVICE_MEMORY_FREE:
+    case SANITIZER_CBID_RESOURCE_HOST_MEMORY_ALLOC:
+    case SANITIZER_CBID_RESOURCE_HOST_MEMORY_FREE:
+    case SANITIZER_CBID_RESOURCE_MEMORY_ALLOC_ASYNC:
+    case SANITIZER_CBID_RESOURCE_MEMORY_FREE_ASYNC:
+    case SANITIZER_CBID_RESOURCE_MEMPOOL_IMPORT_POINTER:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Memory that is freed in order of a stream is free for the program at once; that it is really
-// released later is of no use to it.
+// released later is of no use to it. Other callbacks of the domain have other data, or none: the
+// first, at the end of cuInit.
 void OnMemory(Session& session, Sanitizer_CallbackId id, const void* data) {
+  if (!IsOfMemory(id)) {
+    return;
+  }
   const MemoryEvent event = EventOf(*static_cast<const Sanitizer_ResourceMemoryData*>(data));
   switch (id) {
     case SANITIZER_CBID_RESOURCE_DEVICE_MEMORY_ALLOC:
