@@ -96,7 +96,6 @@ inline constexpr std::size_t kTensorMapBytes = 128;
 
 struct CopyEvent {
   ContextHandle context{};
-  std::uint64_t device = 0;
   std::uint64_t stream = 0;
   std::uint64_t source = 0;
   std::uint64_t destination = 0;
@@ -111,7 +110,6 @@ struct CopyEvent {
 
 struct SetEvent {
   ContextHandle context{};
-  std::uint64_t device = 0;
   std::uint64_t stream = 0;
   std::uint64_t address = 0;
   std::uint64_t width_bytes = 0;
