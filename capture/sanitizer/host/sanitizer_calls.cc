@@ -128,7 +128,8 @@ class Calls : public VendorCalls {
                                           As<Sanitizer_StreamHandle>(stream), AsPointer(address));
   }
 
-  // What a launch names is a function, or a kernel that no context has loaded as one.
+  // What a launch names is a function, or a kernel that no context has loaded as one. Asking may load
+  // its module, which is the program's and has to be patched: this is not an OwnCall.
   CallResult ParameterInfo(FunctionHandle function, std::uint32_t index,
                            ParameterPlace* place) override {
     static auto* const of_function =
@@ -137,7 +138,6 @@ class Calls : public VendorCalls {
     static auto* const of_kernel =
         DriverFunction<CUresult(CUkernel, std::size_t, std::size_t*, std::size_t*)>(
             "cuKernelGetParamInfo");
-    const OwnCall own;
     std::size_t offset = 0;
     std::size_t bytes = 0;
     CallResult result =
