@@ -434,6 +434,18 @@ TEST_F(SessionTest, NodesOfAGraphAreReadWhenTheGraphIsInItsStream) {
   EXPECT_THAT(program.All<stream::GraphLaunch>(), SizeIs(1));
 }
 
+TEST_F(SessionTest, AModuleThatIsLoadedAtItsFirstLaunchIsPatched) {
+  MockProgram program(path_);
+  program.Start({});
+  program.Allocate(kA, kBytes);
+  program.vendor().on_parameter_info = [&] { program.Load({}); };
+  program.Run({.accesses = {WarpAt(kA, 4, kReadFlag)}, .parameters = {kA}});
+  program.Synchronize({});
+  program.End();
+  EXPECT_THAT(program.Coverages(), ElementsAre(codes::kExact));
+  EXPECT_THAT(program.All<stream::Touch>(), SizeIs(1));
+}
+
 TEST_F(SessionTest, AModuleUnloadedInFlightLosesNothing) {
   MockProgram program(path_);
   program.Begin({});
