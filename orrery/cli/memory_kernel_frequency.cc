@@ -8,9 +8,8 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/memory_tool.h"
-#include "orrery/draw/chart/stacked_bars.h"
+#include "orrery/draw/chart/ranked_bars.h"
 #include "orrery/draw/number_format.h"
-#include "orrery/draw/text_table.h"
 #include "orrery/memory/kernel_frequency.h"
 
 namespace orrery::cli {
@@ -23,7 +22,6 @@ using report::MemoryTable;
 using report::MemoryUnit;
 
 constexpr std::size_t kMaxNamedVariants = 3;
-constexpr std::size_t kLabelWidth = 14;  // room left of the bars
 
 double ShareOf(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -75,11 +73,6 @@ MemoryTable VariantTable(const KernelFrequency& frequency) {
   return table;
 }
 
-std::string ShortLabel(const std::string& name) {
-  const std::size_t colon = name.rfind("::");
-  return draw::Truncated(colon == std::string::npos ? name : name.substr(colon + 2), kLabelWidth);
-}
-
 std::string BarNote(const KernelFrequency& frequency, const KernelGroup& group) {
   std::string note = draw::FormatCount(group.count);
   if (frequency.total_ns > 0) {
@@ -89,18 +82,18 @@ std::string BarNote(const KernelFrequency& frequency, const KernelGroup& group) 
 }
 
 report::MemoryPicture PictureOf(const KernelFrequency& frequency, std::size_t top) {
-  draw::StackedBars bars{.series = {{.name = "launches", .style = "compute"}},
-                         .bars = {},
+  draw::RankedBars chart{.series = {.name = "launches", .style = "compute"},
                          .description = "Launches of each kernel"};
   for (std::size_t i = 0; i < std::min(top, frequency.groups.size()); ++i) {
     const KernelGroup& group = frequency.groups[i];
-    bars.bars.push_back({.label = ShortLabel(group.name),
-                         .values = {static_cast<double>(group.count)},
-                         .note = BarNote(frequency, group)});
+    chart.bars.push_back({.label = group.name,
+                          .value = static_cast<double>(group.count),
+                          .note = BarNote(frequency, group),
+                          .tip = group.name});
   }
   return {.heading = "Kernels by launches",
-          .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
-          .caption = fmt::format("The {} kernels that are launched most, of {}", bars.bars.size(),
+          .svg = draw::RenderRankedBars(chart),
+          .caption = fmt::format("The {} kernels that are launched most, of {}", chart.bars.size(),
                                  frequency.groups.size())};
 }
 

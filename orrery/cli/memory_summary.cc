@@ -126,7 +126,7 @@ MemoryTable ToolTable(const Trace& trace, const MemoryTools& tools) {
                     .heading = "tools",
                     .columns = {{"tool", "--tool", MemoryUnit::kText},
                                 {"status", "runs", MemoryUnit::kText},
-                                {"reason", "why not", MemoryUnit::kText}}};
+                                {"reason", "why not", MemoryUnit::kText, 0}}};
   for (const auto& tool : tools) {
     const Status met = memory::CheckNeeds(tool->needs(), trace);
     table.rows.push_back({std::string(tool->name()), std::string(met ? "yes" : "no"),

@@ -18,8 +18,6 @@ namespace {
 
 using draw::TextTable;
 
-constexpr std::size_t kMaxCellWidth = 60;
-
 std::string NumberText(double value, MemoryUnit unit) {
   switch (unit) {
     case MemoryUnit::kBytes:
@@ -76,7 +74,7 @@ std::string TableText(const MemoryTable& table) {
   for (const MemoryTable::Column& column : table.columns) {
     const bool is_text = column.unit == MemoryUnit::kText;
     columns.push_back({column.header, is_text ? TextTable::Align::kLeft : TextTable::Align::kRight,
-                       kMaxCellWidth});
+                       column.max_width});
   }
   TextTable text(std::move(columns));
   for (std::size_t row = 0; row < NumShown(table); ++row) {

@@ -39,6 +39,7 @@ struct MemoryTable {
     std::string key;     // in JSON and CSV, with the unit: "total_ns"
     std::string header;  // for people
     MemoryUnit unit = MemoryUnit::kText;
+    std::size_t max_width = 60;  // of text; longer cells end in "…", 0: no limit
   };
 
   std::string key;

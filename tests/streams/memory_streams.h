@@ -112,7 +112,12 @@ inline void AddTouch(StreamBytes& bytes, std::uint64_t launch, std::uint64_t obj
 inline void AddObjects(StreamBytes& bytes) {
   AddAllocation(bytes, 1, 1, kBase, 4096 * kKibibyte, codes::kDriver);
   AddAllocation(bytes, 2, 2, kBase, 4096 * kKibibyte, codes::kSegment);
-  AddAllocation(bytes, 3, 3, kWeight, 1024 * kKibibyte, codes::kTensor);
+  bytes.Add(stream::Object{.id = 3,
+                           .address = kWeight,
+                           .bytes = 1024 * kKibibyte,
+                           .memory_class = codes::kTensorClass,
+                           .birth = 3,
+                           .name = 6});
   AddAllocation(bytes, 4, 4, kInput, 512 * kKibibyte, codes::kTensor);
   AddAllocation(bytes, 5, 5, kOutput, 512 * kKibibyte, codes::kTensor);
 }
