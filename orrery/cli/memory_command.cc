@@ -174,10 +174,10 @@ Status Deliver(const MemoryArguments& arguments, const report::MemoryPage& page)
 }
 
 Result<int> Paper(const MemoryArguments& arguments) {
-  ORRERY_TRY(const report::MemoryPage page,
-             MemoryPaper(arguments.paper, arguments.run, arguments.tools, arguments.top));
-  ORRERY_TRY_STATUS(Deliver(arguments, page));
-  return kExitOk;
+  ORRERY_TRY(const MemoryPaper paper,
+             MakeMemoryPaper(arguments.paper, arguments.run, arguments.tools, arguments.top));
+  ORRERY_TRY_STATUS(Deliver(arguments, paper.page));
+  return paper.is_partial ? kExitPartial : kExitOk;
 }
 
 Result<int> Memory(const MemoryArguments& arguments) {

@@ -162,7 +162,8 @@ MemoryTable CellTable(const AccessHeat& heat) {
 std::vector<std::string> SentencesOf(const AccessHeat& heat) {
   std::vector<std::string> sentences = {
       "An access is one of one lane of a kernel; copies and sets are not counted. All cells "
-      "together are all accesses; the last window may be shorter than the others."};
+      "together are all accesses; the last window may be shorter than the others. Counts of a "
+      "launch are taken in order of address."};
   for (std::size_t i = 0; i < memory::kNumHeatSources; ++i) {
     if (heat.source_accesses[i] > 0) {
       sentences.push_back(fmt::format("{} accesses are from {}.",

@@ -106,11 +106,12 @@ std::string MergedSentence(const KernelFrequency& frequency) {
           fmt::format("{}{} ({})", named.empty() ? "" : ", ", group.name, group.variants.size());
     }
   }
-  return merged == 0 ? "Each name stands for one kernel."
-                     : fmt::format(
-                           "{} name{} put different kernels together, among them: {}; the "
-                           "table full_names has them all.",
-                           merged, merged == 1 ? "" : "s", named);
+  return merged == 0
+             ? "Each name stands for one kernel."
+             : fmt::format(
+                   "{} put different kernels together, among them: {}; the table full_names has "
+                   "them all.",
+                   merged == 1 ? "One name has" : fmt::format("{} names have", merged), named);
 }
 
 class KernelFrequencyTool : public MemoryTool {

@@ -111,6 +111,17 @@ std::string KeyOf(std::string_view tool, std::string_view what) {
   return key;
 }
 
+Result<MemoryPage> PageOf(const MemoryTool& tool, const Recording& recording) {
+  const MemoryRun& run = recording.input.runs.front();
+  if (tool.reads() == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("{}: {} takes one of its {} ranks: --tool {} --rank N", run.title,
+                            tool.name(), run.ranks.size(), tool.name()));
+  }
+  ORRERY_TRY_STATUS(CheckToolNeeds(tool, recording.input));
+  return tool.Run(recording.input);
+}
+
 // One item of the paper over all recordings.
 void AddItem(const PaperItem& item, const MemoryTool& tool,
              const std::vector<Recording>& recordings, MemoryPage& page) {
@@ -120,9 +131,7 @@ void AddItem(const PaperItem& item, const MemoryTool& tool,
                    .heading = fmt::format("{}, in detail", item.item)};
   for (const Recording& recording : recordings) {
     const std::string& title = recording.input.runs.front().title;
-    const Status met = CheckToolNeeds(tool, recording.input);
-    Result<MemoryPage> one =
-        met ? tool.Run(recording.input) : Result<MemoryPage>(tl::unexpected(met.error()));
+    Result<MemoryPage> one = PageOf(tool, recording);
     if (!one) {
       page.sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
       continue;
@@ -145,25 +154,26 @@ void AddItem(const PaperItem& item, const MemoryTool& tool,
 
 }  // namespace
 
-Result<MemoryPage> MemoryPaper(const std::string& folder, const RunArguments& arguments,
-                               const MemoryTools& tools, std::size_t top) {
+Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const RunArguments& arguments,
+                                    const MemoryTools& tools, std::size_t top) {
   ORRERY_TRY(const std::vector<std::string> files, FilesIn(folder));
   std::vector<Recording> recordings(files.size());
-  MemoryPage page{.tool = "paper",
-                  .title = std::filesystem::path(folder).lexically_normal().filename().string()};
+  MemoryPaper paper;
+  paper.page.tool = "paper";
+  paper.page.title = std::filesystem::path(folder).lexically_normal().filename().string();
   for (std::size_t i = 0; i < files.size(); ++i) {
     ORRERY_TRY_STATUS(ReadRecording(files[i], arguments, top, recordings[i]));
-    const std::string& title = recordings[i].input.runs.front().title;
-    page.coverage.push_back(
-        fmt::format("{}: {}", title, CoverageLines(recordings[i].input).front()));
+    paper.is_partial = paper.is_partial || recordings[i].run.is_partial();
+    paper.page.coverage.push_back(fmt::format("{}: {}", recordings[i].input.runs.front().title,
+                                              CoverageLines(recordings[i].input).front()));
   }
   for (const PaperItem& item : kItems) {
     const MemoryTool* const tool = FindTool(tools, item.tool);
     if (tool != nullptr) {
-      AddItem(item, *tool, recordings, page);
+      AddItem(item, *tool, recordings, paper.page);
     }
   }
-  return page;
+  return paper;
 }
 
 }  // namespace orrery::cli

@@ -74,11 +74,17 @@ using MemoryTools = std::vector<std::unique_ptr<MemoryTool>>;
 /// Returns one line for each run: how well its launches were seen.
 [[nodiscard]] std::vector<std::string> CoverageLines(const MemoryInput& input);
 
-/// What all tools together show of the recordings in a folder, in the order of the figures of the
-/// paper whose tables and figures they are.
-[[nodiscard]] Result<report::MemoryPage> MemoryPaper(const std::string& folder,
-                                                     const RunArguments& arguments,
-                                                     const MemoryTools& tools, std::size_t top);
+/// What all tools together show of the recordings in a folder.
+struct MemoryPaper {
+  report::MemoryPage page;
+  bool is_partial = false;  // something of a recording is lost
+};
+
+/// Runs each tool on each file of a folder, in the order of the paper whose tables and figures they
+/// show. What cannot run is said in a sentence.
+[[nodiscard]] Result<MemoryPaper> MakeMemoryPaper(const std::string& folder,
+                                                  const RunArguments& arguments,
+                                                  const MemoryTools& tools, std::size_t top);
 
 /// What `orrery memory` says without a tool: what was recorded, and which tools can run on it.
 [[nodiscard]] report::MemoryPage MemorySummary(const trace::Trace& trace, const MemoryTools& tools);

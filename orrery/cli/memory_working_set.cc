@@ -173,7 +173,10 @@ report::MemoryPicture PictureOf(const std::vector<UsedMemory>& all) {
                  LineOf({.name = "upper bound by arguments", .style = "transfer"}, kernels,
                         [](const UsedMemory& used) { return used.At(WorkingSetLevel::kReach); }),
                  LineOf({.name = "working set, objects", .style = "compute"}, kernels,
-                        [](const UsedMemory& used) { return used.At(WorkingSetLevel::kObject); })};
+                        [](const UsedMemory& used) {
+                          const bool is_exact = used.coverage == trace::Coverage::kExact;
+                          return is_exact ? used.At(WorkingSetLevel::kObject) : -1;
+                        })};
   report::MemoryPicture picture{.heading = "Footprint and working set",
                                 .svg = draw::RenderLineChart(chart),
                                 .caption = "Over the kernels in order of launch"};
