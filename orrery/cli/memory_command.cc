@@ -114,7 +114,11 @@ Result<MemoryInput> InputOf(const MemoryArguments& arguments, std::span<const in
     if (!ranks) {
       return FailWithin(path, ranks);
     }
-    input.runs.push_back({.title = TitleOf(path), .ranks = *std::move(ranks)});
+    // All paths are one run unless each is one.
+    const std::size_t others = arguments.run.paths.size() - runs.size();
+    input.runs.push_back(
+        {.title = TitleOf(path) + (others == 0 ? "" : fmt::format(" and {} more", others)),
+         .ranks = *std::move(ranks)});
   }
   return input;
 }
