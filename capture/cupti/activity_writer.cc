@@ -11,7 +11,7 @@ namespace {
 namespace codes = stream::codes;
 
 // Calls that no work has asked for by then are forgotten, so that memory stays bounded.
-constexpr std::uint64_t kCallsKept = 1 << 20;
+constexpr std::uint64_t kCallsKept = 1 << 18;
 constexpr std::size_t kMostWaiting = 1 << 20;
 
 std::int64_t Duration(std::int64_t begin_ns, std::int64_t end_ns) {
@@ -96,7 +96,7 @@ void ActivityWriter::Take(const MemoryActivity& memory) {
 
 void ActivityWriter::Take(const WaitActivity& wait) {
   recorder_.Write(
-      stream::Synchronization{.sequence = recorder_.LateNumber(wait.begin_ns, wait.correlation),
+      stream::Synchronization{.sequence = recorder_.LateCallNumber(wait.begin_ns, wait.correlation),
                               .time_ns = wait.begin_ns,
                               .kind = wait.kind,
                               .context = wait.context,

@@ -44,7 +44,10 @@ void CoarseSession::Finish() {
   queue_.Stop();
   thread_.join();
   WriteAllFull();
-  writer_.Finish();
+  {
+    const std::lock_guard lock(writing_);
+    writer_.Finish();
+  }
   NoteClocks();
   if (queue_.num_dropped() > 0) {
     recorder_.Count(codes::kRecordsDropped, "CUPTI", queue_.num_dropped());

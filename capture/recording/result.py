@@ -1,20 +1,26 @@
 """What a recording says of itself, in a few lines."""
 
 import pathlib
+import re
 
 import orrs_reader
 
 _RECORDS_DROPPED, _ENDED = 3, 9
+_LARGEST = 32 << 20  # that Python reads in a few seconds
 
 
 def files_of(out):
     """The streams of a run: run.orrs, and those of further processes and ranks beside it."""
     path = pathlib.Path(out)
-    return sorted({*([path] if path.exists() else []), *path.parent.glob(path.stem + ".*.orrs")})
+    ours = re.compile(re.escape(path.name.removesuffix(".orrs")) + r"(\.(rank-)?\d+)*\.orrs")
+    found = [one for one in path.absolute().parent.iterdir() if one.name == path.name or ours.fullmatch(one.name)]
+    return sorted(path.parent / one.name for one in found)
 
 
 def summary_of(path):
     """(line for people, whether something is missing)."""
+    if path.stat().st_size > _LARGEST:
+        return f"{path}: {path.stat().st_size:,} bytes; `orrery info` says what is in it", False
     stream = orrs_reader.read(path)
     launches = stream.records("Launch")
     lost = sum(count["count"] for count in stream.records("CoverageCount") if count["kind"] == _RECORDS_DROPPED)

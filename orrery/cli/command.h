@@ -17,6 +17,7 @@ enum ExitStatus : int {
 
 void AddInfoCommand(CLI::App& app, int& status);
 void AddAnalyzeCommand(CLI::App& app, int& status);
+void AddCaptureCommand(CLI::App& app, int& status);
 void AddConvertCommand(CLI::App& app, int& status);
 void AddDiffCommand(CLI::App& app, int& status);
 void AddEvaluateCommand(CLI::App& app, int& status);

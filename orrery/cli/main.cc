@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
   orrery::cli::AddPredictCommand(app, status);
   orrery::cli::AddSimulateCommand(app, status);
   orrery::cli::AddTraceCommand(app, status);
+  orrery::cli::AddCaptureCommand(app, status);
   orrery::cli::AddMeasureCommand(app, status);
   orrery::cli::AddDoctorCommand(app, status);
   orrery::cli::AddValidateCommand(app, status);
