@@ -68,7 +68,7 @@ Alignment AlignByProgress(const AlignedSide& first, const AlignedSide& second,
                           std::size_t num_moments) {
   const std::vector<std::int64_t> of_first = ByProgress(first, num_moments);
   const std::vector<std::int64_t> of_second = ByProgress(second, num_moments);
-  Alignment alignment{.by = AlignBy::kProgress};
+  Alignment alignment;
   for (std::size_t moment = 0; moment < num_moments; ++moment) {
     const double percent = 100 * static_cast<double>(moment + 1) / static_cast<double>(num_moments);
     alignment.moments.push_back({.label = fmt::format("{:.0f} %", percent),

@@ -1,6 +1,7 @@
 #include "orrery/memory/timeline/timeline.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -155,27 +156,37 @@ class PlaceWriter {
     });
   }
 
-  // Each column shows its highest point.
+  // Each column shows its highest point; one without a change what the one before it left.
   [[nodiscard]] std::vector<std::size_t> PointsToShow(const TimelineOptions& options) const {
     std::vector<std::size_t> chosen;
-    if (timeline_.points.empty()) {
+    const std::vector<Point>& points = timeline_.points;
+    if (points.empty()) {
       return chosen;
     }
-    const std::int64_t last = timeline_.Position(timeline_.points.size() - 1, options.axis);
-    std::int64_t column_before = -1;
-    for (std::size_t i = 0; i < timeline_.points.size(); ++i) {
-      const auto share = static_cast<double>(timeline_.Position(i, options.axis)) /
-                         static_cast<double>(std::max<std::int64_t>(last, 1));
-      const auto column =
-          static_cast<std::int64_t>(share * static_cast<double>(options.num_columns - 1));
-      if (std::exchange(column_before, column) != column) {
+    const std::int64_t last = timeline_.Position(points.size() - 1, options.axis);
+    const auto num_columns =
+        std::min<std::int64_t>(static_cast<std::int64_t>(options.num_columns), last + 1);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const std::int64_t column =
+          ColumnOf(timeline_.Position(i, options.axis), last + 1, num_columns);
+      while (std::ssize(chosen) < column) {
+        chosen.push_back(i == 0 ? 0 : i - 1);
+      }
+      if (std::ssize(chosen) == column) {
         chosen.push_back(i);
-      } else if (timeline_.points[i].Of(timeline_.main_layer) >
-                 timeline_.points[chosen.back()].Of(timeline_.main_layer)) {
+      } else if (points[i].Of(timeline_.main_layer) >
+                 points[chosen.back()].Of(timeline_.main_layer)) {
         chosen.back() = i;
       }
     }
     return chosen;
+  }
+
+  static std::int64_t ColumnOf(std::int64_t position, std::int64_t length,
+                               std::int64_t num_columns) {
+    const double share = static_cast<double>(position) / static_cast<double>(length);
+    return std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(share * static_cast<double>(num_columns)), 0, num_columns - 1);
   }
 
   void AddColumns(const TimelineOptions& options) {
@@ -190,7 +201,7 @@ class PlaceWriter {
         held[category] += change.bytes;
         highest[category] = std::max(highest[category], held[category]);
       }
-      if (held_at.size() < columns.points.size() && columns.points[held_at.size()] == point) {
+      while (held_at.size() < columns.points.size() && columns.points[held_at.size()] == point) {
         held_at.push_back(held);
       }
     });
