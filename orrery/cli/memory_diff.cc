@@ -157,8 +157,8 @@ class DiffTool : public MemoryTool {
     const HighestRank before = HighestOf(input.runs[0]);
     const HighestRank after = HighestOf(input.runs[1]);
     const std::vector<SiteChange> sites =
-        ComparePeaks({.history = &before.history, .timeline = &before.timeline},
-                     {.history = &after.history, .timeline = &after.timeline});
+        memory::diff::ComparePeaks({.history = &before.history, .timeline = &before.timeline},
+                                   {.history = &after.history, .timeline = &after.timeline});
     MemoryPage page;
     const std::int64_t before_bytes = before.timeline.peak.bytes;
     const std::int64_t after_bytes = after.timeline.peak.bytes;

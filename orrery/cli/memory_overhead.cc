@@ -93,9 +93,9 @@ MemoryTable PartTable(const std::vector<RunOverhead>& runs) {
     const std::int64_t whole_ns = run.summary.WholeNs();
     for (std::size_t part = 0; part < memory::kNumOverheadParts; ++part) {
       const OverheadPart& row = run.summary.parts[part];
-      table.rows.push_back({run.title,
-                            std::string(OverheadPhaseName(static_cast<OverheadPhase>(part))),
-                            row.total_ns, Ratio(row.total_ns, whole_ns), row.count, row.bytes});
+      table.rows.push_back(
+          {run.title, std::string(memory::OverheadPhaseName(static_cast<OverheadPhase>(part))),
+           row.total_ns, Ratio(row.total_ns, whole_ns), row.count, row.bytes});
     }
     if (run.summary.total_ns) {
       table.rows.push_back({run.title, std::string("not explained"), run.summary.RestNs(),

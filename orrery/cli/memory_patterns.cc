@@ -175,7 +175,7 @@ class PatternsTool : public MemoryTool {
 
   [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
     const trace::Trace& trace = input.trace();
-    const PatternReport found = FindPatterns(trace, options_);
+    const PatternReport found = memory::patterns::FindPatterns(trace, options_);
     std::int64_t num_facts = 0;
     for (const Finding& finding : found.findings) {
       num_facts += finding.is_fact ? 1 : 0;
