@@ -1,23 +1,57 @@
-// Writes the hand-made recordings of tests/data/orrs that golden cases of timelines, patterns,
-// overheads and differences read: memory_streams FOLDER. What they hold is worked out beside them.
+#pragma once
 
 #include <cstdint>
-#include <cstdio>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "tests/streams/hand_made_stream.h"
+#include "tests/streams/memory_streams.h"
+
+// Small recordings for the golden cases of timelines, patterns, overheads and differences.
 
 namespace orrery::streams {
-namespace {
 
-namespace codes = stream::codes;
+/// Adds events that are numbered as they come, and texts each once.
+class EventStream {
+ public:
+  template <typename Record>
+  void Put(const Record& record) {
+    bytes_.Add(record);
+  }
 
-constexpr std::uint64_t kMebibyte = 1 << 20;
-constexpr std::uint64_t kPool = 0x10000000;
+  /// Adds an event; returns its number.
+  template <typename Event>
+  std::uint64_t Happen(std::int64_t time_ns, Event event) {
+    event.sequence = ++sequence_;
+    event.time_ns = time_ns;
+    event.thread = 1;
+    Put(event);
+    return event.sequence;
+  }
 
-void Describe(HandMadeStream& text, std::string_view gpu, std::string_view framework) {
+  /// The number of a text.
+  std::uint64_t Text(std::string_view text) {
+    const auto [known, is_new] = id_of_text_.try_emplace(std::string(text), id_of_text_.size() + 1);
+    if (is_new) {
+      Put(stream::String{.id = known->second, .text = known->first});
+    }
+    return known->second;
+  }
+
+  [[nodiscard]] std::string Finish() { return bytes_.Finish(); }
+
+ private:
+  StreamBytes bytes_;
+  std::uint64_t sequence_ = 0;
+  std::map<std::string, std::uint64_t> id_of_text_;
+};
+
+inline constexpr std::uint64_t kMebibyte = 1 << 20;
+inline constexpr std::uint64_t kPool = 0x10000000;
+
+inline void Describe(EventStream& text, std::string_view gpu, std::string_view framework) {
   text.Put(stream::Process{.producer = "written by hand", .process = 1, .framework = framework});
   text.Put(stream::Device{.device = 0, .name = gpu, .memory_bytes = 80'000'000'000});
 }
@@ -45,14 +79,14 @@ class StepWriter {
  public:
   explicit StepWriter(const StepVariant& variant) : variant_(variant) {}
 
-  HandMadeStream Write() {
+  std::string Write() {
     Describe(text_, variant_.gpu, variant_.framework);
     PutBefore();
     text_.Happen(1000, stream::Step{.number = 0});
     Forward();
     Backward();
     Optimize();
-    return std::move(text_);
+    return text_.Finish();
   }
 
  private:
@@ -141,12 +175,12 @@ class StepWriter {
   }
 
   StepVariant variant_;
-  HandMadeStream text_;
+  EventStream text_;
 };
 
 /// Six objects of 1 MiB that each waste something; see tests/golden/memory/patterns.case.
-HandMadeStream WastefulStream() {
-  HandMadeStream text;
+inline std::string WastefulStream() {
+  EventStream text;
   Describe(text, "NVIDIA H200", "by hand");
   std::int64_t now_ns = 0;
   const auto take = [&](std::uint64_t object) {
@@ -192,7 +226,7 @@ HandMadeStream WastefulStream() {
   give_back(6);
   give_back(5);
   give_back(4);
-  return text;
+  return text.Finish();
 }
 
 /// What recordings of one program cost, in milliseconds.
@@ -205,9 +239,9 @@ struct Cost {
   std::uint64_t total = 0;
 };
 
-HandMadeStream OverheadStream(const Cost& cost) {
+inline std::string OverheadStream(const Cost& cost) {
   constexpr std::uint64_t kMillisecond = 1'000'000;
-  HandMadeStream text;
+  EventStream text;
   Describe(text, "NVIDIA H200", "by hand");
   text.Put(stream::Function{.id = 1, .name = text.Text("gemm")});
   text.Happen(0, stream::Launch{.function = 1, .coverage = codes::kExact, .duration_ns = 500});
@@ -221,10 +255,10 @@ HandMadeStream OverheadStream(const Cost& cost) {
   part(codes::kAnalysis, cost.analysis, 0);
   part(codes::kWaiting, cost.waiting, 0);
   part(codes::kTotal, cost.total, 0);
-  return text;
+  return text.Finish();
 }
 
-bool WriteAll(const std::string& folder) {
+inline std::vector<NamedStream> AllTimeStreams() {
   const StepVariant nvidia{.gpu = "NVIDIA H200", .framework = "PyTorch 2.11, CUDA 13.0"};
   const StepVariant amd{.gpu = "AMD Instinct MI300X",
                         .framework = "PyTorch 2.11, ROCm 6.4",
@@ -241,22 +275,13 @@ bool WriteAll(const std::string& folder) {
                  .total = 890};
   const Cost cpu{
       .execution = 100, .collection = 900, .transfer = 4000, .analysis = 17'000, .total = 20'000};
-  return StepWriter(nvidia).Write().Write(folder + "/timeline_step.orrs") &&
-         StepWriter(amd).Write().Write(folder + "/timeline_step_amd.orrs") &&
-         WastefulStream().Write(folder + "/timeline_wasteful.orrs") &&
-         OverheadStream(plain).Write(folder + "/overhead_plain.orrs") &&
-         OverheadStream(coarse).Write(folder + "/overhead_coarse.orrs") &&
-         OverheadStream(gpu).Write(folder + "/overhead_gpu.orrs") &&
-         OverheadStream(cpu).Write(folder + "/overhead_cpu.orrs");
+  return {{"timeline_step.orrs", StepWriter(nvidia).Write()},
+          {"timeline_step_amd.orrs", StepWriter(amd).Write()},
+          {"timeline_wasteful.orrs", WastefulStream()},
+          {"overhead_plain.orrs", OverheadStream(plain)},
+          {"overhead_coarse.orrs", OverheadStream(coarse)},
+          {"overhead_gpu.orrs", OverheadStream(gpu)},
+          {"overhead_cpu.orrs", OverheadStream(cpu)}};
 }
 
-}  // namespace
 }  // namespace orrery::streams
-
-int main(int argc, char** argv) {
-  if (argc != 2 || !orrery::streams::WriteAll(argv[1])) {
-    std::fputs("usage: memory_streams FOLDER\n", stderr);
-    return 2;
-  }
-  return 0;
-}
