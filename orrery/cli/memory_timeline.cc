@@ -26,6 +26,7 @@ using memory::timeline::AlignedSide;
 using memory::timeline::Alignment;
 using memory::timeline::Axis;
 using memory::timeline::RankSpread;
+using memory::timeline::StackBy;
 using memory::timeline::Timeline;
 using report::MemoryPage;
 using report::MemoryUnit;
@@ -37,15 +38,16 @@ std::int32_t RankOf(const trace::Trace& trace, std::size_t place) {
   return trace.info.rank >= 0 ? trace.info.rank : static_cast<std::int32_t>(place);
 }
 
-std::vector<RankMemory> RanksOf(const MemoryInput& input, Axis axis) {
+std::vector<RankMemory> RanksOf(const MemoryInput& input, Axis axis, StackBy stack) {
   std::vector<RankMemory> ranks;
   for (const MemoryRun& run : input.runs) {
     for (const trace::Trace* const trace : run.ranks) {
       RankMemory& rank = ranks.emplace_back();
       rank.trace = trace;
       rank.history = memory::timeline::HistoryOf(*trace);
-      rank.timelines = TimelinesOf(*trace, rank.history,
-                                   {.rank = RankOf(*trace, ranks.size() - 1), .axis = axis});
+      rank.timelines =
+          TimelinesOf(*trace, rank.history,
+                      {.rank = RankOf(*trace, ranks.size() - 1), .axis = axis, .stack = stack});
     }
   }
   return ranks;
@@ -167,6 +169,11 @@ class TimelineTool : public MemoryTool {
         verb, "--by", axis_,
         {{"time", Axis::kTime}, {"event", Axis::kEvent}, {"operator", Axis::kOperator}},
         "what memory is drawn against (time)");
+    AddWordOption<StackBy>(
+        verb, "--stack", stack_,
+        {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
+        "what columns are divided by: what memory is for, or the operator that allocated it "
+        "(category)");
     AddWordOption<std::optional<AlignBy>>(verb, "--align", align_,
                                           {{"progress", AlignBy::kProgress},
                                            {"operator", AlignBy::kOperator},
@@ -179,7 +186,7 @@ class TimelineTool : public MemoryTool {
   }
 
   [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
-    const std::vector<RankMemory> ranks = RanksOf(input, axis_);
+    const std::vector<RankMemory> ranks = RanksOf(input, axis_, stack_);
     MemoryPage page;
     if (align_) {
       ORRERY_TRY_STATUS(AddAlignment(ranks, input, page));
@@ -248,6 +255,7 @@ class TimelineTool : public MemoryTool {
   }
 
   Axis axis_ = Axis::kTime;
+  StackBy stack_ = StackBy::kCategory;
   std::optional<AlignBy> align_;
   bool has_all_points_ = false;
 };

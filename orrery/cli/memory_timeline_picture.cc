@@ -66,7 +66,7 @@ draw::ChartLine LineOf(const Timeline& timeline, Axis axis, Layer layer) {
 /// The categories that have a colour of their own; the last one stands for all others.
 std::vector<draw::Series> CategorySeries(const Timeline& timeline) {
   std::vector<draw::Series> series;
-  for (const std::string& category : timeline.columns.categories) {
+  for (const std::string& category : timeline.columns.names) {
     if (series.size() == kMostCategories) {
       series.push_back({.name = "other", .style = std::string(kStyles.back())});
       break;
@@ -109,7 +109,7 @@ report::MemoryPicture CategoryPicture(const Timeline& timeline, Axis axis,
   draw::StackedBars chart{.series = CategorySeries(timeline),
                           .bars = {},
                           .quantity = draw::Quantity::kBytes,
-                          .description = fmt::format("Categories of the memory of {}", title),
+                          .description = fmt::format("Parts of the memory of {}", title),
                           .title_along = AxisTitle(axis),
                           .along_quantity = AxisQuantity(axis)};
   chart.along_end = timeline.points.empty()
@@ -124,9 +124,9 @@ report::MemoryPicture CategoryPicture(const Timeline& timeline, Axis axis,
     }
     chart.bars.push_back(std::move(bar));
   }
-  return {.heading = fmt::format("What the memory of {} is for", title),
+  return {.heading = fmt::format("Who holds the memory of {}", title),
           .svg = chart.bars.empty() ? "" : draw::RenderStackedColumns(chart),
-          .caption = "Bytes in use by category; each column shows its highest moment.",
+          .caption = "Bytes in use; each column shows its highest moment.",
           .legend = chart.series};
 }
 

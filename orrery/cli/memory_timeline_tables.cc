@@ -42,8 +42,17 @@ void ForEachTimeline(const std::vector<RankMemory>& ranks, Visit&& visit) {
   }
 }
 
+// A missing cell where the number is not known.
+Table::Cell NumberCell(bool is_known, std::int64_t number) {
+  Table::Cell cell;
+  if (is_known) {
+    cell = number;
+  }
+  return cell;
+}
+
 Table::Cell HighestCell(const Timeline& timeline, Layer layer) {
-  return timeline.Has(layer) ? Table::Cell(timeline.HighestOf(layer)) : Table::Cell();
+  return NumberCell(timeline.Has(layer), timeline.HighestOf(layer));
 }
 
 double ShareOf(std::int64_t part, std::int64_t whole) {
@@ -54,7 +63,7 @@ void AddNamed(MemoryTable& table, const Timeline& timeline, const std::vector<Na
   for (const NamedBytes& named : list) {
     AddRow(table, timeline,
            {named.name, named.bytes, ShareOf(named.bytes, timeline.peak.bytes),
-            named.num_lives == 0 ? Table::Cell() : Table::Cell(named.num_lives)});
+            NumberCell(named.num_lives > 0, named.num_lives)});
   }
 }
 
@@ -67,11 +76,11 @@ std::vector<MemoryTable::Column> NamedColumns(const char* key, const char* heade
 
 std::vector<Table::Cell> PointCells(const Timeline& timeline, std::size_t number) {
   const Point& point = timeline.points[number];
-  std::vector<Table::Cell> cells = {
-      static_cast<std::int64_t>(number), timeline.Position(number, memory::timeline::Axis::kTime),
-      point.operator_number < 0 ? Table::Cell() : Table::Cell(point.operator_number)};
+  std::vector<Table::Cell> cells = {static_cast<std::int64_t>(number),
+                                    timeline.Position(number, memory::timeline::Axis::kTime),
+                                    NumberCell(point.operator_number >= 0, point.operator_number)};
   for (std::size_t layer = 0; layer < memory::timeline::kNumLayers; ++layer) {
-    cells.push_back(timeline.has_layer[layer] ? Table::Cell(point.bytes[layer]) : Table::Cell());
+    cells.push_back(NumberCell(timeline.has_layer[layer], point.bytes[layer]));
   }
   return cells;
 }
@@ -95,12 +104,11 @@ MemoryTable TimelineTable(const std::vector<RankMemory>& ranks) {
     AddRow(table, timeline,
            {std::string(LayerName(timeline.main_layer)), timeline.num_allocations,
             timeline.num_frees, timeline.peak.bytes,
-            has_peak
-                ? Table::Cell(timeline.Position(timeline.peak.point, memory::timeline::Axis::kTime))
-                : Table::Cell(),
+            NumberCell(has_peak, has_peak ? timeline.Position(timeline.peak.point,
+                                                              memory::timeline::Axis::kTime)
+                                          : 0),
             HighestCell(timeline, Layer::kReserved), HighestCell(timeline, Layer::kOutside),
-            timeline.peak.by_category.empty() ? Table::Cell()
-                                              : Table::Cell(timeline.peak.by_category[0].name)});
+            timeline.peak.by_category.empty() ? std::string() : timeline.peak.by_category[0].name});
   });
   return table;
 }
@@ -140,12 +148,12 @@ MemoryTable OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top) {
   ForEachTimeline(ranks, [&](const RankMemory& rank, const Timeline& timeline) {
     for (const Owner& owner : timeline.peak.owners) {
       const Life& life = rank.history.lives[owner.life];
-      AddRow(
-          table, timeline,
-          {life.object == trace::kNoRow ? Table::Cell()
-                                        : Table::Cell(rank.trace->memory_objects.id[life.object]),
-           life.bytes, life.begin_ns - timeline.points.front().time_ns, owner.category, owner.site,
-           owner.region, owner.frame});
+      AddRow(table, timeline,
+             {NumberCell(
+                  life.object != trace::kNoRow,
+                  life.object == trace::kNoRow ? 0 : rank.trace->memory_objects.id[life.object]),
+              life.bytes, life.begin_ns - timeline.points.front().time_ns, owner.category,
+              owner.site, owner.region, owner.frame});
     }
   });
   return table;

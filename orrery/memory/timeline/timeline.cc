@@ -189,33 +189,43 @@ class PlaceWriter {
         static_cast<std::int64_t>(share * static_cast<double>(num_columns)), 0, num_columns - 1);
   }
 
+  [[nodiscard]] std::string_view NameOf(const Change& change, StackBy stack) const {
+    if (stack == StackBy::kCategory || change.life == kNoLife ||
+        history_.lives[change.life].is_from_before) {
+      return categories_.Of(change);
+    }
+    const trace::RowId host_op = history_.lives[change.life].host_op;
+    return host_op == trace::kNoRow ? std::string_view("no operator")
+                                    : trace_.Text(trace_.host_ops.name[operators_.RootOf(host_op)]);
+  }
+
   void AddColumns(const TimelineOptions& options) {
-    CategoryColumns& columns = timeline_.columns;
+    StackedColumns& columns = timeline_.columns;
     columns.points = PointsToShow(options);
     std::map<std::string_view, std::int64_t> held;
     std::map<std::string_view, std::int64_t> highest;
     std::vector<std::map<std::string_view, std::int64_t>> held_at;
     ForEachChange([&](const Change& change, std::size_t point) {
       if (change.layer == timeline_.main_layer) {
-        const std::string_view category = categories_.Of(change);
-        held[category] += change.bytes;
-        highest[category] = std::max(highest[category], held[category]);
+        const std::string_view name = NameOf(change, options.stack);
+        held[name] += change.bytes;
+        highest[name] = std::max(highest[name], held[name]);
       }
       while (held_at.size() < columns.points.size() && columns.points[held_at.size()] == point) {
         held_at.push_back(held);
       }
     });
-    for (const auto& [category, bytes] : highest) {
-      columns.categories.emplace_back(category);
+    for (const auto& [name, bytes] : highest) {
+      columns.names.emplace_back(name);
     }
-    std::stable_sort(columns.categories.begin(), columns.categories.end(),
+    std::stable_sort(columns.names.begin(), columns.names.end(),
                      [&](const std::string& lhs, const std::string& rhs) {
                        return highest.at(lhs) > highest.at(rhs);
                      });
-    for (auto& bytes_of_category : held_at) {
+    for (auto& bytes_of_name : held_at) {
       std::vector<std::int64_t>& column = columns.bytes.emplace_back();
-      for (const std::string& category : columns.categories) {
-        column.push_back(bytes_of_category[category]);
+      for (const std::string& name : columns.names) {
+        column.push_back(bytes_of_name[name]);
       }
     }
   }

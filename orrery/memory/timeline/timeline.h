@@ -55,11 +55,14 @@ struct Peak {
   std::vector<NamedBytes> by_category;
 };
 
-/// What categories hold at chosen points; a column for each.
-struct CategoryColumns {
-  std::vector<std::string> categories;  // in order of their largest size
+/// What columns of a picture are divided by.
+enum class StackBy : std::uint8_t { kCategory, kOperator };
+
+/// What categories, or outermost operators, hold at chosen points; a column for each.
+struct StackedColumns {
+  std::vector<std::string> names;  // in order of their largest size
   std::vector<std::size_t> points;
-  std::vector<std::vector<std::int64_t>> bytes;  // [column][category]
+  std::vector<std::vector<std::int64_t>> bytes;  // [column][name]
 };
 
 /// Memory of one place of one rank over the recording.
@@ -72,7 +75,7 @@ struct Timeline {
   std::int64_t num_allocations = 0;
   std::int64_t num_frees = 0;
   Peak peak;
-  CategoryColumns columns;
+  StackedColumns columns;
 
   [[nodiscard]] bool Has(Layer layer) const { return has_layer[static_cast<std::size_t>(layer)]; }
 
@@ -85,6 +88,7 @@ struct Timeline {
 struct TimelineOptions {
   std::int32_t rank = 0;
   Axis axis = Axis::kTime;  // what the columns divide evenly
+  StackBy stack = StackBy::kCategory;
   std::size_t num_columns = 240;
 };
 
