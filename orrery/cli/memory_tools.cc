@@ -13,12 +13,20 @@ namespace orrery::cli {
 std::unique_ptr<MemoryTool> MakeKernelFrequencyTool();
 std::unique_ptr<MemoryTool> MakeWorkingSetTool();
 std::unique_ptr<MemoryTool> MakeHeatTool();
+std::unique_ptr<MemoryTool> MakeTimelineTool();
+std::unique_ptr<MemoryTool> MakePatternsTool();
+std::unique_ptr<MemoryTool> MakeOverheadTool();
+std::unique_ptr<MemoryTool> MakeMemoryDiffTool();
 
 MemoryTools AllMemoryTools() {
   MemoryTools tools;
   tools.push_back(MakeKernelFrequencyTool());
   tools.push_back(MakeWorkingSetTool());
   tools.push_back(MakeHeatTool());
+  tools.push_back(MakeTimelineTool());
+  tools.push_back(MakePatternsTool());
+  tools.push_back(MakeOverheadTool());
+  tools.push_back(MakeMemoryDiffTool());
   return tools;
 }
 

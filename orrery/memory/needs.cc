@@ -37,10 +37,6 @@ bool HasKernelTimes(const Trace& trace) {
   return false;
 }
 
-bool HasTensors(const Trace& trace) {
-  return std::ranges::count(trace.memory_objects.memory_class, trace::MemoryClass::kTensor) > 0;
-}
-
 bool IsMet(Need need, const Trace& trace) {
   switch (need) {
     case Need::kKernels:
@@ -50,7 +46,7 @@ bool IsMet(Need need, const Trace& trace) {
     case Need::kObjects:
       return !trace.memory_objects.empty();
     case Need::kMemoryEvents:
-      return !trace.memory_events.empty() || HasTensors(trace);
+      return !trace.memory_events.empty() || !trace.memory_objects.empty();
     case Need::kTouches:
       return HasKernelTouches(trace) || !HasKernels(trace);
     case Need::kPages:
@@ -96,7 +92,7 @@ std::string_view NeedName(Need need) {
     case Need::kObjects:
       return "memory objects";
     case Need::kMemoryEvents:
-      return "allocations of the framework";
+      return "allocations and frees";
     case Need::kTouches:
       return "what kernels touch";
     case Need::kPages:

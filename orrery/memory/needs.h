@@ -16,7 +16,7 @@ enum class Need : std::uint8_t {
   kKernels,       // device work
   kKernelTimes,   // … with durations
   kObjects,       // pieces of memory and their lives
-  kMemoryEvents,  // allocations and frees of the framework, or tensors
+  kMemoryEvents,  // allocations and frees: events of the framework, or objects
   kTouches,       // what kernels did to objects, counted or by argument
   kPages,         // pages that kernels touched
   kAccesses,      // single accesses

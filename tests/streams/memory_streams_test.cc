@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/streams/time_streams.h"
+
 namespace orrery::streams {
 namespace {
 
@@ -16,9 +18,11 @@ std::string ContentOf(const std::string& path) {
 
 // The golden cases speak of what the generator says.
 TEST(MemoryStreams, FilesAreWhatTheGeneratorWrites) {
-  for (const NamedStream& stream : AllMemoryStreams()) {
-    EXPECT_EQ(ContentOf(std::string(ORRERY_TEST_DATA "/orrs/") + stream.file), stream.bytes)
-        << stream.file << ": run write_memory_streams tests/data/orrs";
+  for (const auto& streams : {AllMemoryStreams(), AllTimeStreams()}) {
+    for (const NamedStream& stream : streams) {
+      EXPECT_EQ(ContentOf(std::string(ORRERY_TEST_DATA "/orrs/") + stream.file), stream.bytes)
+          << stream.file << ": run write_memory_streams tests/data/orrs";
+    }
   }
 }
 
