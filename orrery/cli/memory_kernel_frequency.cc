@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/memory_tool.h"
+#include "orrery/draw/chart/stacked_bars.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/memory/kernel_frequency.h"
+
+namespace orrery::cli {
+namespace {
+
+using memory::KernelFrequency;
+using memory::KernelGroup;
+using report::MemoryPage;
+using report::MemoryTable;
+using report::MemoryUnit;
+
+constexpr std::size_t kMaxNamedVariants = 3;
+constexpr std::size_t kLabelWidth = 14;  // room left of the bars
+
+double ShareOf(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// A time is known where any kernel has one.
+Table::Cell TimeCell(const KernelFrequency& frequency, Table::Cell cell) {
+  return frequency.total_ns == 0 ? Table::Cell() : std::move(cell);
+}
+
+std::vector<Table::Cell> RowOf(const KernelFrequency& frequency, const KernelGroup& group) {
+  return {group.name,
+          group.count,
+          ShareOf(group.count, frequency.num_launches),
+          TimeCell(frequency, group.total_ns),
+          TimeCell(frequency, ShareOf(group.total_ns, frequency.total_ns)),
+          static_cast<std::int64_t>(group.variants.size())};
+}
+
+MemoryTable KernelTable(const KernelFrequency& frequency, std::size_t top) {
+  MemoryTable table{.key = "kernels",
+                    .heading = "kernels by launches",
+                    .columns = {{"name", "kernel", MemoryUnit::kText},
+                                {"launches", "launches", MemoryUnit::kCount},
+                                {"share", "share", MemoryUnit::kShare},
+                                {"total_ns", "time", MemoryUnit::kNanoseconds},
+                                {"time_share", "of time", MemoryUnit::kShare},
+                                {"variants", "full names", MemoryUnit::kCount}},
+                    .max_shown = top};
+  for (const KernelGroup& group : frequency.groups) {
+    table.rows.push_back(RowOf(frequency, group));
+  }
+  return table;
+}
+
+// The key from short names to what stands behind them.
+MemoryTable VariantTable(const KernelFrequency& frequency, std::size_t top) {
+  MemoryTable table{.key = "full_names",
+                    .heading = "full names of what was put together",
+                    .columns = {{"name", "kernel", MemoryUnit::kText},
+                                {"launches", "launches", MemoryUnit::kCount},
+                                {"full_name", "full name", MemoryUnit::kText}},
+                    .max_shown = 0};
+  for (std::size_t i = 0; i < frequency.groups.size(); ++i) {
+    const KernelGroup& group = frequency.groups[i];
+    for (const KernelGroup::Variant& variant : group.variants) {
+      table.rows.push_back({group.name, variant.count, variant.full_name});
+    }
+    const bool is_shown = i < top && table.max_shown + 1 < top;
+    table.max_shown = is_shown ? table.rows.size() : table.max_shown;
+  }
+  table.max_shown = std::min(table.max_shown, top);
+  return table;
+}
+
+std::string ShortLabel(const std::string& name) {
+  const std::size_t colon = name.rfind("::");
+  return draw::Truncated(colon == std::string::npos ? name : name.substr(colon + 2), kLabelWidth);
+}
+
+std::string BarNote(const KernelFrequency& frequency, const KernelGroup& group) {
+  std::string note = draw::FormatCount(group.count);
+  if (frequency.total_ns > 0) {
+    note += fmt::format(", {}", draw::FormatDuration({group.total_ns}));
+  }
+  return note;
+}
+
+report::MemoryPicture PictureOf(const KernelFrequency& frequency, std::size_t top) {
+  draw::StackedBars bars{.series = {{.name = "launches", .style = "compute"}},
+                         .bars = {},
+                         .description = "Launches of each kernel"};
+  for (std::size_t i = 0; i < std::min(top, frequency.groups.size()); ++i) {
+    const KernelGroup& group = frequency.groups[i];
+    bars.bars.push_back({.label = ShortLabel(group.name),
+                         .values = {static_cast<double>(group.count)},
+                         .note = BarNote(frequency, group)});
+  }
+  return {.heading = "Kernels by launches",
+          .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
+          .caption = fmt::format("The {} kernels that are launched most, of {}", bars.bars.size(),
+                                 frequency.groups.size())};
+}
+
+std::string MergedSentence(const KernelFrequency& frequency) {
+  std::size_t merged = 0;
+  std::string named;
+  for (const KernelGroup& group : frequency.groups) {
+    if (group.variants.size() > 1 && merged++ < kMaxNamedVariants) {
+      named +=
+          fmt::format("{}{} ({})", named.empty() ? "" : ", ", group.name, group.variants.size());
+    }
+  }
+  return merged == 0 ? "Each name stands for one kernel."
+                     : fmt::format(
+                           "{} name{} put different kernels together, among them: {}; the "
+                           "table full_names has them all.",
+                           merged, merged == 1 ? "" : "s", named);
+}
+
+class KernelFrequencyTool : public MemoryTool {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "kernel-frequency"; }
+
+  [[nodiscard]] std::string_view line() const override {
+    return "which kernels are launched most, and what their names put together";
+  }
+
+  [[nodiscard]] std::vector<memory::Need> needs() const override {
+    return {memory::Need::kKernels};
+  }
+
+  [[nodiscard]] Reads reads() const override { return Reads::kRun; }
+
+  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+    const KernelFrequency frequency = memory::CountKernels(input.runs.front().ranks);
+    MemoryPage page;
+    page.facts = {
+        {"launches", "launches of kernels", frequency.num_launches},
+        {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
+        {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns),
+         MemoryUnit::kNanoseconds}};
+    page.tables = {KernelTable(frequency, input.top), VariantTable(frequency, input.top)};
+    page.pictures = {PictureOf(frequency, input.top)};
+    page.sentences = {
+        "Names are without template arguments, parameters and a leading void. Copies and sets are "
+        "not counted.",
+        MergedSentence(frequency)};
+    return page;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryTool> MakeKernelFrequencyTool() {
+  return std::make_unique<KernelFrequencyTool>();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,14 @@
+#include "orrery/cli/memory_tool.h"
+
+namespace orrery::cli {
+
+// One function for each tool, in its own file.
+std::unique_ptr<MemoryTool> MakeKernelFrequencyTool();
+
+MemoryTools AllMemoryTools() {
+  MemoryTools tools;
+  tools.push_back(MakeKernelFrequencyTool());
+  return tools;
+}
+
+}  // namespace orrery::cli
