@@ -24,7 +24,7 @@ const Outcome& Comparison::Of(Policy::Kind kind) const {
 
 Comparison Compare(const Workload& workload, const Parameters& parameters, const Rates& rates,
                    const PlayOptions& options) {
-  Comparison comparison{.options = options};
+  Comparison comparison{.options = options, .oracle = {}};
   const auto play = [&](const Policy& policy) {
     return Play(workload, parameters, rates, policy, options);
   };

@@ -1,7 +1,9 @@
 #include "orrery/memory/uvm/simulation.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "orrery/memory/uvm/releases.h"
 
@@ -26,11 +28,11 @@ class Player {
             residency_) {
     outcome_.policy = policy;
     outcome_.of_operator.resize(workload.operators.size());
+    next_ready_ns_.resize(workload.operators.size());
   }
 
   Outcome Play() {
     for (iteration_ = 0; iteration_ < options_.iterations; ++iteration_) {
-      ready_ns_.assign(workload_.operators.size(), 0);
       ready_ns_.swap(next_ready_ns_);
       next_ready_ns_.assign(workload_.operators.size(), 0);
       PlayIteration();
