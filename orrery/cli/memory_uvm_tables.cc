@@ -58,7 +58,7 @@ void AddOutcome(MemoryTable& table, const UvmCase& one, const Outcome& outcome) 
          {memory::uvm::PolicyName(outcome.policy), RelativeTime(one.comparison, outcome.total_ns),
           outcome.total_ns, outcome.StallNs(), outcome.faults.faults, outcome.faults.batches,
           moved.pages_in, moved.pages_copied * page_bytes, moved.pages_out * page_bytes,
-          moved.evictions, outcome.bounced_blocks});
+          moved.evictions, outcome.bounced_blocks, one.comparison.options.capacity_bytes});
 }
 
 void AddOracle(MemoryTable& table, const UvmCase& one) {
@@ -67,7 +67,8 @@ void AddOracle(MemoryTable& table, const UvmCase& one) {
   AddRow(table, one,
          {"oracle", RelativeTime(comparison, comparison.oracle_ns), comparison.oracle_ns,
           Table::Cell(), Table::Cell(), Table::Cell(), comparison.oracle.pages_in,
-          comparison.oracle.pages_copied * page_bytes, comparison.oracle.pages_out * page_bytes});
+          comparison.oracle.pages_copied * page_bytes, comparison.oracle.pages_out * page_bytes,
+          Table::Cell(), Table::Cell(), comparison.options.capacity_bytes});
 }
 
 // One column for each policy that tables of operators and objects compare.
@@ -168,7 +169,8 @@ MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases) {
                                {"copied_in_bytes", "copied in", MemoryUnit::kBytes},
                                {"copied_out_bytes", "copied out", MemoryUnit::kBytes},
                                {"evictions", "evictions", MemoryUnit::kCount},
-                               {"bounced_blocks", "bounced", MemoryUnit::kCount}});
+                               {"bounced_blocks", "bounced", MemoryUnit::kCount},
+                               {"capacity_bytes", "capacity", MemoryUnit::kBytes}});
   for (const UvmCase& one : cases) {
     for (const Outcome& outcome : one.comparison.outcomes) {
       AddOutcome(table, one, outcome);
@@ -250,6 +252,7 @@ MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
                     .columns = {{"recording", "recording", MemoryUnit::kText},
                                 {"gpu", "GPU", MemoryUnit::kText},
                                 {"footprint_bytes", "footprint", MemoryUnit::kBytes},
+                                {"segment_use", "segments used", MemoryUnit::kShare},
                                 {"works", "works", MemoryUnit::kCount},
                                 {"works_blind", "without touch", MemoryUnit::kCount},
                                 {"works_elsewhere", "elsewhere", MemoryUnit::kCount},
@@ -264,7 +267,8 @@ MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
     const Basis& basis = run.collected.basis;
     if (IsFirstOfRun(cases, place)) {
       table.rows.push_back({run.title, run.gpu->name + (run.is_gpu_assumed ? " (assumed)" : ""),
-                            run.collected.workload.footprint_bytes, basis.works, basis.works_blind,
+                            run.collected.workload.footprint_bytes,
+                            SegmentUse(run.collected.workload), basis.works, basis.works_blind,
                             basis.works_elsewhere, basis.touches_by_page, basis.touches_by_extent,
                             basis.touches_whole, basis.touches_by_argument, basis.touches_left_out,
                             basis.durations_modelled});

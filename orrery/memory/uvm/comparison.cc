@@ -15,6 +15,16 @@ Outcome Short(Outcome outcome) {
   return outcome;
 }
 
+std::int64_t PagesOf(const Workload& workload, const Policy& policy) {
+  std::int64_t pages = 0;
+  for (const std::vector<std::size_t>& objects : ScheduleOf(workload, policy)) {
+    for (const std::size_t object : objects) {
+      pages += workload.objects[object].pages.count;
+    }
+  }
+  return pages;
+}
+
 }  // namespace
 
 const Outcome& Comparison::Of(Policy::Kind kind) const {
@@ -54,6 +64,12 @@ Comparison Compare(const Workload& workload, const Parameters& parameters, const
 double RelativeTime(const Comparison& comparison, std::int64_t time_ns) {
   const std::int64_t none_ns = comparison.outcomes.front().total_ns;
   return none_ns == 0 ? 1 : static_cast<double>(time_ns) / static_cast<double>(none_ns);
+}
+
+double SegmentUse(const Workload& workload) {
+  const std::int64_t used = PagesOf(workload, {.kind = Policy::Kind::kTensor});
+  const std::int64_t whole = PagesOf(workload, {.kind = Policy::Kind::kObject});
+  return whole == 0 ? 1 : static_cast<double>(used) / static_cast<double>(whole);
 }
 
 std::int64_t CapacityOf(const Workload& workload, double factor) {

@@ -28,6 +28,10 @@ struct Comparison {
 /// Returns the time of an outcome relative to that without prefetch; 1 where nothing takes time.
 [[nodiscard]] double RelativeTime(const Comparison& comparison, std::int64_t time_ns);
 
+/// Returns which share of the segments that operators touch are pages of the tensors that they
+/// touch; 1 where nothing is touched.
+[[nodiscard]] double SegmentUse(const Workload& workload);
+
 /// Returns the memory of a GPU that is `factor` times too small, at least one block.
 [[nodiscard]] std::int64_t CapacityOf(const Workload& workload, double factor);
 

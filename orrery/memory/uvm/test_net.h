@@ -154,13 +154,14 @@ inline trace::Trace TrainingStep(const LayerSizes& sizes) {
   return std::move(net.trace);
 }
 
-/// Convolutional: tensors of a few MiB share segments of 20 MiB, of which an operator uses a part.
+/// Convolutional: tensors of a few MiB share segments of 20 MiB, of which an operator uses a part;
+/// a third of the memory is about as many segments as one operator touches.
 inline LayerSizes PooledNet() {
   return {.segment_bytes = 20 * kMiB,
           .weight_bytes = 3 * kMiB / 2,
           .output_bytes = 5 * kMiB,
           .scratch_bytes = 3 * kMiB,
-          .num_layers = 48};
+          .num_layers = 20};
 }
 
 /// A transformer with large tensors: each fills a segment of its own.
