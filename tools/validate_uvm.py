@@ -22,7 +22,7 @@ END = "<!-- end -->"
 
 ENOUGH, A_THIRD = "footprint / 1", "footprint / 3"
 IN_FULL = 0.8  # segments of which operators use so much may gain from object level at a third
-ALIKE = 0.05  # relative time by which object level may be behind tensor level when memory suffices
+ALIKE = 0.05  # relative time by which one level may be behind the other and still count as no worse
 
 
 class Recording:
@@ -51,7 +51,7 @@ class Recording:
             ("memory suffices: object level helps", enough["object"] < 1),
             ("memory suffices: tensor level helps", enough["tensor"] < 1),
             ("memory suffices: object level is no worse", enough["object"] <= enough["tensor"] + ALIKE),
-            ("a third: tensor level is no worse than object level", third["tensor"] <= third["object"]),
+            ("a third: tensor level is no worse than object level", third["tensor"] <= third["object"] + ALIKE),
             ("a third: object level is worse than none", third["object"] > 1 or self.segment_use >= IN_FULL),
         ]
         return [rule for rule, holds in rules if not holds]

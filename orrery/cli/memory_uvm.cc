@@ -46,7 +46,7 @@ class UvmTool : public MemoryTool {
     verb.add_option("--page", page_bytes_, "bytes of a page: 4096, …, 65536");
     verb.add_option("--repeat", iterations_, "play the recording so many times (default: 2)")
         ->check(CLI::Range(1, 1000));
-    verb.add_option("--prefetch", max_lookahead_, "try tensor level up to so many operators ahead")
+    verb.add_option("--lookahead", max_lookahead_, "try tensor level up to so many operators ahead")
         ->check(CLI::Range(0, 1000));
     verb.add_option("--gpu", gpu_, "whose memory and link, as orrery's catalogue calls it");
   }

@@ -26,6 +26,7 @@ std::vector<draw::Series> TimeSeries() {
 void AddBars(const UvmCase& one, bool has_title, draw::StackedBars& chart) {
   const Comparison& comparison = one.comparison;
   for (const Outcome& outcome : comparison.outcomes) {
+    const bool is_last = &outcome == &comparison.Best();
     const double time = RelativeTime(comparison, outcome.total_ns);
     const double kernels = RelativeTime(comparison, outcome.kernel_ns);
     const bool is_first = &outcome == &comparison.outcomes.front();
@@ -33,7 +34,7 @@ void AddBars(const UvmCase& one, bool has_title, draw::StackedBars& chart) {
         {.label = has_title && is_first ? one.run->title : PolicyName(outcome.policy),
          .values = {kernels, time - kernels},
          .note = fmt::format("{:.2f}×", time),
-         .stands_apart = has_title && &outcome == &comparison.outcomes.back()});
+         .stands_apart = has_title && is_last});
   }
 }
 

@@ -173,7 +173,9 @@ MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases) {
                                {"capacity_bytes", "capacity", MemoryUnit::kBytes}});
   for (const UvmCase& one : cases) {
     for (const Outcome& outcome : one.comparison.outcomes) {
-      AddOutcome(table, one, outcome);
+      if (&outcome != &one.comparison.Best() || outcome.policy.lookahead > 0) {
+        AddOutcome(table, one, outcome);
+      }
     }
     AddOracle(table, one);
   }
