@@ -18,8 +18,6 @@
 #include "orrery/cli/memory_tool.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
-#include "orrery/memory/coverage.h"
-#include "orrery/memory/needs.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {
@@ -31,6 +29,7 @@ struct MemoryArguments {
   RunArguments run;
   MemoryTools tools = AllMemoryTools();
   std::string tool;
+  std::string paper;  // a folder of recordings; empty: none
   std::string table;
   std::string html_file;
   std::string svg_file;
@@ -120,31 +119,6 @@ Result<MemoryInput> InputOf(const MemoryArguments& arguments, std::span<const in
   return input;
 }
 
-Status CheckNeeds(const MemoryTool& tool, const MemoryInput& input) {
-  for (const MemoryRun& run : input.runs) {
-    for (const trace::Trace* const rank : run.ranks) {
-      const Status met = memory::CheckNeeds(tool.needs(), *rank);
-      if (!met) {
-        return FailWithin(fmt::format("{}: {} cannot run", run.title, tool.name()), met);
-      }
-    }
-  }
-  return {};
-}
-
-std::vector<std::string> CoverageLines(const MemoryInput& input) {
-  std::vector<std::string> lines;
-  for (const MemoryRun& run : input.runs) {
-    memory::LaunchCoverage coverage;
-    for (const trace::Trace* const rank : run.ranks) {
-      coverage += memory::CoverageOf(*rank);
-    }
-    lines.push_back((input.runs.size() > 1 ? run.title + ": " : "") +
-                    memory::CoverageLine(coverage));
-  }
-  return lines;
-}
-
 std::string TitleOf(const MemoryInput& input) {
   std::string title;
   for (const MemoryRun& run : input.runs) {
@@ -159,7 +133,7 @@ Result<report::MemoryPage> PageOf(const MemoryArguments& arguments, const Memory
   if (tool == nullptr) {
     page = MemorySummary(input.trace(), arguments.tools);
   } else {
-    ORRERY_TRY_STATUS(CheckNeeds(*tool, input));
+    ORRERY_TRY_STATUS(CheckToolNeeds(*tool, input));
     ORRERY_TRY(page, tool->Run(input));
   }
   page.tool = tool == nullptr ? "summary" : tool->name();
@@ -192,7 +166,27 @@ Result<std::string> OutputOf(const MemoryArguments& arguments, const report::Mem
   return arguments.as_json ? MemoryJson(page) : report::RenderMemoryText(page);
 }
 
+Status Deliver(const MemoryArguments& arguments, const report::MemoryPage& page) {
+  ORRERY_TRY(const std::string output, OutputOf(arguments, page));
+  ORRERY_TRY_STATUS(WriteFiles(arguments, page));
+  Print(output);
+  return {};
+}
+
+Result<int> Paper(const MemoryArguments& arguments) {
+  ORRERY_TRY(const report::MemoryPage page,
+             MemoryPaper(arguments.paper, arguments.run, arguments.tools, arguments.top));
+  ORRERY_TRY_STATUS(Deliver(arguments, page));
+  return kExitOk;
+}
+
 Result<int> Memory(const MemoryArguments& arguments) {
+  if (arguments.run.paths.empty() == arguments.paper.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "either PATH or --paper is required");
+  }
+  if (!arguments.paper.empty()) {
+    return Paper(arguments);
+  }
   const MemoryTool* tool = nullptr;
   if (!arguments.tool.empty()) {
     ORRERY_TRY(tool, FindTool(arguments));
@@ -201,9 +195,7 @@ Result<int> Memory(const MemoryArguments& arguments) {
   ORRERY_TRY(const std::vector<ingest::Run> runs, ReadRuns(arguments, reads));
   ORRERY_TRY(const MemoryInput input, InputOf(arguments, runs, reads));
   ORRERY_TRY(const report::MemoryPage page, PageOf(arguments, tool, input));
-  ORRERY_TRY(const std::string output, OutputOf(arguments, page));
-  ORRERY_TRY_STATUS(WriteFiles(arguments, page));
-  Print(output);
+  ORRERY_TRY_STATUS(Deliver(arguments, page));
   return std::ranges::any_of(runs, &ingest::Run::is_partial) ? kExitPartial : kExitOk;
 }
 
@@ -246,8 +238,9 @@ void AddMemoryCommand(CLI::App& app, int& status) {
   CLI::App* const verb =
       app.add_subcommand("memory", "What a recording says of memory: --tool NAME");
   verb->footer(Footer(arguments->tools));
-  verb->add_option("PATH", arguments->run.paths, "files and folders, as orrery info reads them")
-      ->required();
+  verb->add_option("PATH", arguments->run.paths, "files and folders, as orrery info reads them");
+  verb->add_option("--paper", arguments->paper,
+                   "all tools on each recording in a folder: the tables and figures of PASTA");
   verb->add_option("--tool", arguments->tool, "one of the tools below");
   verb->add_option("--rank", arguments->rank, "only this rank");
   verb->add_option("--top", arguments->top, "how many rows of a long list")

@@ -60,22 +60,18 @@ MemoryTable KernelTable(const KernelFrequency& frequency, std::size_t top) {
 }
 
 // The key from short names to what stands behind them.
-MemoryTable VariantTable(const KernelFrequency& frequency, std::size_t top) {
+MemoryTable VariantTable(const KernelFrequency& frequency) {
   MemoryTable table{.key = "full_names",
                     .heading = "full names of what was put together",
                     .columns = {{"name", "kernel", MemoryUnit::kText},
                                 {"launches", "launches", MemoryUnit::kCount},
                                 {"full_name", "full name", MemoryUnit::kText}},
                     .max_shown = 0};
-  for (std::size_t i = 0; i < frequency.groups.size(); ++i) {
-    const KernelGroup& group = frequency.groups[i];
+  for (const KernelGroup& group : frequency.groups) {
     for (const KernelGroup::Variant& variant : group.variants) {
       table.rows.push_back({group.name, variant.count, variant.full_name});
     }
-    const bool is_shown = i < top && table.max_shown + 1 < top;
-    table.max_shown = is_shown ? table.rows.size() : table.max_shown;
   }
-  table.max_shown = std::min(table.max_shown, top);
   return table;
 }
 
@@ -146,7 +142,7 @@ class KernelFrequencyTool : public MemoryTool {
         {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
         {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns),
          MemoryUnit::kNanoseconds}};
-    page.tables = {KernelTable(frequency, input.top), VariantTable(frequency, input.top)};
+    page.tables = {KernelTable(frequency, input.top), VariantTable(frequency)};
     page.pictures = {PictureOf(frequency, input.top)};
     page.sentences = {
         "Names are without template arguments, parameters and a leading void. Copies and sets are "

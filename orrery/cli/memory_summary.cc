@@ -3,11 +3,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "orrery/cli/memory_tool.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/needs.h"
+#include "orrery/memory/object_label.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::cli {
@@ -20,8 +24,7 @@ using trace::RowId;
 using trace::Trace;
 
 constexpr std::array<std::string_view, 4> kActivityNames{"kernels", "copies", "sets", "other"};
-constexpr std::array<std::string_view, 7> kClassNames{"unknown", "device", "managed", "pinned",
-                                                      "segment", "tensor", "static"};
+constexpr std::size_t kNumClasses = static_cast<std::size_t>(trace::MemoryClass::kStatic) + 1;
 
 struct Counted {
   std::int64_t count = 0;
@@ -48,14 +51,17 @@ void AddActivities(const Trace& trace, MemoryTable& table) {
 }
 
 void AddObjects(const Trace& trace, MemoryTable& table) {
-  std::array<Counted, kClassNames.size()> counted{};
+  std::array<Counted, kNumClasses> counted{};
   for (RowId row = 0; row < trace.memory_objects.size(); ++row) {
     Counted& kind = counted[static_cast<std::size_t>(trace.memory_objects.memory_class[row])];
     ++kind.count;
     kind.bytes += trace.memory_objects.bytes[row];
   }
   for (std::size_t kind = 0; kind < counted.size(); ++kind) {
-    AddRow(table, "objects: " + std::string(kClassNames[kind]), counted[kind]);
+    AddRow(
+        table,
+        fmt::format("objects, {}", memory::MemoryClassName(static_cast<trace::MemoryClass>(kind))),
+        counted[kind]);
   }
 }
 
@@ -81,7 +87,7 @@ void AddTouches(const Trace& trace, MemoryTable& table) {
   }
   for (std::size_t kind = 0; kind < counted.size(); ++kind) {
     AddRow(table,
-           "touches, " + std::string(memory::CoverageName(static_cast<trace::Coverage>(kind))),
+           fmt::format("touches, {}", memory::CoverageName(static_cast<trace::Coverage>(kind))),
            counted[kind]);
   }
   AddRow(table, "runs of pages", {static_cast<std::int64_t>(trace.page_runs.size()), 0});

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
+#include "orrery/cli/run_options.h"
 #include "orrery/memory/needs.h"
 #include "orrery/report/memory_page.h"
 #include "orrery/trace/trace.h"
@@ -66,6 +67,18 @@ using MemoryTools = std::vector<std::unique_ptr<MemoryTool>>;
 
 /// All tools, in the order of --help.
 [[nodiscard]] MemoryTools AllMemoryTools();
+
+/// Fails where a rank of a run lacks what the tool needs; the sentence names run and tool.
+[[nodiscard]] Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input);
+
+/// Returns one line for each run: how well its launches were seen.
+[[nodiscard]] std::vector<std::string> CoverageLines(const MemoryInput& input);
+
+/// What all tools together show of the recordings in a folder, in the order of the figures of the
+/// paper whose tables and figures they are.
+[[nodiscard]] Result<report::MemoryPage> MemoryPaper(const std::string& folder,
+                                                     const RunArguments& arguments,
+                                                     const MemoryTools& tools, std::size_t top);
 
 /// What `orrery memory` says without a tool: what was recorded, and which tools can run on it.
 [[nodiscard]] report::MemoryPage MemorySummary(const trace::Trace& trace, const MemoryTools& tools);

@@ -43,7 +43,7 @@ class UvmTool : public MemoryTool {
                     "memory as a part of the footprint: 3 is a third (default: 1 and 3)")
         ->check(CLI::Range(0.01, 1e6))
         ->excludes(capacity);
-    verb.add_option("--page", page_bytes_, "bytes of a page: 4096, …, 65536");
+    verb.add_option("--uvm-page", page_bytes_, "bytes of a page: 4096, …, 65536");
     verb.add_option("--repeat", iterations_, "play the recording so many times (default: 2)")
         ->check(CLI::Range(1, 1000));
     verb.add_option("--lookahead", max_lookahead_, "try tensor level up to so many operators ahead")

@@ -101,6 +101,15 @@ std::string DurationSentence(const std::vector<UvmCase>& cases, const Parameters
   return "Times of kernels are as recorded.";
 }
 
+void AddBestLookaheads(const std::vector<UvmCase>& cases, MemoryPage& page) {
+  for (std::size_t place = 0; place < cases.size(); ++place) {
+    page.facts.push_back(
+        {place == 0 ? "best_lookahead" : fmt::format("best_lookahead_{}", place + 1),
+         fmt::format("best lookahead, {}", UvmMemoryText(cases[place])),
+         std::int64_t{cases[place].comparison.Best().policy.lookahead}});
+  }
+}
+
 }  // namespace
 
 MemoryPage UvmPage(const std::vector<UvmCase>& cases, const Parameters& parameters,
@@ -108,10 +117,8 @@ MemoryPage UvmPage(const std::vector<UvmCase>& cases, const Parameters& paramete
   MemoryPage page;
   page.facts = {{"page_bytes", "page", parameters.page_bytes, report::MemoryUnit::kBytes},
                 {"iterations", "iterations", std::int64_t{parameters.iterations}}};
-  for (const UvmCase& one : cases) {
-    page.facts.push_back({fmt::format("best_lookahead_{}", page.facts.size() - 2),
-                          fmt::format("best lookahead, {}, {}", one.run->title, UvmMemoryText(one)),
-                          std::int64_t{one.comparison.Best().policy.lookahead}});
+  if (cases.front().run == cases.back().run) {
+    AddBestLookaheads(cases, page);
   }
   page.tables = {UvmPolicyTable(cases),      UvmLookaheadTable(cases), UvmOperatorTable(cases, top),
                  UvmObjectTable(cases, top), UvmBasisTable(cases),     UvmScheduleTable(cases)};

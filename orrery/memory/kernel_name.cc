@@ -1,20 +1,30 @@
 #include "orrery/memory/kernel_name.h"
 
+#include <array>
 #include <cstddef>
 
 namespace orrery::memory {
 namespace {
 
 constexpr std::string_view kVoid = "void ";
-constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
 
-// "operator<", "operator()" and their like: not a bracket.
-bool IsInOperatorName(std::string_view before) {
-  while (!before.empty() && std::string_view("<>()-").find(before.back()) != std::string::npos) {
-    before.remove_suffix(1);
+// Names with brackets that open nothing, longer ones before their beginnings.
+constexpr std::array<std::string_view, 9> kOperators{"operator()", "operator<=>", "operator<<",
+                                                     "operator<=", "operator<",   "operator>>",
+                                                     "operator>=", "operator>",   "operator->"};
+
+// How much of the beginning stays as it is, whatever brackets it has.
+std::size_t LengthOfName(std::string_view text) {
+  if (text.starts_with(kAnonymous)) {
+    return kAnonymous.size();
   }
-  return before.ends_with(kOperator);
+  for (const std::string_view name : kOperators) {
+    if (text.starts_with(name)) {
+      return name.size();
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -27,15 +37,15 @@ std::string ShortKernelName(std::string_view full_name) {
   std::string name;
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_bracket = !IsInOperatorName(text.substr(0, i));
-    if (depth == 0 && text.substr(i).starts_with(kAnonymous)) {
-      name += kAnonymous;
-      i += kAnonymous.size() - 1;
-    } else if (text[i] == '<' && is_bracket) {
+    const std::size_t length = LengthOfName(text.substr(i));
+    if (length > 0) {
+      name += depth == 0 ? text.substr(i, length) : "";
+      i += length - 1;
+    } else if (text[i] == '<') {
       ++depth;
-    } else if (text[i] == '>' && is_bracket && depth > 0) {
+    } else if (text[i] == '>' && depth > 0) {
       depth -= text[i - 1] == '-' ? 0 : 1;
-    } else if (text[i] == '(' && is_bracket && depth == 0) {
+    } else if (text[i] == '(' && depth == 0) {
       break;
     } else if (depth == 0) {
       name += text[i];

@@ -1,7 +1,9 @@
 #include "orrery/report/memory_page.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 #include <fmt/core.h>
@@ -86,6 +88,27 @@ std::string TableText(const MemoryTable& table) {
                      hidden.empty() ? "" : fmt::format("  {}\n", hidden));
 }
 
+// Tables that are too long for people are named.
+std::string UnshownText(const MemoryPage& page) {
+  std::string names;
+  for (const MemoryTable& table : page.tables) {
+    if (table.max_shown == 0) {
+      names +=
+          fmt::format("{}{} ({} row{})", names.empty() ? "" : ", ", table.key,
+                      draw::FormatCount(std::ssize(table.rows)), table.rows.size() == 1 ? "" : "s");
+    }
+  }
+  return names.empty() ? "" : fmt::format("Also in --json and --csv --table NAME: {}.", names);
+}
+
+std::vector<std::string> SentencesOf(const MemoryPage& page) {
+  std::vector<std::string> sentences = page.sentences;
+  if (std::string unshown = UnshownText(page); !unshown.empty()) {
+    sentences.push_back(std::move(unshown));
+  }
+  return sentences;
+}
+
 std::string FactsText(const MemoryPage& page) {
   TextTable table({{.header = "what"}, {.header = "value", .align = TextTable::Align::kRight}, {}});
   for (const MemoryFact& fact : page.facts) {
@@ -152,10 +175,11 @@ std::string RenderMemoryText(const MemoryPage& page) {
   }
   text += FactsText(page);
   for (const MemoryTable& table : page.tables) {
-    text += TableText(table);
+    text += table.max_shown == 0 ? "" : TableText(table);
   }
-  text += page.sentences.empty() ? "" : "\n";
-  for (const std::string& sentence : page.sentences) {
+  const std::vector<std::string> sentences = SentencesOf(page);
+  text += sentences.empty() ? "" : "\n";
+  for (const std::string& sentence : sentences) {
     text += sentence + "\n";
   }
   return text;
@@ -167,10 +191,11 @@ std::string RenderMemoryHtml(const MemoryPage& page) {
     body += PictureHtml(page.pictures[i], i);
   }
   for (const MemoryTable& table : page.tables) {
-    body += TableHtml(table);
+    body += table.max_shown == 0 ? "" : TableHtml(table);
   }
-  if (!page.sentences.empty()) {
-    body += Section("rules", "How to read it", RenderList(page.sentences));
+  const std::vector<std::string> sentences = SentencesOf(page);
+  if (!sentences.empty()) {
+    body += Section("rules", "How to read it", RenderList(sentences));
   }
   return Page(page.title, body);
 }

@@ -46,7 +46,7 @@ struct MemoryTable {
   std::vector<Column> columns = {};
   std::vector<std::vector<Table::Cell>> rows = {};
   std::string caption = {};
-  std::size_t max_shown = 40;  // rows on pages for people; all are in JSON and CSV
+  std::size_t max_shown = 40;  // rows on pages for people (0: only its name); JSON and CSV have all
 };
 
 /// A picture that `draw` made, and what its legend names.

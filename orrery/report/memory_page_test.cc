@@ -37,6 +37,14 @@ TEST(MemoryPage, TextSaysWhatIsNotShown) {
   EXPECT_THAT(text, HasSubstr("1 more row in --json and --csv"));
 }
 
+TEST(MemoryPage, TablesThatAreNotShownAreNamed) {
+  MemoryPage page = SmallPage();
+  page.tables[0].max_shown = 0;
+  EXPECT_THAT(RenderMemoryText(page),
+              HasSubstr("Also in --json and --csv --table NAME: rows (2 rows)."));
+  EXPECT_THAT(RenderMemoryHtml(page), testing::Not(HasSubstr("x&lt;y")));
+}
+
 TEST(MemoryPage, PageEscapesNamesAndFetchesNothing) {
   const std::string html = RenderMemoryHtml(SmallPage());
   EXPECT_THAT(html, HasSubstr("x&lt;y"));
