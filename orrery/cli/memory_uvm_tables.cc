@@ -7,6 +7,7 @@
 
 #include "orrery/cli/memory_uvm_page.h"
 #include "orrery/draw/number_format.h"
+#include "orrery/memory/object_label.h"
 
 namespace orrery::cli {
 namespace {
@@ -81,12 +82,6 @@ std::vector<MemoryTable::Column> ColumnsOfPolicies(std::string_view key, MemoryU
   return columns;
 }
 
-std::string ObjectName(const UvmRun& run, trace::RowId row) {
-  const auto& objects = run.trace->memory_objects;
-  const std::string_view name = run.trace->Text(objects.name[row]);
-  return name.empty() ? fmt::format("{:#x}", objects.address[row]) : std::string(name);
-}
-
 // Places of `values`, the largest first.
 std::vector<std::size_t> LargestFirst(const std::vector<std::int64_t>& values) {
   std::vector<std::size_t> places(values.size());
@@ -121,7 +116,8 @@ void AddObjects(MemoryTable& table, const UvmCase& one) {
   }
   for (const std::size_t place : LargestFirst(pages_in)) {
     const Root& root = workload.roots[place];
-    Cells cells{ObjectName(*one.run, root.row), one.run->trace->memory_objects.bytes[root.row],
+    Cells cells{memory::ObjectLabel(*one.run->trace, root.row),
+                one.run->trace->memory_objects.bytes[root.row],
                 pages_in[place] * workload.page_bytes};
     for (const Outcome& outcome : outcomes) {
       cells.emplace_back(outcome.of_root[place].bounces);
@@ -139,7 +135,7 @@ void AddSchedule(MemoryTable& table, const UvmRun& run) {
       const std::size_t container = object.container;
       table.rows.push_back(
           {run.title, workload.operators[op].name, workload.operators[op].occurrence,
-           static_cast<std::int64_t>(index), ObjectName(run, object.row),
+           static_cast<std::int64_t>(index), memory::ObjectLabel(*run.trace, object.row),
            run.trace->memory_objects.bytes[object.row], static_cast<std::int64_t>(container),
            static_cast<std::int64_t>(is_alive ? 1 : 0)});
     }

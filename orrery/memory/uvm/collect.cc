@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/memory/byte_ranges.h"
 #include "orrery/memory/recorded_work.h"
 #include "orrery/memory/uvm/managed_objects.h"
 
@@ -91,9 +92,10 @@ class Collector {
       if (std::ranges::find(with_pages_, row) == with_pages_.end()) {
         with_pages_.push_back(row);
       }
-      builder_.AddTouch(*object, objects_.Inside(row, {.address = trace_.page_runs.address[run],
-                                                       .bytes = trace_.page_runs.num_pages[run] *
-                                                                trace_.page_runs.page_bytes[run]}));
+      builder_.AddTouch(*object,
+                        objects_.Inside(row, RangeOfPages(trace_.page_runs.address[run],
+                                                          trace_.page_runs.num_pages[run],
+                                                          trace_.page_runs.page_bytes[run])));
     }
   }
 
@@ -116,9 +118,8 @@ class Collector {
       builder_.AddTouch(*object);
     } else if (trace_.touches.extent_bytes[touch] >= 0) {
       ++basis_.touches_by_extent;
-      builder_.AddTouch(*object,
-                        objects_.Inside(row, {.address = trace_.touches.address[touch],
-                                              .bytes = trace_.touches.extent_bytes[touch]}));
+      builder_.AddTouch(*object, objects_.Inside(row, RangeOf(trace_.touches.address[touch],
+                                                              trace_.touches.extent_bytes[touch])));
     } else {
       ++basis_.touches_whole;
       builder_.AddTouch(*object);
@@ -126,10 +127,14 @@ class Collector {
   }
 
   void CountBytes(RowId touch, RowId row) {
-    bytes_touched_ += work_.IsCounted(touch)
-                          ? std::max<std::int64_t>(trace_.touches.read_bytes[touch], 0) +
-                                std::max<std::int64_t>(trace_.touches.write_bytes[touch], 0)
-                          : trace_.memory_objects.bytes[row];
+    if (work_.IsCounted(touch)) {
+      bytes_touched_ +=
+          static_cast<double>(std::max<std::int64_t>(trace_.touches.read_bytes[touch], 0));
+      bytes_touched_ +=
+          static_cast<double>(std::max<std::int64_t>(trace_.touches.write_bytes[touch], 0));
+    } else {
+      bytes_touched_ += static_cast<double>(trace_.memory_objects.bytes[row]);
+    }
   }
 
   // A recorder that sees accesses has no times: bytes at the memory's bandwidth stand in.
@@ -139,7 +144,7 @@ class Collector {
       return recorded_ns;
     }
     ++basis_.durations_modelled;
-    const double seconds = static_cast<double>(bytes_touched_) / gpu_.memory.bytes_per_second;
+    const double seconds = bytes_touched_ / gpu_.memory.bytes_per_second;
     return std::max<std::int64_t>(std::llround(seconds * 1e9), parameters_.kernel_floor_ns);
   }
 
@@ -192,7 +197,7 @@ class Collector {
   std::vector<Begin> begins_;  // [operator]
   std::vector<std::int64_t> order_of_work_;
   std::vector<RowId> with_pages_;  // objects of the item whose pages were recorded
-  std::int64_t bytes_touched_ = 0;
+  double bytes_touched_ = 0;       // by the item
 };
 
 }  // namespace

@@ -178,5 +178,30 @@ TEST(UvmCollectTest, MemoryFromBeforeTheRecordingHoldsData) {
               ElementsAre(PageRange{.first = 0, .count = 4}));
 }
 
+// Two objects that lie in each other, one of an impossible size, and a run of impossible pages.
+TEST(UvmCollectTest, NumbersOfDamagedFilesDoNoHarm) {
+  TestRecording recording;
+  const RowId first = recording.Born(kBase, kSmallPage, MemoryClass::kTensor, 1);
+  recording.Born(kBase, kSmallPage, MemoryClass::kTensor, 0);
+  const RowId large = recording.Born(kBase, std::int64_t{1} << 62, MemoryClass::kDevice);
+  const RowId sane = recording.Born(2 * kBase, 3 * kSmallPage, MemoryClass::kDevice);
+  const RowId launch = recording.Launched("k", Coverage::kExact, 0);
+  recording.Touched(launch, first, 4, 0);
+  recording.Touched(launch, large, 4, std::int64_t{1} << 60);
+  recording.Touched(launch, sane, 4, 0);
+  recording.trace.page_runs.Append({.activity = launch,
+                                    .object = sane,
+                                    .address = 2 * kBase + kSmallPage,
+                                    .num_pages = std::int64_t{1} << 62,
+                                    .page_bytes = std::int64_t{1} << 62});
+
+  const Collected collected = CollectOn(recording.trace);
+
+  EXPECT_EQ(collected.basis.touches_left_out, 2);
+  EXPECT_EQ(collected.workload.footprint_bytes, 3 * kSmallPage);
+  ASSERT_THAT(collected.workload.touches, SizeIs(1));
+  EXPECT_EQ(collected.workload.touches[0].pages, (PageRange{.first = 1, .count = 2}));
+}
+
 }  // namespace
 }  // namespace orrery::memory::uvm

@@ -10,6 +10,10 @@ using trace::kNoRow;
 using trace::MemoryClass;
 using trace::RowId;
 
+// More than a GPU has, and deeper than allocators nest: such numbers come from damaged files.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
+constexpr int kMostLevels = 16;
+
 }  // namespace
 
 ManagedObjects::ManagedObjects(const trace::Trace& trace, std::int32_t device,
@@ -27,14 +31,20 @@ bool ManagedObjects::IsManaged(RowId row) const {
   const MemoryClass memory_class = rows_.memory_class[row];
   const std::int32_t device = rows_.device[row];
   return memory_class != MemoryClass::kPinned && memory_class != MemoryClass::kStatic &&
-         rows_.bytes[row] > 0 && (device == device_ || device < 0 || device_ < 0);
+         rows_.bytes[row] > 0 && rows_.bytes[row] <= kMostBytes &&
+         rows_.address[row] <= ~std::uint64_t{0} - kMostBytes &&
+         (device == device_ || device < 0 || device_ < 0);
 }
 
+// A damaged file may say that objects lie in each other; these have no outermost one.
 RowId ManagedObjects::Outermost(RowId row) const {
-  while (rows_.parent[row] != kNoRow) {
+  for (int level = 0; level < kMostLevels; ++level) {
+    if (rows_.parent[row] == kNoRow) {
+      return row;
+    }
     row = rows_.parent[row];
   }
-  return row;
+  return kNoRow;
 }
 
 // The segment around it, or else the whole allocation.
@@ -57,15 +67,19 @@ void ManagedObjects::AddRoots(WorkloadBuilder& builder) {
 
 void ManagedObjects::AddObjects(WorkloadBuilder& builder) {
   for (RowId row = 0; row < rows_.size(); ++row) {
-    const std::size_t root = root_of_row_[Outermost(row)];
+    const RowId outermost = Outermost(row);
+    const std::size_t root = outermost == kNoRow ? kNoIndex : root_of_row_[outermost];
     if (root != kNoIndex) {
       root_of_row_[row] = root;
       object_of_row_[row] = builder.AddObject(root, All(row), row).value_or(kNoIndex);
     }
   }
   for (RowId row = 0; row < rows_.size(); ++row) {
+    if (object_of_row_[row] == kNoIndex) {
+      continue;
+    }
     const std::size_t container = object_of_row_[ContainerOf(row)];
-    if (object_of_row_[row] != kNoIndex && container != kNoIndex) {
+    if (container != kNoIndex) {
       builder.SetContainer(object_of_row_[row], container);
     }
   }
@@ -94,13 +108,10 @@ AddressRange ManagedObjects::All(RowId row) const {
   return {.address = rows_.address[row], .bytes = rows_.bytes[row]};
 }
 
-AddressRange ManagedObjects::Inside(RowId row, const AddressRange& memory) const {
+AddressRange ManagedObjects::Inside(RowId row, const ByteRange& memory) const {
   const AddressRange all = All(row);
-  const std::uint64_t begin = std::max(memory.address, all.address);
-  const std::uint64_t end =
-      std::min(memory.address + static_cast<std::uint64_t>(std::max<std::int64_t>(memory.bytes, 0)),
-               all.address + static_cast<std::uint64_t>(all.bytes));
-  return {.address = begin, .bytes = begin < end ? static_cast<std::int64_t>(end - begin) : 0};
+  const ByteRange shared = Intersection(RangeOf(all.address, all.bytes), memory);
+  return {.address = shared.begin, .bytes = shared.size()};
 }
 
 std::int64_t ManagedObjects::PeakBytes(const Workload& workload) const {

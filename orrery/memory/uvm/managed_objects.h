@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "orrery/memory/byte_ranges.h"
 #include "orrery/memory/uvm/workload_builder.h"
 #include "orrery/trace/trace.h"
 
@@ -21,7 +22,7 @@ class ManagedObjects {
   [[nodiscard]] std::optional<std::size_t> Find(trace::RowId row) const;
 
   /// Returns what of `memory` lies in the object of a row.
-  [[nodiscard]] AddressRange Inside(trace::RowId row, const AddressRange& memory) const;
+  [[nodiscard]] AddressRange Inside(trace::RowId row, const ByteRange& memory) const;
 
   [[nodiscard]] AddressRange All(trace::RowId row) const;
 
