@@ -1,7 +1,10 @@
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -13,10 +16,7 @@
 namespace orrery::cli {
 namespace {
 
-using memory::uvm::Comparison;
 using memory::uvm::Parameters;
-using memory::uvm::PlayOptions;
-using memory::uvm::Workload;
 
 // As Figures 11 and 12 of the PASTA paper: memory that suffices, and a third of it.
 constexpr double kDefaultFactors[] = {1, 3};
