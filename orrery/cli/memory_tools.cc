@@ -17,6 +17,7 @@ std::unique_ptr<MemoryTool> MakeTimelineTool();
 std::unique_ptr<MemoryTool> MakePatternsTool();
 std::unique_ptr<MemoryTool> MakeOverheadTool();
 std::unique_ptr<MemoryTool> MakeMemoryDiffTool();
+std::unique_ptr<MemoryTool> MakeUvmTool();
 
 MemoryTools AllMemoryTools() {
   MemoryTools tools;
@@ -27,6 +28,7 @@ MemoryTools AllMemoryTools() {
   tools.push_back(MakePatternsTool());
   tools.push_back(MakeOverheadTool());
   tools.push_back(MakeMemoryDiffTool());
+  tools.push_back(MakeUvmTool());
   return tools;
 }
 
