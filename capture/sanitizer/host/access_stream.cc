@@ -16,7 +16,7 @@ namespace codes = stream::codes;
 constexpr std::uint64_t kTailBytes = 256;
 constexpr std::uint64_t kMaxSpins = 1 << 16;
 // A cell that is taken is written within a few instructions: this is more than enough.
-constexpr int kMaxLooks = 10'000;
+constexpr int kMaxLooks = 200;
 constexpr int kAccessesAtOnce = 4096;
 constexpr std::chrono::microseconds kRest{50};
 constexpr std::uint32_t kPcMask = 0xffff;

@@ -19,7 +19,7 @@ namespace orrery::capture::sanitizer {
 class Context {
  public:
   struct Place {
-    ContextHandle handle;
+    ContextHandle handle{};
     std::uint64_t device = 0;
     std::uint64_t number = 0;  // in the recording
   };

@@ -5,8 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include <cxxabi.h>
+
+#include "capture/sanitizer/host/cubin_scan.h"
 
 namespace orrery::capture::sanitizer {
 namespace {
@@ -60,24 +63,29 @@ std::shared_ptr<const FunctionFacts> Functions::Add(const LaunchEvent& event, bo
     bytes = 0;
   }
   const std::lock_guard lock(mutex_);
-  const auto module = number_of_module_.find(event.module.value);
-  facts->id = recorder_.Function(facts->name,
-                                 module == number_of_module_.end() ? 0 : module->second, bytes);
+  const auto found = modules_.find(event.module.value);
+  static const Module unknown;
+  const Module& module = found == modules_.end() ? unknown : found->second;
+  facts->may_use_tensor_maps =
+      !module.kernels_with_maps || module.kernels_with_maps->contains(event.name);
+  facts->id = recorder_.Function(facts->name, module.number, bytes,
+                                 module.kernels_with_maps && facts->may_use_tensor_maps);
   return known_.try_emplace(event.function.value, Known{event.module, facts}).first->second.facts;
 }
 
 void Functions::AddModule(const ModuleEvent& event, std::uint64_t context) {
   const std::string hash = event.cubin.empty() ? "" : HexOf(HashOf(event.cubin));
-  const std::uint64_t number =
-      recorder_.Module(context, event.module.value, hash, "", event.cubin.size());
+  Module module{
+      .number = recorder_.Module(context, event.module.value, hash, "", event.cubin.size()),
+      .kernels_with_maps = KernelsWithTensorMaps(event.cubin)};
   const std::lock_guard lock(mutex_);
-  number_of_module_[event.module.value] = number;
+  modules_[event.module.value] = std::move(module);
 }
 
 void Functions::ForgetModule(const ModuleEvent& event, std::uint64_t context) {
   recorder_.ForgetModule(context, event.module.value);
   const std::lock_guard lock(mutex_);
-  number_of_module_.erase(event.module.value);
+  modules_.erase(event.module.value);
   std::erase_if(known_, [&](const auto& entry) { return entry.second.module == event.module; });
 }
 

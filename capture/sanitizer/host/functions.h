@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -43,6 +45,11 @@ class Functions {
   void ForgetModule(const ModuleEvent& event, std::uint64_t context);
 
  private:
+  struct Module {
+    std::uint64_t number = 0;
+    std::optional<std::set<std::string>> kernels_with_maps;  // nothing: not known
+  };
+
   struct Known {
     ModuleHandle module;
     std::shared_ptr<const FunctionFacts> facts;
@@ -53,9 +60,9 @@ class Functions {
 
   VendorCalls& calls_;
   Recorder& recorder_;
-  std::mutex mutex_;                                // guards all below
-  std::unordered_map<std::uint64_t, Known> known_;  // by function handle
-  std::unordered_map<std::uint64_t, std::uint64_t> number_of_module_;
+  std::mutex mutex_;                                   // guards all below
+  std::unordered_map<std::uint64_t, Known> known_;     // by function handle
+  std::unordered_map<std::uint64_t, Module> modules_;  // by module handle
 };
 
 /// A name as people read it; the name itself where it is not mangled.

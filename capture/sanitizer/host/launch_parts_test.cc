@@ -196,9 +196,10 @@ TEST(ResultsTest, ShardsAndRangesOfAnObjectAreAddedUp) {
   // Slots: unknown, object 1, object 2, object 1; two shards.
   const std::uint64_t one_warp = (std::uint64_t{1} << kLaneBits) + 32;
   std::vector<SlotCounters> counters(8);
-  counters[1] = {.read_bytes = 1, .sectors = 1, .lanes_and_warps = one_warp};
-  counters[3] = {.read_bytes = 10, .sectors = 1, .lanes_and_warps = one_warp};
-  counters[4 + 3] = {.write_bytes = 100, .sectors = 1, .lanes_and_warps = one_warp};
+  // Bytes read, written and atomic; sectors; lanes and warps.
+  counters[1] = {1, 0, 0, 1, one_warp};
+  counters[3] = {10, 0, 0, 1, one_warp};
+  counters[4 + 3] = {0, 100, 0, 1, one_warp};
   const auto counts = CountsOf(*objects, counters);
   ASSERT_THAT(counts, SizeIs(1));
   EXPECT_EQ(counts[0].object, 1U);

@@ -42,10 +42,10 @@ class MockProgram {
   };
 
   struct Launch {
-    Place place;
+    Place place{};
     std::string kernel = "add_kernel";
-    std::vector<MockAccess> accesses;
-    std::vector<std::uint64_t> parameters;  // pointers; empty: the call is not told of
+    std::vector<MockAccess> accesses{};
+    std::vector<std::uint64_t> parameters{};  // pointers; empty: the call is not told of
     std::uint64_t graph = 0;
     bool has_begin = true;
     bool has_end = true;

@@ -42,32 +42,38 @@ Session::~Session() {
   recorder_.SetListener(nullptr);
 }
 
-std::uint64_t Session::NumberOf(ContextHandle context, std::uint64_t device) {
-  return context.value == 0 ? 0 : contexts_.Get(context, device)->place().number;
+Context::Place Session::PlaceOf(ContextHandle context, std::uint64_t device) {
+  return context.value == 0 ? Context::Place{.handle = {}, .device = device}
+                            : contexts_.Get(context, device)->place();
 }
 
 void Session::OnContextCreated(const ContextEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
-  const std::uint64_t number = NumberOf(event.context, event.device);
-  recorder_.Record(stream::ContextChange{.context = number, .device = event.device});
-  {
-    const std::lock_guard lock(mutex_);
-    if (!devices_.insert(event.device).second) {
-      patcher_.LoadInto(event.context);
-      return;
-    }
-  }
-  DeviceFacts facts;
-  if (failures_.IsWell("asking for the device's facts", calls_.FactsOf(event.device, &facts))) {
-    recorder_.Write(stream::Device{.device = event.device,
-                                   .name = facts.name,
-                                   .uuid = facts.uuid,
-                                   .memory_bytes = facts.memory_bytes,
-                                   .multiprocessors = facts.multiprocessors,
-                                   .compute_major = facts.compute_major,
-                                   .compute_minor = facts.compute_minor});
+  const Context::Place place = PlaceOf(event.context, event.device);
+  recorder_.Record(stream::ContextChange{.context = place.number, .device = place.device});
+  if (IsNewDevice(event.device)) {
+    WriteDevice(event.device);
   }
   patcher_.LoadInto(event.context);
+}
+
+bool Session::IsNewDevice(std::uint64_t device) {
+  const std::lock_guard lock(mutex_);
+  return devices_.insert(device).second;
+}
+
+void Session::WriteDevice(std::uint64_t device) {
+  DeviceFacts facts;
+  if (!failures_.IsWell("asking for the device's facts", calls_.FactsOf(device, &facts))) {
+    return;
+  }
+  recorder_.Write(stream::Device{.device = device,
+                                 .name = facts.name,
+                                 .uuid = facts.uuid,
+                                 .memory_bytes = facts.memory_bytes,
+                                 .multiprocessors = facts.multiprocessors,
+                                 .compute_major = facts.compute_major,
+                                 .compute_minor = facts.compute_minor});
 }
 
 void Session::OnContextDestroying(const ContextEvent& event) {
@@ -84,8 +90,9 @@ void Session::OnContextDestroying(const ContextEvent& event) {
 
 void Session::OnStreamCreated(const StreamEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
-  recorder_.Record(
-      stream::StreamChange{.context = NumberOf(event.context), .stream = event.stream});
+  const Context::Place place = PlaceOf(event.context);
+  recorder_.Record(stream::StreamChange{
+      .context = place.number, .device = place.device, .stream = event.stream});
 }
 
 void Session::OnStreamDestroying(const StreamEvent& event) {
@@ -94,19 +101,20 @@ void Session::OnStreamDestroying(const StreamEvent& event) {
   if (const auto context = contexts_.Find(event.context)) {
     launches_.Drain(*context, event.handle);
   }
+  const Context::Place place = PlaceOf(event.context);
   recorder_.Record(stream::StreamChange{
-      .context = NumberOf(event.context), .stream = event.stream, .is_end = 1});
+      .context = place.number, .device = place.device, .stream = event.stream, .is_end = 1});
 }
 
 void Session::OnModuleLoaded(const ModuleEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
-  functions_.AddModule(event, NumberOf(event.context));
+  functions_.AddModule(event, PlaceOf(event.context).number);
   patcher_.Patch(event);
 }
 
 void Session::OnModuleUnloading(const ModuleEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
-  functions_.ForgetModule(event, NumberOf(event.context));
+  functions_.ForgetModule(event, PlaceOf(event.context).number);
   patcher_.Forget(event.context, event.module);
   launches_.OnFunctionsGone();
 }
@@ -128,7 +136,7 @@ void Session::OnMemoryAllocated(const MemoryEvent& event) {
                        .level = codes::kDriver,
                        .flags = event.flags & kRecordedFlags,
                        .device = event.device,
-                       .context = NumberOf(event.context, event.device),
+                       .context = PlaceOf(event.context, event.device).number,
                        .stream = event.stream,
                        .pool = event.pool});
 }
@@ -150,12 +158,13 @@ void Session::OnMemoryFreed(const MemoryEvent& event) {
 
 void Session::OnCopy(const CopyEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
+  const Context::Place place = PlaceOf(event.context);
   recorder_.Record(stream::Copy{.source = event.source,
                                 .destination = event.destination,
                                 .width_bytes = event.width_bytes,
                                 .kind = event.kind,
-                                .device = event.device,
-                                .context = NumberOf(event.context, event.device),
+                                .device = place.device,
+                                .context = place.number,
                                 .stream = event.stream,
                                 .is_async = event.is_async ? 1U : 0U,
                                 .height = event.height,
@@ -166,10 +175,11 @@ void Session::OnCopy(const CopyEvent& event) {
 
 void Session::OnSet(const SetEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
+  const Context::Place place = PlaceOf(event.context);
   recorder_.Record(stream::Set{.address = event.address,
                                .width_bytes = event.width_bytes,
-                               .device = event.device,
-                               .context = NumberOf(event.context, event.device),
+                               .device = place.device,
+                               .context = place.number,
                                .stream = event.stream,
                                .is_async = event.is_async ? 1U : 0U,
                                .height = event.height,
@@ -216,8 +226,10 @@ void Session::OnLaunchEnd(const LaunchEvent& event) {
 
 void Session::OnGraphLaunchBegin(const GraphEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
+  const Context::Place place = PlaceOf(event.context);
   recorder_.Record(stream::GraphLaunch{.graph = graphs_.Of(event.graph),
-                                       .context = NumberOf(event.context),
+                                       .device = place.device,
+                                       .context = place.number,
                                        .stream = event.stream});
   launches_.OnGraphBegin(event);
 }

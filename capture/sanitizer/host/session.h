@@ -89,7 +89,9 @@ class Session : public RecorderListener {
   [[nodiscard]] const Overheads& overheads() const { return overheads_; }
 
  private:
-  [[nodiscard]] std::uint64_t NumberOf(ContextHandle context, std::uint64_t device = 0);
+  [[nodiscard]] Context::Place PlaceOf(ContextHandle context, std::uint64_t device = 0);
+  [[nodiscard]] bool IsNewDevice(std::uint64_t device);
+  void WriteDevice(std::uint64_t device);
   [[nodiscard]] bool IsKnownPeer(const MemoryEvent& event);
   void DrainAll();
 

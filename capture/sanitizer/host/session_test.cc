@@ -1,5 +1,7 @@
 #include "capture/sanitizer/host/session.h"
 
+#include <cstring>
+#include <map>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -355,6 +357,56 @@ TEST_F(SessionTest, ObjectsThatWereOnlyGivenAreByArgument) {
   EXPECT_EQ(arguments[1].offset, 16U);
   EXPECT_EQ(arguments[2].object, 1U);  // of the second launch: the other object has exact counts
   EXPECT_THAT(program.Coverages(), ElementsAre(codes::kByArgument, codes::kPartial));
+}
+
+// A kernel that gets a tensor map by value, in one block of parameters.
+TEST_F(SessionTest, AKnownTensorMapAmongParametersIsADescriptor) {
+  std::vector<std::byte> block(64 + kTensorMapBytes, std::byte{0x77});
+  const std::uint64_t address = kA;
+  std::memcpy(block.data() + 64, &address, sizeof(address));
+  MockProgram program(path_);
+  program.Begin({});
+  program.Allocate(kA, kBytes);
+  TensorMapEvent map;
+  map.map = std::span(block).subspan(64);
+  map.address = kA;
+  map.element_bytes = 2;
+  map.shape = {64, 32};
+  program.session().OnTensorMap(map);
+  program.session().OnLaunchCall({.function = {1}, .block = block});
+  program.Run({.kernel = "gemm"});
+  program.Synchronize({});
+  program.End();
+
+  const auto maps = program.All<stream::TensorMap>();
+  ASSERT_THAT(maps, SizeIs(1));
+  EXPECT_EQ(maps[0].address, kA);
+  const auto used = program.All<stream::LaunchMap>();
+  ASSERT_THAT(used, SizeIs(1));
+  EXPECT_EQ(used[0].map, maps[0].id);
+  EXPECT_EQ(used[0].object, 1U);
+  EXPECT_EQ(used[0].offset, 64U);
+  EXPECT_THAT(program.All<stream::LaunchArgument>(), IsEmpty());
+  EXPECT_THAT(program.Coverages(), ElementsAre(codes::kByDescriptor));
+}
+
+// What the capture cost is in the stream, parts and total apart.
+TEST_F(SessionTest, CostsAreRecorded) {
+  MockProgram program(path_);
+  program.Begin({});
+  program.Allocate(kA, kBytes);
+  program.Run(AddKernel());
+  program.Synchronize({});
+  program.End();
+
+  std::map<std::uint64_t, stream::Overhead> cost_of_phase;
+  for (const auto& cost : program.All<stream::Overhead>()) {
+    EXPECT_TRUE(cost_of_phase.emplace(cost.phase, cost).second) << "a phase is written once";
+  }
+  EXPECT_EQ(cost_of_phase[codes::kTransfer].count, 2U);  // the block there and back
+  EXPECT_GT(cost_of_phase[codes::kTransfer].bytes, 2 * sizeof(LaunchRecord));
+  EXPECT_EQ(cost_of_phase[codes::kAnalysis].count, 1U);
+  EXPECT_GT(cost_of_phase[codes::kTotal].count, 5U);
 }
 
 TEST_F(SessionTest, NodesOfAGraphAreReadWhenTheGraphIsInItsStream) {

@@ -15,20 +15,20 @@
 namespace orrery::capture::sanitizer {
 
 struct ContextEvent {
-  ContextHandle context;
+  ContextHandle context{};
   std::uint64_t device = 0;
 };
 
 struct StreamEvent {
-  ContextHandle context;
-  StreamHandle handle;
+  ContextHandle context{};
+  StreamHandle handle{};
   std::uint64_t stream = 0;
 };
 
 struct ModuleEvent {
-  ContextHandle context;
-  ModuleHandle module;
-  std::span<const std::byte> cubin;
+  ContextHandle context{};
+  ModuleHandle module{};
+  std::span<const std::byte> cubin{};
 };
 
 /// Bits of MemoryEvent::flags: several may be set at once. The low five are those of the stream's
@@ -42,7 +42,7 @@ enum MemoryFlag : std::uint64_t {
 };
 
 struct MemoryEvent {
-  ContextHandle context;
+  ContextHandle context{};
   std::uint64_t device = 0;
   std::uint64_t stream = 0;
   std::uint64_t pool = 0;
@@ -58,17 +58,17 @@ struct Dimensions {
 };
 
 struct LaunchEvent {
-  ContextHandle context;      // where the kernel runs
-  ContextHandle api_context;  // of graph nodes: where the graph was launched
+  ContextHandle context{};      // where the kernel runs
+  ContextHandle api_context{};  // of graph nodes: where the graph was launched
   std::uint64_t device = 0;
-  StreamHandle handle;  // of graph nodes: the stream of the graph's launch
+  StreamHandle handle{};  // of graph nodes: the stream of the graph's launch
   std::uint64_t stream = 0;
-  ModuleHandle module;
-  FunctionHandle function;
-  LaunchHandle launch;
+  ModuleHandle module{};
+  FunctionHandle function{};
+  LaunchHandle launch{};
   const char* name = "";
-  Dimensions grid;
-  Dimensions block;
+  Dimensions grid{};
+  Dimensions block{};
   Dimensions cluster{0, 0, 0};
   std::uint64_t graph = 0;
   std::uint64_t graph_node = 0;
@@ -77,26 +77,25 @@ struct LaunchEvent {
 /// A thread enters a function of the driver that launches; the launch's own callbacks follow on the
 /// same thread. Parameters come one by one, or all in one block.
 struct LaunchCall {
-  FunctionHandle function;
+  FunctionHandle function{};
   const void* const* parameters = nullptr;
-  std::span<const std::byte> block;
+  std::span<const std::byte> block{};
 };
 
 /// A tensor map that was made, or changed.
 struct TensorMapEvent {
-  std::span<const std::byte> map;  // kTensorMapBytes
+  std::span<const std::byte> map{};  // kTensorMapBytes
   std::uint64_t address = 0;
   std::uint64_t element_bytes = 0;
-  std::vector<std::uint64_t> shape;
-  std::vector<std::uint64_t> strides_bytes;
-  std::vector<std::uint64_t> box;
+  std::vector<std::uint64_t> shape{};
+  std::vector<std::uint64_t> strides_bytes{};
+  std::vector<std::uint64_t> box{};
 };
 
 inline constexpr std::size_t kTensorMapBytes = 128;
 
 struct CopyEvent {
-  ContextHandle context;
-  std::uint64_t device = 0;
+  ContextHandle context{};
   std::uint64_t stream = 0;
   std::uint64_t source = 0;
   std::uint64_t destination = 0;
@@ -110,8 +109,7 @@ struct CopyEvent {
 };
 
 struct SetEvent {
-  ContextHandle context;
-  std::uint64_t device = 0;
+  ContextHandle context{};
   std::uint64_t stream = 0;
   std::uint64_t address = 0;
   std::uint64_t width_bytes = 0;
@@ -124,15 +122,15 @@ struct SetEvent {
 /// A wait that is over, or a mark or wait that was put into a stream.
 struct SyncEvent {
   std::uint64_t kind = 0;  // as stream::codes::SyncKind
-  ContextHandle context;
-  StreamHandle handle;
+  ContextHandle context{};
+  StreamHandle handle{};
   std::uint64_t stream = 0;
   std::uint64_t event = 0;
 };
 
 struct GraphEvent {
-  ContextHandle context;
-  StreamHandle handle;
+  ContextHandle context{};
+  StreamHandle handle{};
   std::uint64_t stream = 0;
   std::uint64_t graph = 0;
 };
