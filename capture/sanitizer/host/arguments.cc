@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace orrery::capture::sanitizer {
 namespace {
@@ -42,23 +43,31 @@ void ParameterReader::Read(const LaunchCall& call, ParameterBlock& block) {
   if (!call.block.empty() || call.parameters == nullptr) {
     return;
   }
-  const std::lock_guard lock(mutex_);
-  for (std::size_t index = 0; const ParameterPlace& place : LayoutOf(call.function)) {
+  const auto layout = LayoutOf(call.function);
+  for (std::size_t index = 0; const ParameterPlace& place : *layout) {
     block.bytes.resize(std::max<std::size_t>(block.bytes.size(), place.offset + place.bytes));
     std::memcpy(block.bytes.data() + place.offset, call.parameters[index++], place.bytes);
   }
 }
 
-const ParameterReader::Layout& ParameterReader::LayoutOf(FunctionHandle function) {
-  const auto [layout, is_new] = layouts_.try_emplace(function);
+std::shared_ptr<const ParameterReader::Layout> ParameterReader::LayoutOf(FunctionHandle function) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = layouts_.find(function); known != layouts_.end()) {
+      return known->second;
+    }
+  }
+  // Asking may load the function's module, whose callback comes in between: no lock is held.
+  auto layout = std::make_shared<Layout>();
   ParameterPlace place;
-  for (std::uint32_t index = 0; is_new && index < kMaxParameters; ++index) {
+  for (std::uint32_t index = 0; index < kMaxParameters; ++index) {
     if (calls_.ParameterInfo(function, index, &place) != 0) {
       break;
     }
-    layout->second.push_back(place);
+    layout->push_back(place);
   }
-  return layout->second;
+  const std::lock_guard lock(mutex_);
+  return layouts_.insert_or_assign(function, std::move(layout)).first->second;
 }
 
 void ParameterReader::ForgetAll() {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -47,11 +48,11 @@ class ParameterReader {
  private:
   using Layout = std::vector<ParameterPlace>;
 
-  const Layout& LayoutOf(FunctionHandle function);
+  [[nodiscard]] std::shared_ptr<const Layout> LayoutOf(FunctionHandle function);
 
   VendorCalls& calls_;
   std::mutex mutex_;  // guards layouts_
-  std::map<FunctionHandle, Layout> layouts_;
+  std::map<FunctionHandle, std::shared_ptr<const Layout>> layouts_;
 };
 
 /// Finds the arguments in a block at steps of 8 bytes, at most one for each range and map, in order

@@ -188,6 +188,9 @@ class MockVendor : public VendorCalls {
   }
 
   CallResult ParameterInfo(FunctionHandle, std::uint32_t index, ParameterPlace* place) override {
+    if (const auto load = std::exchange(on_parameter_info, nullptr)) {
+      load();
+    }
     *place = {std::uint64_t{index} * sizeof(std::uint64_t), sizeof(std::uint64_t)};
     if (index >= num_parameters) {
       return kNoSuchParameter;
@@ -210,6 +213,8 @@ class MockVendor : public VendorCalls {
   const char* TextOf(CallResult) override { return "as the test wants"; }
 
   std::uint32_t num_parameters = 3;  // of all functions, 8 bytes each
+  // Happens once, when somebody asks for parameters: a module is loaded lazily.
+  std::function<void()> on_parameter_info;
 
  private:
   static constexpr CallResult kFailure = 7;

@@ -128,8 +128,8 @@ class Calls : public VendorCalls {
                                           As<Sanitizer_StreamHandle>(stream), AsPointer(address));
   }
 
-  // What a launch names is a function, or a kernel that no context has loaded as one. Asking may load
-  // its module, which is the program's and has to be patched: this is not an OwnCall.
+  // What a launch names is a function, or a kernel that no context has loaded as one. Asking may
+  // load its module, which is the program's and has to be patched: this is not an OwnCall.
   CallResult ParameterInfo(FunctionHandle function, std::uint32_t index,
                            ParameterPlace* place) override {
     static auto* const of_function =
