@@ -14,7 +14,7 @@ class BuildError(Exception):
 
 def _make(words):
     try:
-        made = subprocess.run(["make", "-s", "-C", str(FOLDER), *words], check=False,
+        made = subprocess.run(["make", "-s", f"-j{os.cpu_count() or 1}", "-C", str(FOLDER), *words], check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     except FileNotFoundError:
         return "make is not installed"

@@ -23,6 +23,7 @@ void AddDiffCommand(CLI::App& app, int& status);
 void AddEvaluateCommand(CLI::App& app, int& status);
 void AddFitCommand(CLI::App& app, int& status);
 void AddPredictCommand(CLI::App& app, int& status);
+void AddMemoryCommand(CLI::App& app, int& status);
 void AddMeasureCommand(CLI::App& app, int& status);
 void AddDoctorCommand(CLI::App& app, int& status);
 void AddSimulateCommand(CLI::App& app, int& status);

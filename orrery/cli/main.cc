@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   int status = orrery::cli::kExitOk;
   orrery::cli::AddInfoCommand(app, status);
   orrery::cli::AddAnalyzeCommand(app, status);
+  orrery::cli::AddMemoryCommand(app, status);
   orrery::cli::AddConvertCommand(app, status);
   orrery::cli::AddDiffCommand(app, status);
   orrery::cli::AddEvaluateCommand(app, status);
