@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/info_output.h"
+#include "orrery/draw/json_writer.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
 #include "orrery/trace/enums.h"
@@ -33,6 +34,9 @@ constexpr std::array<std::string_view, 9> kKindNames{"other",
                                                      "contexts not covered",
                                                      "graphs not covered",
                                                      "launches merged"};
+
+constexpr std::array<std::string_view, 6> kPhaseNames{"execution", "collection", "transfer",
+                                                      "analysis",  "waiting",    "total"};
 
 struct Seen {
   std::int64_t num_kernels = 0;
@@ -71,7 +75,52 @@ void AddRank(const trace::Trace& rank, TextTable& table) {
   }
 }
 
+void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, trace::RowId row) {
+  const trace::CoverageCounts& counts = rank.coverage_counts;
+  json.BeginObject();
+  json.Key("kind").String(kKindNames[static_cast<std::size_t>(counts.kind[row])]);
+  json.Key("name").String(rank.Text(counts.name[row]));
+  json.Key("count").Integer(counts.count[row]);
+  json.EndObject();
+}
+
+void WriteOverhead(draw::JsonWriter& json, const trace::Overheads& overheads, trace::RowId row) {
+  json.BeginObject();
+  json.Key("phase").String(kPhaseNames[static_cast<std::size_t>(overheads.phase[row])]);
+  json.Key("total_ns").Integer(overheads.total_ns[row]);
+  json.Key("count").Integer(overheads.count[row]);
+  json.Key("bytes").Integer(overheads.bytes[row]);
+  json.EndObject();
+}
+
 }  // namespace
+
+void WriteCoverage(draw::JsonWriter& json, const trace::Trace& rank) {
+  if (rank.observations.empty() && rank.coverage_counts.empty() && rank.overheads.empty()) {
+    return;
+  }
+  json.Key("coverage").BeginObject();
+  json.Key("kernels").BeginObject();
+  const auto seen = KernelsByCoverage(rank);
+  for (std::size_t coverage = 0; coverage < seen.size(); ++coverage) {
+    json.Key(kCoverageNames[coverage]).BeginObject();
+    json.Key("count").Integer(seen[coverage].num_kernels);
+    json.Key("time_ns").Integer(seen[coverage].time_ns);
+    json.EndObject();
+  }
+  json.EndObject();
+  json.Key("counts").BeginArray();
+  for (trace::RowId row = 0; row < rank.coverage_counts.size(); ++row) {
+    WriteCount(json, rank, row);
+  }
+  json.EndArray();
+  json.Key("overhead").BeginArray();
+  for (trace::RowId row = 0; row < rank.overheads.size(); ++row) {
+    WriteOverhead(json, rank.overheads, row);
+  }
+  json.EndArray();
+  json.EndObject();
+}
 
 std::string CoverageText(const std::vector<trace::Trace>& ranks) {
   TextTable table({{.header = "rank", .align = Align::kRight},
