@@ -161,6 +161,7 @@ TEST_F(FolderTest, TablesOfAProcessBecomeOneTrace) {
   EXPECT_EQ(trace.tracks.device[trace.activities.track[2]], 2);
   EXPECT_THAT(trace.memory_objects.memory_class,
               ElementsAre(MemoryClass::kDevice, MemoryClass::kDevice, MemoryClass::kPinned));
+  EXPECT_EQ(trace.tracks.size(), 3U);  // streams 5 and 1 of the GPU, a thread of the host
   EXPECT_EQ(trace.info.files.size(), 5U);
 }
 

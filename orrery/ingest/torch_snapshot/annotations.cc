@@ -10,11 +10,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/ingest/torch_snapshot/time_us.h"
+
 namespace orrery::ingest::torch_snapshot {
 namespace {
-
-// Beyond this, sums of times could overflow.
-constexpr std::int64_t kLatestUs = std::int64_t{1} << 50;
 
 class Pairing {
  public:
@@ -24,20 +23,20 @@ class Pairing {
     const std::int64_t time_us = data_.IntegerAt(mark, "time_us", -1);
     const std::string_view stage = data_.TextAt(mark, "stage");
     const std::string_view name = data_.TextAt(mark, "name");
-    if (time_us < 0 || time_us > kLatestUs || (stage != "START" && stage != "END")) {
+    if (time_us < 0 || (stage != "START" && stage != "END")) {
       trace_.problems.Loss("annotation without a usable time or stage", 1, name);
       return;
     }
     auto& begins = open_[{data_.IntegerAt(mark, "device", -1), std::string(name)}];
     if (stage == "START") {
-      begins.push_back(time_us * 1000);
+      begins.push_back(NanosecondsOf(time_us));
       return;
     }
     if (begins.empty()) {
       trace_.problems.Loss("annotation that ends without a begin", 1, name);
       return;
     }
-    Append(begins.back(), time_us * 1000, name);
+    Append(begins.back(), NanosecondsOf(time_us), name);
     begins.pop_back();
   }
 

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "orrery/ingest/torch_snapshot/frames.h"
+#include "orrery/ingest/torch_snapshot/time_us.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
@@ -32,7 +33,7 @@ constexpr std::array<std::pair<std::string_view, Action>, 9> kActions{{
 // Far more devices than a machine has.
 constexpr std::int64_t kMaxDevices = 4096;
 
-// Beyond this, sums of times and sizes could overflow.
+// Beyond this, sums of sizes could overflow.
 constexpr std::int64_t kLargest = std::int64_t{1} << 50;
 
 std::optional<Action> ActionOf(std::string_view name) {
@@ -156,7 +157,7 @@ class SnapshotReader {
     return Entry{.action = *action,
                  .address = static_cast<std::uint64_t>(std::max<std::int64_t>(address, 0)),
                  .bytes = static_cast<std::uint64_t>(std::clamp<std::int64_t>(bytes, 0, kLargest)),
-                 .time_ns = std::clamp<std::int64_t>(time_us, 0, kLargest) * 1000,
+                 .time_ns = NanosecondsOf(time_us),
                  .stream = data_.IntegerAt(item, "stream", -1),
                  .call_stack = frames_.StackOf(item),
                  .name = NameOf(item)};

@@ -109,6 +109,17 @@ TEST(TorchSnapshotTest, ExpandableSegmentsGrowAndShrink) {
   EXPECT_THAT(trace.instants.begin_ns, ElementsAre(4000));
 }
 
+// Microseconds of November 2023 and of the year 9999, which is no time of ours.
+TEST(TorchSnapshotTest, TimesAreThoseOfToday) {
+  const trace::Trace trace =
+      ReadBytes(SnapshotOf({SegmentOf(0, 4096, {BlockOf(0, 512, 8), BlockOf(512, 512, 8)})},
+                           {EntryOf("alloc", 0, 8, 1'700'000'000'000'000),
+                            EntryOf("alloc", 512, 8, 253'402'300'799'000'000)}));
+
+  EXPECT_EQ(trace.memory_events.begin_ns.at(0), 1'700'000'000'000'000'000);
+  EXPECT_LE(trace.memory_events.begin_ns.at(1), std::int64_t{1} << 61);
+}
+
 TEST(TorchSnapshotTest, WithoutAHistoryTheFinalStateIsAll) {
   const trace::Trace trace =
       ReadBytes(SnapshotOf({SegmentOf(0x1000, 4096, {BlockOf(0x1000, 512, 500)})}, {}));
