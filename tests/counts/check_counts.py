@@ -370,6 +370,10 @@ def mismatches(path, expected, reported):
             yield path, key, count, reported.get(key, "absent")
 
 
+def shown_path(path, shared):
+    return path.relative_to(shared) if path.is_relative_to(shared) else path.name
+
+
 def print_table(rows):
     cells = [("file", "count", "expected", "orrery info")] + [tuple(map(str, row)) for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(3)]
@@ -390,7 +394,7 @@ def main():
     files = sample_files(options.format, options.shared)
     rows = []
     for path in files:
-        rows += mismatches(path.relative_to(options.shared), COUNT[options.format](path),
+        rows += mismatches(shown_path(path, options.shared), COUNT[options.format](path),
                            reported_counts(options.program, path))
     if rows:
         print_table(rows)

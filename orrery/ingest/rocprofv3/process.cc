@@ -9,7 +9,9 @@
 #include <fmt/core.h>
 
 #include "orrery/base/round_up.h"
+#include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/object_rows.h"
+#include "orrery/ingest/text_behind.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -18,7 +20,8 @@ namespace {
 using trace::CopyKind;
 using trace::RowId;
 
-constexpr std::string_view kHostAgent = R"("agent":"CPU")";
+// CPUs are no devices of a trace; memory that belongs to them is told by their numbers.
+constexpr std::string_view kHostAgent = "host agent ";
 
 std::int32_t Small(std::int64_t value) {
   const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
@@ -64,12 +67,16 @@ std::int32_t NumBlocks(std::int64_t work_items, std::int64_t workgroup) {
 }  // namespace
 
 void ProcessRows::Add(const Agent& agent) {
-  trace_.devices.Append(
-      {.id = agent.number,
-       .name = trace_.strings.Intern(agent.name),
-       .memory_bytes = agent.memory_bytes,
-       .multiprocessors = agent.compute_units,
-       .extra = agent.is_gpu ? StringId::kEmpty : trace_.strings.Intern(kHostAgent)});
+  if (!agent.is_gpu) {
+    trace_.metadata.Append(
+        {.key = trace_.strings.Intern(fmt::format("{}{}", kHostAgent, agent.number)),
+         .value = trace_.strings.Intern(agent.name)});
+    return;
+  }
+  trace_.devices.Append({.id = agent.number,
+                         .name = trace_.strings.Intern(agent.name),
+                         .memory_bytes = agent.memory_bytes,
+                         .multiprocessors = agent.compute_units});
 }
 
 void ProcessRows::Add(const Dispatch& dispatch) {
@@ -205,12 +212,13 @@ RowId ProcessRows::ShapeOf(const Dispatch& dispatch) {
 }
 
 void CompleteProcess(trace::Trace& trace, std::string_view step_marker) {
-  std::set<std::int32_t> gpus;
+  std::set<std::int32_t> gpus(trace.devices.id.begin(), trace.devices.id.end());
   std::set<std::int32_t> hosts;
-  for (RowId row = 0; row < trace.devices.size(); ++row) {
-    const bool is_host = trace.Text(trace.devices.extra[row]) == kHostAgent;
-    (is_host ? hosts : gpus).insert(trace.devices.id[row]);
+  for (const StringId key : trace.metadata.key) {
+    const std::string_view number = TextBehind(trace.Text(key), kHostAgent);
+    hosts.insert(Small(DecimalOrHex(number).value_or(-1)));
   }
+  hosts.erase(-1);
   for (const RowId track : trace.activities.track) {
     gpus.insert(trace.tracks.device[track]);
   }

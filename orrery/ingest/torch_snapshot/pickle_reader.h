@@ -22,7 +22,7 @@ struct Pickle {
 /// Reads a pickle of protocol 2 to 5 as data and never as what it is, a program: dictionaries,
 /// lists, tuples, text, bytes, numbers, booleans, None, and references to them. An opcode that
 /// names or calls something is refused by its name and place, and nothing is run. Reads through a
-/// window; the data take about three bytes for each of the file.
+/// window; the data are several times as large as the file (docs/formats/memory-imports.md).
 [[nodiscard]] Result<Pickle> ReadPickle(ByteSource& source, const PickleLimits& limits = {});
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -24,7 +24,6 @@ bool Matches(const InputFile& file) {
 }
 
 void AppendMemory(const std::vector<DeviceMemory>& devices, trace::Trace& trace) {
-  trace.tracks.Append({.name = trace.strings.Intern("allocator")});
   std::vector<trace::MemoryObjects::Row> objects;
   bool has_history = false;
   for (const DeviceMemory& memory : devices) {
@@ -38,21 +37,28 @@ void AppendMemory(const std::vector<DeviceMemory>& devices, trace::Trace& trace)
   }
 }
 
-Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+// The pickle is gone when this returns: it is the largest thing that reading holds.
+Result<std::vector<DeviceMemory>> ReadDevices(const InputFile& file, trace::Trace& trace) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   ORRERY_TRY(const Pickle pickle, ReadPickle(*source));
   if (!pickle.data.Find(pickle.root, "segments")) {
     return Fail(Error::Kind::kUnsupported,
                 "this is a pickle of Python, but no memory snapshot of PyTorch (no \"segments\")");
   }
+  AppendAnnotations(pickle, trace);
+  return ReadSnapshot(pickle, trace);
+}
+
+Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
   FileContent content;
   trace::Trace& trace = content.traces.emplace_back();
   trace.info.format = "PyTorch memory snapshot";
   trace.info.producer = "PyTorch";
   trace.info.time_origin = trace::TimeOrigin::kEpoch;
   trace.info.files = {file.path()};
-  AppendMemory(ReadSnapshot(pickle, trace), trace);
-  AppendAnnotations(pickle, trace);
+  trace.tracks.Append({.name = trace.strings.Intern("allocator")});
+  ORRERY_TRY(const std::vector<DeviceMemory> devices, ReadDevices(file, trace));
+  AppendMemory(devices, trace);
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
   return content;
 }
