@@ -64,17 +64,18 @@ Result<int> CsvRows::Get() {
 }
 
 // Fields keep their memory from row to row.
+void CsvRows::BeginField() {
+  if (fields_.size() == num_fields_) {
+    fields_.emplace_back();
+  }
+  fields_[num_fields_++].clear();
+}
+
 Result<bool> CsvRows::ReadRow() {
   line_ = next_line_;
   num_fields_ = 0;
+  is_quoted_ = false;
   std::size_t num_bytes = 0;
-  bool is_quoted = false;
-  const auto begin_field = [this] {
-    if (fields_.size() == num_fields_) {
-      fields_.emplace_back();
-    }
-    fields_[num_fields_++].clear();
-  };
   while (true) {
     ORRERY_TRY(const int byte, Get());
     if (byte == kEnd) {
@@ -85,22 +86,26 @@ Result<bool> CsvRows::ReadRow() {
                   fmt::format("line {}: a row of more than {} MiB", line_, kMaxRowBytes >> 20));
     }
     if (num_fields_ == 0) {
-      begin_field();
+      BeginField();
     }
     next_line_ += byte == '\n' ? 1 : 0;
-    if (byte == '"') {
-      is_quoted = !is_quoted;
-      // A doubled quote closes and opens again: one of the two is text.
-      if (is_quoted && !fields_[num_fields_ - 1].empty()) {
-        fields_[num_fields_ - 1] += '"';
-      }
-    } else if (byte == ',' && !is_quoted) {
-      begin_field();
-    } else if (byte == '\n' && !is_quoted) {
+    if (byte == '\n' && !is_quoted_) {
       return true;
-    } else if (byte != '\r') {
-      fields_[num_fields_ - 1] += static_cast<char>(byte);
     }
+    Take(static_cast<char>(byte));
+  }
+}
+
+void CsvRows::Take(char byte) {
+  std::string& field = fields_[num_fields_ - 1];
+  if (byte == '"') {
+    is_quoted_ = !is_quoted_;
+    // A doubled quote closes and opens again: one of the two is text.
+    field += is_quoted_ && !field.empty() ? "\"" : "";
+  } else if (byte == ',' && !is_quoted_) {
+    BeginField();
+  } else if (byte != '\r') {
+    field += byte;
   }
 }
 

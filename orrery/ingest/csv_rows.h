@@ -40,6 +40,8 @@ class CsvRows {
 
  private:
   Result<bool> ReadRow();
+  void BeginField();
+  void Take(char byte);
   Result<int> Get();
 
   ByteSource* source_;
@@ -50,6 +52,7 @@ class CsvRows {
   std::vector<std::string> columns_;
   std::vector<std::string> fields_;
   std::size_t num_fields_ = 0;
+  bool is_quoted_ = false;
 };
 
 /// Reads an integer, decimal or with 0x in front; nothing for other text and beyond 63 bits.

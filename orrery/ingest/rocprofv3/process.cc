@@ -64,6 +64,51 @@ std::int32_t NumBlocks(std::int64_t work_items, std::int64_t workgroup) {
   return is_known ? Small(DivideUp(work_items, workgroup)) : -1;
 }
 
+// Memory from its allocation to its free, which names only the address.
+class Lives {
+ public:
+  explicit Lives(trace::ProblemLog& problems) : problems_(problems) {}
+
+  void Play(const MemoryStep& step) {
+    const auto key = std::pair(step.is_virtual, step.address);
+    const auto known = alive_.find(key);
+    if (known != alive_.end()) {
+      End(objects_[known->second], step);
+      problems_.Note("allocation over memory that was never freed", step.is_allocation ? 1 : 0);
+      alive_.erase(known);
+    } else if (!step.is_allocation) {
+      problems_.Note("free of memory that was allocated before the recording");
+    }
+    if (step.is_allocation) {
+      alive_[key] = objects_.size();
+      Begin(step);
+    }
+    ++order_;
+  }
+
+  [[nodiscard]] const std::vector<trace::MemoryObjects::Row>& objects() const { return objects_; }
+
+ private:
+  void Begin(const MemoryStep& step) {
+    objects_.push_back({.begin_ns = step.time_ns,
+                        .id = static_cast<std::int64_t>(objects_.size()) + 1,
+                        .address = step.address,
+                        .bytes = step.bytes,
+                        .device = step.agent,
+                        .birth_order = order_});
+  }
+
+  void End(trace::MemoryObjects::Row& object, const MemoryStep& step) const {
+    object.duration_ns = step.time_ns - object.begin_ns;
+    object.death_order = order_;
+  }
+
+  trace::ProblemLog& problems_;
+  std::vector<trace::MemoryObjects::Row> objects_;
+  std::map<std::pair<bool, std::uint64_t>, std::size_t> alive_;
+  std::int64_t order_ = 0;
+};
+
 }  // namespace
 
 void ProcessRows::Add(const Agent& agent) {
@@ -134,40 +179,14 @@ void ProcessRows::Add(const Call& call) {
 }
 
 void ProcessRows::Finish() {
-  std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
+  std::stable_sort(steps_.begin(), steps_.end(), [](const MemoryStep& a, const MemoryStep& b) {
     return std::pair(a.time_ns, a.is_allocation) < std::pair(b.time_ns, b.is_allocation);
   });
-  std::vector<trace::MemoryObjects::Row> objects;
-  std::map<std::pair<bool, std::uint64_t>, std::size_t> alive;
-  std::int64_t order = 0;
-  const auto end = [&](std::size_t object, const Step& step) {
-    objects[object].duration_ns = step.time_ns - objects[object].begin_ns;
-    objects[object].death_order = order;
-  };
-  for (const Step& step : steps_) {
-    const auto key = std::pair(step.is_virtual, step.address);
-    const auto known = alive.find(key);
-    if (known != alive.end()) {
-      end(known->second, step);
-      trace_.problems.Note("allocation over memory that was never freed",
-                           step.is_allocation ? 1 : 0);
-    } else if (!step.is_allocation) {
-      trace_.problems.Note("free of memory that was allocated before the recording");
-    }
-    if (step.is_allocation) {
-      alive[key] = objects.size();
-      objects.push_back({.begin_ns = step.time_ns,
-                         .id = static_cast<std::int64_t>(objects.size()) + 1,
-                         .address = step.address,
-                         .bytes = step.bytes,
-                         .device = step.agent,
-                         .birth_order = order});
-    } else if (known != alive.end()) {
-      alive.erase(known);
-    }
-    ++order;
+  Lives lives(trace_.problems);
+  for (const MemoryStep& step : steps_) {
+    lives.Play(step);
   }
-  AppendObjects(objects, trace_.memory_objects);
+  AppendObjects(lives.objects(), trace_.memory_objects);
 }
 
 RowId ProcessRows::DeviceTrack(std::int32_t device, std::int64_t stream) {

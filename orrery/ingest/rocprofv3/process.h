@@ -63,6 +63,16 @@ struct Call {
   std::int64_t thread = 0;
 };
 
+/// Memory that begins or ends.
+struct MemoryStep {
+  std::int64_t time_ns = 0;
+  bool is_allocation = false;
+  bool is_virtual = false;
+  std::int32_t agent = -1;
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;
+};
+
 /// Turns the records of one process into rows. Rows are not in order and links are not set before
 /// CompleteProcess.
 class ProcessRows {
@@ -79,21 +89,12 @@ class ProcessRows {
   void Finish();
 
  private:
-  struct Step {
-    std::int64_t time_ns = 0;
-    bool is_allocation = false;
-    bool is_virtual = false;
-    std::int32_t agent = -1;
-    std::int64_t bytes = 0;
-    std::uint64_t address = 0;
-  };
-
   trace::RowId DeviceTrack(std::int32_t device, std::int64_t stream);
   trace::RowId HostTrack(std::int64_t process, std::int64_t thread);
   trace::RowId ShapeOf(const Dispatch& dispatch);
 
   trace::Trace& trace_;
-  std::vector<Step> steps_;
+  std::vector<MemoryStep> steps_;
   std::map<std::pair<std::int64_t, std::int64_t>, trace::RowId> device_tracks_;
   std::map<std::pair<std::int64_t, std::int64_t>, trace::RowId> host_tracks_;
   std::map<std::array<std::int64_t, 8>, trace::RowId> shapes_;

@@ -48,33 +48,38 @@ trace::Trace NewTrace(const InputFile& file, std::string_view format) {
   return trace;
 }
 
+// One element of the list is one process.
+Status ReadProcesses(JsonStream& stream, const InputFile& file, const ReadOptions& options,
+                     FileContent& content) {
+  ORRERY_TRY_STATUS(stream.EnterArray());
+  JsonText json;
+  while (true) {
+    ORRERY_TRY(const auto element, stream.NextElement());
+    if (!element) {
+      return {};
+    }
+    if (const auto process = json.Parse(*element)) {
+      trace::Trace& trace = content.traces.emplace_back(NewTrace(file, "rocprofv3 JSON"));
+      ReadProcess(*process, trace);
+      CompleteProcess(trace, options.step_marker);
+    } else {
+      content.problems.Loss("process that is not sound JSON");
+    }
+  }
+}
+
 Result<FileContent> ReadJson(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   JsonStream stream(*source, {.max_value_bytes = kMaxProcessBytes});
   ORRERY_TRY_STATUS(stream.EnterObject());
   FileContent content;
-  JsonText json;
   while (true) {
     ORRERY_TRY(const auto key, stream.NextKey());
     if (!key) {
       break;
     }
-    if (*key != kRoot) {
-      continue;
-    }
-    ORRERY_TRY_STATUS(stream.EnterArray());
-    while (true) {
-      ORRERY_TRY(const auto element, stream.NextElement());
-      if (!element) {
-        break;
-      }
-      if (const auto process = json.Parse(*element)) {
-        trace::Trace& trace = content.traces.emplace_back(NewTrace(file, "rocprofv3 JSON"));
-        ReadProcess(*process, trace);
-        CompleteProcess(trace, options.step_marker);
-      } else {
-        content.problems.Loss("process that is not sound JSON");
-      }
+    if (*key == kRoot) {
+      ORRERY_TRY_STATUS(ReadProcesses(stream, file, options, content));
     }
   }
   if (content.traces.empty()) {
