@@ -4,7 +4,7 @@ import dataclasses
 import json
 import sys
 
-from doctor import findings, measurements
+from doctor import capture_findings, findings, measurements
 from doctor.machine import Machine
 
 
@@ -37,7 +37,7 @@ def document(found, judged):
 
 def report(machine, as_json):
     """(what is printed, exit status)."""
-    found = findings.all_findings(machine)
+    found = findings.all_findings(machine) + capture_findings.all_findings(machine)
     judged = measurements.of(found)
     shown = (json.dumps(document(found, judged), indent=2, ensure_ascii=False) if as_json
              else text(found, judged))

@@ -16,7 +16,8 @@ _LIBRARIES = ("usr/local/cuda/lib64", "usr/local/cuda/extras/CUPTI/lib64",
 class Machine:
     """Programs, libraries and files of the driver."""
 
-    def __init__(self, python, path=None, root="/", is_root=None, library_path=None):
+    def __init__(self, python, path=None, root="/", is_root=None, library_path=None, variables=None):
+        self._variables = os.environ if variables is None else variables
         self.python = python
         self.path = path
         self.root = root
@@ -51,6 +52,13 @@ class Machine:
             if found:
                 return found[0]
         return None
+
+    def exists(self, path):
+        """Whether a file is there under the root."""
+        return os.path.exists(os.path.join(self.root, path))
+
+    def variable(self, name):
+        return self._variables.get(name, "")
 
     def read(self, path):
         """The text of a file under the root; None where there is none."""

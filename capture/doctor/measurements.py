@@ -9,6 +9,8 @@ _NEEDS = {
     "measure ceilings": ("gpu", "nvcc"),
     "measure overlap": ("gpu", "pytorch", "cupti", "nvcc"),
     "counters of measure overlap": ("gpu", "pytorch", "cupti", "nvcc", "ncu", "counters"),
+    "capture": ("gpu", "cupti", "g++", "cupti.h", "other tool"),
+    "capture --accesses": ("gpu", "nvcc", "g++", "sanitizer library", "other tool", "sandbox"),
 }
 
 

@@ -106,7 +106,7 @@ def one_pass(model, fields, optimizer):
         with torch.no_grad(), _region("forward"):
             outputs = _call(model, fields)
         torch.cuda.synchronize()
-        return float(_number(outputs))
+        return _number(outputs).item()
     with _region("forward"):
         value = _number(_call(model, fields))
     with _region("backward"):
@@ -114,7 +114,7 @@ def one_pass(model, fields, optimizer):
     with _region("optimizer"):
         optimizer.step()
         optimizer.zero_grad()
-    return float(value)
+    return value.item()
 
 
 def run(options):

@@ -2,9 +2,10 @@
 
 #include <stdint.h>
 
-// The functions that a recording library (capture/cupti, capture/sanitizer) exports to the process it is in: hooks in
-// PyTorch and regions in Python call them. Plain C, found by name; without a library nothing is called. Each returns at
-// once, from any thread, and takes no lock that is held while calling out.
+// The functions that a recording library (capture/cupti, capture/sanitizer) exports to the process
+// it is in: hooks in PyTorch and regions in Python call them. Plain C, found by name; without a
+// library nothing is called. Each returns at once, from any thread, and takes no lock that is held
+// while calling out.
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,25 +15,31 @@ extern "C" {
 #define ORRERY_RECORDER_VERSION 1
 int orrery_recorder_version(void);
 
-/// A block that the framework's allocator handed out (level 2) or a segment it took from the driver (level 1).
-/// `requested` is 0 where it is not known; the totals are the allocator's after the event, 0: not known.
-void orrery_memory_allocated(int level, uint64_t address, uint64_t bytes, uint64_t requested, int device,
-                             uint64_t stream, uint64_t total_allocated, uint64_t total_reserved);
+/// A block that the framework's allocator handed out (level 2) or a segment it took from the driver
+/// (level 1). `requested` is 0 where it is not known; the totals are the allocator's after the
+/// event, 0: not known.
+void orrery_memory_allocated(int level, uint64_t address, uint64_t bytes, uint64_t requested,
+                             int device, uint64_t stream, uint64_t total_allocated,
+                             uint64_t total_reserved);
 /// `phase` as in codes::FreePhase: 0 freed, 1 requested, 2 completed.
 void orrery_memory_freed(int level, uint64_t address, int phase, int device, uint64_t stream,
                          uint64_t total_allocated, uint64_t total_reserved);
+/// A block or segment that was there when the hooks were set.
+void orrery_memory_exists(int level, uint64_t address, uint64_t bytes, int device, uint64_t stream);
 void orrery_out_of_memory(uint64_t bytes, int device, uint64_t free_bytes);
 
-/// Operators and regions nest on each thread. A begin returns the number that its end hands back. `sequence` ties a
-/// backward operator to its forward one, -1: none; `scope`: 0 function, 1 backward, 2 user.
-uint64_t orrery_operator_begin(const char* name, int64_t sequence, int scope, uint64_t forward_thread);
+/// Operators and regions nest on each thread. A begin returns the number that its end hands back.
+/// `sequence` ties a backward operator to its forward one, -1: none; `scope`: 0 function, 1
+/// backward, 2 user.
+uint64_t orrery_operator_begin(const char* name, int64_t sequence, int scope,
+                               uint64_t forward_thread);
 void orrery_operator_end(uint64_t begin);
 uint64_t orrery_region_begin(const char* name);
 void orrery_region_end(uint64_t begin);
 void orrery_step(uint64_t number);
 
-/// Opens a selection: launches whose kernel name contains `kernels` (null: any), at most `launches` of them (0: all),
-/// are recorded in detail until the end. Returns what the end hands back.
+/// Opens a selection: launches whose kernel name contains `kernels` (null: any), at most `launches`
+/// of them (0: all), are recorded in detail until the end. Returns what the end hands back.
 uint64_t orrery_detail_begin(const char* kernels, uint64_t launches);
 void orrery_detail_end(uint64_t begin);
 

@@ -17,11 +17,13 @@ enum ExitStatus : int {
 
 void AddInfoCommand(CLI::App& app, int& status);
 void AddAnalyzeCommand(CLI::App& app, int& status);
+void AddCaptureCommand(CLI::App& app, int& status);
 void AddConvertCommand(CLI::App& app, int& status);
 void AddDiffCommand(CLI::App& app, int& status);
 void AddEvaluateCommand(CLI::App& app, int& status);
 void AddFitCommand(CLI::App& app, int& status);
 void AddPredictCommand(CLI::App& app, int& status);
+void AddMemoryCommand(CLI::App& app, int& status);
 void AddMeasureCommand(CLI::App& app, int& status);
 void AddDoctorCommand(CLI::App& app, int& status);
 void AddSimulateCommand(CLI::App& app, int& status);

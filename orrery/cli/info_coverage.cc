@@ -1,8 +1,5 @@
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
@@ -11,6 +8,8 @@
 #include "orrery/draw/json_writer.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
+#include "orrery/memory/coverage.h"
+#include "orrery/memory/overhead.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -22,55 +21,20 @@ using draw::FormatCount;
 using draw::TextTable;
 using Align = TextTable::Align;
 
-constexpr std::array<std::string_view, 5> kCoverageNames{"exact", "by argument", "by descriptor",
-                                                         "partial", "unseen"};
-
-constexpr std::array<std::string_view, 9> kKindNames{"other",
-                                                     "instruction patched",
-                                                     "launches skipped",
-                                                     "records dropped",
-                                                     "unknown addresses",
-                                                     "instructions unseen",
-                                                     "contexts not covered",
-                                                     "graphs not covered",
-                                                     "launches merged"};
-
-constexpr std::array<std::string_view, 6> kPhaseNames{"execution", "collection", "transfer",
-                                                      "analysis",  "waiting",    "total"};
-
-struct Seen {
-  std::int64_t num_kernels = 0;
-  std::int64_t time_ns = 0;
-};
-
-// Kernels only: copies and sets say themselves what they touch.
-std::array<Seen, kCoverageNames.size()> KernelsByCoverage(const trace::Trace& rank) {
-  std::array<Seen, kCoverageNames.size()> seen{};
-  for (trace::RowId row = 0; row < rank.observations.size(); ++row) {
-    const trace::RowId activity = rank.observations.activity[row];
-    if (activity != trace::kNoRow &&
-        rank.activities.kind[activity] == trace::ActivityKind::kKernel) {
-      Seen& of_coverage = seen[static_cast<std::size_t>(rank.observations.coverage[row])];
-      ++of_coverage.num_kernels;
-      of_coverage.time_ns += rank.activities.duration_ns[activity];
-    }
-  }
-  return seen;
-}
-
 void AddRank(const trace::Trace& rank, TextTable& table) {
   const std::string number = std::to_string(rank.info.rank);
-  const auto seen = KernelsByCoverage(rank);
-  for (std::size_t coverage = 0; coverage < seen.size(); ++coverage) {
-    if (seen[coverage].num_kernels > 0) {
-      table.AddRow({number, fmt::format("kernels {}", kCoverageNames[coverage]),
-                    FormatCount(seen[coverage].num_kernels),
-                    draw::FormatDuration({seen[coverage].time_ns})});
+  const memory::LaunchCoverage seen = memory::CoverageOf(rank);
+  for (std::size_t i = 0; i < memory::kNumCoverages; ++i) {
+    const auto coverage = static_cast<trace::Coverage>(i);
+    if (!rank.observations.empty() && seen.Of(coverage).num_launches > 0) {
+      table.AddRow({number, fmt::format("kernels {}", memory::CoverageName(coverage)),
+                    FormatCount(seen.Of(coverage).num_launches),
+                    draw::FormatDuration({seen.Of(coverage).time_ns})});
     }
   }
   const trace::CoverageCounts& counts = rank.coverage_counts;
   for (trace::RowId row = 0; row < counts.size(); ++row) {
-    table.AddRow({number, std::string(kKindNames[static_cast<std::size_t>(counts.kind[row])]),
+    table.AddRow({number, std::string(memory::CoverageKindName(counts.kind[row])),
                   FormatCount(counts.count[row]), std::string(rank.Text(counts.name[row]))});
   }
 }
@@ -78,7 +42,7 @@ void AddRank(const trace::Trace& rank, TextTable& table) {
 void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, trace::RowId row) {
   const trace::CoverageCounts& counts = rank.coverage_counts;
   json.BeginObject();
-  json.Key("kind").String(kKindNames[static_cast<std::size_t>(counts.kind[row])]);
+  json.Key("kind").String(memory::CoverageKindName(counts.kind[row]));
   json.Key("name").String(rank.Text(counts.name[row]));
   json.Key("count").Integer(counts.count[row]);
   json.EndObject();
@@ -86,7 +50,7 @@ void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, trace::RowId r
 
 void WriteOverhead(draw::JsonWriter& json, const trace::Overheads& overheads, trace::RowId row) {
   json.BeginObject();
-  json.Key("phase").String(kPhaseNames[static_cast<std::size_t>(overheads.phase[row])]);
+  json.Key("phase").String(memory::PhaseName(overheads.phase[row]));
   json.Key("total_ns").Integer(overheads.total_ns[row]);
   json.Key("count").Integer(overheads.count[row]);
   json.Key("bytes").Integer(overheads.bytes[row]);
@@ -101,11 +65,12 @@ void WriteCoverage(draw::JsonWriter& json, const trace::Trace& rank) {
   }
   json.Key("coverage").BeginObject();
   json.Key("kernels").BeginObject();
-  const auto seen = KernelsByCoverage(rank);
-  for (std::size_t coverage = 0; coverage < seen.size(); ++coverage) {
-    json.Key(kCoverageNames[coverage]).BeginObject();
-    json.Key("count").Integer(seen[coverage].num_kernels);
-    json.Key("time_ns").Integer(seen[coverage].time_ns);
+  const memory::LaunchCoverage seen = memory::CoverageOf(rank);
+  for (std::size_t i = 0; i < memory::kNumCoverages; ++i) {
+    const auto coverage = static_cast<trace::Coverage>(i);
+    json.Key(memory::CoverageName(coverage)).BeginObject();
+    json.Key("count").Integer(seen.Of(coverage).num_launches);
+    json.Key("time_ns").Integer(seen.Of(coverage).time_ns);
     json.EndObject();
   }
   json.EndObject();

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   int status = orrery::cli::kExitOk;
   orrery::cli::AddInfoCommand(app, status);
   orrery::cli::AddAnalyzeCommand(app, status);
+  orrery::cli::AddMemoryCommand(app, status);
   orrery::cli::AddConvertCommand(app, status);
   orrery::cli::AddDiffCommand(app, status);
   orrery::cli::AddEvaluateCommand(app, status);
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
   orrery::cli::AddPredictCommand(app, status);
   orrery::cli::AddSimulateCommand(app, status);
   orrery::cli::AddTraceCommand(app, status);
+  orrery::cli::AddCaptureCommand(app, status);
   orrery::cli::AddMeasureCommand(app, status);
   orrery::cli::AddDoctorCommand(app, status);
   orrery::cli::AddValidateCommand(app, status);

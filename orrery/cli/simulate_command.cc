@@ -1,6 +1,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,6 +96,24 @@ std::vector<std::string> GpuOfProgram(const simulate::PlayedStep& played) {
   return names;
 }
 
+// Of a program without a job. How its kernels compute what the model needs was not described.
+std::optional<simulate::JobFigures> FiguresOf(const ImportedProgram& imported,
+                                              std::int64_t step_ps) {
+  if (imported.samples_per_step == 0 || step_ps == 0) {
+    return std::nullopt;
+  }
+  simulate::JobFigures figures;
+  figures.samples_per_s =
+      static_cast<double>(imported.samples_per_step) / (static_cast<double>(step_ps) * 1e-12);
+  if (imported.tokens_per_sample > 0) {
+    figures.tokens_per_s = figures.samples_per_s * static_cast<double>(imported.tokens_per_sample);
+  }
+  if (imported.described) {
+    figures.model = simulate::ModelUtilisation(*imported.described, step_ps);
+  }
+  return figures;
+}
+
 class SimulateRun {
  public:
   explicit SimulateRun(const SimulateArguments& arguments)
@@ -136,7 +155,9 @@ class SimulateRun {
     answer.not_modelled = simulate::NotModelled(file.job, *simulation.generated, options_);
     answer.not_modelled.insert(answer.not_modelled.end(), file.not_modelled.begin(),
                                file.not_modelled.end());
-    return Finish({&simulation.cast, &simulation.performance, &file.job}, std::move(answer));
+    const simulate::PlayedStep played{&simulation.cast, &simulation.performance, &file.job};
+    answer.summary = simulate::Summarize(played);
+    return Finish(played, std::move(answer));
   }
 
   Status RunProgram(SimulateInput kind) {
@@ -157,29 +178,27 @@ class SimulateRun {
             .string();
     answer.title = imported.title;
     answer.remarks = imported.remarks;
-    answer.samples_per_step = imported.samples_per_step;
-    answer.tokens_per_sample = imported.tokens_per_sample;
     answer.replayed = imported.replayed;
     if (!imported.gpu.empty() && arguments_.cluster.empty() && machine.gpus > 1) {
       answer.remarks.push_back(
           fmt::format("Ranks talk as on {}, which has this GPU; --cluster NAME takes another.",
                       machine.cluster.name));
     }
-    recorded_memory_ = imported.memory_of_program;
+    const simulate::PlayedStep step{&played.cast, &played.performance, nullptr};
+    answer.summary = simulate::Summarize(step);
+    answer.summary.figures = FiguresOf(imported, answer.summary.step_ps);
+    if (!imported.memory_of_program.empty()) {
+      simulate::SetMemory(played.cast, imported.memory_of_program, answer.summary);
+    }
     answer.what_ifs = simulate::WhatIfs(machine, options_);
     answer.not_modelled = imported.notes;
     const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
     answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
     gpu_ = machine.gpu.name;
-    return Finish({&played.cast, &played.performance, nullptr}, std::move(answer));
+    return Finish(step, std::move(answer));
   }
 
   Status Finish(const simulate::PlayedStep& played, SimulationAnswer answer) {
-    answer.summary = simulate::Summarize(played);
-    if (!recorded_memory_.empty()) {
-      simulate::SetMemory(*played.cast, recorded_memory_, answer.summary);
-      answer.is_memory_recorded = true;
-    }
     answer.bottleneck = simulate::BottleneckSentence(answer.summary);
     answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
     if (arguments_.as_json) {
@@ -202,6 +221,7 @@ class SimulateRun {
                                 .summary = &answer.summary,
                                 .bottleneck = answer.bottleneck,
                                 .settings = {},
+                                .remarks = answer.remarks,
                                 .not_modelled = answer.not_modelled};
     if (played.job != nullptr) {
       page.settings = workload::JobFacts(*played.job);
@@ -239,8 +259,7 @@ class SimulateRun {
   simulate::SimulationOptions options_;
   std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;
-  std::string title_;                                   // of the page
-  std::vector<simulate::StageMemory> recorded_memory_;  // by program
+  std::string title_;  // of the page
 };
 
 // A folder of Echo's tracer is a way to name its files.

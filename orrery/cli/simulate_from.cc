@@ -15,6 +15,7 @@
 #include "orrery/base/statistics.h"
 #include "orrery/cli/kernel_models.h"
 #include "orrery/cli/run_options.h"
+#include "orrery/cli/traced_description.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/simulate/replay_calibration.h"
@@ -113,6 +114,7 @@ class TracedImport {
     imported_.ensemble = std::move(all.ensemble);
     imported_.samples_per_step = workload::SamplesOfStep(job_, world);
     imported_.tokens_per_sample = job_.sequence;
+    AddDescription(*gpu);
     AddRemarks(all.remarks);
     imported_.title = TitleOf(*traced_gpu, *gpu);
     return std::move(imported_);
@@ -187,6 +189,21 @@ class TracedImport {
                                            .needed_bytes = rank.steps.peak_reserved_bytes,
                                            .usable_bytes = gpu.memory_size.count,
                                            .parts = {}});
+  }
+
+  // What cannot be said of the model is not the end of a simulation.
+  void AddDescription(const hardware::Gpu& gpu) {
+    Result<std::optional<workload::Job>> described = ReadDescribedJob(arguments_.from, job_);
+    if (!described) {
+      AddRemarks({fmt::format("No utilisation: {}.", described.error().message())});
+      return;
+    }
+    imported_.described = std::move(*described);
+    if (imported_.described) {
+      imported_.described->gpu = gpu;
+      imported_.described->gpus = static_cast<int>(imported_.ensemble.num_ranks());
+      imported_.described->training.global_batch = imported_.samples_per_step;
+    }
   }
 
   // What is said of one rank need not be said of the next.

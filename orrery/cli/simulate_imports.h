@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include "orrery/cli/simulate_options.h"
 #include "orrery/simulate/memory_answer.h"
 #include "orrery/workload/ensemble.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::cli {
 
@@ -29,6 +32,7 @@ struct ImportedProgram {
   int steps_before = 0;                   // see simulate::SimulationOptions
   std::int64_t samples_per_step = 0;      // of all ranks; 0: not known
   std::int64_t tokens_per_sample = 0;
+  std::optional<workload::Job> described = {};  // its model and batch, on the GPUs that play it
   std::vector<ReplayedRank> replayed = {};
   std::vector<simulate::StageMemory> memory_of_program = {};  // recorded; empty: not known
 };

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -24,6 +25,7 @@ using simulate::StageSummary;
 using simulate::StepSummary;
 using simulate::TimeShare;
 
+constexpr double kTera = 1e12;
 constexpr std::size_t kMostParts = 4;  // of memory, in one line
 
 double Seconds(std::int64_t ps) {
@@ -60,71 +62,59 @@ std::string OutOfMemoryText(const StepSummary& summary) {
   }
   const StageSummary& stage = *summary.Fullest();
   return fmt::format(
-      "OUT OF MEMORY: stage {} needs {}, {} has {} for it; largest: {}.\nThe times below are "
-      "those of "
+      "OUT OF MEMORY: {} needs {}, {} has {} for it{}.\nThe times below are those of "
       "the same job on GPUs with enough memory.\n",
-      stage.stage, Size(stage.memory.needed_bytes),
-      stage.gpu.empty() ? "a GPU" : "its " + stage.gpu, Size(*summary.memory_size_bytes),
-      PartsText(stage.memory));
+      stage.name, Size(stage.memory.needed_bytes), stage.gpu.empty() ? "a GPU" : "its " + stage.gpu,
+      Size(*summary.memory_size_bytes),
+      stage.memory.parts.empty() ? "" : "; largest: " + PartsText(stage.memory));
 }
 
-double SamplesPerSecond(const SimulationAnswer& answer) {
-  return static_cast<double>(answer.samples_per_step) / Seconds(answer.summary.step_ps);
+std::string Count(double value) {
+  return draw::FormatCount(static_cast<std::int64_t>(value));
 }
 
-std::string ImportedThroughput(const SimulationAnswer& answer) {
-  if (answer.samples_per_step == 0) {
+std::string ThroughputText(const simulate::JobFigures& figures, std::uint32_t ranks) {
+  return figures.tokens_per_s
+             ? fmt::format("  throughput   {} tokens/s, {} a GPU\n", Count(*figures.tokens_per_s),
+                           Count(*figures.tokens_per_s / ranks))
+             : fmt::format("  throughput   {} samples/s\n", Count(figures.samples_per_s));
+}
+
+std::string UtilisationText(const simulate::JobFigures& figures) {
+  if (!figures.model) {
     return "";
   }
-  const auto count = [](double value) {
-    return draw::FormatCount(static_cast<std::int64_t>(value));
-  };
-  const double samples = SamplesPerSecond(answer);
-  const double tokens = samples * static_cast<double>(answer.tokens_per_sample);
-  return answer.tokens_per_sample > 0
-             ? fmt::format("  throughput   {} tokens/s, {} a GPU\n", count(tokens),
-                           count(tokens / answer.summary.ranks))
-             : fmt::format("  throughput   {} samples/s\n", count(samples));
+  return fmt::format(
+      "  utilisation  MFU {:.1f} %, {:.0f} TFLOP/s a GPU{}\n", 100 * figures.model->share,
+      figures.model->flops_per_s_of_gpu / kTera,
+      figures.hardware ? fmt::format(", HFU {:.1f} %", 100 * figures.hardware->share) : "");
 }
 
-std::string FiguresText(const SimulationAnswer& answer) {
-  const StepSummary& summary = answer.summary;
+std::string FiguresText(const StepSummary& summary) {
   std::string text = fmt::format("  step         {:.4g} s\n", Seconds(summary.step_ps));
-  if (!summary.figures) {
-    return text + ImportedThroughput(answer);
+  if (summary.figures) {
+    text += ThroughputText(*summary.figures, summary.ranks) + UtilisationText(*summary.figures);
   }
-  const simulate::JobFigures& figures = *summary.figures;
-  if (figures.tokens_per_s) {
-    text += fmt::format(
-        "  throughput   {} tokens/s, {} a GPU\n",
-        draw::FormatCount(static_cast<std::int64_t>(*figures.tokens_per_s)),
-        draw::FormatCount(static_cast<std::int64_t>(*figures.tokens_per_s / answer.job->gpus)));
-  } else {
-    text += fmt::format("  throughput   {} samples/s\n",
-                        draw::FormatCount(static_cast<std::int64_t>(figures.samples_per_s)));
-  }
-  return text + fmt::format("  utilisation  MFU {:.1f} %, HFU {:.1f} %\n",
-                            100 * figures.model.share, 100 * figures.hardware.share);
+  return text;
 }
 
 std::string WhatIfText(const std::vector<std::string>& phrases) {
   return phrases.empty() ? "" : fmt::format("  what if      {}\n", fmt::join(phrases, ", "));
 }
 
-std::string MemoryLine(const SimulationAnswer& answer) {
-  const StepSummary& summary = answer.summary;
+std::string MemoryLine(const StepSummary& summary) {
   const StageSummary* const fullest = summary.Fullest();
   if (fullest == nullptr) {
     return "";
   }
   const std::string of =
       summary.memory_size_bytes ? fmt::format(" of {}", Size(*summary.memory_size_bytes)) : "";
-  if (answer.is_memory_recorded) {
+  if (summary.is_memory_recorded) {
     return fmt::format("  memory       {}{} at the peak, recorded with rank {}\n",
                        Size(fullest->memory.needed_bytes), of, fullest->rank);
   }
-  return fmt::format("  memory       {}{} at the peak, of stage {} after {}\n",
-                     Size(fullest->memory.needed_bytes), of, fullest->stage,
+  return fmt::format("  memory       {}{} at the peak, of {} after {}\n",
+                     Size(fullest->memory.needed_bytes), of, fullest->name,
                      Time(fullest->memory.peak_ps));
 }
 
@@ -156,12 +146,11 @@ std::string DimensionsText(const StepSummary& summary) {
   return "\n" + table.Render();
 }
 
-std::string StagesText(const SimulationAnswer& answer) {
-  const StepSummary& summary = answer.summary;
-  if (summary.Fullest() == nullptr || answer.is_memory_recorded) {
+std::string StagesText(const StepSummary& summary) {
+  if (summary.Fullest() == nullptr || summary.is_memory_recorded) {
     return "";
   }
-  TextTable table({{"memory of stage"},
+  TextTable table({{"memory of"},
                    {"rank", TextTable::Align::kRight},
                    {"peak", TextTable::Align::kRight},
                    {"after", TextTable::Align::kRight},
@@ -182,11 +171,13 @@ std::string ListText(std::string_view title, const std::vector<std::string>& sen
 }
 
 std::string DefinitionsText(const StepSummary& summary) {
-  if (!summary.figures) {
+  if (!summary.figures || !summary.figures->model) {
     return "";
   }
-  return fmt::format("\nMFU: {}.\nHFU: {}.\n", summary.figures->model.definition,
-                     summary.figures->hardware.definition);
+  const simulate::JobFigures& figures = *summary.figures;
+  return fmt::format(
+      "\nMFU: {}.\n{}", figures.model->definition,
+      figures.hardware ? fmt::format("HFU: {}.\n", figures.hardware->definition) : "");
 }
 
 void WriteBreakdown(const simulate::Breakdown& breakdown, JsonWriter& json) {
@@ -195,25 +186,6 @@ void WriteBreakdown(const simulate::Breakdown& breakdown, JsonWriter& json) {
     json.Key(simulate::ShareKey(share)).Number(Seconds(share.ps));
   }
   json.EndObject();
-}
-
-void WriteUtilisation(const simulate::Utilisation& utilisation, JsonWriter& json) {
-  json.BeginObject();
-  json.Key("flops").Number(utilisation.flops);
-  json.Key("share").Number(utilisation.share);
-  json.Key("definition").String(utilisation.definition);
-  json.EndObject();
-}
-
-void WriteImportedThroughput(const SimulationAnswer& answer, JsonWriter& json) {
-  const double samples = SamplesPerSecond(answer);
-  json.Key("tokens_per_s");
-  answer.samples_per_step > 0 && answer.tokens_per_sample > 0
-      ? json.Number(samples * static_cast<double>(answer.tokens_per_sample))
-      : json.Null();
-  json.Key("samples_per_s");
-  answer.samples_per_step > 0 ? json.Number(samples) : json.Null();
-  json.Key("mfu").Null().Key("hfu").Null();
 }
 
 void WriteReplayed(const std::vector<ReplayedRank>& replayed, JsonWriter& json) {
@@ -232,28 +204,47 @@ void WriteReplayed(const std::vector<ReplayedRank>& replayed, JsonWriter& json) 
   json.EndArray();
 }
 
-void WriteFigures(const SimulationAnswer& answer, JsonWriter& json) {
-  const StepSummary& summary = answer.summary;
-  if (!summary.figures) {
-    WriteImportedThroughput(answer, json);
+void WriteShare(std::string_view key, const std::optional<simulate::Utilisation>& utilisation,
+                JsonWriter& json) {
+  json.Key(key);
+  utilisation ? json.Number(utilisation->share) : json.Null();
+}
+
+void WriteUtilisation(std::string_view key, const std::optional<simulate::Utilisation>& utilisation,
+                      JsonWriter& json) {
+  if (!utilisation) {
     return;
   }
-  const simulate::JobFigures& figures = *summary.figures;
+  json.Key(key).BeginObject();
+  json.Key("flops").Number(utilisation->flops);
+  json.Key("share").Number(utilisation->share);
+  json.Key("tflops_per_s_a_gpu").Number(utilisation->flops_per_s_of_gpu / kTera);
+  json.Key("definition").String(utilisation->definition);
+  json.EndObject();
+}
+
+void WriteFigures(const std::optional<simulate::JobFigures>& known, JsonWriter& json) {
+  const simulate::JobFigures figures = known.value_or(simulate::JobFigures{});
   json.Key("tokens_per_s");
   figures.tokens_per_s ? json.Number(*figures.tokens_per_s) : json.Null();
-  json.Key("samples_per_s").Number(figures.samples_per_s);
-  json.Key("mfu").Number(figures.model.share);
-  json.Key("hfu").Number(figures.hardware.share);
-  json.Key("model_flops");
-  WriteUtilisation(figures.model, json);
-  json.Key("hardware_flops");
-  WriteUtilisation(figures.hardware, json);
+  json.Key("samples_per_s");
+  known ? json.Number(figures.samples_per_s) : json.Null();
+  WriteShare("mfu", figures.model, json);
+  WriteShare("hfu", figures.hardware, json);
+  WriteUtilisation("model_flops", figures.model, json);
+  WriteUtilisation("hardware_flops", figures.hardware, json);
 }
 
 void WriteStage(const StageSummary& stage, JsonWriter& json) {
   json.BeginObject();
-  json.Key("stage").Unsigned(stage.stage);
+  json.Key("name").String(stage.name);
+  json.Key("stage");
+  stage.stage ? json.Unsigned(*stage.stage) : json.Null();
   json.Key("rank").Unsigned(stage.rank);
+  json.Key("ranks").Unsigned(stage.ranks);
+  if (stage.stage) {
+    json.Key("busy_s").Number(Seconds(stage.busy_ps));
+  }
   if (!stage.gpu.empty()) {
     json.Key("gpu").String(stage.gpu);
     json.Key("memory_usable_bytes").Integer(stage.memory.usable_bytes);
@@ -337,11 +328,11 @@ void WriteJob(const SimulationAnswer& answer, JsonWriter& json) {
 
 std::string SimulationText(const SimulationAnswer& answer) {
   const StepSummary& summary = answer.summary;
-  return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(answer) + MemoryLine(answer) +
-         WhatIfText(answer.what_ifs) + fmt::format("  bottleneck   {}\n\n", answer.bottleneck) +
-         BreakdownText(summary) + DimensionsText(summary) + StagesText(answer) +
-         DefinitionsText(summary) + ListText("Remarks", answer.remarks) +
-         ListText("Not modelled", answer.not_modelled) +
+  return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(summary) +
+         MemoryLine(summary) + WhatIfText(answer.what_ifs) +
+         fmt::format("  bottleneck   {}\n\n", answer.bottleneck) + BreakdownText(summary) +
+         DimensionsText(summary) + StagesText(summary) + DefinitionsText(summary) +
+         ListText("Remarks", answer.remarks) + ListText("Not modelled", answer.not_modelled) +
          fmt::format("\n{} events of {} rank class{} ({} ranks) in {:.2f} s\n",
                      draw::FormatCount(summary.events), draw::FormatCount(summary.rank_classes),
                      summary.rank_classes == 1 ? "" : "es", draw::FormatCount(summary.ranks),
@@ -353,7 +344,7 @@ std::string SimulationJson(const SimulationAnswer& answer) {
   JsonWriter json;
   json.BeginObject();
   json.Key("step_time_s").Number(Seconds(summary.step_ps));
-  WriteFigures(answer, json);
+  WriteFigures(summary.figures, json);
   WriteMemory(summary, json);
   json.Key("breakdown_s");
   WriteBreakdown(summary.breakdown, json);

@@ -16,13 +16,10 @@ struct SimulationAnswer {
   simulate::StepSummary summary;
   std::int64_t exposed_ps = 0;  // simulate::MeanExposedPs
   std::string bottleneck;
-  std::int64_t samples_per_step = 0;  // of programs without a job; 0: not known
-  std::int64_t tokens_per_sample = 0;
   std::vector<ReplayedRank> replayed = {};
   std::vector<std::string> what_ifs = {};  // simulate::WhatIfs
   std::vector<std::string> remarks = {};
   std::vector<std::string> not_modelled = {};
-  bool is_memory_recorded = false;  // not derived from what tasks take
   double wall_s = 0;
 };
 

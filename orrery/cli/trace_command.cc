@@ -1,22 +1,7 @@
-#include <string>
-
 #include "orrery/cli/capture_program.h"
 #include "orrery/cli/command.h"
 
 namespace orrery::cli {
-namespace {
-
-// Adds a positional that takes no word, so that all are handed over. CLI11 ends a verb at `--`, and
-// forgets it, unless the verb still expects a word.
-void KeepScriptBehindDashes(CLI::App* verb) {
-  verb->validate_positionals();
-  verb->add_option_function<std::string>(
-          "MODEL", [](const std::string&) {}, "What to trace, see below")
-      ->check([](const std::string&) { return std::string("is for orrery-capture"); });
-}
-
-}  // namespace
-
 void AddTraceCommand(CLI::App& app, int& status) {
   CLI::App* const verb =
       app.add_subcommand("trace", "Play single ranks of a large job on this machine's GPU");
@@ -32,7 +17,7 @@ void AddTraceCommand(CLI::App& app, int& status) {
       "was. The work is done by orrery-capture, which needs python3 with PyTorch 2.3 to 2.11 and "
       "a\n"
       "GPU; `orrery-capture trace --help` lists the options.");
-  KeepScriptBehindDashes(verb);
+  KeepWordsBehindDashes(verb, "MODEL", "What to trace, see below");
   HandOverToCapture(verb, "trace", status);
 }
 

@@ -76,7 +76,7 @@ overflow:hidden}
 .share i i{margin:0;background:var(--transfer);border-radius:0}
 .legend{display:flex;flex-wrap:wrap;gap:4px 20px;list-style:none;margin:8px 0 10px;padding:0;
 font-size:13.5px}
-.legend li{display:flex;align-items:center;gap:7px}
+.legend li{display:flex;align-items:center;gap:7px;margin:0}
 .legend svg,.tile svg{width:14px;height:14px;flex:none;overflow:visible}
 .ramp path{stroke:var(--line)}
 .ramp .legend{gap:4px 14px}
@@ -102,7 +102,7 @@ border:1px solid var(--line);border-radius:8px;padding:6px 12px;margin:4px 0 10p
 .alarm{border-left:5px solid var(--roof);background:var(--surface);padding:12px 18px;
 border-radius:8px;margin:0 0 16px}
 section ul{margin:6px 0 0;padding-left:20px;max-width:92ch}
-section li+li{margin-top:4px}
+section :not(.legend)>li+li{margin-top:4px}
 .settings{display:grid;grid-template-columns:repeat(auto-fit,minmax(220px,1fr));gap:6px 32px}
 .settings h3{margin:6px 0 4px}
 .settings dl{display:grid;grid-template-columns:auto 1fr;gap:2px 14px;margin:0;font-size:14px}

@@ -83,16 +83,18 @@ draw::TimelineRow RowOf(const std::string& label, const StageTimeline& timeline)
 
 draw::TimelineChart ChartOf(const SimulationPage& page) {
   const simulate::StepSummary& summary = *page.summary;
-  draw::TimelineChart chart{.series = SeriesOfPasses(),
-                            .background = {.name = "bubble", .style = "idle"},
-                            .rows = std::vector<draw::TimelineRow>(summary.stages.size()),
-                            .end_ns = summary.step_ps / 1000,
-                            .description = "What each stage of the pipeline does along the step",
-                            .row_height = summary.stages.size() > kFewRows ? 0 : kRowHeight};
+  draw::TimelineChart chart{
+      .series = SeriesOfPasses(),
+      .background = {.name = summary.has_pipeline ? "bubble" : "nothing", .style = "idle"},
+      .rows = std::vector<draw::TimelineRow>(summary.stages.size()),
+      .end_ns = summary.step_ps / 1000,
+      .description = summary.has_pipeline ? "What each stage of the pipeline does along the step"
+                                          : "What ranks do along the step",
+      .row_height = summary.stages.size() > kFewRows ? 0 : kRowHeight};
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const simulate::StageSummary& stage = summary.stages[i];
     chart.rows[i] =
-        RowOf("stage " + stage.Label(),
+        RowOf(stage.ShortLabel(),
               simulate::StageTimelineOf(*page.played.cast, *page.played.performance, stage.player));
   });
   return chart;
@@ -158,30 +160,47 @@ draw::TimelineChart CutOut(const draw::TimelineChart& chart, std::int64_t begin_
   return part;
 }
 
-std::string CloseUps(const draw::TimelineChart& chart) {
+std::string CloseUps(const draw::TimelineChart& chart, bool has_pipeline) {
   const std::int64_t first_ns = ViewNs(chart, true);
   if (2 * first_ns >= chart.end_ns) {
     return "";
   }
   const std::int64_t last_ns = ViewNs(chart, false);
-  return "<h3>The pipeline fills</h3>\n" +
+  return fmt::format("<h3>{}</h3>\n", has_pipeline ? "The pipeline fills" : "The first passes") +
          Framed(draw::RenderTimeline(CutOut(chart, 0, first_ns))) +
-         "<h3>The pipeline drains</h3>\n" +
+         fmt::format("<h3>{}</h3>\n", has_pipeline ? "The pipeline drains" : "The last passes") +
          Framed(draw::RenderTimeline(CutOut(chart, chart.end_ns - last_ns, chart.end_ns)));
+}
+
+// "One row a stage of the pipeline …", or whom rows stand for.
+std::string RowsText(const simulate::StepSummary& summary) {
+  if (summary.stages.size() > 1 && summary.stages.front().stage) {
+    return "One row a stage of the pipeline, its slowest rank. ";
+  }
+  if (summary.stages.size() > kFewRows) {
+    return "One row for each kind of rank, its slowest. ";
+  }
+  std::string text;
+  for (const simulate::StageSummary& kind : summary.stages) {
+    text += kind.ranks == 1 ? ""
+                            : fmt::format("Rank {} stands for {} that run the same. ", kind.rank,
+                                          draw::FormatCount(kind.ranks));
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string PipelineSection(const SimulationPage& page) {
+  const simulate::StepSummary& summary = *page.summary;
   const draw::TimelineChart chart = ChartOf(page);
   const std::string text = fmt::format(
-      "One step of {}. {} Numbers are micro-batches. A block is a pass with all that lies between "
+      "One step of {}. {}Numbers are micro-batches. A block is a pass with all that lies between "
       "its kernels; the thin line at its foot is time in which communication, and no kernel, runs.",
-      draw::FormatDuration({page.summary->step_ps / 1000}),
-      chart.rows.size() > 1 ? "One row a stage of the pipeline, its slowest rank." : "");
+      draw::FormatDuration({summary.step_ps / 1000}), RowsText(summary));
   return Section("pipeline", "The step over time",
                  Caption(text) + draw::RenderLegend(LegendOf(chart)) +
-                     Framed(draw::RenderTimeline(chart)) + CloseUps(chart));
+                     Framed(draw::RenderTimeline(chart)) + CloseUps(chart, summary.has_pipeline));
 }
 
 }  // namespace orrery::report

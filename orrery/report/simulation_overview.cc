@@ -16,11 +16,24 @@ namespace {
 
 using draw::EscapeMarkup;
 using simulate::StepSummary;
+using simulate::TimeKind;
 
-constexpr std::string_view kNavigation =
-    "<nav><a href=\"#pipeline\">Timeline</a><a href=\"#breakdown\">Where the time goes</a>"
-    "<a href=\"#memory\">Memory</a><a href=\"#dimensions\">Communication</a>"
-    "<a href=\"#settings\">Settings</a><a href=\"#left-out\">Not modelled</a></nav>\n";
+constexpr double kTera = 1e12;
+
+bool HasSettings(const SimulationPage& page) {
+  const auto& figures = page.summary->figures;
+  return !page.settings.empty() || !page.remarks.empty() || (figures && figures->model);
+}
+
+// Sections that have nothing to say are left out.
+std::string NavigationOf(const SimulationPage& page) {
+  std::string out =
+      "<nav><a href=\"#pipeline\">Timeline</a><a href=\"#breakdown\">Where the time goes</a>"
+      "<a href=\"#memory\">Memory</a><a href=\"#dimensions\">Communication</a>";
+  out += HasSettings(page) ? "<a href=\"#settings\">Settings</a>" : "";
+  out += page.not_modelled.empty() ? "" : "<a href=\"#left-out\">Not modelled</a>";
+  return out + "</nav>\n";
+}
 
 std::string Size(std::int64_t bytes) {
   return draw::FormatBinaryBytes({bytes});
@@ -39,7 +52,7 @@ Tile MemoryTile(const StepSummary& summary) {
   Tile tile{.label = "Memory at the peak", .value = "–", .note = "the program does not say"};
   if (fullest != nullptr) {
     tile.value = Size(fullest->memory.needed_bytes);
-    tile.note = fmt::format("stage {}", fullest->stage);
+    tile.note = fullest->name;
     if (summary.memory_size_bytes) {
       tile.note += fmt::format(", of {}", Size(*summary.memory_size_bytes));
     }
@@ -47,31 +60,54 @@ Tile MemoryTile(const StepSummary& summary) {
   return tile;
 }
 
-std::vector<Tile> TilesOf(const SimulationPage& page) {
-  const StepSummary& summary = *page.summary;
+Tile ThroughputTile(const simulate::JobFigures& figures, std::uint32_t ranks) {
+  if (!figures.tokens_per_s) {
+    return {.label = "Samples a second", .value = Scaled(figures.samples_per_s)};
+  }
+  return {.label = "Tokens a second",
+          .value = Scaled(*figures.tokens_per_s),
+          .note = fmt::format("{} a GPU", Scaled(*figures.tokens_per_s / ranks))};
+}
+
+Tile UtilisationTile(const simulate::JobFigures& figures) {
+  Tile tile{.label = "Model FLOPs utilisation",
+            .value = fmt::format("{:.1f} %", 100 * figures.model->share),
+            .note = fmt::format("{:.0f} TFLOP/s a GPU", figures.model->flops_per_s_of_gpu / kTera)};
+  if (figures.hardware) {
+    tile.note += fmt::format(", hardware {:.1f} %", 100 * figures.hardware->share);
+  }
+  return tile;
+}
+
+// What ranks lose to each other: to the pipeline where there is one.
+Tile LossTile(const StepSummary& summary) {
+  const simulate::Breakdown& breakdown = summary.breakdown;
+  const std::int64_t lost_ps = summary.has_pipeline ? breakdown.TotalPs(TimeKind::kBubble)
+                                                    : breakdown.TotalPs(TimeKind::kTransfer) +
+                                                          breakdown.TotalPs(TimeKind::kWait);
+  const double share = summary.step_ps == 0
+                           ? 0
+                           : static_cast<double>(lost_ps) / static_cast<double>(summary.step_ps);
+  return {.label = summary.has_pipeline ? "Pipeline bubble" : "Exposed communication",
+          .value = fmt::format("{:.1f} %", 100 * share),
+          .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)};
+}
+
+std::vector<Tile> TilesOf(const StepSummary& summary) {
   std::vector<Tile> tiles = {{.label = "Step time",
                               .value = draw::FormatDuration({summary.step_ps / 1000}),
-                              .note = fmt::format("{} ranks", draw::FormatCount(summary.ranks))}};
+                              .note = fmt::format("{} rank{}", draw::FormatCount(summary.ranks),
+                                                  summary.ranks == 1 ? "" : "s")}};
   if (summary.figures) {
-    const simulate::JobFigures& figures = *summary.figures;
-    tiles.push_back(
-        figures.tokens_per_s
-            ? Tile{.label = "Tokens a second",
-                   .value = Scaled(*figures.tokens_per_s),
-                   .note = fmt::format("{} a GPU", Scaled(*figures.tokens_per_s / summary.ranks))}
-            : Tile{.label = "Samples a second", .value = Scaled(figures.samples_per_s)});
-    tiles.push_back({.label = "Model FLOPs utilisation",
-                     .value = fmt::format("{:.1f} %", 100 * figures.model.share),
-                     .note = fmt::format("hardware {:.1f} %", 100 * figures.hardware.share)});
+    tiles.push_back(ThroughputTile(*summary.figures, summary.ranks));
+  }
+  if (summary.figures && summary.figures->model) {
+    tiles.push_back(UtilisationTile(*summary.figures));
   }
   tiles.push_back(MemoryTile(summary));
-  const std::int64_t bubble_ps = summary.breakdown.TotalPs(simulate::TimeKind::kBubble);
-  tiles.push_back({.label = "Pipeline bubble",
-                   .value = fmt::format("{:.1f} %", summary.step_ps == 0
-                                                        ? 0.0
-                                                        : 100 * static_cast<double>(bubble_ps) /
-                                                              static_cast<double>(summary.step_ps)),
-                   .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
+  if (summary.has_pipeline || !summary.dimensions.empty()) {
+    tiles.push_back(LossTile(summary));
+  }
   return tiles;
 }
 
@@ -80,14 +116,16 @@ std::string Alarm(const StepSummary& summary) {
     return "";
   }
   return fmt::format(
-      "<div class=\"alarm\"><b>Out of memory.</b> Stage {} needs {}, a GPU has {} for it. The "
-      "times are "
+      "<div class=\"alarm\"><b>Out of memory:</b> {} needs {}, a GPU has {} for it. The times are "
       "those of GPUs with enough memory.</div>\n",
-      summary.Fullest()->stage, Size(summary.Fullest()->memory.needed_bytes),
+      EscapeMarkup(summary.Fullest()->name), Size(summary.Fullest()->memory.needed_bytes),
       Size(*summary.memory_size_bytes));
 }
 
 std::string SettingsOf(const SimulationPage& page) {
+  if (page.settings.empty()) {
+    return "";
+  }
   std::string out = "<div class=\"settings\">";
   std::string section;
   for (const workload::JobFact& fact : page.settings) {
@@ -101,6 +139,17 @@ std::string SettingsOf(const SimulationPage& page) {
   return out + (section.empty() ? "" : "</dl></div>") + "</div>\n";
 }
 
+std::string DefinitionsOf(const simulate::JobFigures& figures) {
+  if (!figures.model) {
+    return "";
+  }
+  std::vector<std::string> definitions = {"Model (MFU): " + figures.model->definition + "."};
+  if (figures.hardware) {
+    definitions.push_back("Hardware (HFU): " + figures.hardware->definition + ".");
+  }
+  return "<h3>How utilisation is counted</h3>\n" + RenderList(definitions);
+}
+
 }  // namespace
 
 std::string SimulationHeader(const SimulationPage& page) {
@@ -109,22 +158,23 @@ std::string SimulationHeader(const SimulationPage& page) {
       "<button id=\"theme\" type=\"button\">light / dark</button></div>\n<h1>{}</h1>\n"
       "<p class=\"caption\">{}</p>\n{}{}<p class=\"verdict\">{}</p></header>\n{}",
       EscapeMarkup(page.title), EscapeMarkup(page.line), Alarm(*page.summary),
-      RenderTiles(TilesOf(page)), EscapeMarkup(page.bottleneck), kNavigation);
+      RenderTiles(TilesOf(*page.summary)), EscapeMarkup(page.bottleneck), NavigationOf(page));
 }
 
 std::string SettingsSection(const SimulationPage& page) {
-  std::string body = SettingsOf(page);
-  if (page.summary->figures) {
-    const simulate::JobFigures& figures = *page.summary->figures;
-    body += "<h3>How utilisation is counted</h3>\n" +
-            RenderList({"Model (MFU): " + figures.model.definition + ".",
-                        "Hardware (HFU): " + figures.hardware.definition + "."});
+  if (!HasSettings(page)) {
+    return "";
   }
+  std::string body = SettingsOf(page);
+  body += page.remarks.empty() ? "" : RenderList(page.remarks);
+  body += page.summary->figures ? DefinitionsOf(*page.summary->figures) : "";
   return Section("settings", "What was simulated", body);
 }
 
 std::string NotModelledSection(const SimulationPage& page) {
-  return Section("left-out", "What is not modelled", RenderList(page.not_modelled));
+  return page.not_modelled.empty()
+             ? ""
+             : Section("left-out", "What is not modelled", RenderList(page.not_modelled));
 }
 
 }  // namespace orrery::report

@@ -16,6 +16,7 @@ struct SimulationPage {
   const simulate::StepSummary* summary = nullptr;
   std::string bottleneck;
   std::vector<workload::JobFact> settings = {};
+  std::vector<std::string> remarks = {};  // what else there is to say of what was simulated
   std::vector<std::string> not_modelled = {};
 };
 

@@ -34,6 +34,30 @@ workload::Ensemble Stages(std::uint32_t stages, std::int32_t microbatches) {
   return ensemble;
 }
 
+// The same in a pipeline: each stage tells the next that it has ended.
+workload::Ensemble PipelineOf(std::uint32_t stages) {
+  workload::Ensemble ensemble;
+  ensemble.num_slots = 2;
+  for (std::uint32_t stage = 0; stage < stages; ++stage) {
+    simulate::RankWriter rank({"pp in", "pp out"});
+    const workload::TaskId kernel = rank.Kernel(1'000'000);
+    if (stage > 0) {
+      rank.After(rank.Message(0, 8), kernel);
+    }
+    if (stage + 1 < stages) {
+      rank.After(kernel, rank.Message(1, 8));
+    }
+    ensemble.programs.push_back(std::move(rank.program));
+    simulate::AddRank(ensemble, stage);
+  }
+  for (std::uint32_t stage = 0; stage + 1 < stages; ++stage) {
+    const workload::GroupId pair = ensemble.AddGroup(std::vector{stage, stage + 1});
+    ensemble.group_of_slot[std::size_t{stage} * 2 + 1] = pair;
+    ensemble.group_of_slot[std::size_t{stage + 1} * 2] = pair;
+  }
+  return ensemble;
+}
+
 std::string PageOf(const workload::Ensemble& ensemble) {
   const simulate::Cast cast = simulate::Fold(ensemble, simulate::IslandLinkClass(8));
   simulate::PlainTimes times;
@@ -54,12 +78,24 @@ TEST(SimulationPageTest, SaysWhatThereIs) {
 
   EXPECT_THAT(page, HasSubstr("<h1>a &lt;job&gt;</h1>"));
   EXPECT_THAT(page, HasSubstr("9.00 µs"));  // 3 · (1 + 2)
-  EXPECT_THAT(page, HasSubstr("stage 1"));
+  EXPECT_THAT(page, HasSubstr(">rank 1<"));
   EXPECT_THAT(page, HasSubstr(">3</text>"));  // the number of a micro-batch
   EXPECT_THAT(page, HasSubstr("micro-batch 3"));
   EXPECT_THAT(page, HasSubstr("<dt>tp</dt><dd>8</dd>"));
   EXPECT_THAT(page, HasSubstr("Loading data."));
   EXPECT_THAT(page, Not(HasSubstr("src=")));
+}
+
+TEST(SimulationPageTest, StagesAndABubbleAreOfAPipeline) {
+  const std::string page = PageOf(PipelineOf(3));
+  EXPECT_THAT(page, HasSubstr(">stage 2<"));
+  EXPECT_THAT(page, HasSubstr("Pipeline bubble"));
+  EXPECT_THAT(page, HasSubstr("One row a stage of the pipeline"));
+
+  const std::string without = PageOf(Stages(2, 3));
+  EXPECT_THAT(without, Not(HasSubstr("stage")));
+  EXPECT_THAT(without, Not(HasSubstr("ipeline bubble")));
+  EXPECT_THAT(without, Not(HasSubstr("bubble<")));
 }
 
 // 64 stages with 512 micro-batches are 65,536 passes, which as single elements would be ten times

@@ -47,7 +47,7 @@ std::string Percent(std::int64_t part, std::int64_t whole) {
                                   100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-/// The parts of a stage's bar, and where shares go.
+/// The parts of a bar, and where shares go.
 struct BarPart {
   const char* name;
   const char* style;
@@ -96,15 +96,16 @@ draw::StackedBars StageBars(const SimulationPage& page) {
   draw::StackedBars chart{.series = {},
                           .bars = std::vector<draw::StackedBar>(summary.stages.size()),
                           .quantity = draw::Quantity::kNanoseconds,
-                          .description = "How each stage spends the step",
-                          .title_along = "stage"};
+                          .description = summary.has_pipeline ? "How each stage spends the step"
+                                                              : "How ranks spend the step",
+                          .title_along = summary.has_pipeline ? "stage" : "rank"};
   for (const BarPart& part : kBarParts) {
     chart.series.push_back({.name = part.name, .style = part.style});
   }
   ParallelFor(summary.stages.size(), 0, [&](std::size_t i) {
     const StageSummary& stage = summary.stages[i];
     chart.bars[i] =
-        BarOf("stage " + stage.Label(),
+        BarOf(stage.ShortLabel(),
               BreakdownOf(*page.played.cast, *page.played.performance, {.player = stage.player}));
   });
   return chart;
@@ -150,7 +151,7 @@ draw::StackedBars MemoryChart(const SimulationPage& page, const StageSummary& st
   }
   for (const std::vector<std::int64_t>& bytes : columns.bytes) {
     draw::StackedBar& bar =
-        chart.bars.emplace_back(draw::StackedBar{.label = "stage " + stage.Label() + ", GiB"});
+        chart.bars.emplace_back(draw::StackedBar{.label = stage.Label() + ", GiB"});
     for (const std::int64_t part : bytes) {
       bar.values.push_back(static_cast<double>(part) / kGibibyte);
     }
@@ -164,7 +165,7 @@ draw::StackedBars MemoryChart(const SimulationPage& page, const StageSummary& st
 
 std::string StagesTable(const StepSummary& summary) {
   HtmlTable table{.columns = {{"largest parts at the peak"},
-                              {"stage", true},
+                              {"of", true},
                               {"rank", true},
                               {"peak", true},
                               {"of the GPU", true},
@@ -176,12 +177,29 @@ std::string StagesTable(const StepSummary& summary) {
       parts += fmt::format("{}{} {}", i == 0 ? "" : ", ", stage.memory.parts[i].category,
                            Size(stage.memory.parts[i].bytes));
     }
-    table.rows.push_back({parts, std::to_string(stage.stage), std::to_string(stage.rank),
+    table.rows.push_back({parts, stage.Label(), std::to_string(stage.rank),
                           Size(stage.memory.needed_bytes),
                           Percent(stage.memory.needed_bytes, stage.memory.usable_bytes),
                           Time(stage.memory.peak_ps)});
   }
   return RenderTable(table);
+}
+
+// Of traced ranks only the peak is known.
+std::string RecordedMemory(const StepSummary& summary) {
+  HtmlTable table{.columns = {{"of"},
+                              {"allocated at the peak", true},
+                              {"reserved at the peak", true},
+                              {"of the GPU", true}}};
+  for (const StageSummary& stage : summary.stages) {
+    table.rows.push_back({stage.Label(), Size(stage.memory.peak_bytes),
+                          Size(stage.memory.needed_bytes),
+                          Percent(stage.memory.needed_bytes, stage.memory.usable_bytes)});
+  }
+  return Caption(
+             "What ranks held when they were traced, not simulated; shares are of all memory that "
+             "the GPU has.") +
+         RenderTable(table);
 }
 
 }  // namespace
@@ -204,14 +222,17 @@ std::string MemorySection(const SimulationPage& page) {
   if (fullest == nullptr) {
     return Section("memory", "Memory", Caption("The program does not say what it needs."));
   }
+  if (page.summary->is_memory_recorded) {
+    return Section("memory", "Memory", RecordedMemory(*page.summary));
+  }
   const draw::StackedBars chart = MemoryChart(page, *fullest);
   return Section("memory", "Memory",
-                 Caption(fmt::format("Stage {}, which needs most, over the step in GiB: {} after "
+                 Caption(fmt::format("What {} needs over the step in GiB, no other more: {} after "
                                      "{}, gaps between blocks included.",
-                                     fullest->stage, Size(fullest->memory.needed_bytes),
+                                     fullest->name, Size(fullest->memory.needed_bytes),
                                      Time(fullest->memory.peak_ps))) +
                      draw::RenderLegend(chart.series) + Framed(draw::RenderStackedColumns(chart)) +
-                     "<h3>All stages</h3>\n" + StagesTable(*page.summary));
+                     "<h3>In numbers</h3>\n" + StagesTable(*page.summary));
 }
 
 std::string DimensionsSection(const SimulationPage& page) {
@@ -234,9 +255,10 @@ std::string DimensionsSection(const SimulationPage& page) {
   }
   return Section(
       "dimensions", "Communication by dimension",
-      Caption(fmt::format("Rank {}. Exposed is what no kernel hides; waiting for another "
-                          "stage of the pipeline counts as bubble.",
-                          summary.slowest_rank)) +
+      Caption(fmt::format("Rank {}. Exposed is what no kernel hides{}.", summary.slowest_rank,
+                          summary.has_pipeline
+                              ? "; waiting for another stage of the pipeline counts as bubble"
+                              : "")) +
           RenderTable(table));
 }
 

@@ -11,13 +11,13 @@ namespace orrery::report {
 /// Name, headline numbers, the bottleneck; whether it fits.
 [[nodiscard]] std::string SimulationHeader(const SimulationPage& page);
 
-/// Stages over time: passes of micro-batches, communication, bubble.
+/// Stages, or kinds of ranks, over time: passes of micro-batches, communication, bubble.
 [[nodiscard]] std::string PipelineSection(const SimulationPage& page);
 
-/// A bar for each stage, and the slowest rank in numbers.
+/// A bar for each of them, and the slowest rank in numbers.
 [[nodiscard]] std::string StageBreakdownSection(const SimulationPage& page);
 
-/// The fullest stage over time, and all stages in numbers.
+/// The fullest of them over time, and all in numbers; of traced ranks the numbers alone.
 [[nodiscard]] std::string MemorySection(const SimulationPage& page);
 
 /// Calls, bytes and time of each dimension of the plan.

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
+
+#include "orrery/simulate/stage_balance.h"
 
 namespace orrery::simulate {
 namespace {
@@ -37,10 +40,19 @@ std::string_view RemedyFor(std::string_view dimension) {
   return "a faster network would shrink it";
 }
 
+// A bubble less the time in which a stage with less to do waits for the one that binds: that would
+// stay with any number of micro-batches.
+std::int64_t ScheduleBubblePs(const StepSummary& summary,
+                              const std::optional<BindingStage>& binding) {
+  const std::int64_t bubble_ps = summary.breakdown.TotalPs(TimeKind::kBubble);
+  const std::int64_t behind_ps = binding ? binding->busy_ps - BusyPs(summary.breakdown) : 0;
+  return std::max<std::int64_t>(bubble_ps - std::max<std::int64_t>(behind_ps, 0), 0);
+}
+
 // Communication of a dimension, waiting included, is one loss.
-std::vector<Loss> LossesOf(const Breakdown& breakdown) {
+std::vector<Loss> LossesOf(const Breakdown& breakdown, std::int64_t bubble_ps) {
   std::vector<Loss> losses = {
-      {"the pipeline's bubble", breakdown.TotalPs(TimeKind::kBubble),
+      {"the pipeline's bubble", bubble_ps,
        "more micro-batches or more chunks a device would shrink it"},
       {"the host, which launches too slowly", breakdown.TotalPs(TimeKind::kHost),
        "larger micro-batches, fused kernels or graphs would shrink it"},
@@ -74,38 +86,68 @@ const TimeShare* LargestCompute(const Breakdown& breakdown) {
   return largest;
 }
 
+bool IsWorthAWord(std::int64_t ps, std::int64_t step_ps) {
+  return static_cast<double>(ps) >= kWorthAWord * static_cast<double>(step_ps);
+}
+
 double Percent(std::int64_t ps, std::int64_t step_ps) {
   return step_ps == 0 ? 0 : 100 * static_cast<double>(ps) / static_cast<double>(step_ps);
+}
+
+std::string MemorySentence(const StageSummary& fullest) {
+  return fullest.memory.parts.empty()
+             ? fmt::format("Memory: the job does not fit; {} needs most.", fullest.name)
+             : fmt::format("Memory: the job does not fit; {} of {} are the largest part.",
+                           fullest.memory.parts.front().category, fullest.name);
+}
+
+std::string BindingSentence(const BindingStage& binding, std::int64_t step_ps) {
+  std::string label = binding.label;
+  label.front() = 'S';
+  return fmt::format(
+      "{} binds: it is busy for {:.0f} % of the step, the other stages for {:.0f} % on average. "
+      "With equal stages the step would be up to {:.0f} % shorter: move layers from it to the "
+      "others before adding micro-batches.",
+      label, Percent(binding.busy_ps, step_ps), Percent(binding.others_ps, step_ps),
+      Percent(binding.excess_ps, step_ps));
+}
+
+std::string ComputeSentence(const Breakdown& breakdown, const Loss& worst) {
+  const std::int64_t step_ps = breakdown.step_ps;
+  const TimeShare* const largest = LargestCompute(breakdown);
+  std::string sentence = fmt::format("Compute, {:.0f} % of the step",
+                                     Percent(breakdown.TotalPs(TimeKind::kCompute), step_ps));
+  if (largest != nullptr) {
+    sentence += fmt::format(" ({} {:.0f} %)", largest->what, Percent(largest->ps, step_ps));
+  }
+  if (!IsWorthAWord(worst.ps, step_ps)) {
+    return sentence + "; nothing else takes more than a few percent.";
+  }
+  return sentence + fmt::format("; the largest loss is {}, {:.0f} %: {}.", worst.name,
+                                Percent(worst.ps, step_ps), worst.remedy);
 }
 
 }  // namespace
 
 std::string BottleneckSentence(const StepSummary& summary) {
   if (summary.IsOutOfMemory()) {
-    return fmt::format("Memory: the job does not fit; {} of stage {} are the largest part.",
-                       summary.Fullest()->memory.parts.front().category, summary.Fullest()->stage);
+    return MemorySentence(*summary.Fullest());
   }
   const Breakdown& breakdown = summary.breakdown;
-  const std::int64_t step_ps = breakdown.step_ps;
-  const std::int64_t compute_ps = breakdown.TotalPs(TimeKind::kCompute);
-  const std::vector<Loss> losses = LossesOf(breakdown);
+  const std::optional<BindingStage> binding = BindingStageOf(summary);
+  const std::vector<Loss> losses = LossesOf(breakdown, ScheduleBubblePs(summary, binding));
   const Loss& worst =
       *std::max_element(losses.begin(), losses.end(),
                         [](const Loss& lhs, const Loss& rhs) { return lhs.ps < rhs.ps; });
-  if (worst.ps > compute_ps) {
+  if (binding && binding->excess_ps > worst.ps &&
+      IsWorthAWord(binding->excess_ps, breakdown.step_ps)) {
+    return BindingSentence(*binding, breakdown.step_ps);
+  }
+  if (worst.ps > breakdown.TotalPs(TimeKind::kCompute)) {
     return fmt::format("Mostly {}, {:.0f} % of the step; {}.", worst.name,
-                       Percent(worst.ps, step_ps), worst.remedy);
+                       Percent(worst.ps, breakdown.step_ps), worst.remedy);
   }
-  const TimeShare* const largest = LargestCompute(breakdown);
-  std::string sentence = fmt::format("Compute, {:.0f} % of the step", Percent(compute_ps, step_ps));
-  if (largest != nullptr) {
-    sentence += fmt::format(" ({} {:.0f} %)", largest->what, Percent(largest->ps, step_ps));
-  }
-  if (static_cast<double>(worst.ps) < kWorthAWord * static_cast<double>(step_ps)) {
-    return sentence + "; nothing else takes more than a few percent.";
-  }
-  return sentence + fmt::format("; the largest loss is {}, {:.0f} %: {}.", worst.name,
-                                Percent(worst.ps, step_ps), worst.remedy);
+  return ComputeSentence(breakdown, worst);
 }
 
 }  // namespace orrery::simulate

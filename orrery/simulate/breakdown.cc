@@ -285,6 +285,19 @@ std::string DimensionOf(const Program& program, std::uint32_t slot) {
   return std::string(name.substr(0, name.find(' ')));
 }
 
+bool HasPipeline(const Cast& cast) {
+  return std::ranges::any_of(cast.programs, [](const Program* program) {
+    const auto& spoken = program->communications.slot;
+    for (std::uint32_t slot = 0; slot < program->slots.size(); ++slot) {
+      if (DimensionOf(*program, slot) == kPipeline &&
+          std::ranges::find(spoken, slot) != spoken.end()) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
 PlayerId SlowestPlayer(const Cast& cast, const Performance& performance, int repetition) {
   PlayerId slowest = 0;
   PlayerEnd latest;

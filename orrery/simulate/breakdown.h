@@ -62,6 +62,9 @@ struct TimeSlice {
 /// The first word of a slot's name: "tp", "pp" of "pp forward 0".
 [[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t slot);
 
+/// Whether some player talks to other stages of a pipeline, so that it may wait in a bubble.
+[[nodiscard]] bool HasPipeline(const Cast& cast);
+
 /// The player that ends last; of several the one with most kernel time, then the first.
 [[nodiscard]] PlayerId SlowestPlayer(const Cast& cast, const Performance& performance,
                                      int repetition = 0);

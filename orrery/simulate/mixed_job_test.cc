@@ -101,14 +101,14 @@ TEST(MixedJobTest, EveryRankCountsWithItsOwnGpu) {
   const StepSummary summary = Summarize({&mixed.cast, &mixed.performance, &job});
 
   ASSERT_EQ(summary.stages.size(), 2U);
-  EXPECT_EQ(summary.stages[0].Label(), "0, H100");
-  EXPECT_EQ(summary.stages[1].Label(), "0, A100-40GB");
+  EXPECT_EQ(summary.stages[0].Label(), "rank 0 of 2, H100");
+  EXPECT_EQ(summary.stages[1].Label(), "rank 1 of 2, A100-40GB");
   EXPECT_EQ(summary.stages[0].memory.usable_bytes, 2 * summary.stages[1].memory.usable_bytes);
   EXPECT_EQ(summary.Fullest(), &summary.stages[1]);
   EXPECT_EQ(*summary.memory_size_bytes, summary.stages[1].memory.usable_bytes);
   const double seconds = static_cast<double>(summary.step_ps) * 1e-12;
-  EXPECT_NEAR(summary.figures->model.share,
-              summary.figures->model.flops / seconds / ((989.4 + 312) * 1e12), 1e-9);
+  EXPECT_NEAR(summary.figures->model->share,
+              summary.figures->model->flops / seconds / ((989.4 + 312) * 1e12), 1e-9);
 }
 
 // Four nodes of one replica each: every data-parallel group has a member on every node, so none is

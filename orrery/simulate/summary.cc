@@ -6,6 +6,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/parallel.h"
+#include "orrery/simulate/stage_balance.h"
+
 namespace orrery::simulate {
 namespace {
 
@@ -16,20 +19,54 @@ std::vector<StageSummary> StagesOf(const Cast& cast) {
   std::vector<StageSummary> stages;
   for (workload::ProgramId program = 0; program < cast.programs.size(); ++program) {
     std::optional<PlayerId> chosen;
+    std::uint32_t ranks = 0;
     for (PlayerId player = 0; player < cast.players.size(); ++player) {
-      if (cast.players[player].program == program &&
-          (!chosen || cast.players[player].slowness > cast.players[*chosen].slowness)) {
+      if (cast.players[player].program != program) {
+        continue;
+      }
+      ranks += cast.players[player].multiplicity;
+      if (!chosen || cast.players[player].slowness > cast.players[*chosen].slowness) {
         chosen = player;
       }
     }
     if (chosen) {
-      stages.push_back({.stage = cast.ensemble->StageOf(program),
-                        .player = *chosen,
-                        .rank = cast.players[*chosen].rank,
-                        .memory = {}});
+      stages.push_back(
+          {.player = *chosen, .rank = cast.players[*chosen].rank, .ranks = ranks, .memory = {}});
     }
   }
   return stages;
+}
+
+void NumberStages(const Cast& cast, std::vector<StageSummary>& stages) {
+  for (StageSummary& stage : stages) {
+    stage.stage = cast.ensemble->StageOf(cast.players[stage.player].program);
+  }
+}
+
+std::string RankName(workload::Rank rank, std::uint32_t ranks) {
+  return ranks == 1 ? fmt::format("rank {}", rank) : fmt::format("rank {} of {}", rank, ranks);
+}
+
+// Where several programs are of one stage, and no GPU tells them apart, a rank does.
+void NameStages(std::uint32_t ranks, std::vector<StageSummary>& stages) {
+  for (StageSummary& stage : stages) {
+    if (!stage.stage) {
+      stage.name = RankName(stage.rank, ranks);
+      continue;
+    }
+    const auto alike = std::ranges::count_if(stages, [&](const StageSummary& other) {
+      return other.stage == stage.stage && other.gpu == stage.gpu;
+    });
+    stage.name = fmt::format("stage {}", *stage.stage);
+    stage.name += alike > 1 ? fmt::format(", rank {}", stage.rank) : "";
+  }
+}
+
+void AddBusyTimes(const PlayedStep& played, std::vector<StageSummary>& stages) {
+  ParallelFor(stages.size(), 0, [&](std::size_t i) {
+    stages[i].busy_ps =
+        BusyPs(BreakdownOf(*played.cast, *played.performance, {.player = stages[i].player}));
+  });
 }
 
 JobFigures FiguresOf(const workload::Job& job, std::int64_t step_ps) {
@@ -45,24 +82,39 @@ JobFigures FiguresOf(const workload::Job& job, std::int64_t step_ps) {
   return figures;
 }
 
-// Programs of one stage that differ by their GPUs come together.
 void AddMemory(const PlayedStep& played, StepSummary& summary) {
   MemoryAnswer memory = MemoryAnswerOf(*played.cast, *played.performance, *played.job);
   summary.memory_size_bytes = memory.stages[memory.fullest].usable_bytes;
   for (std::size_t i = 0; i < summary.stages.size(); ++i) {
-    StageSummary& stage = summary.stages[i];
-    stage.memory = std::move(memory.stages[i]);
-    if (!played.job->other_gpus.empty()) {
-      stage.gpu = workload::GpuOfRank(*played.job, stage.rank).name;
-    }
+    summary.stages[i].memory = std::move(memory.stages[i]);
+  }
+}
+
+void NameGpus(const workload::Job& job, std::vector<StageSummary>& stages) {
+  for (StageSummary& stage : stages) {
+    stage.gpu = job.other_gpus.empty() ? "" : workload::GpuOfRank(job, stage.rank).name;
+  }
+}
+
+// Programs of one stage come together.
+void FinishStages(const PlayedStep& played, StepSummary& summary) {
+  if (summary.has_pipeline && played.cast->ensemble->knows_stages) {
+    NumberStages(*played.cast, summary.stages);
+    AddBusyTimes(played, summary.stages);
   }
   std::ranges::stable_sort(summary.stages, {}, &StageSummary::stage);
+  NameStages(summary.ranks, summary.stages);
 }
 
 }  // namespace
 
 std::string StageSummary::Label() const {
-  return gpu.empty() ? std::to_string(stage) : fmt::format("{}, {}", stage, gpu);
+  return gpu.empty() ? name : fmt::format("{}, {}", name, gpu);
+}
+
+std::string StageSummary::ShortLabel() const {
+  const std::string called = stage ? name : fmt::format("rank {}", rank);
+  return gpu.empty() ? called : fmt::format("{}, {}", called, gpu);
 }
 
 const StageSummary* StepSummary::Fullest() const {
@@ -92,15 +144,19 @@ StepSummary Summarize(const PlayedStep& played) {
   summary.dimensions = DimensionTotals(cast, performance, summary.breakdown);
   summary.held_up = HeldUpTotalsOf(performance, summary.breakdown.player);
   summary.stages = StagesOf(cast);
+  summary.has_pipeline = HasPipeline(cast);
   if (played.job != nullptr) {
     AddMemory(played, summary);
+    NameGpus(*played.job, summary.stages);
     summary.figures = FiguresOf(*played.job, summary.step_ps);
   }
+  FinishStages(played, summary);
   return summary;
 }
 
 void SetMemory(const Cast& cast, std::span<const StageMemory> memory_of_program,
                StepSummary& summary) {
+  summary.is_memory_recorded = true;
   for (StageSummary& stage : summary.stages) {
     stage.memory = memory_of_program[cast.players[stage.player].program];
   }

@@ -27,22 +27,28 @@ struct PlayedStep {
 
 /// One stage of the pipeline, or one program of those that ranks run: its slowest rank.
 struct StageSummary {
-  workload::ProgramId stage = 0;
+  std::optional<std::uint32_t> stage = {};  // of the pipeline; none without one
   PlayerId player = 0;
   workload::Rank rank = 0;
-  StageMemory memory;    // of programs of other tools: nothing
-  std::string gpu = {};  // where ranks of the job have different ones
+  std::uint32_t ranks = 1;   // that run the program
+  StageMemory memory;        // of programs of other tools: nothing
+  std::string gpu = {};      // where ranks of the job have different ones
+  std::string name = {};     // "stage 0"; "rank 0 of 64" without a pipeline
+  std::int64_t busy_ps = 0;  // BusyPs of a stage
 
-  /// "0", or "0, A100-80GB" where GPUs differ.
+  /// "stage 0", or "stage 0, A100-80GB" where GPUs differ.
   [[nodiscard]] std::string Label() const;
+
+  /// The same for a narrow place: a rank without the number of ranks.
+  [[nodiscard]] std::string ShortLabel() const;
 };
 
 /// What a job does in a second, and how well.
 struct JobFigures {
   double samples_per_s = 0;
-  std::optional<double> tokens_per_s = {};  // of models that read tokens
-  Utilisation model;
-  Utilisation hardware;
+  std::optional<double> tokens_per_s = {};   // of models that read tokens
+  std::optional<Utilisation> model = {};     // where its operations are known
+  std::optional<Utilisation> hardware = {};  // where it is known how they are executed
 };
 
 /// What is said of a step.
@@ -55,7 +61,9 @@ struct StepSummary {
   Breakdown breakdown;  // of that rank
   std::vector<DimensionTotal> dimensions;
   HeldUpTotals held_up;  // of that rank
+  bool has_pipeline = false;
   std::vector<StageSummary> stages;
+  bool is_memory_recorded = false;                     // not derived from what tasks take
   std::optional<std::int64_t> memory_size_bytes = {};  // that a job can use of a GPU: the fullest
   std::optional<JobFigures> figures = {};
 

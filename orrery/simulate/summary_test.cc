@@ -47,13 +47,16 @@ TEST(BottleneckTest, WhatIsLongerThanComputeComesFirst) {
 
 TEST(BottleneckTest, MemoryBeforeAll) {
   StepSummary summary = SummaryOf({{TimeKind::kCompute, "products", 1}});
-  summary.stages = {{.stage = 2, .memory = {.needed_bytes = 100, .parts = {{"activations", 90}}}}};
+  summary.stages = {
+      {.memory = {.needed_bytes = 100, .parts = {{"activations", 90}}}, .name = "stage 2"}};
   summary.memory_size_bytes = 100;
   EXPECT_FALSE(summary.IsOutOfMemory());
   summary.memory_size_bytes = 99;
   EXPECT_TRUE(summary.IsOutOfMemory());
   EXPECT_EQ(BottleneckSentence(summary),
             "Memory: the job does not fit; activations of stage 2 are the largest part.");
+  summary.stages.front().memory.parts.clear();  // as of traced ranks
+  EXPECT_EQ(BottleneckSentence(summary), "Memory: the job does not fit; stage 2 needs most.");
 }
 
 TEST(ShareNamesTest, KeysTellWhatIsShared) {
@@ -77,6 +80,7 @@ TEST(UtilisationTest, ModelOverPeak) {
   const Utilisation model = ModelUtilisation(job, 4'000'000'000'000);
   EXPECT_DOUBLE_EQ(model.flops, 768);
   EXPECT_DOUBLE_EQ(model.share, 0.96);
+  EXPECT_DOUBLE_EQ(model.flops_per_s_of_gpu, 96);  // 768 / 2 / 4
   EXPECT_EQ(HardwareUtilisation(job, 4'000'000'000'000).flops, 768);
 }
 

@@ -38,7 +38,10 @@ Utilisation UtilisationOf(const Job& job, std::int64_t step_ps, double flops,
                           std::string_view counted) {
   Utilisation utilisation;
   utilisation.flops = flops;
-  const double possible = PeakFlops(job) * static_cast<double>(step_ps) / kPicoseconds;
+  const double step_s = static_cast<double>(step_ps) / kPicoseconds;
+  const double gpu_s = step_s * job.gpus;
+  utilisation.flops_per_s_of_gpu = gpu_s > 0 ? flops / gpu_s : 0;
+  const double possible = PeakFlops(job) * step_s;
   utilisation.share = possible > 0 ? flops / possible : 0;
   utilisation.definition = fmt::format("{}, over the dense {} peak of all GPUs", counted,
                                        kernel::PeakName(job.training.precision.products));

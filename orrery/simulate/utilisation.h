@@ -9,8 +9,9 @@ namespace orrery::simulate {
 
 /// How much of what the GPUs of a job could compute at their peak a step uses.
 struct Utilisation {
-  double flops = 0;  // of a step, all GPUs
-  double share = 0;  // of the dense peak; 0 where the GPU's peak is not known
+  double flops = 0;               // of a step, all GPUs
+  double flops_per_s_of_gpu = 0;  // the mean over GPUs
+  double share = 0;               // of the dense peak; 0 where the GPU's peak is not known
   std::string definition;
 
   bool operator==(const Utilisation&) const = default;

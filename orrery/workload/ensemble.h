@@ -36,6 +36,9 @@ struct Ensemble {
   // By program: the stage of the pipeline that it is of. Empty: program p is that of stage p.
   std::vector<std::uint32_t> stage_of_program = {};
 
+  // False: nobody said of which stages programs are; they are those of some ranks.
+  bool knows_stages = true;
+
   [[nodiscard]] std::uint32_t StageOf(ProgramId program) const {
     return stage_of_program.empty() ? program : stage_of_program[program];
   }

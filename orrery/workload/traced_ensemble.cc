@@ -1,5 +1,6 @@
 #include "orrery/workload/traced_ensemble.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -145,6 +146,18 @@ void AddRanks(const TracedJob& job, const WorldGrowth& growth, Ensemble& ensembl
   }
 }
 
+// A traced rank is of the stage that its coordinate in the mesh says.
+void NumberStages(const TracedJob& job, Ensemble& ensemble) {
+  const auto pipeline = std::ranges::find(job.mesh, "pp", &MeshDimension::name);
+  ensemble.knows_stages = pipeline != job.mesh.end() && pipeline->size > 1;
+  if (!ensemble.knows_stages) {
+    return;
+  }
+  for (const TracedRank& traced : job.ranks) {
+    ensemble.stage_of_program.push_back(traced.rank / pipeline->stride % pipeline->size);
+  }
+}
+
 bool IsOfOptimizer(const Program& program, TaskId task) {
   const PartId part = program.tasks.part[task];
   return program.tasks.kind[task] == TaskKind::kKernel && part != kNone &&
@@ -186,6 +199,7 @@ Result<TracedEnsemble> EnsembleOfTracedJob(const TracedJob& job, const TracedSlo
   UniteSlots(programs);
   traced.ensemble.programs = std::move(programs);
   AddRanks(job, growth, traced.ensemble);
+  NumberStages(job, traced.ensemble);
   GroupWriter(slots, growth, traced.ensemble).AddAll(traced.remarks);
   return traced;
 }

@@ -193,6 +193,15 @@ TEST(TracedEnsembleTest, MessagesGoToTheSameNeighbour) {
   EXPECT_THAT(MembersOf(ensemble, 3, "dp"), ElementsAre(2, 3));
 }
 
+// Rank 2 has the coordinate 2 / 2 % 2 = 1 on "pp"; without such a dimension nobody knows.
+TEST(TracedEnsembleTest, StagesAreCoordinatesOfTheMesh) {
+  TracedJob job = Pipeline();
+  EXPECT_TRUE(Build(job, 4)->ensemble.knows_stages);
+  EXPECT_THAT(Build(job, 4)->ensemble.stage_of_program, ElementsAre(0, 1));
+  job.mesh.clear();
+  EXPECT_FALSE(Build(job, 4)->ensemble.knows_stages);
+}
+
 // Stages lie outside of data parallelism: with six ranks each, the second begins at 6.
 TEST(TracedEnsembleTest, StagesMoveApartWhenTheirRanksGrow) {
   const auto traced = Build(Pipeline(), 12);

@@ -11,7 +11,7 @@ import unittest
 _CAPTURE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_CAPTURE))
 
-from doctor import command_line, findings, programs  # noqa: E402
+from doctor import capture_findings, command_line, findings, programs  # noqa: E402
 from doctor.machine import Machine  # noqa: E402
 
 _TORCH = '{"torch": "2.11.0+cu130", "cuda": "13.0", "gpus": 2}'
@@ -52,11 +52,15 @@ class FakeMachine:
         self.file("usr/local/cuda/lib64/libcupti.so.13")
         self.file("usr/lib64/libnccl.so.2")
         self.file("proc/driver/nvidia/params", "RmProfilingAdminOnly: 0\n")
+        self.script("g++", "g++ 12")
+        self.file("usr/local/cuda/include/cupti.h")
+        self.file("usr/local/cuda/compute-sanitizer/libsanitizer-public.so")
+        self.file("usr/local/cuda/compute-sanitizer/include/sanitizer.h")
         return self
 
-    def machine(self, is_root=False):
+    def machine(self, is_root=False, variables=None):
         return Machine(str(self.root / "bin" / "python3"), str(self.root / "bin"), str(self.root),
-                       is_root, library_path="")
+                       is_root, library_path="", variables=variables or {})
 
     def report(self, as_json=False):
         """What is printed, with the folder's name taken out, and the exit status."""
@@ -80,12 +84,19 @@ ok       counters           for all users
 ok       nccl               /usr/lib64/libnccl.so.2
 ok       nsys               2025.3.2.474 at /bin/nsys
 ok       compute-sanitizer  2025.3.1.0 at /bin/compute-sanitizer
+ok       g++                /bin/g++
+ok       cupti.h            /usr/local/cuda/include/cupti.h
+ok       sanitizer library  /usr/local/cuda/compute-sanitizer/libsanitizer-public.so
+ok       other tool         none
+ok       sandbox            none
 
 works          measure kernels
 works          measure collectives
 works          measure ceilings
 works          measure overlap
-works          counters of measure overlap""")
+works          counters of measure overlap
+works          capture
+works          capture --accesses""")
 
     def test_where_nothing_is_there_each_line_says_why_and_how_to_mend(self):
         shown, status = FakeMachine(self).report()
@@ -118,12 +129,25 @@ missing  nsys               not in $PATH
 missing  compute-sanitizer  not in $PATH
                             why:  checks changes of our own kernels; no measurement needs it
                             mend: install the CUDA toolkit, or put its bin folder into $PATH
+missing  g++                not in $PATH
+                            why:  capture builds its libraries with it, on the machine
+                            mend: install g++ 12 or newer (package g++)
+missing  cupti.h            not in /usr/local/cuda
+                            why:  capture builds its library for CUPTI with it
+                            mend: install the CUDA toolkit 13 (package cuda-cupti-dev)
+missing  sanitizer library  no libsanitizer-public.so
+                            why:  capture --accesses sees memory accesses through it
+                            mend: install the Compute Sanitizer of the CUDA toolkit 13 (package cuda-sanitizer)
+ok       other tool         none
+ok       sandbox            none
 
 does not work  measure kernels (lacks gpu, pytorch, cupti)
 does not work  measure collectives (lacks gpu, pytorch, nccl)
 does not work  measure ceilings (lacks gpu, nvcc)
 does not work  measure overlap (lacks gpu, pytorch, cupti, nvcc)
-does not work  counters of measure overlap (lacks gpu, pytorch, cupti, nvcc, ncu, counters)""")
+does not work  counters of measure overlap (lacks gpu, pytorch, cupti, nvcc, ncu, counters)
+does not work  capture (lacks gpu, cupti, g++, cupti.h)
+does not work  capture --accesses (lacks gpu, nvcc, g++, sanitizer library)""")
 
     def test_counters_for_administrators_only_stop_counters_alone(self):
         fake = FakeMachine(self).full()
@@ -177,6 +201,23 @@ does not work  counters of measure overlap (lacks gpu, pytorch, cupti, nvcc, ncu
             (fake.root / path).chmod(0o755)
         self.assertIn("2024.10.0 at", findings.tool(fake.machine(), "ncu").found)
 
+    def test_another_tool_stops_capture_alone(self):
+        fake = FakeMachine(self).full()
+        other = capture_findings.other_tool(fake.machine(variables={"CUDA_INJECTION64_PATH": "/x/libother.so"}))
+        self.assertEqual((other.state, other.found), ("limited", "CUDA_INJECTION64_PATH=/x/libother.so"))
+
+    def test_a_sandbox_stops_accesses(self):
+        fake = FakeMachine(self).full()
+        fake.file("proc/version", "Linux version 4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016\n")
+        shown, status = fake.report()
+        self.assertEqual(status, 3)
+        self.assertIn("does not work  capture --accesses (lacks sandbox)", shown)
+
+    def test_a_sanitizer_without_headers_is_missing(self):
+        fake = FakeMachine(self)
+        fake.file("usr/local/cuda/compute-sanitizer/libsanitizer-public.so")
+        self.assertIn("without its headers", capture_findings.sanitizer(fake.machine()).found)
+
     def test_versions_are_read_as_each_program_prints_them(self):
         self.assertEqual([programs.version_in(_VERSIONS[name]) for name in ("nvcc", "ncu", "nsys")],
                          ["13.0", "2025.3.1.0", "2025.3.2.474"])
@@ -187,7 +228,7 @@ does not work  counters of measure overlap (lacks gpu, pytorch, cupti, nvcc, ncu
                                 "--json"], capture_output=True, text=True, check=False)
         found = json.loads(ended.stdout)
         self.assertEqual(ended.returncode, found["status"])
-        self.assertEqual(len(found["findings"]), 9)
+        self.assertEqual(len(found["findings"]), 14)
 
 
 if __name__ == "__main__":

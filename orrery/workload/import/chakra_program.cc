@@ -133,6 +133,7 @@ Result<ChakraEnsemble> EnsembleOfChakra(std::span<const ChakraTrace> traces,
   }
   UniteSlots(programs);
   Ensemble& ensemble = result.ensemble;
+  ensemble.knows_stages = false;
   ORRERY_TRY_STATUS(GroupBuilder(programs, pairs, groups, ensemble).Build());
   for (Rank rank = 0; rank < traces.size(); ++rank) {
     CountWholeGathers(programs[rank], rank, ensemble);

@@ -6,4 +6,4 @@ print(answer["job"]["title"].split(" on ")[1])
 for phrase in answer["what_ifs"]:
     print("what if", phrase)
 for stage in answer["stages"]:
-    print("stage", stage["stage"], "rank", stage["rank"], stage.get("gpu", ""))
+    print(stage["name"], "rank", stage["rank"], stage.get("gpu", ""))

@@ -1,0 +1,394 @@
+#include "capture/cupti/cupti_calls.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupti.h>
+
+#include "capture/cupti/wanted_calls.h"
+#include "capture/recorder/clock.h"
+#include "orrery/stream/codes.h"
+
+// The only file that knows CUPTI: from its structures to ours and back.
+
+#if CUPTI_API_VERSION < 130000
+#error "coarse capture needs CUPTI of CUDA 13.0 or newer"
+#endif
+
+namespace orrery::capture {
+namespace {
+
+namespace codes = stream::codes;
+
+std::string_view TextOf(const char* text) {
+  return text == nullptr ? std::string_view() : text;
+}
+
+std::int64_t Time(std::uint64_t time_ns) {
+  return static_cast<std::int64_t>(time_ns);
+}
+
+Extent ExtentOf(std::int64_t x, std::int64_t y, std::int64_t z) {
+  const auto side = [](std::int64_t length) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(length, 0));
+  };
+  return {.x = side(x), .y = side(y), .z = side(z)};
+}
+
+template <typename Record>
+DeviceWork WorkOf(const Record& record) {
+  return {.correlation = record.correlationId,
+          .begin_ns = Time(record.start),
+          .end_ns = Time(record.end),
+          .device = record.deviceId,
+          .context = record.contextId,
+          .stream = record.streamId,
+          .graph = record.graphId,
+          .graph_node = record.graphNodeId};
+}
+
+std::uint64_t CopyKindOf(std::uint8_t kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+      return codes::kHostToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+      return codes::kDeviceToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOA:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOA:
+      return codes::kDeviceToDevice;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+      return codes::kHostToHost;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_PTOP:
+      return codes::kPeerToPeer;
+    default:
+      return codes::kUnknownCopy;
+  }
+}
+
+std::uint64_t FlagsOf(CUpti_ActivityMemoryKind kind) {
+  switch (kind) {
+    case CUPTI_ACTIVITY_MEMORY_KIND_PINNED:
+      return codes::kPinnedFlag;
+    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED:
+      return codes::kManagedFlag;
+    case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC:
+      return codes::kModuleFlag;
+    case CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC:
+      return codes::kModuleFlag | codes::kManagedFlag;
+    default:
+      return 0;
+  }
+}
+
+// The actions of a stream in the order of CUPTI's counters; the first is not known.
+constexpr std::array<std::uint64_t, 8> kActionOfCounter = {
+    codes::kAdvise,       codes::kMigrationToDevice, codes::kMigrationToHost, codes::kHostFaults,
+    codes::kDeviceFaults, codes::kThrashing,         codes::kThrottling,      codes::kRemoteMap};
+
+bool CountsBytes(std::uint64_t action) {
+  return action == codes::kMigrationToDevice || action == codes::kMigrationToHost;
+}
+
+std::string HexOf(const CUuuid& uuid) {
+  std::string text;
+  for (const char byte : uuid.bytes) {
+    std::array<char, 3> digits{};
+    std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned char>(byte));
+    text += digits.data();
+  }
+  return text;
+}
+
+std::string_view NameOfCall(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
+  const char* name = nullptr;
+  return cuptiGetCallbackName(domain, id, &name) == CUPTI_SUCCESS ? TextOf(name)
+                                                                  : std::string_view();
+}
+
+void Show(const CUpti_ActivityKernel10& kernel, ActivityReceiver& receiver) {
+  receiver.Take(
+      KernelActivity{.work = WorkOf(kernel),
+                     .name = TextOf(kernel.name),
+                     .grid = ExtentOf(kernel.gridX, kernel.gridY, kernel.gridZ),
+                     .block = ExtentOf(kernel.blockX, kernel.blockY, kernel.blockZ),
+                     .cluster = ExtentOf(kernel.clusterX, kernel.clusterY, kernel.clusterZ),
+                     .shared_bytes = static_cast<std::uint64_t>(kernel.staticSharedMemory) +
+                                     static_cast<std::uint64_t>(kernel.dynamicSharedMemory),
+                     .registers = kernel.registersPerThread});
+}
+
+template <typename Copy>
+void ShowCopy(const Copy& copy, ActivityReceiver& receiver) {
+  receiver.Take(CopyActivity{.work = WorkOf(copy),
+                             .kind = CopyKindOf(copy.copyKind),
+                             .bytes = copy.bytes,
+                             .is_async = (copy.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0});
+}
+
+void Show(const CUpti_ActivityMemset4& set, ActivityReceiver& receiver) {
+  receiver.Take(SetActivity{.work = WorkOf(set),
+                            .bytes = set.bytes,
+                            .value = set.value,
+                            .is_async = (set.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0});
+}
+
+void Show(const CUpti_ActivityGraphTrace2& graph, ActivityReceiver& receiver) {
+  receiver.Take(GraphActivity{.work = {.correlation = graph.correlationId,
+                                       .begin_ns = Time(graph.start),
+                                       .end_ns = Time(graph.end),
+                                       .device = graph.deviceId,
+                                       .context = graph.contextId,
+                                       .stream = graph.streamId,
+                                       .graph = graph.graphId}});
+}
+
+void Show(const CUpti_ActivityAPI& call, ActivityReceiver& receiver) {
+  const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
+  receiver.Take(CallActivity{
+      .correlation = call.correlationId,
+      .begin_ns = Time(call.start),
+      .end_ns = Time(call.end),
+      .thread = call.threadId,
+      .api = is_runtime ? codes::kRuntimeApi : codes::kDriverApi,
+      .name = NameOfCall(is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API,
+                         call.cbid),
+      .result = call.returnValue});
+}
+
+void Show(const CUpti_ActivityMemory4& memory, ActivityReceiver& receiver) {
+  receiver.Take(MemoryActivity{
+      .correlation = memory.correlationId,
+      .time_ns = Time(memory.timestamp),
+      .address = memory.address,
+      .bytes = memory.bytes,
+      .flags = FlagsOf(memory.memoryKind),
+      .device = memory.deviceId,
+      .context = memory.contextId,
+      .stream = memory.streamId == CUPTI_INVALID_STREAM_ID ? 0 : memory.streamId,
+      .pool = memory.memoryPoolConfig.address,
+      .is_free = memory.memoryOperationType == CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE});
+}
+
+void Show(const CUpti_ActivitySynchronization2& wait, ActivityReceiver& receiver) {
+  const auto kind = static_cast<std::uint64_t>(wait.type);
+  receiver.Take(WaitActivity{
+      .correlation = wait.correlationId,
+      .begin_ns = Time(wait.start),
+      .end_ns = Time(wait.end),
+      .kind = kind <= codes::kContextSync ? kind : codes::kUnknownSync,
+      .context = wait.contextId,
+      .stream = wait.streamId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : wait.streamId,
+      .event = wait.cudaEventId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : wait.cudaEventId});
+}
+
+void Show(const CUpti_ActivityUnifiedMemoryCounter3& counter, ActivityReceiver& receiver) {
+  const auto kind = static_cast<std::size_t>(counter.counterKind);
+  if (kind == 0 || kind >= kActionOfCounter.size()) {
+    return;
+  }
+  const std::uint64_t action = kActionOfCounter[kind];
+  const bool is_to_host = action == codes::kMigrationToHost;
+  receiver.Take(ManagedActivity{
+      .begin_ns = Time(counter.start),
+      .end_ns = Time(std::max(counter.start, counter.end)),
+      .action = action,
+      .address = counter.address,
+      .bytes = CountsBytes(action) ? counter.value : 0,
+      .count = CountsBytes(action) ? 1 : counter.value,
+      .device = CountsBytes(action) && !is_to_host ? counter.dstId : counter.srcId});
+}
+
+void Show(const CUpti_ActivityDevice5& device, ActivityReceiver& receiver) {
+  const std::string uuid = HexOf(device.uuid);
+  receiver.Take(DeviceActivity{.device = device.id,
+                               .name = TextOf(device.name),
+                               .uuid = uuid,
+                               .memory_bytes = static_cast<std::int64_t>(device.globalMemorySize),
+                               .multiprocessors = device.numMultiprocessors,
+                               .compute_major = device.computeCapabilityMajor,
+                               .compute_minor = device.computeCapabilityMinor});
+}
+
+template <typename Record>
+const Record& As(const CUpti_Activity& activity) {
+  return reinterpret_cast<const Record&>(activity);
+}
+
+void ShowAny(const CUpti_Activity& activity, ActivityReceiver& receiver) {
+  switch (activity.kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return Show(As<CUpti_ActivityKernel10>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return ShowCopy(As<CUpti_ActivityMemcpy6>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return ShowCopy(As<CUpti_ActivityMemcpyPtoP4>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return Show(As<CUpti_ActivityMemset4>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return Show(As<CUpti_ActivityGraphTrace2>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return Show(As<CUpti_ActivityAPI>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_MEMORY2:
+      return Show(As<CUpti_ActivityMemory4>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+      return Show(As<CUpti_ActivitySynchronization2>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+      return Show(As<CUpti_ActivityUnifiedMemoryCounter3>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return Show(As<CUpti_ActivityDevice5>(activity), receiver);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: {
+      const auto& cost = As<CUpti_ActivityOverhead3>(activity);
+      return receiver.Take(CostActivity{.duration_ns = Time(cost.end) - Time(cost.start)});
+    }
+    default:
+      return;
+  }
+}
+
+// CUPTI's callbacks carry no pointer of ours.
+std::atomic<BufferOwner*>& Owner() {
+  static std::atomic<BufferOwner*> owner{nullptr};
+  return owner;
+}
+
+void CUPTIAPI RequestBuffer(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records) {
+  *max_records = 0;
+  *buffer = Owner().load()->Request(*bytes);
+}
+
+void CUPTIAPI CompleteBuffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer,
+                             std::size_t /*bytes*/, std::size_t valid_bytes) {
+  std::size_t num_dropped = 0;
+  static_cast<void>(cuptiActivityGetNumDroppedRecords(context, stream, &num_dropped));
+  Owner().load()->Complete(buffer, valid_bytes, num_dropped);
+}
+
+std::uint64_t CUPTIAPI NowForCupti() {
+  static const EpochClock clock;
+  return static_cast<std::uint64_t>(clock.now_ns());
+}
+
+std::string WhyNot(CUptiResult result) {
+  if (result == CUPTI_SUCCESS) {
+    return {};
+  }
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    return "another profiler or debugger is attached";
+  }
+  const char* text = nullptr;
+  static_cast<void>(cuptiGetResultString(result, &text));
+  return text == nullptr ? "error " + std::to_string(result) : std::string(text);
+}
+
+template <typename Enable>
+void EnableWantedCalls(CUpti_CallbackDomain domain, CUpti_CallbackId num_calls, Enable&& enable) {
+  for (CUpti_CallbackId id = 1; id < num_calls; ++id) {
+    if (IsWantedCall(NameOfCall(domain, id))) {
+      static_cast<void>(enable(id, 1));
+    }
+  }
+}
+
+void EnableCalls(bool all) {
+  if (all) {
+    static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+    static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+    return;
+  }
+  EnableWantedCalls(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE,
+                    cuptiActivityEnableRuntimeApi);
+  EnableWantedCalls(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_SIZE,
+                    cuptiActivityEnableDriverApi);
+}
+
+void EnableManaged() {
+  std::vector<CUpti_ActivityUnifiedMemoryCounterConfig> configs;
+  for (std::uint32_t kind = 1; kind < kActionOfCounter.size(); ++kind) {
+    configs.push_back({.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+                       .kind = static_cast<CUpti_ActivityUnifiedMemoryCounterKind>(kind),
+                       .deviceId = 0,
+                       .enable = 1});
+  }
+  static_cast<void>(cuptiActivityConfigureUnifiedMemoryCounter(
+      configs.data(), static_cast<std::uint32_t>(configs.size())));
+  static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER));
+}
+
+class CuptiSource : public ActivitySource {
+ public:
+  // Kernels are what a recording is for: without them it does not start. Of the rest each goes
+  // missing alone.
+  std::string Start(const CollectionOptions& options, BufferOwner& owner) override {
+    Owner() = &owner;
+    static_cast<void>(cuptiActivityRegisterTimestampCallback(NowForCupti));
+    static_cast<void>(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
+    if (const std::string why =
+            WhyNot(cuptiActivityRegisterCallbacks(RequestBuffer, CompleteBuffer));
+        !why.empty()) {
+      return why;
+    }
+    if (const std::string why = WhyNot(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+        !why.empty()) {
+      return why;
+    }
+    for (const CUpti_ActivityKind kind :
+         {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+          CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMORY2,
+          CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_OVERHEAD}) {
+      static_cast<void>(cuptiActivityEnable(kind));
+    }
+    if (options.whole_graphs) {
+      static_cast<void>(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE));
+    }
+    if (options.managed) {
+      EnableManaged();
+    }
+    EnableCalls(options.all_calls);
+    return WhyNot(cuptiActivityFlushPeriod(options.flush_ms));
+  }
+
+  void Flush(bool is_last) override {
+    static_cast<void>(cuptiActivityFlushAll(is_last ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0));
+  }
+
+  bool Decode(std::uint8_t* buffer, std::size_t valid_bytes, ActivityReceiver& receiver) override {
+    CUpti_Activity* activity = nullptr;
+    CUptiResult result = cuptiActivityGetNextRecord(buffer, valid_bytes, &activity);
+    while (result == CUPTI_SUCCESS) {
+      ShowAny(*activity, receiver);
+      result = cuptiActivityGetNextRecord(buffer, valid_bytes, &activity);
+    }
+    return result == CUPTI_ERROR_MAX_LIMIT_REACHED;
+  }
+
+  std::int64_t now_ns() override {
+    std::uint64_t now = 0;
+    static_cast<void>(cuptiGetTimestamp(&now));
+    return Time(now);
+  }
+
+  std::string version() override {
+    std::uint32_t version = 0;
+    static_cast<void>(cuptiGetVersion(&version));
+    return "CUPTI " + std::to_string(version);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ActivitySource> MakeCuptiSource() {
+  return std::make_unique<CuptiSource>();
+}
+
+}  // namespace orrery::capture

@@ -1,0 +1,101 @@
+#include "capture/cupti/session.h"
+
+#include <chrono>
+
+#include <pthread.h>
+
+#include "orrery/stream/codes.h"
+
+namespace orrery::capture {
+
+namespace codes = stream::codes;
+
+CoarseSession::CoarseSession(Recorder& recorder, ActivitySource& source,
+                             const CollectionOptions& options)
+    : recorder_(recorder),
+      source_(source),
+      options_(options),
+      writer_(recorder, options.all_calls) {}
+
+CoarseSession::~CoarseSession() {
+  Finish();
+}
+
+std::string CoarseSession::Start() {
+  recorder_.SetFacts({.toolkit = source_.version()});
+  recorder_.Setting("capture", "coarse");
+  if (std::string why = source_.Start(options_, queue_); !why.empty()) {
+    recorder_.Count(codes::kContextsNotCovered, "CUPTI did not start: " + why);
+    return why;
+  }
+  recorder_.SetListener(this);
+  NoteClocks();
+  thread_ = std::thread([this] { WriteUntilStopped(); });
+  pthread_setname_np(thread_.native_handle(), "orrery-capture");
+  return {};
+}
+
+void CoarseSession::Finish() {
+  if (!thread_.joinable()) {
+    return;
+  }
+  recorder_.SetListener(nullptr);
+  source_.Flush(true);
+  queue_.Stop();
+  thread_.join();
+  WriteAllFull();
+  {
+    const std::lock_guard lock(writing_);
+    writer_.Finish();
+  }
+  NoteClocks();
+  if (queue_.num_dropped() > 0) {
+    recorder_.Count(codes::kRecordsDropped, "CUPTI", queue_.num_dropped());
+  }
+}
+
+void CoarseSession::OnFlush() {
+  source_.Flush(false);
+  WriteAllFull();
+}
+
+// Wakes once a period also when nothing comes, so that a process that is killed leaves what it did
+// until then.
+void CoarseSession::WriteUntilStopped() {
+  const std::chrono::milliseconds period(options_.flush_ms);
+  auto last_flush = std::chrono::steady_clock::now();
+  while (!queue_.is_stopped()) {
+    if (const auto full = queue_.Next(period)) {
+      WriteFull(*full);
+    }
+    if (std::chrono::steady_clock::now() - last_flush >= period && !queue_.is_stopped()) {
+      source_.Flush(false);
+      WriteAllFull();
+      recorder_.WriteOut();
+      last_flush = std::chrono::steady_clock::now();
+    }
+  }
+}
+
+void CoarseSession::WriteFull(const BufferQueue::Full& full) {
+  const std::lock_guard lock(writing_);
+  const std::int64_t begin_ns = recorder_.now_ns();
+  if (!source_.Decode(full.buffer, full.valid_bytes, writer_)) {
+    recorder_.Count(codes::kRecordsDropped, "CUPTI: unreadable buffer");
+  }
+  queue_.Return(full.buffer);
+  writer_.EndBatch();
+  recorder_.AddOverhead(codes::kTransfer, recorder_.now_ns() - begin_ns, full.valid_bytes);
+}
+
+void CoarseSession::WriteAllFull() {
+  while (const auto full = queue_.Next(std::chrono::milliseconds(0))) {
+    WriteFull(*full);
+  }
+}
+
+void CoarseSession::NoteClocks() {
+  recorder_.Write(stream::ClockPair{.host_ns = recorder_.now_ns(), .device_ns = source_.now_ns()});
+}
+
+}  // namespace orrery::capture

@@ -1,0 +1,195 @@
+// Tells the recording library of this process what PyTorch does: memory of its caching allocator and operators. Built on
+// the machine against the PyTorch that is installed there (`make -C capture pytorch-hooks`), since it binds to that
+// build. The callbacks run with the allocator's lock held, on any thread: no GIL, no Python, nothing that waits.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include <dlfcn.h>
+
+#include <ATen/record_function.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+
+namespace {
+
+using c10::cuda::CUDACachingAllocator::TraceEntry;
+
+constexpr int kSegment = 1;
+constexpr int kTensor = 2;
+constexpr int kRequested = 1;
+constexpr int kCompleted = 2;
+constexpr std::size_t kMaxDevices = 64;
+
+/// The functions of capture/recorder/recorder_api.h, found by name in the library that is injected.
+struct Recorder {
+  void (*allocated)(int, uint64_t, uint64_t, uint64_t, int, uint64_t, uint64_t, uint64_t) = nullptr;
+  void (*freed)(int, uint64_t, int, int, uint64_t, uint64_t, uint64_t) = nullptr;
+  void (*exists)(int, uint64_t, uint64_t, int, uint64_t) = nullptr;
+  void (*out_of_memory)(uint64_t, int, uint64_t) = nullptr;
+  uint64_t (*operator_begin)(const char*, int64_t, int, uint64_t) = nullptr;
+  void (*operator_end)(uint64_t) = nullptr;
+};
+
+Recorder recorder;
+
+/// The allocator's counters, which its events do not carry.
+struct Totals {
+  std::atomic<int64_t> allocated{0};
+  std::atomic<int64_t> reserved{0};
+};
+
+std::array<Totals, kMaxDevices> totals_of_device;
+
+template <typename Function>
+bool Find(void* library, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  return function != nullptr;
+}
+
+// Streams are pointers in some versions and numbered in others.
+template <typename Stream>
+uint64_t NumberOf(const Stream& stream) {
+  if constexpr (std::is_pointer_v<Stream>) {
+    return reinterpret_cast<uint64_t>(stream);
+  } else if constexpr (std::is_integral_v<Stream>) {
+    return static_cast<uint64_t>(stream);
+  } else {
+    return static_cast<uint64_t>(stream.id());
+  }
+}
+
+Totals& TotalsOf(int device) {
+  return totals_of_device[device >= 0 && device < static_cast<int>(kMaxDevices) ? device : 0];
+}
+
+uint64_t AddTo(std::atomic<int64_t>& total, int64_t change) {
+  const int64_t now = total.fetch_add(change, std::memory_order_relaxed) + change;
+  return now > 0 ? static_cast<uint64_t>(now) : 0;
+}
+
+// Blocks are multiples of 512 bytes; events carry what was asked for.
+uint64_t BlockBytes(uint64_t bytes) {
+  constexpr uint64_t kBlock = 512;
+  return bytes == 0 ? kBlock : (bytes + kBlock - 1) / kBlock * kBlock;
+}
+
+void Allocated(int level, const TraceEntry& entry) {
+  const int device = entry.device_;
+  Totals& totals = TotalsOf(device);
+  const bool is_tensor = level == kTensor;
+  const uint64_t bytes = is_tensor ? BlockBytes(entry.size_) : entry.size_;
+  const int64_t change = static_cast<int64_t>(bytes);
+  const uint64_t allocated = AddTo(totals.allocated, is_tensor ? change : 0);
+  const uint64_t reserved = AddTo(totals.reserved, is_tensor ? 0 : change);
+  recorder.allocated(level, static_cast<uint64_t>(entry.addr_), bytes, is_tensor ? entry.size_ : 0, device,
+                     NumberOf(entry.stream_), allocated, reserved);
+}
+
+void Freed(int level, int phase, const TraceEntry& entry) {
+  const int device = entry.device_;
+  Totals& totals = TotalsOf(device);
+  const bool is_tensor = level == kTensor;
+  const int64_t change = -static_cast<int64_t>(is_tensor ? BlockBytes(entry.size_) : entry.size_);
+  const uint64_t allocated = AddTo(totals.allocated, is_tensor && phase == kRequested ? change : 0);
+  const uint64_t reserved = AddTo(totals.reserved, is_tensor ? 0 : change);
+  recorder.freed(level, static_cast<uint64_t>(entry.addr_), phase, device, NumberOf(entry.stream_), allocated,
+                 reserved);
+}
+
+void OnAllocatorEvent(const TraceEntry& entry) {
+  switch (entry.action_) {
+    case TraceEntry::ALLOC:
+      return Allocated(kTensor, entry);
+    case TraceEntry::FREE_REQUESTED:
+      return Freed(kTensor, kRequested, entry);
+    case TraceEntry::FREE_COMPLETED:
+      return Freed(kTensor, kCompleted, entry);
+    case TraceEntry::SEGMENT_ALLOC:
+    case TraceEntry::SEGMENT_MAP:
+      return Allocated(kSegment, entry);
+    case TraceEntry::SEGMENT_FREE:
+    case TraceEntry::SEGMENT_UNMAP:
+      return Freed(kSegment, 0, entry);
+    case TraceEntry::OOM:
+      return recorder.out_of_memory(entry.size_, entry.device_, static_cast<uint64_t>(entry.addr_));
+    default:
+      return;
+  }
+}
+
+// What the allocator holds already when the hooks are set.
+void TellWhatIsThere() {
+  for (const auto& segment : c10::cuda::CUDACachingAllocator::snapshot().segments) {
+    const int device = static_cast<int>(segment.device);
+    const uint64_t stream = NumberOf(segment.stream);
+    recorder.exists(kSegment, segment.address, segment.total_size, device, stream);
+    AddTo(TotalsOf(device).reserved, static_cast<int64_t>(segment.total_size));
+    uint64_t address = segment.address;
+    for (const auto& block : segment.blocks) {
+      if (block.allocated) {
+        recorder.exists(kTensor, address, block.size, device, stream);
+        AddTo(TotalsOf(device).allocated, static_cast<int64_t>(block.size));
+      }
+      address += block.size;
+    }
+  }
+}
+
+struct Begin : at::ObserverContext {
+  uint64_t number = 0;
+};
+
+int ScopeOf(at::RecordScope scope) {
+  return scope == at::RecordScope::BACKWARD_FUNCTION ? 1 : scope == at::RecordScope::USER_SCOPE ? 2 : 0;
+}
+
+std::unique_ptr<at::ObserverContext> OnOperatorBegin(const at::RecordFunction& function) {
+  auto begin = std::make_unique<Begin>();
+  begin->number = recorder.operator_begin(function.name(), function.seqNr(), ScopeOf(function.scope()),
+                                          function.forwardThreadId());
+  return begin;
+}
+
+void OnOperatorEnd(const at::RecordFunction&, at::ObserverContext* context) {
+  if (context != nullptr) {
+    recorder.operator_end(static_cast<Begin*>(context)->number);
+  }
+}
+
+bool FindAll(void* library) {
+  return Find(library, "orrery_memory_allocated", recorder.allocated) &&
+         Find(library, "orrery_memory_freed", recorder.freed) &&
+         Find(library, "orrery_memory_exists", recorder.exists) &&
+         Find(library, "orrery_out_of_memory", recorder.out_of_memory) &&
+         Find(library, "orrery_operator_begin", recorder.operator_begin) &&
+         Find(library, "orrery_operator_end", recorder.operator_end);
+}
+
+}  // namespace
+
+/// Sets the hooks, once CUDA is initialised; `library` is the path of what is injected, `operators`: also those.
+/// Returns null, or why it cannot.
+extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attach(const char* library, int operators) {
+  void* const loaded = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  if (loaded == nullptr) {
+    return "the recording library is not in this process";
+  }
+  if (!FindAll(loaded)) {
+    return "the recording library is of another version";
+  }
+  try {
+    TellWhatIsThere();
+    c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(OnAllocatorEvent);
+    if (operators != 0) {
+      at::addGlobalCallback(at::RecordFunctionCallback(OnOperatorBegin, OnOperatorEnd)
+                                .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+                                         at::RecordScope::USER_SCOPE}));
+    }
+  } catch (const std::exception&) {
+    return "this allocator of PyTorch cannot be hooked";
+  }
+  return nullptr;
+}

@@ -1,0 +1,112 @@
+#include "capture/recorder/buffer_pool.h"
+
+#include <utility>
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace orrery::capture {
+namespace {
+
+// The buffers of this thread; given back when it ends.
+struct Lease {
+  std::shared_ptr<BufferPool::Slot> slot;
+  ~Lease();
+};
+
+// Without destructors, so that they can be read while the thread ends.
+struct Cache {
+  std::uint64_t pool = 0;
+  ThreadBuffers* buffers = nullptr;
+  std::uint64_t thread = 0;
+  bool is_ending = false;
+};
+
+thread_local Cache cache;
+thread_local Lease lease;
+
+void Release(std::shared_ptr<BufferPool::Slot>& slot) {
+  if (slot != nullptr) {
+    slot->is_taken = false;
+    slot.reset();
+  }
+}
+
+Lease::~Lease() {
+  cache.pool = 0;
+  cache.is_ending = true;
+  Release(slot);
+}
+
+std::uint64_t NextPool() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+std::uint64_t ThreadNumber() noexcept {
+  if (cache.thread == 0) {
+    cache.thread = static_cast<std::uint64_t>(::syscall(SYS_gettid));
+  }
+  return cache.thread;
+}
+
+// The first slot is nobody's: threads use it while they end.
+BufferPool::BufferPool(std::size_t chunk_bytes, ChunkSink& sink)
+    : id_(NextPool()), chunk_bytes_(chunk_bytes), sink_(sink) {
+  slots_.push_back(std::make_shared<Slot>(0, chunk_bytes_, sink_));
+}
+
+BufferPool::~BufferPool() {
+  if (cache.pool == id_) {
+    cache.pool = 0;
+  }
+}
+
+ThreadBuffers& BufferPool::Mine() {
+  if (cache.pool == id_) [[likely]] {
+    return *cache.buffers;
+  }
+  if (cache.is_ending) {
+    return slots_.front()->buffers;
+  }
+  Release(lease.slot);
+  lease.slot = Take();
+  cache.pool = id_;
+  cache.buffers = &lease.slot->buffers;
+  return *cache.buffers;
+}
+
+std::shared_ptr<BufferPool::Slot> BufferPool::Take() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& slot : slots_) {
+    if (slot != slots_.front() && !slot->is_taken.exchange(true)) {
+      return slot;
+    }
+  }
+  const auto number = static_cast<std::uint32_t>(slots_.size());
+  return slots_.emplace_back(std::make_shared<Slot>(number, chunk_bytes_, sink_));
+}
+
+void BufferPool::FlushAll() {
+  std::vector<std::shared_ptr<Slot>> slots;
+  {
+    const std::lock_guard lock(mutex_);
+    slots = slots_;
+  }
+  for (const auto& slot : slots) {
+    slot->buffers.Flush();
+  }
+}
+
+std::uint64_t BufferPool::num_too_large() {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t count = 0;
+  for (const auto& slot : slots_) {
+    count += slot->buffers.num_too_large();
+  }
+  return count;
+}
+
+}  // namespace orrery::capture

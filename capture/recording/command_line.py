@@ -1,0 +1,98 @@
+"""`orrery-capture capture`: its options, and what they come to."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from recording import building, environment, result
+
+
+def add_options(parser):
+    parser.usage = "orrery-capture capture [OPTION]... -- PROGRAM [WORD]..."
+    parser.add_argument("--out", default="run.orrs", metavar="FILE.orrs",
+                        help="the stream (run.orrs); ranks and further processes write beside it")
+    parser.add_argument("--operators", action="store_true", help="also operators of PyTorch")
+    parser.add_argument("--layers", action="store_true", help="a region around every module's forward")
+    parser.add_argument("--api", action="store_true", help="also all calls of the CUDA runtime and driver")
+    parser.add_argument("--managed", action="store_true", help="also faults and migrations of managed memory")
+    parser.add_argument("--whole-graphs", action="store_true", help="CUDA graphs as one piece of work: cheaper")
+    parser.add_argument("--limit-mb", type=int, metavar="N", help="stop recording there; the program runs on")
+    accesses = parser.add_argument_group("accesses", "what kernels do to memory, by the Compute Sanitizer")
+    accesses.add_argument("--accesses", action="store_true", help="record them, instead of times")
+    accesses.add_argument("--analysis", choices=("gpu", "cpu"), default="gpu",
+                          help="where accesses are counted (gpu); cpu is the slow baseline")
+    accesses.add_argument("--pages", type=int, metavar="BYTES", help="also which pages of so many bytes are touched")
+    accesses.add_argument("--kernel-name", metavar="S", help="only kernels whose name contains S")
+    accesses.add_argument("--launch-skip", type=int, metavar="N", help="leave out the first N launches of them")
+    accesses.add_argument("--launch-count", type=int, metavar="N", help="then take N launches")
+    accesses.add_argument("--block-period", type=int, metavar="N", help="only every N-th block")
+    accesses.add_argument("--access-records", metavar="S",
+                          help="every access of kernels whose name contains S, one by one")
+
+
+def refusal(options):
+    """Why the options make no sense; "" when they do."""
+    if not options.script:
+        return "say what to record: `orrery capture --out run.orrs -- python3 train.py`"
+    access_options = (options.pages, options.kernel_name, options.launch_skip, options.launch_count,
+                      options.block_period, options.access_records)
+    if not options.accesses and (options.analysis != "gpu" or any(word is not None for word in access_options)):
+        return "--analysis, --pages, --kernel-name, --launch-…, --block-period and --access-records need --accesses"
+    numbers = (options.pages, options.launch_skip, options.launch_count, options.block_period, options.limit_mb)
+    if any(number is not None and number < 0 for number in numbers):
+        return "numbers must not be negative"
+    if options.pages and options.pages & (options.pages - 1):
+        return f"--pages {options.pages} is no power of two"
+    folder = pathlib.Path(options.out).absolute().parent
+    if not folder.is_dir():
+        return f"{folder}: no such folder"
+    return ""
+
+
+def _say(text):
+    print(f"orrery-capture: {text}", file=sys.stderr)
+
+
+def _remove_old(out):
+    for path in result.files_of(out):
+        path.unlink()
+
+
+def _status_of(program_status):
+    """A program that was ended by a signal ends as a shell would say it."""
+    return 128 - program_status if program_status < 0 else program_status
+
+
+def record(options, run=subprocess.run):
+    """Runs the program, its words untouched; returns its exit status."""
+    surroundings = environment.environment(options, os.environ)
+    try:
+        return _status_of(run(options.script, check=False, env=surroundings).returncode)
+    except FileNotFoundError:
+        _say(f"{options.script[0]}: no such program")
+    except PermissionError:
+        _say(f"{options.script[0]}: is no program")
+    return 127
+
+
+def main(options):
+    """Ends as the program did; where that is 0, with 3 for a recording with losses and 2 for none."""
+    why = refusal(options)
+    if why:
+        _say(why)
+        return 2
+    try:
+        building.build_library(options)
+    except building.BuildError as error:
+        _say(error)
+        return 2
+    missing = building.build_hooks(options.script)
+    if missing:
+        _say(missing)
+    _remove_old(options.out)
+    status = record(options)
+    lines, own_status = result.report(options.out)
+    for line in lines:
+        _say(line)
+    return status or own_status

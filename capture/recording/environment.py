@@ -1,0 +1,47 @@
+"""What the recorded program finds in its environment."""
+
+import os
+import pathlib
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1]
+STARTUP = FOLDER / "pytorch" / "startup"
+_PREFIX = "ORRERY_CAPTURE_"
+
+
+def library(options, build=FOLDER / "build"):
+    """The library that the driver brings into the program."""
+    return build / ("liborrery-sanitizer.so" if options.accesses else "liborrery-cupti.so")
+
+
+def _numbers(options):
+    return {"PAGE_BYTES": options.pages, "LAUNCH_SKIP": options.launch_skip,
+            "LAUNCH_COUNT": options.launch_count, "BLOCK_PERIOD": options.block_period,
+            "LIMIT_MB": options.limit_mb}
+
+
+def _switches(options):
+    return {"OPERATORS": options.operators, "LAYERS": options.layers, "API": options.api,
+            "WHOLE_GRAPHS": options.whole_graphs, "MANAGED": options.managed}
+
+
+def settings(options):
+    """The variables of ours; see docs/formats/capture-environment.md."""
+    found = {"OUT": str(pathlib.Path(options.out).absolute())}
+    found.update({name: str(number) for name, number in _numbers(options).items() if number is not None})
+    found.update({name: "1" for name, is_on in _switches(options).items() if is_on})
+    if options.accesses:
+        found["ANALYSIS"] = options.analysis
+        found.update({name: text for name, text in (("KERNEL_NAME", options.kernel_name),
+                                                    ("ACCESS_RECORDS", options.access_records)) if text})
+    return {_PREFIX + name: text for name, text in found.items()}
+
+
+def environment(options, before, build=FOLDER / "build"):
+    """`before` and what recording adds; variables of ours that it holds already do not stay."""
+    kept = {name: text for name, text in before.items() if not name.startswith(_PREFIX)
+            or name in (_PREFIX + "HOST", _PREFIX + "ARENA_MB", _PREFIX + "SHARDS", _PREFIX + "EMPTY_PATCH")}
+    kept.update(settings(options))
+    kept["CUDA_INJECTION64_PATH"] = str(library(options, build))
+    users = before.get("PYTHONPATH", "")
+    kept["PYTHONPATH"] = os.pathsep.join([str(STARTUP), users] if users else [str(STARTUP)])
+    return kept

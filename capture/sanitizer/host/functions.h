@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "capture/recorder/recorder.h"
+#include "capture/sanitizer/host/vendor_events.h"
+
+namespace orrery::capture::sanitizer {
+
+/// A kernel, as a recording knows it.
+struct FunctionFacts {
+  std::uint64_t id = 0;
+  std::string name;      // demangled
+  std::uint64_t pc = 0;  // where its code begins; 0: not known
+  bool is_patched = false;
+  bool may_use_tensor_maps = true;
+};
+
+/// The kernels that were launched, by their handles, so that names are read and demangled once.
+/// Any thread may call.
+class Functions {
+ public:
+  Functions(VendorCalls& calls, Recorder& recorder) : calls_(calls), recorder_(recorder) {}
+
+  /// `is_patched` is asked for new functions only.
+  template <typename IsPatched>
+  [[nodiscard]] std::shared_ptr<const FunctionFacts> FactsOf(const LaunchEvent& event,
+                                                             IsPatched&& is_patched) {
+    if (auto known = Find(event)) {
+      return known;
+    }
+    return Add(event, is_patched());
+  }
+
+  /// The module is loaded; its number is in the records of its functions.
+  void AddModule(const ModuleEvent& event, std::uint64_t context);
+
+  /// The module is gone, and with it the handles of its functions.
+  void ForgetModule(const ModuleEvent& event, std::uint64_t context);
+
+ private:
+  struct Module {
+    std::uint64_t number = 0;
+    std::optional<std::set<std::string>> kernels_with_maps;  // nothing: not known
+  };
+
+  struct Known {
+    ModuleHandle module;
+    std::shared_ptr<const FunctionFacts> facts;
+  };
+
+  [[nodiscard]] std::shared_ptr<const FunctionFacts> Find(const LaunchEvent& event);
+  std::shared_ptr<const FunctionFacts> Add(const LaunchEvent& event, bool is_patched);
+
+  VendorCalls& calls_;
+  Recorder& recorder_;
+  std::mutex mutex_;                                   // guards all below
+  std::unordered_map<std::uint64_t, Known> known_;     // by function handle
+  std::unordered_map<std::uint64_t, Module> modules_;  // by module handle
+};
+
+/// A name as people read it; the name itself where it is not mangled.
+[[nodiscard]] std::string Demangled(const char* name);
+
+}  // namespace orrery::capture::sanitizer

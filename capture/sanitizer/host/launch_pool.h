@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "capture/sanitizer/host/arena.h"
+#include "capture/sanitizer/host/launch_block.h"
+#include "capture/sanitizer/host/overheads.h"
+#include "capture/sanitizer/host/vendor_calls.h"
+
+namespace orrery::capture::sanitizer {
+
+/// The launches in flight in one context. Each has a block of its own in one piece of device
+/// memory, mirrored in pinned memory of the host: there the block is prepared, and there it is read
+/// back, at the same offset.
+///
+/// Copies go onto the launch's own stream. So a block is written before its kernel runs, and read
+/// after, whatever other streams do, and nothing waits until somebody reads. Device memory that is
+/// not in use is zero.
+///
+/// No lock of ours is held during a call of the vendor: its callbacks take our locks.
+class LaunchPool {
+ public:
+  LaunchPool(VendorCalls& calls, ContextHandle context, std::uint64_t arena_bytes,
+             Overheads& overheads);
+
+  /// Takes the memory; until then, and if that fails, Begin finds no room.
+  [[nodiscard]] CallResult Open(StreamHandle stream);
+
+  /// Gives the launch a block and sends it off. Returns the record's address on the device, and the
+  /// launch is in flight; nothing if there is no room or the device does not answer.
+  [[nodiscard]] std::optional<std::uint64_t> Begin(PendingLaunch launch, AccessRing* ring);
+
+  /// The launch is in its stream. False if it did not begin here.
+  bool End(LaunchHandle handle);
+
+  /// The graph that `graph`'s nodes were begun for is in its stream.
+  void EndGraph(std::uint64_t graph);
+
+  /// The launch will not run, or not with our record: forgets it.
+  void Cancel(LaunchHandle handle);
+
+  /// Takes out the launches that are in a stream, or in any (no stream given).
+  [[nodiscard]] std::vector<PendingLaunch> TakeEnded(std::optional<StreamHandle> stream);
+
+  /// Fetches the blocks of such launches, neighbours in one copy, and sorts them by stream and
+  /// place. This waits for their streams, which costs nothing where those were just waited for.
+  /// What cannot be read any more is lost, and the pool is broken.
+  void ReadBack(std::vector<PendingLaunch>& launches);
+
+  /// The results of a launch that was read back.
+  [[nodiscard]] BlockResults Results(const PendingLaunch& launch) const {
+    return ResultsIn(launch, mirror_ + launch.offset);
+  }
+
+  /// Clears the blocks of launches that were read back, for the next.
+  void Release(const std::vector<PendingLaunch>& launches);
+
+  /// Whether a block of so many bytes could ever fit.
+  [[nodiscard]] bool CanHold(std::uint64_t bytes) const {
+    return !is_broken_ && Arena::Rounded(bytes) <= arena_bytes_;
+  }
+
+  [[nodiscard]] bool is_broken() const { return is_broken_; }
+
+  /// Whether more than half of the memory is taken.
+  [[nodiscard]] bool IsCrowded();
+
+  /// Gives the memory back; nothing is in flight any more.
+  void Close();
+
+ private:
+  /// Neighbouring blocks of launches on one stream.
+  struct Run {
+    StreamHandle stream;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::size_t num_launches = 0;
+  };
+
+  using Launches = std::vector<PendingLaunch>;
+
+  [[nodiscard]] Launches::iterator FindBegun(LaunchHandle handle);
+  void MoveToEnded(Launches::iterator launch);
+  [[nodiscard]] static std::vector<Run> RunsOf(const std::vector<PendingLaunch>& sorted);
+  [[nodiscard]] std::optional<std::uint64_t> TakeBlock(PendingLaunch& launch);
+  [[nodiscard]] bool Send(const PendingLaunch& launch, AccessRing* ring);
+  [[nodiscard]] bool Fetch(const Run& run);
+  [[nodiscard]] bool Clear(const Run& run);
+
+  VendorCalls& calls_;
+  ContextHandle context_;
+  std::uint64_t arena_bytes_;
+  Overheads& overheads_;
+  std::uint64_t device_memory_ = 0;
+  std::byte* mirror_ = nullptr;
+  std::atomic<bool> is_broken_{true};
+  std::mutex mutex_;  // guards all below
+  Arena arena_{0};
+  Launches begun_;  // few, but for the nodes of a graph that is being launched
+  Launches ended_;
+};
+
+}  // namespace orrery::capture::sanitizer

@@ -1,0 +1,212 @@
+#include "capture/sanitizer/host/results.h"
+
+#include <algorithm>
+
+#include "capture/sanitizer/host/pages.h"
+#include "orrery/stream/codes.h"
+
+namespace orrery::capture::sanitizer {
+namespace {
+
+namespace codes = stream::codes;
+
+constexpr std::uint64_t kLaneMask = (std::uint64_t{1} << kLaneBits) - 1;
+
+void Add(const SlotCounters& slot, ObjectCounts& counts) {
+  counts.read_bytes += slot.read_bytes;
+  counts.write_bytes += slot.write_bytes;
+  counts.atomic_bytes += slot.atomic_bytes;
+  counts.sectors += slot.sectors;
+  counts.lanes += slot.lanes_and_warps & kLaneMask;
+  counts.warps += slot.lanes_and_warps >> kLaneBits;
+}
+
+void Add(const ObjectCounts& more, ObjectCounts& counts) {
+  counts.read_bytes += more.read_bytes;
+  counts.write_bytes += more.write_bytes;
+  counts.atomic_bytes += more.atomic_bytes;
+  counts.sectors += more.sectors;
+  counts.lanes += more.lanes;
+  counts.warps += more.warps;
+}
+
+// Joins the ranges of each object.
+std::vector<ObjectCounts> JoinedByObject(std::vector<ObjectCounts> of_slots) {
+  std::sort(of_slots.begin(), of_slots.end(),
+            [](const ObjectCounts& a, const ObjectCounts& b) { return a.object < b.object; });
+  std::vector<ObjectCounts> joined;
+  for (const ObjectCounts& counts : of_slots) {
+    if (!joined.empty() && joined.back().object == counts.object) {
+      Add(counts, joined.back());
+    } else {
+      joined.push_back(counts);
+    }
+  }
+  return joined;
+}
+
+bool IsTouched(const std::vector<ObjectCounts>& counts, std::uint64_t object) {
+  return std::binary_search(
+      counts.begin(), counts.end(), ObjectCounts{.object = object},
+      [](const ObjectCounts& a, const ObjectCounts& b) { return a.object < b.object; });
+}
+
+std::uint64_t ObjectOf(const PendingLaunch& launch, const Argument& argument) {
+  return launch.objects->objects[argument.range];
+}
+
+void WriteTouches(Recorder& recorder, const PendingLaunch& launch,
+                  const std::vector<ObjectCounts>& counts) {
+  for (const ObjectCounts& touched : counts) {
+    recorder.Write(stream::Touch{.launch = launch.number,
+                                 .object = touched.object,
+                                 .read_bytes = touched.read_bytes,
+                                 .write_bytes = touched.write_bytes,
+                                 .sectors = touched.sectors,
+                                 .lanes = touched.lanes,
+                                 .warps = touched.warps,
+                                 .atomic_bytes = touched.atomic_bytes});
+  }
+}
+
+void WritePagesOf(Recorder& recorder, const PendingLaunch& launch, std::uint64_t object,
+                  const std::vector<std::size_t>& ranges,
+                  std::span<const std::uint32_t> page_bits) {
+  std::vector<PageRun> runs;
+  for (const std::size_t range : ranges) {
+    AppendTouchedPages(*launch.objects, range, page_bits, runs);
+  }
+  if (runs.empty()) {
+    return;
+  }
+  const EncodedPages pages(runs);
+  stream::PageTouch record{.launch = launch.number,
+                           .object = object,
+                           .page_bytes = std::uint64_t{1} << launch.objects->page_shift};
+  pages.FillIn(record);
+  recorder.Write(record);
+}
+
+// The ranges of touched objects, by object in ascending order.
+std::vector<std::vector<std::size_t>> RangesOf(const PendingLaunch& launch,
+                                               const std::vector<ObjectCounts>& counts) {
+  std::vector<std::vector<std::size_t>> ranges(counts.size());
+  for (std::size_t range = 0; range < launch.objects->objects.size(); ++range) {
+    const ObjectCounts wanted{.object = launch.objects->objects[range]};
+    const auto found = std::lower_bound(
+        counts.begin(), counts.end(), wanted,
+        [](const ObjectCounts& a, const ObjectCounts& b) { return a.object < b.object; });
+    if (found != counts.end() && found->object == wanted.object) {
+      ranges[static_cast<std::size_t>(found - counts.begin())].push_back(range);
+    }
+  }
+  return ranges;
+}
+
+void WritePages(Recorder& recorder, const PendingLaunch& launch,
+                const std::vector<ObjectCounts>& counts, std::span<const std::uint32_t> page_bits) {
+  if (page_bits.empty()) {
+    return;
+  }
+  const auto ranges = RangesOf(launch, counts);
+  for (std::size_t index = 0; index < counts.size(); ++index) {
+    WritePagesOf(recorder, launch, counts[index].object, ranges[index], page_bits);
+  }
+}
+
+// Objects that have counted accesses need no weaker word on them.
+void WriteArguments(Recorder& recorder, const PendingLaunch& launch,
+                    const std::vector<ObjectCounts>& counts) {
+  for (const Argument& argument : launch.arguments) {
+    const std::uint64_t object = ObjectOf(launch, argument);
+    if (argument.map != 0) {
+      recorder.Write(stream::LaunchMap{.launch = launch.number,
+                                       .object = object,
+                                       .map = argument.map,
+                                       .offset = argument.offset});
+    } else if (launch.may_use_tensor_maps && !IsTouched(counts, object)) {
+      recorder.Write(stream::LaunchArgument{.launch = launch.number,
+                                            .object = object,
+                                            .address = argument.address,
+                                            .offset = argument.offset});
+    }
+  }
+}
+
+void WriteUnknown(Recorder& recorder, const PendingLaunch& launch,
+                  const std::vector<ObjectCounts>& counts, std::span<const std::uint64_t> samples) {
+  if (counts.empty() || counts.front().object != 0) {
+    return;
+  }
+  stream::CoverageCount count{.kind = codes::kUnknownAddresses,
+                              .name = "accesses that no object owns",
+                              .count = counts.front().lanes,
+                              .device = static_cast<std::int64_t>(launch.device),
+                              .launch = launch.number};
+  if (samples.empty()) {
+    recorder.Write(count);
+  }
+  for (const std::uint64_t sample : samples) {
+    count.address = sample;
+    recorder.Write(count);
+    count.count = 0;  // the others are further samples of the same accesses
+  }
+}
+
+}  // namespace
+
+std::vector<ObjectCounts> CountsOf(const ObjectSnapshot& objects,
+                                   std::span<const SlotCounters> counters) {
+  const std::size_t num_slots = objects.num_ranges() + 1;
+  std::vector<ObjectCounts> of_slots;
+  for (std::size_t slot = 0; slot < num_slots; ++slot) {
+    ObjectCounts counts{.object = slot == kUnknownSlot ? 0 : objects.objects[slot - 1]};
+    for (std::size_t index = slot; index < counters.size(); index += num_slots) {
+      Add(counters[index], counts);
+    }
+    if (counts.lanes != 0) {
+      of_slots.push_back(counts);
+    }
+  }
+  return JoinedByObject(std::move(of_slots));
+}
+
+std::uint64_t CoverageOf(const PendingLaunch& launch, const std::vector<ObjectCounts>& counts) {
+  const bool is_sample = launch.choice.block_period > 1;
+  if (!launch.may_use_tensor_maps) {
+    return is_sample ? codes::kPartial : codes::kExact;
+  }
+  if (!launch.has_arguments) {
+    return codes::kPartial;
+  }
+  bool has_untouched = false;
+  bool has_untouched_word = false;
+  for (const Argument& argument : launch.arguments) {
+    if (!IsTouched(counts, ObjectOf(launch, argument))) {
+      has_untouched = true;
+      has_untouched_word = has_untouched_word || argument.map == 0;
+    }
+  }
+  if (!has_untouched) {
+    return is_sample ? codes::kPartial : codes::kExact;
+  }
+  if (!counts.empty() || is_sample) {
+    return codes::kPartial;
+  }
+  return has_untouched_word ? codes::kByArgument : codes::kByDescriptor;
+}
+
+void WriteResults(Recorder& recorder, const PendingLaunch& launch, const BlockResults& results,
+                  bool is_cut) {
+  const std::vector<ObjectCounts> counts = CountsOf(*launch.objects, results.counters);
+  WriteTouches(recorder, launch, counts);
+  WritePages(recorder, launch, counts, results.page_bits);
+  WriteArguments(recorder, launch, counts);
+  WriteUnknown(recorder, launch, counts, results.unknown_samples);
+  const std::uint64_t coverage = CoverageOf(launch, counts);
+  recorder.Record(stream::LaunchEnd{
+      .launch = launch.number,
+      .coverage = is_cut && coverage == codes::kExact ? codes::kPartial : coverage});
+}
+
+}  // namespace orrery::capture::sanitizer

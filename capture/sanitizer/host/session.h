@@ -1,0 +1,118 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <set>
+
+#include "capture/recorder/listener.h"
+#include "capture/recorder/recorder.h"
+#include "capture/sanitizer/host/contexts.h"
+#include "capture/sanitizer/host/failures.h"
+#include "capture/sanitizer/host/functions.h"
+#include "capture/sanitizer/host/launches.h"
+#include "capture/sanitizer/host/numbers.h"
+#include "capture/sanitizer/host/object_table.h"
+#include "capture/sanitizer/host/options.h"
+#include "capture/sanitizer/host/overheads.h"
+#include "capture/sanitizer/host/patcher.h"
+#include "capture/sanitizer/host/selection.h"
+#include "capture/sanitizer/host/tensor_maps.h"
+#include "capture/sanitizer/host/vendor_events.h"
+
+namespace orrery::capture::sanitizer {
+
+/// The capture of one process: the vendor's callbacks come in here, as plain structures, and become
+/// records. Coarse events are always recorded; what is seen of launches, the selection says.
+///
+/// Any thread may call anything. Nothing ends the process, and nothing here calls the driver other
+/// than through VendorCalls.
+class Session : public RecorderListener {
+ public:
+  struct Setup {
+    VendorCalls& calls;
+    Recorder& recorder;
+    const Clock& clock;  // for durations
+    Options options;
+    const void* patches = nullptr;  // the image
+    Failures::Show show = nullptr;
+  };
+
+  explicit Session(const Setup& setup);
+  ~Session() override;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Contexts, streams and modules.
+  void OnContextCreated(const ContextEvent& event);
+  void OnContextDestroying(const ContextEvent& event);
+  void OnStreamCreated(const StreamEvent& event);
+  void OnStreamDestroying(const StreamEvent& event);
+  void OnModuleLoaded(const ModuleEvent& event);
+  void OnModuleUnloading(const ModuleEvent& event);
+
+  // Memory.
+  void OnMemoryAllocated(const MemoryEvent& event);
+  void OnMemoryFreed(const MemoryEvent& event);
+  void OnCopy(const CopyEvent& event);
+  void OnSet(const SetEvent& event);
+
+  // Launches. A call of the driver comes around the launch's own events.
+  void OnLaunchCall(const LaunchCall& call);
+  void OnLaunchCallDone();
+  void OnTensorMap(const TensorMapEvent& event);
+  void OnLaunchBegin(LaunchEvent event);
+  void OnLaunchEnd(const LaunchEvent& event);
+
+  // Graphs: nodes come as launches between begin and end.
+  void OnGraphLaunchBegin(const GraphEvent& event);
+  void OnGraphLaunchEnd(const GraphEvent& event);
+  /// A graph that launches others from the device: no callback tells of those.
+  void OnDeviceGraph();
+
+  /// Waits that are over, and marks in streams.
+  void OnSync(const SyncEvent& event);
+
+  /// A callback could not be handled.
+  void OnException(const char* what);
+
+  /// The process ends: reads what can be read, and records what it all cost.
+  void Finish();
+
+  // As listener of the recorder.
+  void OnAllocated(const stream::Allocation& allocation) override;
+  void OnFreed(const stream::Free& free) override;
+  void OnDetailBegin(const DetailSelection& selection) override;
+  void OnDetailEnd(std::uint64_t id) override;
+  void OnFlush() override;
+
+  [[nodiscard]] const Overheads& overheads() const { return overheads_; }
+
+ private:
+  [[nodiscard]] Context::Place PlaceOf(ContextHandle context, std::uint64_t device = 0);
+  [[nodiscard]] bool IsNewDevice(std::uint64_t device);
+  void WriteDevice(std::uint64_t device);
+  [[nodiscard]] bool IsKnownPeer(const MemoryEvent& event);
+  void DrainAll();
+
+  Recorder& recorder_;
+  Options options_;
+  Overheads overheads_;
+  Failures failures_;
+  VendorCalls& calls_;
+  ObjectTable objects_;
+  Selection selection_;
+  TensorMaps maps_;
+  Patcher patcher_;
+  Functions functions_;
+  Contexts contexts_;
+  Launches launches_;
+  Numbers graphs_;
+  Numbers nodes_;
+  std::atomic<bool> is_finished_{false};
+  std::mutex mutex_;                   // guards all below
+  std::set<std::uint64_t> devices_;    // that the header tells of
+  std::set<std::uint64_t> peer_maps_;  // addresses of memory seen from other devices
+};
+
+}  // namespace orrery::capture::sanitizer

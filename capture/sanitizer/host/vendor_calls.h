@@ -1,0 +1,96 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+// What the capture asks of the vendor's library, and nothing else: the logic knows only this
+// interface and the plain structures of vendor_events.h. sanitizer_calls.cc translates to the real
+// library, mock_vendor.h stands in for it.
+
+namespace orrery::capture::sanitizer {
+
+/// A handle of the vendor, as a number; 0: none.
+template <typename Tag>
+struct Handle {
+  std::uint64_t value = 0;
+
+  auto operator<=>(const Handle&) const = default;
+};
+
+using ContextHandle = Handle<struct ContextTag>;
+using StreamHandle =
+    Handle<struct StreamTag>;  // the library's own, which its copies take; not the driver's
+using ModuleHandle = Handle<struct ModuleTag>;
+using FunctionHandle = Handle<struct FunctionTag>;
+using LaunchHandle = Handle<struct LaunchTag>;
+
+/// 0: success; anything else is the vendor's own number.
+using CallResult = int;
+
+/// Where a parameter of a function lies in its parameter block.
+struct ParameterPlace {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// What a recording says of a device.
+struct DeviceFacts {
+  std::string name;
+  std::string uuid;
+  std::int64_t memory_bytes = -1;
+  std::int64_t multiprocessors = -1;
+  std::int64_t compute_major = -1;
+  std::int64_t compute_minor = -1;
+};
+
+/// The calls that are made from callbacks. All are safe from several threads, except the three that
+/// patch: those the caller must serialise.
+class VendorCalls {
+ public:
+  virtual ~VendorCalls() = default;
+
+  /// Loads the image with all patches into a context, once.
+  [[nodiscard]] virtual CallResult AddPatches(ContextHandle context, const void* image) = 0;
+  /// `instruction` is a name of device/patch_list.h; fails where the library does not know it.
+  [[nodiscard]] virtual CallResult PatchInstructions(const char* instruction, ModuleHandle module,
+                                                     const char* patch) = 0;
+  [[nodiscard]] virtual CallResult PatchModule(ModuleHandle module) = 0;
+
+  [[nodiscard]] virtual CallResult Allocate(ContextHandle context, std::uint64_t bytes,
+                                            std::uint64_t* address) = 0;
+  /// Pinned memory of the host, which the device sees at the same address.
+  [[nodiscard]] virtual CallResult AllocateHost(ContextHandle context, std::uint64_t bytes,
+                                                void** memory) = 0;
+  [[nodiscard]] virtual CallResult Free(ContextHandle context, std::uint64_t address) = 0;
+  [[nodiscard]] virtual CallResult FreeHost(ContextHandle context, void* memory) = 0;
+
+  [[nodiscard]] virtual CallResult Memset(std::uint64_t address, int value, std::uint64_t bytes,
+                                          StreamHandle stream) = 0;
+  /// Returns before the copy is done: `source` stays as it is until the stream has passed.
+  [[nodiscard]] virtual CallResult CopyToDevice(std::uint64_t address, const void* source,
+                                                std::uint64_t bytes, StreamHandle stream) = 0;
+  /// Returns when the copy is done, and so everything that the stream had to do before it.
+  [[nodiscard]] virtual CallResult CopyToHost(void* destination, std::uint64_t address,
+                                              std::uint64_t bytes, StreamHandle stream) = 0;
+  [[nodiscard]] virtual CallResult Synchronize(StreamHandle stream) = 0;
+
+  /// Binds what the patches are called with to one launch: allowed between its begin and its end.
+  [[nodiscard]] virtual CallResult SetLaunchData(LaunchHandle launch, FunctionHandle function,
+                                                 StreamHandle stream, std::uint64_t address) = 0;
+
+  /// Place of a parameter; fails beyond the last one.
+  [[nodiscard]] virtual CallResult ParameterInfo(FunctionHandle function, std::uint32_t index,
+                                                 ParameterPlace* place) = 0;
+
+  /// Where the code of a function begins, and how long it is.
+  [[nodiscard]] virtual CallResult FunctionPlace(ModuleHandle module, const char* name,
+                                                 std::uint64_t* pc, std::uint64_t* bytes) = 0;
+
+  [[nodiscard]] virtual CallResult FactsOf(std::uint64_t device, DeviceFacts* facts) = 0;
+
+  /// What a number that is not 0 means, for people.
+  [[nodiscard]] virtual const char* TextOf(CallResult result) = 0;
+};
+
+}  // namespace orrery::capture::sanitizer

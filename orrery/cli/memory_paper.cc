@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/memory_tool.h"
+#include "orrery/ingest/run.h"
+#include "orrery/trace/trace_set.h"
+
+namespace orrery::cli {
+namespace {
+
+using report::MemoryPage;
+using report::MemoryTable;
+using report::MemoryUnit;
+
+/// What of the paper a tool shows, in its order.
+struct PaperItem {
+  std::string_view tool;
+  std::string_view item;
+};
+
+constexpr std::array<PaperItem, 6> kItems{{{"kernel-frequency", "Figure 7"},
+                                           {"working-set", "Table V"},
+                                           {"overhead", "Figures 9 and 10"},
+                                           {"uvm", "Figures 11 and 12"},
+                                           {"heat", "Figure 13"},
+                                           {"timeline", "Figure 14"}}};
+
+struct Recording {
+  ingest::Run run;
+  MemoryInput input;
+};
+
+Result<std::vector<std::string>> FilesIn(const std::string& folder) {
+  std::error_code failed;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    files.push_back(entry.path().string());
+  }
+  if (failed || files.empty()) {
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("{}: {}", folder, failed ? "no such folder" : "nothing in it"));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// Sets up `recording` in place: its input points into its run.
+Status ReadRecording(const std::string& path, const RunArguments& arguments, std::size_t top,
+                     Recording& recording) {
+  RunArguments one = arguments;
+  one.paths = {path};
+  ORRERY_TRY(recording.run, ReadRunWithProgress(one));
+  MemoryRun run{.title = std::filesystem::path(path).stem().string()};
+  for (const std::uint32_t place : trace::PlacesInRankOrder(recording.run.set)) {
+    run.ranks.push_back(&recording.run.set.ranks[place]);
+  }
+  if (run.ranks.empty()) {
+    return Fail(Error::Kind::kNotFound, fmt::format("{}: there is no trace in it", path));
+  }
+  recording.input = {.runs = {std::move(run)}, .top = top, .threads = arguments.threads};
+  return {};
+}
+
+const MemoryTool* FindTool(const MemoryTools& tools, std::string_view name) {
+  const auto found = std::ranges::find(tools, name, [](const auto& tool) { return tool->name(); });
+  return found == tools.end() ? nullptr : found->get();
+}
+
+// The shown rows of a recording's first table, behind its name.
+void AppendRows(const std::string& recording, const MemoryTable& from, MemoryTable& table) {
+  if (table.columns.empty()) {
+    table.columns = {{"recording", "recording", MemoryUnit::kText}};
+    table.columns.insert(table.columns.end(), from.columns.begin(), from.columns.end());
+  }
+  for (std::size_t i = 0; i < std::min(from.max_shown, from.rows.size()); ++i) {
+    std::vector<Table::Cell> row{recording};
+    row.insert(row.end(), from.rows[i].begin(), from.rows[i].end());
+    table.rows.push_back(std::move(row));
+  }
+  table.max_shown = table.rows.size();
+}
+
+void AppendFacts(const std::string& recording, const std::vector<report::MemoryFact>& facts,
+                 MemoryTable& table) {
+  if (table.columns.empty()) {
+    table.columns = {{"recording", "recording", MemoryUnit::kText}};
+    for (const report::MemoryFact& fact : facts) {
+      table.columns.push_back({fact.key, fact.label, fact.unit});
+    }
+  }
+  std::vector<Table::Cell> row{recording};
+  for (const report::MemoryFact& fact : facts) {
+    row.push_back(fact.value);
+  }
+  row.resize(table.columns.size());
+  table.rows.push_back(std::move(row));
+}
+
+std::string KeyOf(std::string_view tool, std::string_view what) {
+  std::string key = fmt::format("{}_{}", tool, what);
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+Result<MemoryPage> PageOf(const MemoryTool& tool, const Recording& recording) {
+  const MemoryRun& run = recording.input.runs.front();
+  if (tool.reads() == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("{}: {} takes one of its {} ranks: --tool {} --rank N", run.title,
+                            tool.name(), run.ranks.size(), tool.name()));
+  }
+  ORRERY_TRY_STATUS(CheckToolNeeds(tool, recording.input));
+  return tool.Run(recording.input);
+}
+
+// One item of the paper over all recordings.
+void AddItem(const PaperItem& item, const MemoryTool& tool,
+             const std::vector<Recording>& recordings, MemoryPage& page) {
+  MemoryTable facts{.key = KeyOf(item.tool, "numbers"),
+                    .heading = fmt::format("{}: {}", item.item, tool.line())};
+  MemoryTable rows{.key = KeyOf(item.tool, "rows"),
+                   .heading = fmt::format("{}, in detail", item.item)};
+  for (const Recording& recording : recordings) {
+    const std::string& title = recording.input.runs.front().title;
+    Result<MemoryPage> one = PageOf(tool, recording);
+    if (!one) {
+      page.sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
+      continue;
+    }
+    AppendFacts(title, one->facts, facts);
+    if (!one->tables.empty()) {
+      AppendRows(title, one->tables.front(), rows);
+    }
+    for (report::MemoryPicture& picture : one->pictures) {
+      picture.heading = fmt::format("{}, {}: {}", item.item, title, picture.heading);
+      page.pictures.push_back(std::move(picture));
+    }
+  }
+  for (MemoryTable* const table : {&facts, &rows}) {
+    if (!table->rows.empty()) {
+      page.tables.push_back(std::move(*table));
+    }
+  }
+}
+
+}  // namespace
+
+Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const RunArguments& arguments,
+                                    const MemoryTools& tools, std::size_t top) {
+  ORRERY_TRY(const std::vector<std::string> files, FilesIn(folder));
+  std::vector<Recording> recordings(files.size());
+  MemoryPaper paper;
+  paper.page.tool = "paper";
+  paper.page.title = std::filesystem::path(folder).lexically_normal().filename().string();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    ORRERY_TRY_STATUS(ReadRecording(files[i], arguments, top, recordings[i]));
+    paper.is_partial = paper.is_partial || recordings[i].run.is_partial();
+    paper.page.coverage.push_back(fmt::format("{}: {}", recordings[i].input.runs.front().title,
+                                              CoverageLines(recordings[i].input).front()));
+  }
+  for (const PaperItem& item : kItems) {
+    const MemoryTool* const tool = FindTool(tools, item.tool);
+    if (tool != nullptr) {
+      AddItem(item, *tool, recordings, paper.page);
+    }
+  }
+  return paper;
+}
+
+}  // namespace orrery::cli

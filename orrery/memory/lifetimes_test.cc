@@ -1,0 +1,67 @@
+#include "orrery/memory/lifetimes.h"
+
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "orrery/memory/test_recording.h"
+
+namespace orrery::memory {
+namespace {
+
+using trace::RowId;
+
+TEST(Lifetimes, AnObjectLivesFromItsBirthUntilBeforeItsDeath) {
+  TestRecording recording;
+  const RowId early = recording.Born(0x1000, 64);  // order 1
+  recording.Died(early);                           // order 2
+  const RowId late = recording.Born(0x1000, 64);   // order 3
+  const Lifetimes lifetimes(recording.trace.memory_objects);
+  EXPECT_EQ(lifetimes.AliveAt(0), std::vector<RowId>{});
+  EXPECT_EQ(lifetimes.AliveAt(1), std::vector<RowId>{early});
+  EXPECT_EQ(lifetimes.AliveAt(2), std::vector<RowId>{});
+  EXPECT_EQ(lifetimes.AliveAt(99), std::vector<RowId>{late});
+}
+
+// PASTA defect 5: memory that was there before the recording began is known.
+TEST(Lifetimes, WhatWasThereBeforeTheRecordingLivesFromTheBegin) {
+  trace::MemoryObjects objects;
+  objects.Append({.bytes = 8, .birth_order = -1, .death_order = 4});
+  const Lifetimes lifetimes(objects);
+  EXPECT_TRUE(lifetimes.IsAlive(0, 0));
+  EXPECT_FALSE(lifetimes.IsAlive(0, 4));
+}
+
+TEST(Lifetimes, AroundGoesOutwardsAndEnds) {
+  TestRecording recording;
+  const RowId driver = recording.Born(0x1000, 4096, trace::MemoryClass::kDevice);
+  const RowId segment = recording.Born(0x1000, 2048, trace::MemoryClass::kSegment, driver);
+  const RowId tensor = recording.Born(0x1000, 64, trace::MemoryClass::kTensor, segment);
+  const Lifetimes lifetimes(recording.trace.memory_objects);
+  EXPECT_EQ(lifetimes.Around(tensor), (std::vector<RowId>{segment, driver}));
+  recording.trace.memory_objects.parent[driver] = tensor;  // a damaged file
+  EXPECT_EQ(Lifetimes(recording.trace.memory_objects).Around(tensor).size(), 3U);
+}
+
+RC_GTEST_PROP(Lifetimes, WalkingAgreesWithLooking, ()) {
+  trace::MemoryObjects objects;
+  const auto lives = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(-1, 12), rc::gen::inRange(-1, 12)));
+  for (const auto& [birth, death] : lives) {
+    objects.Append({.birth_order = birth, .death_order = death});
+  }
+  const Lifetimes lifetimes(objects);
+  LifetimeWalk walk(lifetimes);
+  std::set<RowId> alive;
+  for (std::int64_t order = 0; order < 13; ++order) {
+    walk.AdvanceTo(
+        order, [&](RowId object) { RC_ASSERT(alive.insert(object).second); },
+        [&](RowId object) { RC_ASSERT(alive.erase(object) == 1U); });
+    RC_ASSERT(std::vector<RowId>(alive.begin(), alive.end()) == lifetimes.AliveAt(order));
+  }
+}
+
+}  // namespace
+}  // namespace orrery::memory

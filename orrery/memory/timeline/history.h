@@ -1,0 +1,88 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "orrery/base/string_table.h"
+#include "orrery/trace/trace.h"
+
+namespace orrery::memory::timeline {
+
+/// Which sum a piece of memory belongs to.
+enum class Layer : std::uint8_t {
+  kAllocated,  // what the framework's allocator gave out: tensors
+  kReserved,   // what that allocator has from the driver: segments
+  kOutside,    // from the driver past the allocator: communicators, workspaces, contexts
+  kDriver,     // all from the driver, where no allocator was recorded
+  kPinned,     // of the host, mapped for devices
+};
+
+inline constexpr std::size_t kNumLayers = 5;
+
+[[nodiscard]] std::string_view LayerName(Layer layer);
+
+/// A memory that is filled: that of a device or of the host.
+struct Place {
+  trace::DeviceKind kind = trace::DeviceKind::kGpu;
+  std::int32_t device = -1;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+/// Returns "GPU 0", "host".
+[[nodiscard]] std::string PlaceName(const Place& place);
+
+inline constexpr std::uint32_t kNoLife = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
+
+/// One piece of memory from its birth to its end.
+struct Life {
+  Layer layer = Layer::kAllocated;
+  std::uint32_t place = 0;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = kNeverNs;
+  std::int64_t bytes = 0;
+  bool is_from_before = false;  // there when the recording began
+  trace::RowId object = trace::kNoRow;
+  trace::RowId host_op = trace::kNoRow;
+  StringId name = StringId::kEmpty;
+  StringId call_stack = StringId::kEmpty;
+};
+
+/// Memory that is taken (bytes above 0) or given back. Without a life it is known by a name
+/// (categories of a prediction or of another tool) or only as a change of the total.
+struct Change {
+  std::int64_t time_ns = 0;
+  std::int64_t bytes = 0;
+  Layer layer = Layer::kAllocated;
+  std::uint32_t place = 0;
+  std::uint32_t life = kNoLife;
+  StringId name = StringId::kEmpty;
+};
+
+/// All memory of one rank, from its objects or, where a recording has none, from the events of its
+/// allocator.
+struct MemoryHistory {
+  std::vector<Place> places;  // in order
+  std::vector<Life> lives;
+  std::vector<Change> changes;  // in order
+  std::array<bool, kNumLayers> has_layer = {};
+  std::int64_t num_unknown_frees = 0;   // of memory from before the recording
+  std::int64_t largest_difference = 0;  // between the allocator's totals and the sum of changes
+
+  [[nodiscard]] bool Has(Layer layer) const { return has_layer[static_cast<std::size_t>(layer)]; }
+
+  /// The layer whose peak is explained: the allocator's, else the driver's.
+  [[nodiscard]] Layer MainLayer() const {
+    return Has(Layer::kAllocated) || !Has(Layer::kDriver) ? Layer::kAllocated : Layer::kDriver;
+  }
+};
+
+/// Order: time, then the number of the event; what has no number is given back before it is taken.
+[[nodiscard]] MemoryHistory HistoryOf(const trace::Trace& trace);
+
+}  // namespace orrery::memory::timeline

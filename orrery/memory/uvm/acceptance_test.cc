@@ -1,0 +1,123 @@
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "orrery/memory/uvm/collect.h"
+#include "orrery/memory/uvm/comparison.h"
+#include "orrery/memory/uvm/test_net.h"
+
+// The rules that the reference on memory profiling sets before any number is quoted (section 15):
+// (1) to (3) on two training steps; (4) to (6) are properties in oracle_test.cc.
+
+namespace orrery::memory::uvm {
+namespace {
+
+using Kind = Policy::Kind;
+
+Comparison PlayAll(const LayerSizes& sizes, double factor,
+                   const Parameters& parameters = DefaultParameters()) {
+  const hardware::Gpu& gpu = *hardware::FindGpu("A100");
+  const Workload workload = Collect(TrainingStep(sizes), parameters, gpu).workload;
+  return Compare(workload, parameters, RatesOn(gpu, parameters),
+                 {.capacity_bytes = CapacityOf(workload, factor), .iterations = 2});
+}
+
+double Relative(const Comparison& comparison, Kind kind) {
+  return RelativeTime(comparison, comparison.Of(kind).total_ns);
+}
+
+// (1) Where each tensor has a segment of its own the levels differ by a few calls.
+void ExpectBothLevelsHelp(const Parameters& parameters) {
+  for (const LayerSizes& sizes : {PooledNet(), FullNet()}) {
+    const Comparison comparison = PlayAll(sizes, 1, parameters);
+
+    EXPECT_EQ(comparison.Of(Kind::kNone).Moved().evictions, 0);
+    EXPECT_EQ(comparison.Of(Kind::kObject).Moved().evictions, 0);
+    EXPECT_LT(Relative(comparison, Kind::kTensor), 0.95);
+    EXPECT_LT(Relative(comparison, Kind::kObject), Relative(comparison, Kind::kTensor) + 0.01);
+  }
+}
+
+// (2)
+void ExpectObjectLevelHurts(const Parameters& parameters) {
+  const Comparison comparison = PlayAll(PooledNet(), 3, parameters);
+
+  EXPECT_GT(Relative(comparison, Kind::kObject), 1.5);
+  EXPECT_GT(Relative(comparison, Kind::kObject), 1.5 * Relative(comparison, Kind::kTensor));
+}
+
+// (3)
+void ExpectObjectLevelGains(const Parameters& parameters) {
+  const Comparison comparison = PlayAll(FullNet(), 3, parameters);
+
+  EXPECT_LT(Relative(comparison, Kind::kObject), 1);
+  EXPECT_LT(Relative(comparison, Kind::kTensor), 1);
+}
+
+TEST(UvmAcceptanceTest, WithEnoughMemoryBothLevelsHelpAndObjectLevelAtLeastAsMuch) {
+  ExpectBothLevelsHelp(DefaultParameters());
+}
+
+TEST(UvmAcceptanceTest, WithAThirdOfTheMemoryObjectLevelHurtsWhereSegmentsAreUsedInPart) {
+  ExpectObjectLevelHurts(DefaultParameters());
+}
+
+TEST(UvmAcceptanceTest, WithAThirdOfTheMemoryObjectLevelGainsWhereSegmentsAreUsedInFull) {
+  ExpectObjectLevelGains(DefaultParameters());
+}
+
+// No cost is calibrated yet, so no order may hang on one: each is halved and doubled.
+TEST(UvmAcceptanceTest, TheOrdersDoNotHangOnSingleCosts) {
+  for (const double factor : {0.5, 2.0}) {
+    const auto scaled = [&](std::int64_t value) {
+      return static_cast<std::int64_t>(static_cast<double>(value) * factor);
+    };
+    std::vector<Parameters> changed(5, DefaultParameters());
+    changed[0].batch_latency_ns = scaled(changed[0].batch_latency_ns);
+    changed[1].block_service_ns = scaled(changed[1].block_service_ns);
+    changed[2].prefetch_call_ns = scaled(changed[2].prefetch_call_ns);
+    changed[3].fault_share *= factor;
+    changed[4].eviction_share *= factor;
+    for (const Parameters& parameters : changed) {
+      ExpectBothLevelsHelp(parameters);
+      ExpectObjectLevelHurts(parameters);
+      ExpectObjectLevelGains(parameters);
+    }
+  }
+}
+
+// A forward layer of the pooled net touches 14.5 MiB of segments of 20 MiB each; tensors of the
+// other net fill theirs.
+TEST(UvmAcceptanceTest, TheNetsUseTheirSegmentsInPartAndInFull) {
+  const hardware::Gpu& gpu = *hardware::FindGpu("A100");
+  const auto use = [&](const LayerSizes& sizes) {
+    return SegmentUse(Collect(TrainingStep(sizes), DefaultParameters(), gpu).workload);
+  };
+
+  EXPECT_LT(use(PooledNet()), 0.5);
+  EXPECT_GT(use(FullNet()), 0.8);
+}
+
+TEST(UvmAcceptanceTest, NoPlayIsShorterThanTheBound) {
+  for (const double factor : {1.0, 3.0}) {
+    const Comparison comparison = PlayAll(PooledNet(), factor);
+
+    for (const Outcome& outcome : comparison.outcomes) {
+      EXPECT_GE(outcome.total_ns, comparison.oracle_ns);
+      EXPECT_GE(outcome.Moved().pages_in, comparison.oracle.pages_in);
+    }
+  }
+}
+
+TEST(UvmAcceptanceTest, TheBestLookaheadIsNeverWorseThanNone) {
+  const Comparison comparison = PlayAll(FullNet(), 1);
+
+  EXPECT_LE(comparison.Best().total_ns, comparison.Of(Kind::kTensor).total_ns);
+  for (const Outcome& outcome : comparison.lookaheads) {
+    EXPECT_LE(comparison.Best().total_ns, outcome.total_ns);
+  }
+}
+
+}  // namespace
+}  // namespace orrery::memory::uvm

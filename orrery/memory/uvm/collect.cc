@@ -1,0 +1,210 @@
+#include "orrery/memory/uvm/collect.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "orrery/memory/byte_ranges.h"
+#include "orrery/memory/recorded_work.h"
+#include "orrery/memory/uvm/managed_objects.h"
+
+namespace orrery::memory::uvm {
+namespace {
+
+using trace::Coverage;
+using trace::kNoRow;
+using trace::RowId;
+
+std::int32_t BusiestDevice(const RecordedWork& work) {
+  std::map<std::int32_t, std::int64_t> works_of_device;
+  work.ForEach([&](const WorkItem& item) { ++works_of_device[work.DeviceOf(item)]; });
+  const auto busiest = std::ranges::max_element(
+      works_of_device, [](const auto& a, const auto& b) { return a.second < b.second; });
+  return busiest == works_of_device.end() ? -1 : busiest->first;
+}
+
+class Collector {
+ public:
+  Collector(const trace::Trace& trace, const Parameters& parameters, const hardware::Gpu& gpu)
+      : trace_(trace),
+        parameters_(parameters),
+        gpu_(gpu),
+        work_(trace),
+        builder_(parameters.page_bytes, parameters.block_bytes),
+        objects_(trace, BusiestDevice(work_), builder_) {
+    basis_.device = BusiestDevice(work_);
+  }
+
+  Collected Collect() {
+    work_.ForEach([&](const WorkItem& item) { AddItem(item); });
+    SetLives();
+    Workload workload = builder_.Finish();
+    workload.footprint_bytes = objects_.PeakBytes(workload);
+    return {.workload = std::move(workload), .basis = basis_};
+  }
+
+ private:
+  void AddItem(const WorkItem& item) {
+    if (item.activity == kNoRow || work_.DeviceOf(item) != basis_.device) {
+      ++basis_.works_elsewhere;
+      return;
+    }
+    ++basis_.works;
+    builder_.AddWork(OperatorOf(item), 0);
+    order_of_work_.push_back(item.order);
+    bytes_touched_ = 0;
+    AddPageRuns(item);
+    for (const RowId touch : item.touches) {
+      AddTouch(item, touch);
+    }
+    Work& added = builder_.workload().works.back();
+    basis_.works_blind += added.num_touches == 0 ? 1 : 0;
+    added.duration_ns = DurationOf(item);
+  }
+
+  std::size_t OperatorOf(const WorkItem& item) {
+    const RowId row = trace_.activities.host_op[item.activity];
+    if (row == kNoRow) {
+      return AddOperator(work_.NameOf(item), row, item.order);
+    }
+    const auto [known, is_new] = operator_of_row_.try_emplace(row, 0);
+    if (is_new) {
+      known->second = AddOperator(work_.OperatorOf(item), row, item.order);
+    }
+    return known->second;
+  }
+
+  std::size_t AddOperator(std::string_view name, RowId row, std::int64_t order) {
+    begins_.push_back({.order = order, .row = row});
+    return builder_.AddOperator(name);
+  }
+
+  void AddPageRuns(const WorkItem& item) {
+    with_pages_.clear();
+    for (const RowId run : item.page_runs) {
+      const RowId row = trace_.page_runs.object[run];
+      const auto object = objects_.Find(row);
+      if (!object) {
+        continue;
+      }
+      if (std::ranges::find(with_pages_, row) == with_pages_.end()) {
+        with_pages_.push_back(row);
+      }
+      builder_.AddTouch(*object,
+                        objects_.Inside(row, RangeOfPages(trace_.page_runs.address[run],
+                                                          trace_.page_runs.num_pages[run],
+                                                          trace_.page_runs.page_bytes[run])));
+    }
+  }
+
+  void AddTouch(const WorkItem& item, RowId touch) {
+    const RowId row = trace_.touches.object[touch];
+    const auto object = objects_.Find(row);
+    const bool is_counted = work_.IsCounted(touch);
+    if (!is_counted && item.coverage == Coverage::kExact) {
+      return;
+    }
+    if (!object) {
+      ++basis_.touches_left_out;
+      return;
+    }
+    CountBytes(touch, row);
+    if (std::ranges::find(with_pages_, row) != with_pages_.end()) {
+      ++basis_.touches_by_page;
+    } else if (trace_.touches.coverage[touch] == Coverage::kByArgument) {
+      ++basis_.touches_by_argument;
+      builder_.AddTouch(*object);
+    } else if (trace_.touches.extent_bytes[touch] >= 0) {
+      ++basis_.touches_by_extent;
+      builder_.AddTouch(*object, objects_.Inside(row, RangeOf(trace_.touches.address[touch],
+                                                              trace_.touches.extent_bytes[touch])));
+    } else {
+      ++basis_.touches_whole;
+      builder_.AddTouch(*object);
+    }
+  }
+
+  void CountBytes(RowId touch, RowId row) {
+    if (work_.IsCounted(touch)) {
+      bytes_touched_ +=
+          static_cast<double>(std::max<std::int64_t>(trace_.touches.read_bytes[touch], 0));
+      bytes_touched_ +=
+          static_cast<double>(std::max<std::int64_t>(trace_.touches.write_bytes[touch], 0));
+    } else {
+      bytes_touched_ += static_cast<double>(trace_.memory_objects.bytes[row]);
+    }
+  }
+
+  // A recorder that sees accesses has no times: bytes at the memory's bandwidth stand in.
+  std::int64_t DurationOf(const WorkItem& item) {
+    const std::int64_t recorded_ns = trace_.activities.duration_ns[item.activity];
+    if (recorded_ns > 0) {
+      return recorded_ns;
+    }
+    ++basis_.durations_modelled;
+    const double seconds = bytes_touched_ / gpu_.memory.bytes_per_second;
+    return std::max<std::int64_t>(std::llround(seconds * 1e9), parameters_.kernel_floor_ns);
+  }
+
+  // When roots are freed, and which operators begin while an object is alive.
+  void SetLives() {
+    Workload& workload = builder_.workload();
+    for (Root& root : workload.roots) {
+      const std::int64_t death = trace_.memory_objects.death_order[root.row];
+      root.end_work = death < 0 ? kNoIndex : FirstAfter(order_of_work_, death);
+    }
+    std::vector<std::int64_t> order_of_operator;
+    for (const Begin& begin : begins_) {
+      order_of_operator.push_back(begin.order);
+    }
+    for (Object& object : workload.objects) {
+      const std::int64_t birth = trace_.memory_objects.birth_order[object.row];
+      const std::int64_t death = trace_.memory_objects.death_order[object.row];
+      object.first_operator = birth < 0 ? 0 : FirstAfter(order_of_operator, birth);
+      while (birth >= 0 && object.first_operator < begins_.size() &&
+             IsBornInside(object.row, begins_[object.first_operator].row)) {
+        ++object.first_operator;
+      }
+      object.end_operator = death < 0 ? kNoIndex : FirstAfter(order_of_operator, death);
+    }
+  }
+
+  static std::size_t FirstAfter(const std::vector<std::int64_t>& orders, std::int64_t order) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(orders, order) - orders.begin());
+  }
+
+  // An operator has often begun well before its first launch.
+  [[nodiscard]] bool IsBornInside(RowId object, RowId op) const {
+    return op != kNoRow && (trace_.memory_objects.host_op[object] == op ||
+                            trace_.memory_objects.begin_ns[object] > trace_.host_ops.begin_ns[op]);
+  }
+
+  struct Begin {
+    std::int64_t order = 0;  // of the first work
+    RowId row = kNoRow;
+  };
+
+  const trace::Trace& trace_;
+  const Parameters& parameters_;
+  const hardware::Gpu& gpu_;
+  RecordedWork work_;
+  WorkloadBuilder builder_;
+  ManagedObjects objects_;
+  Basis basis_;
+  std::map<RowId, std::size_t> operator_of_row_;
+  std::vector<Begin> begins_;  // [operator]
+  std::vector<std::int64_t> order_of_work_;
+  std::vector<RowId> with_pages_;  // objects of the item whose pages were recorded
+  double bytes_touched_ = 0;       // by the item
+};
+
+}  // namespace
+
+Collected Collect(const trace::Trace& trace, const Parameters& parameters,
+                  const hardware::Gpu& gpu) {
+  return Collector(trace, parameters, gpu).Collect();
+}
+
+}  // namespace orrery::memory::uvm

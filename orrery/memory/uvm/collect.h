@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "orrery/hardware/gpu.h"
+#include "orrery/memory/uvm/parameters.h"
+#include "orrery/memory/uvm/workload.h"
+#include "orrery/trace/trace.h"
+
+namespace orrery::memory::uvm {
+
+/// What a workload was made of, and what had to be assumed.
+struct Basis {
+  std::int32_t device = -1;
+  std::int64_t works = 0;
+  std::int64_t works_elsewhere = 0;  // on other devices: left out
+  std::int64_t works_blind = 0;      // no touch of managed memory is known
+  std::int64_t touches_by_page = 0;
+  std::int64_t touches_by_extent = 0;    // of copies, sets and descriptors
+  std::int64_t touches_whole = 0;        // counted, without pages: the object counts in full
+  std::int64_t touches_by_argument = 0;  // the object counts in full
+  std::int64_t touches_left_out = 0;     // of no object, or of memory that is not managed
+  std::int64_t durations_modelled = 0;   // from bytes and bandwidth; others are recorded
+};
+
+struct Collected {
+  Workload workload;
+  Basis basis;
+};
+
+/// Makes a workload of a recording, for the device with most work. Pages where they were recorded,
+/// else the extent, else the whole object; launches that were seen exactly need no arguments.
+/// Operators are the innermost ones that launched; work without one is an operator of its own.
+[[nodiscard]] Collected Collect(const trace::Trace& trace, const Parameters& parameters,
+                                const hardware::Gpu& gpu);
+
+}  // namespace orrery::memory::uvm

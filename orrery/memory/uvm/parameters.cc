@@ -1,0 +1,92 @@
+#include "orrery/memory/uvm/parameters.h"
+
+#include <bit>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include "orrery/base/check.h"
+#include "orrery/hardware/yaml_fields.h"
+#include "orrery/memory/uvm/embedded_uvm.h"
+
+namespace orrery::memory::uvm {
+namespace {
+
+Parameters ReadParameters() {
+  std::optional<Error> wrong;
+  hardware::YamlFields all(YAML::Load(kEmbeddedUvm)["uvm"], "uvm", wrong);
+  hardware::YamlFields driver = all.Map("driver");
+  hardware::YamlFields costs = all.Map("costs");
+  hardware::YamlFields play = all.Map("play");
+  Parameters parameters{
+      .block_bytes = driver.Size("block_bytes", 1),
+      .page_bytes = driver.Size("page_bytes", 1),
+      .leaf_bytes = driver.Size("leaf_bytes", 1),
+      .threshold_percent = driver.Count("threshold_percent", 1),
+      .batch_faults = driver.Count("batch_faults", 1),
+      .batch_latency_ns = costs.Size("batch_latency_ns", 0),
+      .block_service_ns = costs.Size("block_service_ns", 0),
+      .prefetch_call_ns = costs.Size("prefetch_call_ns", 0),
+      .prefetch_share = costs.Positive("prefetch_share"),
+      .fault_share = costs.Positive("fault_share"),
+      .eviction_share = costs.Positive("eviction_share"),
+      .kernel_floor_ns = costs.Size("kernel_floor_ns", 0),
+      .gpu = play.Text("gpu"),
+      .iterations = play.Count("iterations", 1),
+      .max_lookahead = play.Count("max_lookahead", 0),
+  };
+  ORRERY_CHECK(!wrong, wrong ? wrong->message() : "");
+  return parameters;
+}
+
+bool IsPowerOfTwo(std::int64_t value) {
+  return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value));
+}
+
+double Seconds(std::int64_t pages, std::int64_t page_bytes, Bandwidth rate) {
+  return static_cast<double>(pages * page_bytes) / rate.bytes_per_second;
+}
+
+}  // namespace
+
+PrefetchTree Parameters::Tree() const {
+  return {.pages_per_block = static_cast<int>(block_bytes / page_bytes),
+          .pages_per_leaf = static_cast<int>(leaf_bytes / page_bytes),
+          .threshold_percent = threshold_percent};
+}
+
+const Parameters& DefaultParameters() {
+  static const Parameters parameters = ReadParameters();
+  return parameters;
+}
+
+Status CheckParameters(const Parameters& parameters) {
+  const std::int64_t page = parameters.page_bytes;
+  const std::int64_t least = parameters.block_bytes / PageMask::kMaxPages;
+  if (!IsPowerOfTwo(page) || page < least || page > parameters.leaf_bytes) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("a page must be a power of two from {} to {} bytes: {}", least,
+                            parameters.leaf_bytes, page));
+  }
+  return {};
+}
+
+Rates RatesOn(const hardware::Gpu& gpu, const Parameters& parameters) {
+  const double link = gpu.host_link.bytes_per_second;
+  return {.prefetch = {link * parameters.prefetch_share},
+          .fault = {link * parameters.fault_share},
+          .eviction = {link * parameters.eviction_share},
+          .memory = gpu.memory};
+}
+
+std::int64_t MoveTime(const Movement& moved, std::int64_t page_bytes, Bandwidth in,
+                      const Rates& rates) {
+  const double seconds = Seconds(moved.pages_copied, page_bytes, in) +
+                         Seconds(moved.pages_in - moved.pages_copied, page_bytes, rates.memory) +
+                         Seconds(moved.pages_out, page_bytes, rates.eviction);
+  return std::llround(seconds * 1e9);
+}
+
+}  // namespace orrery::memory::uvm

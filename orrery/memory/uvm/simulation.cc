@@ -1,0 +1,172 @@
+#include "orrery/memory/uvm/simulation.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "orrery/memory/uvm/releases.h"
+
+namespace orrery::memory::uvm {
+namespace {
+
+class Player {
+ public:
+  Player(const Workload& workload, const Parameters& parameters, const Rates& rates,
+         const Policy& policy, const PlayOptions& options)
+      : workload_(workload),
+        parameters_(parameters),
+        rates_(rates),
+        options_(options),
+        lookahead_(static_cast<std::size_t>(policy.lookahead)),
+        schedule_(ScheduleOf(workload, policy)),
+        releases_(workload),
+        residency_(workload, options.capacity_bytes),
+        server_(
+            parameters.batch_faults,
+            policy.kind == Policy::Kind::kDriver ? std::optional(parameters.Tree()) : std::nullopt,
+            residency_) {
+    outcome_.policy = policy;
+    outcome_.of_operator.resize(workload.operators.size());
+    next_ready_ns_.resize(workload.operators.size());
+  }
+
+  Outcome Play() {
+    for (iteration_ = 0; iteration_ < options_.iterations; ++iteration_) {
+      ready_ns_.swap(next_ready_ns_);
+      next_ready_ns_.assign(workload_.operators.size(), 0);
+      PlayIteration();
+    }
+    outcome_.total_ns = now_ns_;
+    outcome_.bounced_blocks = residency_.NumBouncedBlocks();
+    outcome_.of_root = residency_.of_root();
+    return std::move(outcome_);
+  }
+
+ private:
+  void PlayIteration() {
+    for (std::size_t work = 0; work < workload_.works.size(); ++work) {
+      for (const std::size_t root : releases_.Before(work)) {
+        residency_.Release(root);
+      }
+      const std::size_t op = workload_.works[work].op;
+      if (workload_.operators[op].first_work == work) {
+        BeginOperator(op);
+      }
+      Run(workload_.works[work]);
+    }
+    for (const std::size_t root : releases_.Before(workload_.works.size())) {
+      residency_.Release(root);
+    }
+  }
+
+  void BeginOperator(std::size_t op) {
+    Prefetch(op, op, ready_ns_);
+    if (lookahead_ == 0) {
+      return;
+    }
+    if (iteration_ == 0 && op == 0) {
+      for (std::size_t later = 1; later < lookahead_; ++later) {
+        PrefetchLater(later, op);
+      }
+    }
+    PrefetchLater(op + lookahead_, op);
+  }
+
+  // The end of one iteration looks ahead to the begin of the next.
+  void PrefetchLater(std::size_t later, std::size_t at) {
+    const std::size_t num_operators = workload_.operators.size();
+    if (later < num_operators) {
+      Prefetch(later, at, ready_ns_);
+    } else if (later - num_operators < num_operators && iteration_ + 1 < options_.iterations) {
+      Prefetch(later - num_operators, at, next_ready_ns_);
+    }
+  }
+
+  void Prefetch(std::size_t op, std::size_t at, std::vector<std::int64_t>& ready_ns) {
+    Movement moved;
+    std::int64_t calls = 0;
+    for (const std::size_t index : schedule_[op]) {
+      const Object& object = workload_.objects[index];
+      if (object.first_operator <= at && at < object.end_operator) {
+        moved += BringObject(object);
+        ++calls;
+      }
+    }
+    if (calls == 0) {
+      return;
+    }
+    copies_end_ns_ = std::max(copies_end_ns_, now_ns_) + calls * parameters_.prefetch_call_ns +
+                     MoveTime(moved, workload_.page_bytes, rates_.prefetch, rates_);
+    ready_ns[op] = copies_end_ns_;
+    outcome_.prefetch_calls += calls;
+    outcome_.prefetched += moved;
+    outcome_.of_operator[op].prefetched += moved;
+  }
+
+  Movement BringObject(const Object& object) {
+    Movement moved;
+    ForEachBlock(
+        object.pages, workload_.pages_per_block,
+        [&](std::size_t block, const PageMask& pages) { moved += residency_.Bring(block, pages); });
+    return moved;
+  }
+
+  void Run(const Work& work) {
+    const std::int64_t begin_ns = std::max(now_ns_, ready_ns_[work.op]);
+    const FaultFigures faults =
+        server_.Serve(std::span(workload_.touches).subspan(work.first_touch, work.num_touches),
+                      workload_.pages_per_block);
+    std::int64_t served_ns = begin_ns;
+    if (faults.batches > 0) {
+      served_ns = std::max(begin_ns, copies_end_ns_) + ServiceTime(faults);
+      copies_end_ns_ = served_ns;
+    }
+    OperatorFigures& of_operator = outcome_.of_operator[work.op];
+    of_operator.faults += faults;
+    of_operator.kernel_ns += work.duration_ns;
+    of_operator.stall_ns += served_ns - now_ns_;
+    outcome_.faults += faults;
+    outcome_.kernel_ns += work.duration_ns;
+    outcome_.prefetch_stall_ns += begin_ns - now_ns_;
+    outcome_.fault_stall_ns += served_ns - begin_ns;
+    now_ns_ = served_ns + work.duration_ns;
+  }
+
+  [[nodiscard]] std::int64_t ServiceTime(const FaultFigures& faults) const {
+    return faults.batches * parameters_.batch_latency_ns +
+           faults.blocks * parameters_.block_service_ns +
+           MoveTime(faults.moved, workload_.page_bytes, rates_.fault, rates_);
+  }
+
+  const Workload& workload_;
+  const Parameters& parameters_;
+  const Rates& rates_;
+  const PlayOptions& options_;
+  std::size_t lookahead_;
+  std::vector<std::vector<std::size_t>> schedule_;
+  Releases releases_;
+  Residency residency_;
+  FaultServer server_;
+  int iteration_ = 0;
+  std::int64_t now_ns_ = 0;
+  std::int64_t copies_end_ns_ = 0;           // of all that was asked for
+  std::vector<std::int64_t> ready_ns_;       // [operator]: when its prefetched pages are there
+  std::vector<std::int64_t> next_ready_ns_;  // … of the next iteration
+  Outcome outcome_;
+};
+
+}  // namespace
+
+Movement Outcome::Moved() const {
+  Movement moved = faults.moved;
+  moved += prefetched;
+  return moved;
+}
+
+Outcome Play(const Workload& workload, const Parameters& parameters, const Rates& rates,
+             const Policy& policy, const PlayOptions& options) {
+  return Player(workload, parameters, rates, policy, options).Play();
+}
+
+}  // namespace orrery::memory::uvm

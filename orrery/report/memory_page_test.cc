@@ -1,0 +1,56 @@
+#include "orrery/report/memory_page.h"
+
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::report {
+namespace {
+
+using testing::HasSubstr;
+
+MemoryPage SmallPage() {
+  MemoryPage page{.tool = "heat", .title = "a<b.orrs", .coverage = {"coverage: 1 launch"}};
+  page.facts = {{"peak_bytes", "peak", std::int64_t{2048}, MemoryUnit::kBytes}};
+  page.tables = {{.key = "rows",
+                  .heading = "Rows",
+                  .columns = {{"name", "name"}, {"share", "share", MemoryUnit::kShare}},
+                  .rows = {{std::string("x<y"), 0.5}, {std::string("z"), {}}},
+                  .max_shown = 1}};
+  return page;
+}
+
+TEST(MemoryPage, CellsHaveTheirUnits) {
+  EXPECT_EQ(MemoryCellText(std::int64_t{1536}, MemoryUnit::kBytes), "1.50 KiB");
+  EXPECT_EQ(MemoryCellText(std::int64_t{255}, MemoryUnit::kAddress), "0xff");
+  EXPECT_EQ(MemoryCellText(2.5, MemoryUnit::kRatio), "2.50×");
+  EXPECT_EQ(MemoryCellText({}, MemoryUnit::kBytes), "–");
+}
+
+TEST(MemoryPage, TextSaysWhatIsNotShown) {
+  const std::string text = RenderMemoryText(SmallPage());
+  EXPECT_THAT(text, HasSubstr("a<b.orrs: heat\ncoverage: 1 launch\n"));
+  EXPECT_THAT(text, HasSubstr("2.00 KiB"));
+  EXPECT_THAT(text, HasSubstr("50.0 %"));
+  EXPECT_THAT(text, HasSubstr("1 more row in --json and --csv"));
+}
+
+TEST(MemoryPage, TablesThatAreNotShownAreNamed) {
+  MemoryPage page = SmallPage();
+  page.tables[0].max_shown = 0;
+  EXPECT_THAT(RenderMemoryText(page),
+              HasSubstr("Also in --json and --csv --table NAME: rows (2 rows)."));
+  EXPECT_THAT(RenderMemoryHtml(page), testing::Not(HasSubstr("x&lt;y")));
+}
+
+TEST(MemoryPage, PageEscapesNamesAndFetchesNothing) {
+  const std::string html = RenderMemoryHtml(SmallPage());
+  EXPECT_THAT(html, HasSubstr("x&lt;y"));
+  EXPECT_THAT(html, HasSubstr("a&lt;b.orrs"));
+  EXPECT_THAT(html, testing::Not(HasSubstr("<script src")));
+}
+
+}  // namespace
+}  // namespace orrery::report

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Whether the simulator of managed memory shows the orders of Figures 11 and 12 of the PASTA paper.
+
+    tools/validate_uvm.py --program build/orrery [--write FILE] STREAM...
+
+Plays each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
+not hold. --write puts both into docs/validation/uvm.md between its marks. Without streams it plays the two networks of
+tests/data/orrs/make_net.py.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MAKE_NET = ROOT / "tests" / "data" / "orrs" / "make_net.py"
+BEGIN = "<!-- made by tools/validate_uvm.py -->"
+END = "<!-- end -->"
+
+ENOUGH, A_THIRD = "footprint / 1", "footprint / 3"
+IN_FULL = 0.8  # segments of which operators use so much may gain from object level at a third
+ALIKE = 0.05  # relative time by which one level may be behind the other and still count as no worse
+
+
+class Recording:
+    """The relative times of one stream, by memory and policy."""
+
+    def __init__(self, name, segment_use):
+        self.name = name
+        self.segment_use = segment_use
+        self.best = {}
+        self.times = {}
+
+    def add(self, row):
+        policy = row["policy"]
+        if policy.startswith("tensor+"):
+            self.best[row["memory"]] = policy.removeprefix("tensor+")
+            policy = "best"
+        self.times.setdefault((row["memory"], policy), row["relative_time"])
+
+    def time(self, memory, policy):
+        return self.times.get((memory, policy), self.times[(memory, "tensor")])
+
+    def failures(self):
+        enough = {policy: self.time(ENOUGH, policy) for policy in ("object", "tensor")}
+        third = {policy: self.time(A_THIRD, policy) for policy in ("object", "tensor")}
+        rules = [
+            ("memory suffices: object level helps", enough["object"] < 1),
+            ("memory suffices: tensor level helps", enough["tensor"] < 1),
+            ("memory suffices: object level is no worse", enough["object"] <= enough["tensor"] + ALIKE),
+            ("a third: tensor level is no worse than object level", third["tensor"] <= third["object"] + ALIKE),
+            ("a third: object level is worse than none", third["object"] > 1 or self.segment_use >= IN_FULL),
+        ]
+        return [rule for rule, holds in rules if not holds]
+
+
+def play(program, streams):
+    command = [program, "memory", *map(str, streams), "--tool", "uvm", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):
+        sys.exit(f"validate_uvm: {' '.join(command)}: {done.stderr}")
+    answer = json.loads(done.stdout)
+    return recordings_of(answer["tables"]), answer["coverage"]
+
+
+def recordings_of(tables):
+    recordings = {row["recording"]: Recording(row["recording"], row["segment_use"]) for row in tables["basis"]}
+    for row in tables["policies"]:
+        recordings[row["recording"]].add(row)
+    return list(recordings.values())
+
+
+def line(*cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def table(recordings):
+    lines = [
+        line("recording", "segments used", *["object", "tensor", "ahead (k)", "driver"] * 2, "rules"),
+        "|---|---:|" + "---:|" * 8 + "---|",
+    ]
+    for one in recordings:
+        cells = [one.name, f"{100 * one.segment_use:.0f} %"]
+        for memory in (ENOUGH, A_THIRD):
+            best = f"{one.time(memory, 'best'):.2f} ({one.best.get(memory, 0)})"
+            cells += [f"{one.time(memory, 'object'):.2f}", f"{one.time(memory, 'tensor'):.2f}", best]
+            cells.append(f"{one.time(memory, 'driver'):.2f}")
+        lines.append(line(*cells, "; ".join(one.failures()) or "hold"))
+    return "\n".join(lines)
+
+
+def write(path, text):
+    content = path.read_text()
+    begin, end = content.index(BEGIN) + len(BEGIN), content.index(END)
+    path.write_text(content[:begin] + "\n" + text + "\n" + content[end:])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("streams", nargs="*", type=pathlib.Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        streams = arguments.streams
+        if not streams:
+            streams = [pathlib.Path(folder) / f"{kind}.orrs" for kind in ("pooled", "full")]
+            for stream in streams:
+                subprocess.run([sys.executable, MAKE_NET, stream.stem, stream], check=True)
+        recordings, coverage = play(arguments.program, streams)
+    text = table(recordings) + "\n\n" + "\n".join(f"- {one}" for one in coverage)
+    print(text)
+    if arguments.write:
+        write(arguments.write, text)
+    if any(one.failures() for one in recordings):
+        sys.exit("validate_uvm: a rule does not hold")
+
+
+if __name__ == "__main__":
+    main()
