@@ -50,7 +50,7 @@ void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, trace::RowId r
 
 void WriteOverhead(draw::JsonWriter& json, const trace::Overheads& overheads, trace::RowId row) {
   json.BeginObject();
-  json.Key("phase").String(memory::PhaseName(overheads.phase[row]));
+  json.Key("phase").String(memory::OverheadPhaseName(overheads.phase[row]));
   json.Key("total_ns").Integer(overheads.total_ns[row]);
   json.Key("count").Integer(overheads.count[row]);
   json.Key("bytes").Integer(overheads.bytes[row]);
