@@ -51,7 +51,7 @@ class LifeSearch {
       stretch.begin_ns = uses_.EndNs(use.accesses.back());
     }
     search_.Add(Pattern::kLeak, use, bytes, stretch).detail =
-        fmt::format("not accessed in the last {} steps", search_.options().leak_steps);
+        fmt::format("steps at the end without an access: {}", search_.options().leak_steps);
   }
 
   void LookAtBegin(const Use& use, std::int64_t bytes) {
@@ -63,7 +63,7 @@ class LifeSearch {
     stretch.end = first.order;
     stretch.end_ns = uses_.BeginNs(first);
     search_.Add(Pattern::kEarlyAllocation, use, bytes, stretch).detail =
-        fmt::format("{} launches, copies and sets before its first access",
+        fmt::format("launches, copies and sets before its first access: {}",
                     first.position - PositionOf(use.birth));
   }
 
@@ -78,7 +78,7 @@ class LifeSearch {
     stretch.begin = last.order + 1;
     stretch.begin_ns = uses_.EndNs(last);
     search_.Add(Pattern::kLateDeallocation, use, bytes, stretch, use.is_freed() ? "" : kLivesOn)
-        .detail = fmt::format("{} launches, copies and sets after its last access",
+        .detail = fmt::format("launches, copies and sets after its last access: {}",
                               PositionOf(use.death) - last.position - 1);
   }
 
@@ -103,7 +103,7 @@ class LifeSearch {
               .end = to.order,
               .begin_ns = uses_.EndNs(from),
               .end_ns = uses_.BeginNs(to)})
-        .detail = fmt::format("{} launches, copies and sets from one access to the next", longest);
+        .detail = fmt::format("launches, copies and sets from one access to the next: {}", longest);
   }
 
   // Of the first work item at an order or after it.

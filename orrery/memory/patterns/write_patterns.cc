@@ -154,7 +154,7 @@ class CopySearch {
                       repeated.is_fact ? "" : "source or destination may have been written unseen");
       finding.other = repeated.source;
       finding.traffic_saved_bytes = repeated.bytes;
-      finding.detail = fmt::format("{} times again", repeated.count);
+      finding.detail = fmt::format("repetitions: {}", repeated.count);
     }
   }
 

@@ -69,9 +69,22 @@ class Rules {
   std::vector<std::int64_t> pass_of_outermost_;
 };
 
+// Old profilers wrote events without addresses: what they free cannot be told.
+bool HasNamelessEvents(const trace::Trace& trace) {
+  for (RowId row = 0; row < trace.memory_events.size(); ++row) {
+    const std::string_view name = trace.Text(trace.memory_events.name[row]);
+    if (trace.memory_events.address[row] == 0 && (name.empty() || name.starts_with('['))) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-Categories::Categories(const trace::Trace& trace, const MemoryHistory& history) : trace_(&trace) {
+Categories::Categories(const trace::Trace& trace, const MemoryHistory& history)
+    : trace_(&trace),
+      without_name_(trace.memory_objects.empty() && HasNamelessEvents(trace) ? kUnknown : kBefore) {
   const Rules rules(trace);
   for (const Life& life : history.lives) {
     if (life.is_from_before) {
@@ -88,7 +101,7 @@ std::string_view Categories::Of(const Change& change) const {
   if (change.life != kNoLife) {
     return of_life_[change.life];
   }
-  return change.name == StringId::kEmpty ? kBefore : trace_->Text(change.name);
+  return change.name == StringId::kEmpty ? without_name_ : trace_->Text(change.name);
 }
 
 }  // namespace orrery::memory::timeline

@@ -25,6 +25,7 @@ class Categories {
 
  private:
   const trace::Trace* trace_;
+  std::string_view without_name_;  // of changes that have neither a life nor a name
   std::vector<std::string_view> of_life_;
 };
 

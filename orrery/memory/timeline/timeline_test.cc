@@ -189,6 +189,14 @@ TEST(CategoryTest, CategoriesFollowFromWhatAllocatesAndWhatFrees) {
                                  "optimizer state", "unknown"));
 }
 
+TEST(CategoryTest, EventsWithoutAddressesAreUnknownAndNotFromBefore) {
+  TestTrace test;
+  test.Event(10, 64, 0);
+  test.Event(20, -64, 0);
+
+  EXPECT_THAT(test.First().peak.by_category, ElementsAre(NamedBytes{"unknown", 64, 0}));
+}
+
 TEST(TimelineTest, AnEmptyTraceHasNoTimelines) {
   const trace::Trace trace;
 
