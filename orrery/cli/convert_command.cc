@@ -7,6 +7,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/recompress_stream.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/cli/trace_output.h"
@@ -41,6 +42,25 @@ void PrintOutput(const trace::TraceSet& set, const TraceOutput& output) {
   }
 }
 
+// Viewers have no place for what is known of objects and accesses; allocated bytes they do show.
+void PrintLeftOut(const trace::TraceSet& set) {
+  std::int64_t num_objects = 0;
+  std::int64_t num_touches = 0;
+  std::int64_t num_accesses = 0;
+  for (const trace::Trace& rank : set.ranks) {
+    num_objects += static_cast<std::int64_t>(rank.memory_objects.size());
+    num_touches += static_cast<std::int64_t>(rank.touches.size() + rank.page_runs.size());
+    num_accesses += static_cast<std::int64_t>(rank.accesses.size());
+  }
+  if (num_objects + num_touches + num_accesses > 0) {
+    Print(
+        fmt::format("left out, viewers cannot show them: {} memory objects, {} touches and runs "
+                    "of pages, {} accesses (.orr keeps them)\n",
+                    draw::FormatCount(num_objects), draw::FormatCount(num_touches),
+                    draw::FormatCount(num_accesses)));
+  }
+}
+
 // One line for each kind of loss: what a partial result lacks must be seen.
 void PrintLosses(const ingest::Run& run) {
   trace::ProblemLog all;
@@ -57,6 +77,9 @@ void PrintLosses(const ingest::Run& run) {
 }
 
 int RunConvert(ConvertArguments arguments) {
+  if (arguments.output.ends_with(".orrs")) {
+    return RunRecompress(arguments.input, arguments.output);
+  }
   if (const auto format = TraceFormatOf(arguments.output); !format) {
     return PrintError(format.error());
   }
@@ -75,6 +98,9 @@ int RunConvert(ConvertArguments arguments) {
     return PrintError(written.error());
   }
   PrintOutput(run->set, *written);
+  if (written->is_for_viewer) {
+    PrintLeftOut(run->set);
+  }
   PrintLosses(*run);
   Print(fmt::format("{}: {} rank{} written\n", arguments.output, run->set.ranks.size(),
                     run->set.ranks.size() == 1 ? "" : "s"));
@@ -92,7 +118,8 @@ void AddConvertCommand(CLI::App& app, int& status) {
       "  .orr                 Orrery's container, everything kept, loads ten times faster than "
       "JSON\n"
       "  .json .json.gz .zst  Chrome JSON, for ui.perfetto.dev, chrome://tracing and Kineto tools\n"
-      "  .pftrace             Perfetto's own format, for many ranks\n\n"
+      "  .pftrace             Perfetto's own format, for many ranks\n"
+      "  .orrs                of a recorded event stream: the same stream, packed\n\n"
       "Viewers show ranks as processes, streams as threads, launches as arrows, and each "
       "collective\n"
       "that was matched over the ranks on a track of its group.\n\n"

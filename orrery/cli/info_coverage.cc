@@ -5,9 +5,11 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/info_output.h"
+#include "orrery/draw/json_writer.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
 #include "orrery/memory/coverage.h"
+#include "orrery/memory/overhead.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -37,7 +39,53 @@ void AddRank(const trace::Trace& rank, TextTable& table) {
   }
 }
 
+void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, trace::RowId row) {
+  const trace::CoverageCounts& counts = rank.coverage_counts;
+  json.BeginObject();
+  json.Key("kind").String(memory::CoverageKindName(counts.kind[row]));
+  json.Key("name").String(rank.Text(counts.name[row]));
+  json.Key("count").Integer(counts.count[row]);
+  json.EndObject();
+}
+
+void WriteOverhead(draw::JsonWriter& json, const trace::Overheads& overheads, trace::RowId row) {
+  json.BeginObject();
+  json.Key("phase").String(memory::OverheadPhaseName(overheads.phase[row]));
+  json.Key("total_ns").Integer(overheads.total_ns[row]);
+  json.Key("count").Integer(overheads.count[row]);
+  json.Key("bytes").Integer(overheads.bytes[row]);
+  json.EndObject();
+}
+
 }  // namespace
+
+void WriteCoverage(draw::JsonWriter& json, const trace::Trace& rank) {
+  if (rank.observations.empty() && rank.coverage_counts.empty() && rank.overheads.empty()) {
+    return;
+  }
+  json.Key("coverage").BeginObject();
+  json.Key("kernels").BeginObject();
+  const memory::LaunchCoverage seen = memory::CoverageOf(rank);
+  for (std::size_t i = 0; i < memory::kNumCoverages; ++i) {
+    const auto coverage = static_cast<trace::Coverage>(i);
+    json.Key(memory::CoverageName(coverage)).BeginObject();
+    json.Key("count").Integer(seen.Of(coverage).num_launches);
+    json.Key("time_ns").Integer(seen.Of(coverage).time_ns);
+    json.EndObject();
+  }
+  json.EndObject();
+  json.Key("counts").BeginArray();
+  for (trace::RowId row = 0; row < rank.coverage_counts.size(); ++row) {
+    WriteCount(json, rank, row);
+  }
+  json.EndArray();
+  json.Key("overhead").BeginArray();
+  for (trace::RowId row = 0; row < rank.overheads.size(); ++row) {
+    WriteOverhead(json, rank.overheads, row);
+  }
+  json.EndArray();
+  json.EndObject();
+}
 
 std::string CoverageText(const std::vector<trace::Trace>& ranks) {
   TextTable table({{.header = "rank", .align = Align::kRight},

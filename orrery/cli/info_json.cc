@@ -96,6 +96,7 @@ void WriteRank(JsonWriter& json, const trace::Trace& rank) {
   }
   json.EndObject();
   WriteGroups(json, rank);
+  WriteCoverage(json, rank);
   WriteProblems(json, rank.problems);
   json.EndObject();
 }

@@ -40,18 +40,11 @@ std::string DescribeSqlite(std::string_view head) {
 }
 
 std::string DescribeJson(std::string_view head) {
-  if (Contains(head, "\"rocprofiler-sdk-tool\"")) {
-    return NotYet("JSON of rocprofv3");
-  }
   if (Contains(head, "\"workload_graph\"")) {
     return NotYet("a Chakra trace as JSON");
   }
   if (Contains(head, "\"segments\"") && Contains(head, "\"device_traces\"")) {
-    return NotYet("a memory snapshot of PyTorch");
-  }
-  const std::size_t first = head.find_first_not_of(" \n\r\t");
-  if (head.substr(first).starts_with("[[")) {
-    return NotYet("a memory timeline of the PyTorch profiler");
+    return "this is a memory snapshot of PyTorch as JSON: give Orrery the pickle it was made from";
   }
   return "this is JSON, but neither a Kineto trace (no \"traceEvents\") nor a PyTorch execution "
          "trace (no \"schema\" and \"nodes\")";
@@ -88,8 +81,9 @@ std::string DescribeForeignFile(const InputFile& file) {
     return NotYet("a CSV table of Nsight Compute");
   }
   return "Orrery does not recognise this file; it reads Kineto JSON, PyTorch execution traces, "
-         "Nsight Systems SQLite exports, XPlane recordings, nccl-tests logs, NVLink counters, "
-         "benchmark results, workload cards and .orr files";
+         "Nsight Systems SQLite exports, XPlane recordings, rocprofv3 tables, memory snapshots and "
+         "timelines of PyTorch, NVBit's mem_trace, nccl-tests logs, NVLink counters, benchmark "
+         "results, workload cards, .orr and .orrs files";
 }
 
 }  // namespace orrery::ingest

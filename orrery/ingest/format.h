@@ -29,11 +29,20 @@ struct MeasurementTable {
   trace::ProblemLog problems;
 };
 
+/// Says that a file holds only a part of a recording, whose other parts are other files.
+struct Part {
+  std::string recording;  // the same for all parts
+
+  /// Called once, when all parts are together, in place of FinishTrace at the end of each.
+  void (*complete)(trace::Trace& trace, const ReadOptions& options) = nullptr;
+};
+
 /// What one file held. Most files give exactly one of these.
 struct FileContent {
   std::vector<trace::Trace> traces;
   std::vector<MeasurementTable> tables;
   std::optional<trace::WorkloadCard> card;
+  std::optional<Part> part;    // of the traces
   trace::ProblemLog problems;  // of the file, where no trace or table can carry them
 };
 

@@ -47,8 +47,9 @@ std::optional<std::int32_t> NumberBehind(std::string_view name, std::string_view
 
 // The number at the end of the name without its extensions: "kineto_trace_3.json.gz".
 std::optional<std::int32_t> NumberAtEnd(std::string_view name) {
-  constexpr std::array<std::string_view, 11> kExtensions{
-      ".gz", ".zst", ".json", ".trace", ".sqlite", ".pt", ".et", ".orr", ".bin", ".pb", ".xplane"};
+  constexpr std::array<std::string_view, 14> kExtensions{
+      ".gz",  ".zst", ".json", ".trace",  ".sqlite", ".pt",     ".et",
+      ".orr", ".bin", ".pb",   ".xplane", ".orrs",   ".pickle", ".raw"};
   bool stripped = true;
   while (stripped) {
     stripped = false;

@@ -18,6 +18,7 @@
 #include "orrery/ingest/foreign_formats.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
+#include "orrery/ingest/join_parts.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/graph_link.h"
@@ -171,6 +172,10 @@ class RunBuilder {
     for (MeasurementTable& table : content->tables) {
       run_.tables.push_back(std::move(table));
     }
+    if (content->part) {
+      parts_.Add(std::move(*content));
+      return {};
+    }
     NameRanks(content->traces);
     for (trace::Trace& trace : content->traces) {
       ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
@@ -178,7 +183,10 @@ class RunBuilder {
     return {};
   }
 
-  Result<Run> Finish(const std::vector<std::string>& paths) {
+  Result<Run> Finish(const std::vector<std::string>& paths, const ReadOptions& options) {
+    for (trace::Trace& trace : parts_.Take(options)) {
+      ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
+    }
     run_.set.ranks = ranks_.Take();
     if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
       return Fail(Error::Kind::kNotFound, fmt::format("{}: nothing here that Orrery reads{}",
@@ -216,6 +224,7 @@ class RunBuilder {
   }
 
   Run run_;
+  PartJoiner parts_;
   RankJoiner ranks_;
 };
 
@@ -243,7 +252,7 @@ Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& opt
     ORRERY_TRY_STATUS(builder.Add(files[i], contents[i]));
     contents[i] = FileContent();
   }
-  return builder.Finish(paths);
+  return builder.Finish(paths, options.read);
 }
 
 }  // namespace orrery::ingest

@@ -3,8 +3,9 @@
 
     tests/counts/check_counts.py --program build/orrery --shared ../shared FORMAT
 
-FORMAT is kineto, execution_trace, nsys, nccl_tests or xplane. Nothing of Orrery is used to count: only
-json, gzip, sqlite3 and regular expressions, so that a mistake of a reader shows. Exit status: 0
+FORMAT is kineto, execution_trace, nsys, nccl_tests, xplane, rocprofv3, torch_memory_timeline,
+torch_snapshot or orrs; files of the last two are those of tests/data. Nothing of Orrery is used to
+count: only json, gzip, pickle, sqlite3 and regular expressions, so that a mistake of a reader shows. Exit status: 0
 all equal, 1 some differ, 77 the sample files are not there.
 """
 
@@ -14,8 +15,10 @@ import csv
 import gzip
 import json
 import pathlib
+import pickle
 import re
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -259,12 +262,66 @@ def count_xplane(path):
     return {key: counts[key] for key in keys}
 
 
+def count_rocprofv3(path):
+    counts = collections.Counter()
+    for process in json.loads(read_bytes(path))["rocprofiler-sdk-tool"]:
+        buffers = process["buffer_records"]
+        counts["kernels"] += len(buffers["kernel_dispatch"])
+        counts["copies"] += len(buffers["memory_copy"])
+        counts["runtime_calls"] += sum(len(rows) for name, rows in buffers.items()
+                                       if name.endswith("_api"))
+    return {key: counts[key] for key in ("kernels", "copies", "runtime_calls")}
+
+
+def count_torch_memory_timeline(path):
+    return {"memory_events": len(json.loads(read_bytes(path)))}
+
+
+def count_torch_snapshot(path):
+    """Allocations, and what was asked to be freed; only for files of our own making."""
+    entries = sum(pickle.loads(path.read_bytes())["device_traces"], [])
+    return {"memory_events": sum(entry["action"] in ("alloc", "free_requested")
+                                 for entry in entries)}
+
+
+def stream_records(content):
+    """Yields (chunk type, kind) of each record of an event stream whose chunks are not packed."""
+    at = 16
+    while at < len(content):
+        kind, = struct.unpack_from("<H", content, at + 4)
+        size, = struct.unpack_from("<I", content, at + 24)
+        at, end = at + 40, at + 40 + size
+        while at < end:
+            length, at = varint(content, at)
+            yield kind, varint(content, at)[0]
+            at += length
+
+
+def count_orrs(path):
+    records = collections.Counter(stream_records(path.read_bytes()))
+    launches, copies, sets = records[6, 7], records[6, 5], records[6, 6]
+    return {"kernels": launches, "copies": copies, "sets": sets, "host_ops": records[6, 12],
+            "memory_objects": records[6, 3] + records[7, 1],
+            "touches": records[8, 1] + 2 * copies + sets + records[9, 2] + records[9, 3],
+            "accesses": records[10, 1]}
+
+
 COUNT = {
     "kineto": count_kineto,
     "execution_trace": count_execution_trace,
     "nsys": count_nsys,
     "nccl_tests": count_nccl_tests,
     "xplane": count_xplane,
+    "rocprofv3": count_rocprofv3,
+    "torch_memory_timeline": count_torch_memory_timeline,
+    "torch_snapshot": count_torch_snapshot,
+    "orrs": count_orrs,
+}
+
+# Files of our own making, under tests/data.
+OWN_FILES = {
+    "torch_snapshot": ("torch_snapshot/whole.*.pickle", "torch_snapshot/ring.pickle"),
+    "orrs": ("orrs/whole.orrs", "orrs/killed.orrs", "orrs/two_ranks/*.orrs"),
 }
 
 INDEX_FORMATS = {
@@ -272,10 +329,15 @@ INDEX_FORMATS = {
     "execution_trace": ("PyTorch execution trace JSON",),
     "nsys": ("nsys SQLite", "nsys SQLite (gzip)"),
     "xplane": ("XPlane protobuf", "XPlane protobuf (gzip)"),
+    "rocprofv3": ("rocprofv3 JSON",),
+    "torch_memory_timeline": ("memory timeline JSON (list)",),
 }
 
 
 def sample_files(kind, shared):
+    if kind in OWN_FILES:
+        data = pathlib.Path(__file__).resolve().parent.parent / "data"
+        return [path for pattern in OWN_FILES[kind] for path in sorted(data.glob(pattern))]
     if kind == "nccl_tests":
         return sorted((shared / "comm").rglob("*.log"))
     with open(shared / "traces" / "INDEX.csv", newline="") as index:
@@ -308,6 +370,10 @@ def mismatches(path, expected, reported):
             yield path, key, count, reported.get(key, "absent")
 
 
+def shown_path(path, shared):
+    return path.relative_to(shared) if path.is_relative_to(shared) else path.name
+
+
 def print_table(rows):
     cells = [("file", "count", "expected", "orrery info")] + [tuple(map(str, row)) for row in rows]
     widths = [max(len(row[column]) for row in cells) for column in range(3)]
@@ -321,14 +387,14 @@ def main():
     parser.add_argument("--shared", required=True, type=pathlib.Path)
     parser.add_argument("format", choices=sorted(COUNT))
     options = parser.parse_args()
-    if not options.shared.is_dir():
+    if not options.shared.is_dir() and options.format not in OWN_FILES:
         print(f"SKIPPED counts of {options.format}: {options.shared} is not there")
         return SKIPPED
 
     files = sample_files(options.format, options.shared)
     rows = []
     for path in files:
-        rows += mismatches(path.relative_to(options.shared), COUNT[options.format](path),
+        rows += mismatches(shown_path(path, options.shared), COUNT[options.format](path),
                            reported_counts(options.program, path))
     if rows:
         print_table(rows)

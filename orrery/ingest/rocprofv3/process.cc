@@ -1,0 +1,253 @@
+#include "orrery/ingest/rocprofv3/process.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/base/round_up.h"
+#include "orrery/ingest/csv_rows.h"
+#include "orrery/ingest/object_rows.h"
+#include "orrery/ingest/text_behind.h"
+#include "orrery/trace/finish.h"
+
+namespace orrery::ingest::rocprofv3 {
+namespace {
+
+using trace::CopyKind;
+using trace::RowId;
+
+// CPUs are no devices of a trace; memory that belongs to them is told by their numbers.
+constexpr std::string_view kHostAgent = "host agent ";
+
+std::int32_t Small(std::int64_t value) {
+  const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
+  return fits ? static_cast<std::int32_t>(value) : -1;
+}
+
+std::int64_t Elapsed(const Moment& moment) {
+  return std::max<std::int64_t>(moment.end_ns - moment.begin_ns, 0);
+}
+
+CopyKind KindOf(std::string_view direction) {
+  const auto ends = [&](std::string_view words) { return direction.ends_with(words); };
+  return ends("HOST_TO_DEVICE")     ? CopyKind::kHostToDevice
+         : ends("DEVICE_TO_HOST")   ? CopyKind::kDeviceToHost
+         : ends("DEVICE_TO_DEVICE") ? CopyKind::kDeviceToDevice
+         : ends("HOST_TO_HOST")     ? CopyKind::kHostToHost
+                                    : CopyKind::kUnknown;
+}
+
+std::string_view NameOf(CopyKind kind) {
+  switch (kind) {
+    case CopyKind::kHostToDevice:
+      return "Memcpy HtoD";
+    case CopyKind::kDeviceToHost:
+      return "Memcpy DtoH";
+    case CopyKind::kDeviceToDevice:
+      return "Memcpy DtoD";
+    case CopyKind::kHostToHost:
+      return "Memcpy HtoH";
+    default:
+      return "Memcpy";
+  }
+}
+
+// Grids are counted in work-items; a last workgroup may be partly empty.
+std::int32_t NumBlocks(std::int64_t work_items, std::int64_t workgroup) {
+  const bool is_known = work_items > 0 && workgroup > 0 &&
+                        work_items <= std::numeric_limits<std::int64_t>::max() / 2 &&
+                        workgroup <= std::numeric_limits<std::int64_t>::max() / 2;
+  return is_known ? Small(DivideUp(work_items, workgroup)) : -1;
+}
+
+// Memory from its allocation to its free, which names only the address.
+class Lives {
+ public:
+  explicit Lives(trace::ProblemLog& problems) : problems_(problems) {}
+
+  void Play(const MemoryStep& step) {
+    const auto key = std::pair(step.is_virtual, step.address);
+    const auto known = alive_.find(key);
+    if (known != alive_.end()) {
+      End(objects_[known->second], step);
+      problems_.Note("allocation over memory that was never freed", step.is_allocation ? 1 : 0);
+      alive_.erase(known);
+    } else if (!step.is_allocation) {
+      problems_.Note("free of memory that was allocated before the recording");
+    }
+    if (step.is_allocation) {
+      alive_[key] = objects_.size();
+      Begin(step);
+    }
+    ++order_;
+  }
+
+  [[nodiscard]] const std::vector<trace::MemoryObjects::Row>& objects() const { return objects_; }
+
+ private:
+  void Begin(const MemoryStep& step) {
+    objects_.push_back({.begin_ns = step.time_ns,
+                        .id = static_cast<std::int64_t>(objects_.size()) + 1,
+                        .address = step.address,
+                        .bytes = step.bytes,
+                        .device = step.agent,
+                        .birth_order = order_});
+  }
+
+  void End(trace::MemoryObjects::Row& object, const MemoryStep& step) const {
+    object.duration_ns = step.time_ns - object.begin_ns;
+    object.death_order = order_;
+  }
+
+  trace::ProblemLog& problems_;
+  std::vector<trace::MemoryObjects::Row> objects_;
+  std::map<std::pair<bool, std::uint64_t>, std::size_t> alive_;
+  std::int64_t order_ = 0;
+};
+
+}  // namespace
+
+void ProcessRows::Add(const Agent& agent) {
+  if (!agent.is_gpu) {
+    trace_.metadata.Append(
+        {.key = trace_.strings.Intern(fmt::format("{}{}", kHostAgent, agent.number)),
+         .value = trace_.strings.Intern(agent.name)});
+    return;
+  }
+  trace_.devices.Append({.id = agent.number,
+                         .name = trace_.strings.Intern(agent.name),
+                         .memory_bytes = agent.memory_bytes,
+                         .multiprocessors = agent.compute_units});
+}
+
+void ProcessRows::Add(const Dispatch& dispatch) {
+  trace_.activities.Append({.begin_ns = dispatch.moment.begin_ns,
+                            .duration_ns = Elapsed(dispatch.moment),
+                            .name = trace_.strings.Intern(dispatch.name),
+                            .track = DeviceTrack(dispatch.agent, dispatch.stream),
+                            .correlation = dispatch.moment.correlation,
+                            .shape = ShapeOf(dispatch)});
+}
+
+// A copy is drawn on the GPU that it reaches or leaves.
+void ProcessRows::Add(const Copy& copy) {
+  const CopyKind kind = KindOf(copy.direction);
+  const std::int32_t device =
+      kind == CopyKind::kDeviceToHost ? copy.source : std::max(copy.destination, -1);
+  trace_.activities.Append({.begin_ns = copy.moment.begin_ns,
+                            .duration_ns = Elapsed(copy.moment),
+                            .name = trace_.strings.Intern(NameOf(kind)),
+                            .track = DeviceTrack(device, copy.stream),
+                            .kind = trace::ActivityKind::kCopy,
+                            .copy_kind = kind,
+                            .correlation = copy.moment.correlation,
+                            .bytes = copy.bytes});
+}
+
+// PASTA defect 34: memory is there when the call that gives it has returned, and no longer when
+// the call that frees it begins.
+void ProcessRows::Add(const Allocation& allocation) {
+  const bool is_free = allocation.operation.ends_with("FREE");
+  if (!is_free && !allocation.operation.ends_with("ALLOCATE")) {
+    trace_.problems.Loss("memory operation that Orrery does not know", 1, allocation.operation);
+    return;
+  }
+  if (allocation.address == 0) {
+    trace_.problems.Note(is_free ? "free of address 0" : "allocation that failed");
+    return;
+  }
+  steps_.push_back({.time_ns = is_free ? allocation.moment.begin_ns : allocation.moment.end_ns,
+                    .is_allocation = !is_free,
+                    .is_virtual = allocation.operation.find("VMEM") != std::string_view::npos,
+                    .agent = allocation.agent,
+                    .bytes = std::max<std::int64_t>(allocation.bytes, 0),
+                    .address = static_cast<std::uint64_t>(allocation.address)});
+}
+
+void ProcessRows::Add(const Call& call) {
+  trace_.runtime_calls.Append(
+      {.begin_ns = call.moment.begin_ns,
+       .duration_ns = Elapsed(call.moment),
+       .name = trace_.strings.Intern(call.function),
+       .track = HostTrack(call.process, call.thread),
+       .api = call.domain.starts_with("HIP") ? trace::ApiKind::kRuntime : trace::ApiKind::kDriver,
+       .correlation = call.moment.correlation});
+}
+
+void ProcessRows::Finish() {
+  std::stable_sort(steps_.begin(), steps_.end(), [](const MemoryStep& a, const MemoryStep& b) {
+    return std::pair(a.time_ns, a.is_allocation) < std::pair(b.time_ns, b.is_allocation);
+  });
+  Lives lives(trace_.problems);
+  for (const MemoryStep& step : steps_) {
+    lives.Play(step);
+  }
+  AppendObjects(lives.objects(), trace_.memory_objects);
+}
+
+RowId ProcessRows::DeviceTrack(std::int32_t device, std::int64_t stream) {
+  const auto [track, is_new] = device_tracks_.try_emplace(std::pair(device, stream), trace::kNoRow);
+  if (is_new) {
+    track->second =
+        trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
+                              .process = device,
+                              .thread = stream,
+                              .device = device,
+                              .name = trace_.strings.Intern(fmt::format("stream {}", stream))});
+  }
+  return track->second;
+}
+
+RowId ProcessRows::HostTrack(std::int64_t process, std::int64_t thread) {
+  const auto [track, is_new] = host_tracks_.try_emplace(std::pair(process, thread), trace::kNoRow);
+  if (is_new) {
+    track->second = trace_.tracks.Append(
+        {.kind = trace::TrackKind::kHost, .process = process, .thread = thread});
+  }
+  return track->second;
+}
+
+RowId ProcessRows::ShapeOf(const Dispatch& dispatch) {
+  const auto& [x, y, z] = dispatch.work_items;
+  const auto& [block_x, block_y, block_z] = dispatch.workgroup;
+  const auto [shape, is_new] = shapes_.try_emplace(
+      {x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes},
+      trace::kNoRow);
+  if (is_new) {
+    shape->second = trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
+                                                 .grid_y = NumBlocks(y, block_y),
+                                                 .grid_z = NumBlocks(z, block_z),
+                                                 .block_x = Small(block_x),
+                                                 .block_y = Small(block_y),
+                                                 .block_z = Small(block_z),
+                                                 .registers_per_thread = Small(dispatch.registers),
+                                                 .shared_memory_bytes = dispatch.shared_bytes});
+  }
+  return shape->second;
+}
+
+void CompleteProcess(trace::Trace& trace, std::string_view step_marker) {
+  std::set<std::int32_t> gpus(trace.devices.id.begin(), trace.devices.id.end());
+  std::set<std::int32_t> hosts;
+  for (const StringId key : trace.metadata.key) {
+    const std::string_view number = TextBehind(trace.Text(key), kHostAgent);
+    hosts.insert(Small(DecimalOrHex(number).value_or(-1)));
+  }
+  hosts.erase(-1);
+  for (const RowId track : trace.activities.track) {
+    gpus.insert(trace.tracks.device[track]);
+  }
+  for (RowId row = 0; row < trace.memory_objects.size(); ++row) {
+    const std::int32_t agent = trace.memory_objects.device[row];
+    trace.memory_objects.memory_class[row] = hosts.contains(agent)  ? trace::MemoryClass::kPinned
+                                             : gpus.contains(agent) ? trace::MemoryClass::kDevice
+                                                                    : trace::MemoryClass::kUnknown;
+  }
+  trace::FinishTrace(trace, {.step_marker = std::string(step_marker)});
+}
+
+}  // namespace orrery::ingest::rocprofv3

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "orrery/trace/trace.h"
+
+namespace orrery::ingest::rocprofv3 {
+
+/// A processor of the machine, CPU or GPU, by the number that records name it with.
+struct Agent {
+  std::int32_t number = -1;
+  bool is_gpu = false;
+  std::string_view name;
+  std::int64_t memory_bytes = -1;
+  std::int32_t compute_units = -1;
+};
+
+/// When something happened and which call asked for it.
+struct Moment {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t correlation = -1;
+};
+
+struct Dispatch {
+  Moment moment;
+  std::int32_t agent = -1;
+  std::int64_t stream = -1;  // the queue where streams were not recorded
+  std::string_view name;
+  std::array<std::int64_t, 3> work_items = {};  // of the whole grid
+  std::array<std::int64_t, 3> workgroup = {};
+  std::int64_t registers = -1;
+  std::int64_t shared_bytes = -1;
+};
+
+struct Copy {
+  Moment moment;
+  std::string_view direction;  // "MEMORY_COPY_HOST_TO_DEVICE", or without the first two words
+  std::int32_t source = -1;
+  std::int32_t destination = -1;
+  std::int64_t stream = 0;
+  std::int64_t bytes = -1;
+};
+
+struct Allocation {
+  Moment moment;
+  std::string_view operation;  // "MEMORY_ALLOCATION_ALLOCATE" and its like
+  std::int32_t agent = -1;
+  std::int64_t bytes = 0;
+  std::int64_t address = 0;
+};
+
+struct Call {
+  Moment moment;
+  std::string_view domain;
+  std::string_view function;
+  std::int64_t process = 0;
+  std::int64_t thread = 0;
+};
+
+/// Memory that begins or ends.
+struct MemoryStep {
+  std::int64_t time_ns = 0;
+  bool is_allocation = false;
+  bool is_virtual = false;
+  std::int32_t agent = -1;
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;
+};
+
+/// Turns the records of one process into rows. Rows are not in order and links are not set before
+/// CompleteProcess.
+class ProcessRows {
+ public:
+  explicit ProcessRows(trace::Trace& trace) : trace_(trace) {}
+
+  void Add(const Agent& agent);
+  void Add(const Dispatch& dispatch);
+  void Add(const Copy& copy);
+  void Add(const Allocation& allocation);
+  void Add(const Call& call);
+
+  /// Makes objects of the allocations and frees; call it once, when all records are in.
+  void Finish();
+
+ private:
+  trace::RowId DeviceTrack(std::int32_t device, std::int64_t stream);
+  trace::RowId HostTrack(std::int64_t process, std::int64_t thread);
+  trace::RowId ShapeOf(const Dispatch& dispatch);
+
+  trace::Trace& trace_;
+  std::vector<MemoryStep> steps_;
+  std::map<std::pair<std::int64_t, std::int64_t>, trace::RowId> device_tracks_;
+  std::map<std::pair<std::int64_t, std::int64_t>, trace::RowId> host_tracks_;
+  std::map<std::array<std::int64_t, 8>, trace::RowId> shapes_;
+};
+
+/// Completes the trace of a process: memory is told apart by whether its agent is a GPU (it is, if
+/// kernels ran on it), then FinishTrace.
+void CompleteProcess(trace::Trace& trace, std::string_view step_marker);
+
+}  // namespace orrery::ingest::rocprofv3

@@ -1,0 +1,370 @@
+#include "orrery/ingest/torch_snapshot/pickle_reader.h"
+
+#include <bit>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <tsl/robin_map.h>
+
+#include "orrery/ingest/torch_snapshot/byte_window.h"
+#include "orrery/ingest/torch_snapshot/pickle_opcodes.h"
+
+namespace orrery::ingest::torch_snapshot {
+namespace {
+
+using Kind = PickleValue::Kind;
+
+constexpr std::uint8_t kFirstProtocol = 2;
+constexpr std::uint8_t kLastProtocol = 5;
+
+std::uint64_t LittleEndian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i > 0; --i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
+  }
+  return value;
+}
+
+std::uint64_t BigEndian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (const char byte : bytes) {
+    value = value << 8 | static_cast<unsigned char>(byte);
+  }
+  return value;
+}
+
+// Two's complement of at most eight bytes.
+std::int64_t SignedLittleEndian(std::string_view bytes) {
+  const std::uint64_t value = LittleEndian(bytes);
+  const std::size_t unused_bits = 64 - 8 * bytes.size();
+  return unused_bits == 64 ? 0 : static_cast<std::int64_t>(value << unused_bits) >> unused_bits;
+}
+
+// Bytes above the eighth only repeat the sign.
+bool FitsEightBytes(std::string_view bytes) {
+  const bool is_negative = (static_cast<unsigned char>(bytes[7]) & 0x80) != 0;
+  const char filling = is_negative ? '\xff' : '\0';
+  return bytes.substr(8).find_first_not_of(filling) == std::string_view::npos;
+}
+
+// The stack machine of a pickle, without any opcode that reaches out of it.
+class Machine {
+ public:
+  Machine(ByteSource& source, const PickleLimits& limits) : window_(source), limits_(limits) {}
+
+  Result<Pickle> Run() {
+    while (!is_stopped_) {
+      opcode_offset_ = window_.offset();
+      ORRERY_TRY(const std::string_view byte, window_.Take(1));
+      ORRERY_TRY_STATUS(Step(static_cast<std::uint8_t>(byte[0])));
+    }
+    if (stack_.empty()) {
+      return Wrong("the pickle holds nothing");
+    }
+    return Pickle{.data = std::move(data_), .root = stack_.back()};
+  }
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> Wrong(std::string_view what) const {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("byte {}: {}", opcode_offset_, what));
+  }
+
+  // NOLINTNEXTLINE(readability-function-size): one line for each opcode
+  Status Step(std::uint8_t opcode) {
+    switch (static_cast<Opcode>(opcode)) {
+      case Opcode::kProto:
+        return CheckProtocol();
+      case Opcode::kFrame:
+        return SkipFrameLength();
+      case Opcode::kStop:
+        is_stopped_ = true;
+        return {};
+      case Opcode::kMark:
+        return Mark();
+      case Opcode::kPop:
+        return Pop();
+      case Opcode::kPopMark:
+        return Collect(nullptr);
+      case Opcode::kDup:
+        return stack_.empty() ? Status(Underflow()) : Push(stack_.back());
+      case Opcode::kNone:
+        return Push({});
+      case Opcode::kNewTrue:
+        return Push({Kind::kBool, 1});
+      case Opcode::kNewFalse:
+        return Push({Kind::kBool, 0});
+      case Opcode::kBinInt:
+        return PushSigned(4);
+      case Opcode::kBinInt1:
+        return PushUnsigned(1);
+      case Opcode::kBinInt2:
+        return PushUnsigned(2);
+      case Opcode::kLong1:
+        return PushLong(1);
+      case Opcode::kLong4:
+        return PushLong(4);
+      case Opcode::kBinFloat:
+        return PushFloat();
+      case Opcode::kShortBinUnicode:
+      case Opcode::kShortBinString:
+      case Opcode::kShortBinBytes:
+        return PushText(1);
+      case Opcode::kBinUnicode:
+      case Opcode::kBinString:
+      case Opcode::kBinBytes:
+        return PushText(4);
+      case Opcode::kBinUnicode8:
+      case Opcode::kBinBytes8:
+      case Opcode::kByteArray8:
+        return PushText(8);
+      case Opcode::kEmptyList:
+      case Opcode::kEmptyTuple:
+        return Push(data_.NewContainer(Kind::kList));
+      case Opcode::kEmptyDict:
+        return Push(data_.NewContainer(Kind::kDict));
+      case Opcode::kTuple1:
+        return PushTuple(1);
+      case Opcode::kTuple2:
+        return PushTuple(2);
+      case Opcode::kTuple3:
+        return PushTuple(3);
+      case Opcode::kList:
+      case Opcode::kTuple:
+        return PushMarked(Kind::kList);
+      case Opcode::kDict:
+        return PushMarked(Kind::kDict);
+      case Opcode::kAppend:
+        return MoveInto(Kind::kList, 1);
+      case Opcode::kSetItem:
+        return MoveInto(Kind::kDict, 2);
+      case Opcode::kAppends:
+        return MoveMarkedInto(Kind::kList);
+      case Opcode::kSetItems:
+        return MoveMarkedInto(Kind::kDict);
+      case Opcode::kMemoize:
+        return Remember(memo_.size());
+      case Opcode::kBinPut:
+        return RememberAt(1);
+      case Opcode::kLongBinPut:
+        return RememberAt(4);
+      case Opcode::kBinGet:
+        return Recall(1);
+      case Opcode::kLongBinGet:
+        return Recall(4);
+    }
+    return Refuse(opcode);
+  }
+
+  Status Refuse(std::uint8_t opcode) const {
+    if (const std::string_view name = NameOfCallingOpcode(opcode); !name.empty()) {
+      return Fail(Error::Kind::kUnsupported,
+                  fmt::format("byte {}: the pickle wants Python to load or call something (opcode "
+                              "{}), which Orrery never does; a memory snapshot holds plain data",
+                              opcode_offset_, name));
+    }
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("byte {}: opcode {:#04x} has no place in a memory snapshot",
+                            opcode_offset_, opcode));
+  }
+
+  Status CheckProtocol() {
+    ORRERY_TRY(const std::string_view byte, window_.Take(1));
+    const auto protocol = static_cast<std::uint8_t>(byte[0]);
+    if (protocol < kFirstProtocol || protocol > kLastProtocol) {
+      return Fail(Error::Kind::kUnsupported,
+                  fmt::format("a pickle of protocol {}; Orrery reads {} to {}", protocol,
+                              kFirstProtocol, kLastProtocol));
+    }
+    return {};
+  }
+
+  // A frame is only advice on how much to read at once.
+  Status SkipFrameLength() {
+    ORRERY_TRY([[maybe_unused]] const std::string_view length, window_.Take(8));
+    return {};
+  }
+
+  Status Push(PickleValue value) {
+    if (++num_values_ > limits_.max_values) {
+      return Fail(Error::Kind::kLimit, fmt::format("byte {}: the pickle holds more than {} values",
+                                                   opcode_offset_, limits_.max_values));
+    }
+    stack_.push_back(value);
+    return {};
+  }
+
+  Status Mark() {
+    if (marks_.size() >= limits_.max_depth) {
+      return Fail(Error::Kind::kLimit,
+                  fmt::format("byte {}: the pickle is nested deeper than {} levels", opcode_offset_,
+                              limits_.max_depth));
+    }
+    marks_.push_back(stack_.size());
+    return {};
+  }
+
+  [[nodiscard]] tl::unexpected<Error> Underflow() const {
+    return Wrong("the pickle uses a value that it never made");
+  }
+
+  // What may be taken off the stack: not what lies below the last mark.
+  [[nodiscard]] std::size_t NumFree() const {
+    return stack_.size() - (marks_.empty() ? 0 : marks_.back());
+  }
+
+  Status Pop() {
+    if (NumFree() > 0) {
+      stack_.pop_back();
+      return {};
+    }
+    if (marks_.empty()) {
+      return Underflow();
+    }
+    marks_.pop_back();
+    return {};
+  }
+
+  // Moves everything above the last mark to the end of `items`, or away.
+  Status Collect(std::vector<PickleValue>* items) {
+    if (marks_.empty()) {
+      return Wrong("the pickle ends a container that it never began");
+    }
+    const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    marks_.pop_back();
+    if (items != nullptr) {
+      items->insert(items->end(), begin, stack_.end());
+    }
+    stack_.erase(begin, stack_.end());
+    return {};
+  }
+
+  Status PushUnsigned(std::size_t num_bytes) {
+    ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
+    return Push(data_.NewInteger(static_cast<std::int64_t>(LittleEndian(bytes))));
+  }
+
+  Status PushSigned(std::size_t num_bytes) {
+    ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
+    return Push(data_.NewInteger(SignedLittleEndian(bytes)));
+  }
+
+  Status PushLong(std::size_t length_bytes) {
+    ORRERY_TRY(const std::string_view bytes, TakeText(length_bytes));
+    if (bytes.size() > 8 && !FitsEightBytes(bytes)) {
+      return Wrong("an integer of more than 64 bits");
+    }
+    return Push(data_.NewInteger(SignedLittleEndian(bytes.substr(0, 8))));
+  }
+
+  Status PushFloat() {
+    ORRERY_TRY(const std::string_view bytes, window_.Take(8));
+    return Push(data_.NewFloat(std::bit_cast<double>(BigEndian(bytes))));
+  }
+
+  Status PushText(std::size_t length_bytes) {
+    ORRERY_TRY(const std::string_view text, TakeText(length_bytes));
+    return Push(data_.NewText(text));
+  }
+
+  Result<std::string_view> TakeText(std::size_t length_bytes) {
+    ORRERY_TRY(const std::string_view bytes, window_.Take(length_bytes));
+    const std::uint64_t length = LittleEndian(bytes);
+    if (length > limits_.max_text_bytes) {
+      return Fail(Error::Kind::kLimit, fmt::format("byte {}: a text of {} bytes, more than {}",
+                                                   opcode_offset_, length, limits_.max_text_bytes));
+    }
+    return window_.Take(static_cast<std::size_t>(length));
+  }
+
+  Status PushTuple(std::size_t count) {
+    if (NumFree() < count) {
+      return Underflow();
+    }
+    const PickleValue tuple = data_.NewContainer(Kind::kList);
+    const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
+    data_.Items(tuple).assign(begin, stack_.end());
+    stack_.erase(begin, stack_.end());
+    return Push(tuple);
+  }
+
+  Status PushMarked(Kind kind) {
+    const PickleValue container = data_.NewContainer(kind);
+    ORRERY_TRY_STATUS(Collect(&data_.Items(container)));
+    ORRERY_TRY_STATUS(CheckPairs(container));
+    return Push(container);
+  }
+
+  [[nodiscard]] Status CheckPairs(PickleValue container) {
+    if (container.kind() == Kind::kDict && data_.Items(container).size() % 2 != 0) {
+      return Wrong("a key without a value");
+    }
+    return {};
+  }
+
+  Status MoveInto(Kind kind, std::size_t count) {
+    if (NumFree() < count + 1) {
+      return Underflow();
+    }
+    const auto begin = stack_.end() - static_cast<std::ptrdiff_t>(count);
+    const PickleValue container = *(begin - 1);
+    if (container.kind() != kind) {
+      return Wrong("an element for a value that is no container");
+    }
+    auto& items = data_.Items(container);
+    items.insert(items.end(), begin, stack_.end());
+    stack_.erase(begin, stack_.end());
+    return {};
+  }
+
+  Status MoveMarkedInto(Kind kind) {
+    if (marks_.empty() || marks_.back() == 0) {
+      return Underflow();
+    }
+    const PickleValue container = stack_[marks_.back() - 1];
+    if (container.kind() != kind) {
+      return Wrong("elements for a value that is no container");
+    }
+    ORRERY_TRY_STATUS(Collect(&data_.Items(container)));
+    return CheckPairs(container);
+  }
+
+  Status RememberAt(std::size_t num_bytes) {
+    ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
+    return Remember(LittleEndian(bytes));
+  }
+
+  Status Remember(std::uint64_t number) {
+    if (NumFree() == 0) {
+      return Underflow();
+    }
+    memo_[number] = stack_.back();
+    return {};
+  }
+
+  Status Recall(std::size_t num_bytes) {
+    ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
+    const auto known = memo_.find(LittleEndian(bytes));
+    return known == memo_.end() ? Status(Underflow()) : Push(known->second);
+  }
+
+  ByteWindow window_;
+  PickleLimits limits_;
+  PickleData data_;
+  std::vector<PickleValue> stack_;
+  std::vector<std::size_t> marks_;
+  tsl::robin_map<std::uint64_t, PickleValue> memo_;
+  std::uint64_t num_values_ = 0;
+  std::int64_t opcode_offset_ = 0;
+  bool is_stopped_ = false;
+};
+
+}  // namespace
+
+Result<Pickle> ReadPickle(ByteSource& source, const PickleLimits& limits) {
+  return Machine(source, limits).Run();
+}
+
+}  // namespace orrery::ingest::torch_snapshot

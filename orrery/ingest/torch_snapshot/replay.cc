@@ -1,0 +1,258 @@
+#include "orrery/ingest/torch_snapshot/replay.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/ingest/torch_snapshot/ranges.h"
+#include "orrery/ingest/torch_snapshot/rewind.h"
+
+namespace orrery::ingest::torch_snapshot {
+namespace {
+
+using trace::MemoryClass;
+using trace::RowId;
+using Object = trace::MemoryObjects::Row;
+
+std::int64_t Signed(std::uint64_t value) {
+  return static_cast<std::int64_t>(value);
+}
+
+class Player {
+ public:
+  Player(const DeviceMemory& memory, trace::Trace& trace, std::vector<Object>& objects)
+      : memory_(memory), trace_(trace), objects_(objects) {
+    begin_ns_ = memory.entries.empty() ? 0 : memory.entries.front().time_ns;
+  }
+
+  void Play() {
+    StartState start = Rewind(memory_);
+    Begin(start);
+    for (std::size_t i = 0; i < memory_.entries.size(); ++i) {
+      PlayEntry(memory_.entries[i], start.block_bytes[i]);
+    }
+    Compare();
+    trace_.problems.Loss("entry of the history that contradicts what comes behind it",
+                         start.num_contradictions + num_contradictions_);
+  }
+
+ private:
+  void Begin(const StartState& start) {
+    for (const Segment& segment : start.segments) {
+      AddSegment(segment, begin_ns_, -1);
+    }
+    for (const Block& block : start.blocks) {
+      AddBlock(block, begin_ns_, -1);
+    }
+    if (!memory_.entries.empty()) {
+      trace_.problems.Note(
+          "tensor from before the history (it began later, or its oldest entries were overwritten)",
+          static_cast<std::int64_t>(start.blocks.size()));
+    }
+  }
+
+  void PlayEntry(const Entry& entry, std::uint64_t block_bytes) {
+    switch (entry.action) {
+      case Action::kAlloc:
+        return Allocate(entry, block_bytes);
+      case Action::kFreeRequested:
+        return RequestFree(entry);
+      case Action::kFreeCompleted:
+        return CompleteFree(entry);
+      case Action::kSegmentAlloc:
+        num_contradictions_ += CutSegments(entry) ? 1 : 0;
+        return AddSegment({.address = entry.address,
+                           .bytes = entry.bytes,
+                           .stream = entry.stream,
+                           .call_stack = entry.call_stack},
+                          entry.time_ns, entry.order);
+      case Action::kSegmentFree:
+        num_contradictions_ += CutSegments(entry) ? 0 : 1;
+        return;
+      case Action::kOutOfMemory:
+        return AddMark(entry, "out of memory",
+                       fmt::format(R"("bytes":{},"device":{},"free_bytes":{})", entry.bytes,
+                                   memory_.device, entry.address));
+      case Action::kSnapshot:
+        return AddMark(entry, "snapshot", fmt::format(R"("device":{})", memory_.device));
+    }
+  }
+
+  void AddMark(const Entry& entry, std::string_view name, std::string_view extra) {
+    trace_.instants.Append({.begin_ns = entry.time_ns,
+                            .name = trace_.strings.Intern(name),
+                            .category = trace_.strings.Intern("memory"),
+                            .track = 0,
+                            .extra = trace_.strings.Intern(extra)});
+  }
+
+  RowId AddObject(Object object) {
+    const auto index = static_cast<RowId>(objects_.size());
+    object.id = Signed(objects_.size() + 1);
+    object.device = memory_.device;
+    objects_.push_back(object);
+    return index;
+  }
+
+  void End(RowId index, const Entry& entry) {
+    Object& object = objects_[index];
+    object.duration_ns = entry.time_ns - object.begin_ns;
+    object.death_order = entry.order;
+  }
+
+  void AddSegment(const Segment& segment, std::int64_t begin_ns, std::int64_t order) {
+    if (segment.bytes == 0) {
+      return;
+    }
+    reserved_bytes_ += Signed(segment.bytes);
+    segments_.Add(segment.address, segment.address + segment.bytes,
+                  AddObject({.begin_ns = begin_ns,
+                             .address = segment.address,
+                             .bytes = Signed(segment.bytes),
+                             .memory_class = MemoryClass::kSegment,
+                             .stream = segment.stream,
+                             .birth_order = order,
+                             .call_stack = segment.call_stack}));
+  }
+
+  // A segment that loses some of its pages ends, and what it keeps begins a new life. Says whether
+  // there was any.
+  bool CutSegments(const Entry& entry) {
+    const std::uint64_t end = entry.address + entry.bytes;
+    const auto cut = segments_.Remove(entry.address, end);
+    for (const Range<RowId>& piece : cut) {
+      reserved_bytes_ -= Signed(piece.end - piece.begin);
+      End(piece.value, entry);
+      Keep(piece.begin, entry.address, piece.value, entry);
+      Keep(end, piece.end, piece.value, entry);
+    }
+    return !cut.empty();
+  }
+
+  void Keep(std::uint64_t begin, std::uint64_t end, RowId object, const Entry& entry) {
+    if (begin >= end) {
+      return;
+    }
+    const Object& before = objects_[object];
+    AddSegment({.address = begin,
+                .bytes = end - begin,
+                .stream = before.stream,
+                .call_stack = before.call_stack},
+               entry.time_ns, entry.order);
+  }
+
+  void Allocate(const Entry& entry, std::uint64_t block_bytes) {
+    if (const auto before = blocks_.find(entry.address); before != blocks_.end()) {
+      ++num_contradictions_;
+      Release(before->second, entry);
+      End(before->second.object, entry);
+    }
+    AddBlock({.address = entry.address,
+              .bytes = block_bytes,
+              .requested_bytes = Signed(entry.bytes),
+              .stream = entry.stream,
+              .call_stack = entry.call_stack,
+              .name = entry.name},
+             entry.time_ns, entry.order);
+    AddEvent(entry, Signed(block_bytes));
+  }
+
+  void AddBlock(const Block& block, std::int64_t begin_ns, std::int64_t order) {
+    Range<RowId>* const segment = segments_.Find(block.address);
+    const RowId object = AddObject({.begin_ns = begin_ns,
+                                    .address = block.address,
+                                    .bytes = Signed(block.bytes),
+                                    .requested_bytes = block.requested_bytes,
+                                    .memory_class = MemoryClass::kTensor,
+                                    .stream = block.stream,
+                                    .birth_order = order,
+                                    .name = block.name,
+                                    .call_stack = block.call_stack,
+                                    .parent = segment == nullptr ? trace::kNoRow : segment->value});
+    blocks_[block.address] = {.object = object, .is_free_requested = block.is_free_requested};
+    allocated_bytes_ += block.is_free_requested ? 0 : Signed(block.bytes);
+  }
+
+  // The allocator's counter goes down when a free is asked for; the memory stays in use until
+  // streams are through with it.
+  void RequestFree(const Entry& entry) {
+    const auto block = blocks_.find(entry.address);
+    if (block == blocks_.end()) {
+      ++num_contradictions_;
+      return;
+    }
+    Release(block->second, entry);
+  }
+
+  void CompleteFree(const Entry& entry) {
+    const auto block = blocks_.find(entry.address);
+    if (block == blocks_.end()) {
+      ++num_contradictions_;
+      return;
+    }
+    Release(block->second, entry);
+    End(block->second.object, entry);
+    blocks_.erase(block);
+  }
+
+  struct Alive {
+    RowId object = trace::kNoRow;
+    bool is_free_requested = false;
+  };
+
+  void Release(Alive& block, const Entry& entry) {
+    if (!std::exchange(block.is_free_requested, true)) {
+      const std::int64_t bytes = objects_[block.object].bytes;
+      allocated_bytes_ -= bytes;
+      AddEvent(entry, -bytes);
+    }
+  }
+
+  void AddEvent(const Entry& entry, std::int64_t bytes) {
+    trace_.memory_events.Append({.begin_ns = entry.time_ns,
+                                 .bytes = bytes,
+                                 .address = entry.address,
+                                 .device_kind = trace::DeviceKind::kGpu,
+                                 .device = memory_.device,
+                                 .total_allocated_bytes = allocated_bytes_,
+                                 .total_reserved_bytes = reserved_bytes_,
+                                 .track = 0});
+  }
+
+  // The history must lead to what the snapshot shows.
+  void Compare() {
+    std::int64_t num_different = 0;
+    for (const Block& block : memory_.blocks) {
+      const auto alive = blocks_.find(block.address);
+      const bool is_same =
+          alive != blocks_.end() && alive->second.is_free_requested == block.is_free_requested;
+      num_different += is_same ? 0 : 1;
+    }
+    num_different += std::max<std::int64_t>(
+        0, Signed(blocks_.size()) - static_cast<std::int64_t>(memory_.blocks.size()));
+    trace_.problems.Loss("block on which the history and the final state disagree", num_different);
+  }
+
+  const DeviceMemory& memory_;
+  trace::Trace& trace_;
+  std::vector<Object>& objects_;
+  Ranges<RowId> segments_;
+  std::map<std::uint64_t, Alive> blocks_;
+  std::int64_t begin_ns_ = 0;
+  std::int64_t allocated_bytes_ = 0;
+  std::int64_t reserved_bytes_ = 0;
+  std::int64_t num_contradictions_ = 0;
+};
+
+}  // namespace
+
+void PlayHistory(const DeviceMemory& memory, trace::Trace& trace,
+                 std::vector<trace::MemoryObjects::Row>& objects) {
+  Player(memory, trace, objects).Play();
+}
+
+}  // namespace orrery::ingest::torch_snapshot

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Writes the made-up recordings of memory under tests/data: event streams and PyTorch snapshots.
+
+    tools/make_memory_fixtures.py [--output tests/data]
+
+Streams are written from the table of records in docs/formats/orrs.md, with nothing of Orrery's own
+code, so that reading them also tests that document. Snapshots are written by Python's own pickle.
+The same call gives the same bytes.
+"""
+
+import argparse
+import os
+import pathlib
+import pickle
+import re
+import struct
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RECORD_ROW = re.compile(r"^\| (\d+) \w+ \| (\d+) \| `(\w+)` \| (.*) \|$")
+FIELD = re.compile(r"`(\w+)` (\S+?)(?:,|$)")
+EXACT, BY_ARGUMENT = 1, 2
+READ, WRITE = 1, 2
+ENDED = 9
+
+
+def read_schema():
+    """Returns name -> (chunk, kind, [(field, encoding)]) from the document."""
+    schema = {}
+    for line in (ROOT / "docs" / "formats" / "orrs.md").read_text().splitlines():
+        row = RECORD_ROW.match(line)
+        if row:
+            schema[row[3]] = (int(row[1]), int(row[2]), FIELD.findall(row[4]))
+    return schema
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def varint(value):
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def zigzag(value):
+    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+class Chunk:
+    """Records of one chunk type; the second and later ones count on from the one before."""
+
+    def __init__(self, schema, kind, first_sequence=0):
+        self.schema, self.kind, self.first_sequence = schema, kind, first_sequence
+        self.before = {"sequence": first_sequence}
+        self.payload, self.num_records = b"", 0
+
+    def add(self, record, **values):
+        chunk, number, fields = self.schema[record]
+        assert chunk == self.kind and not set(values) - {name for name, _ in fields}, record
+        encoded = [self.encode(values.get(name), how) for name, how in fields]
+        while encoded and encoded[-1][1]:
+            encoded.pop()
+        body = varint(number) + b"".join(piece for piece, _ in encoded)
+        self.payload += varint(len(body)) + body
+        self.num_records += 1
+        return self
+
+    def encode(self, value, how):
+        """Returns the bytes of a field, and whether it may be left out at the end."""
+        if how.startswith("Δ"):
+            before = self.before.get(how[1:], 0)
+            value = value or 0
+            self.before[how[1:]] = value
+            return zigzag(value - before), value == before
+        if how == "m":
+            return (b"\0", True) if value is None else (varint(value + 1), False)
+        if how == "text":
+            text = (value or "").encode() if not isinstance(value, bytes) else value
+            return varint(len(text)) + text, not text
+        if how == "list":
+            numbers = value or []
+            return varint(len(numbers)) + b"".join(map(varint, numbers)), not numbers
+        value = value or 0
+        return (zigzag(value) if how == "s" else varint(value)), value == 0
+
+    def sealed(self):
+        head = b"ORCK" + struct.pack("<HHQIIIII", self.kind, 0, self.first_sequence,
+                                     self.num_records, len(self.payload), len(self.payload), 0,
+                                     crc32c(self.payload))
+        return head + struct.pack("<I", crc32c(head)) + self.payload
+
+
+def file_header(major=1, minor=0):
+    return b"ORRS" + struct.pack("<HH8x", major, minor)
+
+
+def training_stream(schema, rank, has_end=True):
+    """Two launches with a tensor between them, one of them left out by sampling, and a copy."""
+    def chunk(kind, first=0):
+        return Chunk(schema, kind, first)
+
+    header = chunk(1).add("Process", producer="make_memory_fixtures", process=42 + rank, rank=rank,
+                          world_size=2, time_origin=1, driver="580.0", toolkit="13.0")
+    header.add("Device", device=0, name="NVIDIA H200", memory_bytes=1 << 37, multiprocessors=132,
+               compute_major=9, compute_minor=0)
+    strings = chunk(2)
+    names = ["add_kernel", "gemm_kernel", "aten::add", "sampled out", "train.py:7"]
+    for number, text in enumerate(names, start=1):
+        strings.add("String", id=number, text=text)
+    functions = chunk(5).add("Function", id=1, name=1).add("Function", id=2, name=2)
+    events = chunk(6, 1)
+    events.add("Allocation", sequence=1, time_ns=1000, thread=7, object=1, address=0x7F0000000000,
+               bytes=2 << 20, level=1)
+    events.add("OperatorBegin", sequence=2, time_ns=1100, thread=7, name=3)
+    events.add("Allocation", sequence=3, time_ns=1150, thread=7, object=2, address=0x7F0000000000,
+               bytes=4096, level=2, stack=1, requested_bytes=4000, total_allocated_bytes=4096,
+               total_reserved_bytes=2 << 20)
+    events.add("Launch", sequence=4, time_ns=1200, thread=7, function=1, grid_x=4, grid_y=1,
+               grid_z=1, block_x=256, block_y=1, block_z=1, coverage=EXACT, duration_ns=50)
+    events.add("OperatorEnd", sequence=5, time_ns=1300, thread=7, begin=2)
+    events.add("Launch", sequence=6, time_ns=1400, thread=7, function=2, grid_x=2, grid_y=2,
+               grid_z=1, block_x=128, block_y=1, block_z=1, duration_ns=80, reason=4,
+               inclusion_ppb=100_000_000)
+    events.add("Copy", sequence=7, time_ns=1500, thread=7, source=0x7F0000000000,
+               destination=0x1000, width_bytes=4096, kind=2, duration_ns=20)
+    events.add("Free", sequence=8, time_ns=1600, thread=7, object=2, level=2,
+               total_allocated_bytes=0, total_reserved_bytes=2 << 20)
+    stacks = chunk(3).add("Stack", id=1, frames=[5])
+    touches = chunk(8).add("Touch", launch=4, object=2, read_bytes=2048, write_bytes=2048,
+                           sectors=128, lanes=1024, warps=32)
+    touches.add("PageTouch", launch=4, object=2, page_bytes=4096, first_page=0x7F0000000, form=2,
+                numbers=[1024])
+    arguments = chunk(9).add("LaunchArgument", launch=6, object=2, address=0x7F0000000000, offset=8)
+    accesses = chunk(10).add("WarpAccess", launch=4, address=0x7F0000000000, pc=16, access_bytes=4,
+                             flags=READ, form=1, stride=4)
+    coverage = chunk(11).add("CoverageCount", kind=2, name="sampled out", count=1, device=0)
+    if has_end:
+        coverage.add("CoverageCount", kind=ENDED)
+    cost = chunk(12).add("Overhead", phase=1, total_ns=300, count=1, bytes=4096)
+    cost.add("Overhead", phase=5, total_ns=400)
+    parts = [header, strings, functions, stacks, events, touches, arguments, accesses, cost,
+             coverage]
+    return file_header() + b"".join(part.sealed() for part in parts)
+
+
+def write_streams(folder):
+    schema = read_schema()
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = training_stream(schema, 0)
+    (folder / "whole.orrs").write_bytes(whole)
+    (folder / "torn.orrs").write_bytes(whole[:-20])
+    (folder / "killed.orrs").write_bytes(training_stream(schema, 0, has_end=False))
+    (folder / "newer.orrs").write_bytes(file_header(2, 0) + whole[16:])
+    unknown = Chunk(schema, 77)
+    (folder / "later_minor.orrs").write_bytes(file_header(1, 3) + whole[16:] + unknown.sealed())
+    ranks = folder / "two_ranks"
+    ranks.mkdir(exist_ok=True)
+    for rank in range(2):
+        (ranks / f"process_{42 + rank}.orrs").write_bytes(training_stream(schema, rank))
+
+
+class Allocator:
+    """A caching allocator of one segment that keeps its history as PyTorch does."""
+
+    def __init__(self, frames):
+        self.frames, self.entries, self.blocks, self.time_us = frames, [], {}, 1_700_000_000_000_000
+
+    def note(self, action, address, size, **more):
+        self.time_us += 10
+        self.entries.append({"action": action, "addr": address, "size": size, "stream": 0,
+                             "time_us": self.time_us, "frames": self.frames, **more})
+
+    def alloc(self, address, size):
+        self.blocks[address] = size
+        self.note("alloc", address, size)
+
+    def free(self, address):
+        self.note("free_requested", address, self.blocks[address])
+        self.note("free_completed", address, self.blocks.pop(address))
+
+
+def snapshot(num_kept=None):
+    """Weights that stay, activations that come and go, an out-of-memory, an annotation."""
+    frames = [{"filename": "model.py", "line": 12, "name": "forward"},
+              {"filename": "train.py", "line": 3, "name": "main"}]
+    allocator = Allocator(frames)
+    base, segment = 0x7F2000000000, 4 << 20
+    allocator.note("segment_alloc", base, segment)
+    allocator.alloc(base, 1 << 20)
+    begin_us = allocator.time_us
+    for layer in range(3):
+        allocator.alloc(base + (1 << 20) + layer * 4096, 1000 + layer)
+    for layer in (2, 0):
+        allocator.free(base + (1 << 20) + layer * 4096)
+    allocator.entries.append({"action": "oom", "device_free": 1024, "size": 1 << 30, "stream": 0,
+                              "time_us": allocator.time_us + 5, "frames": frames})
+    blocks = [{"address": address, "size": -(-size // 512) * 512, "requested_size": size,
+               "state": "active_allocated", "frames": frames}
+              for address, size in sorted(allocator.blocks.items())]
+    marks = [{"device": 0, "stage": stage, "name": "step", "time_us": time_us}
+             for stage, time_us in (("START", begin_us), ("END", allocator.time_us))]
+    return {"segments": [{"device": 0, "address": base, "total_size": segment, "stream": 0,
+                          "allocated_size": sum(block["size"] for block in blocks),
+                          "segment_type": "large", "segment_pool_id": (0, 0),
+                          "is_expandable": False, "frames": frames, "blocks": blocks}],
+            "device_traces": [allocator.entries[-num_kept:] if num_kept else allocator.entries],
+            "allocator_settings": {"expandable_segments": False, "max_split_size": -1},
+            "external_annotations": marks}
+
+
+class Hostile:
+    def __reduce__(self):
+        return os.system, ("touch executed",)
+
+
+def write_snapshots(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for protocol in range(2, 6):
+        (folder / f"whole.protocol{protocol}.pickle").write_bytes(pickle.dumps(snapshot(), protocol))
+    (folder / "ring.pickle").write_bytes(pickle.dumps(snapshot(num_kept=4), 4))
+    (folder / "hostile.pickle").write_bytes(pickle.dumps({**snapshot(), "extra": Hostile()}, 4))
+    (folder / "other.pickle").write_bytes(pickle.dumps({"weights": [1.5, None, b"x"]}, 4))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "tests" / "data")
+    output = parser.parse_args().output
+    write_streams(output / "orrs")
+    write_snapshots(output / "torch_snapshot")
+
+
+if __name__ == "__main__":
+    main()
