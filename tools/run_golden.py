@@ -16,7 +16,8 @@ A case is a text file:
 '$' is a command for bash (with pipefail; a line that ends in '\\' goes on in the next '$' line),
 '>' a line of standard output, '!' of standard error, '=' the exit status if it is not 0, '#' a
 comment. A last line that does not end in a newline is followed by a line '\\'. Each case runs in a
-folder of its own, where `data` is tests/data, `traced` is data/traced, `shared` is ../shared, and a folder NAME.files
+folder of its own, where `data` is tests/data, `traced` is data/traced, `memory` is data/memory, `shared` is ../shared, and a
+folder NAME.files
 beside NAME.case was copied in. "needs shared" skips the case where ../shared is absent.
 
 Exit status: 0 all as written, 1 some differ, 2 a case cannot be used, 77 all were skipped.
@@ -131,8 +132,9 @@ def make_folder(folder, path, root, program):
         work.mkdir()
     bin_folder.mkdir()
     (work / "data").symlink_to(root / "tests" / "data")
-    if (root / "data" / "traced").is_dir():
-        (work / "traced").symlink_to(root / "data" / "traced")
+    for name in ("traced", "memory"):
+        if (root / "data" / name).is_dir():
+            (work / name).symlink_to(root / "data" / name)
     if shared_folder(root).is_dir():
         (work / "shared").symlink_to(shared_folder(root))
     (bin_folder / "orrery").symlink_to(program.resolve())

@@ -25,8 +25,11 @@ std::vector<draw::Series> TimeSeries() {
 // As Figures 11 and 12 of the PASTA paper: the time of each policy relative to no prefetch.
 void AddBars(const UvmCase& one, bool has_title, draw::StackedBars& chart) {
   const Comparison& comparison = one.comparison;
+  const bool is_best_ahead = comparison.Best().policy.lookahead != 0;
   for (const Outcome& outcome : comparison.outcomes) {
-    const bool is_last = &outcome == &comparison.Best();
+    if (&outcome == &comparison.Best() && !is_best_ahead) {
+      continue;  // tensor level once more
+    }
     const double time = RelativeTime(comparison, outcome.total_ns);
     const double kernels = RelativeTime(comparison, outcome.kernel_ns);
     const bool is_first = &outcome == &comparison.outcomes.front();
@@ -34,8 +37,9 @@ void AddBars(const UvmCase& one, bool has_title, draw::StackedBars& chart) {
         {.label = has_title && is_first ? one.run->title : PolicyName(outcome.policy),
          .values = {kernels, time - kernels},
          .note = fmt::format("{:.2f}×", time),
-         .stands_apart = has_title && is_last});
+         .stands_apart = false});
   }
+  chart.bars.back().stands_apart = has_title;
 }
 
 MemoryPicture PictureOf(const std::vector<UvmCase>& cases, const std::string& memory) {

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/draw/chart/chart_size.h"
 #include "orrery/draw/chart/count_elements.h"
+#include "orrery/draw/chart/row_layout.h"
 #include "orrery/draw/chart/spread_chart.h"
 #include "orrery/draw/chart/stacked_bars.h"
 
@@ -82,6 +84,12 @@ TEST(SpreadChartTest, ARowSaysItsQuartiles) {
   EXPECT_THAT(svg, HasSubstr("median 3.00 ms\n"));
   EXPECT_THAT(svg, HasSubstr("largest 8.00 ms"));
   EXPECT_THAT(svg, HasSubstr(">most rank 5</text>"));
+}
+
+// 20 letters of 7 and 14 pixels to the plot; the two bytes of "µ" are one letter.
+TEST(LabelWidthFor, MakesRoomForLongLabels) {
+  EXPECT_EQ(LabelWidthFor({"rank 1", "rank 2"}), kLabelWidth);
+  EXPECT_EQ(LabelWidthFor({"rank 1", "bert-inference of µs"}), 20 * 7 + 14);
 }
 
 }  // namespace

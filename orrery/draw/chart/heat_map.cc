@@ -68,9 +68,10 @@ Grid GridOf(const HeatMap& map) {
   const std::size_t width = map.column_labels.size();
   grid.items_per_column = std::max<std::size_t>(1, (width + kMaxColumns - 1) / kMaxColumns);
   grid.num_columns = (width + grid.items_per_column - 1) / grid.items_per_column;
-  grid.plot = {.x = kLabelWidth,
+  const double label_width = LabelWidthFor(map.row_labels);
+  grid.plot = {.x = label_width,
                .y = 4,
-               .width = std::min(kChartWidth - kLabelWidth - kRightMargin,
+               .width = std::min(kChartWidth - label_width - kRightMargin,
                                  kWidestCell * static_cast<double>(grid.num_columns)),
                .height = grid.rows.height()};
   grid.values = LargestOfCells(map, grid);

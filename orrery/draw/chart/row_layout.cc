@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "orrery/draw/chart/chart_size.h"
+
 namespace orrery::draw {
 namespace {
 
@@ -12,6 +14,15 @@ constexpr double kTallest = 26;
 constexpr double kThinnest = 2;
 constexpr std::size_t kMaxRows = 280;
 constexpr double kLabelHeight = 16.5;
+constexpr double kLetterWidth = 7;
+constexpr double kLabelGap = 14;
+constexpr double kWidestLabels = 280;
+
+// Letters, not bytes: those that continue a letter of UTF-8 do not count.
+double NumLetters(const std::string& text) {
+  return static_cast<double>(
+      std::ranges::count_if(text, [](char byte) { return (byte & 0xc0) != 0x80; }));
+}
 
 double GapOf(double pitch) {
   return pitch >= 12 ? 4 : pitch >= 5 ? 1 : 0;
@@ -36,6 +47,14 @@ std::size_t RowLayout::LabelEvery() const {
     every *= 2;
   }
   return every;
+}
+
+double LabelWidthFor(const std::vector<std::string>& labels) {
+  double longest = 0;
+  for (const std::string& label : labels) {
+    longest = std::max(longest, NumLetters(label));
+  }
+  return std::clamp(longest * kLetterWidth + kLabelGap, kLabelWidth, kWidestLabels);
 }
 
 void DrawRowLabels(const RowLayout& layout, const std::vector<std::string>& labels, const Box& plot,

@@ -30,6 +30,9 @@ struct RowLayout {
   [[nodiscard]] std::size_t LabelEvery() const;
 };
 
+/// Returns the room left of a plot: that of all charts, or more where labels would be cut off.
+[[nodiscard]] double LabelWidthFor(const std::vector<std::string>& labels);
+
 /// Draws the labels of the rows that have room for one, left of `plot`.
 void DrawRowLabels(const RowLayout& layout, const std::vector<std::string>& labels, const Box& plot,
                    SvgWriter& svg);

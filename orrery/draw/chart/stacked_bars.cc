@@ -8,6 +8,7 @@
 #include "orrery/base/check.h"
 #include "orrery/draw/chart/axis.h"
 #include "orrery/draw/chart/chart_size.h"
+#include "orrery/draw/chart/row_layout.h"
 #include "orrery/draw/chart/svg_writer.h"
 
 namespace orrery::draw {
@@ -77,12 +78,21 @@ void DrawBar(const StackedBars& chart, const StackedBar& bar, const Scale& scale
   svg.Text({scale(sum) + 8, top + kBarHeight / 2 + 4}, bar.note);
 }
 
+std::vector<std::string> LabelsOf(const StackedBars& chart) {
+  std::vector<std::string> labels;
+  for (const StackedBar& bar : chart.bars) {
+    labels.push_back(bar.label);
+  }
+  return labels;
+}
+
 }  // namespace
 
 std::string RenderStackedBars(const StackedBars& chart) {
-  const Box plot{.x = kLabelWidth,
+  const double label_width = LabelWidthFor(LabelsOf(chart));
+  const Box plot{.x = label_width,
                  .y = 4,
-                 .width = kChartWidth - kLabelWidth - kNoteWidth,
+                 .width = kChartWidth - label_width - kNoteWidth,
                  .height = HeightOf(chart)};
   const Scale scale{.low = 0, .high = LargestTotal(chart), .first = plot.x, .last = plot.right()};
   SvgWriter svg(kChartWidth, plot.bottom() + (chart.has_axis ? kAxisHeight : 0), chart.description);

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""What recording costs, what it counts, and the paper's working sets: the tables of docs/validation/memory.md.
+
+    tools/validate_memory.py --program build/orrery [--write docs/validation/memory.md]
+
+Reads data/memory (recordings of one H200) and data/published/pasta_table5.csv.
+"""
+
+import argparse
+import collections
+import csv
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "capture"))
+sys.path.insert(0, str(ROOT / "capture" / "sanitizer" / "check"))
+
+import check_known_kernels  # noqa: E402
+import orrs_reader  # noqa: E402
+
+MODES = ("plain", "coarse", "gpu", "cpu")
+MODELS = ("alexnet", "resnet18", "resnet34", "bert", "gpt2", "whisper")
+PHASES = {1: "collection", 2: "transfer", 3: "analysis", 4: "waiting", 5: "total"}
+MIB = 1 << 20
+
+HEAD = """# Memory: what recording costs and what it counts
+
+Made by `tools/validate_memory.py --program build/orrery --write docs/validation/memory.md` from `data/memory` (one H200; how it
+was recorded: data/memory/README.md).
+"""
+COST_HEAD = """
+## Cost of recording
+
+Time of a pass in ms: the median of all passes but the first, which loads kernels (of one pass: that one). *coarse*: `orrery capture`;
+*gpu*: `orrery capture --accesses`, every access of every kernel counted on the GPU; *cpu*: the same accesses sent to the host and
+attributed there by one thread, nothing sampled. *cheaper*: overhead of cpu by overhead of gpu.
+
+"""
+PARTS_HEAD = """
+## Where the time goes (Figure 10)
+
+Of one pass, percent of its time. *execution*: the pass without recording. *transfer*, *analysis*, *waiting*: measured by the recorder;
+analysis on the CPU runs beside the kernels, whose patches wait for it. *collection*: the rest, that is patched instructions and
+callbacks. *lanes a second*: lanes attributed by time of analysis, one core.
+
+"""
+KNOWN_HEAD = """
+## Bytes that arithmetic knows
+
+`capture/build/known_kernels`, recorded on the GPU (`data/memory/known`); the program's results are the same with and without.
+
+"""
+SIZE_HEAD = """
+## Streams
+
+One pass with aggregates, pages of 64 KiB and operators.
+
+"""
+TABLE_HEAD = """
+## Working sets beside Table V
+
+In MiB: mean footprint over kernels; working set: the largest over kernels seen exactly, objects. Published: A100, convolutions without
+cuDNN and a backward pass in two of the six training rows only, so kernels differ; footprint above working set is what must show.
+
+"""
+
+
+def line(*cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def header(*names):
+    return [line(*names), line("---", *["---:"] * (len(names) - 1))]
+
+
+def pass_ms(times):
+    return statistics.median(times[1:] or times)
+
+
+def times_of(path):
+    """{recording: {mode: milliseconds of a pass}}, and {(recording, mode): number of passes}."""
+    found, passes = collections.defaultdict(dict), {}
+    for row in map(json.loads, path.read_text().splitlines()):
+        if "milliseconds" in row:
+            found[row["recording"]][row["mode"]] = pass_ms(row["milliseconds"])
+            passes[row["recording"], row["mode"]] = len(row["milliseconds"])
+    return found, passes
+
+
+def cost_rows(times):
+    yield from header("recording", *MODES, "coarse", "gpu", "cpu", "cheaper")
+    for name, of_mode in times.items():
+        plain = of_mode["plain"]
+        slower = [f"{of_mode[mode] / plain:,.1f}×" if mode in of_mode else "–" for mode in ("gpu", "cpu")]
+        coarse = f"{100 * (of_mode['coarse'] / plain - 1):+.1f} %" if "coarse" in of_mode else "–"
+        both = "gpu" in of_mode and "cpu" in of_mode
+        cheaper = f"{(of_mode['cpu'] - plain) / (of_mode['gpu'] - plain):.0f}×" if both else "–"
+        cells = [f"{of_mode[mode]:.1f}" if mode in of_mode else "–" for mode in MODES]
+        yield line(name, *cells, coarse, *slower, cheaper)
+
+
+def costs_in(stream):
+    """{phase: nanoseconds} of a stream."""
+    return {PHASES.get(row["phase"], "other"): row["total_ns"] for row in stream.records("Overhead")}
+
+
+def part_rows(times, passes, folder):
+    yield from header("recording", "way", "execution", "collection", "transfer", "analysis", "waiting", "lanes a second")
+    for path in sorted(folder.glob("*-[cg]pu.orrs")):
+        name, _, mode = path.stem.rpartition("-")
+        stream = orrs_reader.read(path)
+        costs = costs_in(stream)
+        # Recorded over the whole process: divided by its passes.
+        parts = {part: costs.get(part, 0) / 1e6 / passes[name, mode] for part in ("transfer", "analysis", "waiting")}
+        total, execution = times[name][mode], times[name]["plain"]
+        shares = {part: 100 * value / total for part, value in parts.items()}
+        rest = 100 - 100 * execution / total - sum(shares.values())
+        lanes = sum(touch["lanes"] for touch in stream.records("Touch"))
+        speed = f"{lanes / costs['analysis'] * 1e3:.0f} M" if mode == "cpu" else "–"
+        yield line(name, mode, f"{100 * execution / total:.1f}", f"{rest:.1f}",
+                   *(f"{shares[part]:.1f}" for part in ("transfer", "analysis", "waiting")), speed)
+
+
+def known_rows(folder):
+    stream = orrs_reader.read(folder / "known-kernels.orrs")
+    expected = json.loads((folder / "known-kernels.json").read_text())
+    totals = check_known_kernels.touched_bytes(stream)
+    launches = check_known_kernels.launches_by_kernel(stream)
+    yield from header("kernel", "read, known", "counted", "written, known", "counted", "atomic, known", "counted")
+    for row in expected["kernels"]:
+        seen = totals[launches[row["name"]][0]]
+        yield line(row["name"], *(cell for side in check_known_kernels.SIDES for cell in (f"{row[side]:,}", f"{seen[side]:,}")))
+
+
+def answer(program, path, tool):
+    done = subprocess.run([program, "memory", str(path), "--tool", tool, "--json"], capture_output=True, text=True,
+                          check=False)
+    if done.returncode not in (0, 3):
+        sys.exit(f"validate_memory: {path}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def size_rows(program, folder):
+    yield from header("recording", "bytes", "launches", "coverage")
+    for path in sorted(folder.glob("*.orrs")):
+        facts = answer(program, path, "working-set")
+        coverage = facts["coverage"][0].partition("launches: ")[2]
+        yield line(path.stem, f"{path.stat().st_size:,}", facts["facts"]["kernels"], coverage)
+
+
+def published(path):
+    with open(path, encoding="utf-8") as file:
+        return {(row["pass"], row["model"]): row for row in csv.DictReader(file)}
+
+
+def table_rows(program, folder, table):
+    yield from header("recording", "kernels", "footprint", "working set", "footprint by working set", "published: kernels",
+                      "footprint", "working set", "ratio")
+    for one in ("inference", "training"):
+        for model in MODELS:
+            facts = answer(program, folder / f"{model}-{one}.orrs", "working-set")["facts"]
+            row = table[one, model]
+            ratio = float(row["footprint_mb"]) / float(row["working_set_mb"])
+            yield line(f"{model}-{one}", facts["kernels"], f"{facts['mean_footprint_bytes'] / MIB:.0f}",
+                       f"{facts['working_set_bytes'] / MIB:.0f}", f"{facts['footprint_by_largest']:.2f}×",
+                       row["kernels"], row["footprint_mb"], row["working_set_mb"], f"{ratio:.2f}×")
+
+
+def wrong_averages(table):
+    """Sentences about published averages that are not the mean of their column."""
+    for (one, model), row in table.items():
+        if model != "average":
+            continue
+        for column in ("kernels", "footprint_mb", "working_set_mb", "mean_mb", "median_mb", "p90_mb"):
+            mean = statistics.mean(float(table[one, name][column]) for name in MODELS)
+            if abs(mean - float(row[column])) > 0.01 * mean:
+                yield f"Published average of {column} ({one}) is {row[column]}; the mean of its column is {mean:.0f}."
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--write", type=pathlib.Path)
+    options = parser.parse_args()
+    memory = ROOT / "data" / "memory"
+    times, passes = times_of(memory / "modes" / "times.jsonl")
+    table = published(ROOT / "data" / "published" / "pasta_table5.csv")
+    parts = [(COST_HEAD, cost_rows(times)), (PARTS_HEAD, part_rows(times, passes, memory / "modes")),
+             (KNOWN_HEAD, known_rows(memory / "known")), (SIZE_HEAD, size_rows(options.program, memory / "h200")),
+             (TABLE_HEAD, table_rows(options.program, memory / "h200", table))]
+    text = HEAD + "".join(head + "\n".join(rows) + "\n" for head, rows in parts)
+    text += "\n" + "\n".join(wrong_averages(table)) + "\n"
+    if options.write:
+        options.write.write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
