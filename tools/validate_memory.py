@@ -12,6 +12,7 @@ import csv
 import json
 import pathlib
 import statistics
+import struct
 import subprocess
 import sys
 
@@ -57,7 +58,7 @@ KNOWN_HEAD = """
 SIZE_HEAD = """
 ## Streams
 
-One pass with aggregates, pages of 64 KiB and operators.
+One pass with aggregates, pages of 64 KiB and operators; as recorded, and as kept here (`orrery convert`).
 
 """
 TABLE_HEAD = """
@@ -144,12 +145,21 @@ def answer(program, path, tool):
     return json.loads(done.stdout)
 
 
+def recorded_bytes(path):
+    """The size of a stream as its recorder wrote it, before `orrery convert` packed its chunks."""
+    data, place, size = path.read_bytes(), 16, 16
+    while place + 40 <= len(data):
+        raw, stored = struct.unpack_from("<II", data, place + 20)
+        place, size = place + 40 + stored, size + 40 + raw
+    return size
+
+
 def size_rows(program, folder):
-    yield from header("recording", "bytes", "launches", "coverage")
+    yield from header("recording", "bytes", "packed", "launches", "coverage")
     for path in sorted(folder.glob("*.orrs")):
         facts = answer(program, path, "working-set")
         coverage = facts["coverage"][0].partition("launches: ")[2]
-        yield line(path.stem, f"{path.stat().st_size:,}", facts["facts"]["kernels"], coverage)
+        yield line(path.stem, f"{recorded_bytes(path):,}", f"{path.stat().st_size:,}", facts["facts"]["kernels"], coverage)
 
 
 def published(path):
