@@ -1,6 +1,10 @@
 #include "orrery/memory/overhead.h"
 
 #include <cmath>
+#include <vector>
+#include <vector>
+
+#include "orrery/base/statistics.h"
 
 namespace orrery::memory {
 
@@ -39,6 +43,16 @@ std::int64_t OverheadSummary::RestNs() const {
 bool OverheadSummary::Agrees(double tolerance_percent) const {
   const double limit = tolerance_percent / 100 * static_cast<double>(WholeNs());
   return std::abs(static_cast<double>(RestNs())) <= limit;
+}
+
+std::optional<std::int64_t> RecordedStepNs(const trace::Trace& trace) {
+  const std::vector<std::int64_t>& durations = trace.steps.duration_ns;
+  if (durations.empty()) {
+    return std::nullopt;
+  }
+  const std::vector<double> later(durations.begin() + (durations.size() > 1 ? 1 : 0),
+                                  durations.end());
+  return static_cast<std::int64_t>(Median(later));
 }
 
 OverheadSummary OverheadOf(const trace::Trace& trace) {

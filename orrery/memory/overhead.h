@@ -46,6 +46,11 @@ struct OverheadSummary {
   [[nodiscard]] std::int64_t WholeNs() const { return total_ns.value_or(SumOfParts()); }
 };
 
+/// Returns how long a recorded step took: the median of all but the first, which also loads
+/// kernels; nothing without steps. What patched kernels take longer is in it, and in no part that a
+/// recorder measures on the host.
+[[nodiscard]] std::optional<std::int64_t> RecordedStepNs(const trace::Trace& trace);
+
 /// Adds up all devices.
 [[nodiscard]] OverheadSummary OverheadOf(const trace::Trace& trace);
 

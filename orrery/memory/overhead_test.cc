@@ -51,5 +51,16 @@ TEST(OverheadTest, WithoutATotalThePartsAreTheWhole) {
             (OverheadPart{.total_ns = 15, .count = 3, .bytes = 10}));
 }
 
+// Of 900, 40 and 44 ns the first is left out; the median of two is their mean.
+TEST(RecordedStepNs, LeavesTheFirstStepOut) {
+  trace::Trace trace;
+  EXPECT_EQ(RecordedStepNs(trace), std::nullopt);
+  trace.steps.Append({.duration_ns = 900});
+  EXPECT_EQ(RecordedStepNs(trace), 900);
+  trace.steps.Append({.duration_ns = 40});
+  trace.steps.Append({.duration_ns = 44});
+  EXPECT_EQ(RecordedStepNs(trace), 42);
+}
+
 }  // namespace
 }  // namespace orrery::memory
