@@ -34,7 +34,7 @@ using report::MemoryUnit;
 constexpr std::size_t kMaxColumns = 400;
 constexpr std::size_t kMaxRows = 400;
 constexpr std::size_t kNumLevels = 8;
-constexpr std::size_t kLabelWidth = 14;  // room left of the map
+constexpr std::size_t kLabelWidth = 24;  // letters left of the map
 
 std::size_t GroupSize(std::size_t count, std::size_t most) {
   return std::max<std::size_t>(1, (count + most - 1) / most);

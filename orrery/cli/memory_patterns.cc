@@ -28,8 +28,6 @@ using report::MemoryPage;
 using report::MemoryTable;
 using report::MemoryUnit;
 
-constexpr std::size_t kLabelWidth = 14;  // room left of the bars
-
 Table::Cell ObjectCell(const trace::Trace& trace, trace::RowId object) {
   return object == trace::kNoRow ? Table::Cell() : Table::Cell(trace.memory_objects.id[object]);
 }
@@ -123,11 +121,10 @@ report::MemoryPicture PictureOf(const trace::Trace& trace, const PatternReport& 
       break;
     }
     const auto bytes = static_cast<double>(finding.peak_saved_bytes);
-    bars.bars.push_back(
-        {.label = draw::Truncated(PatternName(finding.pattern), kLabelWidth),
-         .values = {finding.is_fact ? bytes : 0, finding.is_fact ? 0 : bytes},
-         .note = fmt::format("object {}, {}", trace.memory_objects.id[finding.object],
-                             draw::FormatBinaryBytes({finding.peak_saved_bytes}))});
+    bars.bars.push_back({.label = fmt::format("{}, object {}", PatternName(finding.pattern),
+                                              trace.memory_objects.id[finding.object]),
+                         .values = {finding.is_fact ? bytes : 0, finding.is_fact ? 0 : bytes},
+                         .note = draw::FormatBinaryBytes({finding.peak_saved_bytes})});
   }
   return {.heading = "What would lower the peak",
           .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
