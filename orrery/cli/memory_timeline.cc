@@ -150,6 +150,23 @@ void AddPeaks(const std::vector<RankMemory>& ranks, const MemoryInput& input, bo
   page.tables.push_back(CurveTable(ranks, all_points));
 }
 
+bool IsOfHost(const Timeline& timeline) {
+  return timeline.place.kind == trace::DeviceKind::kCpu;
+}
+
+// A file may have events of the host's memory alone: they say nothing of the other's GPU.
+Status CheckComparable(const Timeline& first, const Timeline& second, const MemoryInput& input) {
+  if (IsOfHost(first) == IsOfHost(second)) {
+    return {};
+  }
+  const std::size_t of_host = IsOfHost(first) ? 0 : 1;
+  return Fail(
+      Error::Kind::kNotFound,
+      fmt::format("--align: {} has memory events of the host alone, which are not compared "
+                  "with those of {}",
+                  input.runs[of_host].title, PlaceName((of_host == 0 ? second : first).place)));
+}
+
 class TimelineTool : public MemoryTool {
  public:
   [[nodiscard]] std::string_view name() const override { return "timeline"; }
@@ -228,6 +245,7 @@ class TimelineTool : public MemoryTool {
     if (first == nullptr || second == nullptr) {
       return Fail(Error::Kind::kNotFound, "--align: a recording without memory events");
     }
+    ORRERY_TRY_STATUS(CheckComparable(*first, *second, input));
     ORRERY_TRY(const Alignment alignment,
                Align({.trace = ranks[0].trace, .timeline = first},
                      {.trace = ranks[1].trace, .timeline = second}, *align_));
