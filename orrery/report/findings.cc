@@ -250,7 +250,12 @@ std::vector<Finding> FindingsOf(const RunReport& report) {
               : "Communication takes {:.1f} % of the time, and no compute hides it; how much "
                 "of it is waiting is not known, since nothing was matched over ranks.",
           TransferText(report), findings);
-  AddPart(report, Part::kIdle, "Devices do nothing for {:.1f} % of the time.",
+  // A recording of accesses has launches without times: that is not idleness.
+  const bool has_device_time = MeanShares(report)[static_cast<std::size_t>(Part::kIdle)] < 1;
+  AddPart(report, Part::kIdle,
+          has_device_time ? "Devices do nothing for {:.1f} % of the time."
+                          : "{:.0f} % of the time is not accounted for: no device work with a time "
+                            "was recorded.",
           RangeOver(report.rank_times, Part::kIdle), findings);
   AddPart(report, Part::kMemory, "Copies and sets take {:.1f} % of the time for themselves.",
           RangeOver(report.rank_times, Part::kMemory), findings);
