@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -58,6 +58,9 @@ bench: build  ## speed and memory of reading against Python (BYTES=1000000000, L
 
 bench-analyze: build  ## speed and memory of all metrics (RANKS=64, HTA=path of a checkout to compare with)
 	python3 bench/analyze.py --build build --ranks $(RANKS) $(if $(HTA),--hta $(HTA))
+
+bench-memory: build  ## speed and memory of the memory tools on a generated stream
+	python3 bench/memory.py --build build
 
 bench-kernels: build  ## speed of predicting operators: a million distinct ones, one again
 	python3 bench/kernels.py --build build

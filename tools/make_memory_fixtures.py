@@ -3,8 +3,8 @@
 
     tools/make_memory_fixtures.py [--output tests/data]
 
-Streams are written from the table of records in docs/formats/orrs.md, with nothing of Orrery's own
-code, so that reading them also tests that document. Snapshots are written by Python's own pickle.
+Streams are written from the table of records in docs/formats/orrs.md, with nothing of Orrery's C++,
+so that reading them also tests that document. Snapshots are written by Python's own pickle.
 The same call gives the same bytes.
 """
 
@@ -13,7 +13,8 @@ import os
 import pathlib
 import pickle
 import re
-import struct
+
+from orrs_writer import file_header, sealed_chunk, varint, zigzag
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RECORD_ROW = re.compile(r"^\| (\d+) \w+ \| (\d+) \| `(\w+)` \| (.*) \|$")
@@ -31,28 +32,6 @@ def read_schema():
         if row:
             schema[row[3]] = (int(row[1]), int(row[2]), FIELD.findall(row[4]))
     return schema
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
-    return crc ^ 0xFFFFFFFF
-
-
-def varint(value):
-    encoded = bytearray()
-    while value >= 0x80:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def zigzag(value):
-    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 
 class Chunk:
@@ -93,14 +72,7 @@ class Chunk:
         return (zigzag(value) if how == "s" else varint(value)), value == 0
 
     def sealed(self):
-        head = b"ORCK" + struct.pack("<HHQIIIII", self.kind, 0, self.first_sequence,
-                                     self.num_records, len(self.payload), len(self.payload), 0,
-                                     crc32c(self.payload))
-        return head + struct.pack("<I", crc32c(head)) + self.payload
-
-
-def file_header(major=1, minor=0):
-    return b"ORRS" + struct.pack("<HH8x", major, minor)
+        return sealed_chunk(self.kind, self.first_sequence, self.num_records, self.payload)
 
 
 def training_stream(schema, rank, has_end=True):

@@ -1,13 +1,11 @@
 #include "capture/recorder/recorder.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <tuple>
 
-#include <cxxabi.h>
 #include <unistd.h>
 
+#include "capture/recorder/demangled.h"
 #include "orrery/stream/codes.h"
 #include "orrery/stream/writer.h"
 
@@ -15,15 +13,6 @@ namespace orrery::capture {
 namespace {
 
 namespace codes = stream::codes;
-
-// "void add<float>(float*)" of "_Z3addIfEvPT_"; anything else as it is.
-std::string Demangled(std::string_view name) {
-  const std::string mangled(name);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> readable(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && name.starts_with("_Z") ? readable.get() : mangled;
-}
 
 /// A chunk of its own for what is written outside of threads' buffers.
 template <typename Record>

@@ -18,7 +18,7 @@ std::string_view FootprintClassName(FootprintClass footprint_class) {
     case FootprintClass::kSegment:
       return "segments";
     case FootprintClass::kOther:
-      return "other";
+      return "from the driver";
   }
   return "";
 }

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <utility>
 
-#include <cxxabi.h>
-
+#include "capture/recorder/demangled.h"
 #include "capture/sanitizer/host/cubin_scan.h"
 
 namespace orrery::capture::sanitizer {
@@ -37,16 +35,6 @@ std::string HexOf(std::uint64_t number) {
 
 }  // namespace
 
-std::string Demangled(const char* name) {
-  if (name == nullptr) {
-    return "";
-  }
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? text.get() : name;
-}
-
 std::shared_ptr<const FunctionFacts> Functions::Find(const LaunchEvent& event) {
   const std::lock_guard lock(mutex_);
   const auto found = known_.find(event.function.value);
@@ -55,7 +43,7 @@ std::shared_ptr<const FunctionFacts> Functions::Find(const LaunchEvent& event) {
 
 std::shared_ptr<const FunctionFacts> Functions::Add(const LaunchEvent& event, bool is_patched) {
   auto facts = std::make_shared<FunctionFacts>();
-  facts->name = Demangled(event.name);
+  facts->name = Demangled(event.name == nullptr ? "" : event.name);
   facts->is_patched = is_patched;
   std::uint64_t bytes = 0;
   if (calls_.FunctionPlace(event.module, event.name, &facts->pc, &bytes) != 0) {

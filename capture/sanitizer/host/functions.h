@@ -65,7 +65,4 @@ class Functions {
   std::unordered_map<std::uint64_t, Module> modules_;  // by module handle
 };
 
-/// A name as people read it; the name itself where it is not mangled.
-[[nodiscard]] std::string Demangled(const char* name);
-
 }  // namespace orrery::capture::sanitizer

@@ -9,8 +9,12 @@ Kernels touch their tensors in full, at a terabyte a second; the allocator takes
 segments for ever. For golden cases and for timing the memory tools.
 """
 
-import struct
+import pathlib
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+
+from orrs_writer import file_header, sealed_chunk, varint, zigzag  # noqa: E402
 
 MIB = 1 << 20
 SEGMENT, TENSOR = 1, 2
@@ -23,38 +27,6 @@ NETS = {  # segment, weight, output, scratch, layers
 }
 
 
-def crc_table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-CRC_TABLE = crc_table()
-
-
-def crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
-    return crc ^ 0xFFFFFFFF
-
-
-def varint(value):
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def zigzag(value):
-    return varint(value << 1 if value >= 0 else (-value << 1) - 1)
-
-
 def text(value):
     return varint(len(value.encode())) + value.encode()
 
@@ -64,14 +36,13 @@ class Stream:
 
     def __init__(self, path):
         self.file = open(path, "wb")
-        self.file.write(b"ORRS" + struct.pack("<HH8x", 1, 0))
+        self.file.write(file_header())
         self.sequence = 0
 
     def record(self, chunk, kind, *fields, sequence=0):
         body = varint(kind) + b"".join(fields)
         payload = varint(len(body)) + body
-        head = b"ORCK" + struct.pack("<HHQIIIII", chunk, 0, sequence, 1, len(payload), len(payload), 0, crc32c(payload))
-        self.file.write(head + struct.pack("<I", crc32c(head)) + payload)
+        self.file.write(sealed_chunk(chunk, sequence, 1, payload))
 
     def event(self, kind, *fields):
         self.sequence += 1

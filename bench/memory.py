@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Speed and memory of the memory tools on a generated stream: bench/memory.py --build build [--launches 600000]."""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+TOOLS = ("kernel-frequency", "working-set")
+
+
+def measured(words):
+    """Seconds and the peak of memory in bytes."""
+    begin = time.monotonic()
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise SystemExit(f"bench/memory: {' '.join(words)} failed")
+    return time.monotonic() - begin, usage.ru_maxrss * 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
+    parser.add_argument("--launches", type=int, default=600000)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        stream = os.path.join(folder, "generated.orrs")
+        subprocess.run([options.build / "bench" / "generate_orrs", stream, "--launches", str(options.launches)], check=True)
+        size = os.path.getsize(stream)
+        print(f"stream of {size / 1e6:.0f} MB, {options.launches} launches, 20 objects each")
+        for tool in TOOLS:
+            seconds, peak = measured([str(options.build / "orrery"), "memory", stream, "--tool", tool])
+            print(f"{tool:18} {seconds:6.2f} s {size / seconds / 1e6:6.0f} MB/s {peak / 1e6:7.0f} MB, "
+                  f"{peak / size:.1f} bytes for each of the stream")
+
+
+if __name__ == "__main__":
+    main()
