@@ -55,7 +55,7 @@ RecordLosses VisitRecords(const Chunk& chunk, Visit&& visit) {
   NumberLists lists;
   VarintReader records(chunk.payload);
   for (std::uint32_t read = 0; read < chunk.header.num_records; ++read) {
-    VarintReader reader(records.Bytes(records.Varint()));
+    VarintReader reader(records.Bytes(records.Varint()), records);
     const std::uint64_t kind = reader.Varint();
     const bool is_known = [&]<typename... Records>(std::tuple<Records...>*) {
       return (VisitIf<Records>(kind, registers, lists, reader, visit) || ...);

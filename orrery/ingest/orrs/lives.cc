@@ -78,6 +78,33 @@ std::size_t Lives::Find(std::uint64_t address) const {
   return kNoLife;
 }
 
+Lives Lives::Survivors(std::uint64_t begin, std::uint64_t end) const {
+  Lives later;
+  std::vector<std::size_t> place(all_.size(), kNoLife);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const Life& life = all_[i];
+    const auto death = static_cast<std::uint64_t>(life.death_order);
+    const bool is_alive = IsAliveAtAddress(i) && (life.death_order < 0 || death >= end);
+    if (!is_alive && (life.death_order < 0 || death < begin)) {
+      continue;
+    }
+    place[i] = later.all_.size();
+    later.all_.push_back(life);
+    if (is_alive) {
+      later.alive_at_address_[LevelOf(life.level)][life.address] = place[i];
+      later.alive_by_id_[life.id] = place[i];
+    }
+  }
+  for (Life& life : later.all_) {
+    std::size_t parent = life.parent;
+    while (parent != kNoLife && place[parent] == kNoLife) {
+      parent = all_[parent].parent;
+    }
+    life.parent = parent == kNoLife ? kNoLife : place[parent];
+  }
+  return later;
+}
+
 void Lives::EndRequested() {
   for (Life& life : all_) {
     if (life.death_order < 0 && life.request_order >= 0) {
@@ -85,6 +112,12 @@ void Lives::EndRequested() {
       life.death_ns = life.request_ns;
     }
   }
+}
+
+bool Lives::IsAliveAtAddress(std::size_t index) const {
+  const auto& alive = alive_at_address_[LevelOf(all_[index].level)];
+  const auto found = alive.find(all_[index].address);
+  return found != alive.end() && found->second == index;
 }
 
 std::size_t Lives::FindOnLevel(std::size_t level, std::uint64_t address) const {

@@ -56,6 +56,10 @@ class Lives {
   /// nobody's.
   [[nodiscard]] std::size_t Find(std::uint64_t address) const;
 
+  /// Returns what a later part of the recording has to know when all events before `end` were
+  /// played: who is alive, and who died since `begin`, of whom records may still speak.
+  [[nodiscard]] Lives Survivors(std::uint64_t begin, std::uint64_t end) const;
+
   /// Ends those whose free was asked for and never said to be complete.
   void EndRequested();
 
@@ -68,6 +72,7 @@ class Lives {
  private:
   static constexpr std::size_t kNumLevels = 3;
 
+  [[nodiscard]] bool IsAliveAtAddress(std::size_t index) const;
   [[nodiscard]] std::size_t FindOnLevel(std::size_t level, std::uint64_t address) const;
   [[nodiscard]] std::size_t FindParent(const Life& life) const;
   [[nodiscard]] std::size_t FindFreed(const stream::Free& free) const;

@@ -25,12 +25,13 @@ constexpr std::uint64_t kAllLanes = 0xFFFFFFFF;
 template <typename Record>
 concept Listed =
     std::is_same_v<Record, stream::LaunchMap> || std::is_same_v<Record, stream::LaunchArgument> ||
-    std::is_same_v<Record, stream::SourceLine> || Record::kChunk == stream::ChunkType::kEvents ||
+        std::is_same_v<Record, stream::SourceLine> ||
+        Record::kChunk == stream::ChunkType::kEvents ||
     Record::kChunk == stream::ChunkType::kObjects;
 
 template <typename Record>
 concept Named = std::is_same_v<Record, stream::String> || std::is_same_v<Record, stream::Stack> ||
-                std::is_same_v<Record, stream::Function>;
+    std::is_same_v<Record, stream::Function>;
 
 std::string PlaceOf(const stream::Chunk& chunk) {
   return fmt::format("byte {}", chunk.offset);
@@ -77,8 +78,13 @@ static_assert(static_cast<std::uint64_t>(trace::OverheadPhase::kTotal) == codes:
 
 }  // namespace
 
-void Recording::Add(const stream::Chunk& chunk) {
-  const auto take = [this]<typename Record>(const Record& record) {
+void Recording::Add(const stream::Chunk& chunk, const stream::OrderRange& range) {
+  const auto take = [&]<typename Record>(const Record& record) {
+    if constexpr (stream::Ordered<Record>) {
+      if (!range.Holds(stream::OrderOf(record))) {
+        return;
+      }
+    }
     if constexpr (Named<Record>) {
       names.Add(record);
     } else if constexpr (Listed<Record>) {

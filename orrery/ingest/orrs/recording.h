@@ -8,6 +8,7 @@
 
 #include "orrery/ingest/orrs/key_numbers.h"
 #include "orrery/ingest/orrs/names.h"
+#include "orrery/stream/record_order.h"
 #include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 #include "orrery/trace/trace.h"
@@ -28,8 +29,8 @@ class Recording {
  public:
   explicit Recording(trace::Trace& into) : trace(&into), names(into.strings) {}
 
-  /// Takes in the records of one chunk.
-  void Add(const stream::Chunk& chunk);
+  /// Takes in the records of one chunk; of those that belong to events, only these.
+  void Add(const stream::Chunk& chunk, const stream::OrderRange& range = {});
 
   /// All records of one kind that wait in a list, in order of arrival.
   template <typename Record>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/stream/codes.h"
@@ -88,7 +89,8 @@ std::uint64_t LevelOf(trace::MemoryClass memory_class) {
 
 class Player {
  public:
-  explicit Player(Recording& recording) : recording_(recording) {
+  Player(Recording& recording, Lives before) : recording_(recording) {
+    replay_.lives = std::move(before);
     replay_.of_copy.resize(recording.All<stream::Copy>().size());
     replay_.of_set.resize(recording.All<stream::Set>().size());
   }
@@ -115,7 +117,10 @@ class Player {
   }
 
   Replay Finish() {
-    replay_.lives.EndRequested();
+    for (const auto& [thread, open] : open_operators_) {
+      replay_.open_operators.insert(replay_.open_operators.end(), open.begin(), open.end());
+    }
+    std::ranges::sort(replay_.open_operators);
     recording_.trace->problems.Note("free of memory that was allocated before the recording",
                                     replay_.lives.num_unknown_frees());
     recording_.trace->problems.Note("allocation over memory that was never freed",
@@ -234,8 +239,8 @@ class Player {
 
 }  // namespace
 
-Replay PlayEvents(Recording& recording) {
-  Player player(recording);
+Replay PlayEvents(Recording& recording, Lives before) {
+  Player player(recording, std::move(before));
   for (const Moment& moment : MomentsInOrder(recording)) {
     player.Play(moment);
   }

@@ -24,11 +24,12 @@ struct Replay {
   std::vector<MovedMemory> of_copy;  // by index of the copy
   std::vector<MovedMemory> of_set;   // by index of the set
   tsl::robin_map<std::uint64_t, std::uint64_t>
-      operator_of_event;  // both by number; none: not in it
+      operator_of_event;                           // both by number; none: not in it
+  std::vector<std::uint64_t> open_operators = {};  // at the end, outer ones first; by number
 };
 
 /// Plays all events in order of their numbers, whichever chunk they were in. Allocations and frees
-/// of tensors also become rows of memory_events.
-[[nodiscard]] Replay PlayEvents(Recording& recording);
+/// of tensors also become rows of memory_events. `before`: who lives at the begin.
+[[nodiscard]] Replay PlayEvents(Recording& recording, Lives before = {});
 
 }  // namespace orrery::ingest::orrs

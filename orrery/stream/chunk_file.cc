@@ -1,0 +1,77 @@
+#include "orrery/stream/chunk_file.h"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+#include <zstd.h>
+
+namespace orrery::stream {
+namespace {
+
+Status ReadAt(int descriptor, std::uint64_t offset, std::span<char> buffer) {
+  while (!buffer.empty()) {
+    const ssize_t count =
+        ::pread(descriptor, buffer.data(), buffer.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      return Fail(Error::Kind::kSystem,
+                  fmt::format("byte {}: {}", offset,
+                              count == 0 ? "the file became shorter while it was read"
+                                         : std::strerror(errno)));
+    }
+    buffer = buffer.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ChunkFile> ChunkFile::Open(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return Fail(Error::Kind::kSystem, fmt::format("{}: {}", path, std::strerror(errno)));
+  }
+  return ChunkFile(descriptor);
+}
+
+ChunkFile::ChunkFile(ChunkFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+ChunkFile& ChunkFile::operator=(ChunkFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+ChunkFile::~ChunkFile() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+Result<Chunk> ChunkFile::Read(const ChunkPlace& place) {
+  stored_.resize(place.header.stored_bytes);
+  ORRERY_TRY_STATUS(ReadAt(descriptor_, place.offset + kChunkHeaderBytes, stored_));
+  Chunk chunk{.header = place.header, .offset = place.offset, .payload = stored_};
+  if (place.header.codec == Codec::kZstd) {
+    unpacked_.resize(place.header.raw_bytes);
+    const std::size_t size =
+        ZSTD_decompress(unpacked_.data(), unpacked_.size(), stored_.data(), stored_.size());
+    if (size != place.header.raw_bytes) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("byte {}: the chunk changed while it was read", place.offset));
+    }
+    chunk.payload = unpacked_;
+  }
+  return chunk;
+}
+
+}  // namespace orrery::stream
