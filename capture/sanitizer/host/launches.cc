@@ -128,11 +128,11 @@ PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
 }
 
 std::uint32_t Launches::ModesOf(const Choice& choice) const {
+  const std::uint32_t streamed = choice.with_access_records ? kStreamMode | kPlaceMode : 0U;
   if (parts_.options.analysis == Analysis::kHost) {
-    return kStreamMode;
+    return kStreamMode | streamed;
   }
-  return kCountMode | (parts_.options.page_bytes != 0 ? kPageMode : 0U) |
-         (choice.with_access_records ? kStreamMode : 0U);
+  return kCountMode | (parts_.options.page_bytes != 0 ? kPageMode : 0U) | streamed;
 }
 
 std::optional<std::uint64_t> Launches::BeginInPool(Context& context, const PendingLaunch& launch) {
