@@ -6,6 +6,7 @@ import pathlib
 FOLDER = pathlib.Path(__file__).resolve().parents[1]
 STARTUP = FOLDER / "pytorch" / "startup"
 _PREFIX = "ORRERY_CAPTURE_"
+_KEPT = ("HOST", "ARENA_MB", "SHARDS", "MERGE", "EMPTY_PATCH")  # have no option
 
 
 def library(options, build=FOLDER / "build"):
@@ -39,7 +40,7 @@ def settings(options):
 def environment(options, before, build=FOLDER / "build"):
     """`before` and what recording adds; variables of ours that it holds already do not stay."""
     kept = {name: text for name, text in before.items() if not name.startswith(_PREFIX)
-            or name in (_PREFIX + "HOST", _PREFIX + "ARENA_MB", _PREFIX + "SHARDS", _PREFIX + "EMPTY_PATCH")}
+            or name.removeprefix(_PREFIX) in _KEPT}
     kept.update(settings(options))
     kept["CUDA_INJECTION64_PATH"] = str(library(options, build))
     users = before.get("PYTHONPATH", "")

@@ -14,7 +14,8 @@ void Unpack(const AccessCell& cell, StreamedAccess& access) {
   access.active = cell.active;
   access.stride = cell.stride;
   access.bytes = cell.packed & 0xffU;
-  access.flags = cell.packed >> 8U & 0xffU;
+  access.flags = cell.packed >> 8U & 0xffU & ~kPlaceFlag;
+  access.has_place = (cell.packed >> 8U & kPlaceFlag) != 0;
   access.pc = cell.packed >> 16U;
   access.launch = cell.launch;
 }
@@ -27,15 +28,17 @@ bool RingReader::Next(StreamedAccess& access) {
     return false;
   }
   Unpack(cell, access);
-  if (access.stride != kGeneralStride) {
-    Release(1);
-    return true;
-  }
-  for (std::uint32_t rest = access.active; rest != 0; rest &= rest - 1) {
+  const bool is_general = access.stride == kGeneralStride;
+  for (std::uint32_t rest = is_general ? access.active : 0; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
     access.addresses[lane] = *LaneAddress(*ring_, position_, lane);
   }
-  Release(1 + kLaneCells);
+  const std::uint32_t num_cells = CellsOf(is_general, access.has_place);
+  const PlaceCell none{};
+  const PlaceCell& place = access.has_place ? PlaceIn(*ring_, position_, num_cells) : none;
+  access.block = place.block;
+  access.warp = place.warp;
+  Release(num_cells);
   return true;
 }
 

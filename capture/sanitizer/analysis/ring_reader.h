@@ -15,8 +15,11 @@ struct StreamedAccess {
   std::int32_t stride = 0;  // of lanes, or kGeneralStride; of a bulk copy the number of blocks
   std::uint32_t bytes = 0;  // of each lane, or of a block
   std::uint32_t flags = 0;
-  std::uint32_t pc = 0;                              // in units of 16 bytes, low 16 bits
-  std::uint32_t launch = 0;                          // low half
+  std::uint32_t pc = 0;      // in units of 16 bytes, low 16 bits
+  std::uint32_t launch = 0;  // low half
+  bool has_place = false;    // block and warp are known
+  std::uint64_t block = 0;
+  std::uint64_t warp = 0;
   std::array<std::uint64_t, kNumLanes> addresses{};  // where the stride is general, of active lanes
 };
 

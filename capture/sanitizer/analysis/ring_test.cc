@@ -103,6 +103,99 @@ TEST(RingTest, ABulkCopyTakesOneCell) {
   EXPECT_EQ(access.bytes, 16U);
 }
 
+/// Warps of one block, in order: each with the indices of its lowest active thread.
+std::vector<WarpState> WarpsOfBlock(Indices block, Indices grid, Indices block_size) {
+  std::vector<WarpState> warps;
+  std::uint32_t thread = 0;
+  for (std::uint32_t z = 0; z < block_size.z; ++z) {
+    for (std::uint32_t y = 0; y < block_size.y; ++y) {
+      for (std::uint32_t x = 0; x < block_size.x; ++x, ++thread) {
+        if (thread % kNumLanes == 0) {
+          WarpState state = Strided(kBase, 4);
+          state.active = 0;
+          state.block = block;
+          state.grid = grid;
+          state.thread = {x, y, z};
+          state.block_size = block_size;
+          warps.push_back(state);
+        }
+        warps.back().active |= 1U << thread % kNumLanes;
+      }
+    }
+  }
+  return warps;
+}
+
+// PASTA defect 35: y and z of blocks were dropped, and warps were the hardware's slots. Blocks of 5
+// × 7 × 3 = 105 threads are three full warps and one of nine; a grid of 3 × 2 × 2 has twelve
+// blocks. Blocks are run in another order than that of their numbers, on one multiprocessor.
+TEST(RingTest, BlocksAndWarpsAreNumberedByAllTheirIndices) {
+  TestLaunch launch({.ranges = {{kBase, kBase + 4096}}, .modes = kStreamMode | kPlaceMode});
+  RingReader reader(launch.ring());
+  for (std::uint32_t x = 3; x-- > 0;) {
+    for (std::uint32_t y = 0; y < 2; ++y) {
+      for (std::uint32_t z = 0; z < 2; ++z) {
+        const auto warps = WarpsOfBlock({x, y, z}, {3, 2, 2}, {5, 7, 3});
+        ASSERT_EQ(warps.size(), 4U);
+        EXPECT_EQ(warps[3].active, 0x1ffU);
+        for (std::uint64_t warp = 0; warp < warps.size(); ++warp) {
+          EmulateGlobalAccess(launch.record(), warps[warp], {.pc = 0, .bytes = 4, .flags = 1});
+          const StreamedAccess access = ReadOne(reader);
+          EXPECT_EQ(access.block, x + 3 * y + 6 * z);
+          EXPECT_EQ(access.warp, warp);
+          EXPECT_EQ(access.active, warps[warp].active);
+          EXPECT_EQ(access.flags, 1U);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(reader.position(), launch.ring().head);
+}
+
+// The largest grid there is has (2^31 - 1) × 65535 × 65535 blocks: nearly 2^63.
+TEST(RingTest, TheLastBlockOfTheLargestGridKeepsItsNumber) {
+  constexpr std::uint64_t kX = 2'147'483'647;
+  constexpr std::uint64_t kYz = 65'535;
+  TestLaunch launch({.ranges = {{kBase, kBase + 4096}}, .modes = kStreamMode | kPlaceMode});
+  RingReader reader(launch.ring());
+  WarpState state = Strided(kBase, 0);
+  state.grid = {kX, kYz, kYz};
+  state.block = {kX - 1, kYz - 1, kYz - 1};
+
+  EmulateGlobalAccess(launch.record(), state, {.pc = 0, .bytes = 4, .flags = 1});
+
+  EXPECT_EQ(ReadOne(reader).block, kX * kYz * kYz - 1);
+}
+
+// Lanes that follow no rule take nine cells, a copy one: the place follows in either.
+TEST(RingTest, ThePlaceComesLastInRecordsOfEveryForm) {
+  TestLaunch launch(
+      {.ranges = {{kBase, kBase + 4096}}, .modes = kStreamMode | kPlaceMode, .num_cells = 32});
+  RingReader reader(launch.ring());
+  WarpState state = Scattered();
+  state.grid = {64, 1, 1};
+  state.block_size = {1024, 1, 1};
+  for (std::uint32_t turn = 0; turn < 20; ++turn) {  // the ring goes round several times
+    state.block.x = turn;
+    state.thread.x = 32 * turn;
+    EmulateGlobalAccess(launch.record(), state, {.pc = 0, .bytes = 4, .flags = 1});
+    EmulateBulkCopy(launch.record(), state,
+                    {.pc = 0x40, .address = kBase, .blocks = 3, .flags = kWriteFlag});
+
+    const StreamedAccess scattered = ReadOne(reader);
+    EXPECT_EQ(scattered.addresses, state.addresses);
+    EXPECT_EQ(scattered.block, turn);
+    EXPECT_EQ(scattered.warp, turn);
+    const StreamedAccess copy = ReadOne(reader);
+    EXPECT_EQ(copy.flags, kWriteFlag | kBulkFlag);
+    EXPECT_EQ(copy.stride, 3);
+    EXPECT_EQ(copy.block, turn);
+    EXPECT_EQ(copy.warp, turn);
+  }
+  EXPECT_EQ(launch.ring().head, 20U * 12);
+  EXPECT_EQ(launch.ring().dropped, 0U);
+}
+
 // PASTA defect 21: buffers were not cleared, and lanes counted as active where an address was
 // found.
 TEST(RingTest, ALaneThatIsNotActiveStaysSoInACellThatWasUsedBefore) {

@@ -7,16 +7,16 @@
 
 namespace orrery::capture {
 
-/// A place in a grid, or the grid's size.
-struct BlockPlace {
+/// Where a block is in its grid, or a thread in its block; or how large those are.
+struct Indices {
   std::uint32_t x;
   std::uint32_t y;
   std::uint32_t z;
 };
 
-/// Numbers blocks with x fastest. All three count, and the product may exceed 32 bits.
-ORRERY_HOST_DEVICE std::uint64_t LinearBlock(const BlockPlace& block, const BlockPlace& grid) {
-  return (static_cast<std::uint64_t>(block.z) * grid.y + block.y) * grid.x + block.x;
+/// Numbers blocks, or threads, with x fastest. All three count, and the product may exceed 32 bits.
+ORRERY_HOST_DEVICE std::uint64_t LinearNumber(const Indices& place, const Indices& size) {
+  return (static_cast<std::uint64_t>(place.z) * size.y + place.y) * size.x + place.x;
 }
 
 /// Returns value % divisor, bit by bit where 32 do not suffice.

@@ -79,11 +79,17 @@ class DeviceWarp {
     return number;
   }
 
-  __device__ __forceinline__ static BlockPlace block() {
-    return {blockIdx.x, blockIdx.y, blockIdx.z};
+  __device__ __forceinline__ static Indices block() { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
+
+  __device__ __forceinline__ static Indices grid() { return {gridDim.x, gridDim.y, gridDim.z}; }
+
+  __device__ __forceinline__ static Indices thread() {
+    return {threadIdx.x, threadIdx.y, threadIdx.z};
   }
 
-  __device__ __forceinline__ static BlockPlace grid() { return {gridDim.x, gridDim.y, gridDim.z}; }
+  __device__ __forceinline__ static Indices block_size() {
+    return {blockDim.x, blockDim.y, blockDim.z};
+  }
 
   __device__ __forceinline__ static std::uint32_t Count(std::uint32_t mask) {
     return static_cast<std::uint32_t>(__popc(static_cast<int>(mask)));

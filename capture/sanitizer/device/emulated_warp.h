@@ -18,8 +18,10 @@ struct WarpState {
   std::array<std::uint64_t, kNumLanes> addresses{};
   std::uint32_t active = 0xffffffffU;
   std::uint32_t multiprocessor = 0;
-  BlockPlace block{0, 0, 0};
-  BlockPlace grid{1, 1, 1};
+  Indices block{0, 0, 0};
+  Indices grid{1, 1, 1};
+  Indices thread{0, 0, 0};  // of the lowest active lane
+  Indices block_size{1, 1, 1};
 };
 
 /// Runs the body of a patch on the host: one thread that loops over the lanes of a warp.
@@ -95,9 +97,13 @@ class EmulatedWarp {
 
   [[nodiscard]] std::uint32_t multiprocessor() const { return state_->multiprocessor; }
 
-  [[nodiscard]] BlockPlace block() const { return state_->block; }
+  [[nodiscard]] Indices block() const { return state_->block; }
 
-  [[nodiscard]] BlockPlace grid() const { return state_->grid; }
+  [[nodiscard]] Indices grid() const { return state_->grid; }
+
+  [[nodiscard]] Indices thread() const { return state_->thread; }
+
+  [[nodiscard]] Indices block_size() const { return state_->block_size; }
 
   [[nodiscard]] static std::uint32_t Count(std::uint32_t mask) {
     return static_cast<std::uint32_t>(std::popcount(mask));

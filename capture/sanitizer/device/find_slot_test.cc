@@ -48,10 +48,10 @@ TEST(FindSlotTest, AGapIsARangeOfTheUnknownSlot) {
 }
 
 // PASTA defect 35: y and z of the block were left out.
-TEST(LinearBlockTest, CountsAllThreeDimensionsIn64Bits) {
-  EXPECT_EQ(LinearBlock({3, 0, 0}, {10, 4, 2}), 3U);
-  EXPECT_EQ(LinearBlock({3, 2, 1}, {10, 4, 2}), 63U);  // (1 * 4 + 2) * 10 + 3
-  EXPECT_EQ(LinearBlock({0, 0, 65'534}, {2'147'483'647, 1, 65'535}),
+TEST(LinearNumberTest, CountsAllThreeDimensionsIn64Bits) {
+  EXPECT_EQ(LinearNumber({3, 0, 0}, {10, 4, 2}), 3U);
+  EXPECT_EQ(LinearNumber({3, 2, 1}, {10, 4, 2}), 63U);  // (1 * 4 + 2) * 10 + 3
+  EXPECT_EQ(LinearNumber({0, 0, 65'534}, {2'147'483'647, 1, 65'535}),
             65'534U * std::uint64_t{2'147'483'647});
 }
 

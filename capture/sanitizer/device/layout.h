@@ -48,6 +48,7 @@ enum LaunchMode : std::uint32_t {
   kCountMode = 1,   // counters of slots
   kPageMode = 2,    // bits of touched pages
   kStreamMode = 4,  // a record of every access of a warp goes into the ring
+  kPlaceMode = 8,   // with the block and the warp that made it
 };
 
 /// What an access does; the first four as the patches are told. An atomic access reads and writes.
@@ -57,6 +58,7 @@ enum AccessFlag : std::uint32_t {
   kSystemAtomicFlag = 4,
   kPrefetchFlag = 8,  // no access
   kBulkFlag = 16,     // only in cells: one copy of whole 16-byte blocks
+  kPlaceFlag = 32,    // only in cells: a PlaceCell follows
 };
 
 struct AccessRing;
@@ -83,11 +85,11 @@ struct LaunchRecord {
   Hint hints[kMaxHints];
 };
 
-/// One cell of the ring. An access whose lanes follow a rule takes one; another takes 1 +
-/// kLaneCells, with the addresses of the active lanes, each at its lane's place. A bulk copy
-/// (kBulkFlag) has lane 0 active and the number of its blocks in `stride`. Only the low 16 bits of
-/// the pc are kept: functions are shorter than 1 MiB, so it is complete with where the function
-/// begins.
+/// One cell of the ring. An access whose lanes follow a rule takes one; another takes kLaneCells
+/// more, with the addresses of the active lanes, each at its lane's place. Where the launch wants
+/// to know who made the access, a PlaceCell comes last. A bulk copy (kBulkFlag) has lane 0 active
+/// and the number of its blocks in `stride`. Only the low 16 bits of the pc are kept: functions are
+/// shorter than 1 MiB, so it is complete with where the function begins.
 struct AccessCell {
   std::uint64_t turn;     // number of the cell's use, from 1; written last
   std::uint64_t address;  // of lane 0, as if it were active
@@ -99,6 +101,17 @@ struct AccessCell {
 
 inline constexpr std::int32_t kGeneralStride = INT32_MIN;
 inline constexpr std::uint32_t kLaneCells = 8;
+
+/// The warp that made an access, by indices of threads and blocks. A cell for itself: the analysis
+/// on the host does without, and is as fast as the ring.
+struct PlaceCell {
+  std::uint64_t unused;  // where an AccessCell has its turn
+  std::uint64_t block;   // in the grid, x fastest
+  std::uint64_t warp;    // in the block: its threads, x fastest, by 32
+  std::uint64_t unused_too;
+};
+
+static_assert(sizeof(PlaceCell) == sizeof(AccessCell));
 
 /// The ring's cells are in pinned host memory, its head in device memory. Where the host does not
 /// keep up, the device waits for `tail` a bounded time, then drops and counts. A warp looks for
@@ -115,7 +128,7 @@ struct AccessRing {
   std::uint64_t margin;     // kRingMargin, less only where few warps run
 };
 
-/// Cells for 14,000 warps at once, more than a device runs; the ring should have a multiple of it.
+/// Cells for 13,000 warps at once, more than a device runs; the ring should have a multiple of it.
 inline constexpr std::uint64_t kRingMargin = 1U << 17U;
 
 }  // namespace orrery::capture

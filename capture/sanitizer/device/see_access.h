@@ -17,7 +17,7 @@ namespace orrery::capture {
 
 template <Warp W>
 ORRERY_HOST_DEVICE bool IsInTakenBlock(W warp, const LaunchRecord& record) {
-  return record.block_period <= 1 || TakesBlock(record, LinearBlock(warp.block(), warp.grid()));
+  return record.block_period <= 1 || TakesBlock(record, LinearNumber(warp.block(), warp.grid()));
 }
 
 /// Does all that the launch wants, in any case.

@@ -35,8 +35,10 @@ concept Warp = requires(T warp, std::uint32_t mask, std::uint32_t lane, std::uin
   { warp.FirstOfEach(lane) } -> std::same_as<std::uint32_t>;
   { warp.FromOne(*counter) } -> std::same_as<std::uint64_t>;
   { warp.multiprocessor() } -> std::same_as<std::uint32_t>;
-  { warp.block() } -> std::same_as<BlockPlace>;
-  { warp.grid() } -> std::same_as<BlockPlace>;
+  { warp.block() } -> std::same_as<Indices>;
+  { warp.grid() } -> std::same_as<Indices>;
+  { warp.thread() } -> std::same_as<Indices>;  // any active one
+  { warp.block_size() } -> std::same_as<Indices>;
   { T::Count(mask) } -> std::same_as<std::uint32_t>;
   { T::Lowest(mask) } -> std::same_as<std::uint32_t>;
   { T::Highest(mask) } -> std::same_as<std::uint32_t>;

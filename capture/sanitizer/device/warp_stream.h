@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "capture/sanitizer/device/block_selection.h"
 #include "capture/sanitizer/device/host_device.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp.h"
@@ -31,7 +32,18 @@ ORRERY_HOST_DEVICE std::uint64_t TurnAt(const AccessRing& ring, std::uint64_t po
   return (position >> LogOf(ring.num_cells)) + 1;
 }
 
-/// Where the address of a lane stands in a record of 1 + kLaneCells cells.
+/// How many cells the record of an access takes.
+ORRERY_HOST_DEVICE std::uint32_t CellsOf(bool is_general, bool has_place) {
+  return 1 + (is_general ? kLaneCells : 0) + (has_place ? 1 : 0);
+}
+
+/// The last of the `num_cells` of a record that says who made the access.
+ORRERY_HOST_DEVICE PlaceCell& PlaceIn(const AccessRing& ring, std::uint64_t position,
+                                      std::uint32_t num_cells) {
+  return reinterpret_cast<PlaceCell&>(CellAt(ring, position + num_cells - 1));
+}
+
+/// Where the address of a lane stands in a record.
 ORRERY_HOST_DEVICE std::uint64_t* LaneAddress(const AccessRing& ring, std::uint64_t position,
                                               std::uint32_t lane) {
   AccessCell& cell = CellAt(ring, position + 1 + lane / kAddressesInCell);
@@ -139,13 +151,27 @@ ORRERY_HOST_DEVICE AccessCell DescribeLanes(W warp) {
   return cell;
 }
 
+ORRERY_HOST_DEVICE bool WantsPlace(const LaunchRecord& record) {
+  return (record.modes & kPlaceMode) != 0;
+}
+
+/// Says who makes the access. Threads of a warp are neighbours by their numbers in the block, so
+/// any of them will do. The hardware's own numbers are slots, which other warps have had before.
+template <Warp W>
+ORRERY_HOST_DEVICE void WritePlace(W warp, PlaceCell& place) {
+  place.block = LinearNumber(warp.block(), warp.grid());
+  place.warp = LinearNumber(warp.thread(), warp.block_size()) / kNumLanes;
+}
+
 /// Writes an access of a warp into the ring, or counts it as dropped.
 template <Warp W>
 ORRERY_ASIDE void StreamAccess(W warp, const LaunchRecord& record, Access access) {
   AccessRing& ring = *record.ring;
   AccessCell cell = DescribeLanes(warp);
   const bool is_general = cell.stride == kGeneralStride;
-  const std::uint64_t position = TakeCellsOnce(warp, ring, is_general ? 1 + kLaneCells : 1);
+  const bool has_place = WantsPlace(record);
+  const std::uint32_t num_cells = CellsOf(is_general, has_place);
+  const std::uint64_t position = TakeCellsOnce(warp, ring, num_cells);
   if (position == kNoCells) {
     return;
   }
@@ -156,24 +182,35 @@ ORRERY_ASIDE void StreamAccess(W warp, const LaunchRecord& record, Access access
     });
     warp.Join();
   }
-  cell.packed = PackAccess(access.pc, access.bytes, access.flags);
+  cell.packed = PackAccess(access.pc, access.bytes, access.flags | (has_place ? kPlaceFlag : 0U));
   cell.launch = static_cast<std::uint32_t>(record.launch);
-  warp.Once([&] { WriteCell<W>(ring, position, cell); });
+  warp.Once([&] {
+    if (has_place) {
+      WritePlace(warp, PlaceIn(ring, position, num_cells));
+    }
+    WriteCell<W>(ring, position, cell);
+  });
 }
 
 /// Writes a bulk copy into the ring: one lane, with the number of blocks in place of a stride.
 template <Warp W>
 ORRERY_ASIDE void StreamBulk(W warp, const LaunchRecord& record, BulkCopy copy) {
   AccessRing& ring = *record.ring;
-  const std::uint64_t position = TakeCellsOnce(warp, ring, 1);
+  const bool has_place = WantsPlace(record);
+  const std::uint32_t num_cells = CellsOf(false, has_place);
+  const std::uint64_t position = TakeCellsOnce(warp, ring, num_cells);
   if (position == kNoCells) {
     return;
   }
+  const std::uint32_t flags = copy.flags | kBulkFlag | (has_place ? kPlaceFlag : 0U);
   warp.Once([&] {
-    WriteCell<W>(ring, position,
-                 {0, copy.address, 1, static_cast<std::int32_t>(copy.blocks),
-                  PackAccess(copy.pc, kBulkBlockBytes, copy.flags | kBulkFlag),
-                  static_cast<std::uint32_t>(record.launch)});
+    if (has_place) {
+      WritePlace(warp, PlaceIn(ring, position, num_cells));
+    }
+    WriteCell<W>(
+        ring, position,
+        {0, copy.address, 1, static_cast<std::int32_t>(copy.blocks),
+         PackAccess(copy.pc, kBulkBlockBytes, flags), static_cast<std::uint32_t>(record.launch)});
   });
 }
 

@@ -74,6 +74,8 @@ void WriteAccess(Recorder& recorder, std::uint64_t launch, std::uint64_t functio
   stream::WarpAccess row{.launch = launch,
                          .address = access.address,
                          .pc = ((access.pc - begin) & kPcMask) * kPcUnit,
+                         .block = access.block,
+                         .warp = access.warp,
                          .access_bytes = access.bytes,
                          .flags = FlagsOf(access.flags),
                          .form = codes::kAffine,

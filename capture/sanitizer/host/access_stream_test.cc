@@ -96,6 +96,31 @@ TEST_F(AccessStreamTest, AccessesOfSelectedKernelsAreRecorded) {
   EXPECT_THAT(program.All<stream::Touch>(), SizeIs(4));
 }
 
+// PASTA defect 35, through the whole capture: block (1, 2, 1) of a grid of 4 × 3 × 2 is number 1 +
+// 2 × 4 + 1 × 12 = 21, and thread (0, 2, 1) of a block of 16 × 3 × 2 is number 80, of warp 2.
+TEST_F(AccessStreamTest, RecordsSayWhichBlockAndWarpMadeTheAccess) {
+  Options options = MockProgram::SmallOptions();
+  options.access_records = "add";
+  MockProgram program(path_, options);
+  program.Begin({});
+  program.Allocate(kA, kBytes);
+  MockAccess access = Gather(kA);
+  access.state.grid = {4, 3, 2};
+  access.state.block = {1, 2, 1};
+  access.state.block_size = {16, 3, 2};
+  access.state.thread = {0, 2, 1};
+  program.Run({.accesses = {WarpAt(kA, 4, kReadFlag), access}});
+  program.Synchronize({});
+  program.End();
+
+  const auto accesses = program.All<stream::WarpAccess>();
+  ASSERT_THAT(accesses, SizeIs(2));
+  EXPECT_EQ(accesses[0].block, 0U);
+  EXPECT_EQ(accesses[0].warp, 0U);
+  EXPECT_EQ(accesses[1].block, 21U);
+  EXPECT_EQ(accesses[1].warp, 2U);
+}
+
 // PASTA defect 22: the host waited for ever when a thread of the device did not come to its end.
 TEST_F(AccessStreamTest, TheHostWaitsForNoCellThatIsNeverWritten) {
   Options options = MockProgram::SmallOptions();

@@ -25,6 +25,12 @@ struct BlockLayout {
   std::uint64_t bytes = 0;
 };
 
+/// A launch without a block of its own: its counts are in the block of another.
+struct MergedLaunch {
+  std::uint64_t number = 0;
+  std::vector<Argument> arguments;
+};
+
 /// A launch that is instrumented, from its begin until its results are read.
 struct PendingLaunch {
   std::uint64_t number = 0;  // of its event
@@ -32,6 +38,7 @@ struct PendingLaunch {
   StreamHandle stream;
   LaunchHandle handle;
   std::uint64_t graph = 0;
+  std::uint64_t function = 0;  // its kernel's number
   Choice choice;
   std::uint32_t modes = 0;
   std::uint32_t num_shards = 0;
@@ -39,8 +46,9 @@ struct PendingLaunch {
   std::uint64_t function_pc = 0;  // where its kernel's code begins
   std::shared_ptr<const ObjectSnapshot> objects;
   std::vector<Argument> arguments;
-  bool has_arguments = false;       // its parameters could be read
-  bool may_use_tensor_maps = true;  // as far as is known of its kernel
+  bool has_arguments = false;        // its parameters could be read
+  bool may_use_tensor_maps = true;   // as far as is known of its kernel
+  std::vector<MergedLaunch> merged;  // that count with it
   BlockLayout layout;
   std::uint64_t offset = 0;   // of its block in the arena
   bool is_lost = false;       // its end was never told, or its results cannot be read

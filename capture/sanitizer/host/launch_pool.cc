@@ -10,6 +10,20 @@ namespace {
 
 namespace codes = stream::codes;
 
+// Counters of warps have 28 bits for each object, shard and block: a bound for what one may add up.
+constexpr std::size_t kMaxMerged = 64;
+
+/// Says whether a launch may count in the block of `other`: what is counted must be the same thing.
+/// Records of single accesses carry the number of one launch.
+bool CanCountWith(const PendingLaunch& other, const PendingLaunch& launch) {
+  return other.function == launch.function && other.stream == launch.stream &&
+         other.objects == launch.objects && other.modes == launch.modes &&
+         (launch.modes & kStreamMode) == 0 &&
+         other.choice.block_period == launch.choice.block_period &&
+         other.choice.first_block == launch.choice.first_block && !other.is_lost &&
+         !other.is_cancelled && other.merged.size() < kMaxMerged;
+}
+
 }  // namespace
 
 LaunchPool::LaunchPool(VendorCalls& calls, ContextHandle context, std::uint64_t arena_bytes,
@@ -56,6 +70,41 @@ std::optional<std::uint64_t> LaunchPool::Begin(PendingLaunch launch, AccessRing*
   }
   begun_.push_back(std::move(launch));
   return device_memory_ + *offset;
+}
+
+// Its block is read when its stream has passed. Until the new launch is in that stream, the other
+// one counts as begun again, under the new launch's handle.
+std::optional<LaunchPool::Joined> LaunchPool::Merge(const PendingLaunch& launch) {
+  const std::lock_guard lock(mutex_);
+  PendingLaunch* const other = is_broken_ ? nullptr : FindToMergeInto(launch);
+  if (other == nullptr) {
+    return std::nullopt;
+  }
+  other->merged.push_back({.number = launch.number, .arguments = launch.arguments});
+  other->handle = launch.handle;
+  other->graph = launch.graph;
+  return Joined{.record = device_memory_ + other->offset, .into = other->number};
+}
+
+// The latest that has ended, which is put back among those that have begun; or the latest node of
+// the same graph, which is there while its graph is being launched.
+PendingLaunch* LaunchPool::FindToMergeInto(const PendingLaunch& launch) {
+  const auto node = std::find_if(begun_.rbegin(), begun_.rend(), [&](const PendingLaunch& other) {
+    return launch.graph != 0 && other.graph == launch.graph && other.handle == LaunchHandle{} &&
+           CanCountWith(other, launch);
+  });
+  if (node != begun_.rend()) {
+    return &*node;
+  }
+  const auto ended = std::find_if(ended_.rbegin(), ended_.rend(), [&](const PendingLaunch& other) {
+    return CanCountWith(other, launch);
+  });
+  if (ended == ended_.rend()) {
+    return nullptr;
+  }
+  begun_.push_back(std::move(*ended));
+  ended_.erase(std::prev(ended.base()));
+  return &begun_.back();
 }
 
 // The latest are at the end.
@@ -119,10 +168,20 @@ void LaunchPool::EndGraph(std::uint64_t graph) {
 
 void LaunchPool::Cancel(LaunchHandle handle) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = FindBegun(handle); found != begun_.end()) {
+  const auto found = FindBegun(handle);
+  if (found == begun_.end()) {
+    return;
+  }
+  if (found->merged.empty()) {
     // Its block was written to, so it has to be cleared with the others.
     found->is_cancelled = true;
+  } else {
+    found->merged.pop_back();
+  }
+  if (found->graph == 0 || found->is_cancelled) {
     MoveToEnded(found);
+  } else {
+    found->handle = {};
   }
 }
 

@@ -35,6 +35,17 @@ class LaunchPool {
   /// launch is in flight; nothing if there is no room or the device does not answer.
   [[nodiscard]] std::optional<std::uint64_t> Begin(PendingLaunch launch, AccessRing* ring);
 
+  /// A launch that counts with another.
+  struct Joined {
+    std::uint64_t record = 0;  // its address on the device
+    std::uint64_t into = 0;    // number of the launch that has the block
+  };
+
+  /// For where there is no room: lets the launch count in the block of the latest launch of the
+  /// same function that is in the same stream and not yet read, if both see the same memory and the
+  /// same blocks. What both did can then only be told together.
+  [[nodiscard]] std::optional<Joined> Merge(const PendingLaunch& launch);
+
   /// The launch is in its stream. False if it did not begin here.
   bool End(LaunchHandle handle);
 
@@ -86,6 +97,7 @@ class LaunchPool {
 
   [[nodiscard]] Launches::iterator FindBegun(LaunchHandle handle);
   void MoveToEnded(Launches::iterator launch);
+  [[nodiscard]] PendingLaunch* FindToMergeInto(const PendingLaunch& launch);
   [[nodiscard]] static std::vector<Run> RunsOf(const std::vector<PendingLaunch>& sorted);
   [[nodiscard]] std::optional<std::uint64_t> TakeBlock(PendingLaunch& launch);
   [[nodiscard]] bool Send(const PendingLaunch& launch, AccessRing* ring);

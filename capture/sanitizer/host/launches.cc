@@ -16,6 +16,8 @@ constexpr const char* kEmptyPatches = "patches are empty";
 constexpr const char* kNoMemory = "no memory for records";
 constexpr const char* kNoRoom = "no room for its record";
 constexpr const char* kNotBound = "its record could not be bound";
+constexpr const char* kNodeWithoutParameters =
+    "launches of graph nodes that may use tensor maps: what they were given is not known";
 constexpr const char* kForeignStream = "a graph's node in another context than its graph";
 
 // The parameters of the call that this thread is in.
@@ -62,46 +64,48 @@ void Launches::OnBegin(const LaunchEvent& event) {
   parts_.recorder.Stamp(row);
   const Choice choice = parts_.selection.Choose(facts->name);
   row.inclusion_ppb = choice.inclusion_ppb;
-  const char* const reason = choice.is_taken()
-                                 ? Instrument(*context, event, *facts, choice, row.sequence)
-                                 : choice.skip_reason;
-  if (reason != nullptr) {
-    row.reason = parts_.recorder.Text(reason);
+  const Outcome outcome = choice.is_taken()
+                              ? Instrument(*context, event, *facts, choice, row.sequence)
+                              : Outcome{.reason_left_out = choice.skip_reason};
+  if (outcome.reason_left_out != nullptr) {
+    row.reason = parts_.recorder.Text(outcome.reason_left_out);
+  } else if (outcome.merged_into != 0) {
+    row.reason =
+        parts_.recorder.Text("counts merged into launch " + std::to_string(outcome.merged_into));
   }
   parts_.recorder.Write(row);
-  if (reason != nullptr) {
-    LeaveOut(event, *facts, row, reason);
+  if (outcome.reason_left_out != nullptr) {
+    LeaveOut(event, *facts, row, outcome.reason_left_out);
   }
 }
 
-// Returns why the launch runs without being seen, or null.
-const char* Launches::Instrument(Context& context, const LaunchEvent& event,
-                                 const FunctionFacts& facts, const Choice& choice,
-                                 std::uint64_t number) {
+Launches::Outcome Launches::Instrument(Context& context, const LaunchEvent& event,
+                                       const FunctionFacts& facts, const Choice& choice,
+                                       std::uint64_t number) {
   if (!facts.is_patched) {
-    return kNotPatched;
+    return {.reason_left_out = kNotPatched};
   }
   if (parts_.options.empty_patch) {
-    return kEmptyPatches;
+    return {.reason_left_out = kEmptyPatches};
   }
   if (event.api_context.value != 0 && event.api_context != event.context) {
-    return kForeignStream;
+    return {.reason_left_out = kForeignStream};
   }
   if (!context.Open(event.handle, parts_.failures)) {
-    return kNoMemory;
+    return {.reason_left_out = kNoMemory};
   }
   const PendingLaunch launch = Prepare(context, event, facts, choice, number);
-  const auto record = BeginInPool(context, launch);
-  if (!record) {
-    return kNoRoom;
+  const auto begun = BeginInPool(context, launch);
+  if (!begun) {
+    return {.reason_left_out = kNoRoom};
   }
   const CallResult bound =
-      parts_.calls.SetLaunchData(event.launch, event.function, event.handle, *record);
+      parts_.calls.SetLaunchData(event.launch, event.function, event.handle, begun->record);
   if (!parts_.failures.IsWell("binding a launch's record", bound)) {
     context.pool().Cancel(event.launch);
-    return kNotBound;
+    return {.reason_left_out = kNotBound};
   }
-  return nullptr;
+  return {.merged_into = begun->into};
 }
 
 PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
@@ -113,6 +117,7 @@ PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
   launch.stream = event.handle;
   launch.handle = event.launch;
   launch.graph = event.graph;
+  launch.function = facts.id;
   launch.choice = choice;
   launch.modes = ModesOf(choice);
   launch.num_shards = parts_.options.num_shards;
@@ -124,33 +129,48 @@ PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
     launch.arguments = FindArguments(parameters->bytes, *launch.objects, parts_.maps);
     launch.has_arguments = true;
   }
+  if (launch.graph != 0 && launch.may_use_tensor_maps) {
+    parts_.recorder.Count(codes::kGraphsNotCovered, kNodeWithoutParameters);
+  }
   return launch;
 }
 
 std::uint32_t Launches::ModesOf(const Choice& choice) const {
+  const std::uint32_t streamed = choice.with_access_records ? kStreamMode | kPlaceMode : 0U;
   if (parts_.options.analysis == Analysis::kHost) {
-    return kStreamMode;
+    return kStreamMode | streamed;
   }
-  return kCountMode | (parts_.options.page_bytes != 0 ? kPageMode : 0U) |
-         (choice.with_access_records ? kStreamMode : 0U);
+  return kCountMode | (parts_.options.page_bytes != 0 ? kPageMode : 0U) | streamed;
 }
 
-std::optional<std::uint64_t> Launches::BeginInPool(Context& context, const PendingLaunch& launch) {
+// A wait costs time, which is recorded; a merge costs what each launch did, which nothing brings
+// back. So unless the options say otherwise the launch's own stream is waited for where it may be,
+// and merging comes only before leaving out.
+std::optional<LaunchPool::Joined> Launches::BeginInPool(Context& context,
+                                                        const PendingLaunch& launch) {
   AccessStream* const accesses = (launch.modes & kStreamMode) != 0 ? context.accesses() : nullptr;
   if (accesses != nullptr) {
     accesses->Expect(launch, parts_.options.analysis == Analysis::kHost);
   }
   AccessRing* const ring = accesses == nullptr ? nullptr : accesses->ring();
   auto record = context.pool().Begin(launch, ring);
+  if (!record && parts_.options.merge_before_waiting) {
+    if (const auto joined = context.pool().Merge(launch)) {
+      return joined;
+    }
+  }
   // In the middle of a graph its stream is not ours to wait for.
   if (!record && launch.graph == 0 && context.pool().CanHold(LayoutFor(launch).bytes)) {
     WaitAndDrain(context, launch.stream);
     record = context.pool().Begin(launch, ring);
   }
-  if (!record && accesses != nullptr) {
+  if (record) {
+    return LaunchPool::Joined{.record = *record};
+  }
+  if (accesses != nullptr) {
     accesses->Forget(launch);
   }
-  return record;
+  return context.pool().Merge(launch);
 }
 
 void Launches::WaitAndDrain(Context& context, StreamHandle stream) {
@@ -238,8 +258,7 @@ void Launches::Finish(Context& context, const std::vector<PendingLaunch>& launch
       continue;
     }
     if (launch.is_lost) {
-      parts_.recorder.Count(codes::kLaunchesSkipped, "its results could not be read");
-      parts_.recorder.Record(stream::LaunchEnd{.launch = launch.number});
+      WriteLost(parts_.recorder, launch);
       continue;
     }
     const bool is_streamed = (launch.modes & kStreamMode) != 0;

@@ -56,15 +56,21 @@ class Launches {
   void Drain(Context& context, std::optional<StreamHandle> stream);
 
  private:
-  [[nodiscard]] const char* Instrument(Context& context, const LaunchEvent& event,
-                                       const FunctionFacts& facts, const Choice& choice,
-                                       std::uint64_t number);
+  /// What became of a launch that was chosen.
+  struct Outcome {
+    const char* reason_left_out = nullptr;
+    std::uint64_t merged_into = 0;  // number of the launch that it counts with
+  };
+
+  [[nodiscard]] Outcome Instrument(Context& context, const LaunchEvent& event,
+                                   const FunctionFacts& facts, const Choice& choice,
+                                   std::uint64_t number);
   [[nodiscard]] PendingLaunch Prepare(Context& context, const LaunchEvent& event,
                                       const FunctionFacts& facts, const Choice& choice,
                                       std::uint64_t number);
   [[nodiscard]] std::uint32_t ModesOf(const Choice& choice) const;
-  [[nodiscard]] std::optional<std::uint64_t> BeginInPool(Context& context,
-                                                         const PendingLaunch& launch);
+  [[nodiscard]] std::optional<LaunchPool::Joined> BeginInPool(Context& context,
+                                                              const PendingLaunch& launch);
   void WaitAndDrain(Context& context, StreamHandle stream);
   void LeaveOut(const LaunchEvent& event, const FunctionFacts& facts, const stream::Launch& row,
                 const char* reason);

@@ -114,21 +114,26 @@ void WritePages(Recorder& recorder, const PendingLaunch& launch,
   }
 }
 
+void WriteArgument(Recorder& recorder, std::uint64_t launch, std::uint64_t object,
+                   const Argument& argument) {
+  if (argument.map != 0) {
+    recorder.Write(stream::LaunchMap{
+        .launch = launch, .object = object, .map = argument.map, .offset = argument.offset});
+  } else {
+    recorder.Write(stream::LaunchArgument{.launch = launch,
+                                          .object = object,
+                                          .address = argument.address,
+                                          .offset = argument.offset});
+  }
+}
+
 // Objects that have counted accesses need no weaker word on them.
 void WriteArguments(Recorder& recorder, const PendingLaunch& launch,
                     const std::vector<ObjectCounts>& counts) {
   for (const Argument& argument : launch.arguments) {
     const std::uint64_t object = ObjectOf(launch, argument);
-    if (argument.map != 0) {
-      recorder.Write(stream::LaunchMap{.launch = launch.number,
-                                       .object = object,
-                                       .map = argument.map,
-                                       .offset = argument.offset});
-    } else if (launch.may_use_tensor_maps && !IsTouched(counts, object)) {
-      recorder.Write(stream::LaunchArgument{.launch = launch.number,
-                                            .object = object,
-                                            .address = argument.address,
-                                            .offset = argument.offset});
+    if (argument.map != 0 || (launch.may_use_tensor_maps && !IsTouched(counts, object))) {
+      WriteArgument(recorder, launch.number, object, argument);
     }
   }
 }
@@ -151,6 +156,31 @@ void WriteUnknown(Recorder& recorder, const PendingLaunch& launch,
     recorder.Write(count);
     count.count = 0;  // the others are further samples of the same accesses
   }
+}
+
+// What a launch was given is all that is known of it alone.
+void WriteMerged(Recorder& recorder, const PendingLaunch& launch) {
+  if (launch.merged.empty()) {
+    return;
+  }
+  recorder.Write(stream::CoverageCount{.kind = codes::kLaunchesMerged,
+                                       .name = "no room for their records: counted with another",
+                                       .count = launch.merged.size(),
+                                       .device = static_cast<std::int64_t>(launch.device),
+                                       .launch = launch.number});
+  for (const MergedLaunch& merged : launch.merged) {
+    for (const Argument& argument : merged.arguments) {
+      WriteArgument(recorder, merged.number, ObjectOf(launch, argument), argument);
+    }
+    recorder.Record(stream::LaunchEnd{.launch = merged.number, .coverage = codes::kPartial});
+  }
+}
+
+std::uint64_t CoverageOfBlock(const PendingLaunch& launch, const std::vector<ObjectCounts>& counts,
+                              bool is_cut) {
+  const std::uint64_t coverage = CoverageOf(launch, counts);
+  const bool is_less = !launch.merged.empty() || (is_cut && coverage == codes::kExact);
+  return is_less ? codes::kPartial : coverage;
 }
 
 }  // namespace
@@ -203,10 +233,18 @@ void WriteResults(Recorder& recorder, const PendingLaunch& launch, const BlockRe
   WritePages(recorder, launch, counts, results.page_bits);
   WriteArguments(recorder, launch, counts);
   WriteUnknown(recorder, launch, counts, results.unknown_samples);
-  const std::uint64_t coverage = CoverageOf(launch, counts);
-  recorder.Record(stream::LaunchEnd{
-      .launch = launch.number,
-      .coverage = is_cut && coverage == codes::kExact ? codes::kPartial : coverage});
+  recorder.Record(stream::LaunchEnd{.launch = launch.number,
+                                    .coverage = CoverageOfBlock(launch, counts, is_cut)});
+  WriteMerged(recorder, launch);
+}
+
+void WriteLost(Recorder& recorder, const PendingLaunch& launch) {
+  recorder.Count(codes::kLaunchesSkipped, "its results could not be read",
+                 1 + launch.merged.size());
+  recorder.Record(stream::LaunchEnd{.launch = launch.number});
+  for (const MergedLaunch& merged : launch.merged) {
+    recorder.Record(stream::LaunchEnd{.launch = merged.number});
+  }
 }
 
 }  // namespace orrery::capture::sanitizer

@@ -36,8 +36,12 @@ struct ObjectCounts {
                                        const std::vector<ObjectCounts>& counts);
 
 /// Writes a launch's touches, pages, arguments without counted accesses, unknown addresses and its
-/// end. `is_cut`: some of its accesses were dropped.
+/// end. `is_cut`: some of its accesses were dropped. Launches that count with it have nothing but
+/// arguments and their ends; all of them are partial, since nobody can say what each did.
 void WriteResults(Recorder& recorder, const PendingLaunch& launch, const BlockResults& results,
                   bool is_cut);
+
+/// Writes that the results of a launch, and of those that count with it, could not be read.
+void WriteLost(Recorder& recorder, const PendingLaunch& launch);
 
 }  // namespace orrery::capture::sanitizer

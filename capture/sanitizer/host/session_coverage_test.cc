@@ -179,6 +179,10 @@ TEST_F(SessionCoverageTest, NodesOfAGraphAreReadWhenTheGraphIsInItsStream) {
   EXPECT_EQ(touches[1].read_bytes, 256U);
   // What nodes are given is not known, so loads through tensor maps cannot be ruled out.
   EXPECT_THAT(program.Coverages(), ElementsAre(codes::kPartial, codes::kPartial));
+  EXPECT_EQ(CountIn(path_, codes::kGraphsNotCovered,
+                    "launches of graph nodes that may use tensor maps: what they were given is not "
+                    "known"),
+            2U);
   EXPECT_THAT(program.All<stream::GraphLaunch>(), SizeIs(1));
 }
 

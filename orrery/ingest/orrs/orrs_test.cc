@@ -135,6 +135,26 @@ TEST(OrrsTest, UnknownAddressesAreATouchWithoutAnObject) {
   EXPECT_EQ(trace.coverage_counts.address[0], 0xABCU);
 }
 
+// Launch 2 found no room for a record of its own. Neither it nor launch 1 may be taken for one
+// launch that did what both did, whatever the recorder says of launch 1.
+TEST(OrrsTest, LaunchesThatWereCountedTogetherArePartial) {
+  const trace::Trace trace = ReadBytes(
+      FileOf(stream::String{.id = 7, .text = "counts merged into launch 1"},
+             stream::Launch{.sequence = 1, .coverage = codes::kExact},
+             stream::Launch{.sequence = 2, .reason = 7},
+             stream::Launch{.sequence = 3, .coverage = codes::kExact},
+             stream::LaunchEnd{.sequence = 4, .launch = 2, .coverage = codes::kPartial},
+             stream::Touch{.launch = 1, .object = 0, .read_bytes = 256, .lanes = 64},
+             stream::CoverageCount{.kind = codes::kLaunchesMerged, .count = 1, .launch = 1}));
+
+  EXPECT_THAT(trace.observations.coverage,
+              ElementsAre(Coverage::kPartial, Coverage::kPartial, Coverage::kExact));
+  EXPECT_EQ(trace.touches.coverage.at(0), Coverage::kPartial);
+  EXPECT_EQ(trace.Text(trace.observations.reason[0]), "counts of 1 more launch merged into it");
+  EXPECT_EQ(trace.Text(trace.observations.reason[1]), "counts merged into launch 1");
+  EXPECT_EQ(trace.Text(trace.observations.reason[2]), "");
+}
+
 TEST(OrrsTest, RecordsThatTheRecorderDroppedAreALoss) {
   const trace::Trace trace = ReadBytes(FileOf(stream::CoverageCount{
       .kind = codes::kRecordsDropped, .name = "activity buffers", .count = 17}));

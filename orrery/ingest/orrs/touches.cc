@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/core.h>
 #include <tsl/robin_map.h>
 
 #include "orrery/ingest/orrs/geometry.h"
@@ -151,12 +152,35 @@ class Linker {
     for (RowId row = 0; row < trace_.observations.size(); ++row) {
       coverage_of_activity_[trace_.observations.activity[row]] = trace_.observations.coverage[row];
     }
+    MarkReceivers();
     for (RowId row = 0; row < trace_.touches.size(); ++row) {
       const RowId activity = trace_.touches.activity[row];
       if (trace_.touches.coverage[row] == Coverage::kUnseen) {
         const bool is_exact =
             activity != kNoRow && coverage_of_activity_[activity] == Coverage::kExact;
         trace_.touches.coverage[row] = is_exact ? Coverage::kExact : Coverage::kPartial;
+      }
+    }
+  }
+
+  // Where launches were counted with another one, that one's counts are not its own alone. The
+  // others say so themselves.
+  void MarkReceivers() {
+    std::vector<std::int64_t> num_merged(trace_.activities.size(), 0);
+    for (RowId row = 0; row < trace_.coverage_counts.size(); ++row) {
+      const RowId activity = trace_.coverage_counts.activity[row];
+      if (trace_.coverage_counts.kind[row] == trace::CoverageKind::kLaunchesMerged &&
+          activity != kNoRow) {
+        num_merged[activity] += trace_.coverage_counts.count[row];
+      }
+    }
+    for (RowId row = 0; row < trace_.observations.size(); ++row) {
+      const RowId activity = trace_.observations.activity[row];
+      if (num_merged[activity] > 0) {
+        coverage_of_activity_[activity] = Coverage::kPartial;
+        trace_.observations.reason[row] = trace_.strings.Intern(
+            fmt::format("counts of {} more launch{} merged into it", num_merged[activity],
+                        num_merged[activity] == 1 ? "" : "es"));
       }
     }
   }
