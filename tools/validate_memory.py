@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "capture" / "sanitizer" / "check"))
 import check_known_kernels  # noqa: E402
 import orrs_reader  # noqa: E402
 
-MODES = ("plain", "coarse", "gpu", "cpu")
+MODES = ("plain", "coarse", "gpu", "pages", "cpu")
 MODELS = ("alexnet", "resnet18", "resnet34", "bert", "gpt2", "whisper")
 PHASES = {1: "collection", 2: "transfer", 3: "analysis", 4: "waiting", 5: "total"}
 MIB = 1 << 20
@@ -37,8 +37,9 @@ COST_HEAD = """
 ## Cost of recording
 
 Time of a pass in ms: the median of all passes but the first, which loads kernels (of one pass: that one). *coarse*: `orrery capture`;
-*gpu*: `orrery capture --accesses`, every access of every kernel counted on the GPU; *cpu*: the same accesses sent to the host and
-attributed there by one thread, nothing sampled. *cheaper*: overhead of cpu by overhead of gpu.
+*gpu*: `orrery capture --accesses`, every access of every kernel counted on the GPU; *pages*: `--pages 65536`, also which pages it
+touched; *cpu*: the same accesses sent to the host and attributed there by one thread, nothing sampled. *cheaper*: overhead of cpu by
+overhead of gpu.
 
 """
 PARTS_HEAD = """
@@ -93,10 +94,10 @@ def times_of(path):
 
 
 def cost_rows(times):
-    yield from header("recording", *MODES, "coarse", "gpu", "cpu", "cheaper")
+    yield from header("recording", *MODES, "coarse", "gpu", "pages", "cpu", "cheaper")
     for name, of_mode in times.items():
         plain = of_mode["plain"]
-        slower = [f"{of_mode[mode] / plain:,.1f}×" if mode in of_mode else "–" for mode in ("gpu", "cpu")]
+        slower = [f"{of_mode[mode] / plain:,.1f}×" if mode in of_mode else "–" for mode in ("gpu", "pages", "cpu")]
         coarse = f"{100 * (of_mode['coarse'] / plain - 1):+.1f} %" if "coarse" in of_mode else "–"
         both = "gpu" in of_mode and "cpu" in of_mode
         cheaper = f"{(of_mode['cpu'] - plain) / (of_mode['gpu'] - plain):.0f}×" if both else "–"
