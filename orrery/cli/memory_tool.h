@@ -33,6 +33,25 @@ struct MemoryInput {
   [[nodiscard]] const trace::Trace& trace() const { return *runs.front().ranks.front(); }
 };
 
+/// A tool at work on one rank, which takes a recording in pieces, so that memory is bounded by the
+/// piece and by what the tool keeps. A piece is a trace of a stretch of the recording, in the order
+/// of events: its device work with all that is known of it, and every object that lives at some
+/// time in it, in the order in which a trace of the whole has them. What an object lies in is the
+/// innermost of those around it that the piece has. A trace that is whole is one piece.
+class MemoryAnalysis {
+ public:
+  MemoryAnalysis() = default;
+  MemoryAnalysis(const MemoryAnalysis&) = delete;
+  MemoryAnalysis& operator=(const MemoryAnalysis&) = delete;
+  virtual ~MemoryAnalysis() = default;
+
+  /// Pieces come in the order of events and are valid during the call only.
+  [[nodiscard]] virtual Status Add(const trace::Trace& piece) = 0;
+
+  /// After the last piece. The result does not depend on where the recording was cut.
+  [[nodiscard]] virtual Result<report::MemoryPage> Finish() = 0;
+};
+
 /// A tool of `orrery memory`: one file memory_NAME.cc each, listed in memory_tools.cc.
 class MemoryTool {
  public:
@@ -59,14 +78,37 @@ class MemoryTool {
   /// Adds options of its own, bound to its members. Names must differ from those of other tools.
   virtual void AddOptions([[maybe_unused]] CLI::App& verb) {}
 
-  /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb.
-  [[nodiscard]] virtual Result<report::MemoryPage> Run(const MemoryInput& input) const = 0;
+  /// Null for tools that need a recording whole. Of the input only `top` and `threads` are used.
+  [[nodiscard]] virtual std::unique_ptr<MemoryAnalysis> Begin(
+      [[maybe_unused]] const MemoryInput& input) const {
+    return nullptr;
+  }
+
+  /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb. Tools
+  /// that take pieces are given each rank of the first run as one.
+  [[nodiscard]] virtual Result<report::MemoryPage> Run(const MemoryInput& input) const;
 };
 
 using MemoryTools = std::vector<std::unique_ptr<MemoryTool>>;
 
 /// All tools, in the order of --help.
 [[nodiscard]] MemoryTools AllMemoryTools();
+
+/// How well the launches of a recording that comes in pieces were seen, and whether a tool finds in
+/// it what it needs.
+class CoverageAndNeeds {
+ public:
+  void Add(const trace::Trace& piece) { parts_.Add(piece); }
+
+  /// Fails where the recording lacks what the tool needs; the sentence names recording and tool.
+  [[nodiscard]] Status Check(const MemoryTool& tool, std::string_view title) const;
+
+  /// Returns how well launches were seen, behind the title if there is one.
+  [[nodiscard]] std::string Line(std::string_view title) const;
+
+ private:
+  memory::RecordedParts parts_;
+};
 
 /// Fails where a rank of a run lacks what the tool needs; the sentence names run and tool.
 [[nodiscard]] Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input);

@@ -1,8 +1,11 @@
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/check.h"
 #include "orrery/cli/memory_tool.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/needs.h"
@@ -32,13 +35,34 @@ MemoryTools AllMemoryTools() {
   return tools;
 }
 
+Result<report::MemoryPage> MemoryTool::Run(const MemoryInput& input) const {
+  const std::unique_ptr<MemoryAnalysis> analysis = Begin(input);
+  ORRERY_CHECK(analysis != nullptr, "a tool takes pieces or runs on the whole");
+  for (const trace::Trace* const rank : input.runs.front().ranks) {
+    ORRERY_TRY_STATUS(analysis->Add(*rank));
+  }
+  return analysis->Finish();
+}
+
+Status CoverageAndNeeds::Check(const MemoryTool& tool, std::string_view title) const {
+  const Status met = parts_.Check(tool.needs());
+  if (!met) {
+    return FailWithin(fmt::format("{}: {} cannot run", title, tool.name()), met);
+  }
+  return {};
+}
+
+std::string CoverageAndNeeds::Line(std::string_view title) const {
+  return fmt::format("{}{}{}", title, title.empty() ? "" : ": ",
+                     memory::CoverageLine(parts_.coverage()));
+}
+
 Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input) {
   for (const MemoryRun& run : input.runs) {
     for (const trace::Trace* const rank : run.ranks) {
-      const Status met = memory::CheckNeeds(tool.needs(), *rank);
-      if (!met) {
-        return FailWithin(fmt::format("{}: {} cannot run", run.title, tool.name()), met);
-      }
+      CoverageAndNeeds needs;
+      needs.Add(*rank);
+      ORRERY_TRY_STATUS(needs.Check(tool, run.title));
     }
   }
   return {};
@@ -47,12 +71,11 @@ Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input) {
 std::vector<std::string> CoverageLines(const MemoryInput& input) {
   std::vector<std::string> lines;
   for (const MemoryRun& run : input.runs) {
-    memory::LaunchCoverage coverage;
+    CoverageAndNeeds coverage;
     for (const trace::Trace* const rank : run.ranks) {
-      coverage += memory::CoverageOf(*rank);
+      coverage.Add(*rank);
     }
-    lines.push_back((input.runs.size() > 1 ? run.title + ": " : "") +
-                    memory::CoverageLine(coverage));
+    lines.push_back(coverage.Line(input.runs.size() > 1 ? run.title : ""));
   }
   return lines;
 }
