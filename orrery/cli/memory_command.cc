@@ -14,6 +14,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/memory_in_pieces.h"
 #include "orrery/cli/memory_output.h"
 #include "orrery/cli/memory_tool.h"
 #include "orrery/cli/run_options.h"
@@ -27,6 +28,7 @@ using Reads = MemoryTool::Reads;
 
 struct MemoryArguments {
   RunArguments run;
+  PieceArguments pieces;
   MemoryTools tools = AllMemoryTools();
   std::string tool;
   std::string paper;  // a folder of recordings; empty: none
@@ -184,6 +186,14 @@ Result<int> Paper(const MemoryArguments& arguments) {
   return paper.is_partial ? kExitPartial : kExitOk;
 }
 
+Result<int> MemoryInPieces(const MemoryArguments& arguments, const MemoryTool& tool) {
+  ORRERY_TRY(PieceResult result, RunInPieces(tool, arguments.run, arguments.pieces, arguments.top));
+  result.page.tool = tool.name();
+  result.page.title = TitleOf(arguments.run.paths.front());
+  ORRERY_TRY_STATUS(Deliver(arguments, result.page));
+  return result.is_partial ? kExitPartial : kExitOk;
+}
+
 Result<int> Memory(const MemoryArguments& arguments) {
   if (arguments.run.paths.empty() == arguments.paper.empty()) {
     return Fail(Error::Kind::kInvalidInput, "either PATH or --paper is required");
@@ -194,6 +204,9 @@ Result<int> Memory(const MemoryArguments& arguments) {
   const MemoryTool* tool = nullptr;
   if (!arguments.tool.empty()) {
     ORRERY_TRY(tool, FindTool(arguments));
+  }
+  if (tool != nullptr && !arguments.rank && TakesPieces(*tool, arguments.run, arguments.pieces)) {
+    return MemoryInPieces(arguments, *tool);
   }
   const Reads reads = tool == nullptr ? Reads::kOneRank : tool->reads();
   ORRERY_TRY(const std::vector<ingest::Run> runs, ReadRuns(arguments, reads));
@@ -256,6 +269,7 @@ void AddMemoryCommand(CLI::App& app, int& status) {
   verb->add_option("--table", arguments->table, "--csv: another table, by its name in --json");
   verb->add_option("--html", arguments->html_file, "write a page with pictures to this file");
   verb->add_option("--svg", arguments->svg_file, "write the pictures to this file");
+  AddPieceOptions(*verb, arguments->pieces);
   AddRunOptions(*verb, arguments->run);
   AddToolOptions(*verb, arguments->tools);
   verb->callback([arguments, &status] { status = RunMemory(*arguments); });
