@@ -68,6 +68,22 @@ Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input) {
   return {};
 }
 
+namespace {
+
+memory::LaunchCoverage CoverageOfRun(const MemoryRun& run) {
+  memory::LaunchCoverage coverage;
+  for (const trace::Trace* const rank : run.ranks) {
+    coverage += memory::CoverageOf(*rank);
+  }
+  return coverage;
+}
+
+double Share(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
 std::vector<std::string> CoverageLines(const MemoryInput& input) {
   std::vector<std::string> lines;
   for (const MemoryRun& run : input.runs) {
@@ -78,6 +94,28 @@ std::vector<std::string> CoverageLines(const MemoryInput& input) {
     lines.push_back(coverage.Line(input.runs.size() > 1 ? run.title : ""));
   }
   return lines;
+}
+
+std::vector<report::MemoryCoverage> CoverageParts(const MemoryInput& input) {
+  std::vector<report::MemoryCoverage> parts;
+  for (const MemoryRun& run : input.runs) {
+    const memory::LaunchCoverage coverage = CoverageOfRun(run);
+    const memory::LaunchCoverage::Share total = coverage.Total();
+    for (std::size_t i = 0; i < memory::kNumCoverages; ++i) {
+      const memory::LaunchCoverage::Share& share = coverage.by_coverage[i];
+      if (share.num_launches > 0) {
+        parts.push_back(
+            {.run = run.title,
+             .coverage = std::string(memory::CoverageName(static_cast<trace::Coverage>(i))),
+             .launches = share.num_launches,
+             .launch_share = Share(share.num_launches, total.num_launches),
+             .has_times = total.time_ns > 0,
+             .time_ns = share.time_ns,
+             .time_share = Share(share.time_ns, total.time_ns)});
+      }
+    }
+  }
+  return parts;
 }
 
 }  // namespace orrery::cli
