@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -151,10 +152,49 @@ class RankJoiner {
   std::vector<trace::Trace> ranks_;
 };
 
+// What the manifests of a folder promise, and what was found of it.
+class Promises {
+ public:
+  void Add(const std::string& manifest_path, const RunManifest& manifest) {
+    const fs::path folder = fs::path(manifest_path).parent_path();
+    for (const RunManifest::File& file : manifest.files) {
+      files_.insert((folder / file.name).lexically_normal());
+      ranks_.insert(file.rank);
+    }
+    num_ranks_ = std::max(num_ranks_, manifest.world_size);
+  }
+
+  void Found(const std::string& path) { found_.insert(fs::path(path).lexically_normal()); }
+
+  void NoteMissing(trace::ProblemLog& problems) const {
+    for (const fs::path& file : files_) {
+      if (!found_.contains(file)) {
+        problems.Loss("stream that a manifest names and that is not here", 1, file.string());
+      }
+    }
+    // Processes of a job without ranks have none that could be missing.
+    for (std::int32_t rank = 0; num_ranks_ > 1 && rank < std::min(num_ranks_, kMaxRanks); ++rank) {
+      if (!ranks_.contains(rank)) {
+        problems.Loss("rank of the job that no manifest has a stream of", 1,
+                      fmt::format("rank {}", rank));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::int32_t kMaxRanks = 1 << 20;
+
+  std::set<fs::path> files_;
+  std::set<fs::path> found_;
+  std::set<std::int32_t> ranks_;
+  std::int32_t num_ranks_ = 0;
+};
+
 // Puts the contents of files together, in the order of the files.
 class RunBuilder {
  public:
   Status Add(const Candidate& file, Result<FileContent>& content) {
+    promises_.Found(file.path);
     if (!content) {
       if (file.was_named) {
         return tl::unexpected(content.error());
@@ -172,6 +212,9 @@ class RunBuilder {
     for (MeasurementTable& table : content->tables) {
       run_.tables.push_back(std::move(table));
     }
+    if (content->manifest) {
+      promises_.Add(file.path, *content->manifest);
+    }
     if (content->part) {
       parts_.Add(std::move(*content));
       return {};
@@ -188,6 +231,7 @@ class RunBuilder {
       ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
     }
     run_.set.ranks = ranks_.Take();
+    promises_.NoteMissing(run_.set.problems);
     if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
       return Fail(Error::Kind::kNotFound, fmt::format("{}: nothing here that Orrery reads{}",
                                                       paths.empty() ? "" : paths.front(), Why()));
@@ -226,6 +270,7 @@ class RunBuilder {
   Run run_;
   PartJoiner parts_;
   RankJoiner ranks_;
+  Promises promises_;
 };
 
 }  // namespace

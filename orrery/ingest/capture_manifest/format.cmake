@@ -1,0 +1,3 @@
+set(SOURCES capture_manifest.cc)
+set(TESTS capture_manifest_test.cc)
+set(FUZZERS capture_manifest_fuzz.cc)
