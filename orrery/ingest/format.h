@@ -37,26 +37,12 @@ struct Part {
   void (*complete)(trace::Trace& trace, const ReadOptions& options) = nullptr;
 };
 
-/// Which files of a folder a recorder wrote, and for how many ranks.
-struct RunManifest {
-  struct File {
-    std::string name;        // beside the manifest
-    std::int32_t rank = -1;  // -1: not said
-
-    bool operator==(const File&) const = default;
-  };
-
-  std::int32_t world_size = -1;
-  std::vector<File> files = {};
-};
-
 /// What one file held. Most files give exactly one of these.
 struct FileContent {
   std::vector<trace::Trace> traces;
   std::vector<MeasurementTable> tables;
   std::optional<trace::WorkloadCard> card;
-  std::optional<Part> part;  // of the traces
-  std::optional<RunManifest> manifest;
+  std::optional<Part> part;    // of the traces
   trace::ProblemLog problems;  // of the file, where no trace or table can carry them
 };
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/join_parts.h"
+#include "orrery/ingest/manifest.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/graph_link.h"
@@ -78,11 +78,22 @@ Result<std::vector<Candidate>> FindFiles(const std::vector<std::string>& paths) 
   return files;
 }
 
-Result<FileContent> ReadFile(const std::string& path, const ReadOptions& options) {
+// What a file gave: some content, or what a recorder says of the others.
+struct ReadContent {
+  FileContent content = {};
+  std::optional<RunManifest> manifest = {};
+};
+
+Result<ReadContent> ReadFile(const std::string& path, const ReadOptions& options) {
   ORRERY_TRY(const InputFile file, InputFile::Open(path, options.unpack));
+  if (IsManifest(file)) {
+    ORRERY_TRY(RunManifest manifest, ReadManifest(file));
+    return ReadContent{.content = {}, .manifest = std::move(manifest)};
+  }
   for (const Format* format : KnownFormats()) {
     if (format->matches(file)) {
-      return format->read(file, options);
+      ORRERY_TRY(FileContent content, format->read(file, options));
+      return ReadContent{.content = std::move(content)};
     }
   }
   return Fail(Error::Kind::kUnsupported, fmt::format("{}: {}", path, DescribeForeignFile(file)));
@@ -152,78 +163,22 @@ class RankJoiner {
   std::vector<trace::Trace> ranks_;
 };
 
-// What the manifests of a folder promise, and what was found of it.
-class Promises {
- public:
-  void Add(const std::string& manifest_path, const RunManifest& manifest) {
-    const fs::path folder = fs::path(manifest_path).parent_path();
-    for (const RunManifest::File& file : manifest.files) {
-      files_.insert((folder / file.name).lexically_normal());
-      ranks_.insert(file.rank);
-    }
-    num_ranks_ = std::max(num_ranks_, manifest.world_size);
-  }
-
-  void Found(const std::string& path) { found_.insert(fs::path(path).lexically_normal()); }
-
-  void NoteMissing(trace::ProblemLog& problems) const {
-    for (const fs::path& file : files_) {
-      if (!found_.contains(file)) {
-        problems.Loss("stream that a manifest names and that is not here", 1, file.string());
-      }
-    }
-    // Processes of a job without ranks have none that could be missing.
-    for (std::int32_t rank = 0; num_ranks_ > 1 && rank < std::min(num_ranks_, kMaxRanks); ++rank) {
-      if (!ranks_.contains(rank)) {
-        problems.Loss("rank of the job that no manifest has a stream of", 1,
-                      fmt::format("rank {}", rank));
-      }
-    }
-  }
-
- private:
-  static constexpr std::int32_t kMaxRanks = 1 << 20;
-
-  std::set<fs::path> files_;
-  std::set<fs::path> found_;
-  std::set<std::int32_t> ranks_;
-  std::int32_t num_ranks_ = 0;
-};
-
 // Puts the contents of files together, in the order of the files.
 class RunBuilder {
  public:
-  Status Add(const Candidate& file, Result<FileContent>& content) {
+  Status Add(const Candidate& file, Result<ReadContent>& read) {
     promises_.Found(file.path);
-    if (!content) {
+    if (!read) {
       if (file.was_named) {
-        return tl::unexpected(content.error());
+        return tl::unexpected(read.error());
       }
-      return Skip(file, content.error());
+      return Skip(file, read.error());
     }
-    run_.set.problems.Merge(content->problems, file.path);
-    if (content->card) {
-      if (run_.set.card) {
-        run_.set.problems.Note("more than one workload card, the first is used", 1, file.path);
-      } else {
-        run_.set.card = std::move(content->card);
-      }
-    }
-    for (MeasurementTable& table : content->tables) {
-      run_.tables.push_back(std::move(table));
-    }
-    if (content->manifest) {
-      promises_.Add(file.path, *content->manifest);
-    }
-    if (content->part) {
-      parts_.Add(std::move(*content));
+    if (read->manifest) {
+      promises_.Add(file.path, *read->manifest);
       return {};
     }
-    NameRanks(content->traces);
-    for (trace::Trace& trace : content->traces) {
-      ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
-    }
-    return {};
+    return Add(file, read->content);
   }
 
   Result<Run> Finish(const std::vector<std::string>& paths, const ReadOptions& options) {
@@ -240,6 +195,29 @@ class RunBuilder {
   }
 
  private:
+  Status Add(const Candidate& file, FileContent& content) {
+    run_.set.problems.Merge(content.problems, file.path);
+    if (content.card) {
+      if (run_.set.card) {
+        run_.set.problems.Note("more than one workload card, the first is used", 1, file.path);
+      } else {
+        run_.set.card = std::move(content.card);
+      }
+    }
+    for (MeasurementTable& table : content.tables) {
+      run_.tables.push_back(std::move(table));
+    }
+    if (content.part) {
+      parts_.Add(std::move(content));
+      return {};
+    }
+    NameRanks(content.traces);
+    for (trace::Trace& trace : content.traces) {
+      ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
+    }
+    return {};
+  }
+
   Status Skip(const Candidate& file, const Error& error) {
     std::string why = error.message();
     if (why.starts_with(file.path + ": ")) {
@@ -270,7 +248,7 @@ class RunBuilder {
   Run run_;
   PartJoiner parts_;
   RankJoiner ranks_;
-  Promises promises_;
+  ManifestCheck promises_;
 };
 
 }  // namespace
@@ -283,7 +261,7 @@ bool Run::is_partial() const {
 
 Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& options) {
   ORRERY_TRY(const std::vector<Candidate> files, FindFiles(paths));
-  std::vector<Result<FileContent>> contents(files.size());
+  std::vector<Result<ReadContent>> contents(files.size());
   std::atomic<std::size_t> done = 0;
   ParallelFor(files.size(), options.read.threads, [&](std::size_t i) {
     contents[i] = ReadFile(files[i].path, options.read);
@@ -295,7 +273,7 @@ Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& opt
   RunBuilder builder;
   for (std::size_t i = 0; i < files.size(); ++i) {
     ORRERY_TRY_STATUS(builder.Add(files[i], contents[i]));
-    contents[i] = FileContent();
+    contents[i] = ReadContent();
   }
   return builder.Finish(paths, options.read);
 }

@@ -1,11 +1,11 @@
-#include "orrery/ingest/capture_manifest/capture_manifest.h"
+#include "orrery/ingest/manifest.h"
 
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace orrery::ingest::capture_manifest {
+namespace orrery::ingest {
 namespace {
 
 using ::testing::HasSubstr;
@@ -16,12 +16,12 @@ constexpr std::string_view kManifest = R"({
  "files": [{"file": "run.rank-2.orrs", "bytes": 10, "rank": 2}, {"file": "run.7.orrs"}, {"bytes": 1}]
 })";
 
-Result<FileContent> ReadText(std::string_view text) {
-  return GetFormat().read(*InputFile::FromMemory("run.manifest.json", text), {});
+Result<RunManifest> ReadText(std::string_view text) {
+  return ReadManifest(*InputFile::FromMemory("run.manifest.json", text));
 }
 
-TEST(CaptureManifest, NamesStreamsAndRanks) {
-  const RunManifest manifest = ReadText(kManifest).value().manifest.value();
+TEST(Manifest, NamesStreamsAndRanks) {
+  const RunManifest manifest = ReadText(kManifest).value();
 
   EXPECT_EQ(manifest.world_size, 4);
   ASSERT_EQ(manifest.files.size(), 2U);
@@ -29,9 +29,9 @@ TEST(CaptureManifest, NamesStreamsAndRanks) {
   EXPECT_EQ(manifest.files[1], (RunManifest::File{.name = "run.7.orrs", .rank = -1}));
 }
 
-TEST(CaptureManifest, IsToldByItsFirstKey) {
+TEST(Manifest, IsToldByItsFirstKey) {
   const auto matches = [](std::string_view text) {
-    return GetFormat().matches(*InputFile::FromMemory("a.json", text));
+    return IsManifest(*InputFile::FromMemory("a.json", text));
   };
 
   EXPECT_TRUE(matches(kManifest));
@@ -42,7 +42,7 @@ TEST(CaptureManifest, IsToldByItsFirstKey) {
   }
 }
 
-TEST(CaptureManifest, WhatIsCutOffOrNewerIsRefused) {
+TEST(Manifest, WhatIsCutOffOrNewerIsRefused) {
   const auto cut = ReadText(kManifest.substr(0, 60));
   ASSERT_FALSE(cut.has_value());
   EXPECT_THAT(cut.error().message(), HasSubstr("cut off"));
@@ -53,4 +53,4 @@ TEST(CaptureManifest, WhatIsCutOffOrNewerIsRefused) {
 }
 
 }  // namespace
-}  // namespace orrery::ingest::capture_manifest
+}  // namespace orrery::ingest
