@@ -60,9 +60,8 @@ void WriteCoverageParts(draw::JsonWriter& json, const MemoryPage& page) {
   for (const report::MemoryCoverage& part : page.coverage_parts) {
     json.BeginObject().Key("run").String(part.run).Key("coverage").String(part.coverage);
     json.Key("launches").Integer(part.launches).Key("launch_share").Number(part.launch_share);
-    if (part.has_times) {
-      json.Key("time_ns").Integer(part.time_ns).Key("time_share").Number(part.time_share);
-    }
+    json.Key("launches_with_times").Integer(part.launches_with_times);
+    json.Key("time_ns").Integer(part.time_ns).Key("time_share").Number(part.time_share);
     json.EndObject();
   }
   json.EndArray();

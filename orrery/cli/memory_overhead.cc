@@ -74,10 +74,11 @@ report::MemoryPicture PictureOf(const std::vector<RunOverhead>& runs) {
     bar.values.push_back(static_cast<double>(std::max<std::int64_t>(run.summary.RestNs(), 0)));
     bars.bars.push_back(std::move(bar));
   }
-  return {.heading = "Where the time of recordings went",
-          .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
-          .caption = "Parts as they were measured, and what no part explains.",
-          .legend = bars.series};
+  return {
+      .heading = "What recorders measured of themselves",
+      .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
+      .caption = "On the host, threads that work side by side added up; and what no part explains.",
+      .legend = bars.series};
 }
 
 // The columns of Figure 10.
@@ -94,10 +95,8 @@ report::MemoryPicture SharePicture(const std::vector<RunOverhead>& runs) {
     const auto parts = memory::PartsOfPiece(run.summary, *run.plain);
     const auto whole =
         static_cast<double>(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}));
-    draw::StackedBar bar{.label = run.title,
-                         .values = {},
-                         .note = fmt::format("{:.1f}× of {}", run.plain->Slowdown(),
-                                             draw::FormatDuration({run.plain->plain_ns}))};
+    draw::StackedBar bar{
+        .label = run.title, .values = {}, .note = fmt::format("{:.1f}×", run.plain->Slowdown())};
     for (const std::int64_t part_ns : parts) {
       bar.values.push_back(100 * static_cast<double>(part_ns) / whole);
     }
@@ -106,7 +105,8 @@ report::MemoryPicture SharePicture(const std::vector<RunOverhead>& runs) {
   return {.heading = "Where the time of recorded programs went",
           .svg = draw::RenderStackedBars(bars),
           .caption =
-              "Shares of the time that a step (or all launches) took while it was recorded. "
+              "Shares of the time that a step (or all launches) took while it was recorded, and "
+              "how many times longer that is than without. "
               "Execution is its time without recording; collection is what nothing else "
               "explains: patched instructions and callbacks.",
           .legend = bars.series};
@@ -210,7 +210,15 @@ class OverheadTool : public MemoryTool {
   [[nodiscard]] static std::vector<report::MemoryFact> FactsOf(
       const std::vector<RunOverhead>& runs) {
     const RunOverhead& first = runs.front();
-    return {{"total_ns", "total of the first", first.summary.WholeNs(), MemoryUnit::kNanoseconds},
+    const std::optional<memory::PlainTime>& plain = first.plain;
+    const bool is_step = plain && plain->piece == memory::TimedPiece::kStep;
+    const std::string piece = is_step ? "a step" : "all launches";
+    return {{"total_ns", "recorder's own time, the first", first.summary.WholeNs(),
+             MemoryUnit::kNanoseconds},
+            {"recorded_ns", piece + " with recording",
+             plain ? Table::Cell(plain->recorded_ns) : Table::Cell(), MemoryUnit::kNanoseconds},
+            {"plain_ns", piece + " without", plain ? Table::Cell(plain->plain_ns) : Table::Cell(),
+             MemoryUnit::kNanoseconds},
             {"over_execution", "over its execution", first.OverExecution(), MemoryUnit::kRatio}};
   }
 

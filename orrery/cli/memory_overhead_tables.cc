@@ -45,14 +45,14 @@ MemoryTable RunTable(const std::vector<RunOverhead>& runs, double tolerance_perc
       .columns = {{"run", "recording", MemoryUnit::kText},
                   {"total_ns", "total", MemoryUnit::kNanoseconds},
                   {"over_execution", "over execution", MemoryUnit::kRatio},
-                  {"over_first", "over the first", MemoryUnit::kRatio},
+                  {"plain_ns", "without recording", MemoryUnit::kNanoseconds},
+                  {"overhead_over_first", "overhead over the first's", MemoryUnit::kRatio},
+                  {"over_first", "total over the first's", MemoryUnit::kRatio},
                   {"parts_ns", "sum of parts", MemoryUnit::kNanoseconds},
                   {"rest_ns", "not explained", MemoryUnit::kNanoseconds},
                   {"agrees", "parts and total", MemoryUnit::kText},
                   {"step_ns", "a step", MemoryUnit::kNanoseconds},
-                  {"step_over_first", "over the first's", MemoryUnit::kRatio},
-                  {"plain_ns", "without recording", MemoryUnit::kNanoseconds},
-                  {"overhead_over_first", "overhead over the first's", MemoryUnit::kRatio}},
+                  {"step_over_first", "a step over the first's", MemoryUnit::kRatio}},
       .caption =
           fmt::format("Total and parts are measured on their own; they agree when they are at "
                       "most {} % of the total apart. A recorder measures what it does on the "
@@ -65,22 +65,22 @@ MemoryTable RunTable(const std::vector<RunOverhead>& runs, double tolerance_perc
     const bool has_total = summary.total_ns.has_value();
     table.rows.push_back(
         {run.title, has_total ? Table::Cell(*summary.total_ns) : Table::Cell(), run.OverExecution(),
+         run.plain ? Table::Cell(run.plain->plain_ns) : Table::Cell(),
+         OverheadOverFirst(run, runs.front()),
          RatioCell(summary.WholeNs(), runs.front().summary.WholeNs()), summary.SumOfParts(),
          has_total ? Table::Cell(summary.RestNs()) : Table::Cell(),
          std::string(!has_total                          ? "no total"
                      : summary.Agrees(tolerance_percent) ? "agree"
                                                          : "differ"),
          run.step_ns == 0 ? Table::Cell() : Table::Cell(run.step_ns),
-         RatioCell(run.step_ns, run.step_ns == 0 ? 0 : runs.front().step_ns),
-         run.plain ? Table::Cell(run.plain->plain_ns) : Table::Cell(),
-         OverheadOverFirst(run, runs.front())});
+         RatioCell(run.step_ns, run.step_ns == 0 ? 0 : runs.front().step_ns)});
   }
   return table;
 }
 
 MemoryTable PartTable(const std::vector<RunOverhead>& runs) {
   MemoryTable table{.key = "parts",
-                    .heading = "where the time went",
+                    .heading = "what recorders measured of themselves",
                     .columns = {{"run", "recording", MemoryUnit::kText},
                                 {"part", "part", MemoryUnit::kText},
                                 {"total_ns", "time", MemoryUnit::kNanoseconds},

@@ -197,6 +197,10 @@ Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const MemorySourc
         fmt::format("{}: {}", recordings[i].title(), CoverageLines(looked.input).front()));
     std::ranges::move(CoverageParts(looked.input), std::back_inserter(paper.page.coverage_parts));
     std::ranges::copy(looked.read.joins, std::back_inserter(joins));
+    if (!sources.times.empty() && looked.read.joins.empty()) {
+      paper.page.sentences.push_back(fmt::format("{} has no times: {} holds no file of its name.",
+                                                 recordings[i].title(), sources.times.front()));
+    }
   }
   for (const PaperItem& item : kItems) {
     const MemoryTool* const tool = FindTool(tools, item.tool);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/core.h>
@@ -54,6 +53,9 @@ std::string SentenceOf(const RankTimes& rank) {
     text += fmt::format(" It has {} more launches, copies and sets that are not here.",
                         draw::FormatCount(join.num_only_in_times));
   }
+  if (2 * join.kernels.with_times < join.kernels.all) {
+    text += " That is less than half: is it another program?";
+  }
   if (join.is_cut) {
     text += " The two runs differ so much that their rest was not compared.";
   }
@@ -102,11 +104,12 @@ Result<std::vector<TimesRun>> ReadTimes(const RunArguments& arguments, std::size
     ORRERY_TRY(ingest::Run run, ReadRunWithProgress(one));
     for (const trace::Trace& rank : run.set.ranks) {
       if (const Status met = memory::CheckNeeds(needs, rank); !met) {
-        return FailWithin(fmt::format("--times {}", arguments.paths[i]), met);
+        return Fail(Error::Kind::kNotFound,
+                    fmt::format("--times {}: {}; orrery capture without --accesses records them",
+                                arguments.paths[i], met.error().message()));
       }
     }
-    std::string title = std::filesystem::path(arguments.paths[i]).lexically_normal().filename();
-    all.push_back({.title = std::move(title), .run = std::move(run)});
+    all.push_back({.title = arguments.paths[i], .run = std::move(run)});
   }
   return all;
 }

@@ -16,7 +16,7 @@ namespace orrery::cli {
 
 /// A run of `--times`: the same program as a recording of accesses, recorded with times.
 struct TimesRun {
-  std::string title;
+  std::string title;  // its path, as it was given
   ingest::Run run;
 };
 

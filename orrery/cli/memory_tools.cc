@@ -109,7 +109,7 @@ std::vector<report::MemoryCoverage> CoverageParts(const MemoryInput& input) {
              .coverage = std::string(memory::CoverageName(static_cast<trace::Coverage>(i))),
              .launches = share.num_launches,
              .launch_share = Share(share.num_launches, total.num_launches),
-             .has_times = total.time_ns > 0,
+             .launches_with_times = share.num_with_times,
              .time_ns = share.time_ns,
              .time_share = Share(share.time_ns, total.time_ns)});
       }

@@ -64,7 +64,7 @@ struct MemoryCoverage {
   std::string coverage;  // "exact"
   std::int64_t launches = 0;
   double launch_share = 0;
-  bool has_times = false;
+  std::int64_t launches_with_times = 0;
   std::int64_t time_ns = 0;
   double time_share = 0;  // of kernel time
 };

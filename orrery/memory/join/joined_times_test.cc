@@ -56,7 +56,8 @@ TEST(GiveTimes, CoverageIsThenOfKernelTime) {
   (void)GiveTimes(Timed(), trace);
 
   EXPECT_EQ(CoverageLine(CoverageOf(trace)),
-            "coverage: 3 launches: 1 exact (75.0 % of kernel time), 1 partial (25.0 %), 1 unseen "
+            "coverage: 3 launches: 1 exact (75.0 % of the time of 2 launches), 1 partial (25.0 %), "
+            "1 unseen "
             "(0.0 %)");
 }
 
