@@ -110,6 +110,9 @@ class CoverageAndNeeds {
   /// Returns how well launches were seen, behind the title if there is one.
   [[nodiscard]] std::string Line(std::string_view title) const;
 
+  /// Returns the same in numbers.
+  [[nodiscard]] std::vector<report::MemoryCoverage> Parts(std::string_view title) const;
+
  private:
   memory::RecordedParts parts_;
 };
