@@ -74,11 +74,13 @@ Result<PieceResult> RunInPieces(const MemoryTool& tool, const RunArguments& run,
     ORRERY_TRY_STATUS(analysis->Add(*piece));
     line.Update(++done, static_cast<std::int64_t>(pieces->size()), path);
   }
-  ORRERY_TRY_STATUS(seen.Check(tool, std::filesystem::path(path).filename().string()));
+  const std::string title = std::filesystem::path(path).filename().string();
+  ORRERY_TRY_STATUS(seen.Check(tool, title));
   PieceResult result;
   result.is_partial = pieces->is_partial();
   ORRERY_TRY(result.page, analysis->Finish());
   result.page.coverage = {seen.Line("")};
+  result.page.coverage_parts = seen.Parts(title);
   return result;
 }
 

@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
-#include "orrery/cli/run_options.h"
 #include "orrery/memory/needs.h"
 #include "orrery/report/memory_page.h"
 #include "orrery/trace/trace.h"
@@ -21,6 +20,7 @@ namespace orrery::cli {
 struct MemoryRun {
   std::string title;
   std::vector<const trace::Trace*> ranks = {};
+  std::vector<const trace::Trace*> times = {};  // of ranks, from --times; empty, or some nullptr
 };
 
 /// What a tool is given. Its needs are met by each rank.
@@ -75,6 +75,10 @@ class MemoryTool {
 
   [[nodiscard]] virtual Reads reads() const { return Reads::kOneRank; }
 
+  /// Whether --times gives the launches of its runs times. Else runs stay on their own clocks, and
+  /// the tool looks into MemoryRun::times itself.
+  [[nodiscard]] virtual bool joins_times() const { return true; }
+
   /// Adds options of its own, bound to its members. Names must differ from those of other tools.
   virtual void AddOptions([[maybe_unused]] CLI::App& verb) {}
 
@@ -106,6 +110,9 @@ class CoverageAndNeeds {
   /// Returns how well launches were seen, behind the title if there is one.
   [[nodiscard]] std::string Line(std::string_view title) const;
 
+  /// Returns the same in numbers.
+  [[nodiscard]] std::vector<report::MemoryCoverage> Parts(std::string_view title) const;
+
  private:
   memory::RecordedParts parts_;
 };
@@ -116,17 +123,8 @@ class CoverageAndNeeds {
 /// Returns one line for each run: how well its launches were seen.
 [[nodiscard]] std::vector<std::string> CoverageLines(const MemoryInput& input);
 
-/// What all tools together show of the recordings in a folder.
-struct MemoryPaper {
-  report::MemoryPage page;
-  bool is_partial = false;  // something of a recording is lost
-};
-
-/// Runs each tool on each file of a folder, in the order of the paper whose tables and figures they
-/// show. What cannot run is said in a sentence.
-[[nodiscard]] Result<MemoryPaper> MakeMemoryPaper(const std::string& folder,
-                                                  const RunArguments& arguments,
-                                                  const MemoryTools& tools, std::size_t top);
+/// Returns the same in numbers.
+[[nodiscard]] std::vector<report::MemoryCoverage> CoverageParts(const MemoryInput& input);
 
 /// What `orrery memory` says without a tool: what was recorded, and which tools can run on it.
 [[nodiscard]] report::MemoryPage MemorySummary(const trace::Trace& trace, const MemoryTools& tools);
