@@ -17,6 +17,7 @@
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
 #include "orrery/memory/heat.h"
+#include "orrery/memory/most_referenced.h"
 #include "orrery/memory/object_label.h"
 
 namespace orrery::cli {
@@ -159,6 +160,40 @@ MemoryTable CellTable(const AccessHeat& heat) {
   return table;
 }
 
+// Where the kernel with most accesses is called, the innermost frame first.
+MemoryTable StackTable(const memory::MostReferenced& most, std::size_t top) {
+  MemoryTable table{.key = "call_stack",
+                    .heading = "where the most referenced kernel is called",
+                    .columns = {{"frame", "frame", MemoryUnit::kText, 0}},
+                    .max_shown = top};
+  for (const std::string& frame : most.call_stack) {
+    table.rows.push_back({frame});
+  }
+  return table;
+}
+
+std::string MostReferencedSentence(const memory::MostReferenced& most) {
+  const std::string place =
+      most.call_stack.empty()
+          ? "from where is not known"
+          : fmt::format("{} of them called from {}", draw::FormatCount(most.stack_accesses),
+                        most.call_stack.front());
+  return fmt::format("Most referenced kernel: {}, {} accesses in {} launch{}, {}.", most.kernel,
+                     draw::FormatCount(most.accesses), draw::FormatCount(most.num_launches),
+                     most.num_launches == 1 ? "" : "es", place);
+}
+
+void AddMostReferenced(const trace::Trace& trace, std::size_t top, MemoryPage& page) {
+  const auto most = memory::FindMostReferenced(trace);
+  if (!most) {
+    return;
+  }
+  page.sentences.push_back(MostReferencedSentence(*most));
+  if (!most->call_stack.empty()) {
+    page.tables.push_back(StackTable(*most, top));
+  }
+}
+
 std::vector<std::string> SentencesOf(const AccessHeat& heat) {
   std::vector<std::string> sentences = {
       "An access is one of one lane of a kernel; copies and sets are not counted. All cells "
@@ -215,6 +250,7 @@ class HeatTool : public MemoryTool {
     page.tables = {ObjectTable(input.trace(), heat, input.top), BlockTable(input.trace(), heat),
                    CellTable(heat)};
     page.sentences = SentencesOf(heat);
+    AddMostReferenced(input.trace(), input.top, page);
     return page;
   }
 
