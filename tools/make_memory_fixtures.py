@@ -124,11 +124,34 @@ def training_stream(schema, rank, has_end=True):
     return file_header() + b"".join(part.sealed() for part in parts)
 
 
+def stacks_stream(schema):
+    """Launches that say where they were asked for: one kernel twice, from two places, and another once."""
+    header = Chunk(schema, 1).add("Process", producer="make_memory_fixtures", process=42, time_origin=1)
+    names = ["void add<float>(float*)", "layer_norm", "launch (libtorch_cuda.so+0x1a2b)", "model.py:12 forward",
+             "model.py:31 attention", "train.py:7 step"]
+    strings = Chunk(schema, 2)
+    for number, text in enumerate(names, start=1):
+        strings.add("String", id=number, text=text)
+    functions = Chunk(schema, 5).add("Function", id=1, name=1).add("Function", id=2, name=2)
+    stacks = Chunk(schema, 3).add("Stack", id=1, language=1, frames=[3, 4, 6])
+    stacks.add("Stack", id=2, language=1, frames=[3, 5, 6])
+    events = Chunk(schema, 6, 1).add("Allocation", sequence=1, time_ns=1000, object=1, address=0x7F0000000000, bytes=4096)
+    touches = Chunk(schema, 8)
+    for number, (function, stack, lanes) in enumerate(((1, 1, 64), (2, 1, 160), (1, 2, 128)), start=2):
+        events.add("Launch", sequence=number, time_ns=1000 * number, function=function, coverage=EXACT, stack=stack)
+        touches.add("Touch", launch=number, object=1, read_bytes=4 * lanes, sectors=lanes // 8, lanes=lanes,
+                    warps=lanes // 32)
+    coverage = Chunk(schema, 11).add("CoverageCount", kind=ENDED)
+    parts = [header, strings, functions, stacks, events, touches, coverage]
+    return file_header() + b"".join(part.sealed() for part in parts)
+
+
 def write_streams(folder):
     schema = read_schema()
     folder.mkdir(parents=True, exist_ok=True)
     whole = training_stream(schema, 0)
     (folder / "whole.orrs").write_bytes(whole)
+    (folder / "stacks.orrs").write_bytes(stacks_stream(schema))
     (folder / "torn.orrs").write_bytes(whole[:-20])
     (folder / "killed.orrs").write_bytes(training_stream(schema, 0, has_end=False))
     (folder / "newer.orrs").write_bytes(file_header(2, 0) + whole[16:])

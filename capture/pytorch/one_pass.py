@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import json
 import pathlib
+import sys
 import time
 
 try:
@@ -117,6 +118,15 @@ def one_pass(model, fields, optimizer):
     return value.item()
 
 
+def refusal():
+    """Why nothing can run here; "" where it can."""
+    try:
+        import torch
+    except ImportError as error:
+        return f"PyTorch is needed ({error})"
+    return "" if torch.cuda.is_available() else "PyTorch finds no GPU here; `orrery doctor` says what is missing"
+
+
 def run(options):
     """Returns the milliseconds and the losses of all passes."""
     import torch
@@ -144,13 +154,18 @@ def main():
     parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--times", type=pathlib.Path, help="write the times of the passes into this file (JSON)")
     options = parser.parse_args()
+    why = refusal()
+    if why:
+        print(f"one_pass.py: {why}", file=sys.stderr)
+        return 2
     milliseconds, losses = run(options)
     text = json.dumps({"model": options.model, "training": options.training, "milliseconds": milliseconds,
                        "losses": losses})
     if options.times:
         options.times.write_text(text + "\n", encoding="utf-8")
     print(text)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

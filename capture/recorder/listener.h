@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "orrery/stream/schema.h"
@@ -32,6 +33,9 @@ class RecorderListener {
   virtual void OnRegionBegin(std::uint64_t /*begin*/, std::string_view /*name*/) {}
 
   virtual void OnRegionEnd(std::uint64_t /*begin*/) {}
+
+  /// Frames of Python that the thread is in, the innermost first; none: not known any more.
+  virtual void OnPythonStack(std::span<const std::string_view> /*frames*/) {}
 
   virtual void OnStep(std::uint64_t /*number*/) {}
 

@@ -154,6 +154,10 @@ void Recorder::Step(std::uint64_t number) {
   Tell([&](RecorderListener& listener) { listener.OnStep(number); });
 }
 
+void Recorder::PythonStack(std::span<const std::string_view> frames) {
+  Tell([&](RecorderListener& listener) { listener.OnPythonStack(frames); });
+}
+
 std::uint64_t Recorder::DetailBegin(std::string_view kernels, std::uint64_t launches) {
   const std::uint64_t id = ++last_detail_;
   Tell([&](RecorderListener& listener) {

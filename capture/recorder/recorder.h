@@ -128,6 +128,8 @@ class Recorder {
   std::uint64_t RegionBegin(std::string_view name);
   void RegionEnd(std::uint64_t begin);
   void Step(std::uint64_t number);
+  /// What the thread does in Python, for those who record stacks.
+  void PythonStack(std::span<const std::string_view> frames);
   std::uint64_t DetailBegin(std::string_view kernels, std::uint64_t launches);
   void DetailEnd(std::uint64_t id);
 

@@ -1,5 +1,8 @@
 #include "capture/recorder/recorder_api.h"
 
+#include <string_view>
+#include <vector>
+
 #include "capture/recorder/process_recorder.h"
 #include "orrery/stream/codes.h"
 
@@ -114,6 +117,12 @@ ORRERY_EXPORTED void orrery_region_end(uint64_t begin) {
 
 ORRERY_EXPORTED void orrery_step(uint64_t number) {
   Quietly([&] { ProcessRecorder().Step(number); });
+}
+
+ORRERY_EXPORTED void orrery_python_stack(const char* const* frames, uint64_t count) {
+  Quietly([&] {
+    ProcessRecorder().PythonStack(std::vector<std::string_view>(frames, frames + count));
+  });
 }
 
 ORRERY_EXPORTED uint64_t orrery_detail_begin(const char* kernels, uint64_t launches) {

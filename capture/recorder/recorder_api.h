@@ -38,6 +38,11 @@ uint64_t orrery_region_begin(const char* name);
 void orrery_region_end(uint64_t begin);
 void orrery_step(uint64_t number);
 
+/// Where this thread is in Python, the innermost of `count` frames first ("train.py:17 step"),
+/// until it is told anew; 0: nowhere. Launches that are recorded with stacks have it. Not in every
+/// library of this version: callers go without.
+void orrery_python_stack(const char* const* frames, uint64_t count);
+
 /// Opens a selection: launches whose kernel name contains `kernels` (null: any), at most `launches`
 /// of them (0: all), are recorded in detail until the end. Returns what the end hands back.
 uint64_t orrery_detail_begin(const char* kernels, uint64_t launches);

@@ -318,6 +318,38 @@ TEST_F(RecorderTest, AListenerHearsEverythingInOrder) {
                                        "end 2", "freed 1"));
 }
 
+std::size_t NumChunks(const std::string& bytes) {
+  const auto source = OpenMemory(bytes);
+  auto reader = stream::StreamReader::Open(*source);
+  std::size_t count = 0;
+  for (auto chunk = reader->Next(); chunk && *chunk != nullptr; chunk = reader->Next()) {
+    ++count;
+  }
+  return count;
+}
+
+// PASTA defect 33: one print and flush an event. A sealed chunk is one write: 10^5 events of a few
+// bytes (sequence and region: less than 32 with their length) need one for each 64 KiB of them, and
+// a few for header, names and sums. Nothing is printed at all.
+TEST_F(RecorderTest, EventsAreWrittenByTheChunkAndNeverPrinted) {
+  constexpr std::uint64_t kNumEvents = 100'000;
+  constexpr std::uint64_t kMaxEventBytes = 32;
+  const RecorderSettings settings = Settings();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  {
+    Recorder recorder(settings, clock_);
+    for (std::uint64_t i = 0; i < kNumEvents / 2; ++i) {
+      recorder.RegionEnd(recorder.RegionBegin("forward"));
+    }
+  }
+
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(RecordsOf<stream::RegionBegin>(path_).size(), kNumEvents / 2);
+  EXPECT_LE(NumChunks(BytesOf(path_)), kNumEvents * kMaxEventBytes / settings.chunk_bytes + 8);
+}
+
 // PASTA defect 24: allocations outside of regions are lost. Regions only label.
 TEST_F(RecorderTest, EventsAreRecordedWhetherOrNotARegionIsOpen) {
   Recorder recorder(Settings(), clock_);

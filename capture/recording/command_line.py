@@ -29,6 +29,7 @@ def add_options(parser):
     accesses.add_argument("--block-period", type=int, metavar="N", help="only every N-th block")
     accesses.add_argument("--access-records", metavar="S",
                           help="every access of kernels whose name contains S, one by one")
+    accesses.add_argument("--stacks", action="store_true", help="also where in the program each launch was asked for")
 
 
 def refusal(options):
@@ -37,8 +38,10 @@ def refusal(options):
         return "say what to record: `orrery capture --out run.orrs -- python3 train.py`"
     access_options = (options.pages, options.kernel_name, options.launch_skip, options.launch_count,
                       options.block_period, options.access_records)
-    if not options.accesses and (options.analysis != "gpu" or any(word is not None for word in access_options)):
-        return "--analysis, --pages, --kernel-name, --launch-…, --block-period and --access-records need --accesses"
+    has_access_options = options.analysis != "gpu" or options.stacks or any(word is not None for word in access_options)
+    if not options.accesses and has_access_options:
+        return ("--analysis, --pages, --kernel-name, --launch-…, --block-period, --access-records and --stacks need "
+                "--accesses")
     numbers = (options.pages, options.launch_skip, options.launch_count, options.block_period, options.limit_mb)
     if any(number is not None and number < 0 for number in numbers):
         return "numbers must not be negative"

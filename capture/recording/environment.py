@@ -22,7 +22,7 @@ def _numbers(options):
 
 def _switches(options):
     return {"OPERATORS": options.operators, "LAYERS": options.layers, "API": options.api,
-            "WHOLE_GRAPHS": options.whole_graphs, "MANAGED": options.managed}
+            "WHOLE_GRAPHS": options.whole_graphs, "MANAGED": options.managed, "STACKS": options.stacks}
 
 
 def settings(options):

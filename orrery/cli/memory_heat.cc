@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
 #include "orrery/memory/heat.h"
+#include "orrery/memory/most_referenced.h"
 #include "orrery/memory/object_label.h"
 
 namespace orrery::cli {
@@ -162,6 +164,40 @@ MemoryTable CellTable(const AccessHeat& heat) {
   return table;
 }
 
+// Where the kernel with most accesses is called, the innermost frame first.
+MemoryTable StackTable(const memory::MostReferenced& most, std::size_t top) {
+  MemoryTable table{.key = "call_stack",
+                    .heading = "where the most referenced kernel is called",
+                    .columns = {{"frame", "frame", MemoryUnit::kText, 0}},
+                    .max_shown = top};
+  for (const std::string& frame : most.call_stack) {
+    table.rows.push_back({frame});
+  }
+  return table;
+}
+
+std::string MostReferencedSentence(const memory::MostReferenced& most) {
+  const std::string place =
+      most.call_stack.empty()
+          ? "from where is not known"
+          : fmt::format("{} of them called from {}", draw::FormatCount(most.stack_accesses),
+                        most.call_stack.front());
+  return fmt::format("Most referenced kernel: {}, {} accesses in {} launch{}, {}.", most.kernel,
+                     draw::FormatCount(most.accesses), draw::FormatCount(most.num_launches),
+                     most.num_launches == 1 ? "" : "es", place);
+}
+
+void AddMostReferenced(const std::optional<memory::MostReferenced>& most, std::size_t top,
+                       MemoryPage& page) {
+  if (!most) {
+    return;
+  }
+  page.sentences.push_back(MostReferencedSentence(*most));
+  if (!most->call_stack.empty()) {
+    page.tables.push_back(StackTable(*most, top));
+  }
+}
+
 std::vector<std::string> SentencesOf(const AccessHeat& heat, const HeatOptions& options) {
   std::vector<std::string> sentences = {
       "An access is one of one lane of a kernel; copies and sets are not counted. All cells "
@@ -197,7 +233,10 @@ class HeatAnalysis : public MemoryAnalysis {
   HeatAnalysis(const HeatOptions& options, std::size_t top)
       : options_(options), top_(top), counter_(options) {}
 
-  [[nodiscard]] Status Add(const trace::Trace& piece) override { return counter_.Add(piece); }
+  [[nodiscard]] Status Add(const trace::Trace& piece) override {
+    references_.Add(piece);
+    return counter_.Add(piece);
+  }
 
   [[nodiscard]] Result<MemoryPage> Finish() override {
     const AccessHeat heat = counter_.Finish();
@@ -208,6 +247,7 @@ class HeatAnalysis : public MemoryAnalysis {
     page.pictures = {PictureOf(heat, options_)};
     page.tables = {ObjectTable(heat, top_), BlockTable(heat), CellTable(heat)};
     page.sentences = SentencesOf(heat, options_);
+    AddMostReferenced(references_.Most(), top_, page);
     return page;
   }
 
@@ -215,6 +255,7 @@ class HeatAnalysis : public MemoryAnalysis {
   HeatOptions options_;
   std::size_t top_;
   memory::HeatCounter counter_;
+  memory::ReferenceCounter references_;
 };
 
 class HeatTool : public MemoryTool {

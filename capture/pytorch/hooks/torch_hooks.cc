@@ -6,12 +6,16 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include <dlfcn.h>
 
 #include <ATen/record_function.h>
 #include <c10/cuda/CUDACachingAllocator.h>
+
+#include "python_stack.h"
 
 namespace {
 
@@ -31,9 +35,20 @@ struct Recorder {
   void (*out_of_memory)(uint64_t, int, uint64_t) = nullptr;
   uint64_t (*operator_begin)(const char*, int64_t, int, uint64_t) = nullptr;
   void (*operator_end)(uint64_t) = nullptr;
+  void (*python_stack)(const char* const*, uint64_t) = nullptr;
 };
 
 Recorder recorder;
+
+// What orrery_torch_attach is asked for.
+constexpr int kOperators = 1;
+constexpr int kStacks = 2;
+
+bool has_operators = false;
+bool has_stacks = false;
+PythonStack python;
+constexpr std::size_t kMaxFrames = 64;
+thread_local int operator_depth = 0;
 
 /// The allocator's counters, which its events do not carry.
 struct Totals {
@@ -140,7 +155,18 @@ void TellWhatIsThere() {
 
 struct Begin : at::ObserverContext {
   uint64_t number = 0;
+  bool is_outermost = false;
 };
+
+// Launches are made inside of operators. These begin before the driver is called, so that Python's lock may be waited for.
+void TellPythonStack() {
+  const std::vector<std::string> frames = python.OfThisThread(kMaxFrames);
+  std::vector<const char*> texts;
+  for (const std::string& frame : frames) {
+    texts.push_back(frame.c_str());
+  }
+  recorder.python_stack(texts.data(), texts.size());
+}
 
 int ScopeOf(at::RecordScope scope) {
   return scope == at::RecordScope::BACKWARD_FUNCTION ? 1 : scope == at::RecordScope::USER_SCOPE ? 2 : 0;
@@ -148,14 +174,28 @@ int ScopeOf(at::RecordScope scope) {
 
 std::unique_ptr<at::ObserverContext> OnOperatorBegin(const at::RecordFunction& function) {
   auto begin = std::make_unique<Begin>();
-  begin->number = recorder.operator_begin(function.name(), function.seqNr(), ScopeOf(function.scope()),
-                                          function.forwardThreadId());
+  begin->is_outermost = operator_depth++ == 0;
+  if (has_stacks && begin->is_outermost) {
+    TellPythonStack();
+  }
+  if (has_operators) {
+    begin->number = recorder.operator_begin(function.name(), function.seqNr(), ScopeOf(function.scope()),
+                                            function.forwardThreadId());
+  }
   return begin;
 }
 
 void OnOperatorEnd(const at::RecordFunction&, at::ObserverContext* context) {
-  if (context != nullptr) {
-    recorder.operator_end(static_cast<Begin*>(context)->number);
+  if (context == nullptr) {
+    return;
+  }
+  const Begin& begin = *static_cast<Begin*>(context);
+  --operator_depth;
+  if (has_operators) {
+    recorder.operator_end(begin.number);
+  }
+  if (has_stacks && begin.is_outermost) {
+    recorder.python_stack(nullptr, 0);
   }
 }
 
@@ -170,9 +210,9 @@ bool FindAll(void* library) {
 
 }  // namespace
 
-/// Sets the hooks, once CUDA is initialised; `library` is the path of what is injected, `operators`: also those.
-/// Returns null, or why it cannot.
-extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attach(const char* library, int operators) {
+/// Sets the hooks, once CUDA is initialised; `library` is the path of what is injected, `wanted` says what beside the
+/// allocator: 1 operators, 2 where in Python they are called. Returns null, or why it cannot.
+extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attach(const char* library, int wanted) {
   void* const loaded = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
   if (loaded == nullptr) {
     return "the recording library is not in this process";
@@ -183,7 +223,9 @@ extern "C" __attribute__((visibility("default"))) const char* orrery_torch_attac
   try {
     TellWhatIsThere();
     c10::cuda::CUDACachingAllocator::attachAllocatorTraceTracker(OnAllocatorEvent);
-    if (operators != 0) {
+    has_operators = (wanted & kOperators) != 0;
+    has_stacks = (wanted & kStacks) != 0 && Find(loaded, "orrery_python_stack", recorder.python_stack) && python.Find();
+    if (has_operators || has_stacks) {
       at::addGlobalCallback(at::RecordFunctionCallback(OnOperatorBegin, OnOperatorEnd)
                                 .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
                                          at::RecordScope::USER_SCOPE}));

@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 _BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
+_OPERATORS, _STACKS = 1, 2  # as torch_hooks.cc has them
 _LOST = "the recording has no tensors and no operators"
 
 
@@ -27,7 +28,8 @@ def _attach(path, torch_version, build=_BUILD, loads=ctypes.CDLL):
         return str(error)
     library.orrery_torch_attach.restype = ctypes.c_char_p
     library.orrery_torch_attach.argtypes = [ctypes.c_char_p, ctypes.c_int]
-    why = library.orrery_torch_attach(path.encode(), int(_is_set("ORRERY_CAPTURE_OPERATORS")))
+    wanted = _OPERATORS * _is_set("ORRERY_CAPTURE_OPERATORS") | _STACKS * _is_set("ORRERY_CAPTURE_STACKS")
+    why = library.orrery_torch_attach(path.encode(), wanted)
     return why.decode() if why else ""
 
 

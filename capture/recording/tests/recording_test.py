@@ -66,14 +66,15 @@ class Environment(Folder):
 
     def test_options_become_variables_and_those_of_another_recording_do_not_stay(self):
         words = ("--accesses", "--analysis", "cpu", "--pages", "65536", "--kernel-name", "layer norm",
-                 "--launch-skip", "0", "--launch-count", "3", "--block-period", "4", "--access-records", "add")
+                 "--launch-skip", "0", "--launch-count", "3", "--block-period", "4", "--access-records", "add",
+                 "--stacks")
         found = environment.environment(_options(*words), {"ORRERY_CAPTURE_API": "1", "ORRERY_CAPTURE_SHARDS": "8"})
         self.assertEqual(pathlib.Path(found["CUDA_INJECTION64_PATH"]).name, "liborrery-sanitizer.so")
         self.assertNotIn("ORRERY_CAPTURE_API", found)
         self.assertEqual({name[len("ORRERY_CAPTURE_"):]: text for name, text in found.items()
                           if name.startswith("ORRERY_CAPTURE_") and not name.endswith("OUT")},
                          {"ANALYSIS": "cpu", "PAGE_BYTES": "65536", "KERNEL_NAME": "layer norm", "LAUNCH_SKIP": "0",
-                          "LAUNCH_COUNT": "3", "BLOCK_PERIOD": "4", "ACCESS_RECORDS": "add", "SHARDS": "8"})
+                          "LAUNCH_COUNT": "3", "BLOCK_PERIOD": "4", "ACCESS_RECORDS": "add", "STACKS": "1", "SHARDS": "8"})
 
 
 class Words(Folder):
@@ -97,8 +98,9 @@ class Words(Folder):
 
     def test_what_makes_no_sense_is_refused(self):
         self.assertEqual(command_line.refusal(_options()), "")
-        for words, reason in ((("--pages", "64"), "--accesses"), (("--accesses", "--pages", "3"), "power of two"),
-                              (("--limit-mb", "-1"), "negative"), (("--out", "/no/such/run.orrs"), "no such folder")):
+        for words, reason in ((("--pages", "64"), "--accesses"), (("--stacks",), "--accesses"),
+                              (("--accesses", "--pages", "3"), "power of two"), (("--limit-mb", "-1"), "negative"),
+                              (("--out", "/no/such/run.orrs"), "no such folder")):
             self.assertIn(reason, command_line.refusal(_options(*words)))
         self.assertIn("say what to record", command_line.refusal(_options(script=())))
 

@@ -62,6 +62,9 @@ void Launches::OnBegin(const LaunchEvent& event) {
       event, [&] { return parts_.patcher.IsPatched(event.context, event.module); });
   stream::Launch row = RowOf(event, context->place(), facts->id);
   parts_.recorder.Stamp(row);
+  if (parts_.stacks != nullptr) {
+    row.stack = parts_.stacks->OfThisThread();
+  }
   const Choice choice = parts_.selection.Choose(facts->name);
   row.inclusion_ppb = choice.inclusion_ppb;
   const Outcome outcome = choice.is_taken()

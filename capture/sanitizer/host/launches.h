@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "capture/recorder/call_stacks.h"
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/host/arguments.h"
 #include "capture/sanitizer/host/contexts.h"
@@ -31,6 +32,7 @@ struct LaunchParts {
   ObjectTable& objects;
   Selection& selection;
   TensorMaps& maps;
+  CallStacks* stacks;  // null: not asked for
 };
 
 /// Follows launches from the driver's call to their results. Any thread may call.

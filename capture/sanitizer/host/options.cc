@@ -56,6 +56,7 @@ Options OptionsFrom(Environment environment) {
                kMinRingBytes));
   options.num_shards = static_cast<std::uint32_t>(std::bit_floor(std::clamp<std::uint64_t>(
       CountFrom(environment, "ORRERY_CAPTURE_SHARDS", options.num_shards), 1, 256)));
+  options.stacks = CountFrom(environment, "ORRERY_CAPTURE_STACKS", 0) != 0;
   options.merge_before_waiting = CountFrom(environment, "ORRERY_CAPTURE_MERGE", 0) != 0;
   options.empty_patch = CountFrom(environment, "ORRERY_CAPTURE_EMPTY_PATCH", 0) != 0;
   return options;
@@ -71,6 +72,7 @@ std::vector<std::pair<std::string, std::string>> SettingsOf(const Options& optio
           {"capture.access_records", options.access_records},
           {"capture.arena_bytes", std::to_string(options.arena_bytes)},
           {"capture.shards", std::to_string(options.num_shards)},
+          {"capture.stacks", options.stacks ? "1" : "0"},
           {"capture.merge", options.merge_before_waiting ? "1" : "0"},
           {"capture.empty_patch", options.empty_patch ? "1" : "0"}};
 }

@@ -28,6 +28,7 @@ struct Options {
   std::uint64_t arena_bytes = 256ULL << 20;
   std::uint64_t ring_bytes = 64ULL << 20;
   std::uint32_t num_shards = 8;
+  bool stacks = false;                // where each launch was asked for
   bool merge_before_waiting = false;  // where records find no room; see Launches
   bool empty_patch = false;  // patches that do nothing, to measure what patching alone costs
 
@@ -35,8 +36,8 @@ struct Options {
 };
 
 /// Reads ORRERY_CAPTURE_ANALYSIS, _PAGE_BYTES, _KERNEL_NAME, _LAUNCH_SKIP, _LAUNCH_COUNT,
-/// _BLOCK_PERIOD, _ONLY_DETAILS, _ACCESS_RECORDS, _ARENA_MB, _RING_MB, _SHARDS, _MERGE and
-/// _EMPTY_PATCH. What makes no sense is rounded to what does.
+/// _BLOCK_PERIOD, _ONLY_DETAILS, _ACCESS_RECORDS, _ARENA_MB, _RING_MB, _SHARDS, _STACKS,
+/// _MERGE and _EMPTY_PATCH. What makes no sense is rounded to what does.
 [[nodiscard]] Options OptionsFrom(Environment environment);
 
 /// The same, as it stands in the header of a recording.

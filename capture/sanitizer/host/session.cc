@@ -20,6 +20,8 @@ Session::Session(const Setup& setup)
       calls_(setup.calls),
       objects_(options_.page_shift()),
       selection_(options_),
+      stacks_(options_.stacks ? std::optional<CallStacks>(std::in_place, setup.recorder)
+                              : std::nullopt),
       patcher_(setup.calls, setup.recorder, failures_,
                {.image = setup.patches, .with_empty_patches = options_.empty_patch}),
       functions_(setup.calls, setup.recorder),
@@ -34,7 +36,8 @@ Session::Session(const Setup& setup)
                  .functions = functions_,
                  .objects = objects_,
                  .selection = selection_,
-                 .maps = maps_}) {
+                 .maps = maps_,
+                 .stacks = stacks_ ? &*stacks_ : nullptr}) {
   recorder_.SetListener(this);
 }
 
@@ -298,6 +301,12 @@ void Session::OnAllocated(const stream::Allocation& allocation) {
 void Session::OnFreed(const stream::Free& free) {
   if (free.phase != codes::kFreeRequested) {
     objects_.Remove(static_cast<std::uint32_t>(free.level), free.address);
+  }
+}
+
+void Session::OnPythonStack(std::span<const std::string_view> frames) {
+  if (stacks_) {
+    stacks_->SetPython(frames);
   }
 }
 

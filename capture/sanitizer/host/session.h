@@ -3,8 +3,12 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 
+#include "capture/recorder/call_stacks.h"
 #include "capture/recorder/listener.h"
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/host/contexts.h"
@@ -82,6 +86,7 @@ class Session : public RecorderListener {
   // As listener of the recorder.
   void OnAllocated(const stream::Allocation& allocation) override;
   void OnFreed(const stream::Free& free) override;
+  void OnPythonStack(std::span<const std::string_view> frames) override;
   void OnDetailBegin(const DetailSelection& selection) override;
   void OnDetailEnd(std::uint64_t id) override;
   void OnFlush() override;
@@ -103,6 +108,7 @@ class Session : public RecorderListener {
   ObjectTable objects_;
   Selection selection_;
   TensorMaps maps_;
+  std::optional<CallStacks> stacks_;  // if they are asked for
   Patcher patcher_;
   Functions functions_;
   Contexts contexts_;

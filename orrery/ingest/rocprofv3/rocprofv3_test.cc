@@ -97,6 +97,29 @@ TEST(Rocprofv3Test, FreesAreResolvedByAddress) {
   EXPECT_TRUE(trace.memory_events.empty());
 }
 
+// PASTA defect 34: the pointer was read before the allocation had returned, and calls beyond five
+// were not looked at. Here the first call failed (it returned no address), the second never
+// returned (no end), and the third gave memory at 150, not at 140 when it was asked for. Two calls
+// of kinds that no version has are counted, each with its name.
+TEST(Rocprofv3Test, MemoryIsThatOfCompletedCallsAndUnknownCallsAreCounted) {
+  constexpr std::string_view kCompleted =
+      R"csv("Kind","Operation","Agent_Id","Allocation_Size","Address","Correlation_Id","Start_Timestamp","End_Timestamp"
+"MEMORY_ALLOCATION","MEMORY_ALLOCATION_ALLOCATE","Agent 2",1024,"0x0000000000000000",1,100,110
+"MEMORY_ALLOCATION","MEMORY_ALLOCATION_ALLOCATE","Agent 2",1024,"0x0000000000002000",2,120,nan
+"MEMORY_ALLOCATION","MEMORY_ALLOCATION_ALLOCATE","Agent 2",512,"0x0000000000003000",3,140,150
+"MEMORY_ALLOCATION","MEMORY_ALLOCATION_INVENTED","Agent 2",64,"0x0000000000004000",4,160,170
+"MEMORY_ALLOCATION","MEMORY_ALLOCATION_IMAGINED","Agent 2",64,"0x0000000000005000",5,180,190
+)csv";
+  const trace::Trace trace = ReadText(kCompleted);
+
+  EXPECT_THAT(trace.memory_objects.address, ElementsAre(0x3000));
+  EXPECT_THAT(trace.memory_objects.begin_ns, ElementsAre(150));
+  EXPECT_EQ(CountOf(trace, "allocation that failed"), 1);
+  EXPECT_EQ(CountOf(trace, "row that makes no sense"), 1);
+  EXPECT_EQ(CountOf(trace, "memory operation that Orrery does not know"), 2);
+  EXPECT_TRUE(trace.problems.has_loss());
+}
+
 TEST(Rocprofv3Test, GridsAreCountedInWorkgroups) {
   const trace::Trace trace = ReadText(kKernels);
 
