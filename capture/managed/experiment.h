@@ -25,7 +25,7 @@ struct Experiment {
   int64_t pages_per_block = 0;
   int64_t bytes = 0;  // that are touched, or asked for in all calls together
   int64_t calls = 0;
-  int64_t compute_ns = 0;  // for each 64 KiB, or of the kernel beside the prefetch
+  int64_t compute_ns = 0;  // for each 64 KiB, or of the kernel beside or before the prefetch
 };
 
 /// All experiments, the most telling first: a run that has no time left leaves out the last ones.

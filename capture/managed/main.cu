@@ -1,10 +1,12 @@
 // Measures what managed memory costs while it fits, and prints rows of JSON.
-//   managed [--repeats N] [--seconds N] [--list]
+//   managed [--only KIND] [--repeats N] [--seconds N]
+//   managed --list
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "machine.h"
 #include "memory.h"
@@ -12,10 +14,10 @@
 
 namespace {
 
-int Number(int argc, char** argv, const char* option, int otherwise) {
+const char* Text(int argc, char** argv, const char* option, const char* otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (std::strcmp(argv[i], option) == 0) {
-      return std::atoi(argv[i + 1]);
+      return argv[i + 1];
     }
   }
   return otherwise;
@@ -36,11 +38,14 @@ bool CanFault() {
   return concurrent != 0;
 }
 
-int Measure(int repeats, int seconds) {
+int Measure(const std::string& kind, int repeats, int seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   managed::Runner runner(repeats);
   int left_out = 0;
   for (const managed::Experiment& experiment : managed::Plan()) {
+    if (!kind.empty() && experiment.kind != kind) {
+      continue;
+    }
     if (std::chrono::steady_clock::now() > end) {
       ++left_out;
     } else {
@@ -66,5 +71,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::printf("%s\n", managed::MachineRow().c_str());
-  return Measure(Number(argc, argv, "--repeats", 7), Number(argc, argv, "--seconds", 50));
+  return Measure(Text(argc, argv, "--only", ""), std::atoi(Text(argc, argv, "--repeats", "7")),
+                 std::atoi(Text(argc, argv, "--seconds", "50")));
 }

@@ -117,6 +117,30 @@ void AddOverlaps(std::vector<Experiment>& plan) {
   }
 }
 
+// In a stream that still works, as between the operators of a job.
+void AddBehindWork(std::vector<Experiment>& plan) {
+  for (const char* backing : {"written", "nobody"}) {
+    for (const bool resident : {false, true}) {
+      for (const int64_t calls : {1, 16, 64}) {
+        for (const int64_t bytes_each : {kTile, 2 * kMiB, 16 * kMiB}) {
+          if (resident && std::string(backing) == "nobody") {
+            continue;
+          }
+          Experiment behind;
+          behind.kind = "behind";
+          behind.access = "to_gpu";
+          behind.backing = backing;
+          behind.resident = resident;
+          behind.bytes = calls * bytes_each;
+          behind.calls = calls;
+          behind.compute_ns = 2'000'000;
+          plan.push_back(behind);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Experiment> Plan() {
@@ -126,6 +150,7 @@ std::vector<Experiment> Plan() {
   AddPages(plan, kPagesBlocks, "written", "sequential");
   AddCompute(plan);
   AddOverlaps(plan);
+  AddBehindWork(plan);
   AddPrefetches(plan);
   AddStreams(plan);
   AddPages(plan, kPagesBlocks, "touched", "scattered");

@@ -105,6 +105,9 @@ Runner::Times Runner::Measure(const Experiment& experiment, Memory& memory) {
   if (experiment.kind == "overlap") {
     return TimeOverlap(experiment, memory);
   }
+  if (experiment.kind == "behind") {
+    return TimeBehind(experiment, memory);
+  }
   return TimeKernel(experiment, memory);
 }
 
@@ -130,9 +133,7 @@ Runner::Times Runner::TimeKernel(const Experiment& experiment, Memory& memory) {
   LaunchKernel(experiment, memory);
   Check(cudaEventRecord(end_), "event");
   Finish("kernel");
-  float milliseconds = 0;
-  Check(cudaEventElapsedTime(&milliseconds, begin_, end_), "event");
-  return {static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6), -1};
+  return {ElapsedNs(), -1};
 }
 
 Runner::Times Runner::TimePrefetch(const Experiment& experiment, Memory& memory) {
@@ -144,6 +145,28 @@ Runner::Times Runner::TimePrefetch(const Experiment& experiment, Memory& memory)
   const int64_t called_ns = NowNs();
   Finish("prefetch");
   return {NowNs() - begin_ns, called_ns - begin_ns};
+}
+
+// From the end of the work before the calls to the end of the empty kernel behind them.
+Runner::Times Runner::TimeBehind(const Experiment& experiment, Memory& memory) {
+  const int64_t bytes = experiment.bytes / experiment.calls;
+  LaunchSpin(experiment.compute_ns, nullptr);
+  Check(cudaEventRecord(begin_), "event");
+  const int64_t begin_ns = NowNs();
+  for (int64_t call = 0; call < experiment.calls; ++call) {
+    Prefetch(memory.data() + call * bytes, bytes, true, nullptr);
+  }
+  const int64_t called_ns = NowNs();
+  LaunchMark();
+  Check(cudaEventRecord(end_), "event");
+  Finish("prefetch behind work");
+  return {ElapsedNs(), called_ns - begin_ns};
+}
+
+int64_t Runner::ElapsedNs() const {
+  float milliseconds = 0;
+  Check(cudaEventElapsedTime(&milliseconds, begin_, end_), "event");
+  return static_cast<int64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
 // Host time from before the kernel's launch until both are done.

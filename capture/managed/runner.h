@@ -33,6 +33,8 @@ class Runner {
   void LaunchKernel(const Experiment& experiment, Memory& memory);
   Times TimeKernel(const Experiment& experiment, Memory& memory);
   Times TimePrefetch(const Experiment& experiment, Memory& memory);
+  Times TimeBehind(const Experiment& experiment, Memory& memory);
+  int64_t ElapsedNs() const;
   Times TimeOverlap(const Experiment& experiment, Memory& memory);
   void PutPagesOnGpu(const Experiment& experiment);
 
