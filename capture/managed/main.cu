@@ -1,5 +1,5 @@
 // Measures what managed memory costs while it fits, and prints rows of JSON.
-//   managed [--only KIND] [--repeats N] [--seconds N]
+//   managed [--only KIND,KIND] [--repeats N] [--seconds N]
 //   managed --list
 
 #include <chrono>
@@ -38,12 +38,13 @@ bool CanFault() {
   return concurrent != 0;
 }
 
-int Measure(const std::string& kind, int repeats, int seconds) {
+int Measure(const std::string& kinds, int repeats, int seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   managed::Runner runner(repeats);
   int left_out = 0;
   for (const managed::Experiment& experiment : managed::Plan()) {
-    if (!kind.empty() && experiment.kind != kind) {
+    if (!kinds.empty() &&
+        ("," + kinds + ",").find("," + experiment.kind + ",") == std::string::npos) {
       continue;
     }
     if (std::chrono::steady_clock::now() > end) {

@@ -57,6 +57,19 @@ void Memory::WritePages(const std::vector<uint32_t>& pages) {
   }
 }
 
+void Memory::CopyFromHost(int64_t bytes, bool is_pinned) {
+  const auto size = static_cast<size_t>(bytes);
+  std::vector<char> source(size, 1);
+  if (is_pinned) {
+    Check(cudaHostRegister(source.data(), size, cudaHostRegisterDefault), "pinning");
+  }
+  Check(cudaMemcpy(data_, source.data(), size, cudaMemcpyHostToDevice), "copy to managed memory");
+  Check(cudaDeviceSynchronize(), "copy to managed memory");
+  if (is_pinned) {
+    Check(cudaHostUnregister(source.data()), "pinning");
+  }
+}
+
 void Memory::BringToGpu(int64_t bytes) {
   Prefetch(data_, bytes, true, nullptr);
   Check(cudaDeviceSynchronize(), "bringing memory to the GPU");

@@ -31,6 +31,9 @@ class Memory {
   /// Writes single pages on the host.
   void WritePages(const std::vector<uint32_t>& pages);
 
+  /// Copies with cudaMemcpy, from pageable or from pinned memory.
+  void CopyFromHost(int64_t bytes, bool is_pinned);
+
   void BringToGpu(int64_t bytes);
 
  private:

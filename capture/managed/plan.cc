@@ -63,6 +63,17 @@ void AddStreams(std::vector<Experiment>& plan) {
   }
 }
 
+// Where memory lies that only cudaMemcpy has written, as the weights of a model that is loaded.
+void AddCopied(std::vector<Experiment>& plan) {
+  for (const char* backing : {"copied", "copied_pinned"}) {
+    Experiment copied;
+    copied.kind = "copied";
+    copied.backing = backing;
+    copied.bytes = 256 * kMiB;
+    plan.push_back(copied);
+  }
+}
+
 void AddCompute(std::vector<Experiment>& plan) {
   for (const int64_t compute_ns : {0, 500'000, 1'500'000}) {
     for (const bool resident : {true, false}) {
@@ -151,6 +162,7 @@ std::vector<Experiment> Plan() {
   AddCompute(plan);
   AddOverlaps(plan);
   AddBehindWork(plan);
+  AddCopied(plan);
   AddPrefetches(plan);
   AddStreams(plan);
   AddPages(plan, kPagesBlocks, "touched", "scattered");

@@ -79,6 +79,8 @@ Runner::Times Runner::OnFreshMemory(const Experiment& experiment) {
   Memory fresh(SpanBytes(experiment));
   if (experiment.backing == "touched") {
     fresh.WritePages(pages_);
+  } else if (experiment.backing != "nobody") {
+    fresh.CopyFromHost(experiment.bytes, experiment.backing == "copied_pinned");
   }
   return Measure(experiment, fresh);
 }
