@@ -15,9 +15,10 @@ constexpr int64_t kMiB = int64_t{1} << 20;
 
 /// One row of the result. Fields that mean nothing for its kind stay as they are here.
 struct Experiment {
-  std::string kind;  // chase, lanes, pages, stream, compute, prefetch, overlap
-  std::string backing =
-      "written";  // by the host: all of it; only the pages that are touched; nothing
+  std::string kind;  // chase, lanes, pages, stream, compute, prefetch, overlap, behind, copied
+  // Who wrote it: the host all of it ("written") or what is touched ("touched"), cudaMemcpy
+  // ("copied", "copied_pinned"), or "nobody".
+  std::string backing = "written";
   std::string order = "scattered";  // of touched pages: scattered over blocks, or sequential
   std::string access = "read";      // of kernels; of prefetches: to_gpu, to_host
   bool resident = false;            // all is there already

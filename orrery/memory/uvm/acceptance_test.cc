@@ -27,7 +27,7 @@ double Relative(const Comparison& comparison, Kind kind) {
   return RelativeTime(comparison, comparison.Of(kind).total_ns);
 }
 
-// (1) Where each tensor has a segment of its own the levels differ by a few calls.
+// (1) The levels are alike: object level touches a few blocks more, with calls of their own.
 void ExpectBothLevelsHelp(const Parameters& parameters) {
   for (const LayerSizes& sizes : {PooledNet(), FullNet()}) {
     const Comparison comparison = PlayAll(sizes, 1, parameters);
@@ -35,7 +35,7 @@ void ExpectBothLevelsHelp(const Parameters& parameters) {
     EXPECT_EQ(comparison.Of(Kind::kNone).Moved().evictions, 0);
     EXPECT_EQ(comparison.Of(Kind::kObject).Moved().evictions, 0);
     EXPECT_LT(Relative(comparison, Kind::kTensor), 0.95);
-    EXPECT_LT(Relative(comparison, Kind::kObject), Relative(comparison, Kind::kTensor) + 0.01);
+    EXPECT_LT(Relative(comparison, Kind::kObject), Relative(comparison, Kind::kTensor) + 0.05);
   }
 }
 

@@ -52,7 +52,9 @@ class Collector {
       return;
     }
     ++basis_.works;
-    builder_.AddWork(OperatorOf(item), 0);
+    const RowId op = OutermostOperatorOf(item);
+    NoteStep(op);
+    builder_.AddWork(OperatorOf(item, op), 0);
     order_of_work_.push_back(item.order);
     bytes_touched_ = 0;
     AddPageRuns(item);
@@ -64,14 +66,33 @@ class Collector {
     added.duration_ns = DurationOf(item);
   }
 
-  std::size_t OperatorOf(const WorkItem& item) {
-    const RowId row = trace_.activities.host_op[item.activity];
+  // A replay prefetches when the framework is called, not for each call that it makes of itself.
+  [[nodiscard]] RowId OutermostOperatorOf(const WorkItem& item) const {
+    RowId row = trace_.activities.host_op[item.activity];
+    while (row != kNoRow && trace_.host_ops.parent[row] != kNoRow) {
+      row = trace_.host_ops.parent[row];
+    }
+    return row;
+  }
+
+  // Operators have times of the host, which steps are given in.
+  void NoteStep(RowId op) {
+    if (is_in_step_ || op == kNoRow || trace_.steps.empty() ||
+        trace_.host_ops.begin_ns[op] < *std::ranges::min_element(trace_.steps.begin_ns)) {
+      return;
+    }
+    is_in_step_ = true;
+    builder_.workload().first_repeated_work = builder_.workload().works.size();
+    builder_.workload().first_repeated_operator = builder_.workload().operators.size();
+  }
+
+  std::size_t OperatorOf(const WorkItem& item, RowId row) {
     if (row == kNoRow) {
       return AddOperator(work_.NameOf(item), row, item.order);
     }
     const auto [known, is_new] = operator_of_row_.try_emplace(row, 0);
     if (is_new) {
-      known->second = AddOperator(work_.OperatorOf(item), row, item.order);
+      known->second = AddOperator(trace_.Text(trace_.host_ops.name[row]), row, item.order);
     }
     return known->second;
   }
@@ -154,6 +175,9 @@ class Collector {
     for (Root& root : workload.roots) {
       const std::int64_t death = trace_.memory_objects.death_order[root.row];
       root.end_work = death < 0 ? kNoIndex : FirstAfter(order_of_work_, death);
+      if (root.end_work == workload.works.size() && IsFromBeforeSteps(root.row)) {
+        root.end_work = kNoIndex;  // the next iteration needs it
+      }
     }
     std::vector<std::int64_t> order_of_operator;
     for (const Begin& begin : begins_) {
@@ -169,6 +193,11 @@ class Collector {
       }
       object.end_operator = death < 0 ? kNoIndex : FirstAfter(order_of_operator, death);
     }
+  }
+
+  [[nodiscard]] bool IsFromBeforeSteps(RowId object) {
+    const std::size_t first = builder_.workload().first_repeated_work;
+    return first > 0 && trace_.memory_objects.birth_order[object] < order_of_work_[first - 1];
   }
 
   static std::size_t FirstAfter(const std::vector<std::int64_t>& orders, std::int64_t order) {
@@ -195,6 +224,7 @@ class Collector {
   Basis basis_;
   std::map<RowId, std::size_t> operator_of_row_;
   std::vector<Begin> begins_;  // [operator]
+  bool is_in_step_ = false;
   std::vector<std::int64_t> order_of_work_;
   std::vector<RowId> with_pages_;  // objects of the item whose pages were recorded
   double bytes_touched_ = 0;       // by the item

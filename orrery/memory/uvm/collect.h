@@ -30,7 +30,8 @@ struct Collected {
 
 /// Makes a workload of a recording, for the device with most work. Pages where they were recorded,
 /// else the extent, else the whole object; launches that were seen exactly need no arguments.
-/// Operators are the innermost ones that launched; work without one is an operator of its own.
+/// Operators are the outermost ones around a launch; work without one is an operator of its own.
+/// Where the recording has steps, what is before the first is not repeated.
 [[nodiscard]] Collected Collect(const trace::Trace& trace, const Parameters& parameters,
                                 const hardware::Gpu& gpu);
 

@@ -26,12 +26,17 @@ Parameters ReadParameters() {
       .leaf_bytes = driver.Size("leaf_bytes", 1),
       .threshold_percent = driver.Count("threshold_percent", 1),
       .batch_faults = driver.Count("batch_faults", 1),
+      .wake_ns = costs.Size("wake_ns", 0),
       .batch_latency_ns = costs.Size("batch_latency_ns", 0),
       .block_service_ns = costs.Size("block_service_ns", 0),
       .prefetch_call_ns = costs.Size("prefetch_call_ns", 0),
+      .prefetch_move_ns = costs.Size("prefetch_move_ns", 0),
+      .prefetch_block_ns = costs.Size("prefetch_block_ns", 0),
       .prefetch_share = costs.Positive("prefetch_share"),
       .fault_share = costs.Positive("fault_share"),
       .eviction_share = costs.Positive("eviction_share"),
+      .fault_population_gbps = costs.Positive("fault_population_gbps"),
+      .prefetch_population_gbps = costs.Positive("prefetch_population_gbps"),
       .kernel_floor_ns = costs.Size("kernel_floor_ns", 0),
       .gpu = play.Text("gpu"),
       .iterations = play.Count("iterations", 1),
@@ -75,16 +80,18 @@ Status CheckParameters(const Parameters& parameters) {
 
 Rates RatesOn(const hardware::Gpu& gpu, const Parameters& parameters) {
   const double link = gpu.host_link.bytes_per_second;
-  return {.prefetch = {link * parameters.prefetch_share},
-          .fault = {link * parameters.fault_share},
-          .eviction = {link * parameters.eviction_share},
-          .memory = gpu.memory};
+  constexpr double kGiga = 1e9;
+  return {.prefetch = {.copied = {link * parameters.prefetch_share},
+                       .empty = {parameters.prefetch_population_gbps * kGiga}},
+          .fault = {.copied = {link * parameters.fault_share},
+                    .empty = {parameters.fault_population_gbps * kGiga}},
+          .eviction = {link * parameters.eviction_share}};
 }
 
-std::int64_t MoveTime(const Movement& moved, std::int64_t page_bytes, Bandwidth in,
+std::int64_t MoveTime(const Movement& moved, std::int64_t page_bytes, const Inflow& in,
                       const Rates& rates) {
-  const double seconds = Seconds(moved.pages_copied, page_bytes, in) +
-                         Seconds(moved.pages_in - moved.pages_copied, page_bytes, rates.memory) +
+  const double seconds = Seconds(moved.pages_copied, page_bytes, in.copied) +
+                         Seconds(moved.pages_in - moved.pages_copied, page_bytes, in.empty) +
                          Seconds(moved.pages_out, page_bytes, rates.eviction);
   return std::llround(seconds * 1e9);
 }

@@ -25,9 +25,10 @@ TEST(UvmParametersTest, OddPagesAreRefused) {
 
 // Two pages with data at 1 page/s, one without at 4 pages/s, four that leave at 2 pages/s.
 TEST(UvmParametersTest, MovesTakeTheTimeOfTheirBytes) {
-  const Rates rates{.prefetch = {}, .fault = {}, .eviction = {200}, .memory = {400}};
+  const Rates rates{.prefetch = {}, .fault = {}, .eviction = {200}};
+  const Inflow in{.copied = {100}, .empty = {400}};
 
-  EXPECT_EQ(MoveTime({.pages_in = 3, .pages_copied = 2, .pages_out = 4}, 100, {100}, rates),
+  EXPECT_EQ(MoveTime({.pages_in = 3, .pages_copied = 2, .pages_out = 4}, 100, in, rates),
             4'250'000'000);
 }
 
