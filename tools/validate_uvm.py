@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whether the simulator of managed memory shows the orders of Figures 11 and 12 of the PASTA paper.
 
-    tools/validate_uvm.py --program build/orrery [--write FILE] STREAM...
+    tools/validate_uvm.py --program build/orrery [--write FILE] [--managed FILE.jsonl] STREAM...
 
 Plays each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
 not hold. --write puts both into docs/validation/uvm.md between its marks. Without streams it plays the two networks of
-tests/data/orrs/make_net.py.
+tests/data/orrs/make_net.py. With --managed also what the simulator makes of the microbenchmark that its costs come from.
 """
 
 import argparse
@@ -15,9 +15,12 @@ import subprocess
 import sys
 import tempfile
 
+import managed_table
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAKE_NET = ROOT / "tests" / "data" / "orrs" / "make_net.py"
 BEGIN = "<!-- made by tools/validate_uvm.py -->"
+MANAGED_BEGIN = "<!-- costs, made by tools/validate_uvm.py -->"
 END = "<!-- end -->"
 
 ENOUGH, A_THIRD = "footprint / 1", "footprint / 3"
@@ -92,9 +95,10 @@ def table(recordings):
     return "\n".join(lines)
 
 
-def write(path, text):
+def write(path, mark, text):
     content = path.read_text()
-    begin, end = content.index(BEGIN) + len(BEGIN), content.index(END)
+    begin = content.index(mark) + len(mark)
+    end = content.index(END, begin)
     path.write_text(content[:begin] + "\n" + text + "\n" + content[end:])
 
 
@@ -102,6 +106,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
     parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--managed", type=pathlib.Path, help="rows of capture/measure_managed")
     parser.add_argument("streams", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -114,7 +119,12 @@ def main():
     text = table(recordings) + "\n\n" + "\n".join(f"- {one}" for one in coverage)
     print(text)
     if arguments.write:
-        write(arguments.write, text)
+        write(arguments.write, BEGIN, text)
+    if arguments.managed:
+        costs = managed_table.table(arguments.program, arguments.managed)
+        print("\n" + costs)
+        if arguments.write:
+            write(arguments.write, MANAGED_BEGIN, costs)
     if any(one.failures() for one in recordings):
         sys.exit("validate_uvm: a rule does not hold")
 

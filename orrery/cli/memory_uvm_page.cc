@@ -130,8 +130,9 @@ MemoryPage UvmPage(const std::vector<UvmCase>& cases, const Parameters& paramete
   page.sentences = {
       "A simulation: all memory of the GPU is taken as managed, the recording is played one work "
       "after the other.",
-      "Costs of faults and copies are not calibrated on a machine (data/memory/uvm.yaml): read "
-      "orders and ratios, not times. Throttling of pages that thrash is not modelled.",
+      "Costs of faults and copies were measured on one H200 with memory that fits "
+      "(data/memory/uvm.yaml): elsewhere read orders and ratios, not times. Throttling of pages "
+      "that thrash is not modelled.",
       GranularitySentence(cases), DurationSentence(cases, parameters)};
   return page;
 }
