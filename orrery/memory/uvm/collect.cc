@@ -35,6 +35,10 @@ class Collector {
         builder_(parameters.page_bytes, parameters.block_bytes),
         objects_(trace, BusiestDevice(work_), builder_) {
     basis_.device = BusiestDevice(work_);
+    if (!trace.steps.empty()) {
+      first_step_ns_ = *std::ranges::min_element(trace.steps.begin_ns);
+      is_before_steps_ = true;
+    }
   }
 
   Collected Collect() {
@@ -51,9 +55,13 @@ class Collector {
       ++basis_.works_elsewhere;
       return;
     }
-    ++basis_.works;
     const RowId op = OutermostOperatorOf(item);
-    NoteStep(op);
+    if (IsBeforeSteps(op)) {
+      ++basis_.works_before;
+      FillTouched(item);
+      return;
+    }
+    ++basis_.works;
     builder_.AddWork(OperatorOf(item, op), 0);
     order_of_work_.push_back(item.order);
     bytes_touched_ = 0;
@@ -75,15 +83,22 @@ class Collector {
     return row;
   }
 
-  // Operators have times of the host, which steps are given in.
-  void NoteStep(RowId op) {
-    if (is_in_step_ || op == kNoRow || trace_.steps.empty() ||
-        trace_.host_ops.begin_ns[op] < *std::ranges::min_element(trace_.steps.begin_ns)) {
-      return;
+  // Operators have times of the host, as steps have; what has no operator is where its neighbours
+  // are.
+  [[nodiscard]] bool IsBeforeSteps(RowId op) {
+    if (op != kNoRow && !trace_.steps.empty()) {
+      is_before_steps_ = trace_.host_ops.begin_ns[op] < first_step_ns_;
     }
-    is_in_step_ = true;
-    builder_.workload().first_repeated_work = builder_.workload().works.size();
-    builder_.workload().first_repeated_operator = builder_.workload().operators.size();
+    return is_before_steps_;
+  }
+
+  void FillTouched(const WorkItem& item) {
+    for (const RowId touch : item.touches) {
+      if (const auto object = objects_.Find(trace_.touches.object[touch])) {
+        builder_.Fill(*object);
+      }
+    }
+    order_before_steps_ = item.order;
   }
 
   std::size_t OperatorOf(const WorkItem& item, RowId row) {
@@ -195,9 +210,8 @@ class Collector {
     }
   }
 
-  [[nodiscard]] bool IsFromBeforeSteps(RowId object) {
-    const std::size_t first = builder_.workload().first_repeated_work;
-    return first > 0 && trace_.memory_objects.birth_order[object] < order_of_work_[first - 1];
+  [[nodiscard]] bool IsFromBeforeSteps(RowId object) const {
+    return trace_.memory_objects.birth_order[object] < order_before_steps_;
   }
 
   static std::size_t FirstAfter(const std::vector<std::int64_t>& orders, std::int64_t order) {
@@ -224,7 +238,9 @@ class Collector {
   Basis basis_;
   std::map<RowId, std::size_t> operator_of_row_;
   std::vector<Begin> begins_;  // [operator]
-  bool is_in_step_ = false;
+  std::int64_t first_step_ns_ = 0;
+  bool is_before_steps_ = false;
+  std::int64_t order_before_steps_ = 0;  // of the last work before the first step
   std::vector<std::int64_t> order_of_work_;
   std::vector<RowId> with_pages_;  // objects of the item whose pages were recorded
   double bytes_touched_ = 0;       // by the item

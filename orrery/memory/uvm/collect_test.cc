@@ -134,24 +134,28 @@ TEST(UvmCollectTest, OperatorsInsideOfOthersBelongToTheOutermost) {
 
 // The weights are copied at 10, the step begins at 20. Both pieces of memory are freed at the end:
 // the weights are there in the next iteration, what was born in the step is not.
-TEST(UvmCollectTest, WhatIsBeforeTheFirstStepIsNotRepeated) {
+TEST(UvmCollectTest, WhatIsLoadedBeforeTheFirstStepLiesOnTheHost) {
   TestRecording recording;
   const RowId load = recording.trace.host_ops.Append({.begin_ns = 10});
   const RowId use = recording.trace.host_ops.Append({.begin_ns = 25});
   recording.trace.steps.Append({.begin_ns = 20});
   const RowId weights = recording.Born(kBase, kSmallPage, MemoryClass::kDevice);
-  recording.trace.activities.host_op[recording.Launched("load")] = load;
+  const RowId loads = recording.Copied("load");
+  recording.trace.activities.host_op[loads] = load;
+  recording.Touched(loads, weights, 0, 8);
   const RowId output = recording.Born(2 * kBase, kSmallPage, MemoryClass::kDevice);
   recording.trace.activities.host_op[recording.Launched("use")] = use;
   recording.Died(weights);
   recording.Died(output);
 
-  const Workload workload = CollectOn(recording.trace).workload;
+  const Collected collected = CollectOn(recording.trace);
+  const Workload& workload = collected.workload;
 
-  EXPECT_EQ(workload.first_repeated_work, 1U);
-  EXPECT_EQ(workload.first_repeated_operator, 1U);
+  EXPECT_EQ(collected.basis.works_before, 1);
+  EXPECT_THAT(workload.works, SizeIs(1));
+  EXPECT_THAT(workload.filled, ElementsAre(workload.objects[0].pages));
   EXPECT_EQ(workload.roots[0].end_work, kNoIndex);
-  EXPECT_EQ(workload.roots[1].end_work, 2U);
+  EXPECT_EQ(workload.roots[1].end_work, 1U);
 }
 
 // PASTA defect 23: two kernels of one operator, with one of another in between.

@@ -82,8 +82,7 @@ class Oracle {
   Movement Play() {
     LookBack();
     for (int iteration = 0; iteration < iterations_; ++iteration) {
-      for (std::size_t work = workload_.FirstWorkOf(iteration); work <= workload_.works.size();
-           ++work) {
+      for (std::size_t work = 0; work <= workload_.works.size(); ++work) {
         for (const std::size_t root : releases_.Before(work)) {
           Release(root);
         }
@@ -112,9 +111,8 @@ class Oracle {
     std::vector<std::int64_t> last_seen(pieces_.size(), kNever);
     std::int64_t number = kNever;
     std::vector<std::size_t> of_work;
-    for (int iteration = iterations_; iteration-- > 0;) {
-      for (std::size_t work = workload_.works.size() + 1;
-           work-- > workload_.FirstWorkOf(iteration);) {
+    for (int iteration = 0; iteration < iterations_; ++iteration) {
+      for (std::size_t work = workload_.works.size() + 1; work-- > 0;) {
         if (work < workload_.works.size()) {
           of_work.clear();
           ForEachPiece(workload_.works[work], [&](std::size_t piece) { of_work.push_back(piece); });

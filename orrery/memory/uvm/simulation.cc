@@ -45,8 +45,7 @@ class Player {
 
  private:
   void PlayIteration() {
-    for (std::size_t work = workload_.FirstWorkOf(iteration_); work < workload_.works.size();
-         ++work) {
+    for (std::size_t work = 0; work < workload_.works.size(); ++work) {
       for (const std::size_t root : releases_.Before(work)) {
         residency_.Release(root);
       }
@@ -77,11 +76,10 @@ class Player {
   // The end of one iteration looks ahead to the begin of the next.
   void PrefetchLater(std::size_t later, std::size_t at) {
     const std::size_t num_operators = workload_.operators.size();
-    const std::size_t in_next = later - num_operators + workload_.first_repeated_operator;
     if (later < num_operators) {
       Prefetch(later, at, ready_ns_);
-    } else if (in_next < num_operators && iteration_ + 1 < options_.iterations) {
-      Prefetch(in_next, at, next_ready_ns_);
+    } else if (later - num_operators < num_operators && iteration_ + 1 < options_.iterations) {
+      Prefetch(later - num_operators, at, next_ready_ns_);
     }
   }
 

@@ -127,21 +127,6 @@ TEST(UvmSimulationTest, WhatIsThereStaysThereInTheNextIteration) {
   EXPECT_EQ(outcome.total_ns, 11500 + 10000);
 }
 
-// The first nine come once, the tenth twice: 10 + 1 kernels. It looks ahead to itself, one call
-// more.
-TEST(UvmSimulationTest, OnlyTheRepeatedPartIsPlayedAgain) {
-  Workload workload = TenInARow(false);
-  workload.first_repeated_work = 9;
-  workload.first_repeated_operator = 9;
-
-  EXPECT_EQ(PlayPolicy(workload, {}, kPlenty, 2).kernel_ns, 11000);
-  EXPECT_EQ(
-      PlayPolicy(workload, {.kind = Kind::kTensor, .lookahead = 1}, kPlenty, 2).prefetch_calls,
-      11 + 10);
-  // One block of room: all ten come in, and the last is still there.
-  EXPECT_EQ(OracleMovement(workload, kBlock, 2).pages_in, 40);
-}
-
 // Two blocks of room for ten in a row, twice: everything misses every time. 20 blocks come in and
 // the last two stay, so 18 leave. In the second iteration all ten come back.
 TEST(UvmSimulationTest, WhatIsNeededAgainTooLateBounces) {

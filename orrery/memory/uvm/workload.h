@@ -74,14 +74,7 @@ struct Workload {
   std::vector<Operator> operators = {};
   std::vector<Work> works = {};
   std::vector<Touch> touches = {};
-  std::int64_t footprint_bytes = 0;     // the most that is alive at once
-  std::size_t first_repeated_work = 0;  // what is before it comes once: the job gets ready
-  std::size_t first_repeated_operator = 0;
-
-  /// The first work of an iteration, counted from 0.
-  [[nodiscard]] std::size_t FirstWorkOf(int iteration) const {
-    return iteration == 0 ? 0 : first_repeated_work;
-  }
+  std::int64_t footprint_bytes = 0;  // the most that is alive at once
 
   [[nodiscard]] std::size_t NumBlocks() const {
     return roots.empty() ? 0
