@@ -96,17 +96,17 @@ def prefetch_rows(rows):
 
 
 def prefetch_counts(row):
-    """(calls, calls that move anything, blocks, GB copied, GB empty)."""
+    """(one, calls, calls that move anything, blocks, GB copied, GB empty)."""
     blocks = row["calls"] * -(-row["bytes"] // row["calls"] // patterns.BLOCK)
     gigabytes = 0 if row["resident"] else row["bytes"] / 1e9
     is_written = row["backing"] == "written"
-    return [row["calls"], 0 if row["resident"] else row["calls"], blocks, gigabytes * is_written, gigabytes * (not is_written)]
+    return [1, row["calls"], 0 if row["resident"] else row["calls"], blocks, gigabytes * is_written, gigabytes * (not is_written)]
 
 
 def fit_prefetch(rows):
     chosen = [(prefetch_counts(row), row["median_ns"], is_held_out(place))
               for place, row in enumerate(prefetch_rows(rows))]
-    width = 5 if any(c[4] > 0 for c, _, _ in chosen) else 4
+    width = 6 if any(c[5] > 0 for c, _, _ in chosen) else 5
     costs = least_squares([c[:width] for c, _, held_out in chosen if not held_out],
                           [ns for _, ns, held_out in chosen if not held_out])
     for held_out, name in ((False, "fitted"), (True, "held out")):
@@ -128,11 +128,11 @@ def gbps(ns_per_gigabyte, otherwise):
 
 def costs_of(program, rows):
     wake, batch, block, copied, empty = fit_faults(program, rows)
-    call, move, prefetch_block, prefetch_copied, *prefetch_empty = fit_prefetch(rows)
+    prefetch_wake, call, move, prefetch_block, prefetch_copied, *prefetch_empty = fit_prefetch(rows)
     fault_empty = gbps(empty, gbps(copied, 1))
     return {
         "wake_ns": round(wake, -2), "batch_latency_ns": round(batch, -2), "block_service_ns": round(block, -2),
-        "prefetch_call_ns": round(call, -2), "prefetch_move_ns": round(move, -2), "prefetch_block_ns": round(prefetch_block, -2),
+        "prefetch_wake_ns": round(prefetch_wake, -2), "prefetch_call_ns": round(call, -2), "prefetch_move_ns": round(move, -2), "prefetch_block_ns": round(prefetch_block, -2),
         "prefetch_share": round(gbps(prefetch_copied, HOST_GBPS) / HOST_GBPS, 3),
         "fault_share": round(gbps(copied, HOST_GBPS) / HOST_GBPS, 3),
         "eviction_share": round(eviction_gbps(rows) / HOST_GBPS, 3),

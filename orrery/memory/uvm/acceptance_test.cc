@@ -67,21 +67,27 @@ TEST(UvmAcceptanceTest, WithAThirdOfTheMemoryObjectLevelGainsWhereSegmentsAreUse
   ExpectObjectLevelGains(DefaultParameters());
 }
 
-// The costs of one machine are not those of another: each is halved and doubled. Not so that of a
-// prefetched block: where it is twice as dear, object level does not pay even if memory suffices.
-TEST(UvmAcceptanceTest, TheOrdersDoNotHangOnSingleCosts) {
-  for (const double factor : {0.5, 2.0}) {
-    const auto scaled = [&](std::int64_t value) {
-      return static_cast<std::int64_t>(static_cast<double>(value) * factor);
+// The costs fit what was measured to about a fifth (docs/validation/uvm.md): so much of each may be
+// wrong.
+TEST(UvmAcceptanceTest, TheOrdersDoNotHangOnTheErrorOfSingleCosts) {
+  for (const double factor : {0.8, 1.25}) {
+    const auto scaled = [&](std::int64_t& value) {
+      value = static_cast<std::int64_t>(static_cast<double>(value) * factor);
     };
-    std::vector<Parameters> changed(7, DefaultParameters());
-    changed[0].batch_latency_ns = scaled(changed[0].batch_latency_ns);
-    changed[1].block_service_ns = scaled(changed[1].block_service_ns);
-    changed[2].prefetch_call_ns = scaled(changed[2].prefetch_call_ns);
-    changed[3].fault_share *= factor;
-    changed[4].eviction_share *= factor;
-    changed[5].wake_ns = scaled(changed[5].wake_ns);
-    changed[6].prefetch_move_ns = scaled(changed[6].prefetch_move_ns);
+    Parameters fitted = DefaultParameters();
+    fitted.max_lookahead = 0;
+    std::vector<Parameters> changed(11, fitted);
+    scaled(changed[0].wake_ns);
+    scaled(changed[1].batch_latency_ns);
+    scaled(changed[2].block_service_ns);
+    scaled(changed[3].prefetch_wake_ns);
+    scaled(changed[4].prefetch_call_ns);
+    scaled(changed[5].prefetch_move_ns);
+    scaled(changed[6].prefetch_block_ns);
+    changed[7].prefetch_share *= factor;
+    changed[8].fault_share *= factor;
+    changed[9].eviction_share *= factor;
+    changed[10].fault_population_gbps *= factor;
     for (const Parameters& parameters : changed) {
       ExpectBothLevelsHelp(parameters);
       ExpectObjectLevelHurts(parameters);
@@ -90,7 +96,7 @@ TEST(UvmAcceptanceTest, TheOrdersDoNotHangOnSingleCosts) {
   }
 }
 
-// A forward layer of the pooled net touches 14.5 MiB of segments of 20 MiB each; tensors of the
+// A forward layer of the pooled net touches 58 MiB of segments of 80 MiB each; tensors of the
 // other net fill theirs.
 TEST(UvmAcceptanceTest, TheNetsUseTheirSegmentsInPartAndInFull) {
   const hardware::Gpu& gpu = *hardware::FindGpu("A100");

@@ -29,6 +29,7 @@ Parameters ReadParameters() {
       .wake_ns = costs.Size("wake_ns", 0),
       .batch_latency_ns = costs.Size("batch_latency_ns", 0),
       .block_service_ns = costs.Size("block_service_ns", 0),
+      .prefetch_wake_ns = costs.Size("prefetch_wake_ns", 0),
       .prefetch_call_ns = costs.Size("prefetch_call_ns", 0),
       .prefetch_move_ns = costs.Size("prefetch_move_ns", 0),
       .prefetch_block_ns = costs.Size("prefetch_block_ns", 0),

@@ -22,6 +22,7 @@ struct Parameters {
   std::int64_t wake_ns = 0;  // until the driver hears of a kernel's first fault
   std::int64_t batch_latency_ns = 0;
   std::int64_t block_service_ns = 0;
+  std::int64_t prefetch_wake_ns = 0;  // until calls are served of a stream that has reached them
   std::int64_t prefetch_call_ns = 0;
   std::int64_t prefetch_move_ns = 0;   // more for a call that moves anything
   std::int64_t prefetch_block_ns = 0;  // also where all of it is resident

@@ -99,7 +99,9 @@ class Player {
     if (calls == 0) {
       return;
     }
-    copies_end_ns_ = std::max(copies_end_ns_, now_ns_) + calls_ns +
+    const bool is_idle = copies_end_ns_ <= now_ns_;
+    copies_end_ns_ = std::max(copies_end_ns_, now_ns_) +
+                     (is_idle ? parameters_.prefetch_wake_ns : 0) + calls_ns +
                      MoveTime(moved, workload_.page_bytes, rates_.prefetch, rates_);
     ready_ns[op] = copies_end_ns_;
     outcome_.prefetch_calls += calls;

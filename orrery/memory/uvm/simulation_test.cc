@@ -81,6 +81,28 @@ TEST(UvmSimulationTest, AKernelWithOneBatchWaitsForItAndForTheDriverToWake) {
   EXPECT_EQ(outcome.total_ns, 262);
 }
 
+// Two operators with a prefetch of 1 + 40 ns each; with lookahead both are asked for at the first.
+TEST(UvmSimulationTest, ThePrefetcherWakesOnceForAllThatIsAskedForAtOnce) {
+  WorkloadBuilder builder = TestBuilder();
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t object = AddAlone(builder, 4);
+    builder.Fill(object);
+    AddUse(builder, 1000, object);
+  }
+  const Workload workload = builder.Finish();
+  Parameters parameters = TestParameters();
+  parameters.prefetch_wake_ns = 30;
+  const auto stall = [&](int lookahead) {
+    return Play(workload, parameters, TestRates(), {.kind = Kind::kTensor, .lookahead = lookahead},
+                {.capacity_bytes = kPlenty})
+        .prefetch_stall_ns;
+  };
+
+  EXPECT_EQ(stall(0), 2 * (30 + 41));
+  // The first waits for its own; the second's are there and one call finds that.
+  EXPECT_EQ(stall(1), 30 + 41 + 30 + 1);
+}
+
 // Twice two blocks that hold data: 1 + 2 · 7 + 5 + 80 ns before the first operator, 1 + 2 · 7 ns
 // before the second, which finds all there.
 TEST(UvmSimulationTest, APrefetchCostsForEachBlockAlsoWhereAllIsThere) {
