@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Whether the simulator of managed memory shows the orders of Figures 11 and 12 of the PASTA paper.
 
-    tools/validate_uvm.py --program build/orrery [--write FILE] [--managed FILE.jsonl] STREAM...
+    tools/validate_uvm.py --program build/orrery [--write FILE] [--section NAME] [--managed FILE.jsonl] STREAM...
 
 Plays each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
-not hold. --write puts both into docs/validation/uvm.md between its marks. Without streams it plays the two networks of
+not hold. --write puts both into docs/validation/uvm.md between its marks, those of a section where one is named. Without streams it plays the two networks of
 tests/data/orrs/make_net.py. With --managed also what the simulator makes of the microbenchmark that its costs come from.
 """
 
@@ -19,10 +19,9 @@ import managed_table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAKE_NET = ROOT / "tests" / "data" / "orrs" / "make_net.py"
-BEGIN = "<!-- made by tools/validate_uvm.py -->"
-MANAGED_BEGIN = "<!-- costs, made by tools/validate_uvm.py -->"
 END = "<!-- end -->"
 
+COSTS, RECORDINGS = "costs", "recordings"  # sections of the document
 ENOUGH, A_THIRD = "footprint / 1", "footprint / 3"
 IN_FULL = 0.8  # segments of which operators use so much may gain from object level at a third
 ALIKE = 0.05  # relative time by which one level may be behind the other and still count as no worse
@@ -87,7 +86,8 @@ def table(recordings):
     ]
     for one in recordings:
         cells = [one.name, f"{100 * one.segment_use:.0f} %"]
-        for memory in (ENOUGH, A_THIRD):
+        for memory in (COSTS, RECORDINGS = "costs", "recordings"  # sections of the document
+ENOUGH, A_THIRD):
             best = f"{one.time(memory, 'best'):.2f} ({one.best.get(memory, 0)})"
             cells += [f"{one.time(memory, 'object'):.2f}", f"{one.time(memory, 'tensor'):.2f}", best]
             cells.append(f"{one.time(memory, 'driver'):.2f}")
@@ -95,7 +95,8 @@ def table(recordings):
     return "\n".join(lines)
 
 
-def write(path, mark, text):
+def write(path, section, text):
+    mark = f"<!-- {section}, made by tools/validate_uvm.py -->"
     content = path.read_text()
     begin = content.index(mark) + len(mark)
     end = content.index(END, begin)
@@ -106,6 +107,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
     parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--section", default=RECORDINGS, help="of the document (recordings)")
     parser.add_argument("--managed", type=pathlib.Path, help="rows of capture/measure_managed")
     parser.add_argument("streams", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -119,12 +121,12 @@ def main():
     text = table(recordings) + "\n\n" + "\n".join(f"- {one}" for one in coverage)
     print(text)
     if arguments.write:
-        write(arguments.write, BEGIN, text)
+        write(arguments.write, arguments.section, text)
     if arguments.managed:
         costs = managed_table.table(arguments.program, arguments.managed)
         print("\n" + costs)
         if arguments.write:
-            write(arguments.write, MANAGED_BEGIN, costs)
+            write(arguments.write, COSTS, costs)
     if any(one.failures() for one in recordings):
         sys.exit("validate_uvm: a rule does not hold")
 
