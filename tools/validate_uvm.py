@@ -86,8 +86,7 @@ def table(recordings):
     ]
     for one in recordings:
         cells = [one.name, f"{100 * one.segment_use:.0f} %"]
-        for memory in (COSTS, RECORDINGS = "costs", "recordings"  # sections of the document
-ENOUGH, A_THIRD):
+        for memory in (ENOUGH, A_THIRD):
             best = f"{one.time(memory, 'best'):.2f} ({one.best.get(memory, 0)})"
             cells += [f"{one.time(memory, 'object'):.2f}", f"{one.time(memory, 'tensor'):.2f}", best]
             cells.append(f"{one.time(memory, 'driver'):.2f}")
