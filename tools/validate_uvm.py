@@ -30,9 +30,10 @@ ALIKE = 0.05  # relative time by which one level may be behind the other and sti
 class Recording:
     """The relative times of one stream, by memory and policy."""
 
-    def __init__(self, name, segment_use):
-        self.name = name
-        self.segment_use = segment_use
+    def __init__(self, basis):
+        self.name = basis["recording"]
+        self.segment_use = basis["segment_use"]
+        self.share_of_third = 3 * basis["operator_segment_bytes"] / basis["footprint_bytes"]
         self.best = {}
         self.times = {}
 
@@ -69,7 +70,7 @@ def play(program, streams):
 
 
 def recordings_of(tables):
-    recordings = {row["recording"]: Recording(row["recording"], row["segment_use"]) for row in tables["basis"]}
+    recordings = {row["recording"]: Recording(row) for row in tables["basis"]}
     for row in tables["policies"]:
         recordings[row["recording"]].add(row)
     return list(recordings.values())
@@ -81,11 +82,11 @@ def line(*cells):
 
 def table(recordings):
     lines = [
-        line("recording", "segments used", *["object", "tensor", "ahead (k)", "driver"] * 2, "rules"),
-        "|---|---:|" + "---:|" * 8 + "---|",
+        line("recording", "segments used", "of a third", *["object", "tensor", "ahead (k)", "driver"] * 2, "rules"),
+        "|---|---:|---:|" + "---:|" * 8 + "---|",
     ]
     for one in recordings:
-        cells = [one.name, f"{100 * one.segment_use:.0f} %"]
+        cells = [one.name.removesuffix(".orrs"), f"{100 * one.segment_use:.0f} %", f"{one.share_of_third:.2f}"]
         for memory in (ENOUGH, A_THIRD):
             best = f"{one.time(memory, 'best'):.2f} ({one.best.get(memory, 0)})"
             cells += [f"{one.time(memory, 'object'):.2f}", f"{one.time(memory, 'tensor'):.2f}", best]

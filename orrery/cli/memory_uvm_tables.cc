@@ -253,9 +253,11 @@ MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
                                 {"gpu", "GPU", MemoryUnit::kText},
                                 {"footprint_bytes", "footprint", MemoryUnit::kBytes},
                                 {"segment_use", "segments used", MemoryUnit::kShare},
+                                {"operator_segment_bytes", "of an operator", MemoryUnit::kBytes},
                                 {"works", "works", MemoryUnit::kCount},
                                 {"works_blind", "without touch", MemoryUnit::kCount},
                                 {"works_elsewhere", "elsewhere", MemoryUnit::kCount},
+                                {"works_before", "before steps", MemoryUnit::kCount},
                                 {"touches_by_page", "by page", MemoryUnit::kCount},
                                 {"touches_by_extent", "by extent", MemoryUnit::kCount},
                                 {"touches_whole", "whole objects", MemoryUnit::kCount},
@@ -266,12 +268,13 @@ MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
     const UvmRun& run = *cases[place].run;
     const Basis& basis = run.collected.basis;
     if (IsFirstOfRun(cases, place)) {
-      table.rows.push_back({run.title, run.gpu->name + (run.is_gpu_assumed ? " (assumed)" : ""),
-                            run.collected.workload.footprint_bytes,
-                            SegmentUse(run.collected.workload), basis.works, basis.works_blind,
-                            basis.works_elsewhere, basis.touches_by_page, basis.touches_by_extent,
-                            basis.touches_whole, basis.touches_by_argument, basis.touches_left_out,
-                            basis.durations_modelled});
+      table.rows.push_back(
+          {run.title, run.gpu->name + (run.is_gpu_assumed ? " (assumed)" : ""),
+           run.collected.workload.footprint_bytes, SegmentUse(run.collected.workload),
+           MeanSegmentBytes(run.collected.workload), basis.works, basis.works_blind,
+           basis.works_elsewhere, basis.works_before, basis.touches_by_page,
+           basis.touches_by_extent, basis.touches_whole, basis.touches_by_argument,
+           basis.touches_left_out, basis.durations_modelled});
     }
   }
   return table;

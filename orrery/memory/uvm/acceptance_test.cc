@@ -6,6 +6,7 @@
 #include "orrery/memory/uvm/collect.h"
 #include "orrery/memory/uvm/comparison.h"
 #include "orrery/memory/uvm/test_net.h"
+#include "orrery/memory/uvm/workload_builder.h"
 
 // The rules that the reference on memory profiling sets before any number is quoted (section 15):
 // (1) to (3) on two training steps; (4) to (6) are properties in oracle_test.cc.
@@ -106,6 +107,21 @@ TEST(UvmAcceptanceTest, TheNetsUseTheirSegmentsInPartAndInFull) {
 
   EXPECT_LT(use(PooledNet()), 0.5);
   EXPECT_GT(use(FullNet()), 0.8);
+}
+
+// An operator touches a segment of 2 MiB, another none.
+TEST(UvmAcceptanceTest, SegmentsOfOperatorsAreAveragedOverAll) {
+  WorkloadBuilder builder(4096, 2 * kMiB);
+  const AddressRange segment{.address = 0, .bytes = 2 * kMiB};
+  const std::size_t root = builder.AddRoot(segment);
+  const std::size_t object = *builder.AddObject(root, segment);
+  const std::size_t tensor = *builder.AddObject(root, {.address = 0, .bytes = 4096});
+  builder.SetContainer(tensor, object);
+  builder.AddWork(builder.AddOperator("uses"), 1);
+  builder.AddTouch(tensor);
+  builder.AddWork(builder.AddOperator("blind"), 1);
+
+  EXPECT_EQ(MeanSegmentBytes(builder.Finish()), kMiB);
 }
 
 TEST(UvmAcceptanceTest, NoPlayIsShorterThanTheBound) {
