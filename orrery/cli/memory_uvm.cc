@@ -48,6 +48,8 @@ class UvmTool : public MemoryTool {
         ->check(CLI::Range(1, 1000));
     verb.add_option("--lookahead", max_lookahead_, "try tensor level up to so many operators ahead")
         ->check(CLI::Range(0, 1000));
+    verb.add_flag("--prefetch-stream", has_prefetch_stream_,
+                  "prefetch calls come from a stream of their own, which is idle");
     verb.add_option("--gpu", gpu_, "whose memory and link, as orrery's catalogue calls it");
   }
 
@@ -77,6 +79,7 @@ class UvmTool : public MemoryTool {
     parameters.page_bytes = page_bytes_.value_or(parameters.page_bytes);
     parameters.iterations = iterations_.value_or(parameters.iterations);
     parameters.max_lookahead = max_lookahead_.value_or(parameters.max_lookahead);
+    parameters.has_prefetch_stream = has_prefetch_stream_;
     return parameters;
   }
 
@@ -131,6 +134,7 @@ class UvmTool : public MemoryTool {
   std::optional<int> iterations_;
   std::optional<int> max_lookahead_;
   std::string gpu_;
+  bool has_prefetch_stream_ = false;
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ struct Parameters {
   std::string gpu = {};  // where the recording does not say
   int iterations = 0;
   int max_lookahead = 0;
+  bool has_prefetch_stream = false;  // calls come from a stream of their own, which is idle
 
   [[nodiscard]] PrefetchTree Tree() const;
 };

@@ -99,9 +99,10 @@ class Player {
     if (calls == 0) {
       return;
     }
-    const bool is_idle = copies_end_ns_ <= now_ns_;
+    // In the stream of the kernels a call waits for those before it, and then for the host.
+    const bool is_waited_for = !parameters_.has_prefetch_stream && copies_end_ns_ <= now_ns_;
     copies_end_ns_ = std::max(copies_end_ns_, now_ns_) +
-                     (is_idle ? parameters_.prefetch_wake_ns : 0) + calls_ns +
+                     (is_waited_for ? parameters_.prefetch_wake_ns : 0) + calls_ns +
                      MoveTime(moved, workload_.page_bytes, rates_.prefetch, rates_);
     ready_ns[op] = copies_end_ns_;
     outcome_.prefetch_calls += calls;
