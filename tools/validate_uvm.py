@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether the simulator of managed memory shows the orders of Figures 11 and 12 of the PASTA paper.
 
-    tools/validate_uvm.py --program build/orrery [--write FILE] [--section NAME] [--managed FILE.jsonl] STREAM...
+    tools/validate_uvm.py --program build/orrery [--write FILE] [--section NAME] [--costs published] [--managed FILE.jsonl] STREAM...
 
 Plays each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
 not hold. --write puts both into docs/validation/uvm.md between its marks, those of a section where one is named. Without streams it plays the two networks of
@@ -60,8 +60,8 @@ class Recording:
         return [rule for rule, holds in rules if not holds]
 
 
-def play(program, streams):
-    command = [program, "memory", *map(str, streams), "--tool", "uvm", "--json"]
+def play(program, streams, costs):
+    command = [program, "memory", *map(str, streams), "--tool", "uvm", "--costs", costs, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         sys.exit(f"validate_uvm: {' '.join(command)}: {done.stderr}")
@@ -108,6 +108,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--write", type=pathlib.Path)
     parser.add_argument("--section", default=RECORDINGS, help="of the document (recordings)")
+    parser.add_argument("--costs", default="measured", choices=("measured", "published"))
     parser.add_argument("--managed", type=pathlib.Path, help="rows of capture/measure_managed")
     parser.add_argument("streams", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -117,7 +118,7 @@ def main():
             streams = [pathlib.Path(folder) / f"{kind}.orrs" for kind in ("pooled", "full")]
             for stream in streams:
                 subprocess.run([sys.executable, MAKE_NET, stream.stem, stream], check=True)
-        recordings, coverage = play(arguments.program, streams)
+        recordings, coverage = play(arguments.program, streams, arguments.costs)
     text = table(recordings) + "\n\n" + "\n".join(f"- {one}" for one in coverage)
     print(text)
     if arguments.write:

@@ -130,9 +130,9 @@ MemoryPage UvmPage(const std::vector<UvmCase>& cases, const Parameters& paramete
   page.sentences = {
       "A simulation: all memory of the GPU is taken as managed, the recording is played one work "
       "after the other.",
-      "Costs of faults and copies were measured on one H200 with memory that fits "
-      "(data/memory/uvm.yaml): elsewhere read orders and ratios, not times. Throttling of pages "
-      "that thrash is not modelled.",
+      fmt::format("Costs of faults and copies {} (data/memory/uvm.yaml): elsewhere read orders and "
+                  "ratios, not times. Throttling of pages that thrash is not modelled.",
+                  parameters.cost_source),
       GranularitySentence(cases), DurationSentence(cases, parameters)};
   return page;
 }

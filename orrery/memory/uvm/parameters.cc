@@ -14,11 +14,11 @@
 namespace orrery::memory::uvm {
 namespace {
 
-Parameters ReadParameters() {
+Parameters ReadParameters(const char* costs_key, const char* cost_source) {
   std::optional<Error> wrong;
   hardware::YamlFields all(YAML::Load(kEmbeddedUvm)["uvm"], "uvm", wrong);
   hardware::YamlFields driver = all.Map("driver");
-  hardware::YamlFields costs = all.Map("costs");
+  hardware::YamlFields costs = all.Map(costs_key);
   hardware::YamlFields play = all.Map("play");
   Parameters parameters{
       .block_bytes = driver.Size("block_bytes", 1),
@@ -42,6 +42,7 @@ Parameters ReadParameters() {
       .gpu = play.Text("gpu"),
       .iterations = play.Count("iterations", 1),
       .max_lookahead = play.Count("max_lookahead", 0),
+      .cost_source = cost_source,
   };
   ORRERY_CHECK(!wrong, wrong ? wrong->message() : "");
   return parameters;
@@ -64,7 +65,14 @@ PrefetchTree Parameters::Tree() const {
 }
 
 const Parameters& DefaultParameters() {
-  static const Parameters parameters = ReadParameters();
+  static const Parameters parameters = ReadParameters(
+      "costs", "were measured on one H200 in a virtual machine, with memory that fits");
+  return parameters;
+}
+
+const Parameters& PublishedParameters() {
+  static const Parameters parameters =
+      ReadParameters("published_costs", "are from papers, and not verified");
   return parameters;
 }
 

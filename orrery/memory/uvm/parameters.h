@@ -35,13 +35,17 @@ struct Parameters {
   std::string gpu = {};  // where the recording does not say
   int iterations = 0;
   int max_lookahead = 0;
+  std::string cost_source = {};      // what the costs come from, for people
   bool has_prefetch_stream = false;  // calls come from a stream of their own, which is idle
 
   [[nodiscard]] PrefetchTree Tree() const;
 };
 
-/// What is built into the program.
+/// What is built into the program: costs as they were measured on one virtual machine.
 [[nodiscard]] const Parameters& DefaultParameters();
+
+/// The same with costs from what others published of machines that are not virtual; unverified.
+[[nodiscard]] const Parameters& PublishedParameters();
 
 /// Fails where sizes do not fit each other: pages are powers of two, divide leaves, and a block has
 /// at most as many as a mask.

@@ -13,6 +13,12 @@ TEST(UvmParametersTest, TheOnesOfTheProgramFitEachOther) {
   EXPECT_EQ(parameters.Tree().pages_per_block, 512);
 }
 
+TEST(UvmParametersTest, PublishedCostsAreOthers) {
+  EXPECT_TRUE(CheckParameters(PublishedParameters()));
+  EXPECT_NE(PublishedParameters().fault_share, DefaultParameters().fault_share);
+  EXPECT_NE(PublishedParameters().cost_source, DefaultParameters().cost_source);
+}
+
 TEST(UvmParametersTest, OddPagesAreRefused) {
   Parameters parameters = DefaultParameters();
   for (const std::int64_t page_bytes : {0, 2048, 5000, 131072}) {

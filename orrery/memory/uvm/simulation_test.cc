@@ -101,6 +101,9 @@ TEST(UvmSimulationTest, ThePrefetcherWakesOnceForAllThatIsAskedForAtOnce) {
   EXPECT_EQ(stall(0), 2 * (30 + 41));
   // The first waits for its own; the second's are there and one call finds that.
   EXPECT_EQ(stall(1), 30 + 41 + 30 + 1);
+  // A stream of their own has nothing before them.
+  parameters.has_prefetch_stream = true;
+  EXPECT_EQ(stall(0), 2 * 41);
 }
 
 // Twice two blocks that hold data: 1 + 2 · 7 + 5 + 80 ns before the first operator, 1 + 2 · 7 ns
