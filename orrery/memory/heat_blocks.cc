@@ -13,50 +13,63 @@ void CountedBlock::AddObject(const HeatObjectFacts& object, std::int64_t accesse
   }
 }
 
-CountedBlock& HeatBlocks::At(std::uint64_t block) {
-  const std::uint64_t number = block / kGroup;
-  if (last_ == nullptr || number != last_number_) {
-    std::unique_ptr<Group>& group = groups_[number];
-    if (group == nullptr) {
-      group = std::make_unique<Group>();
-    }
-    last_number_ = number;
-    last_ = group.get();
+void HeatBlocks::FindGroup(std::uint64_t number) {
+  std::unique_ptr<Group>& group = groups_[number];
+  if (group == nullptr) {
+    group = std::make_unique<Group>();
   }
-  return (*last_)[block % kGroup];
+  last_number_ = number;
+  last_ = group.get();
 }
 
 // Windows mostly come in order; with several streams some begin a little earlier than the last.
-void HeatBlocks::Add(CountedBlock& block, std::uint32_t window, std::int64_t accesses) {
-  std::vector<CountedBlock::InWindow>& windows = block.windows;
-  auto after = windows.end();
-  while (after != windows.begin() && std::prev(after)->window > window) {
+void HeatBlocks::AddToOther(CountedBlock& block, std::uint32_t window, std::int64_t accesses) {
+  const CountedBlock::InWindow fresh{.window = window, .accesses = accesses};
+  if (block.latest.accesses == 0 || block.latest.window < window) {
+    if (block.latest.accesses > 0) {
+      block.earlier.push_back(block.latest);
+    }
+    block.latest = fresh;
+    ++num_cells_;
+    return;
+  }
+  auto after = block.earlier.end();
+  while (after != block.earlier.begin() && std::prev(after)->window > window) {
     --after;
   }
-  if (after != windows.begin() && std::prev(after)->window == window) {
+  if (after != block.earlier.begin() && std::prev(after)->window == window) {
     std::prev(after)->accesses += accesses;
     return;
   }
-  windows.insert(after, CountedBlock::InWindow{.window = window, .accesses = accesses});
+  block.earlier.insert(after, fresh);
   ++num_cells_;
 }
 
 void HeatBlocks::HalveWindows() {
   for (auto group = groups_.begin(); group != groups_.end(); ++group) {
     for (CountedBlock& block : *group.value()) {
-      std::size_t kept = 0;
-      for (const CountedBlock::InWindow& one : block.windows) {
-        const std::uint32_t window = one.window / 2;
-        if (kept > 0 && block.windows[kept - 1].window == window) {
-          block.windows[kept - 1].accesses += one.accesses;
-          --num_cells_;
-        } else {
-          block.windows[kept++] = {.window = window, .accesses = one.accesses};
-        }
+      if (block.latest.accesses > 0) {
+        HalveWindows(block);
       }
-      block.windows.resize(kept);
     }
   }
+}
+
+void HeatBlocks::HalveWindows(CountedBlock& block) {
+  std::vector<CountedBlock::InWindow>& windows = block.earlier;
+  windows.push_back(block.latest);
+  std::size_t kept = 0;
+  for (const CountedBlock::InWindow& one : windows) {
+    const std::uint32_t window = one.window / 2;
+    if (kept > 0 && windows[kept - 1].window == window) {
+      windows[kept - 1].accesses += one.accesses;
+      --num_cells_;
+    } else {
+      windows[kept++] = {.window = window, .accesses = one.accesses};
+    }
+  }
+  block.latest = windows[kept - 1];
+  windows.resize(kept - 1);
 }
 
 void HeatBlocks::Finish(std::int64_t block_bytes, AccessHeat& heat) const {
@@ -69,20 +82,22 @@ void HeatBlocks::Finish(std::int64_t block_bytes, AccessHeat& heat) const {
   for (const std::uint64_t number : numbers) {
     const Group& group = *groups_.at(number);
     for (std::uint64_t i = 0; i < kGroup; ++i) {
-      if (group[i].windows.empty()) {
+      if (group[i].latest.accesses == 0) {
         continue;
       }
       HeatBlock& block = heat.blocks.emplace_back();
       block.address = (number * kGroup + i) * static_cast<std::uint64_t>(block_bytes);
       block.object = group[i].favourite.number;
       block.num_objects = group[i].num_objects;
-      for (const CountedBlock::InWindow& one : group[i].windows) {
+      const auto add = [&](const CountedBlock::InWindow& one) {
         block.accesses += one.accesses;
-        heat.num_windows = std::max(heat.num_windows, one.window + 1);
         heat.cells.push_back({.block = static_cast<std::uint32_t>(heat.blocks.size() - 1),
                               .window = one.window,
                               .accesses = one.accesses});
-      }
+      };
+      std::ranges::for_each(group[i].earlier, add);
+      add(group[i].latest);
+      heat.num_windows = std::max(heat.num_windows, group[i].latest.window + 1);
     }
   }
 }

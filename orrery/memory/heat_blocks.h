@@ -29,7 +29,8 @@ struct CountedBlock {
     std::int64_t accesses = 0;
   };
 
-  std::vector<InWindow> windows = {};  // in order
+  InWindow latest = {};                // without accesses: there are none at all
+  std::vector<InWindow> earlier = {};  // windows before, in order
   std::int64_t num_objects = 0;
   std::int64_t most_accesses = 0;  // of one object
   HeatObjectFacts favourite = {};  // the one
@@ -41,9 +42,21 @@ struct CountedBlock {
 /// Blocks by their number: address by size.
 class HeatBlocks {
  public:
-  [[nodiscard]] CountedBlock& At(std::uint64_t block);
+  [[nodiscard]] CountedBlock& At(std::uint64_t block) {
+    if (last_ == nullptr || block / kGroup != last_number_) {
+      FindGroup(block / kGroup);
+    }
+    return (*last_)[block % kGroup];
+  }
 
-  void Add(CountedBlock& block, std::uint32_t window, std::int64_t accesses);
+  /// There are accesses.
+  void Add(CountedBlock& block, std::uint32_t window, std::int64_t accesses) {
+    if (block.latest.window == window && block.latest.accesses > 0) {
+      block.latest.accesses += accesses;
+    } else {
+      AddToOther(block, window, accesses);
+    }
+  }
 
   /// Puts pairs of windows together.
   void HalveWindows();
@@ -61,6 +74,10 @@ class HeatBlocks {
 
   // Blocks come in neighbourhoods: one search finds many.
   using Group = std::array<CountedBlock, kGroup>;
+
+  void FindGroup(std::uint64_t number);
+  void AddToOther(CountedBlock& block, std::uint32_t window, std::int64_t accesses);
+  void HalveWindows(CountedBlock& block);
 
   tsl::robin_map<std::uint64_t, std::unique_ptr<Group>> groups_;
   std::uint64_t last_number_ = 0;

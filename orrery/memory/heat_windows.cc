@@ -1,13 +1,13 @@
 #include "orrery/memory/heat_windows.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace orrery::memory {
 namespace {
 
 constexpr std::int64_t kMostFixedWindows = 1'000'000;
 constexpr std::int64_t kFewWindows = 4'096;
-constexpr std::size_t kFewCells = 1 << 20;
 
 }  // namespace
 
@@ -15,53 +15,38 @@ HeatWindows::HeatWindows(const HeatOptions& options, HeatBlocks& blocks)
     : unit_(options.unit),
       is_fixed_(options.window.has_value()),
       blocks_(blocks),
-      window_(options.window.value_or(HeatOptions::kFirstWindow)) {
-  FindPlace();
-}
+      window_(options.window.value_or(HeatOptions::kFirstWindow)),
+      room_(unit_ == WindowUnit::kAccesses ? window_ : 0) {}
 
 void HeatWindows::BeginLaunch(std::int64_t position) {
-  position_ = position;
-  is_placed_ = false;
+  if (unit_ != WindowUnit::kAccesses) {
+    position_ = position;
+    room_ = 0;
+  }
 }
 
-void HeatWindows::Add(CountedBlock& block, std::int64_t accesses) {
+void HeatWindows::AddBeyond(CountedBlock& block, std::int64_t accesses) {
   if (unit_ == WindowUnit::kAccesses) {
     AddInSequence(block, accesses);
-  } else {
-    AddToLaunch(block, accesses);
+    return;
   }
-  if (!is_fixed_ && blocks_.num_cells() > kFewCells) {
-    KeepCellsFew();
-  }
-}
-
-void HeatWindows::AddToLaunch(CountedBlock& block, std::int64_t accesses) {
-  if (!is_placed_) {
-    MakeRoomFor(position_ / window_);
-    current_ = position_ / window_;
-    is_placed_ = true;
-  }
+  MakeRoomFor(position_ / window_);
   if (!are_too_many_) {
-    last_ = std::max(last_, current_);
-    total_ += accesses;
-    blocks_.Add(block, static_cast<std::uint32_t>(current_), accesses);
+    current_ = position_ / window_;
+    room_ = std::numeric_limits<std::int64_t>::max();
+    AddHere(block, accesses);
   }
 }
 
 void HeatWindows::AddInSequence(CountedBlock& block, std::int64_t accesses) {
-  if (accesses > room_) {
-    MakeRoomFor(current_ + (accesses - room_ - 1) / window_ + 1);
-  }
+  MakeRoomFor(current_ + (accesses - room_ - 1) / window_ + 1);
   while (accesses > 0 && !are_too_many_) {
     if (room_ == 0) {
       ++current_;
       room_ = window_;
     }
     const std::int64_t now = std::min(accesses, room_);
-    last_ = current_;
-    blocks_.Add(block, static_cast<std::uint32_t>(current_), now);
-    total_ += now;
-    room_ -= now;
+    AddHere(block, now);
     accesses -= now;
   }
 }
@@ -85,16 +70,10 @@ void HeatWindows::Double() {
   blocks_.HalveWindows();
   window_ *= 2;
   last_ /= 2;
-  FindPlace();
-}
-
-// The next access in sequence may be the first of a window that does not exist so far.
-void HeatWindows::FindPlace() {
+  current_ /= 2;
   if (unit_ == WindowUnit::kAccesses) {
     current_ = total_ / window_;
     room_ = window_ - total_ % window_;
-  } else {
-    current_ /= 2;
   }
 }
 

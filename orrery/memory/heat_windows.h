@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "orrery/memory/heat.h"
@@ -16,7 +18,17 @@ class HeatWindows {
   /// A launch at a place of its own: its number, or its time.
   void BeginLaunch(std::int64_t position);
 
-  void Add(CountedBlock& block, std::int64_t accesses);
+  /// There are accesses.
+  void Add(CountedBlock& block, std::int64_t accesses) {
+    if (accesses <= room_) {
+      AddHere(block, accesses);
+    } else {
+      AddBeyond(block, accesses);
+    }
+    if (!is_fixed_ && blocks_.num_cells() > kFewCells) {
+      KeepCellsFew();
+    }
+  }
 
   [[nodiscard]] std::int64_t total() const { return total_; }
 
@@ -26,24 +38,31 @@ class HeatWindows {
   [[nodiscard]] bool AreTooMany() const { return are_too_many_; }
 
  private:
-  void AddToLaunch(CountedBlock& block, std::int64_t accesses);
+  static constexpr std::size_t kFewCells = 1 << 20;
+
+  void AddHere(CountedBlock& block, std::int64_t accesses) {
+    last_ = std::max(last_, current_);
+    total_ += accesses;
+    room_ -= accesses;
+    blocks_.Add(block, static_cast<std::uint32_t>(current_), accesses);
+  }
+
+  void AddBeyond(CountedBlock& block, std::int64_t accesses);
   void AddInSequence(CountedBlock& block, std::int64_t accesses);
   void MakeRoomFor(std::int64_t last_window);
   void KeepCellsFew();
   void Double();
-  void FindPlace();
 
   WindowUnit unit_;
   bool is_fixed_;
+  bool are_too_many_ = false;
   HeatBlocks& blocks_;
   std::int64_t window_;
   std::int64_t total_ = 0;
   std::int64_t position_ = 0;  // of the launch
   std::int64_t current_ = 0;   // window
   std::int64_t last_ = 0;      // the last window that has accesses
-  std::int64_t room_ = 0;      // accesses until the next window
-  bool is_placed_ = false;     // whether current_ is that of the launch
-  bool are_too_many_ = false;
+  std::int64_t room_ = 0;      // accesses until the next window; 0: the launch has no window so far
 };
 
 }  // namespace orrery::memory
