@@ -13,6 +13,7 @@ tests/data/kernels/golden.csv, which orrery/kernel/machines_test.cc compares at 
 import argparse
 import csv
 import gzip
+import io
 import json
 import pathlib
 import re
@@ -26,17 +27,23 @@ OPERATORS_OF_KIND = 5
 SIZES = re.compile(r"\b(m|sk|b|n|outer|rows|lookups)=(\d+)")
 
 
+def unpacked(path):
+    """The text of a table; Python itself knows gzip only."""
+    if path.suffix == ".gz":
+        return gzip.decompress(path.read_bytes()).decode()
+    return subprocess.run(["zstd", "-dc", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
 def read_rows():
     """Returns the header and, for each kind, its rows in the order of the files."""
     header, rows = [], {kind: [] for kind in KINDS}
-    for path in sorted((ROOT / "data/measured/h200").glob("*.csv.gz")):
-        with gzip.open(path, "rt", newline="") as file:
-            reader = csv.reader(file)
-            header = next(reader)
-            for row in reader:
-                kind = row[0].split()[0]
-                if kind in rows:
-                    rows[kind].append(row)
+    for path in sorted((ROOT / "data/measured/h200").glob("*.csv.*")):
+        reader = csv.reader(io.StringIO(unpacked(path), newline=""))
+        header = next(reader)
+        for row in reader:
+            kind = row[0].split()[0]
+            if kind in rows:
+                rows[kind].append(row)
     return header, rows
 
 

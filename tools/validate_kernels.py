@@ -17,7 +17,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "kernels"
-OURS = sorted(path for path in (ROOT / "data" / "measured" / "h200").glob("*.csv.gz")
+OURS = sorted(path for path in (ROOT / "data" / "measured" / "h200").glob("*.csv.*")
               if not path.name.startswith(("ceilings", "overlap")))
 NEUSIGHT_NAMES = ["add", "addu", "bmm", "div", "divu", "gelu", "linear", "ln", "mul", "mulu", "pow",
                   "powu", "relu", "softmax", "tanh"]
@@ -71,7 +71,7 @@ def ours(program):
     result = evaluate(program, OURS, "--split", "random:20", "--max-spread", "10")
     yield "## Operators on the H200, a fifth of the shapes unseen"
     yield ""
-    yield ("`orrery evaluate kernels data/measured/h200/{kernels,attention}-*.csv.gz --split random:20 "
+    yield ("`orrery evaluate kernels data/measured/h200/{kernels,attention}-*.csv.* --split random:20 "
            "--max-spread 10`; wanted: MAPE ≤ 8 %, GMAE ≤ 5 %.")
     yield ""
     yield line("operator", "rows", "MAPE %", "GMAE %", "bias %", "met")

@@ -121,8 +121,8 @@ def main():
     parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
     root = pathlib.Path(__file__).resolve().parent.parent
-    kernels = sorted((root / "data" / "measured" / "h200").glob("kernels-*.csv.gz"))
-    kernels += sorted((root / "data" / "measured" / "h200").glob("attention-*.csv.gz"))
+    kernels = sorted((root / "data" / "measured" / "h200").glob("kernels-*.csv.*"))
+    kernels += sorted((root / "data" / "measured" / "h200").glob("attention-*.csv.*"))
     steps_file = options.shared / "truth" / "h200_steps.csv"
     steps = measured_steps(steps_file)
     with tempfile.TemporaryDirectory() as folder:
