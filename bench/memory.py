@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Speed and memory of the memory tools on a generated stream: bench/memory.py --build build [--launches 600000]."""
+"""Speed and memory of the memory tools on a generated stream: bench/memory.py --build build [--launches 3000000].
+
+The default is a stream of 1 GB. `--whole` reads it at once, as tools do that need all of it."""
 
 import argparse
 import os
@@ -8,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-TOOLS = ("kernel-frequency", "working-set")
+TOOLS = ("kernel-frequency", "working-set", "heat")
 
 
 def measured(words):
@@ -22,17 +24,19 @@ def measured(words):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
-    parser.add_argument("--launches", type=int, default=600000)
+    parser.add_argument("--launches", type=int, default=3000000)
+    parser.add_argument("--whole", action="store_true", help="read the stream at once instead of in pieces")
+    parser.add_argument("--tools", default=",".join(TOOLS), help="by comma")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         stream = os.path.join(folder, "generated.orrs")
         subprocess.run([options.build / "bench" / "generate_orrs", stream, "--launches", str(options.launches)], check=True)
         size = os.path.getsize(stream)
         print(f"stream of {size / 1e6:.0f} MB, {options.launches} launches, 20 objects each")
-        for tool in TOOLS:
-            seconds, peak = measured([str(options.build / "orrery"), "memory", stream, "--tool", tool])
+        for tool in options.tools.split(","):
+            seconds, peak = measured([str(options.build / "orrery"), "memory", stream, "--tool", tool, *(["--whole"] if options.whole else [])])
             print(f"{tool:18} {seconds:6.2f} s {size / seconds / 1e6:6.0f} MB/s {peak / 1e6:7.0f} MB, "
                   f"{peak / size:.1f} bytes for each of the stream")
 

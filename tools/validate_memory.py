@@ -59,7 +59,8 @@ KNOWN_HEAD = """
 SIZE_HEAD = """
 ## Streams
 
-One pass with aggregates, pages of 64 KiB and operators; as recorded, and as kept here (`orrery convert`).
+One pass with aggregates, pages of 64 KiB and operators; as recorded, and as kept here (`orrery convert`). Shares of kernel time: where
+data/memory/coarse has the same program with times (`--times`).
 
 """
 TABLE_HEAD = """
@@ -139,7 +140,9 @@ def known_rows(folder):
 
 
 def answer(program, path, tool):
-    done = subprocess.run([program, "memory", str(path), "--tool", tool, "--json"], capture_output=True, text=True,
+    twin = path.parent.parent / "coarse" / path.name
+    times = ["--times", str(twin)] if twin.exists() else []
+    done = subprocess.run([program, "memory", str(path), *times, "--tool", tool, "--json"], capture_output=True, text=True,
                           check=False)
     if done.returncode not in (0, 3):
         sys.exit(f"validate_memory: {path}: {done.stderr.strip()}")

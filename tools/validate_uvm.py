@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whether the simulator of managed memory shows the orders of Figures 11 and 12 of the PASTA paper.
 
-    tools/validate_uvm.py --program build/orrery [--write FILE] STREAM...
+    tools/validate_uvm.py --program build/orrery [--write FILE] [--section NAME] [--costs published] [--managed FILE.jsonl] STREAM...
 
 Plays each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
-not hold. --write puts both into docs/validation/uvm.md between its marks. Without streams it plays the two networks of
-tests/data/orrs/make_net.py.
+not hold. --write puts both into docs/validation/uvm.md between its marks, those of a section where one is named. Without streams it plays the two networks of
+tests/data/orrs/make_net.py. With --managed also what the simulator makes of the microbenchmark that its costs come from.
 """
 
 import argparse
@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 
+import managed_table
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAKE_NET = ROOT / "tests" / "data" / "orrs" / "make_net.py"
-BEGIN = "<!-- made by tools/validate_uvm.py -->"
 END = "<!-- end -->"
 
+COSTS, RECORDINGS = "costs", "recordings"  # sections of the document
 ENOUGH, A_THIRD = "footprint / 1", "footprint / 3"
 IN_FULL = 0.8  # segments of which operators use so much may gain from object level at a third
 ALIKE = 0.05  # relative time by which one level may be behind the other and still count as no worse
@@ -28,9 +30,10 @@ ALIKE = 0.05  # relative time by which one level may be behind the other and sti
 class Recording:
     """The relative times of one stream, by memory and policy."""
 
-    def __init__(self, name, segment_use):
-        self.name = name
-        self.segment_use = segment_use
+    def __init__(self, basis):
+        self.name = basis["recording"]
+        self.segment_use = basis["segment_use"]
+        self.share_of_third = 3 * basis["operator_segment_bytes"] / basis["footprint_bytes"]
         self.best = {}
         self.times = {}
 
@@ -57,8 +60,8 @@ class Recording:
         return [rule for rule, holds in rules if not holds]
 
 
-def play(program, streams):
-    command = [program, "memory", *map(str, streams), "--tool", "uvm", "--json"]
+def play(program, streams, costs):
+    command = [program, "memory", *map(str, streams), "--tool", "uvm", "--costs", costs, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 3):
         sys.exit(f"validate_uvm: {' '.join(command)}: {done.stderr}")
@@ -67,7 +70,7 @@ def play(program, streams):
 
 
 def recordings_of(tables):
-    recordings = {row["recording"]: Recording(row["recording"], row["segment_use"]) for row in tables["basis"]}
+    recordings = {row["recording"]: Recording(row) for row in tables["basis"]}
     for row in tables["policies"]:
         recordings[row["recording"]].add(row)
     return list(recordings.values())
@@ -79,11 +82,11 @@ def line(*cells):
 
 def table(recordings):
     lines = [
-        line("recording", "segments used", *["object", "tensor", "ahead (k)", "driver"] * 2, "rules"),
-        "|---|---:|" + "---:|" * 8 + "---|",
+        line("recording", "segments used", "of a third", *["object", "tensor", "ahead (k)", "driver"] * 2, "rules"),
+        "|---|---:|---:|" + "---:|" * 8 + "---|",
     ]
     for one in recordings:
-        cells = [one.name, f"{100 * one.segment_use:.0f} %"]
+        cells = [one.name.removesuffix(".orrs"), f"{100 * one.segment_use:.0f} %", f"{one.share_of_third:.2f}"]
         for memory in (ENOUGH, A_THIRD):
             best = f"{one.time(memory, 'best'):.2f} ({one.best.get(memory, 0)})"
             cells += [f"{one.time(memory, 'object'):.2f}", f"{one.time(memory, 'tensor'):.2f}", best]
@@ -92,9 +95,11 @@ def table(recordings):
     return "\n".join(lines)
 
 
-def write(path, text):
+def write(path, section, text):
+    mark = f"<!-- {section}, made by tools/validate_uvm.py -->"
     content = path.read_text()
-    begin, end = content.index(BEGIN) + len(BEGIN), content.index(END)
+    begin = content.index(mark) + len(mark)
+    end = content.index(END, begin)
     path.write_text(content[:begin] + "\n" + text + "\n" + content[end:])
 
 
@@ -102,6 +107,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", required=True)
     parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--section", default=RECORDINGS, help="of the document (recordings)")
+    parser.add_argument("--costs", default="measured", choices=("measured", "published"))
+    parser.add_argument("--managed", type=pathlib.Path, help="rows of capture/measure_managed")
     parser.add_argument("streams", nargs="*", type=pathlib.Path)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -110,11 +118,16 @@ def main():
             streams = [pathlib.Path(folder) / f"{kind}.orrs" for kind in ("pooled", "full")]
             for stream in streams:
                 subprocess.run([sys.executable, MAKE_NET, stream.stem, stream], check=True)
-        recordings, coverage = play(arguments.program, streams)
+        recordings, coverage = play(arguments.program, streams, arguments.costs)
     text = table(recordings) + "\n\n" + "\n".join(f"- {one}" for one in coverage)
     print(text)
     if arguments.write:
-        write(arguments.write, text)
+        write(arguments.write, arguments.section, text)
+    if arguments.managed:
+        costs = managed_table.table(arguments.program, arguments.managed)
+        print("\n" + costs)
+        if arguments.write:
+            write(arguments.write, COSTS, costs)
     if any(one.failures() for one in recordings):
         sys.exit("validate_uvm: a rule does not hold")
 

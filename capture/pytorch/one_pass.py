@@ -22,50 +22,50 @@ except ImportError:  # without `orrery capture`: nothing listens
     orrery = None
 
 
-def alexnet():
-    return _vision("alexnet", batch=128, size=512)
+def alexnet(batch=128):
+    return _vision("alexnet", batch, size=512)
 
 
-def resnet18():
-    return _vision("resnet18", batch=32, size=224)
+def resnet18(batch=32):
+    return _vision("resnet18", batch, size=224)
 
 
-def resnet34():
-    return _vision("resnet34", batch=32, size=224)
+def resnet34(batch=32):
+    return _vision("resnet34", batch, size=224)
 
 
-def bert():
+def bert(batch=16):
     import transformers
     model = transformers.BertModel(transformers.BertConfig())
-    return model, {"input_ids": _tokens(16, 512, 30522)}
+    return model, {"input_ids": _tokens(batch, 512, 30522)}
 
 
-def gpt2():
+def gpt2(batch=8):
     import transformers
     model = transformers.GPT2LMHeadModel(transformers.GPT2Config())
-    tokens = _tokens(8, 1024, 50257)
+    tokens = _tokens(batch, 1024, 50257)
     return model, {"input_ids": tokens, "labels": tokens}
 
 
-def whisper():
+def whisper(batch=16):
     import torch
     import transformers
     config = transformers.WhisperConfig(
         d_model=768, encoder_layers=12, decoder_layers=12, encoder_attention_heads=12, decoder_attention_heads=12,
         encoder_ffn_dim=3072, decoder_ffn_dim=3072)
     model = transformers.WhisperForConditionalGeneration(config)
-    sound = torch.randn(16, config.num_mel_bins, 3000, generator=torch.Generator().manual_seed(1))
-    return model, {"input_features": sound, "labels": _tokens(16, 128, config.vocab_size)}
+    sound = torch.randn(batch, config.num_mel_bins, 3000, generator=torch.Generator().manual_seed(1))
+    return model, {"input_features": sound, "labels": _tokens(batch, 128, config.vocab_size)}
 
 
-def llama_block():
+def llama_block(batch=2):
     """One layer of Llama 3 8B, whose products and attention go through tensor maps on Hopper."""
     import torch
     import transformers
     config = transformers.LlamaConfig(hidden_size=4096, intermediate_size=14336, num_hidden_layers=1,
                                       num_attention_heads=32, num_key_value_heads=8, vocab_size=32000)
     model = transformers.LlamaModel(config).to(torch.bfloat16)
-    return model, {"input_ids": _tokens(2, 2048, 32000)}
+    return model, {"input_ids": _tokens(batch, 2048, 32000)}
 
 
 MODELS = {"alexnet": alexnet, "resnet18": resnet18, "resnet34": resnet34, "bert": bert, "gpt2": gpt2,
@@ -131,7 +131,11 @@ def run(options):
     """Returns the milliseconds and the losses of all passes."""
     import torch
     torch.manual_seed(0)
-    model, fields = MODELS[options.model]()
+    if options.plain_kernels:
+        torch.backends.cudnn.enabled = False
+        torch.backends.cuda.enable_flash_sdp(False)
+        torch.backends.cuda.enable_mem_efficient_sdp(False)
+    model, fields = MODELS[options.model](**({"batch": options.batch} if options.batch else {}))
     model = model.cuda().train(options.training)
     fields = {name: value.cuda() for name, value in fields.items()}
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3) if options.training else None
@@ -151,6 +155,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--training", action="store_true", help="backward pass and optimizer too")
+    parser.add_argument("--batch", type=int, help="another size of the batch")
+    parser.add_argument("--plain-kernels", action="store_true", help="without cuDNN and fused attention")
     parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--times", type=pathlib.Path, help="write the times of the passes into this file (JSON)")
     options = parser.parse_args()

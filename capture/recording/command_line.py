@@ -5,13 +5,13 @@ import pathlib
 import subprocess
 import sys
 
-from recording import building, environment, result
+from recording import building, environment, manifest, result
 
 
 def add_options(parser):
     parser.usage = "orrery-capture capture [OPTION]... -- PROGRAM [WORD]..."
     parser.add_argument("--out", default="run.orrs", metavar="FILE.orrs",
-                        help="the stream (run.orrs); ranks and further processes write beside it")
+                        help="the stream (run.orrs); ranks and other processes write beside it, a manifest joins them")
     parser.add_argument("--operators", action="store_true", help="also operators of PyTorch")
     parser.add_argument("--layers", action="store_true", help="a region around every module's forward")
     parser.add_argument("--api", action="store_true", help="also all calls of the CUDA runtime and driver")
@@ -60,6 +60,7 @@ def _say(text):
 def _remove_old(out):
     for path in result.files_of(out):
         path.unlink()
+    manifest.path_of(out).unlink(missing_ok=True)
 
 
 def _status_of(program_status):
@@ -95,6 +96,7 @@ def main(options):
         _say(missing)
     _remove_old(options.out)
     status = record(options)
+    manifest.write(options.out, result.files_of(options.out))
     lines, own_status = result.report(options.out)
     for line in lines:
         _say(line)

@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,11 +10,14 @@
 #include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/memory_in_pieces.h"
+#include "orrery/cli/memory_input.h"
 #include "orrery/cli/memory_output.h"
+#include "orrery/cli/memory_paper.h"
+#include "orrery/cli/memory_times.h"
 #include "orrery/cli/memory_tool.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
-#include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {
 namespace {
@@ -26,15 +25,14 @@ namespace {
 using Reads = MemoryTool::Reads;
 
 struct MemoryArguments {
-  RunArguments run;
+  MemorySources sources;
+  PieceArguments pieces;
   MemoryTools tools = AllMemoryTools();
   std::string tool;
   std::string paper;  // a folder of recordings; empty: none
   std::string table;
   std::string html_file;
   std::string svg_file;
-  std::optional<std::int32_t> rank;
-  std::size_t top = MemoryInput{}.top;
   bool as_json = false;
   bool as_csv = false;
 };
@@ -60,69 +58,6 @@ Result<const MemoryTool*> FindTool(const MemoryArguments& arguments) {
                           arguments.tool, NearestWord(arguments.tool, names)));
 }
 
-// "runs/today/" and "runs/today" are both "today".
-std::string TitleOf(const std::string& path) {
-  const std::filesystem::path whole(path);
-  const std::filesystem::path name =
-      whole.has_filename() ? whole.filename() : whole.parent_path().filename();
-  return name.string();
-}
-
-Result<std::vector<ingest::Run>> ReadRuns(const MemoryArguments& arguments, Reads reads) {
-  std::vector<ingest::Run> runs;
-  if (reads != Reads::kRuns) {
-    ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
-    runs.push_back(std::move(run));
-    return runs;
-  }
-  for (const std::string& path : arguments.run.paths) {
-    RunArguments one = arguments.run;
-    one.paths = {path};
-    ORRERY_TRY(ingest::Run run, ReadRunWithProgress(one));
-    runs.push_back(std::move(run));
-  }
-  return runs;
-}
-
-// A tool for one rank takes the only one there is; of several, --rank says which.
-Result<std::vector<const trace::Trace*>> ChosenRanks(const trace::TraceSet& set,
-                                                     std::optional<std::int32_t> rank,
-                                                     Reads reads) {
-  std::vector<const trace::Trace*> chosen;
-  for (const std::uint32_t place : trace::PlacesInRankOrder(set)) {
-    if (!rank || trace::RankOf(set, place) == *rank) {
-      chosen.push_back(&set.ranks[place]);
-    }
-  }
-  if (chosen.empty()) {
-    return Fail(Error::Kind::kNotFound, rank ? fmt::format("--rank {}: no such rank", *rank)
-                                             : std::string("there is no trace in it"));
-  }
-  if (reads == Reads::kOneRank && chosen.size() > 1) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("there are {} ranks; --rank N says which one", chosen.size()));
-  }
-  return chosen;
-}
-
-Result<MemoryInput> InputOf(const MemoryArguments& arguments, std::span<const ingest::Run> runs,
-                            Reads reads) {
-  MemoryInput input{.top = arguments.top, .threads = arguments.run.threads};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const std::string& path = arguments.run.paths[i];
-    auto ranks = ChosenRanks(runs[i].set, arguments.rank, reads);
-    if (!ranks) {
-      return FailWithin(path, ranks);
-    }
-    // All paths are one run unless each is one.
-    const std::size_t others = arguments.run.paths.size() - runs.size();
-    input.runs.push_back(
-        {.title = TitleOf(path) + (others == 0 ? "" : fmt::format(" and {} more", others)),
-         .ranks = *std::move(ranks)});
-  }
-  return input;
-}
-
 std::string TitleOf(const MemoryInput& input) {
   std::string title;
   for (const MemoryRun& run : input.runs) {
@@ -143,6 +78,7 @@ Result<report::MemoryPage> PageOf(const MemoryArguments& arguments, const Memory
   page.tool = tool == nullptr ? "summary" : tool->name();
   page.title = TitleOf(input);
   page.coverage = CoverageLines(input);
+  page.coverage_parts = CoverageParts(input);
   return page;
 }
 
@@ -179,13 +115,22 @@ Status Deliver(const MemoryArguments& arguments, const report::MemoryPage& page)
 
 Result<int> Paper(const MemoryArguments& arguments) {
   ORRERY_TRY(const MemoryPaper paper,
-             MakeMemoryPaper(arguments.paper, arguments.run, arguments.tools, arguments.top));
+             MakeMemoryPaper(arguments.paper, arguments.sources, arguments.tools));
   ORRERY_TRY_STATUS(Deliver(arguments, paper.page));
   return paper.is_partial ? kExitPartial : kExitOk;
 }
 
+Result<int> MemoryInPieces(const MemoryArguments& arguments, const MemoryTool& tool) {
+  ORRERY_TRY(PieceResult result,
+             RunInPieces(tool, arguments.sources.run, arguments.pieces, arguments.sources.top));
+  result.page.tool = tool.name();
+  result.page.title = MemoryTitle(arguments.sources.run.paths.front());
+  ORRERY_TRY_STATUS(Deliver(arguments, result.page));
+  return result.is_partial ? kExitPartial : kExitOk;
+}
+
 Result<int> Memory(const MemoryArguments& arguments) {
-  if (arguments.run.paths.empty() == arguments.paper.empty()) {
+  if (arguments.sources.run.paths.empty() == arguments.paper.empty()) {
     return Fail(Error::Kind::kInvalidInput, "either PATH or --paper is required");
   }
   if (!arguments.paper.empty()) {
@@ -195,12 +140,21 @@ Result<int> Memory(const MemoryArguments& arguments) {
   if (!arguments.tool.empty()) {
     ORRERY_TRY(tool, FindTool(arguments));
   }
+  // Launches are aligned with those of another run as a whole.
+  const bool is_whole = arguments.sources.rank || !arguments.sources.times.empty();
+  if (tool != nullptr && !is_whole && TakesPieces(*tool, arguments.sources.run, arguments.pieces)) {
+    return MemoryInPieces(arguments, *tool);
+  }
   const Reads reads = tool == nullptr ? Reads::kOneRank : tool->reads();
-  ORRERY_TRY(const std::vector<ingest::Run> runs, ReadRuns(arguments, reads));
-  ORRERY_TRY(const MemoryInput input, InputOf(arguments, runs, reads));
-  ORRERY_TRY(const report::MemoryPage page, PageOf(arguments, tool, input));
+  const bool joins_times = tool == nullptr || tool->joins_times();
+  ORRERY_TRY(const ReadMemory read, ReadMemoryRuns(arguments.sources, reads, joins_times));
+  ORRERY_TRY(const MemoryInput input, MemoryInputOf(arguments.sources, read, reads));
+  ORRERY_TRY(report::MemoryPage page, PageOf(arguments, tool, input));
+  if (!read.joins.empty()) {
+    AddTimes(read.joins, page);
+  }
   ORRERY_TRY_STATUS(Deliver(arguments, page));
-  return std::ranges::any_of(runs, &ingest::Run::is_partial) ? kExitPartial : kExitOk;
+  return read.is_partial() ? kExitPartial : kExitOk;
 }
 
 int RunMemory(const MemoryArguments& arguments) {
@@ -220,7 +174,8 @@ std::string Footer(const MemoryTools& tools) {
          "Examples:\n"
          "  orrery memory run.orrs\n"
          "  orrery memory run.orrs --tool kernel-frequency --top 10\n"
-         "  orrery memory run.orrs --tool working-set --html page.html";
+         "  orrery memory run.orrs --tool working-set --html page.html\n"
+         "  orrery memory accesses.orrs --times coarse.orrs --tool kernel-frequency";
 }
 
 // Options of a tool stand under its name in --help.
@@ -242,12 +197,19 @@ void AddMemoryCommand(CLI::App& app, int& status) {
   CLI::App* const verb =
       app.add_subcommand("memory", "What a recording says of memory: --tool NAME");
   verb->footer(Footer(arguments->tools));
-  verb->add_option("PATH", arguments->run.paths, "files and folders, as orrery info reads them");
+  verb->add_option("PATH", arguments->sources.run.paths,
+                   "files and folders, as orrery info reads them");
   verb->add_option("--paper", arguments->paper,
                    "all tools on each recording in a folder: the tables and figures of PASTA");
   verb->add_option("--tool", arguments->tool, "one of the tools below");
-  verb->add_option("--rank", arguments->rank, "only this rank");
-  verb->add_option("--top", arguments->top, "how many rows of a long list")
+  verb->add_option(
+          "--times", arguments->sources.times,
+          "another run of the same program, recorded with times (orrery capture without "
+          "--accesses, Kineto, nsys): its launches give theirs to PATH; for several "
+          "recordings one for all or one for each; for --paper a folder with the same names")
+      ->allow_extra_args(false);
+  verb->add_option("--rank", arguments->sources.rank, "only this rank");
+  verb->add_option("--top", arguments->sources.top, "how many rows of a long list")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   verb->add_flag("--json", arguments->as_json, "print one JSON document");
@@ -256,7 +218,9 @@ void AddMemoryCommand(CLI::App& app, int& status) {
   verb->add_option("--table", arguments->table, "--csv: another table, by its name in --json");
   verb->add_option("--html", arguments->html_file, "write a page with pictures to this file");
   verb->add_option("--svg", arguments->svg_file, "write the pictures to this file");
-  AddRunOptions(*verb, arguments->run);
+  AddPieceOptions(*verb, arguments->pieces);
+  verb->get_option("--piece")->excludes("--times");
+  AddRunOptions(*verb, arguments->sources.run);
   AddToolOptions(*verb, arguments->tools);
   verb->callback([arguments, &status] { status = RunMemory(*arguments); });
 }

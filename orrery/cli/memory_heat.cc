@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,8 +42,13 @@ std::size_t GroupSize(std::size_t count, std::size_t most) {
   return std::max<std::size_t>(1, (count + most - 1) / most);
 }
 
-std::string LabelOf(const trace::Trace& trace, const HeatBlock& block) {
-  const std::string label = memory::ObjectLabel(trace, block.object);
+std::string LabelOf(const AccessHeat& heat, memory::ObjectNumber object) {
+  const memory::DescribedObject* const described = heat.Find(object);
+  return described == nullptr ? "outside of objects" : described->label;
+}
+
+std::string LabelOf(const AccessHeat& heat, const HeatBlock& block) {
+  const std::string label = LabelOf(heat, block.object);
   return block.num_objects > 1 ? fmt::format("{} and {} more", label, block.num_objects - 1)
                                : label;
 }
@@ -54,12 +60,12 @@ struct Drawn {
   draw::HeatMap map = {};
 };
 
-Drawn DrawnOf(const trace::Trace& trace, const AccessHeat& heat) {
+Drawn DrawnOf(const AccessHeat& heat) {
   Drawn drawn{.blocks_a_row = GroupSize(heat.blocks.size(), kMaxRows),
               .windows_a_column = GroupSize(heat.num_windows, kMaxColumns)};
   for (std::size_t block = 0; block < heat.blocks.size(); block += drawn.blocks_a_row) {
     drawn.map.row_labels.push_back(
-        draw::Truncated(memory::ObjectLabel(trace, heat.blocks[block].object), kLabelWidth));
+        draw::Truncated(LabelOf(heat, heat.blocks[block].object), kLabelWidth));
   }
   for (std::size_t window = 0; window < heat.num_windows; window += drawn.windows_a_column) {
     drawn.map.column_labels.push_back(fmt::format("window {}", window));
@@ -76,19 +82,18 @@ Drawn DrawnOf(const trace::Trace& trace, const AccessHeat& heat) {
   return drawn;
 }
 
-std::string CaptionOf(const Drawn& drawn, const HeatOptions& options) {
+std::string CaptionOf(const Drawn& drawn, const AccessHeat& heat, const HeatOptions& options) {
   return fmt::format(
       "A row: {} of {}, labelled with the object most accessed there; a column: {} "
       "of {} {}; empty blocks are left out",
       drawn.blocks_a_row == 1 ? "a block" : fmt::format("{} blocks", drawn.blocks_a_row),
       draw::FormatBinaryBytes({options.block_bytes}),
       drawn.windows_a_column == 1 ? "a window" : fmt::format("{} windows", drawn.windows_a_column),
-      draw::FormatCount(options.window), memory::WindowUnitName(options.unit));
+      draw::FormatCount(heat.window), memory::WindowUnitName(options.unit));
 }
 
-report::MemoryPicture PictureOf(const trace::Trace& trace, const AccessHeat& heat,
-                                const HeatOptions& options) {
-  Drawn drawn = DrawnOf(trace, heat);
+report::MemoryPicture PictureOf(const AccessHeat& heat, const HeatOptions& options) {
+  Drawn drawn = DrawnOf(heat);
   double largest = 1;
   for (const double value : drawn.map.values) {
     largest = std::isnan(value) ? largest : std::max(largest, value);
@@ -98,14 +103,14 @@ report::MemoryPicture PictureOf(const trace::Trace& trace, const AccessHeat& hea
   drawn.map.description = "Accesses over addresses and time";
   report::MemoryPicture picture{.heading = "Accesses over addresses and time",
                                 .svg = draw::RenderHeatMap(drawn.map),
-                                .caption = CaptionOf(drawn, options)};
+                                .caption = CaptionOf(drawn, heat, options)};
   for (const draw::HeatLevel& level : drawn.map.levels) {
     picture.legend.push_back(level.series);
   }
   return picture;
 }
 
-MemoryTable ObjectTable(const trace::Trace& trace, const AccessHeat& heat, std::size_t top) {
+MemoryTable ObjectTable(const AccessHeat& heat, std::size_t top) {
   MemoryTable table{.key = "objects",
                     .heading = "objects by accesses",
                     .columns = {{"object", "object", MemoryUnit::kText},
@@ -116,15 +121,14 @@ MemoryTable ObjectTable(const trace::Trace& trace, const AccessHeat& heat, std::
                                 {"accesses_per_byte", "a byte", MemoryUnit::kCount},
                                 {"launches", "launches", MemoryUnit::kCount}},
                     .max_shown = top};
-  const trace::MemoryObjects& objects = trace.memory_objects;
   for (const ObjectHeat& one : heat.objects) {
-    const bool is_known = one.object != trace::kNoRow;
-    const std::int64_t bytes = is_known ? objects.bytes[one.object] : 0;
+    const memory::DescribedObject* const known = heat.Find(one.object);
+    const std::int64_t bytes = known == nullptr ? 0 : known->bytes;
     const auto accesses = static_cast<double>(one.accesses);
     table.rows.push_back(
-        {memory::ObjectLabel(trace, one.object),
-         std::string(is_known ? memory::MemoryClassName(objects.memory_class[one.object]) : ""),
-         is_known ? Table::Cell(bytes) : Table::Cell(), one.accesses,
+        {LabelOf(heat, one.object),
+         std::string(known == nullptr ? "" : memory::MemoryClassName(known->memory_class)),
+         known == nullptr ? Table::Cell() : Table::Cell(bytes), one.accesses,
          accesses / static_cast<double>(heat.total_accesses),
          bytes > 0 ? Table::Cell(accesses / static_cast<double>(bytes)) : Table::Cell(),
          one.num_launches});
@@ -132,7 +136,7 @@ MemoryTable ObjectTable(const trace::Trace& trace, const AccessHeat& heat, std::
   return table;
 }
 
-MemoryTable BlockTable(const trace::Trace& trace, const AccessHeat& heat) {
+MemoryTable BlockTable(const AccessHeat& heat) {
   MemoryTable table{.key = "blocks",
                     .heading = "blocks in order of address",
                     .columns = {{"address", "address", MemoryUnit::kAddress},
@@ -141,7 +145,7 @@ MemoryTable BlockTable(const trace::Trace& trace, const AccessHeat& heat) {
                     .max_shown = 0};
   for (const HeatBlock& block : heat.blocks) {
     table.rows.push_back(
-        {static_cast<std::int64_t>(block.address), block.accesses, LabelOf(trace, block)});
+        {static_cast<std::int64_t>(block.address), block.accesses, LabelOf(heat, block)});
   }
   return table;
 }
@@ -183,8 +187,8 @@ std::string MostReferencedSentence(const memory::MostReferenced& most) {
                      most.num_launches == 1 ? "" : "es", place);
 }
 
-void AddMostReferenced(const trace::Trace& trace, std::size_t top, MemoryPage& page) {
-  const auto most = memory::FindMostReferenced(trace);
+void AddMostReferenced(const std::optional<memory::MostReferenced>& most, std::size_t top,
+                       MemoryPage& page) {
   if (!most) {
     return;
   }
@@ -194,7 +198,7 @@ void AddMostReferenced(const trace::Trace& trace, std::size_t top, MemoryPage& p
   }
 }
 
-std::vector<std::string> SentencesOf(const AccessHeat& heat) {
+std::vector<std::string> SentencesOf(const AccessHeat& heat, const HeatOptions& options) {
   std::vector<std::string> sentences = {
       "An access is one of one lane of a kernel; copies and sets are not counted. All cells "
       "together are all accesses; the last window may be shorter than the others. Counts of a "
@@ -206,12 +210,53 @@ std::vector<std::string> SentencesOf(const AccessHeat& heat) {
                                       memory::HeatSourceName(static_cast<memory::HeatSource>(i))));
     }
   }
+  if (!options.window && heat.window > HeatOptions::kFirstWindow) {
+    sentences.push_back(fmt::format(
+        "Windows of {} would be too many for a map: they are of {} {}; --window chooses.",
+        draw::FormatCount(HeatOptions::kFirstWindow), draw::FormatCount(heat.window),
+        memory::WindowUnitName(options.unit)));
+  }
+  if (heat.num_objects > static_cast<std::int64_t>(heat.objects.size())) {
+    sentences.push_back(fmt::format("Of {} objects the {} that are accessed most are listed.",
+                                    draw::FormatCount(heat.num_objects),
+                                    draw::FormatCount(AccessHeat::kMostObjects)));
+  }
   if (heat.num_without_counts > 0) {
     sentences.push_back(fmt::format("Of {} kernels no accesses were counted.",
                                     draw::FormatCount(heat.num_without_counts)));
   }
   return sentences;
 }
+
+class HeatAnalysis : public MemoryAnalysis {
+ public:
+  HeatAnalysis(const HeatOptions& options, std::size_t top)
+      : options_(options), top_(top), counter_(options) {}
+
+  [[nodiscard]] Status Add(const trace::Trace& piece) override {
+    references_.Add(piece);
+    return counter_.Add(piece);
+  }
+
+  [[nodiscard]] Result<MemoryPage> Finish() override {
+    const AccessHeat heat = counter_.Finish();
+    MemoryPage page;
+    page.facts = {{"accesses", "accesses", heat.total_accesses},
+                  {"blocks", "blocks accessed", static_cast<std::int64_t>(heat.blocks.size())},
+                  {"windows", "windows", static_cast<std::int64_t>(heat.num_windows)}};
+    page.pictures = {PictureOf(heat, options_)};
+    page.tables = {ObjectTable(heat, top_), BlockTable(heat), CellTable(heat)};
+    page.sentences = SentencesOf(heat, options_);
+    AddMostReferenced(references_.Most(), top_, page);
+    return page;
+  }
+
+ private:
+  HeatOptions options_;
+  std::size_t top_;
+  memory::HeatCounter counter_;
+  memory::ReferenceCounter references_;
+};
 
 class HeatTool : public MemoryTool {
  public:
@@ -233,25 +278,17 @@ class HeatTool : public MemoryTool {
     verb.add_option("--block", options_.block_bytes, "bytes of a row of the map")
         ->capture_default_str()
         ->check(CLI::Range(std::int64_t{32}, std::int64_t{1} << 40));
-    verb.add_option("--window", options_.window, "length of a column of the map")
-        ->capture_default_str()
+    verb.add_option(
+            "--window", options_.window,
+            "length of a column of the map (default: a million, and twice as long until the "
+            "map is small)")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 60));
     AddWordOption(verb, "--window-by", options_.unit, kUnits,
                   "what windows count (default: accesses)");
   }
 
-  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
-    ORRERY_TRY(const AccessHeat heat, memory::HeatOf(input.trace(), options_));
-    MemoryPage page;
-    page.facts = {{"accesses", "accesses", heat.total_accesses},
-                  {"blocks", "blocks accessed", static_cast<std::int64_t>(heat.blocks.size())},
-                  {"windows", "windows", static_cast<std::int64_t>(heat.num_windows)}};
-    page.pictures = {PictureOf(input.trace(), heat, options_)};
-    page.tables = {ObjectTable(input.trace(), heat, input.top), BlockTable(input.trace(), heat),
-                   CellTable(heat)};
-    page.sentences = SentencesOf(heat);
-    AddMostReferenced(input.trace(), input.top, page);
-    return page;
+  [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {
+    return std::make_unique<HeatAnalysis>(options_, input.top);
   }
 
  private:

@@ -114,6 +114,37 @@ std::string MergedSentence(const KernelFrequency& frequency) {
                    merged == 1 ? "One name has" : fmt::format("{} names have", merged), named);
 }
 
+class KernelFrequencyAnalysis : public MemoryAnalysis {
+ public:
+  explicit KernelFrequencyAnalysis(std::size_t top) : top_(top) {}
+
+  [[nodiscard]] Status Add(const trace::Trace& piece) override {
+    counter_.Add(piece);
+    return {};
+  }
+
+  [[nodiscard]] Result<MemoryPage> Finish() override {
+    const KernelFrequency frequency = counter_.Count();
+    MemoryPage page;
+    page.facts = {
+        {"launches", "launches of kernels", frequency.num_launches},
+        {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
+        {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns),
+         MemoryUnit::kNanoseconds}};
+    page.tables = {KernelTable(frequency, top_), VariantTable(frequency)};
+    page.pictures = {PictureOf(frequency, top_)};
+    page.sentences = {
+        "Names are without template arguments, parameters and a leading void. Copies and sets are "
+        "not counted.",
+        MergedSentence(frequency)};
+    return page;
+  }
+
+ private:
+  std::size_t top_;
+  memory::KernelCounter counter_;
+};
+
 class KernelFrequencyTool : public MemoryTool {
  public:
   [[nodiscard]] std::string_view name() const override { return "kernel-frequency"; }
@@ -128,21 +159,8 @@ class KernelFrequencyTool : public MemoryTool {
 
   [[nodiscard]] Reads reads() const override { return Reads::kRun; }
 
-  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
-    const KernelFrequency frequency = memory::CountKernels(input.runs.front().ranks);
-    MemoryPage page;
-    page.facts = {
-        {"launches", "launches of kernels", frequency.num_launches},
-        {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
-        {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns),
-         MemoryUnit::kNanoseconds}};
-    page.tables = {KernelTable(frequency, input.top), VariantTable(frequency)};
-    page.pictures = {PictureOf(frequency, input.top)};
-    page.sentences = {
-        "Names are without template arguments, parameters and a leading void. Copies and sets are "
-        "not counted.",
-        MergedSentence(frequency)};
-    return page;
+  [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {
+    return std::make_unique<KernelFrequencyAnalysis>(input.top);
   }
 };
 

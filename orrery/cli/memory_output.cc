@@ -55,6 +55,18 @@ void WriteTable(draw::JsonWriter& json, const MemoryTable& table) {
   json.EndArray();
 }
 
+void WriteCoverageParts(draw::JsonWriter& json, const MemoryPage& page) {
+  json.Key("coverage_parts").BeginArray();
+  for (const report::MemoryCoverage& part : page.coverage_parts) {
+    json.BeginObject().Key("run").String(part.run).Key("coverage").String(part.coverage);
+    json.Key("launches").Integer(part.launches).Key("launch_share").Number(part.launch_share);
+    json.Key("launches_with_times").Integer(part.launches_with_times);
+    json.Key("time_ns").Integer(part.time_ns).Key("time_share").Number(part.time_share);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 bool HasNumbers(const MemoryTable& table, std::size_t column) {
   for (const std::vector<Table::Cell>& row : table.rows) {
     if (column < row.size() && std::holds_alternative<double>(row[column])) {
@@ -101,6 +113,10 @@ std::string MemoryJson(const MemoryPage& page) {
   draw::JsonWriter json;
   json.BeginObject().Key("tool").String(page.tool).Key("title").String(page.title);
   WriteTexts(json, "coverage", page.coverage);
+  WriteCoverageParts(json, page);
+  if (!page.times.empty()) {
+    WriteTexts(json, "times", page.times);
+  }
   json.Key("facts").BeginObject();
   for (const report::MemoryFact& fact : page.facts) {
     json.Key(fact.key);

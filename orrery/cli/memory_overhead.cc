@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,9 +14,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/cli/memory_overhead_tables.h"
 #include "orrery/cli/memory_tool.h"
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/number_format.h"
+#include "orrery/memory/join/plain_time.h"
 #include "orrery/memory/overhead.h"
 
 namespace orrery::cli {
@@ -21,98 +27,29 @@ namespace {
 using memory::OverheadPart;
 using memory::OverheadSummary;
 using report::MemoryPage;
-using report::MemoryTable;
 using report::MemoryUnit;
 using trace::OverheadPhase;
 
-/// What a recorded run took.
-struct RunOverhead {
-  std::string title;
-  OverheadSummary summary;
-  std::int64_t step_ns = 0;  // 0: no steps
-};
-
-double Ratio(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 // Ranks run side by side: the slowest counts.
-RunOverhead OverheadOfRun(const MemoryRun& run) {
+RunOverhead OverheadOfRun(const MemoryRun& run, std::optional<std::int64_t> plain_ns) {
   RunOverhead slowest{
       .title = run.title, .summary = memory::OverheadOf(*run.ranks.front()), .step_ns = 0};
-  for (const trace::Trace* const rank : run.ranks) {
-    slowest.step_ns = std::max(slowest.step_ns, memory::RecordedStepNs(*rank).value_or(0));
-    const OverheadSummary summary = memory::OverheadOf(*rank);
+  for (std::size_t i = 0; i < run.ranks.size(); ++i) {
+    const trace::Trace& rank = *run.ranks[i];
+    slowest.step_ns = std::max(slowest.step_ns, memory::RecordedStepNs(rank).value_or(0));
+    const OverheadSummary summary = memory::OverheadOf(rank);
     if (summary.WholeNs() > slowest.summary.WholeNs()) {
       slowest.summary = summary;
     }
+    const trace::Trace* const times = i < run.times.size() ? run.times[i] : nullptr;
+    const auto plain = plain_ns           ? memory::PlainTimeFrom(*plain_ns, rank)
+                       : times != nullptr ? memory::PlainTimeFrom(*times, rank)
+                                          : std::nullopt;
+    if (plain && (!slowest.plain || plain->recorded_ns > slowest.plain->recorded_ns)) {
+      slowest.plain = plain;
+    }
   }
   return slowest;
-}
-
-Table::Cell RatioCell(std::int64_t part, std::int64_t whole) {
-  return whole <= 0 ? Table::Cell() : Table::Cell(Ratio(part, whole));
-}
-
-MemoryTable RunTable(const std::vector<RunOverhead>& runs, double tolerance_percent) {
-  MemoryTable table{.key = "runs",
-                    .heading = "what recording cost",
-                    .columns = {{"run", "recording", MemoryUnit::kText},
-                                {"total_ns", "total", MemoryUnit::kNanoseconds},
-                                {"over_execution", "over execution", MemoryUnit::kRatio},
-                                {"over_first", "over the first", MemoryUnit::kRatio},
-                                {"parts_ns", "sum of parts", MemoryUnit::kNanoseconds},
-                                {"rest_ns", "not explained", MemoryUnit::kNanoseconds},
-                                {"agrees", "parts and total", MemoryUnit::kText},
-                                {"step_ns", "a step", MemoryUnit::kNanoseconds},
-                                {"step_over_first", "over the first's", MemoryUnit::kRatio}},
-                    .caption = fmt::format(
-                        "Total and parts are measured on their own; they agree when they are at "
-                        "most {} % of the total apart. A recorder measures what it does on the "
-                        "host, and adds up threads that work side by side; what patched kernels "
-                        "take longer shows in the step alone: the "
-                        "median of all but the first.",
-                        tolerance_percent)};
-  for (const RunOverhead& run : runs) {
-    const OverheadSummary& summary = run.summary;
-    const bool has_total = summary.total_ns.has_value();
-    table.rows.push_back(
-        {run.title, has_total ? Table::Cell(*summary.total_ns) : Table::Cell(),
-         RatioCell(summary.WholeNs(), summary.Of(OverheadPhase::kExecution).total_ns),
-         RatioCell(summary.WholeNs(), runs.front().summary.WholeNs()), summary.SumOfParts(),
-         has_total ? Table::Cell(summary.RestNs()) : Table::Cell(),
-         std::string(!has_total                          ? "no total"
-                     : summary.Agrees(tolerance_percent) ? "agree"
-                                                         : "differ"),
-         run.step_ns == 0 ? Table::Cell() : Table::Cell(run.step_ns),
-         RatioCell(run.step_ns, run.step_ns == 0 ? 0 : runs.front().step_ns)});
-  }
-  return table;
-}
-
-MemoryTable PartTable(const std::vector<RunOverhead>& runs) {
-  MemoryTable table{.key = "parts",
-                    .heading = "where the time went",
-                    .columns = {{"run", "recording", MemoryUnit::kText},
-                                {"part", "part", MemoryUnit::kText},
-                                {"total_ns", "time", MemoryUnit::kNanoseconds},
-                                {"share", "of the total", MemoryUnit::kShare},
-                                {"count", "times", MemoryUnit::kCount},
-                                {"bytes", "bytes", MemoryUnit::kBytes}}};
-  for (const RunOverhead& run : runs) {
-    const std::int64_t whole_ns = run.summary.WholeNs();
-    for (std::size_t part = 0; part < memory::kNumOverheadParts; ++part) {
-      const OverheadPart& row = run.summary.parts[part];
-      table.rows.push_back(
-          {run.title, std::string(memory::OverheadPhaseName(static_cast<OverheadPhase>(part))),
-           row.total_ns, Ratio(row.total_ns, whole_ns), row.count, row.bytes});
-    }
-    if (run.summary.total_ns) {
-      table.rows.push_back({run.title, std::string("not explained"), run.summary.RestNs(),
-                            Ratio(run.summary.RestNs(), whole_ns)});
-    }
-  }
-  return table;
 }
 
 const std::vector<draw::Series>& PartSeries() {
@@ -137,10 +74,63 @@ report::MemoryPicture PictureOf(const std::vector<RunOverhead>& runs) {
     bar.values.push_back(static_cast<double>(std::max<std::int64_t>(run.summary.RestNs(), 0)));
     bars.bars.push_back(std::move(bar));
   }
-  return {.heading = "Where the time of recordings went",
-          .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
-          .caption = "Parts as they were measured, and what no part explains.",
+  return {
+      .heading = "What recorders measured of themselves",
+      .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
+      .caption = "On the host, threads that work side by side added up; and what no part explains.",
+      .legend = bars.series};
+}
+
+// The columns of Figure 10.
+report::MemoryPicture SharePicture(const std::vector<RunOverhead>& runs) {
+  draw::StackedBars bars{.series = {PartSeries().begin(), PartSeries().end() - 1},
+                         .bars = {},
+                         .quantity = draw::Quantity::kPercent,
+                         .description = "Shares of the time of a recorded program",
+                         .has_axis = false};
+  for (const RunOverhead& run : runs) {
+    if (!run.plain) {
+      continue;
+    }
+    const auto parts = memory::PartsOfPiece(run.summary, *run.plain);
+    const auto whole =
+        static_cast<double>(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}));
+    draw::StackedBar bar{
+        .label = run.title, .values = {}, .note = fmt::format("{:.1f}×", run.plain->Slowdown())};
+    for (const std::int64_t part_ns : parts) {
+      bar.values.push_back(100 * static_cast<double>(part_ns) / whole);
+    }
+    bars.bars.push_back(std::move(bar));
+  }
+  return {.heading = "Where the time of recorded programs went",
+          .svg = draw::RenderStackedBars(bars),
+          .caption =
+              "Shares of the time that a step (or all launches) took while it was recorded, and "
+              "how many times longer that is than without. "
+              "Execution is its time without recording; collection is what nothing else "
+              "explains: patched instructions and callbacks.",
           .legend = bars.series};
+}
+
+std::string PlainSentence(const RunOverhead& run, bool is_given) {
+  if (!run.plain) {
+    return fmt::format(
+        "{}: its time without recording is not known: the run of --times has neither "
+        "steps nor launches in common with it.",
+        run.title);
+  }
+  const memory::PlainTime& plain = *run.plain;
+  const bool is_step = plain.piece == memory::TimedPiece::kStep;
+  std::string text = fmt::format(
+      "{}: {} with recording, {} without, {}.", run.title,
+      draw::FormatDuration({plain.recorded_ns}), draw::FormatDuration({plain.plain_ns}),
+      is_step    ? "for a step: the median of all but the first"
+      : is_given ? "from the first to the last launch"
+                 : "from the first to the last launch, copy or set that both runs have");
+  if (is_step && plain.num_pieces == 1) {
+    text += " Its only step also loads kernels.";
+  }
+  return text;
 }
 
 class OverheadTool : public MemoryTool {
@@ -157,38 +147,83 @@ class OverheadTool : public MemoryTool {
 
   [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
 
+  [[nodiscard]] bool joins_times() const override { return false; }
+
   void AddOptions(CLI::App& verb) override {
     verb.add_option("--tolerance", tolerance_percent_,
                     "how many percent of the total its parts may be off")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 100.0));
+    verb.add_option("--plain-ms", plain_ms_,
+                    "how long a step (without steps: the whole) takes without recording, in "
+                    "milliseconds, instead of --times; one for all recordings or one for each")
+        ->allow_extra_args(false)
+        ->check(CLI::PositiveNumber);
   }
 
   [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+    if (plain_ms_.size() > 1 && plain_ms_.size() != input.runs.size()) {
+      return Fail(
+          Error::Kind::kInvalidInput,
+          fmt::format("--plain-ms: {} times for {} recordings; give one for all of them, or "
+                      "one for each, in their order",
+                      plain_ms_.size(), input.runs.size()));
+    }
     std::vector<RunOverhead> runs;
     MemoryPage page;
     for (const MemoryRun& run : input.runs) {
-      runs.push_back(OverheadOfRun(run));
-      const OverheadSummary& summary = runs.back().summary;
-      if (summary.total_ns && !summary.Agrees(tolerance_percent_)) {
-        page.sentences.push_back(
-            fmt::format("{}: parts and total differ by {}: a part is {}.", run.title,
-                        draw::FormatDuration({std::abs(summary.RestNs())}),
-                        summary.RestNs() < 0 ? "counted twice, or parts overlap" : "missing"));
-      }
+      runs.push_back(OverheadOfRun(run, PlainNsOf(runs.size())));
+      AddSentences(run, runs.back(), page);
     }
-    const OverheadSummary& first = runs.front().summary;
-    page.facts = {{"total_ns", "total of the first", first.WholeNs(), MemoryUnit::kNanoseconds},
-                  {"over_execution", "over its execution",
-                   RatioCell(first.WholeNs(), first.Of(OverheadPhase::kExecution).total_ns),
-                   MemoryUnit::kRatio}};
+    page.facts = FactsOf(runs);
     page.tables = {RunTable(runs, tolerance_percent_), PartTable(runs)};
     page.pictures = {PictureOf(runs)};
+    if (std::ranges::any_of(runs, [](const RunOverhead& run) { return run.plain.has_value(); })) {
+      page.tables.insert(page.tables.begin() + 1, PieceTable(runs));
+      page.pictures.insert(page.pictures.begin(), SharePicture(runs));
+    }
     return page;
   }
 
  private:
+  [[nodiscard]] std::optional<std::int64_t> PlainNsOf(std::size_t run) const {
+    if (plain_ms_.empty()) {
+      return std::nullopt;
+    }
+    return std::llround(1e6 * plain_ms_[plain_ms_.size() == 1 ? 0 : run]);
+  }
+
+  void AddSentences(const MemoryRun& run, const RunOverhead& overhead, MemoryPage& page) const {
+    const bool has_times = std::ranges::any_of(run.times, std::identity());
+    if (!plain_ms_.empty() || has_times) {
+      page.sentences.push_back(PlainSentence(overhead, !plain_ms_.empty()));
+    }
+    const OverheadSummary& summary = overhead.summary;
+    if (summary.total_ns && !summary.Agrees(tolerance_percent_)) {
+      page.sentences.push_back(
+          fmt::format("{}: parts and total differ by {}: a part is {}.", run.title,
+                      draw::FormatDuration({std::abs(summary.RestNs())}),
+                      summary.RestNs() < 0 ? "counted twice, or parts overlap" : "missing"));
+    }
+  }
+
+  [[nodiscard]] static std::vector<report::MemoryFact> FactsOf(
+      const std::vector<RunOverhead>& runs) {
+    const RunOverhead& first = runs.front();
+    const std::optional<memory::PlainTime>& plain = first.plain;
+    const bool is_step = plain && plain->piece == memory::TimedPiece::kStep;
+    const std::string piece = is_step ? "a step" : "all launches";
+    return {{"total_ns", "recorder's own time, the first", first.summary.WholeNs(),
+             MemoryUnit::kNanoseconds},
+            {"recorded_ns", piece + " with recording",
+             plain ? Table::Cell(plain->recorded_ns) : Table::Cell(), MemoryUnit::kNanoseconds},
+            {"plain_ns", piece + " without", plain ? Table::Cell(plain->plain_ns) : Table::Cell(),
+             MemoryUnit::kNanoseconds},
+            {"over_execution", "over its execution", first.OverExecution(), MemoryUnit::kRatio}};
+  }
+
   double tolerance_percent_ = 5;
+  std::vector<double> plain_ms_;
 };
 
 }  // namespace

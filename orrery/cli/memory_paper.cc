@@ -1,7 +1,10 @@
+#include "orrery/cli/memory_paper.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -10,9 +13,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/cli/memory_tool.h"
-#include "orrery/ingest/run.h"
-#include "orrery/trace/trace_set.h"
+#include "orrery/cli/memory_times.h"
 
 namespace orrery::cli {
 namespace {
@@ -34,9 +35,21 @@ constexpr std::array<PaperItem, 6> kItems{{{"kernel-frequency", "Figure 7"},
                                            {"heat", "Figure 13"},
                                            {"timeline", "Figure 14"}}};
 
-struct Recording {
-  ingest::Run run;
+// A recording in one of the two ways in which tools want it.
+struct Looked {
+  ReadMemory read;
   MemoryInput input;
+};
+
+struct Recording {
+  Looked with_times;   // where there are any
+  Looked as_recorded;  // where that differs: for tools that look at the recording's own clock
+
+  [[nodiscard]] const Looked& For(const MemoryTool& tool) const {
+    return tool.joins_times() || as_recorded.input.runs.empty() ? with_times : as_recorded;
+  }
+
+  [[nodiscard]] const std::string& title() const { return with_times.input.runs.front().title; }
 };
 
 Result<std::vector<std::string>> FilesIn(const std::string& folder) {
@@ -53,21 +66,34 @@ Result<std::vector<std::string>> FilesIn(const std::string& folder) {
   return files;
 }
 
-// Sets up `recording` in place: its input points into its run.
-Status ReadRecording(const std::string& path, const RunArguments& arguments, std::size_t top,
-                     Recording& recording) {
-  RunArguments one = arguments;
-  one.paths = {path};
-  ORRERY_TRY(recording.run, ReadRunWithProgress(one));
-  MemoryRun run{.title = std::filesystem::path(path).stem().string()};
-  for (const std::uint32_t place : trace::PlacesInRankOrder(recording.run.set)) {
-    run.ranks.push_back(&recording.run.set.ranks[place]);
-  }
-  if (run.ranks.empty()) {
-    return Fail(Error::Kind::kNotFound, fmt::format("{}: there is no trace in it", path));
-  }
-  recording.input = {.runs = {std::move(run)}, .top = top, .threads = arguments.threads};
+// Sets up `looked` in place: its input points into what was read.
+Status Look(const MemorySources& sources, bool joins_times, Looked& looked) {
+  constexpr MemoryTool::Reads kReads = MemoryTool::Reads::kRun;
+  ORRERY_TRY(looked.read, ReadMemoryRuns(sources, kReads, joins_times));
+  ORRERY_TRY(looked.input, MemoryInputOf(sources, looked.read, kReads));
+  looked.input.runs.front().title =
+      std::filesystem::path(sources.run.paths.front()).stem().string();
   return {};
+}
+
+// `one` with the file of a recording, and that of its times if there is one.
+Result<MemorySources> SourcesOf(const std::string& file, MemorySources one) {
+  one.run.paths = {file};
+  if (one.times.size() > 1) {
+    return Fail(Error::Kind::kInvalidInput, "--paper takes one folder of --times");
+  }
+  if (!one.times.empty()) {
+    const std::filesystem::path times =
+        std::filesystem::path(one.times.front()) / std::filesystem::path(file).filename();
+    one.times =
+        std::filesystem::exists(times) ? std::vector{times.string()} : std::vector<std::string>();
+  }
+  return one;
+}
+
+Status ReadRecording(const MemorySources& sources, Recording& recording) {
+  ORRERY_TRY_STATUS(Look(sources, true, recording.with_times));
+  return sources.times.empty() ? Status() : Look(sources, false, recording.as_recorded);
 }
 
 const MemoryTool* FindTool(const MemoryTools& tools, std::string_view name) {
@@ -111,15 +137,15 @@ std::string KeyOf(std::string_view tool, std::string_view what) {
   return key;
 }
 
-Result<MemoryPage> PageOf(const MemoryTool& tool, const Recording& recording) {
-  const MemoryRun& run = recording.input.runs.front();
+Result<MemoryPage> PageOf(const MemoryTool& tool, const MemoryInput& input) {
+  const MemoryRun& run = input.runs.front();
   if (tool.reads() == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("{}: {} takes one of its {} ranks: --tool {} --rank N", run.title,
                             tool.name(), run.ranks.size(), tool.name()));
   }
-  ORRERY_TRY_STATUS(CheckToolNeeds(tool, recording.input));
-  return tool.Run(recording.input);
+  ORRERY_TRY_STATUS(CheckToolNeeds(tool, input));
+  return tool.Run(input);
 }
 
 // One item of the paper over all recordings.
@@ -130,8 +156,8 @@ void AddItem(const PaperItem& item, const MemoryTool& tool,
   MemoryTable rows{.key = KeyOf(item.tool, "rows"),
                    .heading = fmt::format("{}, in detail", item.item)};
   for (const Recording& recording : recordings) {
-    const std::string& title = recording.input.runs.front().title;
-    Result<MemoryPage> one = PageOf(tool, recording);
+    const std::string& title = recording.title();
+    Result<MemoryPage> one = PageOf(tool, recording.For(tool).input);
     if (!one) {
       page.sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
       continue;
@@ -154,24 +180,36 @@ void AddItem(const PaperItem& item, const MemoryTool& tool,
 
 }  // namespace
 
-Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const RunArguments& arguments,
-                                    const MemoryTools& tools, std::size_t top) {
+Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const MemorySources& sources,
+                                    const MemoryTools& tools) {
   ORRERY_TRY(const std::vector<std::string> files, FilesIn(folder));
   std::vector<Recording> recordings(files.size());
+  std::vector<RankTimes> joins;
   MemoryPaper paper;
   paper.page.tool = "paper";
   paper.page.title = std::filesystem::path(folder).lexically_normal().filename().string();
   for (std::size_t i = 0; i < files.size(); ++i) {
-    ORRERY_TRY_STATUS(ReadRecording(files[i], arguments, top, recordings[i]));
-    paper.is_partial = paper.is_partial || recordings[i].run.is_partial();
-    paper.page.coverage.push_back(fmt::format("{}: {}", recordings[i].input.runs.front().title,
-                                              CoverageLines(recordings[i].input).front()));
+    ORRERY_TRY(const MemorySources one, SourcesOf(files[i], sources));
+    ORRERY_TRY_STATUS(ReadRecording(one, recordings[i]));
+    const Looked& looked = recordings[i].with_times;
+    paper.is_partial = paper.is_partial || looked.read.is_partial();
+    paper.page.coverage.push_back(
+        fmt::format("{}: {}", recordings[i].title(), CoverageLines(looked.input).front()));
+    std::ranges::move(CoverageParts(looked.input), std::back_inserter(paper.page.coverage_parts));
+    std::ranges::copy(looked.read.joins, std::back_inserter(joins));
+    if (!sources.times.empty() && looked.read.joins.empty()) {
+      paper.page.sentences.push_back(fmt::format("{} has no times: {} holds no file of its name.",
+                                                 recordings[i].title(), sources.times.front()));
+    }
   }
   for (const PaperItem& item : kItems) {
     const MemoryTool* const tool = FindTool(tools, item.tool);
     if (tool != nullptr) {
       AddItem(item, *tool, recordings, paper.page);
     }
+  }
+  if (!sources.times.empty()) {
+    AddTimes(joins, paper.page);
   }
   return paper;
 }

@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
-#include "orrery/cli/run_options.h"
 #include "orrery/memory/needs.h"
 #include "orrery/report/memory_page.h"
 #include "orrery/trace/trace.h"
@@ -21,6 +20,7 @@ namespace orrery::cli {
 struct MemoryRun {
   std::string title;
   std::vector<const trace::Trace*> ranks = {};
+  std::vector<const trace::Trace*> times = {};  // of ranks, from --times; empty, or some nullptr
 };
 
 /// What a tool is given. Its needs are met by each rank.
@@ -31,6 +31,25 @@ struct MemoryInput {
 
   /// The trace of a tool for one rank.
   [[nodiscard]] const trace::Trace& trace() const { return *runs.front().ranks.front(); }
+};
+
+/// A tool at work on one rank, which takes a recording in pieces, so that memory is bounded by the
+/// piece and by what the tool keeps. A piece is a trace of a stretch of the recording, in the order
+/// of events: its device work with all that is known of it, and every object that lives at some
+/// time in it, in the order in which a trace of the whole has them. What an object lies in is the
+/// innermost of those around it that the piece has. A trace that is whole is one piece.
+class MemoryAnalysis {
+ public:
+  MemoryAnalysis() = default;
+  MemoryAnalysis(const MemoryAnalysis&) = delete;
+  MemoryAnalysis& operator=(const MemoryAnalysis&) = delete;
+  virtual ~MemoryAnalysis() = default;
+
+  /// Pieces come in the order of events and are valid during the call only.
+  [[nodiscard]] virtual Status Add(const trace::Trace& piece) = 0;
+
+  /// After the last piece. The result does not depend on where the recording was cut.
+  [[nodiscard]] virtual Result<report::MemoryPage> Finish() = 0;
 };
 
 /// A tool of `orrery memory`: one file memory_NAME.cc each, listed in memory_tools.cc.
@@ -56,11 +75,22 @@ class MemoryTool {
 
   [[nodiscard]] virtual Reads reads() const { return Reads::kOneRank; }
 
+  /// Whether --times gives the launches of its runs times. Else runs stay on their own clocks, and
+  /// the tool looks into MemoryRun::times itself.
+  [[nodiscard]] virtual bool joins_times() const { return true; }
+
   /// Adds options of its own, bound to its members. Names must differ from those of other tools.
   virtual void AddOptions([[maybe_unused]] CLI::App& verb) {}
 
-  /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb.
-  [[nodiscard]] virtual Result<report::MemoryPage> Run(const MemoryInput& input) const = 0;
+  /// Null for tools that need a recording whole. Of the input only `top` and `threads` are used.
+  [[nodiscard]] virtual std::unique_ptr<MemoryAnalysis> Begin(
+      [[maybe_unused]] const MemoryInput& input) const {
+    return nullptr;
+  }
+
+  /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb. Tools
+  /// that take pieces are given each rank of the first run as one.
+  [[nodiscard]] virtual Result<report::MemoryPage> Run(const MemoryInput& input) const;
 };
 
 using MemoryTools = std::vector<std::unique_ptr<MemoryTool>>;
@@ -68,23 +98,33 @@ using MemoryTools = std::vector<std::unique_ptr<MemoryTool>>;
 /// All tools, in the order of --help.
 [[nodiscard]] MemoryTools AllMemoryTools();
 
+/// How well the launches of a recording that comes in pieces were seen, and whether a tool finds in
+/// it what it needs.
+class CoverageAndNeeds {
+ public:
+  void Add(const trace::Trace& piece) { parts_.Add(piece); }
+
+  /// Fails where the recording lacks what the tool needs; the sentence names recording and tool.
+  [[nodiscard]] Status Check(const MemoryTool& tool, std::string_view title) const;
+
+  /// Returns how well launches were seen, behind the title if there is one.
+  [[nodiscard]] std::string Line(std::string_view title) const;
+
+  /// Returns the same in numbers.
+  [[nodiscard]] std::vector<report::MemoryCoverage> Parts(std::string_view title) const;
+
+ private:
+  memory::RecordedParts parts_;
+};
+
 /// Fails where a rank of a run lacks what the tool needs; the sentence names run and tool.
 [[nodiscard]] Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input);
 
 /// Returns one line for each run: how well its launches were seen.
 [[nodiscard]] std::vector<std::string> CoverageLines(const MemoryInput& input);
 
-/// What all tools together show of the recordings in a folder.
-struct MemoryPaper {
-  report::MemoryPage page;
-  bool is_partial = false;  // something of a recording is lost
-};
-
-/// Runs each tool on each file of a folder, in the order of the paper whose tables and figures they
-/// show. What cannot run is said in a sentence.
-[[nodiscard]] Result<MemoryPaper> MakeMemoryPaper(const std::string& folder,
-                                                  const RunArguments& arguments,
-                                                  const MemoryTools& tools, std::size_t top);
+/// Returns the same in numbers.
+[[nodiscard]] std::vector<report::MemoryCoverage> CoverageParts(const MemoryInput& input);
 
 /// What `orrery memory` says without a tool: what was recorded, and which tools can run on it.
 [[nodiscard]] report::MemoryPage MemorySummary(const trace::Trace& trace, const MemoryTools& tools);

@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "orrery/cli/memory_tool.h"
 #include "orrery/cli/memory_uvm_page.h"
+#include "orrery/cli/word_option.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::cli {
@@ -36,6 +38,8 @@ class UvmTool : public MemoryTool {
   [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
 
   void AddOptions(CLI::App& verb) override {
+    static const std::map<std::string, Costs> kCosts{{"measured", Costs::kMeasured},
+                                                     {"published", Costs::kPublished}};
     CLI::Option* const capacity =
         verb.add_option("--capacity", capacity_bytes_, "bytes of the GPU's memory")
             ->check(CLI::PositiveNumber);
@@ -48,6 +52,10 @@ class UvmTool : public MemoryTool {
         ->check(CLI::Range(1, 1000));
     verb.add_option("--lookahead", max_lookahead_, "try tensor level up to so many operators ahead")
         ->check(CLI::Range(0, 1000));
+    AddWordOption(verb, "--costs", costs_, kCosts,
+                  "measured: on an H200 in a virtual machine (default); published: from papers");
+    verb.add_flag("--prefetch-stream", has_prefetch_stream_,
+                  "prefetch calls come from a stream of their own, which is idle");
     verb.add_option("--gpu", gpu_, "whose memory and link, as orrery's catalogue calls it");
   }
 
@@ -72,11 +80,15 @@ class UvmTool : public MemoryTool {
   }
 
  private:
+  enum class Costs : std::uint8_t { kMeasured, kPublished };
+
   [[nodiscard]] Parameters Chosen() const {
-    Parameters parameters = memory::uvm::DefaultParameters();
+    Parameters parameters = costs_ == Costs::kPublished ? memory::uvm::PublishedParameters()
+                                                        : memory::uvm::DefaultParameters();
     parameters.page_bytes = page_bytes_.value_or(parameters.page_bytes);
     parameters.iterations = iterations_.value_or(parameters.iterations);
     parameters.max_lookahead = max_lookahead_.value_or(parameters.max_lookahead);
+    parameters.has_prefetch_stream = has_prefetch_stream_;
     return parameters;
   }
 
@@ -131,6 +143,8 @@ class UvmTool : public MemoryTool {
   std::optional<int> iterations_;
   std::optional<int> max_lookahead_;
   std::string gpu_;
+  Costs costs_ = Costs::kMeasured;
+  bool has_prefetch_stream_ = false;
 };
 
 }  // namespace

@@ -130,8 +130,9 @@ MemoryPage UvmPage(const std::vector<UvmCase>& cases, const Parameters& paramete
   page.sentences = {
       "A simulation: all memory of the GPU is taken as managed, the recording is played one work "
       "after the other.",
-      "Costs of faults and copies are not calibrated on a machine (data/memory/uvm.yaml): read "
-      "orders and ratios, not times. Throttling of pages that thrash is not modelled.",
+      fmt::format("Costs of faults and copies {} (data/memory/uvm.yaml): elsewhere read orders and "
+                  "ratios, not times. Throttling of pages that thrash is not modelled.",
+                  parameters.cost_source),
       GranularitySentence(cases), DurationSentence(cases, parameters)};
   return page;
 }

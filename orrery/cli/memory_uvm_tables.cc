@@ -58,8 +58,9 @@ void AddOutcome(MemoryTable& table, const UvmCase& one, const Outcome& outcome) 
   AddRow(table, one,
          {memory::uvm::PolicyName(outcome.policy), RelativeTime(one.comparison, outcome.total_ns),
           outcome.total_ns, outcome.StallNs(), outcome.faults.faults, outcome.faults.batches,
-          moved.pages_in, moved.pages_copied * page_bytes, moved.pages_out * page_bytes,
-          moved.evictions, outcome.bounced_blocks, one.comparison.options.capacity_bytes});
+          outcome.faults.blocks, moved.pages_in, moved.pages_copied * page_bytes,
+          moved.pages_out * page_bytes, moved.evictions, outcome.bounced_blocks,
+          one.comparison.options.capacity_bytes});
 }
 
 void AddOracle(MemoryTable& table, const UvmCase& one) {
@@ -67,7 +68,7 @@ void AddOracle(MemoryTable& table, const UvmCase& one) {
   const Comparison& comparison = one.comparison;
   AddRow(table, one,
          {"oracle", RelativeTime(comparison, comparison.oracle_ns), comparison.oracle_ns,
-          Table::Cell(), Table::Cell(), Table::Cell(), comparison.oracle.pages_in,
+          Table::Cell(), Table::Cell(), Table::Cell(), Table::Cell(), comparison.oracle.pages_in,
           comparison.oracle.pages_copied * page_bytes, comparison.oracle.pages_out * page_bytes,
           Table::Cell(), Table::Cell(), comparison.options.capacity_bytes});
 }
@@ -161,6 +162,7 @@ MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases) {
                                {"stall_ns", "stall", MemoryUnit::kNanoseconds},
                                {"faults", "faults", MemoryUnit::kCount},
                                {"batches", "batches", MemoryUnit::kCount},
+                               {"fault_blocks", "blocks", MemoryUnit::kCount},
                                {"pages_in", "pages in", MemoryUnit::kCount},
                                {"copied_in_bytes", "copied in", MemoryUnit::kBytes},
                                {"copied_out_bytes", "copied out", MemoryUnit::kBytes},
@@ -251,9 +253,11 @@ MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
                                 {"gpu", "GPU", MemoryUnit::kText},
                                 {"footprint_bytes", "footprint", MemoryUnit::kBytes},
                                 {"segment_use", "segments used", MemoryUnit::kShare},
+                                {"operator_segment_bytes", "of an operator", MemoryUnit::kBytes},
                                 {"works", "works", MemoryUnit::kCount},
                                 {"works_blind", "without touch", MemoryUnit::kCount},
                                 {"works_elsewhere", "elsewhere", MemoryUnit::kCount},
+                                {"works_before", "before steps", MemoryUnit::kCount},
                                 {"touches_by_page", "by page", MemoryUnit::kCount},
                                 {"touches_by_extent", "by extent", MemoryUnit::kCount},
                                 {"touches_whole", "whole objects", MemoryUnit::kCount},
@@ -264,12 +268,13 @@ MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
     const UvmRun& run = *cases[place].run;
     const Basis& basis = run.collected.basis;
     if (IsFirstOfRun(cases, place)) {
-      table.rows.push_back({run.title, run.gpu->name + (run.is_gpu_assumed ? " (assumed)" : ""),
-                            run.collected.workload.footprint_bytes,
-                            SegmentUse(run.collected.workload), basis.works, basis.works_blind,
-                            basis.works_elsewhere, basis.touches_by_page, basis.touches_by_extent,
-                            basis.touches_whole, basis.touches_by_argument, basis.touches_left_out,
-                            basis.durations_modelled});
+      table.rows.push_back(
+          {run.title, run.gpu->name + (run.is_gpu_assumed ? " (assumed)" : ""),
+           run.collected.workload.footprint_bytes, SegmentUse(run.collected.workload),
+           MeanSegmentBytes(run.collected.workload), basis.works, basis.works_blind,
+           basis.works_elsewhere, basis.works_before, basis.touches_by_page,
+           basis.touches_by_extent, basis.touches_whole, basis.touches_by_argument,
+           basis.touches_left_out, basis.durations_modelled});
     }
   }
   return table;

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,22 +13,22 @@
 #include "orrery/cli/memory_tool.h"
 #include "orrery/draw/chart/line_chart.h"
 #include "orrery/memory/coverage.h"
-#include "orrery/memory/recorded_work.h"
+#include "orrery/memory/kernel_line.h"
 #include "orrery/memory/working_set.h"
 
 namespace orrery::cli {
 namespace {
 
 using memory::BytesSpread;
+using memory::KernelLine;
 using memory::UsedMemory;
+using memory::WorkingSet;
 using memory::WorkingSetGroup;
 using memory::WorkingSetLevel;
 using memory::WorkingSetSummary;
 using report::MemoryPage;
 using report::MemoryTable;
 using report::MemoryUnit;
-
-constexpr std::size_t kMaxPoints = 1'000;
 
 Table::Cell Known(const BytesSpread& spread, double value) {
   return spread.count == 0 ? Table::Cell() : Table::Cell(value);
@@ -112,7 +111,7 @@ MemoryTable GroupTable(std::string key, std::string heading, std::string_view wh
   return table;
 }
 
-MemoryTable LaunchTable(const trace::Trace& trace, const std::vector<UsedMemory>& all) {
+MemoryTable LaunchTable(const WorkingSet& working_set) {
   MemoryTable table{.key = "launches",
                     .heading = "launches, copies and sets in order",
                     .columns = {{"name", "name", MemoryUnit::kText},
@@ -128,9 +127,9 @@ MemoryTable LaunchTable(const trace::Trace& trace, const std::vector<UsedMemory>
                                 {"write_bytes", "written", MemoryUnit::kBytes},
                                 {"unowned_bytes", "outside", MemoryUnit::kBytes}},
                     .max_shown = 0};
-  const memory::RecordedWork work(trace);
-  for (const UsedMemory& used : all) {
-    std::vector<Table::Cell> row{std::string(work.NameOf(work.At(used.item))),
+  for (const WorkingSet::Launch& launch : working_set.launches()) {
+    const UsedMemory& used = launch.used;
+    std::vector<Table::Cell> row{std::string(working_set.NameOf(launch)),
                                  std::string(memory::CoverageName(used.coverage)),
                                  used.footprint.total_bytes};
     for (const std::int64_t bytes : used.level_bytes) {
@@ -142,41 +141,30 @@ MemoryTable LaunchTable(const trace::Trace& trace, const std::vector<UsedMemory>
   return table;
 }
 
-// The largest of neighbours, where there are more launches than points.
-draw::ChartLine LineOf(draw::Series series, const std::vector<UsedMemory>& kernels,
-                       const auto& bytes_of) {
+draw::ChartLine LineOf(draw::Series series, const KernelLine& kernels, KernelLine::Curve curve) {
   draw::ChartLine line{.series = std::move(series)};
-  const std::size_t step = std::max<std::size_t>(1, (kernels.size() + kMaxPoints - 1) / kMaxPoints);
-  for (std::size_t begin = 0; begin < kernels.size(); begin += step) {
-    const std::size_t end = std::min(begin + step, kernels.size());
-    std::int64_t largest = -1;
-    for (std::size_t i = begin; i < end; ++i) {
-      largest = std::max(largest, bytes_of(kernels[i]));
-    }
-    if (largest >= 0) {
-      line.stretches.push_back({.begin = static_cast<double>(begin),
-                                .end = static_cast<double>(end),
-                                .value = static_cast<double>(largest)});
+  for (std::size_t i = 0; i < kernels.points().size(); ++i) {
+    const std::int64_t begin = static_cast<std::int64_t>(i) * kernels.step();
+    const std::int64_t bytes = kernels.points()[i][curve];
+    if (bytes >= 0) {
+      line.stretches.push_back(
+          {.begin = static_cast<double>(begin),
+           .end = static_cast<double>(std::min(begin + kernels.step(), kernels.num_kernels())),
+           .value = static_cast<double>(bytes)});
     }
   }
   return line;
 }
 
-report::MemoryPicture PictureOf(const std::vector<UsedMemory>& all) {
-  std::vector<UsedMemory> kernels;
-  std::ranges::copy_if(all, std::back_inserter(kernels), &UsedMemory::is_kernel);
+report::MemoryPicture PictureOf(const KernelLine& kernels) {
   draw::LineChart chart{.x_title = "kernel", .y_title = "bytes"};
   chart.y_quantity = draw::Quantity::kBytes;
   chart.description = "Footprint and working set over the kernels";
-  chart.lines = {LineOf({.name = "footprint", .style = "other"}, kernels,
-                        [](const UsedMemory& used) { return used.footprint.total_bytes; }),
-                 LineOf({.name = "upper bound by arguments", .style = "transfer"}, kernels,
-                        [](const UsedMemory& used) { return used.At(WorkingSetLevel::kReach); }),
-                 LineOf({.name = "working set, objects", .style = "compute"}, kernels,
-                        [](const UsedMemory& used) {
-                          const bool is_exact = used.coverage == trace::Coverage::kExact;
-                          return is_exact ? used.At(WorkingSetLevel::kObject) : -1;
-                        })};
+  chart.lines = {
+      LineOf({.name = "footprint", .style = "other"}, kernels, KernelLine::kFootprint),
+      LineOf({.name = "upper bound by arguments", .style = "transfer"}, kernels,
+             KernelLine::kReach),
+      LineOf({.name = "working set, objects", .style = "compute"}, kernels, KernelLine::kObjects)};
   report::MemoryPicture picture{.heading = "Footprint and working set",
                                 .svg = draw::RenderLineChart(chart),
                                 .caption = "Over the kernels in order of launch"};
@@ -212,6 +200,55 @@ std::vector<report::MemoryFact> FactsOf(const WorkingSetSummary& summary) {
       {"unowned_bytes", "outside of live objects", summary.unowned_bytes, MemoryUnit::kBytes}};
 }
 
+std::vector<std::string> SentencesOf(std::int64_t page_bytes) {
+  return {
+      "Levels count kernels that were seen exactly; the upper bound counts objects that a launch "
+      "touched or was given as arguments, and is part of no other level.",
+      fmt::format("At each level a byte counts once. Pages smaller than {} bytes count as such "
+                  "pages; pages and sectors are clipped to their objects.",
+                  page_bytes),
+      "The working set is the largest over kernels, the footprint a mean: their ratio mixes two "
+      "statistics as published tables do, the one by mean does not. Percentiles interpolate "
+      "linearly between sorted values at q·(n − 1).",
+      "Read and written are bytes issued; they exceed the working set when data are read again."};
+}
+
+class WorkingSetAnalysis : public MemoryAnalysis {
+ public:
+  WorkingSetAnalysis(std::int64_t page_bytes, std::size_t top)
+      : page_bytes_(page_bytes), top_(top), working_set_(page_bytes) {}
+
+  [[nodiscard]] Status Add(const trace::Trace& piece) override {
+    working_set_.Add(piece);
+    return {};
+  }
+
+  [[nodiscard]] Result<MemoryPage> Finish() override {
+    const WorkingSetSummary summary = working_set_.Summary();
+    MemoryPage page;
+    page.facts = FactsOf(summary);
+    page.pictures = {PictureOf(working_set_.line())};
+    page.tables = {
+        LevelTable(summary), FootprintTable(summary),
+        GroupTable("kernels", "by kernel", "kernel", working_set_.ByKernel(), top_),
+        GroupTable("operators", "by operator", "operator", working_set_.ByOperator(), top_)};
+    page.sentences = SentencesOf(page_bytes_);
+    if (working_set_.IsInPieces()) {
+      page.sentences.emplace_back(
+          "The list of single launches is left out of recordings that are read in pieces; --whole "
+          "reads them at once.");
+    } else {
+      page.tables.push_back(LaunchTable(working_set_));
+    }
+    return page;
+  }
+
+ private:
+  std::int64_t page_bytes_;
+  std::size_t top_;
+  WorkingSet working_set_;
+};
+
 class WorkingSetTool : public MemoryTool {
  public:
   [[nodiscard]] std::string_view name() const override { return "working-set"; }
@@ -230,30 +267,8 @@ class WorkingSetTool : public MemoryTool {
         ->check(CLI::Range(std::int64_t{32}, std::int64_t{1} << 30));
   }
 
-  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
-    const trace::Trace& trace = input.trace();
-    const std::vector<UsedMemory> used = memory::UsedMemoryOf(trace, page_bytes_);
-    const WorkingSetSummary summary = memory::SummarizeWorkingSet(used);
-    MemoryPage page;
-    page.facts = FactsOf(summary);
-    page.pictures = {PictureOf(used)};
-    page.tables = {
-        LevelTable(summary), FootprintTable(summary),
-        GroupTable("kernels", "by kernel", "kernel", memory::GroupByKernel(trace, used), input.top),
-        GroupTable("operators", "by operator", "operator", memory::GroupByOperator(trace, used),
-                   input.top),
-        LaunchTable(trace, used)};
-    page.sentences = {
-        "Levels count kernels that were seen exactly; the upper bound counts objects that a launch "
-        "touched or was given as arguments, and is part of no other level.",
-        fmt::format("At each level a byte counts once. Pages smaller than {} bytes count as such "
-                    "pages; pages and sectors are clipped to their objects.",
-                    page_bytes_),
-        "The working set is the largest over kernels, the footprint a mean: their ratio mixes two "
-        "statistics as published tables do, the one by mean does not. Percentiles interpolate "
-        "linearly between sorted values at q·(n − 1).",
-        "Read and written are bytes issued; they exceed the working set when data are read again."};
-    return page;
+  [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {
+    return std::make_unique<WorkingSetAnalysis>(page_bytes_, input.top);
   }
 
  private:

@@ -19,6 +19,7 @@
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/join_parts.h"
+#include "orrery/ingest/manifest.h"
 #include "orrery/ingest/rank_names.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/trace/graph_link.h"
@@ -77,11 +78,22 @@ Result<std::vector<Candidate>> FindFiles(const std::vector<std::string>& paths) 
   return files;
 }
 
-Result<FileContent> ReadFile(const std::string& path, const ReadOptions& options) {
+// What a file gave: some content, or what a recorder says of the others.
+struct ReadContent {
+  FileContent content = {};
+  std::optional<RunManifest> manifest = {};
+};
+
+Result<ReadContent> ReadFile(const std::string& path, const ReadOptions& options) {
   ORRERY_TRY(const InputFile file, InputFile::Open(path, options.unpack));
+  if (IsManifest(file)) {
+    ORRERY_TRY(RunManifest manifest, ReadManifest(file));
+    return ReadContent{.content = {}, .manifest = std::move(manifest)};
+  }
   for (const Format* format : KnownFormats()) {
     if (format->matches(file)) {
-      return format->read(file, options);
+      ORRERY_TRY(FileContent content, format->read(file, options));
+      return ReadContent{.content = std::move(content)};
     }
   }
   return Fail(Error::Kind::kUnsupported, fmt::format("{}: {}", path, DescribeForeignFile(file)));
@@ -154,33 +166,19 @@ class RankJoiner {
 // Puts the contents of files together, in the order of the files.
 class RunBuilder {
  public:
-  Status Add(const Candidate& file, Result<FileContent>& content) {
-    if (!content) {
+  Status Add(const Candidate& file, Result<ReadContent>& read) {
+    promises_.Found(file.path);
+    if (!read) {
       if (file.was_named) {
-        return tl::unexpected(content.error());
+        return tl::unexpected(read.error());
       }
-      return Skip(file, content.error());
+      return Skip(file, read.error());
     }
-    run_.set.problems.Merge(content->problems, file.path);
-    if (content->card) {
-      if (run_.set.card) {
-        run_.set.problems.Note("more than one workload card, the first is used", 1, file.path);
-      } else {
-        run_.set.card = std::move(content->card);
-      }
-    }
-    for (MeasurementTable& table : content->tables) {
-      run_.tables.push_back(std::move(table));
-    }
-    if (content->part) {
-      parts_.Add(std::move(*content));
+    if (read->manifest) {
+      promises_.Add(file.path, *read->manifest);
       return {};
     }
-    NameRanks(content->traces);
-    for (trace::Trace& trace : content->traces) {
-      ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
-    }
-    return {};
+    return Add(file, read->content);
   }
 
   Result<Run> Finish(const std::vector<std::string>& paths, const ReadOptions& options) {
@@ -188,6 +186,7 @@ class RunBuilder {
       ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
     }
     run_.set.ranks = ranks_.Take();
+    promises_.NoteMissing(run_.set.problems);
     if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
       return Fail(Error::Kind::kNotFound, fmt::format("{}: nothing here that Orrery reads{}",
                                                       paths.empty() ? "" : paths.front(), Why()));
@@ -196,6 +195,29 @@ class RunBuilder {
   }
 
  private:
+  Status Add(const Candidate& file, FileContent& content) {
+    run_.set.problems.Merge(content.problems, file.path);
+    if (content.card) {
+      if (run_.set.card) {
+        run_.set.problems.Note("more than one workload card, the first is used", 1, file.path);
+      } else {
+        run_.set.card = std::move(content.card);
+      }
+    }
+    for (MeasurementTable& table : content.tables) {
+      run_.tables.push_back(std::move(table));
+    }
+    if (content.part) {
+      parts_.Add(std::move(content));
+      return {};
+    }
+    NameRanks(content.traces);
+    for (trace::Trace& trace : content.traces) {
+      ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
+    }
+    return {};
+  }
+
   Status Skip(const Candidate& file, const Error& error) {
     std::string why = error.message();
     if (why.starts_with(file.path + ": ")) {
@@ -226,6 +248,7 @@ class RunBuilder {
   Run run_;
   PartJoiner parts_;
   RankJoiner ranks_;
+  ManifestCheck promises_;
 };
 
 }  // namespace
@@ -238,7 +261,7 @@ bool Run::is_partial() const {
 
 Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& options) {
   ORRERY_TRY(const std::vector<Candidate> files, FindFiles(paths));
-  std::vector<Result<FileContent>> contents(files.size());
+  std::vector<Result<ReadContent>> contents(files.size());
   std::atomic<std::size_t> done = 0;
   ParallelFor(files.size(), options.read.threads, [&](std::size_t i) {
     contents[i] = ReadFile(files[i].path, options.read);
@@ -250,7 +273,7 @@ Result<Run> ReadRun(const std::vector<std::string>& paths, const RunOptions& opt
   RunBuilder builder;
   for (std::size_t i = 0; i < files.size(); ++i) {
     ORRERY_TRY_STATUS(builder.Add(files[i], contents[i]));
-    contents[i] = FileContent();
+    contents[i] = ReadContent();
   }
   return builder.Finish(paths, options.read);
 }

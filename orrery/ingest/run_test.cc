@@ -57,6 +57,51 @@ TEST_F(RunTest, RanksComeFromContentBeforeNames) {
   EXPECT_THAT(run->set.ranks[1].info.files.at(0), HasSubstr("rank7.json"));
 }
 
+// Of the streams of ranks 0 and 1 the second got lost on the way; rank 2 never wrote one.
+TEST_F(RunTest, WhatAManifestNamesAndIsNotThereIsALoss) {
+  WriteTrace("run.rank-0.json", 0);
+  Write("run.host.manifest.json", R"({"orrery_manifest": 1, "world_size": 3, "files": [
+      {"file": "run.rank-0.json", "rank": 0}, {"file": "run.rank-1.json", "rank": 1}]})");
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_TRUE(run->is_partial());
+  const auto& problems = run->set.problems.all();
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_THAT(problems[0].first, HasSubstr("run.rank-1.json"));
+  EXPECT_EQ(problems[1].first, "rank 2");
+}
+
+// Each host of a job writes a manifest of its own ranks.
+TEST_F(RunTest, ManifestsOfHostsAddUp) {
+  WriteTrace("run.rank-0.json", 0);
+  WriteTrace("run.rank-1.json", 1);
+  Write("run.a.manifest.json", R"({"orrery_manifest": 1, "world_size": 2, "files": [
+      {"file": "run.rank-0.json", "rank": 0}]})");
+  Write("run.b.manifest.json", R"({"orrery_manifest": 1, "world_size": 2, "files": [
+      {"file": "run.rank-1.json", "rank": 1}]})");
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_FALSE(run->is_partial());
+  EXPECT_TRUE(run->skipped.empty());
+}
+
+// A program that starts others has processes without ranks.
+TEST_F(RunTest, ProcessesWithoutRanksAreNotMissed) {
+  WriteTrace("run.json", -1);
+  WriteTrace("run.41.json", -1);
+  Write("run.a.manifest.json", R"({"orrery_manifest": 1, "world_size": 1, "files": [
+      {"file": "run.json"}, {"file": "run.41.json"}]})");
+
+  const auto run = ReadRun({folder_.string()});
+
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_FALSE(run->is_partial());
+}
+
 TEST_F(RunTest, TwoFilesOfOneRankAreRefusedByName) {
   WriteTrace("a.json", 3);
   WriteTrace("b.json", 3);

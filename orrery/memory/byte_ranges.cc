@@ -54,9 +54,16 @@ CoveredBytes::Depths::iterator CoveredBytes::SplitAt(std::uint64_t address) {
   return depth_from_.emplace_hint(next, address, depth);
 }
 
+// Returns the next part; one that would go beyond `end` ends there.
+CoveredBytes::Depths::iterator CoveredBytes::SplitBehind(Depths::iterator part, std::uint64_t end) {
+  const auto next = std::next(part);
+  return next == depth_from_.end() || next->first > end
+             ? depth_from_.emplace_hint(next, end, part->second)
+             : next;
+}
+
 // An end at which nothing changes any more is forgotten.
-void CoveredBytes::JoinAt(std::uint64_t address) {
-  const auto at = depth_from_.find(address);
+void CoveredBytes::Join(Depths::iterator at) {
   const std::int64_t before = at == depth_from_.begin() ? 0 : std::prev(at)->second;
   if (at->second == before) {
     depth_from_.erase(at);
@@ -68,16 +75,18 @@ void CoveredBytes::Change(const ByteRange& range, std::int64_t by) {
     return;
   }
   const auto first = SplitAt(range.begin);
-  const auto last = SplitAt(range.end);
-  for (auto part = first; part != last; ++part) {
-    const auto length = static_cast<std::int64_t>(std::next(part)->first - part->first);
+  auto part = first;
+  while (part->first != range.end) {
+    const auto next = SplitBehind(part, range.end);
+    const auto length = static_cast<std::int64_t>(next->first - part->first);
     const bool was_covered = part->second > 0;
     part->second += by;
     const bool is_covered = part->second > 0;
     size_ += is_covered == was_covered ? 0 : is_covered ? length : -length;
+    part = next;
   }
-  JoinAt(range.begin);
-  JoinAt(range.end);
+  Join(part);
+  Join(first);
 }
 
 }  // namespace orrery::memory

@@ -47,7 +47,8 @@ class CoveredBytes {
   using Depths = std::map<std::uint64_t, std::int64_t>;
 
   Depths::iterator SplitAt(std::uint64_t address);
-  void JoinAt(std::uint64_t address);
+  Depths::iterator SplitBehind(Depths::iterator part, std::uint64_t end);
+  void Join(Depths::iterator at);
   void Change(const ByteRange& range, std::int64_t by);
 
   // How many ranges hold the bytes from a key to the next.

@@ -34,13 +34,20 @@ std::vector<Coverage> CoverageOfActivities(const trace::Trace& trace) {
   return coverages;
 }
 
-std::string ShareText(const LaunchCoverage::Share& share, std::int64_t total_ns, bool is_first) {
-  if (total_ns == 0) {
+std::string WholeText(const LaunchCoverage::Share& total) {
+  return total.num_with_times == total.num_launches
+             ? " of kernel time"
+             : fmt::format(" of the time of {} launches", total.num_with_times);
+}
+
+std::string ShareText(const LaunchCoverage::Share& share, const LaunchCoverage::Share& total,
+                      bool is_first) {
+  if (total.time_ns == 0) {
     return "";
   }
   return fmt::format(" ({:.1f} %{})",
-                     100 * static_cast<double>(share.time_ns) / static_cast<double>(total_ns),
-                     is_first ? " of kernel time" : "");
+                     100 * static_cast<double>(share.time_ns) / static_cast<double>(total.time_ns),
+                     is_first ? WholeText(total) : "");
 }
 
 }  // namespace
@@ -58,6 +65,7 @@ LaunchCoverage::Share LaunchCoverage::Total() const {
   for (const Share& share : by_coverage) {
     total.num_launches += share.num_launches;
     total.time_ns += share.time_ns;
+    total.num_with_times += share.num_with_times;
   }
   return total;
 }
@@ -66,6 +74,7 @@ LaunchCoverage& LaunchCoverage::operator+=(const LaunchCoverage& other) {
   for (std::size_t i = 0; i < kNumCoverages; ++i) {
     by_coverage[i].num_launches += other.by_coverage[i].num_launches;
     by_coverage[i].time_ns += other.by_coverage[i].time_ns;
+    by_coverage[i].num_with_times += other.by_coverage[i].num_with_times;
   }
   return *this;
 }
@@ -79,6 +88,7 @@ LaunchCoverage CoverageOf(const trace::Trace& trace) {
           result.by_coverage[static_cast<std::size_t>(coverages[activity])];
       ++share.num_launches;
       share.time_ns += trace.activities.duration_ns[activity];
+      share.num_with_times += trace.activities.duration_ns[activity] > 0 ? 1 : 0;
     }
   }
   return result;
@@ -91,7 +101,7 @@ std::string CoverageLine(const LaunchCoverage& coverage) {
     const LaunchCoverage::Share& share = coverage.by_coverage[i];
     if (share.num_launches > 0) {
       parts += fmt::format("{} {} {}{}", parts.empty() ? ":" : ",", share.num_launches,
-                           kCoverageNames[i], ShareText(share, total.time_ns, parts.empty()));
+                           kCoverageNames[i], ShareText(share, total, parts.empty()));
     }
   }
   return fmt::format("coverage: {} launch{}{}", total.num_launches,

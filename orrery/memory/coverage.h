@@ -25,6 +25,7 @@ struct LaunchCoverage {
   struct Share {
     std::int64_t num_launches = 0;
     std::int64_t time_ns = 0;
+    std::int64_t num_with_times = 0;  // launches
 
     bool operator==(const Share&) const = default;
   };
@@ -45,7 +46,8 @@ struct LaunchCoverage {
 [[nodiscard]] LaunchCoverage CoverageOf(const trace::Trace& trace);
 
 /// Returns the line that goes with every result: "coverage: 12 launches: 9 exact (80.0 % of kernel
-/// time), 3 unseen (20.0 %)"; without the shares where no kernel has a time.
+/// time), 3 unseen (20.0 %)"; without the shares where no kernel has a time, and with how many
+/// launches they are of where some have none.
 [[nodiscard]] std::string CoverageLine(const LaunchCoverage& coverage);
 
 }  // namespace orrery::memory

@@ -23,22 +23,51 @@ std::string_view FootprintClassName(FootprintClass footprint_class) {
   return "";
 }
 
-Footprint FootprintWalk::At(std::int64_t order) {
+const Footprint& FootprintWalk::At(std::int64_t order) {
+  bool has_changed = false;
   walk_.AdvanceTo(
       order,
       [&](RowId object) {
-        ClassOf(object).Add(RangeOfObject(object));
-        all_.Add(RangeOfObject(object));
+        Born(object);
+        has_changed = true;
       },
       [&](RowId object) {
-        ClassOf(object).Remove(RangeOfObject(object));
-        all_.Remove(RangeOfObject(object));
+        Died(object);
+        has_changed = true;
       });
-  Footprint footprint{.total_bytes = all_.size()};
-  for (std::size_t i = 0; i < kNumFootprintClasses; ++i) {
-    footprint.class_bytes[i] = by_class_[i].size();
+  if (has_changed) {
+    SetFootprint();
   }
-  return footprint;
+  return footprint_;
+}
+
+void FootprintWalk::Born(RowId object) {
+  ClassOf(object).Add(RangeOfObject(object));
+  if (!IsInsideForLife(object)) {
+    all_.Add(RangeOfObject(object));
+  }
+}
+
+void FootprintWalk::Died(RowId object) {
+  ClassOf(object).Remove(RangeOfObject(object));
+  if (!IsInsideForLife(object)) {
+    all_.Remove(RangeOfObject(object));
+  }
+}
+
+void FootprintWalk::SetFootprint() {
+  footprint_.total_bytes = all_.size();
+  for (std::size_t i = 0; i < kNumFootprintClasses; ++i) {
+    footprint_.class_bytes[i] = by_class_[i].size();
+  }
+}
+
+// Tensors come and go in segments that stay: what lies in its parent, and does not outlive it, adds
+// no byte to the total.
+bool FootprintWalk::IsInsideForLife(RowId object) const {
+  const RowId parent = lifetimes_->objects().parent[object];
+  return parent != trace::kNoRow && parent < object && lifetimes_->LivesAround(parent, object) &&
+         Intersection(RangeOfObject(parent), RangeOfObject(object)) == RangeOfObject(object);
 }
 
 ByteRange FootprintWalk::RangeOfObject(RowId object) const {

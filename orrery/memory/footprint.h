@@ -32,21 +32,27 @@ struct Footprint {
   bool operator==(const Footprint&) const = default;
 };
 
-/// Walks through the lives of objects and says the footprint at orders that ascend.
+/// Walks through the lives of objects and says the footprint at orders that ascend. Costs a step
+/// for each birth and death; between them the answer is at hand.
 class FootprintWalk {
  public:
   explicit FootprintWalk(const Lifetimes& lifetimes) : lifetimes_(&lifetimes), walk_(lifetimes) {}
 
-  [[nodiscard]] Footprint At(std::int64_t order);
+  [[nodiscard]] const Footprint& At(std::int64_t order);
 
  private:
+  void Born(trace::RowId object);
+  void Died(trace::RowId object);
+  void SetFootprint();
   [[nodiscard]] ByteRange RangeOfObject(trace::RowId object) const;
+  [[nodiscard]] bool IsInsideForLife(trace::RowId object) const;
   [[nodiscard]] CoveredBytes& ClassOf(trace::RowId object);
 
   const Lifetimes* lifetimes_;
   LifetimeWalk walk_;
   std::array<CoveredBytes, kNumFootprintClasses> by_class_;
-  CoveredBytes all_;
+  CoveredBytes all_;  // without those that lie in another object all their lives
+  Footprint footprint_;
 };
 
 }  // namespace orrery::memory

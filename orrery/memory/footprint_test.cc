@@ -33,5 +33,26 @@ TEST(Footprint, TensorsWhoseSegmentIsNotKnownCount) {
   EXPECT_EQ(FootprintWalk(lifetimes).At(1).total_bytes, 512);
 }
 
+// The segment is freed before the tensor in it: the tensor's bytes stay.
+TEST(Footprint, WhatOutlivesWhatItLiesInCounts) {
+  TestRecording recording;
+  const RowId segment = recording.Born(0x10000, 4096, MemoryClass::kSegment);
+  recording.Born(0x10000, 512, MemoryClass::kTensor, segment);
+  recording.Died(segment);  // order 3
+  const Lifetimes lifetimes(recording.trace.memory_objects);
+  FootprintWalk walk(lifetimes);
+  EXPECT_EQ(walk.At(2).total_bytes, 4096);
+  EXPECT_EQ(walk.At(3).total_bytes, 512);
+}
+
+// Only half of the tensor lies in what is said to hold it.
+TEST(Footprint, WhatStandsOutCounts) {
+  TestRecording recording;
+  const RowId segment = recording.Born(0x10000, 4096, MemoryClass::kSegment);
+  recording.Born(0x10800, 4096, MemoryClass::kTensor, segment);
+  const Lifetimes lifetimes(recording.trace.memory_objects);
+  EXPECT_EQ(FootprintWalk(lifetimes).At(2).total_bytes, 6144);
+}
+
 }  // namespace
 }  // namespace orrery::memory

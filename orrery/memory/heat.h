@@ -3,6 +3,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,9 +31,13 @@ inline constexpr std::size_t kNumHeatSources = 3;
 [[nodiscard]] std::string_view HeatSourceName(HeatSource source);
 
 struct HeatOptions {
+  static constexpr std::int64_t kFirstWindow = 1'000'000;
+
   std::int64_t block_bytes = 2 << 20;
   WindowUnit unit = WindowUnit::kAccesses;
-  std::int64_t window = 1'000'000;
+  /// Without one, windows have kFirstWindow, and double until there are few enough of them and of
+  /// cells.
+  std::optional<std::int64_t> window = std::nullopt;
 };
 
 /// Accesses to a block of addresses in a window of time; cells without any are left out.
@@ -42,42 +49,89 @@ struct HeatCell {
   bool operator==(const HeatCell&) const = default;
 };
 
+/// The number of an object: objects count up from 0 as they appear in pieces, those of one piece in
+/// order of row. Of a whole trace it is the row.
+using ObjectNumber = std::uint32_t;
+
+inline constexpr ObjectNumber kNoObject = trace::kNoRow;
+
 /// A block with accesses, and the object that most of them went to.
 struct HeatBlock {
   std::uint64_t address = 0;
   std::int64_t accesses = 0;
-  trace::RowId object = trace::kNoRow;
+  ObjectNumber object = kNoObject;
   std::int64_t num_objects = 0;  // that were accessed here
 
   bool operator==(const HeatBlock&) const = default;
 };
 
-/// Accesses to one object; kNoRow: to addresses that no object owns.
+/// Accesses to one object; kNoObject: to addresses that no live object owns.
 struct ObjectHeat {
-  trace::RowId object = trace::kNoRow;
+  ObjectNumber object = kNoObject;
   std::int64_t accesses = 0;
   std::int64_t num_launches = 0;  // that accessed it
 
   bool operator==(const ObjectHeat&) const = default;
 };
 
+/// What people want to know of an object.
+struct DescribedObject {
+  ObjectNumber object = kNoObject;
+  std::string label;
+  trace::MemoryClass memory_class = trace::MemoryClass::kUnknown;
+  std::int64_t bytes = 0;
+
+  bool operator==(const DescribedObject&) const = default;
+};
+
 /// Accesses of kernels over addresses and time. An access is one of one lane. All cells together
 /// are all accesses, also those of the last window, which may be shorter than the others.
 struct AccessHeat {
+  static constexpr std::size_t kMostObjects = 10'000;
+
   std::int64_t total_accesses = 0;
+  std::int64_t window = HeatOptions::kFirstWindow;
   std::uint32_t num_windows = 0;
-  std::vector<HeatBlock> blocks = {};    // in order of address
-  std::vector<HeatCell> cells = {};      // in order of block, then window
-  std::vector<ObjectHeat> objects = {};  // most accesses first, ties by row
+  std::vector<HeatBlock> blocks = {};  // in order of address
+  std::vector<HeatCell> cells = {};    // in order of block, then window
+  std::int64_t num_objects = 0;        // that were accessed
+  std::vector<ObjectHeat> objects =
+      {};  // at most kMostObjects; most accesses first, ties by number
+  std::vector<DescribedObject> described = {};  // all that is named above, in order of number
   std::array<std::int64_t, kNumHeatSources> source_accesses = {};
   std::int64_t num_without_counts = 0;  // kernels of which no accesses were counted
+
+  /// Returns nothing for kNoObject.
+  [[nodiscard]] const DescribedObject* Find(ObjectNumber object) const;
 
   bool operator==(const AccessHeat&) const = default;
 };
 
-/// Counts the accesses. Inside one launch they come in the order of records, where there are any,
-/// else in order of address. Sizes of blocks and windows must be above zero; so small a window that
-/// there would be more than a million of them is refused.
+/// Takes a recording in pieces, in the order of events, and counts the accesses. Inside one launch
+/// they come in the order of records, where there are any, else in order of address. Time counts
+/// from the begin of the first launch, copy or set; what began before it is in the first window.
+/// Memory is that of the piece at hand, of cells, and of objects that live.
+class HeatCounter {
+ public:
+  /// Sizes of blocks and windows must be above zero.
+  explicit HeatCounter(const HeatOptions& options);
+  HeatCounter(const HeatCounter&) = delete;
+  HeatCounter& operator=(const HeatCounter&) = delete;
+  ~HeatCounter();
+
+  /// Fails where windows are so small that there are more than a million of them.
+  [[nodiscard]] Status Add(const trace::Trace& piece);
+
+  /// After the last piece.
+  [[nodiscard]] AccessHeat Finish();
+
+ private:
+  class Work;
+
+  std::unique_ptr<Work> work_;
+};
+
+/// Counts the accesses of a trace that is whole.
 [[nodiscard]] Result<AccessHeat> HeatOf(const trace::Trace& trace, const HeatOptions& options);
 
 }  // namespace orrery::memory

@@ -1,11 +1,14 @@
 #include "orrery/memory/heat.h"
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/memory/test_pieces.h"
+#include "orrery/memory/test_random_recording.h"
 #include "orrery/memory/test_recording.h"
 
 namespace orrery::memory {
@@ -167,6 +170,67 @@ RC_GTEST_PROP(Heat, CellsSumToTheAccesses, ()) {
   const AccessHeat heat = Heat(recording.trace, options);
   RC_ASSERT(SumOf(heat) == expected);
   RC_ASSERT(heat.total_accesses == expected);
+}
+
+// An object that is not alive owns nothing; where its accesses went is not known any more.
+TEST(Heat, TheDeadOwnNothing) {
+  TestRecording recording;
+  const RowId object = recording.Born(kMebibyte, 64);
+  recording.Died(object);
+  recording.Touched(recording.Launched("k"), object, 40, 0);
+  EXPECT_EQ(Heat(recording.trace, {}).objects, (std::vector<ObjectHeat>{{kNoObject, 10, 1}}));
+}
+
+// Runs of pages in order are taken a block at a time: 3 pages of 512 bytes from 1,024 are two in
+// the block of 1,024 bytes that begins there, and one in the next. The second object begins on the
+// last of these pages.
+TEST(Heat, PagesOfABlockCountTogether) {
+  TestRecording recording;
+  const RowId first = recording.Born(1024, 1280);
+  const RowId second = recording.Born(2304, 512);
+  const RowId launch = recording.Launched("k");
+  for (const auto& [object, address, num_pages] :
+       {std::tuple{second, 2048U, 2}, std::tuple{first, 1024U, 3}}) {
+    recording.trace.page_runs.Append({.activity = launch,
+                                      .object = object,
+                                      .address = address,
+                                      .num_pages = num_pages,
+                                      .page_bytes = 512,
+                                      .accesses = 5});
+  }
+  const AccessHeat heat = Heat(recording.trace, {.block_bytes = 1024});
+  EXPECT_EQ(heat.cells, (std::vector<HeatCell>{{0, 0, 10}, {1, 0, 15}}));
+  EXPECT_EQ(heat.objects, (std::vector<ObjectHeat>{{first, 15, 1}, {second, 10, 1}}));
+  EXPECT_EQ(heat.blocks[1], (HeatBlock{2048, 15, second, 2}));
+}
+
+// 10,001 objects of one access each: the last is not listed, but counted.
+TEST(Heat, ObjectsThatAreAccessedMostAreListed) {
+  TestRecording recording;
+  for (std::uint64_t i = 0; i <= AccessHeat::kMostObjects; ++i) {
+    const RowId object = recording.Born(64 * i, 64);
+    recording.Touched(recording.Launched("k"), object, 4, 0);
+  }
+  const AccessHeat heat = Heat(recording.trace, {});
+  EXPECT_EQ(heat.num_objects, 10'001);
+  ASSERT_EQ(heat.objects.size(), 10'000U);
+  EXPECT_EQ(heat.objects.back().object, 9'999U);
+}
+
+RC_GTEST_PROP(Heat, AnyCuttingGivesTheHeatOfTheWhole, ()) {
+  const RandomRecording recording(*rc::gen::inRange(0, 60));
+  const auto cuts = *rc::gen::container<std::vector<std::int64_t>>(
+      rc::gen::inRange<std::int64_t>(0, recording.order() + 2));
+  const HeatOptions options{.block_bytes = *rc::gen::element(64, 100, 512, 4096),
+                            .unit = *rc::gen::element(WindowUnit::kAccesses, WindowUnit::kLaunches,
+                                                      WindowUnit::kNanoseconds),
+                            .window = *rc::gen::inRange(1, 300)};
+  HeatCounter counter(options);
+  ForEachPiece(recording.trace, cuts, [&](const trace::Trace& piece) {
+    const Status added = counter.Add(piece);
+    RC_ASSERT(added.has_value());
+  });
+  RC_ASSERT(counter.Finish() == Heat(recording.trace, options));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include "orrery/memory/kernel_frequency.h"
 
 #include <algorithm>
-#include <map>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -13,36 +11,8 @@ namespace {
 
 using trace::RowId;
 
-struct Total {
-  std::int64_t count = 0;
-  std::int64_t total_ns = 0;
-};
-
-// By full name, so that names are shortened once each.
-std::map<std::string_view, Total> CountFullNames(std::span<const trace::Trace* const> ranks) {
-  std::map<std::string_view, Total> by_name;
-  for (const trace::Trace* const rank : ranks) {
-    std::vector<Total> by_id(rank->strings.size());
-    for (RowId row = 0; row < rank->activities.size(); ++row) {
-      if (rank->activities.kind[row] == trace::ActivityKind::kKernel) {
-        Total& total = by_id[static_cast<std::size_t>(rank->activities.name[row])];
-        ++total.count;
-        total.total_ns += rank->activities.duration_ns[row];
-      }
-    }
-    for (std::size_t id = 0; id < by_id.size(); ++id) {
-      if (by_id[id].count > 0) {
-        Total& total = by_name[rank->Text(static_cast<StringId>(id))];
-        total.count += by_id[id].count;
-        total.total_ns += by_id[id].total_ns;
-      }
-    }
-  }
-  return by_name;
-}
-
 template <typename Item>
-void SortByCount(std::vector<Item>& items, std::string Item::* name) {
+void SortByCount(std::vector<Item>& items, std::string Item::*name) {
   std::ranges::sort(items, [&](const Item& a, const Item& b) {
     return std::tie(b.count, a.*name) < std::tie(a.count, b.*name);
   });
@@ -50,14 +20,32 @@ void SortByCount(std::vector<Item>& items, std::string Item::* name) {
 
 }  // namespace
 
-KernelFrequency CountKernels(std::span<const trace::Trace* const> ranks) {
+void KernelCounter::Add(const trace::Trace& piece) {
+  std::vector<Total> by_id(piece.strings.size());
+  for (RowId row = 0; row < piece.activities.size(); ++row) {
+    if (piece.activities.kind[row] == trace::ActivityKind::kKernel) {
+      Total& total = by_id[static_cast<std::size_t>(piece.activities.name[row])];
+      ++total.count;
+      total.total_ns += piece.activities.duration_ns[row];
+    }
+  }
+  for (std::size_t id = 0; id < by_id.size(); ++id) {
+    if (by_id[id].count > 0) {
+      Total& total = by_name_[std::string(piece.Text(static_cast<StringId>(id)))];
+      total.count += by_id[id].count;
+      total.total_ns += by_id[id].total_ns;
+    }
+  }
+}
+
+KernelFrequency KernelCounter::Count() const {
   std::map<std::string, KernelGroup> by_short_name;
   KernelFrequency result;
-  for (const auto& [full_name, total] : CountFullNames(ranks)) {
+  for (const auto& [full_name, total] : by_name_) {
     KernelGroup& group = by_short_name[ShortKernelName(full_name)];
     group.count += total.count;
     group.total_ns += total.total_ns;
-    group.variants.push_back({.full_name = std::string(full_name), .count = total.count});
+    group.variants.push_back({.full_name = full_name, .count = total.count});
     result.num_launches += total.count;
     result.total_ns += total.total_ns;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,7 +34,22 @@ struct KernelFrequency {
   bool operator==(const KernelFrequency&) const = default;
 };
 
-/// Counts the launches of each kernel over all ranks. Copies and sets are not kernels.
-[[nodiscard]] KernelFrequency CountKernels(std::span<const trace::Trace* const> ranks);
+/// Counts the launches of each kernel over pieces of a recording, and over ranks. Copies and sets
+/// are not kernels.
+class KernelCounter {
+ public:
+  void Add(const trace::Trace& piece);
+
+  [[nodiscard]] KernelFrequency Count() const;
+
+ private:
+  struct Total {
+    std::int64_t count = 0;
+    std::int64_t total_ns = 0;
+  };
+
+  // By full name, so that names are shortened once each.
+  std::map<std::string, Total> by_name_;
+};
 
 }  // namespace orrery::memory

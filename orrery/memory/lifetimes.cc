@@ -32,6 +32,13 @@ bool Lifetimes::IsAlive(RowId object, std::int64_t order) const {
   return objects_->birth_order[object] <= order && (death < 0 || death > order);
 }
 
+bool Lifetimes::LivesAround(RowId outer, RowId inner) const {
+  const std::int64_t death = objects_->death_order[outer];
+  const std::int64_t inner_death = objects_->death_order[inner];
+  return objects_->birth_order[outer] <= objects_->birth_order[inner] &&
+         (death < 0 || (inner_death >= 0 && inner_death <= death));
+}
+
 std::vector<RowId> Lifetimes::AliveAt(std::int64_t order) const {
   std::vector<RowId> alive;
   for (RowId row = 0; row < objects_->size(); ++row) {

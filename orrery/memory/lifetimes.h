@@ -21,6 +21,9 @@ class Lifetimes {
   /// Born at `order` or before, and freed after it or never.
   [[nodiscard]] bool IsAlive(trace::RowId object, std::int64_t order) const;
 
+  /// Whether `outer` lives whenever `inner` does.
+  [[nodiscard]] bool LivesAround(trace::RowId outer, trace::RowId inner) const;
+
   /// All of them, in order of row. Costs a pass; walk with LifetimeWalk where orders ascend.
   [[nodiscard]] std::vector<trace::RowId> AliveAt(std::int64_t order) const;
 

@@ -25,6 +25,21 @@ TEST(Lifetimes, AnObjectLivesFromItsBirthUntilBeforeItsDeath) {
   EXPECT_EQ(lifetimes.AliveAt(99), std::vector<RowId>{late});
 }
 
+TEST(Lifetimes, SomeLiveAroundOthers) {
+  TestRecording recording;
+  const RowId outer = recording.Born(0x1000, 64);  // 1 to 4
+  const RowId inner = recording.Born(0x1000, 64);  // 2 to 3
+  recording.Died(inner);
+  recording.Died(outer);
+  const RowId lasting = recording.Born(0x1000, 64);  // from 5
+  const Lifetimes lifetimes(recording.trace.memory_objects);
+  EXPECT_TRUE(lifetimes.LivesAround(outer, inner));
+  EXPECT_TRUE(lifetimes.LivesAround(lasting, lasting));
+  EXPECT_FALSE(lifetimes.LivesAround(inner, outer));
+  EXPECT_FALSE(lifetimes.LivesAround(outer, lasting));
+  EXPECT_FALSE(lifetimes.LivesAround(lasting, outer));
+}
+
 // PASTA defect 5: memory that was there before the recording began is known.
 TEST(Lifetimes, WhatWasThereBeforeTheRecordingLivesFromTheBegin) {
   trace::MemoryObjects objects;

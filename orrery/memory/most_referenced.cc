@@ -1,44 +1,45 @@
 #include "orrery/memory/most_referenced.h"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
-
-#include "orrery/memory/recorded_work.h"
+#include <utility>
 
 namespace orrery::memory {
 namespace {
 
-struct KernelUse {
-  std::int64_t accesses = 0;
-  std::int64_t num_launches = 0;
-  std::map<std::string_view, std::int64_t> by_stack = {};
-};
-
-std::int64_t AccessesOf(const RecordedWork& work, const WorkItem& item) {
-  std::int64_t accesses = 0;
-  for (const trace::RowId touch : item.touches) {
-    if (work.IsCounted(touch)) {
-      accesses += std::max<std::int64_t>(work.trace().touches.lanes[touch], 0);
+std::vector<std::int64_t> AccessesOfActivities(const trace::Trace& trace) {
+  std::vector<std::int64_t> accesses(trace.activities.size(), 0);
+  for (trace::RowId touch = 0; touch < trace.touches.size(); ++touch) {
+    const trace::RowId activity = trace.touches.activity[touch];
+    const trace::Coverage coverage = trace.touches.coverage[touch];
+    const bool is_counted =
+        coverage == trace::Coverage::kExact || coverage == trace::Coverage::kPartial;
+    if (activity != trace::kNoRow && is_counted) {
+      accesses[activity] += std::max<std::int64_t>(trace.touches.lanes[touch], 0);
     }
   }
   return accesses;
 }
 
-std::map<std::string_view, KernelUse> UsesByKernel(const RecordedWork& work) {
-  const trace::Trace& trace = work.trace();
-  std::map<std::string_view, KernelUse> by_name;
-  work.ForEach([&](const WorkItem& item) {
-    if (!work.IsKernel(item) || item.observation == trace::kNoRow) {
-      return;
+struct PlaceUse {
+  std::int64_t accesses = 0;
+  std::int64_t num_launches = 0;
+};
+
+// By name and stack. Texts are looked up once for each, not for each launch.
+std::map<std::pair<StringId, StringId>, PlaceUse> UsesOfPlaces(const trace::Trace& trace) {
+  const std::vector<std::int64_t> accesses = AccessesOfActivities(trace);
+  std::map<std::pair<StringId, StringId>, PlaceUse> uses;
+  for (trace::RowId row = 0; row < trace.observations.size(); ++row) {
+    const trace::RowId activity = trace.observations.activity[row];
+    if (activity != trace::kNoRow &&
+        trace.activities.kind[activity] == trace::ActivityKind::kKernel) {
+      PlaceUse& use = uses[{trace.activities.name[activity], trace.observations.call_stack[row]}];
+      ++use.num_launches;
+      use.accesses += accesses[activity];
     }
-    KernelUse& use = by_name[work.NameOf(item)];
-    const std::int64_t accesses = AccessesOf(work, item);
-    ++use.num_launches;
-    use.accesses += accesses;
-    use.by_stack[trace.Text(trace.observations.call_stack[item.observation])] += accesses;
-  });
-  return by_name;
+  }
+  return uses;
 }
 
 std::vector<std::string> FramesOf(std::string_view stack) {
@@ -53,23 +54,28 @@ std::vector<std::string> FramesOf(std::string_view stack) {
 
 }  // namespace
 
-std::optional<MostReferenced> FindMostReferenced(const trace::Trace& trace) {
-  const auto has_text = [](StringId stack) { return stack != StringId::kEmpty; };
-  if (std::ranges::none_of(trace.observations.call_stack, has_text)) {
-    return std::nullopt;
+void ReferenceCounter::Add(const trace::Trace& piece) {
+  for (const auto& [place, use] : UsesOfPlaces(piece)) {
+    const auto& [name, stack] = place;
+    has_stacks_ = has_stacks_ || stack != StringId::kEmpty;
+    KernelUse& kernel = by_name_[std::string(piece.Text(name))];
+    kernel.accesses += use.accesses;
+    kernel.num_launches += use.num_launches;
+    kernel.accesses_of_stack[std::string(piece.Text(stack))] += use.accesses;
   }
-  const RecordedWork work(trace);
-  const auto by_name = UsesByKernel(work);
+}
+
+std::optional<MostReferenced> ReferenceCounter::Most() const {
   // The first of those that are equal.
   const auto most = std::ranges::max_element(
-      by_name, [](const auto& a, const auto& b) { return a.second.accesses < b.second.accesses; });
-  if (most == by_name.end() || most->second.accesses == 0) {
+      by_name_, [](const auto& a, const auto& b) { return a.second.accesses < b.second.accesses; });
+  if (!has_stacks_ || most == by_name_.end() || most->second.accesses == 0) {
     return std::nullopt;
   }
   const auto& [name, use] = *most;
   const auto stack = std::ranges::max_element(
-      use.by_stack, [](const auto& a, const auto& b) { return a.second < b.second; });
-  return MostReferenced{.kernel = std::string(name),
+      use.accesses_of_stack, [](const auto& a, const auto& b) { return a.second < b.second; });
+  return MostReferenced{.kernel = name,
                         .accesses = use.accesses,
                         .num_launches = use.num_launches,
                         .call_stack = FramesOf(stack->first),

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,8 +22,24 @@ struct MostReferenced {
   bool operator==(const MostReferenced&) const = default;
 };
 
-/// Returns the kernel with most counted accesses of lanes; ties go to the first name, and to the
-/// first stack. Nothing where no launch has a stack or no access was counted.
-[[nodiscard]] std::optional<MostReferenced> FindMostReferenced(const trace::Trace& trace);
+/// Counts accesses by kernel and by place in the program, over the pieces of a recording.
+class ReferenceCounter {
+ public:
+  void Add(const trace::Trace& piece);
+
+  /// Returns the kernel with most counted accesses of lanes; ties go to the first name, and to the
+  /// first stack. Nothing where no launch has a stack or no access was counted.
+  [[nodiscard]] std::optional<MostReferenced> Most() const;
+
+ private:
+  struct KernelUse {
+    std::int64_t accesses = 0;
+    std::int64_t num_launches = 0;
+    std::map<std::string, std::int64_t, std::less<>> accesses_of_stack = {};
+  };
+
+  bool has_stacks_ = false;
+  std::map<std::string, KernelUse, std::less<>> by_name_;
+};
 
 }  // namespace orrery::memory

@@ -12,6 +12,12 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using trace::RowId;
 
+std::optional<MostReferenced> FindMostReferenced(const trace::Trace& trace) {
+  ReferenceCounter counter;
+  counter.Add(trace);
+  return counter.Most();
+}
+
 void CalledFrom(TestRecording& recording, std::string_view stack) {
   recording.trace.observations.call_stack.back() = recording.trace.strings.Intern(stack);
 }
@@ -54,6 +60,25 @@ TEST(MostReferencedTest, ARecordingWithoutStacksHasNone) {
 
   EXPECT_FALSE(FindMostReferenced(recording.trace));
   EXPECT_FALSE(FindMostReferenced(trace::Trace()));
+}
+
+// Names and stacks have other numbers in the second piece.
+TEST(MostReferencedTest, PiecesAddUp) {
+  ReferenceCounter counter;
+  for (const std::string_view other : {"", "other"}) {
+    TestRecording recording;
+    recording.trace.strings.Intern(other);
+    recording.Touched(recording.Launched("add"), recording.Born(0x1000, 4096), 400, 0);
+    CalledFrom(recording, "a.py:1 f");
+    counter.Add(recording.trace);
+  }
+
+  const auto most = counter.Most();
+
+  ASSERT_TRUE(most);
+  EXPECT_EQ(most->accesses, 200);
+  EXPECT_EQ(most->num_launches, 2);
+  EXPECT_EQ(most->stack_accesses, 200);
 }
 
 // The kernel with most accesses was not launched from where a stack is known.

@@ -17,18 +17,25 @@ std::string_view MemoryClassName(trace::MemoryClass memory_class) {
   return kClassNames[static_cast<std::size_t>(memory_class)];
 }
 
+std::string_view ObjectWord(const trace::Trace& trace, trace::RowId object) {
+  const trace::MemoryObjects& objects = trace.memory_objects;
+  const std::string_view name = trace.Text(objects.name[object]);
+  const trace::RowId allocator = objects.host_op[object];
+  const std::string_view word = name.empty() && allocator != trace::kNoRow
+                                    ? trace.Text(trace.host_ops.name[allocator])
+                                    : name;
+  return word.empty() ? MemoryClassName(objects.memory_class[object]) : word;
+}
+
+std::string ObjectLabel(std::string_view word, std::int64_t id, std::int64_t number) {
+  return fmt::format("{} #{}", word, id < 0 ? number : id);
+}
+
 std::string ObjectLabel(const trace::Trace& trace, trace::RowId object) {
   if (object == trace::kNoRow) {
     return "outside of objects";
   }
-  const trace::MemoryObjects& objects = trace.memory_objects;
-  const trace::RowId allocator = objects.host_op[object];
-  std::string_view word = trace.Text(objects.name[object]);
-  if (word.empty() && allocator != trace::kNoRow) {
-    word = trace.Text(trace.host_ops.name[allocator]);
-  }
-  return fmt::format("{} #{}", word.empty() ? MemoryClassName(objects.memory_class[object]) : word,
-                     objects.id[object] < 0 ? object : objects.id[object]);
+  return ObjectLabel(ObjectWord(trace, object), trace.memory_objects.id[object], object);
 }
 
 }  // namespace orrery::memory

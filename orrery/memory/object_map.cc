@@ -13,12 +13,15 @@ using trace::RowId;
 void ObjectMap::AdvanceTo(std::int64_t order) {
   const trace::MemoryObjects& objects = lifetimes_->objects();
   walk_.AdvanceTo(
-      order, [&](RowId object) { LevelOf(object)[objects.address[object]] = object; },
+      order, [&](RowId object) { LevelOf(object).emplace(objects.address[object], object); },
       [&](RowId object) {
         ByAddress& level = LevelOf(object);
-        const auto found = level.find(objects.address[object]);
-        if (found != level.end() && found->second == object) {
-          level.erase(found);
+        auto [at, end] = level.equal_range(objects.address[object]);
+        while (at != end && at->second != object) {
+          ++at;
+        }
+        if (at != end) {
+          level.erase(at);
         }
       });
 }

@@ -24,7 +24,8 @@ class ObjectMap {
  private:
   static constexpr std::size_t kNumLevels = 3;
 
-  using ByAddress = std::map<std::uint64_t, trace::RowId>;
+  // Of several objects at one address, the one that was born last is the last.
+  using ByAddress = std::multimap<std::uint64_t, trace::RowId>;
 
   [[nodiscard]] ByAddress& LevelOf(trace::RowId object);
   [[nodiscard]] trace::RowId FindIn(const ByAddress& objects, std::uint64_t address) const;

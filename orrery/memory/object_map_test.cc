@@ -55,5 +55,19 @@ TEST(ObjectMap, TheInnermostLiveObjectOwnsAnAddress) {
   EXPECT_EQ(map.Find(0x1080), segment);
 }
 
+// Two tensors at one address: the younger owns it, and after its death the older again.
+TEST(ObjectMap, TheYoungestAtAnAddressOwnsIt) {
+  TestRecording recording;
+  const RowId older = recording.Born(0x1000, 64);
+  const RowId younger = recording.Born(0x1000, 64);
+  recording.Died(younger);  // order 3
+  const Lifetimes lifetimes(recording.trace.memory_objects);
+  ObjectMap map(lifetimes);
+  map.AdvanceTo(2);
+  EXPECT_EQ(map.Find(0x1000), younger);
+  map.AdvanceTo(3);
+  EXPECT_EQ(map.Find(0x1000), older);
+}
+
 }  // namespace
 }  // namespace orrery::memory

@@ -9,9 +9,8 @@ namespace {
 using trace::kNoRow;
 using trace::RowId;
 
-std::string_view NameOfRow(const trace::Trace& trace, const std::vector<StringId>& names,
-                           RowId row) {
-  return row == kNoRow ? std::string_view() : trace.Text(names[row]);
+StringId IdOfRow(const std::vector<StringId>& names, RowId row) {
+  return row == kNoRow ? StringId::kEmpty : names[row];
 }
 
 }  // namespace
@@ -60,23 +59,26 @@ WorkItem RecordedWork::At(std::size_t index) const {
 }
 
 std::string_view RecordedWork::NameOf(const WorkItem& item) const {
-  return NameOfRow(*trace_, trace_->activities.name, item.activity);
+  return trace_->Text(NameIdOf(item));
+}
+
+StringId RecordedWork::NameIdOf(const WorkItem& item) const {
+  return IdOfRow(trace_->activities.name, item.activity);
 }
 
 std::string_view RecordedWork::OperatorOf(const WorkItem& item) const {
+  return trace_->Text(OperatorIdOf(item));
+}
+
+StringId RecordedWork::OperatorIdOf(const WorkItem& item) const {
   return item.activity == kNoRow
-             ? std::string_view()
-             : NameOfRow(*trace_, trace_->host_ops.name, trace_->activities.host_op[item.activity]);
+             ? StringId::kEmpty
+             : IdOfRow(trace_->host_ops.name, trace_->activities.host_op[item.activity]);
 }
 
 std::int32_t RecordedWork::DeviceOf(const WorkItem& item) const {
   const RowId track = item.activity == kNoRow ? kNoRow : trace_->activities.track[item.activity];
   return track == kNoRow ? -1 : trace_->tracks.device[track];
-}
-
-bool RecordedWork::IsCounted(RowId touch) const {
-  const trace::Coverage coverage = trace_->touches.coverage[touch];
-  return coverage == trace::Coverage::kExact || coverage == trace::Coverage::kPartial;
 }
 
 std::vector<RowId> RecordedWork::CountedObjects(const WorkItem& item) const {

@@ -70,14 +70,20 @@ class RecordedWork {
   /// The full name of the kernel, copy or set.
   [[nodiscard]] std::string_view NameOf(const WorkItem& item) const;
 
+  [[nodiscard]] StringId NameIdOf(const WorkItem& item) const;
+
   /// The innermost operator of the framework that asked for it; empty if none is known.
   [[nodiscard]] std::string_view OperatorOf(const WorkItem& item) const;
+  [[nodiscard]] StringId OperatorIdOf(const WorkItem& item) const;
 
   /// Its device, or -1.
   [[nodiscard]] std::int32_t DeviceOf(const WorkItem& item) const;
 
   /// Returns whether counts stand behind a touch; else it is only known what can be reached.
-  [[nodiscard]] bool IsCounted(trace::RowId touch) const;
+  [[nodiscard]] bool IsCounted(trace::RowId touch) const {
+    const trace::Coverage coverage = trace_->touches.coverage[touch];
+    return coverage == trace::Coverage::kExact || coverage == trace::Coverage::kPartial;
+  }
 
   /// Objects of the item's touches, each once, in order of row: those with counts, or those that
   /// are only known by argument or descriptor.

@@ -1,11 +1,5 @@
 #include "orrery/memory/working_set.h"
 
-#include <algorithm>
-#include <map>
-#include <tuple>
-#include <utility>
-
-#include "orrery/base/statistics.h"
 #include "orrery/memory/kernel_name.h"
 #include "orrery/memory/recorded_work.h"
 
@@ -14,101 +8,28 @@ namespace {
 
 using trace::Coverage;
 
-constexpr std::array<std::string_view, kNumWorkingSetLevels> kLevelNames{
-    "allocation", "object", "page", "sector", "byte", "reach (upper bound)"};
-
-// The upper bound counts whatever is known by argument; all else only what was seen exactly.
-bool CountsAt(const UsedMemory& used, std::size_t level) {
-  const bool is_bound = static_cast<WorkingSetLevel>(level) == WorkingSetLevel::kReach;
-  return used.level_bytes[level] >= 0 && (is_bound || used.coverage == Coverage::kExact);
-}
-
-std::vector<double> ValuesAt(std::span<const UsedMemory* const> used, WorkingSetLevel level) {
-  std::vector<double> values;
-  for (const UsedMemory* const one : used) {
-    if (CountsAt(*one, static_cast<std::size_t>(level))) {
-      values.push_back(static_cast<double>(one->At(level)));
-    }
-  }
-  return values;
-}
-
-std::vector<const UsedMemory*> KernelsOf(std::span<const UsedMemory> used) {
-  std::vector<const UsedMemory*> kernels;
-  for (const UsedMemory& one : used) {
-    if (one.is_kernel) {
-      kernels.push_back(&one);
-    }
-  }
-  return kernels;
-}
-
 std::optional<double> Ratio(double whole, double part) {
   return part > 0 ? std::optional(whole / part) : std::nullopt;
 }
 
-void SummarizeFootprint(std::span<const UsedMemory* const> kernels, WorkingSetSummary& summary) {
-  std::vector<double> totals;
-  std::array<std::vector<double>, kNumFootprintClasses> by_class;
-  for (const UsedMemory* const kernel : kernels) {
-    totals.push_back(static_cast<double>(kernel->footprint.total_bytes));
-    for (std::size_t i = 0; i < kNumFootprintClasses; ++i) {
-      by_class[i].push_back(static_cast<double>(kernel->footprint.class_bytes[i]));
-    }
-  }
-  summary.footprint = SpreadOf(totals);
-  for (std::size_t i = 0; i < kNumFootprintClasses; ++i) {
-    summary.class_footprint[i] = SpreadOf(by_class[i]);
-  }
+KernelLine::Point PointOf(const UsedMemory& used) {
+  const bool is_exact = used.coverage == Coverage::kExact;
+  KernelLine::Point point{};
+  point[KernelLine::kFootprint] = used.footprint.total_bytes;
+  point[KernelLine::kReach] = used.At(WorkingSetLevel::kReach);
+  point[KernelLine::kObjects] = is_exact ? used.At(WorkingSetLevel::kObject) : -1;
+  return point;
 }
 
-using UsedByName = std::map<std::string, std::vector<const UsedMemory*>>;
-
-WorkingSetGroup GroupOf(const std::string& name, const std::vector<const UsedMemory*>& used) {
-  WorkingSetGroup group{.name = name, .num_launches = static_cast<std::int64_t>(used.size())};
-  for (const UsedMemory* const one : used) {
-    if (one->coverage == Coverage::kExact) {
-      ++group.num_exact;
-      group.read_bytes += one->read_bytes;
-      group.write_bytes += one->write_bytes;
-    }
-  }
-  group.object_bytes = SpreadOf(ValuesAt(used, WorkingSetLevel::kObject));
-  group.page_bytes = SpreadOf(ValuesAt(used, WorkingSetLevel::kPage));
-  group.reach_bytes = SpreadOf(ValuesAt(used, WorkingSetLevel::kReach));
-  return group;
+std::string FullName(std::string_view name) {
+  return std::string(name);
 }
 
-std::vector<WorkingSetGroup> Sorted(const UsedByName& by_name) {
-  std::vector<WorkingSetGroup> groups;
-  for (const auto& [name, used] : by_name) {
-    groups.push_back(GroupOf(name, used));
-  }
-  std::ranges::sort(groups, [](const WorkingSetGroup& a, const WorkingSetGroup& b) {
-    return std::tie(b.object_bytes.largest, b.reach_bytes.largest, a.name) <
-           std::tie(a.object_bytes.largest, a.reach_bytes.largest, b.name);
-  });
-  return groups;
+std::string OperatorName(std::string_view name) {
+  return std::string(name.empty() ? "no operator" : name);
 }
 
 }  // namespace
-
-std::string_view WorkingSetLevelName(WorkingSetLevel level) {
-  return kLevelNames[static_cast<std::size_t>(level)];
-}
-
-BytesSpread SpreadOf(std::span<const double> values) {
-  if (values.empty()) {
-    return {};
-  }
-  const auto [smallest, largest] = std::ranges::minmax(values);
-  return {.count = static_cast<std::int64_t>(values.size()),
-          .smallest = smallest,
-          .mean = Mean(values),
-          .median = Median(values),
-          .p90 = Quantile(values, 0.9),
-          .largest = largest};
-}
 
 std::optional<double> WorkingSetSummary::MeanByLargest(WorkingSetLevel level) const {
   return Ratio(footprint.mean, At(level).largest);
@@ -118,43 +39,60 @@ std::optional<double> WorkingSetSummary::MeanByMean(WorkingSetLevel level) const
   return Ratio(footprint.mean, At(level).mean);
 }
 
-WorkingSetSummary SummarizeWorkingSet(std::span<const UsedMemory> used) {
-  const std::vector<const UsedMemory*> kernels = KernelsOf(used);
-  WorkingSetSummary summary{.num_kernels = static_cast<std::int64_t>(kernels.size())};
-  SummarizeFootprint(kernels, summary);
-  for (std::size_t level = 0; level < kNumWorkingSetLevels; ++level) {
-    summary.levels[level] = SpreadOf(ValuesAt(kernels, static_cast<WorkingSetLevel>(level)));
+void WorkingSet::Add(const trace::Trace& piece) {
+  const bool is_first = ++num_pieces_ == 1;
+  launches_.clear();
+  std::vector<StringId> own_names(is_first ? piece.strings.size() : 0, StringId::kEmpty);
+  const RecordedWork work(piece);
+  UseWalk walk(work, page_bytes_);
+  GroupsOfPiece kernels(piece.strings, by_kernel_, &ShortKernelName);
+  GroupsOfPiece moves(piece.strings, by_kernel_, &FullName);
+  GroupsOfPiece operators(piece.strings, by_operator_, &OperatorName);
+  work.ForEach([&](const WorkItem& item) {
+    const UsedMemory used = walk.Of(item);
+    const StringId name = work.NameIdOf(item);
+    (used.is_kernel ? kernels : moves).Of(name).Add(used);
+    operators.Of(work.OperatorIdOf(item)).Add(used);
+    if (used.is_kernel) {
+      AddKernel(used);
+    }
+    if (is_first) {
+      StringId& own_name = own_names[static_cast<std::size_t>(name)];
+      own_name = own_name == StringId::kEmpty ? names_.Intern(piece.Text(name)) : own_name;
+      launches_.push_back({.name = own_name, .used = used});
+    }
+  });
+}
+
+void WorkingSet::AddKernel(const UsedMemory& used) {
+  ++sums_.num_kernels;
+  footprint_.Add(used.footprint.total_bytes);
+  for (std::size_t i = 0; i < kNumFootprintClasses; ++i) {
+    class_footprint_[i].Add(used.footprint.class_bytes[i]);
   }
-  for (const UsedMemory* const kernel : kernels) {
-    if (kernel->coverage == Coverage::kExact) {
-      summary.read_bytes += kernel->read_bytes;
-      summary.write_bytes += kernel->write_bytes;
-      summary.unowned_bytes += kernel->unowned_bytes;
+  for (std::size_t i = 0; i < kNumWorkingSetLevels; ++i) {
+    if (CountsAt(used, static_cast<WorkingSetLevel>(i))) {
+      levels_[i].Add(used.level_bytes[i]);
     }
   }
+  if (used.coverage == Coverage::kExact) {
+    sums_.read_bytes += used.read_bytes;
+    sums_.write_bytes += used.write_bytes;
+    sums_.unowned_bytes += used.unowned_bytes;
+  }
+  line_.Add(PointOf(used));
+}
+
+WorkingSetSummary WorkingSet::Summary() const {
+  WorkingSetSummary summary = sums_;
+  summary.footprint = footprint_.Spread();
+  for (std::size_t i = 0; i < kNumFootprintClasses; ++i) {
+    summary.class_footprint[i] = class_footprint_[i].Spread();
+  }
+  for (std::size_t i = 0; i < kNumWorkingSetLevels; ++i) {
+    summary.levels[i] = levels_[i].Spread();
+  }
   return summary;
-}
-
-std::vector<WorkingSetGroup> GroupByKernel(const trace::Trace& trace,
-                                           std::span<const UsedMemory> used) {
-  const RecordedWork work(trace);
-  UsedByName by_name;
-  for (const UsedMemory& one : used) {
-    const std::string_view name = work.NameOf(work.At(one.item));
-    by_name[one.is_kernel ? ShortKernelName(name) : std::string(name)].push_back(&one);
-  }
-  return Sorted(by_name);
-}
-
-std::vector<WorkingSetGroup> GroupByOperator(const trace::Trace& trace,
-                                             std::span<const UsedMemory> used) {
-  const RecordedWork work(trace);
-  UsedByName by_name;
-  for (const UsedMemory& one : used) {
-    const std::string_view name = work.OperatorOf(work.At(one.item));
-    by_name[std::string(name.empty() ? "no operator" : name)].push_back(&one);
-  }
-  return Sorted(by_name);
 }
 
 }  // namespace orrery::memory

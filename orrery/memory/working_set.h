@@ -6,68 +6,16 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "orrery/memory/footprint.h"
+#include "orrery/base/string_table.h"
+#include "orrery/memory/kernel_line.h"
+#include "orrery/memory/used_memory.h"
+#include "orrery/memory/value_counts.h"
+#include "orrery/memory/working_set_groups.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::memory {
-
-/// How finely a working set is seen. At each level a byte counts once, and only inside of objects
-/// that live when the launch begins.
-enum class WorkingSetLevel : std::uint8_t {
-  kAllocation,  // whole allocations, outermost, that hold something touched
-  kObject,      // whole objects touched, innermost: tensors where they are known
-  kPage,        // pages touched, clipped to their objects
-  kSector,      // pieces of 512 bytes or less, clipped to their objects
-  kByte,        // bytes of single accesses, copies and sets
-  kReach,       // upper bound: objects touched or given as arguments
-};
-
-inline constexpr std::size_t kNumWorkingSetLevels = 6;
-
-[[nodiscard]] std::string_view WorkingSetLevelName(WorkingSetLevel level);
-
-/// What one launch, copy or set used.
-struct UsedMemory {
-  std::size_t item = 0;  // of RecordedWork
-  trace::RowId activity = trace::kNoRow;
-  trace::Coverage coverage = trace::Coverage::kUnseen;
-  bool is_kernel = false;
-  Footprint footprint = {};
-  std::array<std::int64_t, kNumWorkingSetLevels> level_bytes = {};  // -1: not recorded
-  std::int64_t read_bytes = 0;  // issued; data that are read again count again
-  std::int64_t write_bytes = 0;
-  std::int64_t unowned_bytes = 0;  // … of that to addresses that no live object owns
-
-  [[nodiscard]] std::int64_t At(WorkingSetLevel level) const {
-    return level_bytes[static_cast<std::size_t>(level)];
-  }
-
-  bool operator==(const UsedMemory&) const = default;
-};
-
-/// Returns what each launch, copy and set used, in order. Pages smaller than `page_bytes` count as
-/// pages of that size. The upper bound is there for launches with arguments that point to objects,
-/// and is not part of any other level.
-[[nodiscard]] std::vector<UsedMemory> UsedMemoryOf(const trace::Trace& trace,
-                                                   std::int64_t page_bytes = 4096);
-
-/// How values are spread. Percentiles interpolate linearly between the sorted values at position
-/// q * (n - 1), as NumPy does. Without values all is zero.
-struct BytesSpread {
-  std::int64_t count = 0;
-  double smallest = 0;
-  double mean = 0;
-  double median = 0;
-  double p90 = 0;
-  double largest = 0;
-
-  bool operator==(const BytesSpread&) const = default;
-};
-
-[[nodiscard]] BytesSpread SpreadOf(std::span<const double> values);
 
 /// Footprint against working set over the kernels of a recording. Levels count kernels that were
 /// seen exactly; the upper bound those of which it is known what they can reach.
@@ -93,27 +41,55 @@ struct WorkingSetSummary {
   bool operator==(const WorkingSetSummary&) const = default;
 };
 
-[[nodiscard]] WorkingSetSummary SummarizeWorkingSet(std::span<const UsedMemory> used);
+/// Takes a recording in pieces, in the order of events, and says what its launches used. What each
+/// used is folded at once: memory is that of the piece at hand and of values that differ.
+class WorkingSet {
+ public:
+  /// What one launch, copy or set used, with its name.
+  struct Launch {
+    StringId name = StringId::kEmpty;  // NameOf says it
+    UsedMemory used = {};
+  };
 
-/// Launches of one kernel or one operator.
-struct WorkingSetGroup {
-  std::string name;
-  std::int64_t num_launches = 0;
-  std::int64_t num_exact = 0;
-  BytesSpread object_bytes = {};  // of exact launches
-  BytesSpread page_bytes = {};
-  BytesSpread reach_bytes = {};
-  std::int64_t read_bytes = 0;
-  std::int64_t write_bytes = 0;
+  /// Pages smaller than `page_bytes` count as pages of that size.
+  explicit WorkingSet(std::int64_t page_bytes = 4096) : page_bytes_(page_bytes) {}
 
-  bool operator==(const WorkingSetGroup&) const = default;
+  void Add(const trace::Trace& piece);
+
+  [[nodiscard]] WorkingSetSummary Summary() const;
+
+  /// Groups by short name of the kernel (copies and sets by their names), or by operator, largest
+  /// working set first, ties by name.
+  [[nodiscard]] std::vector<WorkingSetGroup> ByKernel() const { return by_kernel_.Sorted(); }
+
+  [[nodiscard]] std::vector<WorkingSetGroup> ByOperator() const { return by_operator_.Sorted(); }
+
+  [[nodiscard]] const KernelLine& line() const { return line_; }
+
+  /// Whether more than one piece came: launches are not listed then, since their list would grow
+  /// with the recording.
+  [[nodiscard]] bool IsInPieces() const { return num_pieces_ > 1; }
+
+  [[nodiscard]] std::span<const Launch> launches() const { return launches_; }
+
+  [[nodiscard]] std::string_view NameOf(const Launch& launch) const {
+    return names_.View(launch.name);
+  }
+
+ private:
+  void AddKernel(const UsedMemory& used);
+
+  std::int64_t page_bytes_;
+  std::int64_t num_pieces_ = 0;
+  WorkingSetSummary sums_;  // without spreads
+  ValueCounts footprint_;
+  std::array<ValueCounts, kNumFootprintClasses> class_footprint_;
+  std::array<ValueCounts, kNumWorkingSetLevels> levels_;
+  GroupedUse by_kernel_;
+  GroupedUse by_operator_;
+  KernelLine line_;
+  StringTable names_;
+  std::vector<Launch> launches_;
 };
-
-/// Returns groups by short name of the kernel (copies and sets by their names), or by operator,
-/// largest working set first, ties by name.
-[[nodiscard]] std::vector<WorkingSetGroup> GroupByKernel(const trace::Trace& trace,
-                                                         std::span<const UsedMemory> used);
-[[nodiscard]] std::vector<WorkingSetGroup> GroupByOperator(const trace::Trace& trace,
-                                                           std::span<const UsedMemory> used);
 
 }  // namespace orrery::memory

@@ -25,6 +25,12 @@ struct Nested : TestRecording {
   RowId tensor = Born(0x100064, 10'000, MemoryClass::kTensor, segment);
 };
 
+WorkingSet WorkingSetOf(const trace::Trace& trace) {
+  WorkingSet working_set;
+  working_set.Add(trace);
+  return working_set;
+}
+
 TEST(WorkingSet, LevelsGoFromWholeAllocationsToBytes) {
   Nested recording;
   const RowId add = recording.Launched("add");
@@ -84,7 +90,7 @@ TEST(WorkingSet, WhatIsKnownByArgumentIsNeverMixedWithCounts) {
   const std::vector<UsedMemory> used = UsedMemoryOf(recording.trace);
   EXPECT_EQ(used[1].At(Level::kObject), -1);
   EXPECT_EQ(used[1].At(Level::kReach), 10'512);
-  const WorkingSetSummary summary = SummarizeWorkingSet(used);
+  const WorkingSetSummary summary = WorkingSetOf(recording.trace).Summary();
   EXPECT_EQ(summary.At(Level::kObject).count, 1);
   EXPECT_EQ(summary.At(Level::kObject).largest, 512);
   EXPECT_EQ(summary.At(Level::kReach).count, 1);
@@ -94,7 +100,7 @@ TEST(WorkingSet, PartialLaunchesAreNotInTheTable) {
   Nested recording;
   const RowId partial = recording.Launched("partial", Coverage::kPartial);
   recording.Touched(partial, recording.tensor, 4, 0);
-  const WorkingSetSummary summary = SummarizeWorkingSet(UsedMemoryOf(recording.trace));
+  const WorkingSetSummary summary = WorkingSetOf(recording.trace).Summary();
   EXPECT_EQ(summary.num_kernels, 1);
   EXPECT_EQ(summary.At(Level::kObject).count, 0);
 }
@@ -111,7 +117,7 @@ TEST(WorkingSet, CopiesCountTheirBytesExactly) {
                                   .extent_bytes = 1000});
   const std::vector<UsedMemory> used = UsedMemoryOf(recording.trace);
   EXPECT_EQ(used[0].At(Level::kByte), 128);
-  EXPECT_EQ(SummarizeWorkingSet(used).num_kernels, 0);
+  EXPECT_EQ(WorkingSetOf(recording.trace).Summary().num_kernels, 0);
 }
 
 TEST(WorkingSet, AccessesOutsideOfLiveObjectsAreCountedApart) {
@@ -125,17 +131,9 @@ TEST(WorkingSet, AccessesOutsideOfLiveObjectsAreCountedApart) {
   EXPECT_EQ(used[0].unowned_bytes, 123);
 }
 
-// Values 1 to 5: median 3; 90 % lies at position 0.9 * 4 = 3.6, between 4 and 5: 4.6.
-TEST(WorkingSet, PercentilesInterpolate) {
-  const std::vector<double> values{5, 3, 1, 4, 2};
-  EXPECT_EQ(
-      SpreadOf(values),
-      (BytesSpread{.count = 5, .smallest = 1, .mean = 3, .median = 3, .p90 = 4.6, .largest = 5}));
-}
-
 // PASTA defect 9: counters begin at zero.
 TEST(WorkingSet, AnEmptyTraceGivesZeros) {
-  const WorkingSetSummary summary = SummarizeWorkingSet(UsedMemoryOf(trace::Trace()));
+  const WorkingSetSummary summary = WorkingSetOf(trace::Trace()).Summary();
   EXPECT_EQ(summary, WorkingSetSummary());
   EXPECT_EQ(summary.MeanByLargest(Level::kObject), std::nullopt);
 }
@@ -147,15 +145,15 @@ TEST(WorkingSet, BothRatiosAreSaid) {
   const RowId other = recording.Born(0x108000, 512, MemoryClass::kTensor, recording.driver);
   recording.Touched(recording.Launched("a<1>"), recording.tensor, 4, 0);
   recording.Touched(recording.Launched("a<2>"), other, 4, 0);
-  const std::vector<UsedMemory> used = UsedMemoryOf(recording.trace);
-  const WorkingSetSummary summary = SummarizeWorkingSet(used);
+  const WorkingSet working_set = WorkingSetOf(recording.trace);
+  const WorkingSetSummary summary = working_set.Summary();
   EXPECT_DOUBLE_EQ(summary.MeanByLargest(Level::kObject).value(), 6.5536);
   EXPECT_DOUBLE_EQ(summary.MeanByMean(Level::kObject).value(), 65536.0 / 5256.0);
-  const std::vector<WorkingSetGroup> groups = GroupByKernel(recording.trace, used);
+  const std::vector<WorkingSetGroup> groups = working_set.ByKernel();
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].name, "a");
   EXPECT_EQ(groups[0].num_exact, 2);
-  EXPECT_EQ(GroupByOperator(recording.trace, used)[0].name, "no operator");
+  EXPECT_EQ(working_set.ByOperator()[0].name, "no operator");
 }
 
 // Any objects, lives and touches: no level exceeds the one above it.

@@ -107,12 +107,29 @@ std::vector<std::string> SentencesOf(const MemoryPage& page) {
   return sentences;
 }
 
+// Facts that are not known are for programs only.
+std::vector<MemoryFact> KnownFacts(const MemoryPage& page) {
+  std::vector<MemoryFact> known;
+  std::ranges::copy_if(page.facts, std::back_inserter(known), [](const MemoryFact& fact) {
+    return !std::holds_alternative<std::monostate>(fact.value);
+  });
+  return known;
+}
+
+// How well launches were seen, and where their times are from.
+std::vector<std::string> LinesOf(const MemoryPage& page) {
+  std::vector<std::string> lines = page.coverage;
+  lines.insert(lines.end(), page.times.begin(), page.times.end());
+  return lines;
+}
+
 std::string FactsText(const MemoryPage& page) {
   TextTable table({{.header = "what"}, {.header = "value", .align = TextTable::Align::kRight}, {}});
-  for (const MemoryFact& fact : page.facts) {
+  const std::vector<MemoryFact> facts = KnownFacts(page);
+  for (const MemoryFact& fact : facts) {
     table.AddRow({fact.label, MemoryCellText(fact.value, fact.unit), fact.note});
   }
-  return page.facts.empty() ? "" : "\n" + draw::Indented(table.Render(), 2);
+  return facts.empty() ? "" : "\n" + draw::Indented(table.Render(), 2);
 }
 
 std::string TableHtml(const MemoryTable& table) {
@@ -143,11 +160,11 @@ std::string HeaderHtml(const MemoryPage& page) {
       "<button id=\"theme\" type=\"button\">light / dark</button></div>\n<h1>{}</h1>\n",
       draw::EscapeMarkup(page.tool), draw::EscapeMarkup(page.title));
   std::vector<Tile> tiles;
-  for (const MemoryFact& fact : page.facts) {
+  for (const MemoryFact& fact : KnownFacts(page)) {
     tiles.push_back(
         {.label = fact.label, .value = MemoryCellText(fact.value, fact.unit), .note = fact.note});
   }
-  for (const std::string& line : page.coverage) {
+  for (const std::string& line : LinesOf(page)) {
     header += Caption(line);
   }
   return header + (tiles.empty() ? "" : RenderTiles(tiles)) + "</header>\n";
@@ -168,7 +185,7 @@ std::string MemoryCellText(const Table::Cell& cell, MemoryUnit unit) {
 
 std::string RenderMemoryText(const MemoryPage& page) {
   std::string text = fmt::format("{}: {}\n", page.title, page.tool);
-  for (const std::string& line : page.coverage) {
+  for (const std::string& line : LinesOf(page)) {
     text += line + "\n";
   }
   text += FactsText(page);

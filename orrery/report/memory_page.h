@@ -58,11 +58,24 @@ struct MemoryPicture {
   std::vector<draw::Series> legend = {};
 };
 
+/// How many launches of a run were seen in one way.
+struct MemoryCoverage {
+  std::string run;
+  std::string coverage;  // "exact"
+  std::int64_t launches = 0;
+  double launch_share = 0;
+  std::int64_t launches_with_times = 0;
+  std::int64_t time_ns = 0;
+  double time_share = 0;  // of kernel time
+};
+
 /// What a memory tool says, in the one form that text, JSON, CSV, HTML and SVG are made from.
 struct MemoryPage {
   std::string tool;
-  std::string title;                        // of the recording
-  std::vector<std::string> coverage = {};   // one line for each rank or run
+  std::string title;                       // of the recording
+  std::vector<std::string> coverage = {};  // one line for each rank or run
+  std::vector<MemoryCoverage> coverage_parts = {};
+  std::vector<std::string> times = {};      // where times are from, if from another run
   std::vector<std::string> sentences = {};  // what it shows and which rules were used
   std::vector<MemoryFact> facts = {};
   std::vector<MemoryPicture> pictures = {};

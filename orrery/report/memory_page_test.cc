@@ -37,6 +37,20 @@ TEST(MemoryPage, TextSaysWhatIsNotShown) {
   EXPECT_THAT(text, HasSubstr("1 more row in --json and --csv"));
 }
 
+TEST(MemoryPage, FactsThatAreNotKnownAreLeftOut) {
+  MemoryPage page = SmallPage();
+  page.facts.push_back({"ratio", "over execution", {}, MemoryUnit::kRatio});
+  EXPECT_THAT(RenderMemoryText(page), testing::Not(HasSubstr("over execution")));
+  EXPECT_THAT(RenderMemoryHtml(page), testing::Not(HasSubstr("over execution")));
+}
+
+TEST(MemoryPage, WhereTimesAreFromStandsBelowTheCoverage) {
+  MemoryPage page = SmallPage();
+  page.times = {"1 of 1 launches have times from b.orrs."};
+  EXPECT_THAT(RenderMemoryText(page), HasSubstr("coverage: 1 launch\n1 of 1 launches have times"));
+  EXPECT_THAT(RenderMemoryHtml(page), HasSubstr("1 of 1 launches have times"));
+}
+
 TEST(MemoryPage, TablesThatAreNotShownAreNamed) {
   MemoryPage page = SmallPage();
   page.tables[0].max_shown = 0;

@@ -4,6 +4,7 @@
 import argparse
 import contextlib
 import io
+import json
 import pathlib
 import re
 import sys
@@ -15,7 +16,7 @@ sys.path.insert(0, str(_CAPTURE))
 sys.dont_write_bytecode = True
 
 import orrs_reader  # noqa: E402
-from recording import building, command_line, environment, result  # noqa: E402
+from recording import building, command_line, environment, manifest, result  # noqa: E402
 
 _TABLE = (_CAPTURE.parent / "docs" / "formats" / "orrs.md")
 
@@ -139,6 +140,39 @@ class Result(Folder):
 
     def test_nothing_recorded_is_said(self):
         self.assertEqual(result.report(self.folder / "run.orrs")[1], 2)
+
+
+def _process(process, rank, world_size):
+    """A record of who writes: producer, host, process, rank and size of the job (one more than they are), clock."""
+    return bytes([1, 1]) + b"p" + bytes([1]) + b"h" + _varint(process) + bytes([rank + 1, world_size + 1, 1])
+
+
+class Manifest(Folder):
+    def _write(self, *names):
+        paths = [self.folder / name for name in names]
+        manifest.write(self.folder / "run.orrs", paths)
+        found = manifest.path_of(self.folder / "run.orrs")
+        return json.loads(found.read_text()) if found.exists() else None
+
+    def test_it_joins_the_ranks_in_order_and_says_who_wrote_them(self):
+        for rank in (0, 1):
+            name = f"run.rank-{rank}.orrs"
+            (self.folder / name).write_bytes(_FILE + _chunk(1, [_process(40 + rank, rank, 3)]) + _END)
+        found = self._write("run.rank-1.orrs", "run.rank-0.orrs")
+        self.assertEqual(next(iter(found)), "orrery_manifest")
+        self.assertEqual(found["world_size"], 3)
+        self.assertEqual([(one["file"], one["rank"], one["process"], one["host"]) for one in found["files"]],
+                         [("run.rank-0.orrs", 0, 40, "h"), ("run.rank-1.orrs", 1, 41, "h")])
+
+    def test_one_stream_needs_none(self):
+        (self.folder / "run.orrs").write_bytes(_FILE + _chunk(1, [_process(40, -1, -1)]) + _END)
+        self.assertIsNone(self._write("run.orrs"))
+
+    def test_a_stream_that_says_nothing_is_named_all_the_same(self):
+        (self.folder / "run.orrs").write_bytes(_FILE + _END)
+        (self.folder / "run.7.orrs").write_bytes(b"")
+        self.assertEqual([one["file"] for one in self._write("run.orrs", "run.7.orrs")["files"]],
+                         ["run.7.orrs", "run.orrs"])
 
 
 class Reader(unittest.TestCase):

@@ -6,6 +6,7 @@
 #include "orrery/memory/uvm/collect.h"
 #include "orrery/memory/uvm/comparison.h"
 #include "orrery/memory/uvm/test_net.h"
+#include "orrery/memory/uvm/workload_builder.h"
 
 // The rules that the reference on memory profiling sets before any number is quoted (section 15):
 // (1) to (3) on two training steps; (4) to (6) are properties in oracle_test.cc.
@@ -27,7 +28,7 @@ double Relative(const Comparison& comparison, Kind kind) {
   return RelativeTime(comparison, comparison.Of(kind).total_ns);
 }
 
-// (1) Where each tensor has a segment of its own the levels differ by a few calls.
+// (1) The levels are alike: object level touches a few blocks more, with calls of their own.
 void ExpectBothLevelsHelp(const Parameters& parameters) {
   for (const LayerSizes& sizes : {PooledNet(), FullNet()}) {
     const Comparison comparison = PlayAll(sizes, 1, parameters);
@@ -35,7 +36,7 @@ void ExpectBothLevelsHelp(const Parameters& parameters) {
     EXPECT_EQ(comparison.Of(Kind::kNone).Moved().evictions, 0);
     EXPECT_EQ(comparison.Of(Kind::kObject).Moved().evictions, 0);
     EXPECT_LT(Relative(comparison, Kind::kTensor), 0.95);
-    EXPECT_LT(Relative(comparison, Kind::kObject), Relative(comparison, Kind::kTensor) + 0.01);
+    EXPECT_LT(Relative(comparison, Kind::kObject), Relative(comparison, Kind::kTensor) + 0.05);
   }
 }
 
@@ -67,18 +68,27 @@ TEST(UvmAcceptanceTest, WithAThirdOfTheMemoryObjectLevelGainsWhereSegmentsAreUse
   ExpectObjectLevelGains(DefaultParameters());
 }
 
-// No cost is calibrated yet, so no order may hang on one: each is halved and doubled.
-TEST(UvmAcceptanceTest, TheOrdersDoNotHangOnSingleCosts) {
-  for (const double factor : {0.5, 2.0}) {
-    const auto scaled = [&](std::int64_t value) {
-      return static_cast<std::int64_t>(static_cast<double>(value) * factor);
+// The costs fit what was measured to about a fifth (docs/validation/uvm.md): so much of each may be
+// wrong.
+TEST(UvmAcceptanceTest, TheOrdersDoNotHangOnTheErrorOfSingleCosts) {
+  for (const double factor : {0.8, 1.25}) {
+    const auto scaled = [&](std::int64_t& value) {
+      value = static_cast<std::int64_t>(static_cast<double>(value) * factor);
     };
-    std::vector<Parameters> changed(5, DefaultParameters());
-    changed[0].batch_latency_ns = scaled(changed[0].batch_latency_ns);
-    changed[1].block_service_ns = scaled(changed[1].block_service_ns);
-    changed[2].prefetch_call_ns = scaled(changed[2].prefetch_call_ns);
-    changed[3].fault_share *= factor;
-    changed[4].eviction_share *= factor;
+    Parameters fitted = DefaultParameters();
+    fitted.max_lookahead = 0;
+    std::vector<Parameters> changed(11, fitted);
+    scaled(changed[0].wake_ns);
+    scaled(changed[1].batch_latency_ns);
+    scaled(changed[2].block_service_ns);
+    scaled(changed[3].prefetch_wake_ns);
+    scaled(changed[4].prefetch_call_ns);
+    scaled(changed[5].prefetch_move_ns);
+    scaled(changed[6].prefetch_block_ns);
+    changed[7].prefetch_share *= factor;
+    changed[8].fault_share *= factor;
+    changed[9].eviction_share *= factor;
+    changed[10].fault_population_gbps *= factor;
     for (const Parameters& parameters : changed) {
       ExpectBothLevelsHelp(parameters);
       ExpectObjectLevelHurts(parameters);
@@ -87,7 +97,7 @@ TEST(UvmAcceptanceTest, TheOrdersDoNotHangOnSingleCosts) {
   }
 }
 
-// A forward layer of the pooled net touches 14.5 MiB of segments of 20 MiB each; tensors of the
+// A forward layer of the pooled net touches 58 MiB of segments of 80 MiB each; tensors of the
 // other net fill theirs.
 TEST(UvmAcceptanceTest, TheNetsUseTheirSegmentsInPartAndInFull) {
   const hardware::Gpu& gpu = *hardware::FindGpu("A100");
@@ -97,6 +107,21 @@ TEST(UvmAcceptanceTest, TheNetsUseTheirSegmentsInPartAndInFull) {
 
   EXPECT_LT(use(PooledNet()), 0.5);
   EXPECT_GT(use(FullNet()), 0.8);
+}
+
+// An operator touches a segment of 2 MiB, another none.
+TEST(UvmAcceptanceTest, SegmentsOfOperatorsAreAveragedOverAll) {
+  WorkloadBuilder builder(4096, 2 * kMiB);
+  const AddressRange segment{.address = 0, .bytes = 2 * kMiB};
+  const std::size_t root = builder.AddRoot(segment);
+  const std::size_t object = *builder.AddObject(root, segment);
+  const std::size_t tensor = *builder.AddObject(root, {.address = 0, .bytes = 4096});
+  builder.SetContainer(tensor, object);
+  builder.AddWork(builder.AddOperator("uses"), 1);
+  builder.AddTouch(tensor);
+  builder.AddWork(builder.AddOperator("blind"), 1);
+
+  EXPECT_EQ(MeanSegmentBytes(builder.Finish()), kMiB);
 }
 
 TEST(UvmAcceptanceTest, NoPlayIsShorterThanTheBound) {

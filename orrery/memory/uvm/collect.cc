@@ -35,6 +35,10 @@ class Collector {
         builder_(parameters.page_bytes, parameters.block_bytes),
         objects_(trace, BusiestDevice(work_), builder_) {
     basis_.device = BusiestDevice(work_);
+    if (!trace.steps.empty()) {
+      first_step_ns_ = *std::ranges::min_element(trace.steps.begin_ns);
+      is_before_steps_ = true;
+    }
   }
 
   Collected Collect() {
@@ -51,8 +55,14 @@ class Collector {
       ++basis_.works_elsewhere;
       return;
     }
+    const RowId op = OutermostOperatorOf(item);
+    if (IsBeforeSteps(op)) {
+      ++basis_.works_before;
+      FillTouched(item);
+      return;
+    }
     ++basis_.works;
-    builder_.AddWork(OperatorOf(item), 0);
+    builder_.AddWork(OperatorOf(item, op), 0);
     order_of_work_.push_back(item.order);
     bytes_touched_ = 0;
     AddPageRuns(item);
@@ -64,14 +74,40 @@ class Collector {
     added.duration_ns = DurationOf(item);
   }
 
-  std::size_t OperatorOf(const WorkItem& item) {
-    const RowId row = trace_.activities.host_op[item.activity];
+  // A replay prefetches when the framework is called, not for each call that it makes of itself.
+  [[nodiscard]] RowId OutermostOperatorOf(const WorkItem& item) const {
+    RowId row = trace_.activities.host_op[item.activity];
+    while (row != kNoRow && trace_.host_ops.parent[row] != kNoRow) {
+      row = trace_.host_ops.parent[row];
+    }
+    return row;
+  }
+
+  // Operators have times of the host, as steps have; what has no operator is where its neighbours
+  // are.
+  [[nodiscard]] bool IsBeforeSteps(RowId op) {
+    if (op != kNoRow && !trace_.steps.empty()) {
+      is_before_steps_ = trace_.host_ops.begin_ns[op] < first_step_ns_;
+    }
+    return is_before_steps_;
+  }
+
+  void FillTouched(const WorkItem& item) {
+    for (const RowId touch : item.touches) {
+      if (const auto object = objects_.Find(trace_.touches.object[touch])) {
+        builder_.Fill(*object);
+      }
+    }
+    order_before_steps_ = item.order;
+  }
+
+  std::size_t OperatorOf(const WorkItem& item, RowId row) {
     if (row == kNoRow) {
       return AddOperator(work_.NameOf(item), row, item.order);
     }
     const auto [known, is_new] = operator_of_row_.try_emplace(row, 0);
     if (is_new) {
-      known->second = AddOperator(work_.OperatorOf(item), row, item.order);
+      known->second = AddOperator(trace_.Text(trace_.host_ops.name[row]), row, item.order);
     }
     return known->second;
   }
@@ -154,6 +190,9 @@ class Collector {
     for (Root& root : workload.roots) {
       const std::int64_t death = trace_.memory_objects.death_order[root.row];
       root.end_work = death < 0 ? kNoIndex : FirstAfter(order_of_work_, death);
+      if (root.end_work == workload.works.size() && IsFromBeforeSteps(root.row)) {
+        root.end_work = kNoIndex;  // the next iteration needs it
+      }
     }
     std::vector<std::int64_t> order_of_operator;
     for (const Begin& begin : begins_) {
@@ -169,6 +208,10 @@ class Collector {
       }
       object.end_operator = death < 0 ? kNoIndex : FirstAfter(order_of_operator, death);
     }
+  }
+
+  [[nodiscard]] bool IsFromBeforeSteps(RowId object) const {
+    return trace_.memory_objects.birth_order[object] < order_before_steps_;
   }
 
   static std::size_t FirstAfter(const std::vector<std::int64_t>& orders, std::int64_t order) {
@@ -195,6 +238,9 @@ class Collector {
   Basis basis_;
   std::map<RowId, std::size_t> operator_of_row_;
   std::vector<Begin> begins_;  // [operator]
+  std::int64_t first_step_ns_ = 0;
+  bool is_before_steps_ = false;
+  std::int64_t order_before_steps_ = 0;  // of the last work before the first step
   std::vector<std::int64_t> order_of_work_;
   std::vector<RowId> with_pages_;  // objects of the item whose pages were recorded
   double bytes_touched_ = 0;       // by the item

@@ -110,6 +110,54 @@ TEST(UvmCollectTest, KernelsWithoutATimeTakeTheirBytes) {
   EXPECT_EQ(collected.basis.durations_modelled, 2);
 }
 
+// PASTA's advisor writes down what was touched when the outermost operator ends.
+TEST(UvmCollectTest, OperatorsInsideOfOthersBelongToTheOutermost) {
+  TestRecording recording;
+  const RowId first = recording.Born(kBase, kSmallPage, MemoryClass::kDevice);
+  const RowId second = recording.Born(2 * kBase, kSmallPage, MemoryClass::kDevice);
+  const RowId outer =
+      recording.trace.host_ops.Append({.name = recording.trace.strings.Intern("aten::linear")});
+  const RowId inner = recording.trace.host_ops.Append(
+      {.name = recording.trace.strings.Intern("aten::mm"), .parent = outer});
+  for (const RowId object : {first, second}) {
+    const RowId launch = recording.Launched("k");
+    recording.trace.activities.host_op[launch] = object == first ? inner : outer;
+    recording.Touched(launch, object, 4, 0);
+  }
+
+  const Collected collected = CollectOn(recording.trace);
+
+  ASSERT_THAT(collected.workload.operators, SizeIs(1));
+  EXPECT_EQ(collected.workload.operators[0].name, "aten::linear");
+  EXPECT_THAT(collected.workload.operators[0].objects, ElementsAre(0, 1));
+}
+
+// The weights are copied at 10, the step begins at 20. Both pieces of memory are freed at the end:
+// the weights are there in the next iteration, what was born in the step is not.
+TEST(UvmCollectTest, WhatIsLoadedBeforeTheFirstStepLiesOnTheHost) {
+  TestRecording recording;
+  const RowId load = recording.trace.host_ops.Append({.begin_ns = 10});
+  const RowId use = recording.trace.host_ops.Append({.begin_ns = 25});
+  recording.trace.steps.Append({.begin_ns = 20});
+  const RowId weights = recording.Born(kBase, kSmallPage, MemoryClass::kDevice);
+  const RowId loads = recording.Copied("load");
+  recording.trace.activities.host_op[loads] = load;
+  recording.Touched(loads, weights, 0, 8);
+  const RowId output = recording.Born(2 * kBase, kSmallPage, MemoryClass::kDevice);
+  recording.trace.activities.host_op[recording.Launched("use")] = use;
+  recording.Died(weights);
+  recording.Died(output);
+
+  const Collected collected = CollectOn(recording.trace);
+  const Workload& workload = collected.workload;
+
+  EXPECT_EQ(collected.basis.works_before, 1);
+  EXPECT_THAT(workload.works, SizeIs(1));
+  EXPECT_THAT(workload.filled, ElementsAre(workload.objects[0].pages));
+  EXPECT_EQ(workload.roots[0].end_work, kNoIndex);
+  EXPECT_EQ(workload.roots[1].end_work, 1U);
+}
+
 // PASTA defect 23: two kernels of one operator, with one of another in between.
 TEST(UvmCollectTest, AnOperatorTouchesTheUnionOverItsKernels) {
   TestRecording recording;

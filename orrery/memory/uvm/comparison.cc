@@ -72,6 +72,12 @@ double SegmentUse(const Workload& workload) {
   return whole == 0 ? 1 : static_cast<double>(used) / static_cast<double>(whole);
 }
 
+std::int64_t MeanSegmentBytes(const Workload& workload) {
+  const std::int64_t pages = PagesOf(workload, {.kind = Policy::Kind::kObject});
+  const auto num_operators = static_cast<std::int64_t>(workload.operators.size());
+  return num_operators == 0 ? 0 : pages * workload.page_bytes / num_operators;
+}
+
 std::int64_t CapacityOf(const Workload& workload, double factor) {
   const auto bytes =
       static_cast<std::int64_t>(std::floor(static_cast<double>(workload.footprint_bytes) / factor));

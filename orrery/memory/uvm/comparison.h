@@ -32,6 +32,10 @@ struct Comparison {
 /// touch; 1 where nothing is touched.
 [[nodiscard]] double SegmentUse(const Workload& workload);
 
+/// Returns how many bytes the segments have that an operator touches, on average; 0 without
+/// operators.
+[[nodiscard]] std::int64_t MeanSegmentBytes(const Workload& workload);
+
 /// Returns the memory of a GPU that is `factor` times too small, at least one block.
 [[nodiscard]] std::int64_t CapacityOf(const Workload& workload, double factor);
 

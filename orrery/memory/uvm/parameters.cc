@@ -14,11 +14,11 @@
 namespace orrery::memory::uvm {
 namespace {
 
-Parameters ReadParameters() {
+Parameters ReadParameters(const char* costs_key, const char* cost_source) {
   std::optional<Error> wrong;
   hardware::YamlFields all(YAML::Load(kEmbeddedUvm)["uvm"], "uvm", wrong);
   hardware::YamlFields driver = all.Map("driver");
-  hardware::YamlFields costs = all.Map("costs");
+  hardware::YamlFields costs = all.Map(costs_key);
   hardware::YamlFields play = all.Map("play");
   Parameters parameters{
       .block_bytes = driver.Size("block_bytes", 1),
@@ -26,16 +26,23 @@ Parameters ReadParameters() {
       .leaf_bytes = driver.Size("leaf_bytes", 1),
       .threshold_percent = driver.Count("threshold_percent", 1),
       .batch_faults = driver.Count("batch_faults", 1),
+      .wake_ns = costs.Size("wake_ns", 0),
       .batch_latency_ns = costs.Size("batch_latency_ns", 0),
       .block_service_ns = costs.Size("block_service_ns", 0),
+      .prefetch_wake_ns = costs.Size("prefetch_wake_ns", 0),
       .prefetch_call_ns = costs.Size("prefetch_call_ns", 0),
+      .prefetch_move_ns = costs.Size("prefetch_move_ns", 0),
+      .prefetch_block_ns = costs.Size("prefetch_block_ns", 0),
       .prefetch_share = costs.Positive("prefetch_share"),
       .fault_share = costs.Positive("fault_share"),
       .eviction_share = costs.Positive("eviction_share"),
+      .fault_population_gbps = costs.Positive("fault_population_gbps"),
+      .prefetch_population_gbps = costs.Positive("prefetch_population_gbps"),
       .kernel_floor_ns = costs.Size("kernel_floor_ns", 0),
       .gpu = play.Text("gpu"),
       .iterations = play.Count("iterations", 1),
       .max_lookahead = play.Count("max_lookahead", 0),
+      .cost_source = cost_source,
   };
   ORRERY_CHECK(!wrong, wrong ? wrong->message() : "");
   return parameters;
@@ -58,7 +65,14 @@ PrefetchTree Parameters::Tree() const {
 }
 
 const Parameters& DefaultParameters() {
-  static const Parameters parameters = ReadParameters();
+  static const Parameters parameters = ReadParameters(
+      "costs", "were measured on one H200 in a virtual machine, with memory that fits");
+  return parameters;
+}
+
+const Parameters& PublishedParameters() {
+  static const Parameters parameters =
+      ReadParameters("published_costs", "are from papers, and not verified");
   return parameters;
 }
 
@@ -75,16 +89,18 @@ Status CheckParameters(const Parameters& parameters) {
 
 Rates RatesOn(const hardware::Gpu& gpu, const Parameters& parameters) {
   const double link = gpu.host_link.bytes_per_second;
-  return {.prefetch = {link * parameters.prefetch_share},
-          .fault = {link * parameters.fault_share},
-          .eviction = {link * parameters.eviction_share},
-          .memory = gpu.memory};
+  constexpr double kGiga = 1e9;
+  return {.prefetch = {.copied = {link * parameters.prefetch_share},
+                       .empty = {parameters.prefetch_population_gbps * kGiga}},
+          .fault = {.copied = {link * parameters.fault_share},
+                    .empty = {parameters.fault_population_gbps * kGiga}},
+          .eviction = {link * parameters.eviction_share}};
 }
 
-std::int64_t MoveTime(const Movement& moved, std::int64_t page_bytes, Bandwidth in,
+std::int64_t MoveTime(const Movement& moved, std::int64_t page_bytes, const Inflow& in,
                       const Rates& rates) {
-  const double seconds = Seconds(moved.pages_copied, page_bytes, in) +
-                         Seconds(moved.pages_in - moved.pages_copied, page_bytes, rates.memory) +
+  const double seconds = Seconds(moved.pages_copied, page_bytes, in.copied) +
+                         Seconds(moved.pages_in - moved.pages_copied, page_bytes, in.empty) +
                          Seconds(moved.pages_out, page_bytes, rates.eviction);
   return std::llround(seconds * 1e9);
 }

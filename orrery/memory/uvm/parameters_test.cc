@@ -13,6 +13,12 @@ TEST(UvmParametersTest, TheOnesOfTheProgramFitEachOther) {
   EXPECT_EQ(parameters.Tree().pages_per_block, 512);
 }
 
+TEST(UvmParametersTest, PublishedCostsAreOthers) {
+  EXPECT_TRUE(CheckParameters(PublishedParameters()));
+  EXPECT_NE(PublishedParameters().fault_share, DefaultParameters().fault_share);
+  EXPECT_NE(PublishedParameters().cost_source, DefaultParameters().cost_source);
+}
+
 TEST(UvmParametersTest, OddPagesAreRefused) {
   Parameters parameters = DefaultParameters();
   for (const std::int64_t page_bytes : {0, 2048, 5000, 131072}) {
@@ -25,9 +31,10 @@ TEST(UvmParametersTest, OddPagesAreRefused) {
 
 // Two pages with data at 1 page/s, one without at 4 pages/s, four that leave at 2 pages/s.
 TEST(UvmParametersTest, MovesTakeTheTimeOfTheirBytes) {
-  const Rates rates{.prefetch = {}, .fault = {}, .eviction = {200}, .memory = {400}};
+  const Rates rates{.prefetch = {}, .fault = {}, .eviction = {200}};
+  const Inflow in{.copied = {100}, .empty = {400}};
 
-  EXPECT_EQ(MoveTime({.pages_in = 3, .pages_copied = 2, .pages_out = 4}, 100, {100}, rates),
+  EXPECT_EQ(MoveTime({.pages_in = 3, .pages_copied = 2, .pages_out = 4}, 100, in, rates),
             4'250'000'000);
 }
 

@@ -22,9 +22,10 @@ Residency::Residency(const Workload& workload, std::int64_t capacity_bytes)
       resident_(workload.NumBlocks()),
       has_data_(workload.NumBlocks()),
       root_(workload.NumBlocks(), 0),
-      given_(workload.NumBlocks(), 0),
+      has_chunk_(workload.NumBlocks(), 0),
       was_evicted_(workload.NumBlocks(), 0),
       has_bounced_(workload.NumBlocks(), 0),
+      order_(workload.NumBlocks()),
       of_root_(workload.roots.size()) {
   ORRERY_CHECK(capacity_bytes >= workload.page_bytes * workload.pages_per_block,
                "the capacity holds one block");
@@ -43,10 +44,13 @@ Residency::Residency(const Workload& workload, std::int64_t capacity_bytes)
 
 Movement Residency::Bring(std::size_t block, const PageMask& pages) {
   const PageMask missing = Missing(block, pages & extent_[block]);
+  if (has_chunk_[block] != 0) {
+    MarkUsed(block);
+  }
   if (!missing.any()) {
     return {};
   }
-  Movement moved = given_[block] == 0 ? GiveChunk(block) : Movement();
+  Movement moved = has_chunk_[block] == 0 ? GiveChunk(block) : Movement();
   Movement in{.pages_in = missing.count(), .pages_copied = (missing & has_data_[block]).count()};
   of_root_[root_[block]] += in;
   moved += in;
@@ -61,8 +65,8 @@ Movement Residency::GiveChunk(std::size_t block) {
     moved += EvictOldest();
   }
   used_bytes_ += ChunkBytes(block);
-  given_[block] = ++last_serial_;
-  oldest_first_.push_back({.block = block, .serial = last_serial_});
+  has_chunk_[block] = 1;
+  order_.Append(block);
   if (was_evicted_[block] != 0) {
     const Movement back{.bounces = 1};
     has_bounced_[block] = 1;
@@ -73,12 +77,15 @@ Movement Residency::GiveChunk(std::size_t block) {
   return moved;
 }
 
-Movement Residency::EvictOldest() {
-  while (given_[oldest_first_.front().block] != oldest_first_.front().serial) {
-    oldest_first_.pop_front();
+void Residency::MarkUsed(std::size_t block) {
+  if (IsWhole(block)) {
+    order_.Remove(block);
+    order_.Append(block);
   }
-  const std::size_t block = oldest_first_.front().block;
-  oldest_first_.pop_front();
+}
+
+Movement Residency::EvictOldest() {
+  const std::size_t block = order_.Oldest();
   const Movement out{.pages_out = resident_[block].count(), .evictions = 1};
   of_root_[root_[block]] += out;
   was_evicted_[block] = 1;
@@ -88,14 +95,15 @@ Movement Residency::EvictOldest() {
 
 void Residency::TakeChunk(std::size_t block) {
   used_bytes_ -= ChunkBytes(block);
-  given_[block] = 0;
+  has_chunk_[block] = 0;
+  order_.Remove(block);
   resident_[block] = {};
 }
 
 void Residency::Release(std::size_t root) {
   ForEachBlock(workload_->roots[root].pages, workload_->pages_per_block,
                [&](std::size_t block, const PageMask&) {
-                 if (given_[block] != 0) {
+                 if (has_chunk_[block] != 0) {
                    TakeChunk(block);
                  }
                  has_data_[block] = {};

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "orrery/memory/uvm/chunk_order.h"
 #include "orrery/memory/uvm/page_mask.h"
 #include "orrery/memory/uvm/workload.h"
 
@@ -24,9 +24,9 @@ struct Movement {
 };
 
 /// Which pages are in the GPU, as the driver keeps them: memory is given in chunks of a block, a
-/// page needs its block's chunk, and when chunks run out the one that was given first is taken
-/// back with all its pages, however lately it was used. Pages without data come in empty; what
-/// leaves is copied to the host.
+/// page needs its block's chunk, and when chunks run out the one is taken back, with all its pages,
+/// of which nobody asked for a page the longest. The driver is asked by faults and prefetches and
+/// does not see accesses. Pages without data come in empty; what leaves is copied to the host.
 class Residency {
  public:
   /// Keeps a reference. The capacity must hold one block.
@@ -42,7 +42,7 @@ class Residency {
   /// Pages of the block that its memory has at all.
   [[nodiscard]] const PageMask& extent(std::size_t block) const { return extent_[block]; }
 
-  /// Makes `pages` resident, some of which may be so already.
+  /// Makes `pages` resident, some or all of which may be so already.
   Movement Bring(std::size_t block, const PageMask& pages);
 
   /// Forgets the pages of memory that is freed; nothing is copied.
@@ -56,31 +56,30 @@ class Residency {
   [[nodiscard]] std::int64_t NumBouncedBlocks() const;
 
  private:
-  struct Given {
-    std::size_t block = 0;
-    std::int64_t serial = 0;
-  };
-
   [[nodiscard]] std::int64_t ChunkBytes(std::size_t block) const {
     return extent_[block].count() * workload_->page_bytes;
   }
 
+  [[nodiscard]] bool IsWhole(std::size_t block) const {
+    return extent_[block].count() == workload_->pages_per_block;
+  }
+
   Movement GiveChunk(std::size_t block);
+  void MarkUsed(std::size_t block);
   Movement EvictOldest();
   void TakeChunk(std::size_t block);
 
   const Workload* workload_;
   std::int64_t capacity_bytes_;
   std::int64_t used_bytes_ = 0;
-  std::int64_t last_serial_ = 0;
-  std::vector<PageMask> extent_;     // [block]
-  std::vector<PageMask> resident_;   // [block]
-  std::vector<PageMask> has_data_;   // [block]
-  std::vector<std::size_t> root_;    // [block]
-  std::vector<std::int64_t> given_;  // [block]: serial of its chunk, 0: has none
+  std::vector<PageMask> extent_;         // [block]
+  std::vector<PageMask> resident_;       // [block]
+  std::vector<PageMask> has_data_;       // [block]
+  std::vector<std::size_t> root_;        // [block]
+  std::vector<std::uint8_t> has_chunk_;  // [block]
   std::vector<std::uint8_t> was_evicted_;
   std::vector<std::uint8_t> has_bounced_;
-  std::deque<Given> oldest_first_;  // some are no longer true
+  ChunkOrder order_;
   std::vector<Movement> of_root_;
 };
 

@@ -18,17 +18,64 @@ Workload ThreeBlocks() {
   return builder.Finish();
 }
 
-TEST(ResidencyTest, TheChunkThatWasGivenFirstLeavesFirstHoweverLatelyUsed) {
+// The driver hears of faults and prefetches, never of accesses: block 0 was given first, and nobody
+// asked for it since.
+TEST(ResidencyTest, TheChunkThatNobodyAskedForTheLongestLeavesFirst) {
   const Workload workload = ThreeBlocks();
   Residency residency(workload, 2 * kBlock);
-  residency.Bring(0, PageMask::Range(0, 1));
-  residency.Bring(1, kAll);
   residency.Bring(0, kAll);
+  residency.Bring(1, kAll);
 
   const Movement moved = residency.Bring(2, kAll);
 
   EXPECT_EQ(moved, (Movement{.pages_in = 4, .pages_out = 4, .evictions = 1}));
   EXPECT_EQ(residency.Missing(0, kAll), kAll);
+  EXPECT_EQ(residency.Missing(1, kAll), PageMask());
+}
+
+// A further page of block 0 comes in: now block 1 is the oldest.
+TEST(ResidencyTest, AFurtherPageMakesItsChunkTheYoungest) {
+  const Workload workload = ThreeBlocks();
+  Residency residency(workload, 2 * kBlock);
+  residency.Bring(0, PageMask::Range(0, 1));
+  residency.Bring(1, kAll);
+  residency.Bring(0, PageMask::Range(1, 2));
+
+  residency.Bring(2, kAll);
+
+  EXPECT_EQ(residency.Missing(0, PageMask::Range(0, 2)), PageMask());
+  EXPECT_EQ(residency.Missing(1, kAll), kAll);
+}
+
+// A prefetch that finds its pages there moves nothing, but its chunk counts as used.
+TEST(ResidencyTest, AskingForWhatIsThereMakesItsChunkTheYoungest) {
+  const Workload workload = ThreeBlocks();
+  Residency residency(workload, 2 * kBlock);
+  residency.Bring(0, kAll);
+  residency.Bring(1, kAll);
+
+  EXPECT_EQ(residency.Bring(0, kAll), Movement());
+  residency.Bring(2, kAll);
+
+  EXPECT_EQ(residency.Missing(0, kAll), PageMask());
+  EXPECT_EQ(residency.Missing(1, kAll), kAll);
+}
+
+// The driver marks only chunks of whole blocks as used. Blocks of two, four and four pages.
+TEST(ResidencyTest, APartOfABlockKeepsItsAge) {
+  WorkloadBuilder builder = TestBuilder();
+  AddAlone(builder, 2);
+  AddAlone(builder, 4);
+  AddAlone(builder, 4);
+  const Workload workload = builder.Finish();
+  Residency residency(workload, 2 * kBlock);
+  residency.Bring(0, kAll);
+  residency.Bring(1, kAll);
+  residency.Bring(0, kAll);
+
+  residency.Bring(2, kAll);
+
+  EXPECT_EQ(residency.Missing(0, PageMask::Range(0, 2)), PageMask::Range(0, 2));
   EXPECT_EQ(residency.Missing(1, kAll), PageMask());
 }
 

@@ -86,22 +86,37 @@ class Player {
   void Prefetch(std::size_t op, std::size_t at, std::vector<std::int64_t>& ready_ns) {
     Movement moved;
     std::int64_t calls = 0;
+    std::int64_t calls_ns = 0;
     for (const std::size_t index : schedule_[op]) {
       const Object& object = workload_.objects[index];
       if (object.first_operator <= at && at < object.end_operator) {
-        moved += BringObject(object);
+        const Movement of_object = BringObject(object);
+        calls_ns += CallTime(object, of_object);
+        moved += of_object;
         ++calls;
       }
     }
     if (calls == 0) {
       return;
     }
-    copies_end_ns_ = std::max(copies_end_ns_, now_ns_) + calls * parameters_.prefetch_call_ns +
+    // In the stream of the kernels a call waits for those before it, and then for the host.
+    const bool is_waited_for = !parameters_.has_prefetch_stream && copies_end_ns_ <= now_ns_;
+    copies_end_ns_ = std::max(copies_end_ns_, now_ns_) +
+                     (is_waited_for ? parameters_.prefetch_wake_ns : 0) + calls_ns +
                      MoveTime(moved, workload_.page_bytes, rates_.prefetch, rates_);
     ready_ns[op] = copies_end_ns_;
     outcome_.prefetch_calls += calls;
     outcome_.prefetched += moved;
     outcome_.of_operator[op].prefetched += moved;
+  }
+
+  // Of one call, without its copies.
+  [[nodiscard]] std::int64_t CallTime(const Object& object, const Movement& moved) const {
+    const std::int64_t per_block = workload_.pages_per_block;
+    const std::int64_t num_blocks =
+        (object.pages.end() - 1) / per_block - object.pages.first / per_block + 1;
+    return parameters_.prefetch_call_ns + num_blocks * parameters_.prefetch_block_ns +
+           (moved.pages_in > 0 ? parameters_.prefetch_move_ns : 0);
   }
 
   Movement BringObject(const Object& object) {
@@ -117,24 +132,35 @@ class Player {
     const FaultFigures faults =
         server_.Serve(std::span(workload_.touches).subspan(work.first_touch, work.num_touches),
                       workload_.pages_per_block);
-    std::int64_t served_ns = begin_ns;
-    if (faults.batches > 0) {
-      served_ns = std::max(begin_ns, copies_end_ns_) + ServiceTime(faults);
-      copies_end_ns_ = served_ns;
-    }
+    const std::int64_t end_ns = RunThrough(faults, work.duration_ns, begin_ns);
     OperatorFigures& of_operator = outcome_.of_operator[work.op];
     of_operator.faults += faults;
     of_operator.kernel_ns += work.duration_ns;
-    of_operator.stall_ns += served_ns - now_ns_;
+    of_operator.stall_ns += end_ns - now_ns_ - work.duration_ns;
     outcome_.faults += faults;
     outcome_.kernel_ns += work.duration_ns;
     outcome_.prefetch_stall_ns += begin_ns - now_ns_;
-    outcome_.fault_stall_ns += served_ns - begin_ns;
-    now_ns_ = served_ns + work.duration_ns;
+    outcome_.fault_stall_ns += end_ns - begin_ns - work.duration_ns;
+    now_ns_ = end_ns;
+  }
+
+  // Returns when a kernel ends that misses pages. Its computation is spread evenly over its
+  // batches, and each part runs while the next batch is served: of n parts, the longer of service
+  // and computation counts in full, and one part of the other.
+  std::int64_t RunThrough(const FaultFigures& faults, std::int64_t duration_ns,
+                          std::int64_t begin_ns) {
+    if (faults.batches == 0) {
+      return begin_ns + duration_ns;
+    }
+    const std::int64_t service_ns = ServiceTime(faults);
+    const std::int64_t first_ns = std::max(begin_ns, copies_end_ns_);
+    copies_end_ns_ = first_ns + service_ns;
+    return first_ns + std::max(service_ns + duration_ns / faults.batches,
+                               service_ns / faults.batches + duration_ns);
   }
 
   [[nodiscard]] std::int64_t ServiceTime(const FaultFigures& faults) const {
-    return faults.batches * parameters_.batch_latency_ns +
+    return parameters_.wake_ns + faults.batches * parameters_.batch_latency_ns +
            faults.blocks * parameters_.block_service_ns +
            MoveTime(faults.moved, workload_.page_bytes, rates_.fault, rates_);
   }

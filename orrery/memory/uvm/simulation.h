@@ -43,10 +43,10 @@ struct PlayOptions {
 };
 
 /// Plays the works one after the other. Prefetched pages are copied while kernels run, in the order
-/// asked for; an operator begins when its own are there. A kernel that misses pages waits until all
-/// of them are served, after what was asked for before. What is not alive when an operator begins
-/// cannot be prefetched then, except as a part of what it lies in. Costs a few operations for each
-/// touch and block.
+/// asked for; an operator begins when its own are there. A kernel that misses pages computes on
+/// what has come while further batches are served, after what was asked for before. What is not
+/// alive when an operator begins cannot be prefetched then, except as a part of what it lies in.
+/// Costs a few operations for each touch and block.
 [[nodiscard]] Outcome Play(const Workload& workload, const Parameters& parameters,
                            const Rates& rates, const Policy& policy, const PlayOptions& options);
 

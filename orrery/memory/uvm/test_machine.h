@@ -8,7 +8,7 @@
 namespace orrery::memory::uvm {
 
 // A machine for tests with round numbers: four pages a block, two faults a batch, and a page takes
-// 10 ns when prefetched, 20 ns when faulted, 5 ns when evicted and 1 ns when it is only cleared.
+// 10 ns when prefetched, 20 ns when faulted, 5 ns when evicted and 1 ns when it is empty.
 inline constexpr std::int64_t kPage = 4096;
 inline constexpr std::int64_t kBlock = 4 * kPage;
 
@@ -25,10 +25,9 @@ inline Parameters TestParameters() {
 
 inline Rates TestRates() {
   const double page_each_ns = static_cast<double>(kPage) * 1e9;
-  return {.prefetch = {page_each_ns / 10},
-          .fault = {page_each_ns / 20},
-          .eviction = {page_each_ns / 5},
-          .memory = {page_each_ns}};
+  return {.prefetch = {.copied = {page_each_ns / 10}, .empty = {page_each_ns}},
+          .fault = {.copied = {page_each_ns / 20}, .empty = {page_each_ns}},
+          .eviction = {page_each_ns / 5}};
 }
 
 /// A builder in which addresses are chosen by hand.

@@ -154,22 +154,22 @@ inline trace::Trace TrainingStep(const LayerSizes& sizes) {
   return std::move(net.trace);
 }
 
-/// Convolutional: tensors of a few MiB share segments of 20 MiB, of which an operator uses a part;
+/// Convolutional: tensors of some MiB share segments of 80 MiB, of which an operator uses a part;
 /// a third of the memory is about as many segments as one operator touches.
 inline LayerSizes PooledNet() {
-  return {.segment_bytes = 20 * kMiB,
-          .weight_bytes = 3 * kMiB / 2,
-          .output_bytes = 5 * kMiB,
-          .scratch_bytes = 3 * kMiB,
+  return {.segment_bytes = 80 * kMiB,
+          .weight_bytes = 6 * kMiB,
+          .output_bytes = 20 * kMiB,
+          .scratch_bytes = 12 * kMiB,
           .num_layers = 20};
 }
 
 /// A transformer with large tensors: each fills a segment of its own.
 inline LayerSizes FullNet() {
   return {.segment_bytes = 2 * kMiB,
-          .weight_bytes = 28 * kMiB,
-          .output_bytes = 24 * kMiB,
-          .scratch_bytes = 48 * kMiB,
+          .weight_bytes = 112 * kMiB,
+          .output_bytes = 96 * kMiB,
+          .scratch_bytes = 192 * kMiB,
           .num_layers = 12};
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes an event stream (docs/formats/orrs.md) of one training step of a network that does not exist.
 
-    make_net.py pooled FILE    tensors of a few MiB share segments of 20 MiB, of which an operator uses a part
+    make_net.py pooled FILE    tensors of some MiB share segments of 80 MiB, of which an operator uses a part
     make_net.py full FILE      each tensor fills a segment of its own
     make_net.py steps FILE     as full, with 2,000 launches
 
@@ -21,8 +21,8 @@ SEGMENT, TENSOR = 1, 2
 SEGMENT_CLASS, TENSOR_CLASS = 4, 5
 EXACT = 1
 NETS = {  # segment, weight, output, scratch, layers
-    "pooled": (20 * MIB, 3 * MIB // 2, 5 * MIB, 3 * MIB, 20),
-    "full": (2 * MIB, 28 * MIB, 24 * MIB, 48 * MIB, 12),
+    "pooled": (80 * MIB, 6 * MIB, 20 * MIB, 12 * MIB, 20),
+    "full": (2 * MIB, 112 * MIB, 96 * MIB, 192 * MIB, 12),
     "steps": (2 * MIB, 14 * MIB, 24 * MIB, 48 * MIB, 400),
 }
 

@@ -1,0 +1,92 @@
+#include "orrery/ingest/manifest.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "orrery/base/byte_source.h"
+#include "orrery/ingest/json_value.h"
+
+namespace orrery::ingest {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMaxBytes = 64 << 20;
+constexpr std::string_view kKey = "\"orrery_manifest\"";
+constexpr std::int64_t kVersion = 1;
+constexpr std::int32_t kMaxRanks = 1 << 20;
+
+Result<RunManifest> Parse(std::string_view text) {
+  JsonText json;
+  const auto whole = json.Parse(text);
+  const auto version = Integer(Field(whole, "orrery_manifest"));
+  if (!version) {
+    return Fail(Error::Kind::kInvalidInput, "the manifest is cut off or no JSON");
+  }
+  if (*version != kVersion) {
+    return Fail(Error::Kind::kUnsupported, "the manifest is of a newer Orrery");
+  }
+  RunManifest manifest{.world_size = SmallInteger(Field(whole, "world_size"))};
+  ForEachElement(Field(whole, "files"), [&](const JsonElement& entry) {
+    if (const auto name = Text(Field(entry, "file"))) {
+      manifest.files.push_back(
+          {.name = std::string(*name), .rank = SmallInteger(Field(entry, "rank"))});
+    }
+  });
+  return manifest;
+}
+
+}  // namespace
+
+bool IsManifest(const InputFile& file) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  std::string_view head = file.head();
+  head.remove_prefix(std::min(head.find_first_not_of(kBlanks), head.size()));
+  if (!head.starts_with('{')) {
+    return false;
+  }
+  head.remove_prefix(std::min(head.find_first_not_of(kBlanks, 1), head.size()));
+  return head.starts_with(kKey);
+}
+
+Result<RunManifest> ReadManifest(const InputFile& file) {
+  ORRERY_TRY(const auto source, file.OpenContent());
+  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
+  auto manifest = Parse(text);
+  if (!manifest) {
+    return FailWithin(file.path(), manifest);
+  }
+  return manifest;
+}
+
+void ManifestCheck::Add(const std::string& manifest_path, const RunManifest& manifest) {
+  const fs::path folder = fs::path(manifest_path).parent_path();
+  for (const RunManifest::File& file : manifest.files) {
+    files_.insert((folder / file.name).lexically_normal());
+    ranks_.insert(file.rank);
+  }
+  num_ranks_ = std::max(num_ranks_, manifest.world_size);
+}
+
+void ManifestCheck::Found(const std::string& path) {
+  found_.insert(fs::path(path).lexically_normal());
+}
+
+void ManifestCheck::NoteMissing(trace::ProblemLog& problems) const {
+  for (const fs::path& file : files_) {
+    if (!found_.contains(file)) {
+      problems.Loss("stream that a manifest names and that is not here", 1, file.string());
+    }
+  }
+  // Processes of a job without ranks have none that could be missing.
+  for (std::int32_t rank = 0; num_ranks_ > 1 && rank < std::min(num_ranks_, kMaxRanks); ++rank) {
+    if (!ranks_.contains(rank)) {
+      problems.Loss("rank of the job that no manifest has a stream of", 1,
+                    fmt::format("rank {}", rank));
+    }
+  }
+}
+
+}  // namespace orrery::ingest

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/ingest/input_file.h"
+#include "orrery/trace/problems.h"
+
+namespace orrery::ingest {
+
+/// What `orrery capture` writes beside the streams of several processes (docs/formats/orrs.md):
+/// which they are, and how many ranks the job had. Streams say all else of themselves.
+struct RunManifest {
+  struct File {
+    std::string name;        // beside the manifest
+    std::int32_t rank = -1;  // -1: not said
+
+    bool operator==(const File&) const = default;
+  };
+
+  std::int32_t world_size = -1;
+  std::vector<File> files = {};
+};
+
+/// Told by its first key, "orrery_manifest".
+[[nodiscard]] bool IsManifest(const InputFile& file);
+
+[[nodiscard]] Result<RunManifest> ReadManifest(const InputFile& file);
+
+/// Compares what the manifests of a run name with the files that are there.
+class ManifestCheck {
+ public:
+  void Add(const std::string& manifest_path, const RunManifest& manifest);
+  void Found(const std::string& path);
+
+  /// A stream or a rank that is not there is a loss.
+  void NoteMissing(trace::ProblemLog& problems) const;
+
+ private:
+  std::set<std::filesystem::path> files_;
+  std::set<std::filesystem::path> found_;
+  std::set<std::int32_t> ranks_;
+  std::int32_t num_ranks_ = 0;
+};
+
+}  // namespace orrery::ingest
