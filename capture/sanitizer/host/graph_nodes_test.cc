@@ -1,3 +1,6 @@
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
