@@ -3,8 +3,9 @@
 
     check_places.py [--out FOLDER]
 
-Builds and records placed_kernels twice: with a record of every access of its kernels on a grid of 3 × 2 × 2 blocks of 105
-threads, and with so little memory for counters that nodes of its graph have to share them. Ends with 1 where something differs.
+Builds and records placed_kernels three times: with a record of every access of its kernels on a grid of 3 × 2 × 2 blocks of 105
+threads; and twice for the nodes of its graph, with the usual memory for counters and with very little. Ends with 1 where something
+differs.
 """
 
 import argparse
@@ -24,7 +25,7 @@ import orrs_reader  # noqa: E402
 _LANES, _WORD = 32, 4
 _READ, _WRITE = 1, 2
 _AFFINE, _GENERAL = 1, 2
-_PARTIAL, _MERGED = 4, 8
+_EXACT, _PARTIAL, _MERGED = 1, 4, 8
 MERGED_INTO = "counts merged into launch "
 
 
@@ -68,43 +69,60 @@ def _wrong_lanes(kernel, access, kind, did):
 
 
 def wrong_sums(stream, did):
-    """Sentences: where bytes of merged launches do not add up, or one of them is taken for a launch of its own."""
-    texts = stream.texts()
-    nodes = [launch for launch, name in stream.kernels() if "merged_node" in name and launch["graph_node"]]
-    merged = {launch["sequence"]: int(texts[launch["reason"]].removeprefix(MERGED_INTO)) for launch in nodes
-              if texts.get(launch["reason"], "").startswith(MERGED_INTO)}
-    others = sorted({texts[launch["reason"]] for launch in nodes
-                     if launch["reason"] and launch["sequence"] not in merged})
+    """Sentences: where launches do not count with whom they should, or bytes do not add up.
+
+    The nodes of one kernel count with the first of their launch of the graph; without a wait between launches, with the first of
+    all. Launches outside of graphs count alone."""
     totals = collections.defaultdict(collections.Counter)
     for touch in stream.records("Touch"):
         for side in ("read_bytes", "write_bytes"):
             totals[touch["launch"]][side] += touch[side]
-    made = did["nodes"] * did["replays"]
-    if len(nodes) != made:
-        yield f"{len(nodes)} launches of nodes recorded, {made} made"
-    if not merged:
-        yield "no launch was merged: the arena was large enough, nothing is checked"
-    if others:
-        yield f"nodes were left out: {', '.join(others)}"
-    for side in ("read_bytes", "write_bytes"):
-        total = sum(totals[launch["sequence"]][side] for launch in nodes)
-        if total != made * did["node_bytes"]:
-            yield f"{side} of all nodes {total}, known to be {made * did['node_bytes']}"
-    yield from _wrong_receivers(stream, merged, totals, did)
+    wanted = {}
+    for kernel, per_replay in (("merged_node", did["nodes"]), ("lone_node", 1)):
+        launches = sorted((launch["sequence"], launch["graph_node"] != 0) for launch, name in stream.kernels() if kernel in name)
+        nodes = [launch for launch, is_node in launches if is_node]
+        made = per_replay * (did["replays"] + did["unwaited_replays"])
+        if len(nodes) != made:
+            yield f"{kernel}: {len(nodes)} launches of nodes recorded, {made} made"
+        wanted |= {launch: launch for launch, is_node in launches if not is_node}
+        wanted |= _wanted_receivers(nodes, per_replay, did["replays"])
+    yield from _wrong_receivers(stream, wanted)
+    yield from _wrong_counts(stream, wanted, totals, did)
 
 
-def _wrong_receivers(stream, merged, totals, did):
-    shares = collections.Counter(merged.values())
+def _wanted_receivers(nodes, per_replay, num_waited):
+    """{launch: the one that it counts with}"""
+    waited = num_waited * per_replay
+    return {launch: nodes[min(place - place % per_replay, waited)] for place, launch in enumerate(nodes)}
+
+
+def _wrong_receivers(stream, wanted):
+    texts = stream.texts()
+    reasons = {launch["sequence"]: texts.get(launch["reason"], "") for launch in stream.records("Launch")}
+    wrong = [(launch, reasons[launch]) for launch, receiver in wanted.items()
+             if reasons[launch] != ("" if receiver == launch else f"{MERGED_INTO}{receiver}")]
+    if wrong:
+        launch, reason = wrong[0]
+        yield (f"{len(wrong)} launches of {len(wanted)} do not count with whom they should: launch {launch} should with "
+               f"{wanted[launch]}, and has the reason '{reason}'")
+
+
+def _wrong_counts(stream, wanted, totals, did):
+    shares = collections.Counter(wanted.values())
     coverage = {end["launch"]: end["coverage"] for end in stream.records("LaunchEnd")}
     said = {count["launch"]: count["count"] for count in stream.records("CoverageCount") if count["kind"] == _MERGED}
-    if said != dict(shares):
-        yield f"{sum(said.values())} launches said to be merged, {len(merged)} say so themselves"
-    for receiver, count in shares.items():
-        if totals[receiver]["read_bytes"] != (1 + count) * did["node_bytes"]:
-            yield f"launch {receiver} has {totals[receiver]['read_bytes']} bytes read by {1 + count} launches"
-    wrong = [launch for launch in [*merged, *shares] if coverage.get(launch) != _PARTIAL]
+    if said != {receiver: count - 1 for receiver, count in shares.items() if count > 1}:
+        yield f"{sum(said.values())} launches said to be merged into {len(said)}, {len(wanted) - len(shares)} should be"
+    for side in ("read_bytes", "write_bytes"):
+        wrong = [launch for launch in wanted if totals[launch][side] != shares[launch] * did["node_bytes"]]
+        if wrong:
+            yield (f"{side} of {len(wrong)} launches differ: launch {wrong[0]} has {totals[wrong[0]][side]}, known to be "
+                   f"{shares[wrong[0]] * did['node_bytes']}; all together {sum(totals[launch][side] for launch in wanted)}, "
+                   f"known to be {len(wanted) * did['node_bytes']}")
+    wrong = [launch for launch, receiver in wanted.items()
+             if coverage.get(launch) != (_EXACT if shares[receiver] == 1 else _PARTIAL)]
     if wrong:
-        yield f"launches {wrong[:4]}… are merged and not called partial"
+        yield f"launches {wrong[:4]}… of {len(wrong)}: those that count alone are exact, the others partial"
 
 
 def _record(out, options, variables):
@@ -125,15 +143,21 @@ def main():
         folder = options.out or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         places = list(wrong_places(*_record(folder / "places.orrs", ["--access-records", "placed"], {})))
-        stream, did = _record(folder / "merged.orrs", [], {"ORRERY_CAPTURE_ARENA_MB": "1"})
-    sums = list(wrong_sums(stream, did))
+        sums = list(_check_sums(folder / "nodes.orrs", {}))
+        sums += _check_sums(folder / "nodes-small-arena.orrs", {"ORRERY_CAPTURE_ARENA_MB": "1"})
     for line in places + sums:
         print(line)
+    print(f"places: {len(places)} differences; nodes of graphs: {len(sums)} differences")
+    return 1 if places or sums else 0
+
+
+def _check_sums(path, variables):
+    stream, did = _record(path, [], variables)
     num_merged = sum(1 for launch in stream.records("Launch")
                      if stream.texts().get(launch["reason"], "").startswith(MERGED_INTO))
-    print(f"places: {len(places)} differences; {did['nodes'] * did['replays']} nodes, {num_merged} merged: "
-          f"{len(sums)} differences")
-    return 1 if places or sums else 0
+    print(f"{path.name}: {did['nodes']} nodes of a kernel, {did['replays']} launches of the graph with a wait and "
+          f"{did['unwaited_replays']} without, {num_merged} merged")
+    return [f"{path.name}: {sentence}" for sentence in wrong_sums(stream, did)]
 
 
 if __name__ == "__main__":

@@ -40,17 +40,26 @@ def placed_stream(swap=False):
     return stream
 
 
-MERGED = {"nodes": 3, "replays": 1, "node_bytes": 100}
+# Two nodes of one kernel and one of another: launches 1 to 3 with a wait, 4 to 6 and 7 to 9 without; launch 10 outside of graphs.
+NODES = {"nodes": 2, "replays": 1, "unwaited_replays": 2, "node_bytes": 100}
+RECEIVERS = {2: 1, 5: 4, 7: 4, 8: 4, 9: 6}
 
 
-def merged_stream(read=(300, 0, 0), coverage=(4, 4, 4), said=2):
-    stream = _stream({1: "merged_node(float const*, float*)"})
-    stream.add("String", {"id": 9, "text": b"counts merged into launch 1"})
-    for launch in (1, 2, 3):
-        stream.add("Launch", {"sequence": launch, "function": 1, "reason": 0 if launch == 1 else 9, "graph_node": 5})
-        stream.add("LaunchEnd", {"launch": launch, "coverage": coverage[launch - 1]})
-        stream.add("Touch", {"launch": launch, "read_bytes": read[launch - 1], "write_bytes": read[launch - 1]})
-    stream.add("CoverageCount", {"kind": 8, "launch": 1, "count": said})
+def nodes_stream(receivers=None, read=None, coverage=None, said=None):
+    """Right, but for what is given."""
+    receivers = receivers or RECEIVERS
+    read = {1: 200, 3: 100, 4: 400, 6: 200, 10: 100, **(read or {})}
+    coverage = {3: 1, 10: 1, **(coverage or {})}
+    stream = _stream({1: "merged_node(float const*, float*)", 2: "lone_node(float const*, float*)"})
+    for receiver in set(receivers.values()):
+        stream.add("String", {"id": 100 + receiver, "text": f"counts merged into launch {receiver}".encode()})
+    for launch in range(1, 11):
+        stream.add("Launch", {"sequence": launch, "function": 2 if launch in (3, 6, 9) else 1, "graph_node": launch % 10,
+                              "reason": 100 + receivers[launch] if launch in receivers else 0})
+        stream.add("LaunchEnd", {"launch": launch, "coverage": coverage.get(launch, 4)})
+        stream.add("Touch", {"launch": launch, "read_bytes": read.get(launch, 0), "write_bytes": read.get(launch, 0)})
+    for launch, count in {1: 1, 4: 3, 6: 1, **(said or {})}.items():
+        stream.add("CoverageCount", {"kind": 8, "launch": launch, "count": count})
     return stream
 
 
@@ -69,28 +78,35 @@ class CheckPlacesTest(unittest.TestCase):
 
 
 class CheckSumsTest(unittest.TestCase):
-    def differences(self, stream):
-        return list(check.wrong_sums(stream, MERGED))
+    def differences(self, **changes):
+        return list(check.wrong_sums(nodes_stream(**changes), NODES))
 
     def test_what_adds_up_is_right(self):
-        self.assertEqual(self.differences(merged_stream()), [])
+        self.assertEqual(self.differences(), [])
+
+    def test_bytes_of_all_nodes_in_the_last_are_named(self):
+        self.assertEqual(self.differences(read={1: 0, 2: 200})[0],
+                         "read_bytes of 2 launches differ: launch 1 has 0, known to be 200; all together 1000, known to be 1000")
 
     def test_bytes_that_are_missing_are_named(self):
-        self.assertEqual(len(self.differences(merged_stream(read=(200, 0, 0)))), 3)  # two sums, and the receiver's
+        self.assertIn("all together 900, known to be 1000", self.differences(read={10: 0})[0])
 
     def test_a_receiver_that_is_called_exact_is_named(self):
-        self.assertEqual(self.differences(merged_stream(coverage=(1, 4, 4))),
-                         ["launches [1]… are merged and not called partial"])
+        self.assertEqual(self.differences(coverage={1: 1}),
+                         ["launches [1]… of 1: those that count alone are exact, the others partial"])
 
     def test_another_count_than_launches_say_is_named(self):
-        self.assertEqual(self.differences(merged_stream(said=3)),
-                         ["3 launches said to be merged, 2 say so themselves"])
+        self.assertEqual(self.differences(said={4: 4}), ["6 launches said to be merged into 3, 5 should be"])
 
-    def test_a_recording_without_a_merge_checks_nothing(self):
-        stream = merged_stream()
-        for launch in stream.records("Launch"):
-            launch["reason"] = 0
-        self.assertIn("no launch was merged: the arena was large enough, nothing is checked", self.differences(stream))
+    def test_a_node_that_counts_alone_is_named(self):
+        receivers = {launch: receiver for launch, receiver in RECEIVERS.items() if launch != 8}
+        self.assertEqual(self.differences(receivers=receivers),
+                         ["1 launches of 10 do not count with whom they should: launch 8 should with 4, and has the reason ''"])
+
+    def test_nodes_that_are_not_recorded_are_named(self):
+        stream = nodes_stream()
+        self.assertIn("lone_node: 3 launches of nodes recorded, 4 made",
+                      list(check.wrong_sums(stream, {**NODES, "unwaited_replays": 3})))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "capture/sanitizer/host/access_stream.h"
 #include "capture/sanitizer/host/failures.h"
 #include "capture/sanitizer/host/launch_pool.h"
+#include "capture/sanitizer/host/left_out_nodes.h"
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/overheads.h"
 #include "capture/sanitizer/host/vendor_calls.h"
@@ -34,6 +35,8 @@ class Context {
 
   [[nodiscard]] LaunchPool& pool() { return pool_; }
 
+  [[nodiscard]] LeftOutNodes& left_out_nodes() { return left_out_nodes_; }
+
   /// Null where accesses are not recorded one by one.
   [[nodiscard]] AccessStream* accesses() { return accesses_.get(); }
 
@@ -45,6 +48,7 @@ class Context {
 
   Place place_;
   LaunchPool pool_;
+  LeftOutNodes left_out_nodes_;
   std::unique_ptr<AccessStream> accesses_;
   std::once_flag is_opened_;
 };

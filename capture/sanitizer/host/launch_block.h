@@ -37,8 +37,9 @@ struct PendingLaunch {
   std::uint64_t device = 0;
   StreamHandle stream;
   LaunchHandle handle;
-  std::uint64_t graph = 0;
-  std::uint64_t function = 0;  // its kernel's number
+  bool is_of_nodes = false;                // it, and those that count with it, are nodes of graphs
+  std::vector<std::uint64_t> open_graphs;  // theirs that are not yet in the stream
+  std::uint64_t function = 0;              // its kernel's number
   Choice choice;
   std::uint32_t modes = 0;
   std::uint32_t num_shards = 0;
@@ -49,6 +50,11 @@ struct PendingLaunch {
   bool has_arguments = false;        // its parameters could be read
   bool may_use_tensor_maps = true;   // as far as is known of its kernel
   std::vector<MergedLaunch> merged;  // that count with it
+  // How many of those saw other objects than it did.
+  std::uint64_t num_with_other_objects = 0;
+  // Nodes of its function may run in other streams: some of its counts may be theirs, or the other
+  // way round.
+  bool is_mixed = false;
   BlockLayout layout;
   std::uint64_t offset = 0;   // of its block in the arena
   bool is_lost = false;       // its end was never told, or its results cannot be read

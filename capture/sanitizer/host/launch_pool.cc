@@ -10,19 +10,8 @@ namespace {
 
 namespace codes = stream::codes;
 
-// Counters of warps have 28 bits for each object, shard and block: a bound for what one may add up.
-constexpr std::size_t kMaxMerged = 64;
-
-/// Says whether a launch may count in the block of `other`: what is counted must be the same thing.
-/// Records of single accesses carry the number of one launch.
-bool CanCountWith(const PendingLaunch& other, const PendingLaunch& launch) {
-  return other.function == launch.function && other.stream == launch.stream &&
-         other.objects == launch.objects && other.modes == launch.modes &&
-         (launch.modes & kStreamMode) == 0 &&
-         other.choice.block_period == launch.choice.block_period &&
-         other.choice.first_block == launch.choice.first_block && !other.is_lost &&
-         !other.is_cancelled && other.merged.size() < kMaxMerged;
-}
+// Nodes in one stream that nobody waits for. In the middle of a graph there is no bound.
+constexpr std::size_t kManyNodes = 4096;
 
 }  // namespace
 
@@ -63,61 +52,32 @@ std::optional<std::uint64_t> LaunchPool::Begin(PendingLaunch launch, AccessRing*
     return std::nullopt;
   }
   const std::lock_guard lock(mutex_);
-  // A handle that comes again belonged to a launch whose end was never told.
-  if (const auto before = FindBegun(launch.handle); before != begun_.end()) {
-    before->is_lost = true;
-    MoveToEnded(before);
-  }
-  begun_.push_back(std::move(launch));
+  pending_.Begin(std::move(launch));
   return device_memory_ + *offset;
 }
 
-// Its block is read when its stream has passed. Until the new launch is in that stream, the other
-// one counts as begun again, under the new launch's handle.
 std::optional<LaunchPool::Joined> LaunchPool::Merge(const PendingLaunch& launch) {
   const std::lock_guard lock(mutex_);
-  PendingLaunch* const other = is_broken_ ? nullptr : FindToMergeInto(launch);
-  if (other == nullptr) {
+  return JoinedTo(is_broken_ ? nullptr : pending_.Merge(launch));
+}
+
+std::optional<LaunchPool::Joined> LaunchPool::JoinNodes(const PendingLaunch& node) {
+  const std::lock_guard lock(mutex_);
+  return JoinedTo(is_broken_ ? nullptr : pending_.JoinNodes(node));
+}
+
+std::optional<LaunchPool::Joined> LaunchPool::JoinedTo(const PendingLaunch* receiver) const {
+  if (receiver == nullptr) {
     return std::nullopt;
   }
-  other->merged.push_back({.number = launch.number, .arguments = launch.arguments});
-  other->handle = launch.handle;
-  other->graph = launch.graph;
-  return Joined{.record = device_memory_ + other->offset, .into = other->number};
+  return Joined{.record = device_memory_ + receiver->offset,
+                .into = receiver->number,
+                .inclusion_ppb = receiver->choice.inclusion_ppb};
 }
 
-// The latest that has ended, which is put back among those that have begun; or the latest node of
-// the same graph, which is there while its graph is being launched.
-PendingLaunch* LaunchPool::FindToMergeInto(const PendingLaunch& launch) {
-  const auto node = std::find_if(begun_.rbegin(), begun_.rend(), [&](const PendingLaunch& other) {
-    return launch.graph != 0 && other.graph == launch.graph && other.handle == LaunchHandle{} &&
-           CanCountWith(other, launch);
-  });
-  if (node != begun_.rend()) {
-    return &*node;
-  }
-  const auto ended = std::find_if(ended_.rbegin(), ended_.rend(), [&](const PendingLaunch& other) {
-    return CanCountWith(other, launch);
-  });
-  if (ended == ended_.rend()) {
-    return nullptr;
-  }
-  begun_.push_back(std::move(*ended));
-  ended_.erase(std::prev(ended.base()));
-  return &begun_.back();
-}
-
-// The latest are at the end.
-LaunchPool::Launches::iterator LaunchPool::FindBegun(LaunchHandle handle) {
-  const auto found = std::find_if(begun_.rbegin(), begun_.rend(), [&](const PendingLaunch& launch) {
-    return launch.handle == handle;
-  });
-  return found == begun_.rend() ? begun_.end() : std::prev(found.base());
-}
-
-void LaunchPool::MoveToEnded(Launches::iterator launch) {
-  ended_.push_back(std::move(*launch));
-  begun_.erase(launch);
+void LaunchPool::MixNodes(std::uint64_t function, StreamHandle stream) {
+  const std::lock_guard lock(mutex_);
+  pending_.MixNodes(function, stream);
 }
 
 std::optional<std::uint64_t> LaunchPool::TakeBlock(PendingLaunch& launch) {
@@ -127,9 +87,9 @@ std::optional<std::uint64_t> LaunchPool::TakeBlock(PendingLaunch& launch) {
   return offset;
 }
 
-bool LaunchPool::IsCrowded() {
+bool LaunchPool::WantsWait(StreamHandle stream) {
   const std::lock_guard lock(mutex_);
-  return arena_.free_bytes() < arena_bytes_ / 2;
+  return pending_.NumNodesIn(stream) >= kManyNodes || arena_.free_bytes() < arena_bytes_ / 2;
 }
 
 bool LaunchPool::Send(const PendingLaunch& launch, AccessRing* ring) {
@@ -142,64 +102,22 @@ bool LaunchPool::Send(const PendingLaunch& launch, AccessRing* ring) {
 
 bool LaunchPool::End(LaunchHandle handle) {
   const std::lock_guard lock(mutex_);
-  const auto found = FindBegun(handle);
-  if (found == begun_.end()) {
-    return false;
-  }
-  if (found->graph != 0) {
-    // A node is in its stream when its graph is; its handle may come again before that.
-    found->handle = {};
-    return true;
-  }
-  MoveToEnded(found);
-  return true;
+  return pending_.End(handle);
 }
 
 void LaunchPool::EndGraph(std::uint64_t graph) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(begun_, [&](PendingLaunch& launch) {
-    if (launch.graph != graph) {
-      return false;
-    }
-    ended_.push_back(std::move(launch));
-    return true;
-  });
+  pending_.EndGraph(graph);
 }
 
-void LaunchPool::Cancel(LaunchHandle handle) {
+void LaunchPool::Cancel(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  const auto found = FindBegun(handle);
-  if (found == begun_.end()) {
-    return;
-  }
-  if (found->merged.empty()) {
-    // Its block was written to, so it has to be cleared with the others.
-    found->is_cancelled = true;
-  } else {
-    found->merged.pop_back();
-  }
-  if (found->graph == 0 || found->is_cancelled) {
-    MoveToEnded(found);
-  } else {
-    found->handle = {};
-  }
+  pending_.Cancel(number);
 }
 
 std::vector<PendingLaunch> LaunchPool::TakeEnded(std::optional<StreamHandle> stream) {
-  Launches taken;
   const std::lock_guard lock(mutex_);
-  if (!stream) {
-    taken.swap(ended_);
-    return taken;
-  }
-  std::erase_if(ended_, [&](PendingLaunch& launch) {
-    if (launch.stream != *stream) {
-      return false;
-    }
-    taken.push_back(std::move(launch));
-    return true;
-  });
-  return taken;
+  return pending_.TakeEnded(stream);
 }
 
 std::vector<LaunchPool::Run> LaunchPool::RunsOf(const std::vector<PendingLaunch>& sorted) {
@@ -237,7 +155,8 @@ bool LaunchPool::Fetch(const Run& run) {
                            run.stream) == 0;
 }
 
-void LaunchPool::Release(const std::vector<PendingLaunch>& launches) {
+void LaunchPool::Release(std::vector<PendingLaunch> launches) {
+  KeepMixed(launches);
   for (const Run& run : RunsOf(launches)) {
     if (is_broken_ || !Clear(run)) {
       is_broken_ = true;
@@ -245,6 +164,31 @@ void LaunchPool::Release(const std::vector<PendingLaunch>& launches) {
     }
     const std::lock_guard lock(mutex_);
     arena_.GiveBack(run.offset, run.bytes);
+  }
+}
+
+// What nodes of other streams still count in stays out; what was kept for such nodes that are read
+// now comes along, and is cleared by the stream of the others: its own may be gone.
+void LaunchPool::KeepMixed(Launches& launches) {
+  const std::lock_guard lock(mutex_);
+  if (launches.empty()) {
+    return;
+  }
+  const StreamHandle stream = launches.front().stream;
+  const auto kept =
+      std::stable_partition(launches.begin(), launches.end(), [&](const PendingLaunch& launch) {
+        return !launch.is_mixed || !pending_.HasNodesOf(launch.function);
+      });
+  Launches kept_before = std::exchange(
+      kept_, Launches(std::make_move_iterator(kept), std::make_move_iterator(launches.end())));
+  launches.erase(kept, launches.end());
+  for (PendingLaunch& launch : kept_before) {
+    if (pending_.HasNodesOf(launch.function)) {
+      kept_.push_back(std::move(launch));
+    } else {
+      launch.stream = stream;
+      launches.push_back(std::move(launch));
+    }
   }
 }
 

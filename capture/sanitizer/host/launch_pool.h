@@ -10,13 +10,14 @@
 #include "capture/sanitizer/host/arena.h"
 #include "capture/sanitizer/host/launch_block.h"
 #include "capture/sanitizer/host/overheads.h"
+#include "capture/sanitizer/host/pending_launches.h"
 #include "capture/sanitizer/host/vendor_calls.h"
 
 namespace orrery::capture::sanitizer {
 
-/// The launches in flight in one context. Each has a block of its own in one piece of device
-/// memory, mirrored in pinned memory of the host: there the block is prepared, and there it is read
-/// back, at the same offset.
+/// The launches in flight in one context. Each has a block of its own, or a part in that of another
+/// (merged launches, nodes of graphs), in one piece of device memory, mirrored in pinned memory of
+/// the host: there the block is prepared, and there it is read back, at the same offset.
 ///
 /// Copies go onto the launch's own stream. So a block is written before its kernel runs, and read
 /// after, whatever other streams do, and nothing waits until somebody reads. Device memory that is
@@ -37,23 +38,32 @@ class LaunchPool {
 
   /// A launch that counts with another.
   struct Joined {
-    std::uint64_t record = 0;  // its address on the device
-    std::uint64_t into = 0;    // number of the launch that has the block
+    std::uint64_t record = 0;        // its address on the device
+    std::uint64_t into = 0;          // number of the launch that has the block
+    std::int64_t inclusion_ppb = 0;  // of that launch
   };
 
   /// For where there is no room: lets the launch count in the block of the latest launch of the
   /// same function that is in the same stream and not yet read, if both see the same memory and the
-  /// same blocks. What both did can then only be told together.
+  /// same blocks. What both did can then only be told together. Not for nodes of graphs.
   [[nodiscard]] std::optional<Joined> Merge(const PendingLaunch& launch);
+
+  /// Lets a node count in the block of the nodes of its function that are in the same stream and
+  /// not yet read, whatever their graphs and the memory they see: there is one pointer for all of
+  /// them. Nothing if there is none.
+  [[nodiscard]] std::optional<Joined> JoinNodes(const PendingLaunch& node);
+
+  /// Nodes of the function run in the stream: those in other streams are not known to be alone.
+  void MixNodes(std::uint64_t function, StreamHandle stream);
 
   /// The launch is in its stream. False if it did not begin here.
   bool End(LaunchHandle handle);
 
-  /// The graph that `graph`'s nodes were begun for is in its stream.
+  /// The graph is in its stream, with its nodes.
   void EndGraph(std::uint64_t graph);
 
   /// The launch will not run, or not with our record: forgets it.
-  void Cancel(LaunchHandle handle);
+  void Cancel(std::uint64_t number);
 
   /// Takes out the launches that are in a stream, or in any (no stream given).
   [[nodiscard]] std::vector<PendingLaunch> TakeEnded(std::optional<StreamHandle> stream);
@@ -68,8 +78,9 @@ class LaunchPool {
     return ResultsIn(launch, mirror_ + launch.offset);
   }
 
-  /// Clears the blocks of launches that were read back, for the next.
-  void Release(const std::vector<PendingLaunch>& launches);
+  /// Clears the blocks of launches that were read back, for the next. One that nodes in other
+  /// streams may still count in is kept until those are read.
+  void Release(std::vector<PendingLaunch> launches);
 
   /// Whether a block of so many bytes could ever fit.
   [[nodiscard]] bool CanHold(std::uint64_t bytes) const {
@@ -78,8 +89,9 @@ class LaunchPool {
 
   [[nodiscard]] bool is_broken() const { return is_broken_; }
 
-  /// Whether more than half of the memory is taken.
-  [[nodiscard]] bool IsCrowded();
+  /// Whether it is better to wait before a graph is launched into the stream: more than half of the
+  /// memory is taken, or very many nodes are counted together.
+  [[nodiscard]] bool WantsWait(StreamHandle stream);
 
   /// Gives the memory back; nothing is in flight any more.
   void Close();
@@ -95,9 +107,8 @@ class LaunchPool {
 
   using Launches = std::vector<PendingLaunch>;
 
-  [[nodiscard]] Launches::iterator FindBegun(LaunchHandle handle);
-  void MoveToEnded(Launches::iterator launch);
-  [[nodiscard]] PendingLaunch* FindToMergeInto(const PendingLaunch& launch);
+  [[nodiscard]] std::optional<Joined> JoinedTo(const PendingLaunch* receiver) const;
+  void KeepMixed(Launches& launches);
   [[nodiscard]] static std::vector<Run> RunsOf(const std::vector<PendingLaunch>& sorted);
   [[nodiscard]] std::optional<std::uint64_t> TakeBlock(PendingLaunch& launch);
   [[nodiscard]] bool Send(const PendingLaunch& launch, AccessRing* ring);
@@ -113,8 +124,8 @@ class LaunchPool {
   std::atomic<bool> is_broken_{true};
   std::mutex mutex_;  // guards all below
   Arena arena_{0};
-  Launches begun_;  // few, but for the nodes of a graph that is being launched
-  Launches ended_;
+  PendingLaunches pending_;
+  Launches kept_;  // read, and nodes in other streams may still count in their blocks
 };
 
 }  // namespace orrery::capture::sanitizer

@@ -1,9 +1,7 @@
 #include "capture/sanitizer/host/launches.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "capture/sanitizer/host/results.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture::sanitizer {
@@ -18,6 +16,7 @@ constexpr const char* kNoRoom = "no room for its record";
 constexpr const char* kNotBound = "its record could not be bound";
 constexpr const char* kNodeWithoutParameters =
     "launches of graph nodes that may use tensor maps: what they were given is not known";
+constexpr const char* kWithNodeBefore = "left out with a node of its kernel before it: ";
 constexpr const char* kForeignStream = "a graph's node in another context than its graph";
 
 // The parameters of the call that this thread is in.
@@ -66,49 +65,114 @@ void Launches::OnBegin(const LaunchEvent& event) {
     row.stack = parts_.stacks->OfThisThread();
   }
   const Choice choice = parts_.selection.Choose(facts->name);
-  row.inclusion_ppb = choice.inclusion_ppb;
-  const Outcome outcome = choice.is_taken()
+  const Outcome outcome = event.graph == 0
                               ? Instrument(*context, event, *facts, choice, row.sequence)
-                              : Outcome{.reason_left_out = choice.skip_reason};
-  if (outcome.reason_left_out != nullptr) {
-    row.reason = parts_.recorder.Text(outcome.reason_left_out);
-  } else if (outcome.merged_into != 0) {
+                              : InstrumentNode(*context, event, *facts, choice, row.sequence);
+  row.inclusion_ppb = outcome.inclusion_ppb.value_or(choice.inclusion_ppb);
+  if (outcome.merged_into != 0) {
     row.reason =
         parts_.recorder.Text("counts merged into launch " + std::to_string(outcome.merged_into));
+  } else if (outcome.is_left_out()) {
+    row.reason = parts_.recorder.Text(outcome.reason_left_out);
   }
   parts_.recorder.Write(row);
-  if (outcome.reason_left_out != nullptr) {
+  if (outcome.is_left_out()) {
     LeaveOut(event, *facts, row, outcome.reason_left_out);
   }
+  if (outcome.is_left_out() || event.graph != 0) {
+    const std::lock_guard lock(mutex_);
+    settled_.insert(event.launch);
+  }
+}
+
+const char* Launches::WhyNotCountable(const LaunchEvent& event, const FunctionFacts& facts) const {
+  if (!facts.is_patched) {
+    return kNotPatched;
+  }
+  if (parts_.options.empty_patch) {
+    return kEmptyPatches;
+  }
+  if (event.api_context.value != 0 && event.api_context != event.context) {
+    return kForeignStream;
+  }
+  return nullptr;
 }
 
 Launches::Outcome Launches::Instrument(Context& context, const LaunchEvent& event,
                                        const FunctionFacts& facts, const Choice& choice,
                                        std::uint64_t number) {
-  if (!facts.is_patched) {
-    return {.reason_left_out = kNotPatched};
+  if (!choice.is_taken()) {
+    return {.reason_left_out = choice.skip_reason};
   }
-  if (parts_.options.empty_patch) {
-    return {.reason_left_out = kEmptyPatches};
+  if (const char* const reason = WhyNotCountable(event, facts)) {
+    return {.reason_left_out = reason};
   }
-  if (event.api_context.value != 0 && event.api_context != event.context) {
-    return {.reason_left_out = kForeignStream};
-  }
+  return Count(context, event, Prepare(context, event, facts, choice, number));
+}
+
+Launches::Outcome Launches::Count(Context& context, const LaunchEvent& event,
+                                  const PendingLaunch& launch) {
   if (!context.Open(event.handle, parts_.failures)) {
     return {.reason_left_out = kNoMemory};
   }
-  const PendingLaunch launch = Prepare(context, event, facts, choice, number);
   const auto begun = BeginInPool(context, launch);
   if (!begun) {
     return {.reason_left_out = kNoRoom};
   }
-  const CallResult bound =
-      parts_.calls.SetLaunchData(event.launch, event.function, event.handle, begun->record);
-  if (!parts_.failures.IsWell("binding a launch's record", bound)) {
-    context.pool().Cancel(event.launch);
+  if (!Bind(event, begun->record)) {
+    context.pool().Cancel(launch.number);
     return {.reason_left_out = kNotBound};
   }
   return {.merged_into = begun->into};
+}
+
+bool Launches::Bind(const LaunchEvent& event, std::uint64_t record) {
+  return parts_.failures.IsWell(
+      "binding a launch's record",
+      parts_.calls.SetLaunchData(event.launch, event.function, event.handle, record));
+}
+
+// What is bound to one node counts for all nodes of its function. So of those that may run in one
+// stream at the same time all count in one record, or none does: the first decides.
+Launches::Outcome Launches::InstrumentNode(Context& context, const LaunchEvent& event,
+                                           const FunctionFacts& facts, const Choice& choice,
+                                           std::uint64_t number) {
+  if (const char* const reason = WhyNotCountable(event, facts)) {
+    return {.reason_left_out = choice.is_taken() ? reason : choice.skip_reason};
+  }
+  PendingLaunch node = Prepare(context, event, facts, choice, number);
+  Outcome outcome;
+  if (const auto joined = context.pool().JoinNodes(node)) {
+    // Where this fails the node runs with what was bound before, which is the same.
+    static_cast<void>(Bind(event, joined->record));
+    outcome = {.merged_into = joined->into, .inclusion_ppb = joined->inclusion_ppb};
+  } else {
+    node.is_mixed = context.left_out_nodes().AreElsewhere(node.function, node.stream);
+    outcome = DecideForNodes(context, event, node);
+  }
+  if (!outcome.is_left_out() && node.may_use_tensor_maps) {
+    parts_.recorder.Count(codes::kGraphsNotCovered, kNodeWithoutParameters);
+  }
+  return outcome;
+}
+
+Launches::Outcome Launches::DecideForNodes(Context& context, const LaunchEvent& event,
+                                           const PendingLaunch& node) {
+  const bool is_taken = node.choice.is_taken();
+  LeftOutNodes::Node left_out{
+      .function = node.function, .stream = node.stream, .graph = event.graph};
+  left_out.could_be_counted = is_taken && context.Open(event.handle, parts_.failures) &&
+                              context.pool().CanHold(LayoutFor(node).bytes);
+  if (const std::string before = context.left_out_nodes().Join(left_out); !before.empty()) {
+    return {.reason_left_out = is_taken ? kWithNodeBefore + before : node.choice.skip_reason};
+  }
+  Outcome outcome =
+      is_taken ? Count(context, event, node) : Outcome{.reason_left_out = node.choice.skip_reason};
+  if (outcome.is_left_out()) {
+    context.left_out_nodes().Add(left_out, outcome.reason_left_out);
+    context.pool().MixNodes(node.function, node.stream);
+  }
+  return outcome;
 }
 
 PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
@@ -119,7 +183,10 @@ PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
   launch.device = context.place().device;
   launch.stream = event.handle;
   launch.handle = event.launch;
-  launch.graph = event.graph;
+  if (event.graph != 0) {
+    launch.is_of_nodes = true;
+    launch.open_graphs = {event.graph};
+  }
   launch.function = facts.id;
   launch.choice = choice;
   launch.modes = ModesOf(choice);
@@ -131,9 +198,6 @@ PendingLaunch Launches::Prepare(Context& context, const LaunchEvent& event,
   if (const auto parameters = std::exchange(parameters_of_call, std::nullopt)) {
     launch.arguments = FindArguments(parameters->bytes, *launch.objects, parts_.maps);
     launch.has_arguments = true;
-  }
-  if (launch.graph != 0 && launch.may_use_tensor_maps) {
-    parts_.recorder.Count(codes::kGraphsNotCovered, kNodeWithoutParameters);
   }
   return launch;
 }
@@ -163,8 +227,8 @@ std::optional<LaunchPool::Joined> Launches::BeginInPool(Context& context,
     }
   }
   // In the middle of a graph its stream is not ours to wait for.
-  if (!record && launch.graph == 0 && context.pool().CanHold(LayoutFor(launch).bytes)) {
-    WaitAndDrain(context, launch.stream);
+  if (!record && !launch.is_of_nodes && context.pool().CanHold(LayoutFor(launch).bytes)) {
+    drainer_.WaitAndDrain(context, launch.stream);
     record = context.pool().Begin(launch, ring);
   }
   if (record) {
@@ -176,16 +240,8 @@ std::optional<LaunchPool::Joined> Launches::BeginInPool(Context& context,
   return context.pool().Merge(launch);
 }
 
-void Launches::WaitAndDrain(Context& context, StreamHandle stream) {
-  {
-    const Overheads::Scope scope(parts_.overheads, codes::kWaiting);
-    static_cast<void>(parts_.calls.Synchronize(stream));
-  }
-  Drain(context, stream);
-}
-
 void Launches::LeaveOut(const LaunchEvent& event, const FunctionFacts& facts,
-                        const stream::Launch& row, const char* reason) {
+                        const stream::Launch& row, const std::string& reason) {
   parts_.recorder.Count(codes::kLaunchesSkipped, reason);
   parts_.recorder.Record(stream::LaunchEnd{.launch = row.sequence});
   if (facts.is_patched) {
@@ -194,14 +250,12 @@ void Launches::LeaveOut(const LaunchEvent& event, const FunctionFacts& facts,
         "leaving a launch out",
         parts_.calls.SetLaunchData(event.launch, event.function, event.handle, 0));
   }
-  const std::lock_guard lock(mutex_);
-  left_out_.insert(event.launch);
 }
 
 void Launches::OnEnd(const LaunchEvent& event) {
   {
     const std::lock_guard lock(mutex_);
-    if (left_out_.erase(event.launch) != 0) {
+    if (settled_.erase(event.launch) != 0) {
       return;
     }
   }
@@ -211,67 +265,21 @@ void Launches::OnEnd(const LaunchEvent& event) {
   }
 }
 
+// The last place before the nodes where the stream may be waited for.
 void Launches::OnGraphBegin(const GraphEvent& event) {
   const auto context = parts_.contexts.Find(event.context);
-  if (context != nullptr && !context->pool().is_broken() && context->pool().IsCrowded()) {
-    WaitAndDrain(*context, event.handle);
+  if (context == nullptr || context->pool().is_broken()) {
+    return;
+  }
+  if (context->pool().WantsWait(event.handle) || context->left_out_nodes().WantWait(event.handle)) {
+    drainer_.WaitAndDrain(*context, event.handle);
   }
 }
 
 void Launches::OnGraphEnd(const GraphEvent& event) {
   for (const auto& context : parts_.contexts.All()) {
     context->pool().EndGraph(event.graph);
-  }
-}
-
-void Launches::Drain(Context& context, std::optional<StreamHandle> stream) {
-  std::vector<PendingLaunch> launches = context.pool().TakeEnded(stream);
-  if (launches.empty()) {
-    return;
-  }
-  context.pool().ReadBack(launches);
-  std::uint64_t num_dropped = 0;
-  if (context.accesses() != nullptr && !context.pool().is_broken()) {
-    num_dropped = FinishAccesses(*context.accesses(), launches);
-  }
-  Finish(context, launches, num_dropped != 0);
-  context.pool().Release(launches);
-}
-
-std::uint64_t Launches::FinishAccesses(AccessStream& accesses,
-                                       const std::vector<PendingLaunch>& launches) {
-  const bool is_streamed =
-      std::any_of(launches.begin(), launches.end(),
-                  [](const PendingLaunch& launch) { return (launch.modes & kStreamMode) != 0; });
-  if (!is_streamed) {
-    return 0;
-  }
-  const std::uint64_t num_dropped = accesses.Finish(launches.back().stream);
-  if (num_dropped != 0) {
-    parts_.recorder.Count(codes::kRecordsDropped, "accesses that found no room in the ring",
-                          num_dropped);
-  }
-  return num_dropped;
-}
-
-void Launches::Finish(Context& context, const std::vector<PendingLaunch>& launches, bool is_cut) {
-  const Overheads::Scope scope(parts_.overheads, codes::kAnalysis);
-  for (const PendingLaunch& launch : launches) {
-    if (launch.is_cancelled) {
-      continue;
-    }
-    if (launch.is_lost) {
-      WriteLost(parts_.recorder, launch);
-      continue;
-    }
-    const bool is_streamed = (launch.modes & kStreamMode) != 0;
-    WriteResults(parts_.recorder, launch,
-                 (launch.modes & kCountMode) != 0 ? context.pool().Results(launch)
-                                                  : context.accesses()->Results(launch),
-                 is_cut && is_streamed);
-    if (is_streamed) {
-      context.accesses()->Forget(launch);
-    }
+    context->left_out_nodes().EndGraph(event.graph);
   }
 }
 

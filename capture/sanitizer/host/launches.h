@@ -4,12 +4,13 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <vector>
+#include <string>
 
 #include "capture/recorder/call_stacks.h"
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/host/arguments.h"
 #include "capture/sanitizer/host/contexts.h"
+#include "capture/sanitizer/host/drainer.h"
 #include "capture/sanitizer/host/functions.h"
 #include "capture/sanitizer/host/object_table.h"
 #include "capture/sanitizer/host/patcher.h"
@@ -38,7 +39,10 @@ struct LaunchParts {
 /// Follows launches from the driver's call to their results. Any thread may call.
 class Launches {
  public:
-  explicit Launches(const LaunchParts& parts) : parts_(parts), parameters_(parts.calls) {}
+  explicit Launches(const LaunchParts& parts)
+      : parts_(parts),
+        parameters_(parts.calls),
+        drainer_(parts.calls, parts.recorder, parts.overheads) {}
 
   /// A thread enters a function that launches, and leaves it.
   void OnCall(const LaunchCall& call);
@@ -53,37 +57,46 @@ class Launches {
 
   void OnFunctionsGone() { parameters_.ForgetAll(); }
 
-  /// Reads the results of all launches that are in the stream, or in any stream of the context, and
-  /// records them.
-  void Drain(Context& context, std::optional<StreamHandle> stream);
+  [[nodiscard]] Drainer& drainer() { return drainer_; }
 
  private:
-  /// What became of a launch that was chosen.
+  /// What became of a launch.
   struct Outcome {
-    const char* reason_left_out = nullptr;
-    std::uint64_t merged_into = 0;  // number of the launch that it counts with
+    std::string reason_left_out{};
+    std::uint64_t merged_into = 0;                // number of the launch that it counts with
+    std::optional<std::int64_t> inclusion_ppb{};  // where it is that launch's
+
+    [[nodiscard]] bool is_left_out() const { return !reason_left_out.empty(); }
   };
 
+  [[nodiscard]] const char* WhyNotCountable(const LaunchEvent& event,
+                                            const FunctionFacts& facts) const;
   [[nodiscard]] Outcome Instrument(Context& context, const LaunchEvent& event,
                                    const FunctionFacts& facts, const Choice& choice,
                                    std::uint64_t number);
+  [[nodiscard]] Outcome InstrumentNode(Context& context, const LaunchEvent& event,
+                                       const FunctionFacts& facts, const Choice& choice,
+                                       std::uint64_t number);
+  [[nodiscard]] Outcome DecideForNodes(Context& context, const LaunchEvent& event,
+                                       const PendingLaunch& node);
+  [[nodiscard]] Outcome Count(Context& context, const LaunchEvent& event,
+                              const PendingLaunch& launch);
+  [[nodiscard]] bool Bind(const LaunchEvent& event, std::uint64_t record);
   [[nodiscard]] PendingLaunch Prepare(Context& context, const LaunchEvent& event,
                                       const FunctionFacts& facts, const Choice& choice,
                                       std::uint64_t number);
   [[nodiscard]] std::uint32_t ModesOf(const Choice& choice) const;
   [[nodiscard]] std::optional<LaunchPool::Joined> BeginInPool(Context& context,
                                                               const PendingLaunch& launch);
-  void WaitAndDrain(Context& context, StreamHandle stream);
   void LeaveOut(const LaunchEvent& event, const FunctionFacts& facts, const stream::Launch& row,
-                const char* reason);
-  [[nodiscard]] std::uint64_t FinishAccesses(AccessStream& accesses,
-                                             const std::vector<PendingLaunch>& launches);
-  void Finish(Context& context, const std::vector<PendingLaunch>& launches, bool is_cut);
+                const std::string& reason);
 
   LaunchParts parts_;
   ParameterReader parameters_;
-  std::mutex mutex_;                 // guards left_out_
-  std::set<LaunchHandle> left_out_;  // begun, not ended
+  Drainer drainer_;
+  std::mutex mutex_;  // guards settled_
+  // Begun, and nothing happens at their ends: left out, or nodes, which end with their graph.
+  std::set<LaunchHandle> settled_;
 };
 
 }  // namespace orrery::capture::sanitizer

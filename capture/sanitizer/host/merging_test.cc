@@ -16,6 +16,7 @@ namespace orrery::capture::sanitizer {
 namespace {
 
 namespace codes = stream::codes;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -35,10 +36,6 @@ Options RoomForFour() {
   return options;
 }
 
-Launch NodeOf(const std::string& kernel, std::vector<MockAccess> accesses) {
-  return {.kernel = kernel, .accesses = std::move(accesses), .graph = kGraph};
-}
-
 class MergingTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::vector<std::string> Reasons(const MockProgram& program) const {
@@ -53,42 +50,7 @@ class MergingTest : public ::testing::Test {
   std::string path_ = folder_.File("run.orrs");
 };
 
-// In the middle of a graph nobody may wait. The first four nodes take all room: of the last two,
-// the one of kernel "add" counts with the add before it, which is node 3. It reads 32 × 8 bytes
-// beside the other's 32 × 4; kernel "scale" has no launch to count with.
-TEST_F(MergingTest, ANodeWithoutRoomCountsWithTheLaunchOfItsKernelBefore) {
-  MockProgram program(path_, RoomForFour());
-  program.Begin({});
-  program.Allocate(kA, kBytes);
-  program.BeginGraph({}, kGraph);
-  program.Run(NodeOf("add", {WarpAt(kA, 4, kReadFlag)}));
-  program.Run(NodeOf("norm", {WarpAt(kA, 4, kReadFlag)}));
-  program.Run(NodeOf("add", {WarpAt(kA, 4, kReadFlag)}));
-  program.Run(NodeOf("norm", {WarpAt(kA, 4, kReadFlag)}));
-  program.Run(NodeOf("add", {WarpAt(kA, 8, kReadFlag), WarpAt(kA, 4, kWriteFlag)}));
-  program.Run(NodeOf("scale", {WarpAt(kA, 4, kReadFlag)}));
-  program.EndGraph({}, kGraph);
-  program.Synchronize({});
-  program.End();
-
-  const auto launches = program.All<stream::Launch>();
-  ASSERT_THAT(launches, SizeIs(6));
-  const std::string receiver = std::to_string(launches[2].sequence);
-  EXPECT_THAT(Reasons(program), ElementsAre("", "", "", "", "counts merged into launch " + receiver,
-                                            "no room for its record"));
-  // Parameters of nodes are not known, so all are partial at best.
-  EXPECT_THAT(program.Coverages(), ElementsAre(codes::kPartial, codes::kPartial, codes::kPartial,
-                                               codes::kPartial, codes::kPartial, codes::kUnseen));
-  const auto touches = program.All<stream::Touch>();
-  ASSERT_THAT(touches, SizeIs(4));
-  EXPECT_EQ(touches[2].launch, launches[2].sequence);
-  EXPECT_EQ(touches[2].read_bytes, 128U + 256);
-  EXPECT_EQ(touches[2].write_bytes, 128U);
-  EXPECT_EQ(CountIn(path_, codes::kLaunchesMerged), 1U);
-  EXPECT_THAT(program.All<stream::LaunchEnd>(), SizeIs(6));
-}
-
-// Launches outside of graphs wait first, unless they are told to merge first. Both would be exact:
+// Launches wait first, unless they are told to merge first. Both would be exact:
 // they and what they count with are partial.
 TEST_F(MergingTest, WhereItIsAskedForMergingComesBeforeWaiting) {
   Options options = RoomForFour();
@@ -116,24 +78,45 @@ TEST_F(MergingTest, WhereItIsAskedForMergingComesBeforeWaiting) {
   EXPECT_EQ(arguments[1].address, kB);
 }
 
-// The table of objects has changed: what is at kB now has no counters in the blocks before.
+// The table of objects has changed: what is at kB now has no counters in the blocks before. So the
+// stream is waited for.
 TEST_F(MergingTest, LaunchesThatSeeOtherMemoryAreNotMerged) {
-  MockProgram program(path_, RoomForFour());
+  Options options = RoomForFour();
+  options.merge_before_waiting = true;
+  MockProgram program(path_, options);
   program.Begin({});
   program.Allocate(kA, kBytes);
-  program.BeginGraph({}, kGraph);
   for (int i = 0; i < 4; ++i) {
-    program.Run(NodeOf("add", {WarpAt(kA, 4, kReadFlag)}));
+    program.Run({.accesses = {WarpAt(kA, 4, kReadFlag)}});
   }
   program.Allocate(kB, kBytes);
-  program.Run(NodeOf("add", {WarpAt(kB, 4, kReadFlag)}));
-  program.EndGraph({}, kGraph);
+  program.Run({.accesses = {WarpAt(kB, 4, kReadFlag)}});
   program.Synchronize({});
   program.End();
 
-  EXPECT_EQ(Reasons(program).back(), "no room for its record");
+  EXPECT_THAT(program.All<stream::Touch>(), SizeIs(5));
   EXPECT_EQ(CountIn(path_, codes::kLaunchesMerged), 0U);
   EXPECT_EQ(CountIn(path_, codes::kUnknownAddresses), 0U);
+}
+
+// Nodes of graphs count with each other (graph_nodes_test.cc), and with nothing else: a launch
+// between two of them would hold their record up.
+TEST_F(MergingTest, LaunchesAreNotMergedIntoNodes) {
+  Options options = RoomForFour();
+  options.merge_before_waiting = true;
+  MockProgram program(path_, options);
+  program.Begin({});
+  program.Allocate(kA, kBytes);
+  program.BeginGraph({}, kGraph);
+  for (const char* const kernel : {"k1", "k2", "k3", "add"}) {
+    program.Run({.kernel = kernel, .accesses = {WarpAt(kA, 4, kReadFlag)}, .graph = kGraph});
+  }
+  program.EndGraph({}, kGraph);
+  program.Run({.kernel = "add", .accesses = {WarpAt(kA, 4, kReadFlag)}});
+  program.End();
+
+  EXPECT_THAT(Reasons(program), Each(""));
+  EXPECT_THAT(program.All<stream::Touch>(), SizeIs(5));
 }
 
 // Nor do launches of other streams count together: their blocks are read at other times.
@@ -242,7 +225,7 @@ TEST_F(MergingTest, ResultsThatCannotBeReadAreLostForAllOfThem) {
 class RandomProgram {
  public:
   RandomProgram(const std::string& path, const Options& options) : program_(path, options) {
-    program_.Begin({});
+    *rc::gen::arbitrary<bool>() ? program_.BeginPlain({}) : program_.Begin({});
     program_.Allocate(kA, kBytes);
   }
 
@@ -333,6 +316,8 @@ RC_GTEST_PROP(MergingPropertyTest, AllBytesAddUpToWhatWasIssued, ()) {
   Options options = RoomForFour();
   options.merge_before_waiting = *rc::gen::arbitrary<bool>();
   options.page_bytes = *rc::gen::element<std::uint64_t>(0, 4096);
+  options.launch_skip = *rc::gen::element<std::uint64_t>(0, 0, 5);
+  options.launch_count = *rc::gen::element<std::uint64_t>(0, 0, 20);
   RandomProgram random(path, options);
   const int num_steps = *rc::gen::inRange(1, 40);
   for (int i = 0; i < num_steps; ++i) {

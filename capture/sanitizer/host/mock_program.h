@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "capture/sanitizer/device/emulated_warp.h"
 #include "capture/sanitizer/host/mock_vendor.h"
 #include "capture/sanitizer/host/session.h"
+#include "capture/sanitizer/host/test_cubin.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture::sanitizer {
@@ -81,9 +84,9 @@ class MockProgram {
     session_.OnContextCreated({{place.context}, place.device});
   }
 
-  void Load(const Place& place) {
+  void Load(const Place& place, std::span<const std::byte> cubin = {}) {
     const MockVendor::In in(MockVendor::Where::kModule);
-    session_.OnModuleLoaded({.context = {place.context}, .module = {place.module}, .cubin = {}});
+    session_.OnModuleLoaded({.context = {place.context}, .module = {place.module}, .cubin = cubin});
   }
 
   void Unload(const Place& place) {
@@ -95,6 +98,12 @@ class MockProgram {
   void Begin(const Place& place) {
     Start(place);
     Load(place);
+  }
+
+  /// The same, with kernels that are known to have no loads and stores through tensor maps.
+  void BeginPlain(const Place& place) {
+    Start(place);
+    Load(place, Cubin({{"plain", {0x7986}}}));
   }
 
   void Allocate(std::uint64_t address, std::uint64_t bytes, std::uint64_t flags = 0) {
@@ -118,11 +127,7 @@ class MockProgram {
       session_.OnLaunchBegin(event);
     }
     if (launch.has_begin && launch.has_end) {
-      vendor_.RunKernel(event.launch, event.handle, [accesses = launch.accesses](auto& record) {
-        for (const MockAccess& one : accesses) {
-          EmulateGlobalAccess(record, one.state, one.access);
-        }
-      });
+      RunOnDevice(launch, event);
     }
     if (launch.has_end) {
       const MockVendor::In in(MockVendor::Where::kLaunchEnd);
@@ -138,6 +143,7 @@ class MockProgram {
   }
 
   void EndGraph(const Place& place, std::uint64_t graph) {
+    vendor_.EndGraph(graph);
     const MockVendor::In in(MockVendor::Where::kGraph);
     session_.OnGraphLaunchEnd(GraphAt(place, graph));
   }
@@ -214,6 +220,19 @@ class MockProgram {
             .name = launch.kernel.c_str(),
             .graph = launch.graph,
             .graph_node = launch.graph == 0 ? 0 : last_launch_.load()};
+  }
+
+  void RunOnDevice(const Launch& launch, const LaunchEvent& event) {
+    const auto kernel = [accesses = launch.accesses](LaunchRecord& record) {
+      for (const MockAccess& one : accesses) {
+        EmulateGlobalAccess(record, one.state, one.access);
+      }
+    };
+    if (launch.graph == 0) {
+      vendor_.RunKernel(event.launch, event.handle, kernel);
+    } else {
+      vendor_.RunNode(event.launch, event.function, event.handle, launch.graph, kernel);
+    }
   }
 
   void Call(const Launch& launch) {

@@ -10,6 +10,14 @@ namespace {
 
 namespace codes = stream::codes;
 
+constexpr const char* kMergedForRoom = "no room for their records: counted with another";
+constexpr const char* kMergedNodes = "nodes of graphs: those of one kernel are counted together";
+constexpr const char* kMixedNodes =
+    "nodes of one kernel in graphs of several streams at once: counts of one may be the other's";
+constexpr const char* kOtherMemory =
+    "nodes of graphs counted with the memory that an earlier one saw: newer memory counts as "
+    "unknown";
+
 constexpr std::uint64_t kLaneMask = (std::uint64_t{1} << kLaneBits) - 1;
 
 void Add(const SlotCounters& slot, ObjectCounts& counts) {
@@ -158,16 +166,27 @@ void WriteUnknown(Recorder& recorder, const PendingLaunch& launch,
   }
 }
 
+void WriteCount(Recorder& recorder, const PendingLaunch& launch, std::uint64_t kind,
+                const char* name, std::uint64_t count) {
+  if (count != 0) {
+    recorder.Write(stream::CoverageCount{.kind = kind,
+                                         .name = name,
+                                         .count = count,
+                                         .device = static_cast<std::int64_t>(launch.device),
+                                         .launch = launch.number});
+  }
+}
+
+void WriteDoubts(Recorder& recorder, const PendingLaunch& launch) {
+  WriteCount(recorder, launch, codes::kGraphsNotCovered, kMixedNodes, launch.is_mixed ? 1 : 0);
+  WriteCount(recorder, launch, codes::kGraphsNotCovered, kOtherMemory,
+             launch.num_with_other_objects);
+}
+
 // What a launch was given is all that is known of it alone.
 void WriteMerged(Recorder& recorder, const PendingLaunch& launch) {
-  if (launch.merged.empty()) {
-    return;
-  }
-  recorder.Write(stream::CoverageCount{.kind = codes::kLaunchesMerged,
-                                       .name = "no room for their records: counted with another",
-                                       .count = launch.merged.size(),
-                                       .device = static_cast<std::int64_t>(launch.device),
-                                       .launch = launch.number});
+  WriteCount(recorder, launch, codes::kLaunchesMerged,
+             launch.is_of_nodes ? kMergedNodes : kMergedForRoom, launch.merged.size());
   for (const MergedLaunch& merged : launch.merged) {
     for (const Argument& argument : merged.arguments) {
       WriteArgument(recorder, merged.number, ObjectOf(launch, argument), argument);
@@ -179,7 +198,8 @@ void WriteMerged(Recorder& recorder, const PendingLaunch& launch) {
 std::uint64_t CoverageOfBlock(const PendingLaunch& launch, const std::vector<ObjectCounts>& counts,
                               bool is_cut) {
   const std::uint64_t coverage = CoverageOf(launch, counts);
-  const bool is_less = !launch.merged.empty() || (is_cut && coverage == codes::kExact);
+  const bool is_less =
+      !launch.merged.empty() || ((is_cut || launch.is_mixed) && coverage == codes::kExact);
   return is_less ? codes::kPartial : coverage;
 }
 
@@ -236,6 +256,7 @@ void WriteResults(Recorder& recorder, const PendingLaunch& launch, const BlockRe
   recorder.Record(stream::LaunchEnd{.launch = launch.number,
                                     .coverage = CoverageOfBlock(launch, counts, is_cut)});
   WriteMerged(recorder, launch);
+  WriteDoubts(recorder, launch);
 }
 
 void WriteLost(Recorder& recorder, const PendingLaunch& launch) {

@@ -82,7 +82,7 @@ void Session::WriteDevice(std::uint64_t device) {
 void Session::OnContextDestroying(const ContextEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
   if (const auto context = contexts_.Find(event.context)) {
-    launches_.Drain(*context, std::nullopt);
+    launches_.drainer().Drain(*context, std::nullopt);
     recorder_.Record(stream::ContextChange{
         .context = context->place().number, .device = context->place().device, .is_end = 1});
     context->Close();
@@ -102,7 +102,7 @@ void Session::OnStreamDestroying(const StreamEvent& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
   // Its handle means nothing afterwards, and may come again.
   if (const auto context = contexts_.Find(event.context)) {
-    launches_.Drain(*context, event.handle);
+    launches_.drainer().DrainPassed(*context, event.handle);
   }
   const Context::Place place = PlaceOf(event.context);
   recorder_.Record(stream::StreamChange{
@@ -261,9 +261,9 @@ void Session::OnSync(const SyncEvent& event) {
     return;
   }
   if (event.kind == codes::kStreamSync) {
-    launches_.Drain(*context, event.handle);
+    launches_.drainer().DrainPassed(*context, event.handle);
   } else if (event.kind == codes::kContextSync) {
-    launches_.Drain(*context, std::nullopt);
+    launches_.drainer().DrainPassed(*context, std::nullopt);
   }
 }
 
@@ -273,7 +273,7 @@ void Session::OnException(const char* what) {
 
 void Session::DrainAll() {
   for (const auto& context : contexts_.All()) {
-    launches_.Drain(*context, std::nullopt);
+    launches_.drainer().Drain(*context, std::nullopt);
   }
 }
 
