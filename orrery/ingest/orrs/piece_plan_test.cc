@@ -11,7 +11,10 @@ using stream::OrderRange;
 using ::testing::ElementsAre;
 
 ChunkPlace Chunk(std::uint64_t first, std::uint64_t last, std::uint32_t bytes = 10) {
-  ChunkPlace place{.is_ordered = true, .first = first, .last = last};
+  ChunkPlace place;
+  place.is_ordered = true;
+  place.first = first;
+  place.last = last;
   place.header.raw_bytes = bytes;
   return place;
 }
