@@ -127,8 +127,8 @@ std::string PlainSentence(const RunOverhead& run, bool is_given) {
       is_step    ? "for a step: the median of all but the first"
       : is_given ? "from the first to the last launch"
                  : "from the first to the last launch, copy or set that both runs have");
-  if (is_step && plain.num_pieces == 1) {
-    text += " Its only step also loads kernels.";
+  if (plain.has_first_step) {
+    text += " A single step also loads kernels; record three or more for a better comparison.";
   }
   return text;
 }
@@ -213,7 +213,7 @@ class OverheadTool : public MemoryTool {
     const std::optional<memory::PlainTime>& plain = first.plain;
     const bool is_step = plain && plain->piece == memory::TimedPiece::kStep;
     const std::string piece = is_step ? "a step" : "all launches";
-    return {{"total_ns", "recorder's own time, the first", first.summary.WholeNs(),
+    return {{"total_ns", "total of the first, by its recorder", first.summary.WholeNs(),
              MemoryUnit::kNanoseconds},
             {"recorded_ns", piece + " with recording",
              plain ? Table::Cell(plain->recorded_ns) : Table::Cell(), MemoryUnit::kNanoseconds},

@@ -37,7 +37,8 @@ PlainTime StepTime(std::int64_t plain_ns, std::int64_t recorded_ns, const Trace&
   return {.piece = TimedPiece::kStep,
           .recorded_ns = recorded_ns,
           .plain_ns = plain_ns,
-          .num_pieces = static_cast<std::int64_t>(recording.steps.size())};
+          .num_pieces = static_cast<std::int64_t>(recording.steps.size()),
+          .has_first_step = recording.steps.size() == 1};
 }
 
 }  // namespace
@@ -46,7 +47,9 @@ std::optional<PlainTime> PlainTimeFrom(const Trace& plain, const Trace& recordin
   const auto recorded_step_ns = RecordedStepNs(recording);
   const auto plain_step_ns = RecordedStepNs(plain);
   if (recorded_step_ns && plain_step_ns) {
-    return IfKnown(StepTime(*plain_step_ns, *recorded_step_ns, recording));
+    PlainTime time = StepTime(*plain_step_ns, *recorded_step_ns, recording);
+    time.has_first_step = time.has_first_step || plain.steps.size() == 1;
+    return IfKnown(time);
   }
   const LaunchMatch match = MatchLaunches(recording, plain);
   BeginSpan recorded_span;

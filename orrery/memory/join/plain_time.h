@@ -22,6 +22,8 @@ struct PlainTime {
   std::int64_t recorded_ns = 0;
   std::int64_t plain_ns = 0;
   std::int64_t num_pieces = 1;  // in the recording
+  bool has_first_step =
+      false;  // one of the times is that of a first step, which also loads kernels
 
   [[nodiscard]] double Slowdown() const {
     return static_cast<double>(recorded_ns) / static_cast<double>(plain_ns);

@@ -32,6 +32,18 @@ TEST(PlainTimeFrom, StepsAreComparedWhereBothHaveThem) {
       (PlainTime{.piece = TimedPiece::kStep, .recorded_ns = 900, .plain_ns = 40, .num_pieces = 3}));
 }
 
+// A single step is a first one.
+TEST(PlainTimeFrom, SaysWhereAFirstStepIsAmongTheTimes) {
+  Trace one;
+  AddSteps(one, {900});
+  Trace three;
+  AddSteps(three, {500, 40, 41});
+
+  EXPECT_TRUE(PlainTimeFrom(three, one)->has_first_step);
+  EXPECT_TRUE(PlainTimeFrom(one, three)->has_first_step);
+  EXPECT_FALSE(PlainTimeFrom(three, three)->has_first_step);
+}
+
 // The plain run goes on after the launches that both have: 100 to 700 against 10 to 30.
 TEST(PlainTimeFrom, ElseTheLaunchesThatBothHave) {
   Trace recording;
