@@ -109,7 +109,7 @@ report::MemoryPicture PictureOf(const std::vector<SiteChange>& changes, const Me
   constexpr std::string_view kStyles[] = {"compute", "transfer", "memory", "optimizer", "launch"};
   draw::StackedBars bars{.series = {},
                          .bars = {{.label = input.runs[0].title}, {.label = input.runs[1].title}},
-                         .quantity = draw::Quantity::kBytes,
+                         .quantity = draw::Quantity::kBinaryBytes,
                          .description = "Peaks of two recordings by site"};
   for (const SiteChange& change : changes) {
     if (bars.series.size() < kMostSites) {

@@ -125,7 +125,7 @@ void AddPictures(const std::vector<RankMemory>& ranks, Axis axis, MemoryPage& pa
 report::MemoryPicture AlignedPicture(const Alignment& alignment, const MemoryInput& input) {
   draw::LineChart chart{.lines = {{.series = {.name = input.runs[0].title, .style = "compute"}},
                                   {.series = {.name = input.runs[1].title, .style = "transfer"}}},
-                        .y_quantity = draw::Quantity::kBytes,
+                        .y_quantity = draw::Quantity::kBinaryBytes,
                         .x_title = "moments that belong together",
                         .description = "Two recordings side by side"};
   for (std::size_t i = 0; i < alignment.moments.size(); ++i) {

@@ -80,7 +80,7 @@ std::vector<draw::Series> CategorySeries(const Timeline& timeline) {
 
 report::MemoryPicture LayerPicture(const Timeline& timeline, Axis axis, const std::string& title) {
   draw::LineChart chart{.x_quantity = AxisQuantity(axis),
-                        .y_quantity = draw::Quantity::kBytes,
+                        .y_quantity = draw::Quantity::kBinaryBytes,
                         .x_title = AxisTitle(axis),
                         .description = fmt::format("Memory of {} over time", title)};
   for (std::size_t layer = 0; layer < memory::timeline::kNumLayers; ++layer) {
@@ -108,7 +108,7 @@ report::MemoryPicture CategoryPicture(const Timeline& timeline, Axis axis,
                                       const std::string& title) {
   draw::StackedBars chart{.series = CategorySeries(timeline),
                           .bars = {},
-                          .quantity = draw::Quantity::kBytes,
+                          .quantity = draw::Quantity::kBinaryBytes,
                           .description = fmt::format("Parts of the memory of {}", title),
                           .title_along = AxisTitle(axis),
                           .along_quantity = AxisQuantity(axis)};
