@@ -105,6 +105,19 @@ Result<std::vector<const trace::Trace*>> ChosenRanks(const trace::TraceSet& set,
   return chosen;
 }
 
+// "h100/run.json" and "mi300/run.json" would both be "run.json".
+void TellApart(std::span<const std::string> paths, std::vector<MemoryRun>& runs) {
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool is_alone = std::ranges::count(runs, runs[i].title, &MemoryRun::title) == 1;
+    const std::string folder = std::filesystem::path(paths[i]).parent_path().filename().string();
+    titles.push_back(is_alone || folder.empty() ? runs[i].title : folder + "/" + runs[i].title);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].title = std::move(titles[i]);
+  }
+}
+
 Result<MemoryInput> InputOf(const MemoryArguments& arguments, std::span<const ingest::Run> runs,
                             Reads reads) {
   MemoryInput input{.top = arguments.top, .threads = arguments.run.threads};
@@ -120,6 +133,7 @@ Result<MemoryInput> InputOf(const MemoryArguments& arguments, std::span<const in
         {.title = TitleOf(path) + (others == 0 ? "" : fmt::format(" and {} more", others)),
          .ranks = *std::move(ranks)});
   }
+  TellApart(arguments.run.paths, input.runs);
   return input;
 }
 
