@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Writes the made-up recordings of memory under tests/data: event streams and PyTorch snapshots.
+"""Writes the made-up recordings of memory under tests/data: event streams, PyTorch snapshots and a
+database of rocprofv3.
 
     tools/make_memory_fixtures.py [--output tests/data]
 
 Streams are written from the table of records in docs/formats/orrs.md, with nothing of Orrery's C++,
-so that reading them also tests that document. Snapshots are written by Python's own pickle.
-The same call gives the same bytes.
+so that reading them also tests that document. Snapshots are written by Python's own pickle. The
+database is the recording of tests/data/rocprofv3/run in rocpd's third schema. The same call gives the same bytes.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import os
 import pathlib
 import pickle
 import re
+import sqlite3
 
 from orrs_writer import file_header, sealed_chunk, varint, zigzag
 
@@ -226,12 +228,109 @@ def write_snapshots(folder):
     (folder / "other.pickle").write_bytes(pickle.dumps({"weights": [1.5, None, b"x"]}, 4))
 
 
+ROCPD_GUID = "0000c0de-0000-4000-8000-000000000908"
+ROCPD_TABLES = {
+    "rocpd_metadata": "tag, value",
+    "rocpd_string": "string",
+    "rocpd_info_node": "hostname",
+    "rocpd_info_process": "pid, command",
+    "rocpd_info_agent": "type, logical_index, name, product_name",
+    "rocpd_info_kernel_symbol": "kernel_name, display_name, arch_vgpr_count",
+    "rocpd_event": "category_id, stack_id, extdata",
+    "rocpd_region": "pid, tid, start, end, name_id, event_id",
+    "rocpd_kernel_dispatch":
+        "pid, tid, agent_id, kernel_id, queue_id, stream_id, start, end, group_segment_size, "
+        "workgroup_size_x, workgroup_size_y, workgroup_size_z, grid_size_x, grid_size_y, "
+        "grid_size_z, event_id",
+    "rocpd_memory_copy":
+        "pid, tid, start, end, name_id, dst_agent_id, src_agent_id, size, stream_id, event_id",
+    "rocpd_memory_allocate":
+        "pid, tid, agent_id, type, level, start, end, address, size, event_id",
+}
+
+
+class Rocpd:
+    """A database of rocprofv3 with the columns that a reader can use, and its views by name."""
+
+    def __init__(self):
+        self.database = sqlite3.connect(":memory:", isolation_level=None)
+        self.database.execute("PRAGMA page_size=512")
+        self.suffix = "_" + ROCPD_GUID.replace("-", "_")
+        self.strings = {}
+        for table, columns in ROCPD_TABLES.items():
+            quoted = ", ".join(f'"{column.strip()}"' for column in columns.split(","))
+            self.database.execute(f'CREATE TABLE "{table}{self.suffix}" (id INTEGER PRIMARY KEY, '
+                                  f"{quoted})")
+            self.database.execute(f'CREATE VIEW "{table}" AS SELECT * FROM "{table}{self.suffix}"')
+
+    def add(self, table, *values, number=None):
+        marks = ", ".join("?" * (len(values) + 1))
+        cursor = self.database.execute(f'INSERT INTO "{table}{self.suffix}" VALUES ({marks})',
+                                       (number, *values))
+        return cursor.lastrowid
+
+    def string(self, text):
+        if text not in self.strings:
+            self.strings[text] = self.add("rocpd_string", text)
+        return self.strings[text]
+
+    def event(self, category, correlation, extra="{}"):
+        return self.add("rocpd_event", self.string(category), correlation, extra)
+
+    def bytes(self):
+        """The content without the version of SQLite that wrote it (byte 96 of the header)."""
+        content = bytearray(self.database.serialize())
+        content[96:100] = bytes(4)
+        return bytes(content)
+
+
+def rocpd_database():
+    """What the tables under tests/data/rocprofv3/run say, two calls and a marker."""
+    rocpd = Rocpd()
+    rocpd.add("rocpd_metadata", "schema_version", "3")
+    rocpd.add("rocpd_info_node", "node")
+    rocpd.add("rocpd_info_process", 908, "python train.py", number=908)
+    rocpd.add("rocpd_info_agent", "CPU", 0, "EPYC", "AMD EPYC 9575F", number=0)
+    rocpd.add("rocpd_info_agent", "GPU", 2, "gfx950", "AMD Instinct MI350X", number=2)
+    add = "void add<float, 4>(float*, int)"
+    rocpd.add("rocpd_info_kernel_symbol", "_Z3addIfLi4EEvPfi", add, 24, number=16)
+    rocpd.add("rocpd_info_kernel_symbol", "Cijk_Ailk_Bljk_SB", "Cijk_Ailk_Bljk_SB", 128, number=17)
+    for correlation, begin, end, category, name, extra in (
+            (4, 1160, 1170, "HIP_RUNTIME_API", "hipLaunchKernel", "{}"),
+            (5, 1180, 1190, "HIP_RUNTIME_API", "hipModuleLaunchKernel", "{}"),
+            (9, 1090, 1600, "MARKER_CORE_API", "roctxRangePushA", '{"message": "step 1"}')):
+        rocpd.add("rocpd_region", 908, 15, begin, end, rocpd.string(name),
+                  rocpd.event(category, correlation, extra))
+    for correlation, kernel, begin, end, shared, grid in ((4, 16, 1200, 1260, 0, (1000, 1, 1)),
+                                                          (5, 17, 1300, 1500, 16384, (65536, 4, 1))):
+        rocpd.add("rocpd_kernel_dispatch", 908, 15, 2, kernel, 3, 5, begin, end, shared, 256, 1, 1,
+                  *grid, rocpd.event("KERNEL_DISPATCH", correlation))
+    rocpd.add("rocpd_memory_copy", 908, 15, 1100, 1150, rocpd.string("MEMORY_COPY_HOST_TO_DEVICE"),
+              2, 0, 4096, 5, rocpd.event("MEMORY_COPY", 3))
+    for correlation, agent, kind, begin, end, address, size in (
+            (1, 2, "ALLOC", 1000, 1040, 0x7F0000000000, 2 << 20),
+            (2, 0, "ALLOC", 1050, 1060, 0x7E0000000000, 4096),
+            (7, None, "FREE", 1900, 1910, 0, 0),
+            (8, None, "FREE", 2000, 2030, 0x7F0000000000, 0)):
+        rocpd.add("rocpd_memory_allocate", 908, 15, agent, kind, "REAL", begin, end, address, size,
+                  rocpd.event("MEMORY_ALLOCATION", correlation))
+    rocpd.add("rocpd_memory_allocate", 908, 15, 2, "ALLOC", "SCRATCH", 1310, 1320, 0x1000, 64,
+              rocpd.event("SCRATCH_MEMORY", 5))
+    return rocpd.bytes()
+
+
+def write_rocpd(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "908_results.db").write_bytes(rocpd_database())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "tests" / "data")
     output = parser.parse_args().output
     write_streams(output / "orrs")
     write_snapshots(output / "torch_snapshot")
+    write_rocpd(output / "rocprofv3" / "rocpd")
 
 
 if __name__ == "__main__":

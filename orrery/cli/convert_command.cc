@@ -61,6 +61,18 @@ void PrintLeftOut(const trace::TraceSet& set) {
   }
 }
 
+// Viewers of snapshots show the framework's allocator and nothing else.
+void PrintLeftOut(const exporting::SnapshotLeftOut& left_out) {
+  if (left_out.num_outside > 0) {
+    Print(fmt::format("left out, not the allocator's: {} memory objects\n",
+                      draw::FormatCount(left_out.num_outside)));
+  }
+  if (left_out.num_misplaced > 0) {
+    Print(fmt::format("left out of the final state, they overlap others: {} tensors\n",
+                      draw::FormatCount(left_out.num_misplaced)));
+  }
+}
+
 // One line for each kind of loss: what a partial result lacks must be seen.
 void PrintLosses(const ingest::Run& run) {
   trace::ProblemLog all;
@@ -101,6 +113,9 @@ int RunConvert(ConvertArguments arguments) {
   if (written->is_for_viewer) {
     PrintLeftOut(run->set);
   }
+  if (written->left_out_of_snapshot) {
+    PrintLeftOut(*written->left_out_of_snapshot);
+  }
   PrintLosses(*run);
   Print(fmt::format("{}: {} rank{} written\n", arguments.output, run->set.ranks.size(),
                     run->set.ranks.size() == 1 ? "" : "s"));
@@ -119,6 +134,9 @@ void AddConvertCommand(CLI::App& app, int& status) {
       "JSON\n"
       "  .json .json.gz .zst  Chrome JSON, for ui.perfetto.dev, chrome://tracing and Kineto tools\n"
       "  .pftrace             Perfetto's own format, for many ranks\n"
+      "  .pickle              memory snapshot of PyTorch, for pytorch.org/memory_viz: segments, "
+      "tensors\n"
+      "                       and their history; of one process\n"
       "  .orrs                of a recorded event stream: the same stream, packed\n\n"
       "Viewers show ranks as processes, streams as threads, launches as arrows, and each "
       "collective\n"
@@ -126,7 +144,8 @@ void AddConvertCommand(CLI::App& app, int& status) {
       "Exit status: 0 whole, 2 unusable, 3 partial.\n\n"
       "Examples:\n"
       "  orrery convert run/ run.pftrace\n"
-      "  orrery convert trace.json.gz trace.orr");
+      "  orrery convert trace.json.gz trace.orr\n"
+      "  orrery convert run.orrs run.pickle");
   verb->add_option("IN", arguments->input, "file or folder of one run")->required();
   verb->add_option("OUT", arguments->output, "file to write")->required();
   const std::map<std::string, trace::AlignClocks> choices{

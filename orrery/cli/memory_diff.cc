@@ -78,6 +78,11 @@ Table::Cell BytesCell(const KernelTraffic& traffic, std::int64_t bytes) {
   return traffic.num_counted == 0 ? Table::Cell() : Table::Cell(bytes);
 }
 
+// A recording of accesses has no times of kernels.
+Table::Cell TimeCell(const KernelTraffic& traffic) {
+  return traffic.time_ns == 0 ? Table::Cell() : Table::Cell(traffic.time_ns);
+}
+
 MemoryTable KernelTable(const std::vector<KernelChange>& changes, std::size_t top) {
   MemoryTable table{.key = "kernels",
                     .heading = "kernels, by how much their traffic differs",
@@ -100,7 +105,7 @@ MemoryTable KernelTable(const std::vector<KernelChange>& changes, std::size_t to
     table.rows.push_back({change.name, before.num_launches, after.num_launches, before.num_counted,
                           after.num_counted, BytesCell(before, before.read_bytes),
                           BytesCell(after, after.read_bytes), BytesCell(before, before.write_bytes),
-                          BytesCell(after, after.write_bytes), before.time_ns, after.time_ns});
+                          BytesCell(after, after.write_bytes), TimeCell(before), TimeCell(after)});
   }
   return table;
 }
@@ -109,7 +114,7 @@ report::MemoryPicture PictureOf(const std::vector<SiteChange>& changes, const Me
   constexpr std::string_view kStyles[] = {"compute", "transfer", "memory", "optimizer", "launch"};
   draw::StackedBars bars{.series = {},
                          .bars = {{.label = input.runs[0].title}, {.label = input.runs[1].title}},
-                         .quantity = draw::Quantity::kBytes,
+                         .quantity = draw::Quantity::kBinaryBytes,
                          .description = "Peaks of two recordings by site"};
   for (const SiteChange& change : changes) {
     if (bars.series.size() < kMostSites) {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -61,6 +64,19 @@ std::vector<const trace::Trace*> TimesOfRanks(const TimesRun* times, const trace
   return found;
 }
 
+// "h100/run.json" and "mi300/run.json" would both be "run.json".
+void TellApart(std::span<const std::string> paths, std::vector<MemoryRun>& runs) {
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const bool is_alone = std::ranges::count(runs, runs[i].title, &MemoryRun::title) == 1;
+    const std::string folder = std::filesystem::path(paths[i]).parent_path().filename().string();
+    titles.push_back(is_alone || folder.empty() ? runs[i].title : folder + "/" + runs[i].title);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].title = std::move(titles[i]);
+  }
+}
+
 }  // namespace
 
 std::string MemoryTitle(const std::string& path) {
@@ -113,6 +129,7 @@ Result<MemoryInput> MemoryInputOf(const MemorySources& sources, const ReadMemory
          .ranks = *ranks,
          .times = TimesOfRanks(read.TimesOf(i), set, *ranks)});
   }
+  TellApart(sources.run.paths, input.runs);
   return input;
 }
 

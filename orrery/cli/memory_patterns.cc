@@ -114,7 +114,7 @@ report::MemoryPicture PictureOf(const trace::Trace& trace, const PatternReport& 
   draw::StackedBars bars{
       .series = {{.name = "certain", .style = "compute"}, {.name = "possible", .style = "other"}},
       .bars = {},
-      .quantity = draw::Quantity::kBytes,
+      .quantity = draw::Quantity::kBinaryBytes,
       .description = "Bytes that findings take off the peak"};
   for (const Finding& finding : found.findings) {
     if (bars.bars.size() == top || finding.peak_saved_bytes == 0) {

@@ -31,7 +31,8 @@ using memory::timeline::Timeline;
 using report::MemoryPage;
 using report::MemoryUnit;
 
-constexpr std::size_t kMostPictures = 8;  // of ranks and places, two each
+constexpr std::size_t kMostPictures = 8;       // of ranks and places, two each
+constexpr std::int64_t kSmallestDrawn = 1000;  // of the largest place of a rank, its share
 
 // Of files of one run a rank is what the content says, else its place on the command line.
 std::int32_t RankOf(const trace::Trace& trace, std::size_t place) {
@@ -43,6 +44,7 @@ std::vector<RankMemory> RanksOf(const MemoryInput& input, Axis axis, StackBy sta
   for (const MemoryRun& run : input.runs) {
     for (const trace::Trace* const trace : run.ranks) {
       RankMemory& rank = ranks.emplace_back();
+      rank.recording = run.title;
       rank.trace = trace;
       rank.history = memory::timeline::HistoryOf(*trace);
       rank.timelines =
@@ -107,33 +109,71 @@ void AddRemarks(const std::vector<RankMemory>& ranks, MemoryPage& page) {
   }
 }
 
-void AddPictures(const std::vector<RankMemory>& ranks, Axis axis, MemoryPage& page) {
+// A few bytes of the host beside gigabytes of a GPU are a row of the table and no picture.
+bool IsWorthAPicture(const Timeline& timeline, const RankMemory& rank) {
+  std::int64_t largest = 0;
+  for (const Timeline& other : rank.timelines) {
+    largest = std::max(largest, other.peak.bytes);
+  }
+  return timeline.peak.bytes >= largest / kSmallestDrawn;
+}
+
+// Of recordings side by side by their titles, of ranks of one run by their numbers.
+std::string PictureTitle(const std::vector<RankMemory>& ranks, const RankMemory& rank,
+                         const Timeline& timeline, bool is_aligned) {
+  if (is_aligned) {
+    return fmt::format("{}, {}", rank.recording, PlaceName(timeline.place));
+  }
+  return ranks.size() > 1 ? fmt::format("rank {}, {}", timeline.rank, PlaceName(timeline.place))
+                          : PlaceName(timeline.place);
+}
+
+void AddPictures(const std::vector<RankMemory>& ranks, Axis axis, bool is_aligned,
+                 MemoryPage& page) {
   for (const RankMemory& rank : ranks) {
     for (const Timeline& timeline : rank.timelines) {
       if (page.pictures.size() >= 2 * kMostPictures) {
         return;
       }
-      const std::string title =
-          ranks.size() > 1 ? fmt::format("rank {}, {}", timeline.rank, PlaceName(timeline.place))
-                           : PlaceName(timeline.place);
+      if (!IsWorthAPicture(timeline, rank)) {
+        continue;
+      }
+      const std::string title = PictureTitle(ranks, rank, timeline, is_aligned);
       page.pictures.push_back(LayerPicture(timeline, axis, title));
       page.pictures.push_back(CategoryPicture(timeline, axis, title));
     }
   }
 }
 
+std::string_view AxisTitleOf(AlignBy by) {
+  switch (by) {
+    case AlignBy::kProgress:
+      return "share of the steps";
+    case AlignBy::kOperator:
+      return "operators that both have";
+    case AlignBy::kEvent:
+      break;
+  }
+  return "allocations and frees";
+}
+
 report::MemoryPicture AlignedPicture(const Alignment& alignment, const MemoryInput& input) {
-  draw::LineChart chart{.lines = {{.series = {.name = input.runs[0].title, .style = "compute"}},
-                                  {.series = {.name = input.runs[1].title, .style = "transfer"}}},
-                        .y_quantity = draw::Quantity::kBytes,
-                        .x_title = "moments that belong together",
-                        .description = "Two recordings side by side"};
+  const bool is_progress = alignment.by == AlignBy::kProgress;
+  const double width = is_progress ? 100.0 / static_cast<double>(alignment.moments.size()) : 1;
+  draw::LineChart chart{
+      .lines = {{.series = {.name = input.runs[0].title, .style = "compute"}},
+                {.series = {.name = input.runs[1].title, .style = "transfer"}}},
+      .x_quantity = is_progress ? draw::Quantity::kPercent : draw::Quantity::kNumber,
+      .y_quantity = draw::Quantity::kBinaryBytes,
+      .x_title = std::string(AxisTitleOf(alignment.by)),
+      .description = "Two recordings side by side"};
   for (std::size_t i = 0; i < alignment.moments.size(); ++i) {
-    const auto x = static_cast<double>(i);
+    const double begin = width * static_cast<double>(i);
+    const double end = width * static_cast<double>(i + 1);
     chart.lines[0].stretches.push_back(
-        {x, x + 1, static_cast<double>(alignment.moments[i].first_bytes)});
+        {begin, end, static_cast<double>(alignment.moments[i].first_bytes)});
     chart.lines[1].stretches.push_back(
-        {x, x + 1, static_cast<double>(alignment.moments[i].second_bytes)});
+        {begin, end, static_cast<double>(alignment.moments[i].second_bytes)});
   }
   return {.heading = "Two recordings side by side",
           .svg = draw::RenderLineChart(chart),
@@ -212,7 +252,7 @@ class TimelineTool : public MemoryTool {
     }
     AddRemarks(ranks, page);
     AddPeaks(ranks, input, has_all_points_, page);
-    AddPictures(ranks, axis_, page);
+    AddPictures(ranks, axis_, align_.has_value(), page);
     return page;
   }
 

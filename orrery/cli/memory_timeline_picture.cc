@@ -76,11 +76,25 @@ std::vector<draw::Series> CategorySeries(const Timeline& timeline) {
   return series;
 }
 
+// What the pointer shows over a column.
+std::string MomentText(const Timeline& timeline, std::size_t point, Axis axis) {
+  const std::int64_t position = timeline.Position(point, axis);
+  switch (axis) {
+    case Axis::kTime:
+      return fmt::format("after {}", draw::FormatDuration({position}));
+    case Axis::kEvent:
+      return fmt::format("change {}", draw::FormatCount(position));
+    case Axis::kOperator:
+      break;
+  }
+  return fmt::format("operator {}", draw::FormatCount(position));
+}
+
 }  // namespace
 
 report::MemoryPicture LayerPicture(const Timeline& timeline, Axis axis, const std::string& title) {
   draw::LineChart chart{.x_quantity = AxisQuantity(axis),
-                        .y_quantity = draw::Quantity::kBytes,
+                        .y_quantity = draw::Quantity::kBinaryBytes,
                         .x_title = AxisTitle(axis),
                         .description = fmt::format("Memory of {} over time", title)};
   for (std::size_t layer = 0; layer < memory::timeline::kNumLayers; ++layer) {
@@ -108,15 +122,16 @@ report::MemoryPicture CategoryPicture(const Timeline& timeline, Axis axis,
                                       const std::string& title) {
   draw::StackedBars chart{.series = CategorySeries(timeline),
                           .bars = {},
-                          .quantity = draw::Quantity::kBytes,
+                          .quantity = draw::Quantity::kBinaryBytes,
                           .description = fmt::format("Parts of the memory of {}", title),
                           .title_along = AxisTitle(axis),
                           .along_quantity = AxisQuantity(axis)};
   chart.along_end = timeline.points.empty()
                         ? 0
                         : static_cast<double>(timeline.Position(timeline.points.size() - 1, axis));
-  for (const std::vector<std::int64_t>& column : timeline.columns.bytes) {
-    draw::StackedBar bar;
+  for (std::size_t i = 0; i < timeline.columns.bytes.size(); ++i) {
+    const std::vector<std::int64_t>& column = timeline.columns.bytes[i];
+    draw::StackedBar bar{.label = MomentText(timeline, timeline.columns.points[i], axis)};
     bar.values.resize(chart.series.size(), 0);
     for (std::size_t category = 0; category < column.size(); ++category) {
       bar.values[std::min(category, kMostCategories)] +=

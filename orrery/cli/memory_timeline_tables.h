@@ -15,6 +15,7 @@ namespace orrery::cli {
 
 /// A rank with what was found of its memory; the timelines are those of its places.
 struct RankMemory {
+  std::string recording;  // its title
   const trace::Trace* trace = nullptr;
   memory::timeline::MemoryHistory history;
   std::vector<memory::timeline::Timeline> timelines;

@@ -26,6 +26,23 @@ Result<TraceOutput> WriteForViewer(trace::TraceSet& set, TraceFormat format,
       .num_spans = spans.size(), .is_for_viewer = true, .is_aligned = aligned.alignment.applies()};
 }
 
+// The allocator of one process.
+Result<TraceOutput> WriteSnapshot(const trace::TraceSet& set, const std::string& path) {
+  if (set.ranks.size() != 1) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: a memory snapshot is of one process, and here are {} ranks; "
+                            "convert the file of one",
+                            path, set.ranks.size()));
+  }
+  ORRERY_TRY(const auto sink, CreatePackedFile(path));
+  auto left_out = exporting::WriteTorchSnapshot(set.ranks.front(), *sink);
+  if (!left_out) {
+    return FailWithin(path, left_out);
+  }
+  ORRERY_TRY_STATUS(sink->Close());
+  return TraceOutput{.left_out_of_snapshot = *left_out};
+}
+
 }  // namespace
 
 Result<TraceFormat> TraceFormatOf(std::string name) {
@@ -43,15 +60,21 @@ Result<TraceFormat> TraceFormatOf(std::string name) {
   if (name.ends_with(".pftrace") || name.ends_with(".perfetto-trace")) {
     return TraceFormat::kPerfetto;
   }
+  if (name.ends_with(".pickle")) {
+    return TraceFormat::kTorchSnapshot;
+  }
   return Fail(Error::Kind::kInvalidInput,
               fmt::format("{}: the name says no format that Orrery writes; use .orr, .json, "
-                          ".json.gz, .json.zst or .pftrace",
+                          ".json.gz, .json.zst, .pftrace or .pickle",
                           name));
 }
 
 Result<TraceOutput> WriteTraceFile(trace::TraceSet& set, const std::string& path,
                                    const TraceOutputOptions& options) {
   ORRERY_TRY(const TraceFormat format, TraceFormatOf(path));
+  if (format == TraceFormat::kTorchSnapshot) {
+    return WriteSnapshot(set, path);
+  }
   if (format != TraceFormat::kOrr) {
     return WriteForViewer(set, format, path, options.align);
   }

@@ -1,15 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "orrery/base/error.h"
+#include "orrery/export/torch_snapshot/torch_snapshot.h"
 #include "orrery/trace/clock_alignment.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::cli {
 
-enum class TraceFormat { kOrr, kChrome, kPerfetto };
+enum class TraceFormat { kOrr, kChrome, kPerfetto, kTorchSnapshot };
 
 /// Which format the name of a file asks for. An error lists those that there are.
 [[nodiscard]] Result<TraceFormat> TraceFormatOf(std::string name);
@@ -19,11 +21,12 @@ struct TraceOutputOptions {
   trace::AlignClocks align = trace::AlignClocks::kIfItMatters;  // viewers only
 };
 
-/// What was done for a viewer.
+/// What was done for a viewer, and what it has no place for.
 struct TraceOutput {
   std::size_t num_spans = 0;  // collectives that were matched over the ranks
   bool is_for_viewer = false;
   bool is_aligned = false;
+  std::optional<exporting::SnapshotLeftOut> left_out_of_snapshot = {};
 };
 
 /// Writes traces in the format that the name asks for.

@@ -31,14 +31,6 @@ std::string NotYet(std::string_view name) {
   return fmt::format("this is {}, which this version of Orrery does not read yet", name);
 }
 
-std::string DescribeSqlite(std::string_view head) {
-  if (Contains(head, "rocpd_")) {
-    return NotYet("a rocpd database of rocprofiler");
-  }
-  return "this is an SQLite database, but not an export of Nsight Systems "
-         "(no CUPTI_ACTIVITY_KIND_* table and no META_DATA_EXPORT)";
-}
-
 std::string DescribeJson(std::string_view head) {
   if (Contains(head, "\"workload_graph\"")) {
     return NotYet("a Chakra trace as JSON");
@@ -58,7 +50,9 @@ std::string DescribeForeignFile(const InputFile& file) {
     return "the file is empty";
   }
   if (head.starts_with("SQLite format 3")) {
-    return DescribeSqlite(head);
+    return "this is an SQLite database, but neither an export of Nsight Systems (no "
+           "CUPTI_ACTIVITY_KIND_* table and no META_DATA_EXPORT) nor one of rocprofv3 (no rocpd_* "
+           "table)";
   }
   if (head.size() > 262 && head.substr(257, 5) == "ustar") {
     return "this is a tar archive: unpack it and give Orrery the folder";

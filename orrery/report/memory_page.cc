@@ -1,6 +1,7 @@
 #include "orrery/report/memory_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,18 @@ namespace {
 
 using draw::TextTable;
 
+// Of a text in a cell of a page, two or three lines of it.
+constexpr std::size_t kMostLetters = 110;
+
+// Of a word that makes a column too wide unless it is broken: names of kernels.
+constexpr std::size_t kLongWord = 24;
+
+// Of pictures and tables on a page that needs links to its parts.
+constexpr std::size_t kLongPage = 12;
+
+// Numbers that are not whole show three digits, as bytes and times do.
+constexpr double kFewDigits = 999.5;
+
 std::string NumberText(double value, MemoryUnit unit) {
   switch (unit) {
     case MemoryUnit::kBytes:
@@ -29,7 +42,8 @@ std::string NumberText(double value, MemoryUnit unit) {
     case MemoryUnit::kRatio:
       return fmt::format("{:.2f}×", value);
     default:
-      return fmt::format("{:.6g}", value);
+      return std::abs(value) < kFewDigits ? fmt::format("{:.3g}", value)
+                                          : draw::FormatCount(std::llround(value));
   }
 }
 
@@ -64,9 +78,10 @@ std::size_t NumShown(const MemoryTable& table) {
 
 std::string HiddenRows(const MemoryTable& table) {
   const std::size_t hidden = table.rows.size() - NumShown(table);
-  return hidden == 0
-             ? ""
-             : fmt::format("{} more row{} in --json and --csv", hidden, hidden == 1 ? "" : "s");
+  return hidden == 0 ? ""
+                     : fmt::format("{} more row{} in --json and --csv",
+                                   draw::FormatCount(static_cast<std::int64_t>(hidden)),
+                                   hidden == 1 ? "" : "s");
 }
 
 std::string TableText(const MemoryTable& table) {
@@ -132,26 +147,104 @@ std::string FactsText(const MemoryPage& page) {
   return facts.empty() ? "" : "\n" + draw::Indented(table.Render(), 2);
 }
 
-std::string TableHtml(const MemoryTable& table) {
-  HtmlTable html;
-  for (const MemoryTable::Column& column : table.columns) {
-    html.columns.push_back({column.header, column.unit != MemoryUnit::kText});
+bool IsMissing(const Table::Cell& cell) {
+  return std::holds_alternative<std::monostate>(cell);
+}
+
+// A column of which nothing is known (times of a recording without any) is left out of pages.
+std::vector<std::size_t> KnownColumns(const MemoryTable& table) {
+  std::vector<std::size_t> known;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    const bool is_known =
+        std::ranges::any_of(table.rows, [&](const std::vector<Table::Cell>& cells) {
+          return column < cells.size() && !IsMissing(cells[column]);
+        });
+    if (is_known || table.rows.empty()) {
+      known.push_back(column);
+    }
   }
-  html.style = "hops";
+  return known;
+}
+
+std::size_t LongestWord(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
+}
+
+HtmlTable HtmlOf(const MemoryTable& table) {
+  HtmlTable html{.columns = {}, .style = "memory"};
+  const std::vector<std::size_t> known = KnownColumns(table);
+  for (const std::size_t column : known) {
+    const bool is_text = table.columns[column].unit == MemoryUnit::kText;
+    html.columns.push_back({.header = table.columns[column].header,
+                            .is_number = !is_text,
+                            .max_letters = is_text ? kMostLetters : 0});
+  }
   for (std::size_t row = 0; row < NumShown(table); ++row) {
-    html.rows.push_back(CellTexts(table, table.rows[row]));
+    std::vector<std::string> texts = CellTexts(table, table.rows[row]);
+    std::vector<std::string>& cells = html.rows.emplace_back();
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      cells.push_back(known[i] < texts.size() ? std::move(texts[known[i]]) : std::string());
+      html.columns[i].has_long_words |= LongestWord(cells.back()) > kLongWord;
+    }
   }
+  return html;
+}
+
+// Headings of tables are written for text, in small letters.
+std::string WithCapital(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text;
+}
+
+std::string TableHtml(const MemoryTable& table) {
   const std::string hidden = HiddenRows(table);
   std::string body = table.caption.empty() ? "" : Caption(table.caption);
-  body += RenderTable(html) + (hidden.empty() ? "" : Caption(hidden));
-  return Section(table.key, table.heading, body);
+  body += RenderTable(HtmlOf(table)) + (hidden.empty() ? "" : Caption(hidden));
+  return Section(table.key, WithCapital(table.heading), body);
+}
+
+std::string PictureId(std::size_t number) {
+  return fmt::format("picture{}", number);
 }
 
 std::string PictureHtml(const MemoryPicture& picture, std::size_t number) {
-  return Section(fmt::format("picture{}", number), picture.heading,
+  return Section(PictureId(number), picture.heading,
                  (picture.caption.empty() ? "" : Caption(picture.caption)) +
                      (picture.legend.empty() ? "" : draw::RenderLegend(picture.legend)) +
                      (picture.svg.empty() ? Caption("Nothing to draw.") : Framed(picture.svg)));
+}
+
+// A long page has links to where something new begins: "Figure 7, bert: …", "Table V, bert: …".
+std::string NavigationHtml(const MemoryPage& page) {
+  if (page.pictures.size() + page.tables.size() < kLongPage) {
+    return "";
+  }
+  std::string links;
+  std::vector<std::string> known;
+  const auto add = [&](const std::string& id, const std::string& heading) {
+    const std::string subject = heading.substr(0, heading.find_first_of(",:"));
+    if (std::ranges::find(known, subject) == known.end()) {
+      known.push_back(subject);
+      links += fmt::format("<a href=\"#{}\">{}</a>\n", id, draw::EscapeMarkup(subject));
+    }
+  };
+  for (std::size_t i = 0; i < page.pictures.size(); ++i) {
+    add(PictureId(i), page.pictures[i].heading);
+  }
+  for (const MemoryTable& table : page.tables) {
+    if (table.max_shown > 0) {
+      add(table.key, WithCapital(table.heading));
+    }
+  }
+  return fmt::format("<nav>{}</nav>\n", links);
 }
 
 std::string HeaderHtml(const MemoryPage& page) {
@@ -164,9 +257,11 @@ std::string HeaderHtml(const MemoryPage& page) {
     tiles.push_back(
         {.label = fact.label, .value = MemoryCellText(fact.value, fact.unit), .note = fact.note});
   }
+  std::string lines;
   for (const std::string& line : LinesOf(page)) {
-    header += Caption(line);
+    lines += (lines.empty() ? "" : "<br>") + draw::EscapeMarkup(line);
   }
+  header += fmt::format("<p class=\"caption\">{}</p>\n", lines);
   return header + (tiles.empty() ? "" : RenderTiles(tiles)) + "</header>\n";
 }
 
@@ -201,7 +296,7 @@ std::string RenderMemoryText(const MemoryPage& page) {
 }
 
 std::string RenderMemoryHtml(const MemoryPage& page) {
-  std::string body = HeaderHtml(page);
+  std::string body = HeaderHtml(page) + NavigationHtml(page);
   for (std::size_t i = 0; i < page.pictures.size(); ++i) {
     body += PictureHtml(page.pictures[i], i);
   }

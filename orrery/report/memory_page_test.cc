@@ -59,6 +59,53 @@ TEST(MemoryPage, TablesThatAreNotShownAreNamed) {
   EXPECT_THAT(RenderMemoryHtml(page), testing::Not(HasSubstr("x&lt;y")));
 }
 
+TEST(MemoryPage, NumbersForPeopleHaveFewDigitsAndSeparators) {
+  EXPECT_EQ(MemoryCellText(0.449868, MemoryUnit::kCount), "0.45");
+  EXPECT_EQ(MemoryCellText(32.1352, MemoryUnit::kCount), "32.1");
+  EXPECT_EQ(MemoryCellText(1234567.4, MemoryUnit::kCount), "1,234,567");
+  MemoryPage page = SmallPage();
+  page.tables[0].rows.resize(1001, page.tables[0].rows[0]);
+  EXPECT_THAT(RenderMemoryText(page), HasSubstr("1,000 more rows in --json and --csv"));
+}
+
+TEST(MemoryPage, WhatIsNotKnownIsNoTileAndNoColumn) {
+  MemoryPage page = SmallPage();
+  page.facts.push_back({"time_ns", "kernel time", {}, MemoryUnit::kNanoseconds});
+  page.tables[0].rows = {{std::string("x"), {}}, {std::string("z"), {}}};
+
+  const std::string html = RenderMemoryHtml(page);
+
+  EXPECT_THAT(html, testing::Not(HasSubstr("kernel time")));
+  EXPECT_THAT(html, testing::Not(HasSubstr("<th class=\"number\">share</th>")));
+  EXPECT_THAT(html, HasSubstr("<th>name</th>"));
+  EXPECT_THAT(RenderMemoryText(page), HasSubstr("kernel time"));
+}
+
+TEST(MemoryPage, LongTextsAreCutAndShownInFullByThePointer) {
+  MemoryPage page = SmallPage();
+  const std::string name(200, 'k');
+  page.tables[0].rows[0][0] = name;
+
+  const std::string html = RenderMemoryHtml(page);
+
+  EXPECT_THAT(html, HasSubstr("<td class=\"names\"><span data-tip=\"" + name + "\">" +
+                              std::string(109, 'k') + "…"));
+}
+
+TEST(MemoryPage, LongPagesLinkToTheirParts) {
+  MemoryPage page = SmallPage();
+  EXPECT_THAT(RenderMemoryHtml(page), testing::Not(HasSubstr("<nav>")));
+  for (const char* const heading :
+       {"Figure 7, a: kernels", "Figure 7, b: kernels", "Figure 9: a"}) {
+    page.pictures.resize(page.pictures.size() + 4, {.heading = heading, .svg = ""});
+  }
+
+  const std::string html = RenderMemoryHtml(page);
+
+  EXPECT_THAT(html, HasSubstr("<nav><a href=\"#picture0\">Figure 7</a>\n"
+                              "<a href=\"#picture8\">Figure 9</a>\n<a href=\"#rows\">Rows</a>"));
+}
+
 TEST(MemoryPage, PageEscapesNamesAndFetchesNothing) {
   const std::string html = RenderMemoryHtml(SmallPage());
   EXPECT_THAT(html, HasSubstr("x&lt;y"));

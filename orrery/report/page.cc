@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "orrery/draw/chart/markup.h"
+#include "orrery/draw/text_table.h"
 
 namespace orrery::report {
 namespace {
@@ -25,14 +26,25 @@ constexpr std::string_view kPatterns =
 <rect width="6" height="6"/><path d="M3 0V6"/></pattern></defs></svg>
 )html";
 
+std::string CellContent(const HtmlTable::Column& column, const std::string& cell) {
+  if (column.max_letters == 0 || draw::DisplayWidth(cell) <= column.max_letters) {
+    return EscapeMarkup(cell);
+  }
+  return fmt::format("<span data-tip=\"{}\">{}</span>", EscapeMarkup(cell),
+                     EscapeMarkup(draw::Truncated(cell, column.max_letters)));
+}
+
+std::string_view ClassOf(const HtmlTable::Column& column) {
+  return column.is_number ? " class=\"number\"" : column.has_long_words ? " class=\"names\"" : "";
+}
+
 std::string Row(const HtmlTable& table, const std::vector<std::string>& cells,
                 std::string_view element) {
   std::string out = "<tr>";
   for (std::size_t column = 0; column < table.columns.size(); ++column) {
-    const bool is_number = table.columns[column].is_number;
     fmt::format_to(std::back_inserter(out), "<{0}{1}>{2}</{0}>", element,
-                   is_number ? " class=\"number\"" : "",
-                   column < cells.size() ? EscapeMarkup(cells[column]) : "");
+                   ClassOf(table.columns[column]),
+                   column < cells.size() ? CellContent(table.columns[column], cells[column]) : "");
   }
   return out + "</tr>\n";
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,7 +54,9 @@ struct Tile {
 struct HtmlTable {
   struct Column {
     std::string header;
-    bool is_number = false;  // to the right
+    bool is_number = false;       // to the right
+    std::size_t max_letters = 0;  // of a longer cell the pointer shows the rest; 0: no limit
+    bool has_long_words = false;  // which may be broken anywhere
   };
 
   std::vector<Column> columns;

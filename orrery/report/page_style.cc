@@ -80,7 +80,11 @@ font-size:13.5px}
 .legend svg,.tile svg{width:14px;height:14px;flex:none;overflow:visible}
 .ramp path{stroke:var(--line)}
 .ramp .legend{gap:4px 14px}
-.figure,.scroll{overflow-x:auto}
+.figure,.scroll{overflow-x:auto;background:
+linear-gradient(90deg,var(--surface) 40%,transparent) 0 0/40px 100% no-repeat local,
+linear-gradient(270deg,var(--surface) 40%,transparent) 100% 0/40px 100% no-repeat local,
+linear-gradient(90deg,var(--line),transparent) 0 0/14px 100% no-repeat scroll,
+linear-gradient(270deg,var(--line),transparent) 100% 0/14px 100% no-repeat scroll}
 .figure svg{display:block;width:100%;min-width:760px;height:auto}
 .figure+.figure,.figure+h3,.scroll+h3{margin-top:24px}
 table{border-collapse:collapse;width:100%;font-size:14px}
@@ -96,6 +100,10 @@ table:not(.hops):not(.metrics) td{white-space:nowrap}
 table.causes td:nth-child(6){white-space:normal;overflow-wrap:anywhere;min-width:220px}
 .hops td:first-child{overflow-wrap:anywhere;min-width:300px}
 .hops td:not(:first-child){white-space:nowrap}
+table.memory td:not(.number){white-space:normal}
+table.memory td.names{overflow-wrap:anywhere;min-width:240px}
+table.memory th{white-space:normal;vertical-align:bottom}
+table.memory [data-tip]{text-decoration:underline dotted var(--soft);text-underline-offset:3px}
 input{font:inherit;font-size:14px;color:inherit;background:var(--page);width:260px;
 border:1px solid var(--line);border-radius:8px;padding:6px 12px;margin:4px 0 10px}
 .verdict{font-size:17px;margin:2px 2px 18px;max-width:92ch}
@@ -112,6 +120,9 @@ footer{color:var(--soft);font-size:13px;margin:20px 2px}
 #tip{position:fixed;z-index:9;pointer-events:none;display:none;white-space:pre-line;max-width:420px;
 background:var(--ink);color:var(--page);font-size:13px;line-height:1.45;padding:7px 11px;
 border-radius:7px;overflow-wrap:anywhere}
+@media(max-width:600px){main{padding:18px 12px 40px}section{padding:16px 14px 18px}
+h1{font-size:24px}.figures{grid-template-columns:repeat(2,minmax(0,1fr));gap:10px}
+.tile{padding:10px 14px}.tile b{font-size:21px}}
 @media print{nav,button,input{display:none}section,.tile{break-inside:avoid}}
 )css";
 

@@ -28,8 +28,11 @@ double Scale::operator()(double value) const {
 }
 
 std::vector<double> Axis::Ticks() const {
-  return scale.kind == Scale::Kind::kLinear ? LinearTicks(scale.low, scale.high, max_ticks)
-                                            : LogTicks(scale.low, scale.high, max_ticks);
+  if (scale.kind == Scale::Kind::kLog) {
+    return LogTicks(scale.low, scale.high, max_ticks);
+  }
+  return quantity == Quantity::kBinaryBytes ? BinaryTicks(scale.low, scale.high, max_ticks)
+                                            : LinearTicks(scale.low, scale.high, max_ticks);
 }
 
 void DrawHorizontalAxis(const Axis& axis, const Box& plot, SvgWriter& svg) {

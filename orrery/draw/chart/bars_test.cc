@@ -92,5 +92,14 @@ TEST(LabelWidthFor, MakesRoomForLongLabels) {
   EXPECT_EQ(LabelWidthFor({"rank 1", "bert-inference of µs"}), 20 * 7 + 14);
 }
 
+// 280 pixels at most: (280 - 14) / 7 = 38 letters.
+TEST(LabelWidthFor, LabelsThatHaveNoRoomEndInDots) {
+  const std::string label(50, 'x');
+
+  EXPECT_EQ(LabelWidthFor({label}), 280);
+  EXPECT_EQ(FittedLabel(label), std::string(37, 'x') + "…");
+  EXPECT_EQ(FittedLabel("rank 1"), "rank 1");
+}
+
 }  // namespace
 }  // namespace orrery::draw

@@ -11,8 +11,8 @@
 namespace orrery::draw {
 namespace {
 
-constexpr double kNameWidth = 400;
-constexpr std::size_t kNameLetters = 56;
+constexpr double kNameWidth = 420;
+constexpr std::size_t kNameLetters = 50;  // of the wider of common fonts
 constexpr double kNoteWidth = 150;
 constexpr double kRowHeight = 26;
 constexpr double kBarHeight = 18;

@@ -23,13 +23,13 @@ TEST(RankedBars, EachBarHasItsNameAndNote) {
   EXPECT_THAT(svg, HasSubstr("x…"));
 }
 
-// From 400 to 930 of the picture: a value of half the largest ends half way, 265 further.
+// From 420 to 930 of the picture: a value of half the largest ends half way, 255 further.
 TEST(RankedBars, LengthsAreInProportion) {
   const RankedBars chart{.series = {.name = "n", .style = "compute"},
                          .bars = {{.label = "a", .value = 8}, {.label = "b", .value = 4}}};
   const std::string svg = RenderRankedBars(chart);
-  EXPECT_THAT(svg, HasSubstr("width=\"530\""));
-  EXPECT_THAT(svg, HasSubstr("width=\"265\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"510\""));
+  EXPECT_THAT(svg, HasSubstr("width=\"255\""));
 }
 
 TEST(RankedBars, WithoutBarsThereIsNoPicture) {

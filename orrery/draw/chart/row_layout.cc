@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "orrery/draw/chart/chart_size.h"
+#include "orrery/draw/text_table.h"
 
 namespace orrery::draw {
 namespace {
@@ -17,6 +18,7 @@ constexpr double kLabelHeight = 16.5;
 constexpr double kLetterWidth = 7;
 constexpr double kLabelGap = 14;
 constexpr double kWidestLabels = 280;
+constexpr double kHighestBaseline = 10;  // of a text that is not cut by the border
 
 // Letters, not bytes: those that continue a letter of UTF-8 do not count.
 double NumLetters(const std::string& text) {
@@ -49,6 +51,12 @@ std::size_t RowLayout::LabelEvery() const {
   return every;
 }
 
+std::string FittedLabel(const std::string& label) {
+  constexpr auto kMostLetters =
+      static_cast<std::size_t>((kWidestLabels - kLabelGap) / kLetterWidth);
+  return Truncated(label, kMostLetters);
+}
+
 double LabelWidthFor(const std::vector<std::string>& labels) {
   double longest = 0;
   for (const std::string& label : labels) {
@@ -61,7 +69,8 @@ void DrawRowLabels(const RowLayout& layout, const std::vector<std::string>& labe
                    SvgWriter& svg) {
   for (std::size_t row = 0; row < layout.num_rows(); row += layout.LabelEvery()) {
     const double middle = plot.y + layout.TopOf(row) + (layout.pitch - layout.gap) / 2;
-    svg.Text({plot.x - 10, middle + 4}, labels[row * layout.items_per_row],
+    svg.Text({plot.x - 10, std::max(middle + 4, kHighestBaseline)},
+             FittedLabel(labels[row * layout.items_per_row]),
              {.style = "label", .anchor = Anchor::kEnd});
   }
 }

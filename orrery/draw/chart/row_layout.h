@@ -33,6 +33,9 @@ struct RowLayout {
 /// Returns the room left of a plot: that of all charts, or more where labels would be cut off.
 [[nodiscard]] double LabelWidthFor(const std::vector<std::string>& labels);
 
+/// Returns a label that fits into the most room that LabelWidthFor gives: a longer one ends in "…".
+[[nodiscard]] std::string FittedLabel(const std::string& label);
+
 /// Draws the labels of the rows that have room for one, left of `plot`.
 void DrawRowLabels(const RowLayout& layout, const std::vector<std::string>& labels, const Box& plot,
                    SvgWriter& svg);

@@ -19,6 +19,7 @@ constexpr double kBarHeight = 22;
 constexpr double kRoomApart = 14;
 constexpr double kNoteWidth = 84;
 constexpr double kRoomForShare = 44;
+constexpr double kWholeBar = 99.95;  // percent
 
 double Total(const StackedBar& bar) {
   return std::accumulate(bar.values.begin(), bar.values.end(), 0.0);
@@ -51,8 +52,9 @@ std::string TipOf(const StackedBars& chart, const StackedBar& bar, std::size_t p
                      total > 0 ? 100 * bar.values[part] / total : 0.0);
 }
 
+// The only part of a bar needs no share: it would say 100 % on each.
 void DrawShare(const Series& series, const Box& box, double share, SvgWriter& svg) {
-  if (box.width >= kRoomForShare) {
+  if (box.width >= kRoomForShare && share < kWholeBar) {
     svg.Text({box.x + box.width / 2, box.y + box.height / 2 + 4}, fmt::format("{:.0f} %", share),
              {.style = "on-" + series.style, .anchor = Anchor::kMiddle});
   }
@@ -61,7 +63,7 @@ void DrawShare(const Series& series, const Box& box, double share, SvgWriter& sv
 void DrawBar(const StackedBars& chart, const StackedBar& bar, const Scale& scale, double top,
              SvgWriter& svg) {
   ORRERY_CHECK(bar.values.size() == chart.series.size(), "a bar has a value for each series");
-  svg.Text({scale.first - 10, top + kBarHeight / 2 + 4}, bar.label,
+  svg.Text({scale.first - 10, top + kBarHeight / 2 + 4}, FittedLabel(bar.label),
            {.style = "label", .anchor = Anchor::kEnd});
   const double total = Total(bar);
   double sum = 0;

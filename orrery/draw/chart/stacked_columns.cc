@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kPlotHeight = 220;
 constexpr double kRoomAbove = 6;
+constexpr double kOverlap = 0.7;
 
 // The mean of neighbours, named after the first and the last of them.
 StackedBar MeanOf(const StackedBars& chart, std::size_t first, std::size_t end) {
@@ -109,7 +110,9 @@ std::string RenderStackedColumns(const StackedBars& chart, std::size_t max_colum
     const double left = along(static_cast<double>(column * bin));
     const double right =
         along(static_cast<double>(std::min((column + 1) * bin, chart.bars.size())));
-    DrawColumn(chart, columns[column], up, {.x = left, .width = right - left}, svg);
+    // Each lies a little under the next one, or rounding to pixels would leave gaps between them.
+    const double width = column + 1 < columns.size() ? right - left + kOverlap : right - left;
+    DrawColumn(chart, columns[column], up, {.x = left, .width = width}, svg);
   }
   DrawRoof(chart, up, plot, svg);
   return svg.Finish();

@@ -88,6 +88,8 @@ std::string QuantityText(double value, Quantity quantity) {
       return FormatDuration({std::llround(value)});
     case Quantity::kBytes:
       return FormatBytes({std::llround(value)});
+    case Quantity::kBinaryBytes:
+      return FormatBinaryBytes({std::llround(value)});
     case Quantity::kBytesPerSecond:
       return FormatBandwidth({value});
     case Quantity::kPercent:
@@ -122,6 +124,19 @@ std::vector<double> LinearTicks(double low, double high, int max_ticks) {
   const double last = std::floor(high / step.Times(1) + slack);
   for (double count = std::ceil(low / step.Times(1) - slack); count <= last; ++count) {
     ticks.push_back(step.Times(count) + 0.0);  // no minus in front of a zero
+  }
+  return ticks;
+}
+
+std::vector<double> BinaryTicks(double low, double high, int max_ticks) {
+  ORRERY_CHECK(max_ticks >= 2, "an axis has two ticks or more");
+  if (!(high > low)) {
+    return {low};
+  }
+  const double step = std::exp2(std::ceil(std::log2((high - low) / (max_ticks - 1))));
+  std::vector<double> ticks;
+  for (double count = std::ceil(low / step); count * step <= high; ++count) {
+    ticks.push_back(count * step);
   }
   return ticks;
 }

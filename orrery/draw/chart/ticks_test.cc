@@ -29,6 +29,17 @@ TEST(TicksTest, ARangeWithoutExtentHasOneTick) {
   EXPECT_THAT(LinearTicks(7, 7, 5), ElementsAre(7));
 }
 
+// 9.2 GiB in at most 8 ticks: steps of 1.3 GiB or more, so 2 GiB.
+TEST(TicksTest, BinaryTicksAreMultiplesOfPowersOfTwo) {
+  constexpr double kGib = 1 << 30;
+  EXPECT_THAT(BinaryTicks(0, 9.2 * kGib, 8),
+              ElementsAre(0, 2 * kGib, 4 * kGib, 6 * kGib, 8 * kGib));
+  EXPECT_THAT(BinaryTicks(0, 1.2 * kGib, 8),
+              ElementsAre(0, kGib / 4, kGib / 2, 3 * kGib / 4, kGib));
+  EXPECT_EQ(TickText(kGib / 4, Quantity::kBinaryBytes), "256 MiB");
+  EXPECT_EQ(TickText(2 * kGib, Quantity::kBinaryBytes), "2 GiB");
+}
+
 TEST(TicksTest, AFewDecadesHaveTicksBetween) {
   EXPECT_THAT(LogTicks(3, 120, 8), ElementsAre(5, 10, 20, 50, 100));
 }
@@ -43,13 +54,14 @@ RC_GTEST_PROP(TicksTest, TicksStayInsideAndAreNotTooMany, ()) {
   const double high = low + *rc::gen::inRange(1, 1'000'000) / 64.0;
   const int max_ticks = *rc::gen::inRange(2, 20);
 
-  const std::vector<double> ticks = LinearTicks(low, high, max_ticks);
-
-  RC_ASSERT(ticks.size() <= static_cast<std::size_t>(max_ticks));
   const double slack = 1e-6 * (high - low);
-  for (const double tick : ticks) {
-    RC_ASSERT(tick >= low - slack);
-    RC_ASSERT(tick <= high + slack);
+  for (auto* const ticks_of : {&LinearTicks, &BinaryTicks}) {
+    const std::vector<double> ticks = ticks_of(low, high, max_ticks);
+    RC_ASSERT(ticks.size() <= static_cast<std::size_t>(max_ticks));
+    for (const double tick : ticks) {
+      RC_ASSERT(tick >= low - slack);
+      RC_ASSERT(tick <= high + slack);
+    }
   }
 }
 

@@ -25,29 +25,30 @@ struct Frame {
   Scale time;
 };
 
-Frame FrameOf(const TimelineChart& chart) {
-  Frame frame;
-  frame.layout = RowLayout::For(chart.rows.size());
-  if (frame.layout.items_per_row == 1) {
-    frame.layout.pitch = std::max(frame.layout.pitch, chart.row_height);
-  }
-  frame.plot = {.x = kLabelWidth,
-                .y = 4,
-                .width = kChartWidth - kLabelWidth - kRightMargin,
-                .height = frame.layout.height()};
-  frame.time = {.low = static_cast<double>(chart.begin_ns),
-                .high = static_cast<double>(chart.end_ns),
-                .first = frame.plot.x,
-                .last = frame.plot.right()};
-  return frame;
-}
-
 std::vector<std::string> LabelsOf(const TimelineChart& chart) {
   std::vector<std::string> labels;
   for (const TimelineRow& row : chart.rows) {
     labels.push_back(row.label);
   }
   return labels;
+}
+
+Frame FrameOf(const TimelineChart& chart) {
+  const double label_width = LabelWidthFor(LabelsOf(chart));
+  Frame frame;
+  frame.layout = RowLayout::For(chart.rows.size());
+  if (frame.layout.items_per_row == 1) {
+    frame.layout.pitch = std::max(frame.layout.pitch, chart.row_height);
+  }
+  frame.plot = {.x = label_width,
+                .y = 4,
+                .width = kChartWidth - label_width - kRightMargin,
+                .height = frame.layout.height()};
+  frame.time = {.low = static_cast<double>(chart.begin_ns),
+                .high = static_cast<double>(chart.end_ns),
+                .first = frame.plot.x,
+                .last = frame.plot.right()};
+  return frame;
 }
 
 Box RowBox(const Frame& frame, std::size_t row) {

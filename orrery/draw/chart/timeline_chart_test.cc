@@ -35,6 +35,14 @@ TimelineChart ChartOf(std::size_t num_rows, std::int64_t slices_per_row) {
   return chart;
 }
 
+// 30 letters of 7 and 14 pixels; the label ends 10 pixels before the plot.
+TEST(TimelineChartTest, LongLabelsHaveRoom) {
+  TimelineChart chart = ChartOf(1, 1);
+  chart.rows[0].label = std::string(30, 'x');
+
+  EXPECT_THAT(RenderTimeline(chart), HasSubstr("<text x=\"214"));
+}
+
 TEST(RowLayoutTest, FewRowsAreTallAndAllLabelled) {
   const RowLayout layout = RowLayout::For(8);
 

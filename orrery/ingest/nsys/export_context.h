@@ -12,7 +12,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/ingest/nsys/global_id.h"
-#include "orrery/ingest/nsys/sqlite_database.h"
+#include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 

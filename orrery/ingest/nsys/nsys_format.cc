@@ -15,7 +15,7 @@
 #include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/runtime_rows.h"
 #include "orrery/ingest/nsys/slice_rows.h"
-#include "orrery/ingest/nsys/sqlite_database.h"
+#include "orrery/ingest/sqlite_database.h"
 #include "orrery/ingest/nsys/sync_rows.h"
 #include "orrery/trace/finish.h"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/nsys/test_database.h"
+#include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::nsys_report {
 
@@ -73,7 +73,7 @@ TEST_F(NsysReportTest, WithoutNsysTheErrorSaysHowToExport) {
 }
 
 TEST_F(NsysReportTest, WhatNsysExportsIsReadAndNamedAfterTheReport) {
-  nsys::TestDatabase database;
+  TestDatabase database;
   ASSERT_EQ(database.Run("CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT);"
                          "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end);"
                          "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 30);"),

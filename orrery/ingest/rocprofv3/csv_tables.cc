@@ -18,15 +18,8 @@ std::int32_t AgentNumber(std::string_view text) {
 }
 
 std::optional<Moment> MomentOf(const CsvRows& rows) {
-  constexpr std::int64_t kLatestNs = std::int64_t{1} << 61;
-  const auto begin = rows.Integer("Start_Timestamp");
-  const auto end = rows.Integer("End_Timestamp");
-  if (!begin || !end || *begin < 0 || *end < *begin || *end > kLatestNs) {
-    return std::nullopt;
-  }
-  return Moment{.begin_ns = *begin,
-                .end_ns = *end,
-                .correlation = rows.Integer("Correlation_Id").value_or(-1)};
+  return MomentBetween(rows.Integer("Start_Timestamp"), rows.Integer("End_Timestamp"),
+                       rows.Integer("Correlation_Id").value_or(-1));
 }
 
 std::int64_t FirstOf(const CsvRows& rows, std::string_view column, std::string_view other) {

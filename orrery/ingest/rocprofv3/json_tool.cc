@@ -93,17 +93,13 @@ class ToolReader {
   }
 
   std::optional<Moment> MomentOf(const Json& record) {
-    constexpr std::int64_t kLatestNs = std::int64_t{1} << 61;
-    const auto begin = Integer(Field(record, "start_timestamp"));
-    const auto end = Integer(Field(record, "end_timestamp"));
-    if (!begin || !end || *begin < 0 || *end < *begin || *end > kLatestNs) {
+    const auto moment = MomentBetween(
+        Integer(Field(record, "start_timestamp")), Integer(Field(record, "end_timestamp")),
+        Integer(Field(Field(record, "correlation_id"), "internal")).value_or(-1));
+    if (!moment) {
       trace_.problems.Loss("record without a usable time");
-      return std::nullopt;
     }
-    return Moment{
-        .begin_ns = *begin,
-        .end_ns = *end,
-        .correlation = Integer(Field(Field(record, "correlation_id"), "internal")).value_or(-1)};
+    return moment;
   }
 
   std::int32_t AgentAt(const Json& record, std::string_view key) {

@@ -111,6 +111,15 @@ class Lives {
 
 }  // namespace
 
+std::optional<Moment> MomentBetween(std::optional<std::int64_t> begin_ns,
+                                    std::optional<std::int64_t> end_ns, std::int64_t correlation) {
+  constexpr std::int64_t kLatestNs = std::int64_t{1} << 61;
+  if (!begin_ns || !end_ns || *begin_ns < 0 || *end_ns < *begin_ns || *end_ns > kLatestNs) {
+    return std::nullopt;
+  }
+  return Moment{.begin_ns = *begin_ns, .end_ns = *end_ns, .correlation = correlation};
+}
+
 void ProcessRows::Add(const Agent& agent) {
   if (!agent.is_gpu) {
     trace_.metadata.Append(

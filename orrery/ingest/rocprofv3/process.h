@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -26,6 +27,11 @@ struct Moment {
   std::int64_t end_ns = 0;
   std::int64_t correlation = -1;
 };
+
+/// Returns nothing where times are missing or make no sense.
+[[nodiscard]] std::optional<Moment> MomentBetween(std::optional<std::int64_t> begin_ns,
+                                                  std::optional<std::int64_t> end_ns,
+                                                  std::int64_t correlation);
 
 struct Dispatch {
   Moment moment;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "orrery/base/byte_source.h"
 #include "orrery/ingest/csv_rows.h"
@@ -13,6 +14,8 @@
 #include "orrery/ingest/rocprofv3/csv_tables.h"
 #include "orrery/ingest/rocprofv3/json_tool.h"
 #include "orrery/ingest/rocprofv3/process.h"
+#include "orrery/ingest/rocprofv3/rocpd.h"
+#include "orrery/ingest/sqlite_database.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {
@@ -36,7 +39,15 @@ CsvTable CsvTableOf(const InputFile& file) {
   return rows.ReadHeader().value_or(false) ? TableOf(rows) : CsvTable::kNone;
 }
 
+bool IsDatabase(const InputFile& file) {
+  const auto database = SqliteDatabase::Open(file);
+  return database && IsRocpd(*database);
+}
+
 bool Matches(const InputFile& file) {
+  if (LooksLikeSqlite(file.head())) {
+    return IsDatabase(file);
+  }
   return IsJson(file) || CsvTableOf(file) != CsvTable::kNone;
 }
 
@@ -125,8 +136,30 @@ Result<FileContent> ReadCsv(const InputFile& file) {
   return content;
 }
 
+Result<FileContent> ReadDatabase(const InputFile& file, const ReadOptions& options) {
+  ORRERY_TRY(const SqliteDatabase database, SqliteDatabase::Open(file));
+  ORRERY_TRY(const std::vector<std::string> processes, RocpdProcesses(database));
+  FileContent content;
+  for (const std::string& process : processes) {
+    trace::Trace& trace = content.traces.emplace_back(NewTrace(file, "rocpd SQLite"));
+    ORRERY_TRY_STATUS(ReadRocpdProcess(database, process, trace));
+    if (!database.damage().empty()) {
+      trace.problems.Loss("the SQLite database is incomplete", 1, database.damage());
+    }
+    CompleteProcess(trace, options.step_marker);
+  }
+  return content;
+}
+
+Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+  if (LooksLikeSqlite(file.head())) {
+    return ReadDatabase(file, options);
+  }
+  return IsJson(file) ? ReadJson(file, options) : ReadCsv(file);
+}
+
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  auto content = IsJson(file) ? ReadJson(file, options) : ReadCsv(file);
+  auto content = ReadContent(file, options);
   if (!content) {
     return FailWithin(file.path(), content);
   }

@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace orrery::ingest::nsys {
+namespace orrery::ingest {
 
 /// One pass over all rows of a table, over the columns that were asked for. A column that the table
 /// lacks, a NULL and a value of the wrong type all read as missing.
@@ -107,4 +107,4 @@ class SqliteDatabase {
 /// The first bytes say that the content is a SQLite database.
 [[nodiscard]] bool LooksLikeSqlite(std::string_view head);
 
-}  // namespace orrery::ingest::nsys
+}  // namespace orrery::ingest

@@ -1,4 +1,4 @@
-#include "orrery/ingest/nsys/sqlite_database.h"
+#include "orrery/ingest/sqlite_database.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
-namespace orrery::ingest::nsys {
+namespace orrery::ingest {
 namespace {
 
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
@@ -287,8 +287,7 @@ Status SqliteDatabase::ListTables() {
   }
   if (code != SQLITE_DONE && tables_.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("its list of tables cannot be read: {}; export it again with "
-                            "\"nsys export --type sqlite\"",
+                fmt::format("its list of tables cannot be read: {}; write it again",
                             sqlite3_errmsg(connection_.get())));
   }
   return {};
@@ -343,4 +342,4 @@ bool SqliteDatabase::IsEmpty(std::string_view table) const {
   return !Scan(table, {}).Next();
 }
 
-}  // namespace orrery::ingest::nsys
+}  // namespace orrery::ingest

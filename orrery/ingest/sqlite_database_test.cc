@@ -1,4 +1,4 @@
-#include "orrery/ingest/nsys/sqlite_database.h"
+#include "orrery/ingest/sqlite_database.h"
 
 #include <array>
 #include <filesystem>
@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/nsys/test_database.h"
+#include "orrery/ingest/test_database.h"
 
-namespace orrery::ingest::nsys {
+namespace orrery::ingest {
 namespace {
 
 using testing::ElementsAre;
@@ -186,4 +186,4 @@ TEST(SqliteDatabaseTest, BytesThatOnlyBeginLikeADatabaseAreRefused) {
 }
 
 }  // namespace
-}  // namespace orrery::ingest::nsys
+}  // namespace orrery::ingest

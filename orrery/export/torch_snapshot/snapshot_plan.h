@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "orrery/trace/trace.h"
+
+namespace orrery::exporting {
+
+/// What happens to an object in a snapshot's history, in the order of things that happen at once.
+enum class SnapshotAction : std::uint8_t { kFree, kSegmentFree, kSegmentAlloc, kAlloc };
+
+struct SnapshotStep {
+  std::int64_t order = 0;
+  SnapshotAction action = SnapshotAction::kAlloc;
+  trace::RowId object = trace::kNoRow;
+};
+
+/// A segment that is there at the end, with the tensors in it by address. They lie behind each
+/// other without overlap.
+struct SnapshotSegment {
+  trace::RowId object = trace::kNoRow;
+  std::vector<trace::RowId> tensors = {};
+};
+
+/// What a snapshot says of one device.
+struct SnapshotDevice {
+  std::vector<SnapshotStep> history = {};
+  std::vector<SnapshotSegment> segments = {};
+};
+
+struct SnapshotPlan {
+  std::vector<SnapshotDevice> devices = {};  // by number
+  std::int64_t num_outside = 0;    // objects that are not the allocator's: a snapshot has no place
+  std::int64_t num_misplaced = 0;  // tensors at the end that overlap others or leave their segment
+};
+
+/// Arranges the memory objects of a trace as PyTorch's allocator would report them. A segment is
+/// what the recording calls one, or memory of the driver that tensors lie in; a tensor that lies in
+/// nothing has a segment of its own.
+[[nodiscard]] SnapshotPlan PlanSnapshot(const trace::Trace& trace);
+
+}  // namespace orrery::exporting

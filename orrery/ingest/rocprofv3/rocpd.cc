@@ -1,0 +1,329 @@
+#include "orrery/ingest/rocprofv3/rocpd.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+#include <tsl/robin_map.h>
+
+#include "orrery/ingest/rocprofv3/process.h"
+#include "orrery/ingest/rocprofv3/rocpd_lookups.h"
+
+namespace orrery::ingest::rocprofv3 {
+namespace {
+
+constexpr std::string_view kMend = "\"rocpd convert -f csv\" writes tables that Orrery reads";
+constexpr std::array<std::string_view, 4> kRecordTables{
+    "rocpd_kernel_dispatch", "rocpd_memory_copy", "rocpd_memory_allocate", "rocpd_region"};
+
+// In front of the columns of each table of records. Schema 3 has times and places in the row, its
+// successors refer to tables of them.
+enum CommonColumn : std::size_t {
+  kStart,
+  kEnd,
+  kStartId,
+  kEndId,
+  kTrack,
+  kProcess,
+  kThread,
+  kAgent,
+  kQueue,
+  kStream,
+  kEvent,
+  kNumCommonColumns,
+};
+
+constexpr std::array<std::string_view, kNumCommonColumns> kCommonColumns{
+    "start", "end",      "start_id", "end_id",    "track_id", "pid",
+    "tid",   "agent_id", "queue_id", "stream_id", "event_id"};
+
+std::int32_t Small(std::int64_t value) {
+  const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
+  return fits ? static_cast<std::int32_t>(value) : -1;
+}
+
+// What all records say, whatever the schema.
+struct Record {
+  Moment moment;
+  RocpdPlace place;
+  std::int64_t event = -1;
+
+  [[nodiscard]] std::int64_t stream() const {
+    return place.stream >= 0 ? place.stream : place.queue;
+  }
+};
+
+// As the tables of other forms call it.
+std::string_view OperationOf(std::string_view type, std::string_view level) {
+  const bool is_virtual = level == "VIRTUAL";
+  if (type == "ALLOC") {
+    return is_virtual ? "MEMORY_ALLOCATION_VMEM_ALLOCATE" : "MEMORY_ALLOCATION_ALLOCATE";
+  }
+  if (type == "FREE") {
+    return is_virtual ? "MEMORY_ALLOCATION_VMEM_FREE" : "MEMORY_ALLOCATION_FREE";
+  }
+  return type;
+}
+
+class ProcessReader {
+ public:
+  ProcessReader(const SqliteDatabase& database, const std::string& suffix, trace::Trace& trace)
+      : tables_(database, suffix, trace.problems), trace_(trace), rows_(trace) {}
+
+  Status Read() {
+    ReadInfo();
+    ReadAgents();
+    lookups_ = LoadLookups(tables_);
+    ORRERY_TRY_STATUS(ReadKernels());
+    ORRERY_TRY_STATUS(ReadCopies());
+    ORRERY_TRY_STATUS(ReadAllocations());
+    ORRERY_TRY_STATUS(ReadCalls());
+    for (const std::string_view left : {"rocpd_pmc_event", "rocpd_sample"}) {
+      CountLeftOut(left);
+    }
+    rows_.Finish();
+    return {};
+  }
+
+ private:
+  void ReadInfo() {
+    tables_.ForEachRow("rocpd_metadata", {"tag", "value"}, [&](TableScan& row) {
+      if (row.Text(0) == "schema_version") {
+        trace_.info.format_version = std::string(row.Text(1));
+      }
+    });
+    tables_.ForEachRow("rocpd_info_node", {"hostname"},
+                       [&](TableScan& row) { trace_.info.host_name = std::string(row.Text(0)); });
+    tables_.ForEachRow("rocpd_info_process", {"pid", "command"}, [&](TableScan& row) {
+      AddMetadata("process", std::to_string(row.Integer(0)));
+      AddMetadata("command", row.Text(1));
+    });
+  }
+
+  void AddMetadata(std::string_view key, std::string_view value) {
+    if (!value.empty()) {
+      trace_.metadata.Append(
+          {.key = trace_.strings.Intern(key), .value = trace_.strings.Intern(value)});
+    }
+  }
+
+  void ReadAgents() {
+    enum : std::size_t { kId, kType, kNumber, kProduct, kName };
+
+    tables_.ForEachRow("rocpd_info_agent", {"id", "type", "logical_index", "product_name", "name"},
+                       [&](TableScan& row) {
+                         const std::int64_t id = row.Integer(kId, -1);
+                         const std::int32_t number = row.SmallInteger(kNumber, Small(id));
+                         number_of_agent_[id] = number;
+                         const bool is_gpu = row.Text(kType) == "GPU";
+                         std::string name(row.Text(kProduct));
+                         if (name.empty()) {
+                           name = row.Text(kName);
+                         }
+                         rows_.Add(Agent{.number = number, .is_gpu = is_gpu, .name = name});
+                       });
+  }
+
+  std::int32_t AgentNumber(std::int64_t id) const {
+    const auto known = number_of_agent_.find(id);
+    return known == number_of_agent_.end() ? -1 : known->second;
+  }
+
+  // Calls `visit(row, record)`; columns of the table's own are numbered from kNumCommonColumns.
+  template <typename Visit>
+  Status ForEachRecord(std::string_view table, std::vector<std::string_view> own, Visit visit) {
+    std::vector<std::string_view> columns(kCommonColumns.begin(), kCommonColumns.end());
+    columns.insert(columns.end(), own.begin(), own.end());
+    if (tables_.Has(table)) {
+      ORRERY_TRY_STATUS(CheckTimes(table, tables_.Scan(table, columns)));
+    }
+    tables_.ForEachRow(table, columns, [&](TableScan& row) {
+      if (const auto record = RecordOf(row)) {
+        visit(row, *record);
+      } else {
+        trace_.problems.Loss("record without a usable time", 1, tables_.NameOf(table));
+      }
+    });
+    return {};
+  }
+
+  Status CheckTimes(std::string_view table, const TableScan& scan) const {
+    const bool has_times = scan.has_column(kStart) && scan.has_column(kEnd);
+    const bool has_numbers = scan.has_column(kStartId) && scan.has_column(kEndId);
+    if (has_times || (has_numbers && tables_.Has("rocpd_timestamp"))) {
+      return {};
+    }
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("table {}: neither times (start, end) nor numbers of times (start_id, "
+                            "end_id with a table rocpd_timestamp); {}",
+                            tables_.NameOf(table), kMend));
+  }
+
+  std::optional<Record> RecordOf(const TableScan& row) const {
+    const auto time = [&](std::size_t own, std::size_t number) {
+      return row.IsMissing(own) ? lookups_.Time(row.Integer(number, -1))
+                                : std::optional(row.Integer(own, -1));
+    };
+    const std::int64_t event = row.Integer(kEvent, -1);
+    const auto moment = MomentBetween(time(kStart, kStartId), time(kEnd, kEndId),
+                                      lookups_.Event(event).correlation);
+    if (!moment) {
+      return std::nullopt;
+    }
+    return Record{.moment = *moment, .place = PlaceOf(row), .event = event};
+  }
+
+  RocpdPlace PlaceOf(const TableScan& row) const {
+    const RocpdPlace track = lookups_.Place(row.Integer(kTrack, -1));
+    return {.process = row.Integer(kProcess, track.process),
+            .thread = row.Integer(kThread, track.thread),
+            .agent = row.Integer(kAgent, track.agent),
+            .queue = row.Integer(kQueue, track.queue),
+            .stream = row.Integer(kStream, track.stream)};
+  }
+
+  Status ReadKernels() {
+    enum : std::size_t { kKernel = kNumCommonColumns, kLds, kWorkgroup, kGrid = kWorkgroup + 3 };
+
+    return ForEachRecord("rocpd_kernel_dispatch",
+                         {"kernel_id", "group_segment_size", "workgroup_size_x", "workgroup_size_y",
+                          "workgroup_size_z", "grid_size_x", "grid_size_y", "grid_size_z"},
+                         [&](TableScan& row, const Record& record) {
+                           const auto sizes = [&](std::size_t first) {
+                             return std::array<std::int64_t, 3>{row.Integer(first, -1),
+                                                                row.Integer(first + 1, -1),
+                                                                row.Integer(first + 2, -1)};
+                           };
+                           const RocpdKernel kernel = KernelOf(row.Integer(kKernel, -1));
+                           rows_.Add(Dispatch{.moment = record.moment,
+                                              .agent = AgentNumber(record.place.agent),
+                                              .stream = record.stream(),
+                                              .name = kernel.name,
+                                              .work_items = sizes(kGrid),
+                                              .workgroup = sizes(kWorkgroup),
+                                              .registers = kernel.registers,
+                                              .shared_bytes = row.Integer(kLds, -1)});
+                         });
+  }
+
+  RocpdKernel KernelOf(std::int64_t id) {
+    const auto known = lookups_.kernels.find(id);
+    if (known != lookups_.kernels.end()) {
+      return known->second;
+    }
+    trace_.problems.Loss("kernel whose name is not in the file");
+    return {.name = fmt::format("kernel {}", id)};
+  }
+
+  Status ReadCopies() {
+    enum : std::size_t { kName = kNumCommonColumns, kSource, kDestination, kBytes };
+
+    return ForEachRecord("rocpd_memory_copy", {"name_id", "src_agent_id", "dst_agent_id", "size"},
+                         [&](TableScan& row, const Record& record) {
+                           rows_.Add(Copy{.moment = record.moment,
+                                          .direction = lookups_.String(row.Integer(kName, -1)),
+                                          .source = AgentNumber(row.Integer(kSource, -1)),
+                                          .destination = AgentNumber(row.Integer(kDestination, -1)),
+                                          .stream = std::max<std::int64_t>(record.stream(), 0),
+                                          .bytes = row.Integer(kBytes, -1)});
+                         });
+  }
+
+  Status ReadAllocations() {
+    enum : std::size_t { kType = kNumCommonColumns, kLevel, kAddress, kBytes };
+
+    return ForEachRecord("rocpd_memory_allocate", {"type", "level", "address", "size"},
+                         [&](TableScan& row, const Record& record) {
+                           const std::string type(row.Text(kType));
+                           const std::string_view level = row.Text(kLevel);
+                           if (level == "SCRATCH") {
+                             trace_.problems.Note("record of a kind that Orrery has no table for",
+                                                  1, "scratch memory");
+                             return;
+                           }
+                           const std::int64_t address = row.Integer(kAddress, -1);
+                           if (address < 0) {
+                             trace_.problems.Loss("allocation without a usable address");
+                             return;
+                           }
+                           rows_.Add(Allocation{.moment = record.moment,
+                                                .operation = OperationOf(type, level),
+                                                .agent = AgentNumber(record.place.agent),
+                                                .bytes = row.Integer(kBytes, 0),
+                                                .address = address});
+                         });
+  }
+
+  Status ReadCalls() {
+    enum : std::size_t { kName = kNumCommonColumns };
+
+    return ForEachRecord("rocpd_region", {"name_id"}, [&](TableScan& row, const Record& record) {
+      const auto message = lookups_.messages.find(record.event);
+      rows_.Add(Call{.moment = record.moment,
+                     .domain = lookups_.String(lookups_.Event(record.event).category),
+                     .function = message == lookups_.messages.end()
+                                     ? lookups_.String(row.Integer(kName, -1))
+                                     : std::string_view(message->second),
+                     .process = std::max<std::int64_t>(record.place.process, 0),
+                     .thread = std::max<std::int64_t>(record.place.thread, 0)});
+    });
+  }
+
+  void CountLeftOut(std::string_view table) {
+    std::int64_t count = 0;
+    tables_.ForEachRow(table, {}, [&](TableScan&) { ++count; });
+    if (count > 0) {
+      trace_.problems.Note("record of a kind that Orrery has no table for", count, table);
+    }
+  }
+
+  RocpdTables tables_;
+  trace::Trace& trace_;
+  ProcessRows rows_;
+  RocpdLookups lookups_;
+  tsl::robin_map<std::int64_t, std::int32_t> number_of_agent_;
+};
+
+}  // namespace
+
+bool IsRocpd(const SqliteDatabase& database) {
+  const auto& tables = database.tables();
+  return std::any_of(tables.begin(), tables.end(),
+                     [](std::string_view table) { return table.starts_with("rocpd_"); });
+}
+
+Result<std::vector<std::string>> RocpdProcesses(const SqliteDatabase& database) {
+  std::vector<std::string> suffixes;
+  for (const std::string& table : database.tables()) {
+    for (const std::string_view records : kRecordTables) {
+      if (!table.starts_with(records)) {
+        continue;
+      }
+      const std::string suffix = table.substr(records.size());
+      const bool is_new = std::find(suffixes.begin(), suffixes.end(), suffix) == suffixes.end();
+      if (is_new && (suffix.empty() || suffix.front() == '_')) {
+        suffixes.push_back(suffix);
+      }
+    }
+  }
+  if (suffixes.empty()) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("a rocpd database without a table of kernels, copies, allocations or "
+                            "calls (rocpd_kernel_dispatch_* and its like); {}",
+                            kMend));
+  }
+  return suffixes;
+}
+
+Status ReadRocpdProcess(const SqliteDatabase& database, const std::string& suffix,
+                        trace::Trace& trace) {
+  return ProcessReader(database, suffix, trace).Read();
+}
+
+}  // namespace orrery::ingest::rocprofv3
