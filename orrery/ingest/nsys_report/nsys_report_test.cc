@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/format.h"
 #include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::nsys_report {
