@@ -81,6 +81,14 @@ class RecordMemory(unittest.TestCase):
         self.assertEqual(self.times()[0]["milliseconds"], [2.0, 1.0])
         self.assertEqual(sorted(path.name for path in self.out.glob("*.orrs")), ["bert-inference.orrs", "gpt2-training.orrs"])
 
+    def test_coarse_streams_hold_times_of_as_many_passes_as_are_asked_for(self):
+        ended = self.run_script("--only", "bert-inference", "--coarse", "--passes", "3", "--modes", "")
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        (call,) = self.made_calls()
+        self.assertNotIn("--accesses", call)
+        self.assertEqual(call[-3:], ["bert", "--passes", "3"])
+        self.assertTrue((self.out / "bert-inference.orrs").exists())
+
     def test_the_same_command_goes_on_where_it_stopped(self):
         self.run_script("--only", "bert-inference", "--modes", "plain")
         self.run_script("--only", "bert-inference", "--modes", "plain,coarse")
