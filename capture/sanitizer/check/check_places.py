@@ -71,21 +71,22 @@ def _wrong_lanes(kernel, access, kind, did):
 def wrong_sums(stream, did):
     """Sentences: where launches do not count with whom they should, or bytes do not add up.
 
-    The nodes of one kernel count with the first of their launch of the graph; without a wait between launches, with the first of
-    all. Launches outside of graphs count alone."""
+    Nodes, of whatever kernel, count with the first of their launch of the graph; without a wait between launches, with the first
+    of all. Launches outside of graphs count alone."""
     totals = collections.defaultdict(collections.Counter)
     for touch in stream.records("Touch"):
         for side in ("read_bytes", "write_bytes"):
             totals[touch["launch"]][side] += touch[side]
-    wanted = {}
+    wanted, all_nodes = {}, []
     for kernel, per_replay in (("merged_node", did["nodes"]), ("lone_node", 1)):
-        launches = sorted((launch["sequence"], launch["graph_node"] != 0) for launch, name in stream.kernels() if kernel in name)
+        launches = [(launch["sequence"], launch["graph_node"] != 0) for launch, name in stream.kernels() if kernel in name]
         nodes = [launch for launch, is_node in launches if is_node]
         made = per_replay * (did["replays"] + did["unwaited_replays"])
         if len(nodes) != made:
             yield f"{kernel}: {len(nodes)} launches of nodes recorded, {made} made"
         wanted |= {launch: launch for launch, is_node in launches if not is_node}
-        wanted |= _wanted_receivers(nodes, per_replay, did["replays"])
+        all_nodes += nodes
+    wanted |= _wanted_receivers(sorted(all_nodes), did["nodes"] + 1, did["replays"])
     yield from _wrong_receivers(stream, wanted)
     yield from _wrong_counts(stream, wanted, totals, did)
 
@@ -155,8 +156,8 @@ def _check_sums(path, variables):
     stream, did = _record(path, [], variables)
     num_merged = sum(1 for launch in stream.records("Launch")
                      if stream.texts().get(launch["reason"], "").startswith(MERGED_INTO))
-    print(f"{path.name}: {did['nodes']} nodes of a kernel, {did['replays']} launches of the graph with a wait and "
-          f"{did['unwaited_replays']} without, {num_merged} merged")
+    print(f"{path.name}: {did['nodes']} nodes of a kernel and one of another, {did['replays']} launches of the graph with a "
+          f"wait and {did['unwaited_replays']} without, {num_merged} merged")
     return [f"{path.name}: {sentence}" for sentence in wrong_sums(stream, did)]
 
 

@@ -41,15 +41,16 @@ def placed_stream(swap=False):
 
 
 # Two nodes of one kernel and one of another: launches 1 to 3 with a wait, 4 to 6 and 7 to 9 without; launch 10 outside of graphs.
+# So three nodes of 100 bytes count in launch 1, and six in launch 4.
 NODES = {"nodes": 2, "replays": 1, "unwaited_replays": 2, "node_bytes": 100}
-RECEIVERS = {2: 1, 5: 4, 7: 4, 8: 4, 9: 6}
+RECEIVERS = {2: 1, 3: 1, 5: 4, 6: 4, 7: 4, 8: 4, 9: 4}
 
 
 def nodes_stream(receivers=None, read=None, coverage=None, said=None):
     """Right, but for what is given."""
     receivers = receivers or RECEIVERS
-    read = {1: 200, 3: 100, 4: 400, 6: 200, 10: 100, **(read or {})}
-    coverage = {3: 1, 10: 1, **(coverage or {})}
+    read = {1: 300, 4: 600, 10: 100, **(read or {})}
+    coverage = {10: 1, **(coverage or {})}
     stream = _stream({1: "merged_node(float const*, float*)", 2: "lone_node(float const*, float*)"})
     for receiver in set(receivers.values()):
         stream.add("String", {"id": 100 + receiver, "text": f"counts merged into launch {receiver}".encode()})
@@ -58,7 +59,7 @@ def nodes_stream(receivers=None, read=None, coverage=None, said=None):
                               "reason": 100 + receivers[launch] if launch in receivers else 0})
         stream.add("LaunchEnd", {"launch": launch, "coverage": coverage.get(launch, 4)})
         stream.add("Touch", {"launch": launch, "read_bytes": read.get(launch, 0), "write_bytes": read.get(launch, 0)})
-    for launch, count in {1: 1, 4: 3, 6: 1, **(said or {})}.items():
+    for launch, count in {1: 2, 4: 5, **(said or {})}.items():
         stream.add("CoverageCount", {"kind": 8, "launch": launch, "count": count})
     return stream
 
@@ -85,8 +86,8 @@ class CheckSumsTest(unittest.TestCase):
         self.assertEqual(self.differences(), [])
 
     def test_bytes_of_all_nodes_in_the_last_are_named(self):
-        self.assertEqual(self.differences(read={1: 0, 2: 200})[0],
-                         "read_bytes of 2 launches differ: launch 1 has 0, known to be 200; all together 1000, known to be 1000")
+        self.assertEqual(self.differences(read={1: 0, 3: 300})[0],
+                         "read_bytes of 2 launches differ: launch 1 has 0, known to be 300; all together 1000, known to be 1000")
 
     def test_bytes_that_are_missing_are_named(self):
         self.assertIn("all together 900, known to be 1000", self.differences(read={10: 0})[0])
@@ -96,12 +97,12 @@ class CheckSumsTest(unittest.TestCase):
                          ["launches [1]… of 1: those that count alone are exact, the others partial"])
 
     def test_another_count_than_launches_say_is_named(self):
-        self.assertEqual(self.differences(said={4: 4}), ["6 launches said to be merged into 3, 5 should be"])
+        self.assertEqual(self.differences(said={4: 6}), ["8 launches said to be merged into 2, 7 should be"])
 
     def test_a_node_that_counts_alone_is_named(self):
-        receivers = {launch: receiver for launch, receiver in RECEIVERS.items() if launch != 8}
+        receivers = {launch: receiver for launch, receiver in RECEIVERS.items() if launch != 9}
         self.assertEqual(self.differences(receivers=receivers),
-                         ["1 launches of 10 do not count with whom they should: launch 8 should with 4, and has the reason ''"])
+                         ["1 launches of 10 do not count with whom they should: launch 9 should with 4, and has the reason ''"])
 
     def test_nodes_that_are_not_recorded_are_named(self):
         stream = nodes_stream()

@@ -38,6 +38,11 @@ std::uint64_t FlagsOf(std::uint32_t flags) {
   return is_atomic ? kinds | codes::kAtomic : kinds;
 }
 
+std::uint64_t PcIn(std::uint64_t function_pc, const StreamedAccess& access) {
+  const auto begin = static_cast<std::uint32_t>(function_pc / kPcUnit);
+  return ((access.pc - begin) & kPcMask) * kPcUnit;
+}
+
 std::uint64_t ZigZag(std::uint64_t difference) {
   const auto number = static_cast<std::int64_t>(difference);
   return (difference << 1U) ^ static_cast<std::uint64_t>(number >> 63U);
@@ -68,12 +73,11 @@ RangeTable TableOf(const PendingLaunch& launch) {
 
 }  // namespace
 
-void WriteAccess(Recorder& recorder, std::uint64_t launch, std::uint64_t function_pc,
+void WriteAccess(Recorder& recorder, std::uint64_t launch, std::optional<std::uint64_t> function_pc,
                  const StreamedAccess& access) {
-  const auto begin = static_cast<std::uint32_t>(function_pc / kPcUnit);
   stream::WarpAccess row{.launch = launch,
                          .address = access.address,
-                         .pc = ((access.pc - begin) & kPcMask) * kPcUnit,
+                         .pc = function_pc ? PcIn(*function_pc, access) : 0,
                          .block = access.block,
                          .warp = access.warp,
                          .access_bytes = access.bytes,
@@ -163,6 +167,14 @@ void AccessStream::Expect(const PendingLaunch& launch, bool with_attribution) {
 void AccessStream::Forget(const PendingLaunch& launch) {
   const std::lock_guard lock(mutex_);
   expected_.erase(static_cast<std::uint32_t>(launch.number));
+}
+
+void AccessStream::ForgetFunction(std::uint64_t launch) {
+  const std::lock_guard lock(mutex_);
+  const auto found = expected_.find(static_cast<std::uint32_t>(launch));
+  if (found != expected_.end()) {
+    found->second.function_pc.reset();
+  }
 }
 
 void AccessStream::Work(const std::atomic<bool>& is_ending) {

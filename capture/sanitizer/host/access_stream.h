@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 
@@ -43,6 +44,10 @@ class AccessStream {
   void Expect(const PendingLaunch& launch, bool with_attribution);
   void Forget(const PendingLaunch& launch);
 
+  /// Launches of other functions count with that one: where an instruction lies in its function is
+  /// not known any more.
+  void ForgetFunction(std::uint64_t launch);
+
   /// Takes everything in that was written by launches which `stream` has passed. Returns how many
   /// accesses were lost since the last time.
   [[nodiscard]] std::uint64_t Finish(StreamHandle stream);
@@ -59,7 +64,7 @@ class AccessStream {
  private:
   struct Expected {
     std::uint64_t number = 0;
-    std::uint64_t function_pc = 0;
+    std::optional<std::uint64_t> function_pc;
     bool is_recorded = false;
     std::unique_ptr<Attribution> attribution;
   };
@@ -89,8 +94,8 @@ class AccessStream {
   std::uint64_t num_strangers_ = 0;  // accesses of launches that were not expected
 };
 
-/// Records one access; `function_pc` is where its function begins.
-void WriteAccess(Recorder& recorder, std::uint64_t launch, std::uint64_t function_pc,
+/// Records one access; `function_pc` is where its function begins, if it is known.
+void WriteAccess(Recorder& recorder, std::uint64_t launch, std::optional<std::uint64_t> function_pc,
                  const StreamedAccess& access);
 
 }  // namespace orrery::capture::sanitizer

@@ -9,7 +9,7 @@
 
 #include "capture/sanitizer/host/mock_program.h"
 
-// There is one pointer for all nodes of a function: nodes count together, or none of them does, and
+// There is one pointer for all nodes in a stream: they count together, or none of them does, and
 // each launch says so.
 
 namespace orrery::capture::sanitizer {
@@ -26,6 +26,7 @@ constexpr std::uint64_t kB = 0x20'0000;
 constexpr std::uint64_t kBytes = 0x1'0000;
 constexpr std::uint64_t kGraph = 0x99;
 constexpr std::uint64_t kWarpBytes = 128;  // 32 lanes, 4 bytes each
+constexpr std::uint64_t kPc = 0x40;        // of all accesses; functions begin at 0
 
 const MockProgram::Place kStream{};
 const MockProgram::Place kOtherStream{.stream = 0x52};
@@ -103,21 +104,41 @@ class GraphNodesTest : public ::testing::Test {
   std::optional<MockProgram> program_;
 };
 
-// Kernel "norm" has one node, which did what is counted for it; the bytes of the three of "add" are
-// only known together.
-TEST_F(GraphNodesTest, NodesOfOneKernelAreCountedTogether) {
+// Kernel "norm" has only one node, and is not alone for that: the bytes of the four nodes are only
+// known together.
+TEST_F(GraphNodesTest, NodesOfAllKernelsAreCountedTogether) {
   Begin();
   RunGraph({Reading("add"), Reading("norm"), Reading("add"), Reading("add")});
   End();
 
-  EXPECT_THAT(Reasons(), ElementsAre("", "", MergedInto(0), MergedInto(0)));
-  EXPECT_THAT(ReadBytes(), ElementsAre(3 * kWarpBytes, kWarpBytes, 0, 0));
-  EXPECT_THAT(program_->Coverages(),
-              ElementsAre(codes::kPartial, codes::kExact, codes::kPartial, codes::kPartial));
+  EXPECT_THAT(Reasons(), ElementsAre("", MergedInto(0), MergedInto(0), MergedInto(0)));
+  EXPECT_THAT(ReadBytes(), ElementsAre(4 * kWarpBytes, 0, 0, 0));
+  EXPECT_THAT(program_->Coverages(), Each(codes::kPartial));
   EXPECT_EQ(CountIn(path_, codes::kLaunchesMerged,
-                    "nodes of graphs: those of one kernel are counted together"),
-            2U);
+                    "nodes of graphs: those launched into one stream are counted together"),
+            3U);
   EXPECT_THAT(program_->All<stream::LaunchEnd>(), SizeIs(4));
+}
+
+// A node whose module is not patched counts nothing and decides nothing: the other one is alone.
+TEST_F(GraphNodesTest, ANodeThatIsNotPatchedDecidesForNobody) {
+  Begin();
+  program_->BeginGraph(kStream, kGraph);
+  Launch node = Reading("foreign");
+  node.graph = kGraph;
+  node.place.module = kStream.module + 1;  // never loaded
+  node.accesses.clear();
+  program_->Run(node);
+  Launch counted = Reading("add");
+  counted.graph = kGraph;
+  program_->Run(counted);
+  program_->Run(node);
+  program_->EndGraph(kStream, kGraph);
+  End();
+
+  EXPECT_THAT(Reasons(), ElementsAre("its module is not patched", "", "its module is not patched"));
+  EXPECT_THAT(ReadBytes(), ElementsAre(0, kWarpBytes, 0));
+  EXPECT_THAT(program_->Coverages(), ElementsAre(codes::kUnseen, codes::kExact, codes::kUnseen));
 }
 
 TEST_F(GraphNodesTest, LaunchesOfAGraphWithAWaitBetweenAreApart) {
@@ -138,9 +159,9 @@ TEST_F(GraphNodesTest, LaunchesOfGraphsThatNobodyWaitedForAreCountedTogether) {
   RunGraph({Reading("add"), Reading("norm")}, kStream, kGraph + 1);
   End();
 
-  EXPECT_THAT(Reasons(), ElementsAre("", MergedInto(0), ""));
-  EXPECT_THAT(ReadBytes(), ElementsAre(2 * kWarpBytes, 0, kWarpBytes));
-  EXPECT_THAT(program_->Coverages(), ElementsAre(codes::kPartial, codes::kPartial, codes::kExact));
+  EXPECT_THAT(Reasons(), ElementsAre("", MergedInto(0), MergedInto(0)));
+  EXPECT_THAT(ReadBytes(), ElementsAre(3 * kWarpBytes, 0, 0));
+  EXPECT_THAT(program_->Coverages(), Each(codes::kPartial));
 }
 
 // What is launched outside of graphs has its own pointer, and keeps its own record.
@@ -156,13 +177,13 @@ TEST_F(GraphNodesTest, OtherLaunchesOfTheKernelAreApart) {
 }
 
 // The first node is the last launch asked for: the others would take the pointer from it.
-TEST_F(GraphNodesTest, WhereTheFirstNodeOfAKernelIsTakenAllAre) {
+TEST_F(GraphNodesTest, WhereTheFirstNodeIsTakenAllAre) {
   Options options = MockProgram::SmallOptions();
   options.launch_count = 1;
   Begin(options);
-  RunGraph({Reading("add"), Reading("add")});
+  RunGraph({Reading("add"), Reading("norm")});
   program_->Synchronize(kStream);
-  RunGraph({Reading("add"), Reading("add")});
+  RunGraph({Reading("add"), Reading("norm")});
   End();
 
   EXPECT_THAT(Reasons(), ElementsAre("", MergedInto(0), "after the last launch asked for",
@@ -177,16 +198,16 @@ TEST_F(GraphNodesTest, WhereTheFirstNodeOfAKernelIsTakenAllAre) {
 
 // The first node is left out, so the second is, which is asked for. At the next launch of the graph
 // its stream is waited for: nothing that was left out runs any more, and all are taken.
-TEST_F(GraphNodesTest, WhereTheFirstNodeOfAKernelIsLeftOutAllAre) {
+TEST_F(GraphNodesTest, WhereTheFirstNodeIsLeftOutAllAre) {
   Options options = MockProgram::SmallOptions();
   options.launch_skip = 1;
   Begin(options);
-  RunGraph({Reading("add"), Reading("add")});
-  RunGraph({Reading("add"), Reading("add")});
+  RunGraph({Reading("add"), Reading("norm")});
+  RunGraph({Reading("add"), Reading("norm")});
   End();
 
   EXPECT_THAT(Reasons(), ElementsAre("before the first launch asked for",
-                                     "left out with a node of its kernel before it: "
+                                     "left out with nodes of graphs in its stream: "
                                      "before the first launch asked for",
                                      "", MergedInto(2)));
   EXPECT_THAT(ReadBytes(), ElementsAre(0, 0, 2 * kWarpBytes, 0));
@@ -194,21 +215,33 @@ TEST_F(GraphNodesTest, WhereTheFirstNodeOfAKernelIsLeftOutAllAre) {
               ElementsAre(codes::kUnseen, codes::kUnseen, codes::kPartial, codes::kPartial));
 }
 
-// Four kernels take all room, and nobody may wait in the middle of a graph. At the next launch of
-// the graph somebody does.
-TEST_F(GraphNodesTest, WhereOneNodeOfAKernelFindsNoRoomNoneIsCounted) {
+// Launches in another stream take all room, and nobody may wait in the middle of a graph. They are
+// gone when the second node comes, which must not be counted all the same. At the next launch of
+// the graph its stream is waited for.
+TEST_F(GraphNodesTest, WhereTheFirstNodeFindsNoRoomNoneIsCounted) {
   Begin(RoomForFour());
-  RunGraph({Reading("k1"), Reading("k2"), Reading("k3"), Reading("k4"), Reading("add"),
-            Reading("add"), Reading("k1")});
+  for (int i = 0; i < 4; ++i) {
+    Launch launch = Reading("scale");
+    launch.place = kOtherStream;
+    program_->Run(launch);
+  }
+  program_->BeginGraph(kStream, kGraph);
+  Launch node = Reading("add");
+  node.graph = kGraph;
+  program_->Run(node);
+  program_->Synchronize(kOtherStream);
+  node.kernel = "norm";
+  program_->Run(node);
+  program_->EndGraph(kStream, kGraph);
   RunGraph({Reading("add")});
   End();
 
-  EXPECT_THAT(Reasons(),
-              ElementsAre("", "", "", "", "no room for its record",
-                          "left out with a node of its kernel before it: no room for its record",
-                          MergedInto(0), ""));
+  EXPECT_THAT(
+      Reasons(),
+      ElementsAre("", "", "", "", "no room for its record",
+                  "left out with nodes of graphs in its stream: no room for its record", ""));
   EXPECT_THAT(ReadBytes(),
-              ElementsAre(2 * kWarpBytes, kWarpBytes, kWarpBytes, kWarpBytes, 0, 0, 0, kWarpBytes));
+              ElementsAre(kWarpBytes, kWarpBytes, kWarpBytes, kWarpBytes, 0, 0, kWarpBytes));
 }
 
 // The table of objects has changed, as a memory node does it: there is one record all the same, and
@@ -237,11 +270,11 @@ TEST_F(GraphNodesTest, ANodeThatSeesOtherMemoryCountsWithTheTableOfTheFirst) {
 // One pointer for all streams: what the graph in the first stream does comes into the record of the
 // second, after that was read. Neither is called exact, and the room of the second is given to
 // nobody else while the first may still run.
-TEST_F(GraphNodesTest, GraphsOfOneKernelInTwoStreamsAreNotCalledExact) {
+TEST_F(GraphNodesTest, GraphsInTwoStreamsAreNotCalledExact) {
   Begin(RoomForFour());
   program_->vendor().has_one_pointer_for_all_streams = true;
-  RunGraph({Reading("add"), Reading("norm")}, kStream);
-  RunGraph({Reading("add")}, kOtherStream);
+  RunGraph({Reading("add")}, kStream);
+  RunGraph({Reading("norm")}, kOtherStream);
   program_->Synchronize(kOtherStream);
   for (int i = 0; i < 4; ++i) {
     Launch launch = Reading("scale");
@@ -252,16 +285,13 @@ TEST_F(GraphNodesTest, GraphsOfOneKernelInTwoStreamsAreNotCalledExact) {
   program_->Synchronize(kOtherStream);
   End();
 
-  EXPECT_THAT(program_->Coverages(),
-              ElementsAre(codes::kPartial, codes::kExact, codes::kPartial, codes::kExact,
-                          codes::kExact, codes::kExact, codes::kExact));
-  EXPECT_THAT(ReadBytes(), ElementsAre(0, kWarpBytes, kWarpBytes, kWarpBytes, kWarpBytes,
-                                       kWarpBytes, kWarpBytes));
-  EXPECT_EQ(
-      CountIn(path_, codes::kGraphsNotCovered,
-              "nodes of one kernel in graphs of several streams at once: counts of one may be "
-              "the other's"),
-      2U);
+  EXPECT_THAT(program_->Coverages(), ElementsAre(codes::kPartial, codes::kPartial, codes::kExact,
+                                                 codes::kExact, codes::kExact, codes::kExact));
+  EXPECT_THAT(ReadBytes(),
+              ElementsAre(0, kWarpBytes, kWarpBytes, kWarpBytes, kWarpBytes, kWarpBytes));
+  EXPECT_EQ(CountIn(path_, codes::kGraphsNotCovered,
+                    "graphs in several streams at once: counts of one may be the other's"),
+            2U);
 }
 
 // The second graph is left out, which may take the pointer from the first.
@@ -270,7 +300,7 @@ TEST_F(GraphNodesTest, ANodeLeftOutInAnotherStreamMakesARecordPartial) {
   options.launch_count = 1;
   Begin(options);
   RunGraph({Reading("add")}, kStream);
-  RunGraph({Reading("add")}, kOtherStream);
+  RunGraph({Reading("norm")}, kOtherStream);
   End();
 
   EXPECT_THAT(program_->Coverages(), ElementsAre(codes::kPartial, codes::kUnseen));
@@ -312,7 +342,22 @@ TEST_F(GraphNodesTest, SingleAccessesOfNodesNameTheLaunchThatTheyAreCountedWith)
   const auto accesses = program_->All<stream::WarpAccess>();
   ASSERT_THAT(accesses, SizeIs(2));
   EXPECT_EQ(accesses[0].launch, accesses[1].launch);
+  EXPECT_EQ(accesses[1].pc, kPc);
   EXPECT_THAT(ReadBytes(), ElementsAre(2 * kWarpBytes, 0));
+}
+
+// Whose instruction it was is not known, so neither is where it lies in its kernel.
+TEST_F(GraphNodesTest, SingleAccessesOfNodesOfSeveralKernelsHaveNoPc) {
+  Options options = MockProgram::SmallOptions();
+  options.access_records = "add";
+  Begin(options);
+  RunGraph({Reading("add"), Reading("norm")});
+  End();
+
+  const auto accesses = program_->All<stream::WarpAccess>();
+  ASSERT_THAT(accesses, SizeIs(2));
+  EXPECT_EQ(accesses[0].pc, 0U);
+  EXPECT_EQ(accesses[1].pc, 0U);
 }
 
 TEST_F(GraphNodesTest, AllNodesMayBeginBeforeAnyEnds) {

@@ -39,7 +39,7 @@ struct PendingLaunch {
   LaunchHandle handle;
   bool is_of_nodes = false;                // it, and those that count with it, are nodes of graphs
   std::vector<std::uint64_t> open_graphs;  // theirs that are not yet in the stream
-  std::uint64_t function = 0;              // its kernel's number
+  std::uint64_t function = 0;              // its kernel's number; other nodes may have others
   Choice choice;
   std::uint32_t modes = 0;
   std::uint32_t num_shards = 0;
@@ -52,8 +52,7 @@ struct PendingLaunch {
   std::vector<MergedLaunch> merged;  // that count with it
   // How many of those saw other objects than it did.
   std::uint64_t num_with_other_objects = 0;
-  // Nodes of its function may run in other streams: some of its counts may be theirs, or the other
-  // way round.
+  // Nodes may run in other streams: some of its counts may be theirs, or the other way round.
   bool is_mixed = false;
   BlockLayout layout;
   std::uint64_t offset = 0;   // of its block in the arena

@@ -72,12 +72,13 @@ std::optional<LaunchPool::Joined> LaunchPool::JoinedTo(const PendingLaunch* rece
   }
   return Joined{.record = device_memory_ + receiver->offset,
                 .into = receiver->number,
-                .inclusion_ppb = receiver->choice.inclusion_ppb};
+                .inclusion_ppb = receiver->choice.inclusion_ppb,
+                .function = receiver->function};
 }
 
-void LaunchPool::MixNodes(std::uint64_t function, StreamHandle stream) {
+void LaunchPool::MixNodes(StreamHandle stream) {
   const std::lock_guard lock(mutex_);
-  pending_.MixNodes(function, stream);
+  pending_.MixNodes(stream);
 }
 
 std::optional<std::uint64_t> LaunchPool::TakeBlock(PendingLaunch& launch) {
@@ -174,21 +175,19 @@ void LaunchPool::KeepMixed(Launches& launches) {
   if (launches.empty()) {
     return;
   }
+  if (pending_.HasNodes()) {
+    const auto kept =
+        std::stable_partition(launches.begin(), launches.end(),
+                              [](const PendingLaunch& launch) { return !launch.is_mixed; });
+    kept_.insert(kept_.end(), std::make_move_iterator(kept),
+                 std::make_move_iterator(launches.end()));
+    launches.erase(kept, launches.end());
+    return;
+  }
   const StreamHandle stream = launches.front().stream;
-  const auto kept =
-      std::stable_partition(launches.begin(), launches.end(), [&](const PendingLaunch& launch) {
-        return !launch.is_mixed || !pending_.HasNodesOf(launch.function);
-      });
-  Launches kept_before = std::exchange(
-      kept_, Launches(std::make_move_iterator(kept), std::make_move_iterator(launches.end())));
-  launches.erase(kept, launches.end());
-  for (PendingLaunch& launch : kept_before) {
-    if (pending_.HasNodesOf(launch.function)) {
-      kept_.push_back(std::move(launch));
-    } else {
-      launch.stream = stream;
-      launches.push_back(std::move(launch));
-    }
+  for (PendingLaunch& launch : std::exchange(kept_, {})) {
+    launch.stream = stream;
+    launches.push_back(std::move(launch));
   }
 }
 

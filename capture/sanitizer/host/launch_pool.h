@@ -41,6 +41,7 @@ class LaunchPool {
     std::uint64_t record = 0;        // its address on the device
     std::uint64_t into = 0;          // number of the launch that has the block
     std::int64_t inclusion_ppb = 0;  // of that launch
+    std::uint64_t function = 0;      // of that launch
   };
 
   /// For where there is no room: lets the launch count in the block of the latest launch of the
@@ -48,13 +49,13 @@ class LaunchPool {
   /// same blocks. What both did can then only be told together. Not for nodes of graphs.
   [[nodiscard]] std::optional<Joined> Merge(const PendingLaunch& launch);
 
-  /// Lets a node count in the block of the nodes of its function that are in the same stream and
-  /// not yet read, whatever their graphs and the memory they see: there is one pointer for all of
-  /// them. Nothing if there is none.
+  /// Lets a node count in the block of the nodes that are in the same stream and not yet read,
+  /// whatever their graphs, their functions and the memory they see: there is one pointer for all
+  /// of them. Nothing if there is none.
   [[nodiscard]] std::optional<Joined> JoinNodes(const PendingLaunch& node);
 
-  /// Nodes of the function run in the stream: those in other streams are not known to be alone.
-  void MixNodes(std::uint64_t function, StreamHandle stream);
+  /// Nodes run in the stream: those in other streams are not known to be alone.
+  void MixNodes(StreamHandle stream);
 
   /// The launch is in its stream. False if it did not begin here.
   bool End(LaunchHandle handle);

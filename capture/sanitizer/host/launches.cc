@@ -16,7 +16,7 @@ constexpr const char* kNoRoom = "no room for its record";
 constexpr const char* kNotBound = "its record could not be bound";
 constexpr const char* kNodeWithoutParameters =
     "launches of graph nodes that may use tensor maps: what they were given is not known";
-constexpr const char* kWithNodeBefore = "left out with a node of its kernel before it: ";
+constexpr const char* kWithNodeBefore = "left out with nodes of graphs in its stream: ";
 constexpr const char* kForeignStream = "a graph's node in another context than its graph";
 
 // The parameters of the call that this thread is in.
@@ -132,8 +132,9 @@ bool Launches::Bind(const LaunchEvent& event, std::uint64_t record) {
       parts_.calls.SetLaunchData(event.launch, event.function, event.handle, record));
 }
 
-// What is bound to one node counts for all nodes of its function. So of those that may run in one
-// stream at the same time all count in one record, or none does: the first decides.
+// What is bound to one node counts for all nodes of its graph, whatever their functions. So of
+// those that may run in one stream at the same time all count in one record, or none does: the
+// first decides. Those that are not countable decide nothing: they are not bound to a record.
 Launches::Outcome Launches::InstrumentNode(Context& context, const LaunchEvent& event,
                                            const FunctionFacts& facts, const Choice& choice,
                                            std::uint64_t number) {
@@ -145,9 +146,12 @@ Launches::Outcome Launches::InstrumentNode(Context& context, const LaunchEvent& 
   if (const auto joined = context.pool().JoinNodes(node)) {
     // Where this fails the node runs with what was bound before, which is the same.
     static_cast<void>(Bind(event, joined->record));
+    if (joined->function != node.function && context.accesses() != nullptr) {
+      context.accesses()->ForgetFunction(joined->into);
+    }
     outcome = {.merged_into = joined->into, .inclusion_ppb = joined->inclusion_ppb};
   } else {
-    node.is_mixed = context.left_out_nodes().AreElsewhere(node.function, node.stream);
+    node.is_mixed = context.left_out_nodes().AreElsewhere(node.stream);
     outcome = DecideForNodes(context, event, node);
   }
   if (!outcome.is_left_out() && node.may_use_tensor_maps) {
@@ -159,8 +163,7 @@ Launches::Outcome Launches::InstrumentNode(Context& context, const LaunchEvent& 
 Launches::Outcome Launches::DecideForNodes(Context& context, const LaunchEvent& event,
                                            const PendingLaunch& node) {
   const bool is_taken = node.choice.is_taken();
-  LeftOutNodes::Node left_out{
-      .function = node.function, .stream = node.stream, .graph = event.graph};
+  LeftOutNodes::Node left_out{.stream = node.stream, .graph = event.graph};
   left_out.could_be_counted = is_taken && context.Open(event.handle, parts_.failures) &&
                               context.pool().CanHold(LayoutFor(node).bytes);
   if (const std::string before = context.left_out_nodes().Join(left_out); !before.empty()) {
@@ -170,7 +173,7 @@ Launches::Outcome Launches::DecideForNodes(Context& context, const LaunchEvent& 
       is_taken ? Count(context, event, node) : Outcome{.reason_left_out = node.choice.skip_reason};
   if (outcome.is_left_out()) {
     context.left_out_nodes().Add(left_out, outcome.reason_left_out);
-    context.pool().MixNodes(node.function, node.stream);
+    context.pool().MixNodes(node.stream);
   }
   return outcome;
 }

@@ -5,7 +5,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "capture/sanitizer/host/vendor_calls.h"
@@ -13,26 +12,25 @@
 namespace orrery::capture::sanitizer {
 
 /// The nodes of graphs that run without a record in one context. There is one pointer for all nodes
-/// of a function: while such a node may run, no other of its function in the stream gets a record,
-/// which that one would count in too. Any thread may call.
+/// in a stream: while such a node may run, no other in the stream gets a record, which that one
+/// would count in too. Any thread may call.
 class LeftOutNodes {
  public:
   struct Node {
-    std::uint64_t function = 0;
     StreamHandle stream{};
     std::uint64_t graph = 0;
     bool could_be_counted = false;  // if nothing else were in the stream
   };
 
-  /// A node of a function of which no other is in the stream is left out.
+  /// A node is left out, and no other is in the stream.
   void Add(const Node& node, std::string reason);
 
-  /// If a node of the function is left out, this one is too: returns why the first was. Empty: none
+  /// If a node in the stream is left out, this one is too: returns why the first was. Empty: none
   /// is.
   [[nodiscard]] std::string Join(const Node& node);
 
-  /// Whether nodes of the function are left out in other streams.
-  [[nodiscard]] bool AreElsewhere(std::uint64_t function, StreamHandle stream);
+  /// Whether nodes are left out in other streams.
+  [[nodiscard]] bool AreElsewhere(StreamHandle stream);
 
   /// Whether a wait for the stream would let nodes be counted.
   [[nodiscard]] bool WantWait(StreamHandle stream);
@@ -52,8 +50,8 @@ class LeftOutNodes {
 
   static void Note(const Node& node, Group& group);
 
-  std::mutex mutex_;                                                // guards all below
-  std::map<std::pair<std::uint64_t, StreamHandle>, Group> groups_;  // by function and stream
+  std::mutex mutex_;                      // guards all below
+  std::map<StreamHandle, Group> groups_;  // by stream
 };
 
 }  // namespace orrery::capture::sanitizer

@@ -231,7 +231,7 @@ class MockProgram {
     if (launch.graph == 0) {
       vendor_.RunKernel(event.launch, event.handle, kernel);
     } else {
-      vendor_.RunNode(event.launch, event.function, event.handle, launch.graph, kernel);
+      vendor_.RunNode(event.launch, event.handle, launch.graph, kernel);
     }
   }
 

@@ -83,14 +83,13 @@ class MockVendor : public VendorCalls {
   }
 
   /// Appends the kernel of a node to its graph. Whatever is bound to single nodes, there is one
-  /// pointer for all nodes of a function: the last one that was bound when they run. That is what
-  /// an H200 does (driver 580, Compute Sanitizer 2025.3); that the pointer is changed so late, and
-  /// for each stream apart, is the worst that may be and the best.
-  void RunNode(LaunchHandle launch, FunctionHandle function, StreamHandle stream,
-               std::uint64_t graph, std::function<void(LaunchRecord&)> kernel) {
+  /// pointer for all nodes, of any function: the last one that was bound when they run. That is
+  /// what an H200 does (driver 580, Compute Sanitizer 2025.3); that the pointer is changed so late,
+  /// and for each stream apart, is the worst that may be and the best.
+  void RunNode(LaunchHandle launch, StreamHandle stream, std::uint64_t graph,
+               std::function<void(LaunchRecord&)> kernel) {
     const std::lock_guard lock(mutex_);
-    std::uint64_t& data =
-        data_of_nodes_[{function, has_one_pointer_for_all_streams ? StreamHandle{} : stream}];
+    std::uint64_t& data = data_of_nodes_[has_one_pointer_for_all_streams ? StreamHandle{} : stream];
     if (const auto bound = data_of_launch_.extract(launch)) {
       data = bound.mapped();
     }
@@ -245,7 +244,7 @@ class MockVendor : public VendorCalls {
   std::uint32_t num_parameters = 3;  // of all functions, 8 bytes each
   // Happens once, when somebody asks for parameters: a module is loaded lazily.
   std::function<void()> on_parameter_info;
-  bool has_one_pointer_for_all_streams = false;  // of the nodes of a function
+  bool has_one_pointer_for_all_streams = false;  // of nodes
 
  private:
   static constexpr CallResult kFailure = 7;
@@ -301,7 +300,7 @@ class MockVendor : public VendorCalls {
   std::map<std::uint64_t, std::uint64_t> device_memory_;
   std::map<std::uint64_t, std::uint64_t> pinned_memory_;
   std::map<LaunchHandle, std::uint64_t> data_of_launch_;
-  std::map<std::pair<FunctionHandle, StreamHandle>, std::uint64_t> data_of_nodes_;
+  std::map<StreamHandle, std::uint64_t> data_of_nodes_;
   std::map<std::uint64_t, std::vector<std::pair<StreamHandle, std::function<void()>>>>
       nodes_;  // of graphs that are being launched
   std::map<StreamHandle, std::deque<std::function<void()>>> queues_;

@@ -25,7 +25,7 @@ bool CanCountWith(const PendingLaunch& other, const PendingLaunch& launch) {
 
 void PendingLaunches::Begin(PendingLaunch launch) {
   if (launch.is_of_nodes) {
-    launch.is_mixed = MixNodes(launch.function, launch.stream) || launch.is_mixed;
+    launch.is_mixed = MixNodes(launch.stream) || launch.is_mixed;
   } else if (const auto before = FindBegun(launch.handle); before != begun_.end()) {
     // A handle that comes again belonged to a launch whose end was never told.
     before->is_lost = true;
@@ -56,7 +56,7 @@ PendingLaunch& PendingLaunches::BeginAgain(Launches::iterator ended) {
 }
 
 PendingLaunch* PendingLaunches::JoinNodes(const PendingLaunch& node) {
-  PendingLaunch* const first = FindNodes(node);
+  PendingLaunch* const first = FindNodes(node.stream);
   if (first == nullptr) {
     return nullptr;
   }
@@ -72,24 +72,23 @@ PendingLaunch* PendingLaunches::JoinNodes(const PendingLaunch& node) {
 }
 
 // While graphs are being launched it is among those that have begun.
-PendingLaunch* PendingLaunches::FindNodes(const PendingLaunch& node) {
-  const auto are_same = [&](const PendingLaunch& other) {
-    return other.is_of_nodes && other.function == node.function && other.stream == node.stream &&
-           !other.is_lost && !other.is_cancelled;
+PendingLaunch* PendingLaunches::FindNodes(StreamHandle stream) {
+  const auto are_there = [&](const PendingLaunch& launch) {
+    return launch.is_of_nodes && launch.stream == stream && !launch.is_lost && !launch.is_cancelled;
   };
-  if (const auto found = std::find_if(begun_.begin(), begun_.end(), are_same);
+  if (const auto found = std::find_if(begun_.begin(), begun_.end(), are_there);
       found != begun_.end()) {
     return &*found;
   }
-  const auto ended = std::find_if(ended_.begin(), ended_.end(), are_same);
+  const auto ended = std::find_if(ended_.begin(), ended_.end(), are_there);
   return ended == ended_.end() ? nullptr : &BeginAgain(ended);
 }
 
-bool PendingLaunches::MixNodes(std::uint64_t function, StreamHandle stream) {
+bool PendingLaunches::MixNodes(StreamHandle stream) {
   bool has_any = false;
   for (Launches* const launches : {&begun_, &ended_}) {
     for (PendingLaunch& launch : *launches) {
-      if (launch.is_of_nodes && launch.function == function && launch.stream != stream) {
+      if (launch.is_of_nodes && launch.stream != stream) {
         launch.is_mixed = true;
         has_any = true;
       }
@@ -98,12 +97,10 @@ bool PendingLaunches::MixNodes(std::uint64_t function, StreamHandle stream) {
   return has_any;
 }
 
-bool PendingLaunches::HasNodesOf(std::uint64_t function) const {
-  const auto is_of_it = [&](const PendingLaunch& launch) {
-    return launch.is_of_nodes && launch.function == function;
-  };
-  return std::any_of(begun_.begin(), begun_.end(), is_of_it) ||
-         std::any_of(ended_.begin(), ended_.end(), is_of_it);
+bool PendingLaunches::HasNodes() const {
+  const auto is_of_nodes = [](const PendingLaunch& launch) { return launch.is_of_nodes; };
+  return std::any_of(begun_.begin(), begun_.end(), is_of_nodes) ||
+         std::any_of(ended_.begin(), ended_.end(), is_of_nodes);
 }
 
 std::size_t PendingLaunches::NumNodesIn(StreamHandle stream) const {

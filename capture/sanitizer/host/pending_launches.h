@@ -21,13 +21,13 @@ class PendingLaunches {
   /// graphs.
   [[nodiscard]] PendingLaunch* Merge(const PendingLaunch& launch);
 
-  /// Lets a node count with the nodes of its function that are in the same stream, whatever their
-  /// graphs and the memory they see. Returns the first of them, or null.
+  /// Lets a node count with the nodes that are in the same stream, whatever their graphs, their
+  /// functions and the memory they see. Returns the first of them, or null.
   [[nodiscard]] PendingLaunch* JoinNodes(const PendingLaunch& node);
 
-  /// Nodes of the function run in the stream: those in other streams are not known to be alone.
-  /// Returns whether there are any.
-  bool MixNodes(std::uint64_t function, StreamHandle stream);
+  /// Nodes run in the stream: those in other streams are not known to be alone. Returns whether
+  /// there are any.
+  bool MixNodes(StreamHandle stream);
 
   /// The launch is in its stream. False if it did not begin here.
   [[nodiscard]] bool End(LaunchHandle handle);
@@ -41,14 +41,14 @@ class PendingLaunches {
   /// Takes out the launches that are in a stream, or in any (no stream given).
   [[nodiscard]] std::vector<PendingLaunch> TakeEnded(std::optional<StreamHandle> stream);
 
-  [[nodiscard]] bool HasNodesOf(std::uint64_t function) const;
+  [[nodiscard]] bool HasNodes() const;
   [[nodiscard]] std::size_t NumNodesIn(StreamHandle stream) const;
 
  private:
   using Launches = std::vector<PendingLaunch>;
 
   [[nodiscard]] Launches::iterator FindBegun(LaunchHandle handle);
-  [[nodiscard]] PendingLaunch* FindNodes(const PendingLaunch& node);
+  [[nodiscard]] PendingLaunch* FindNodes(StreamHandle stream);
   PendingLaunch& BeginAgain(Launches::iterator ended);
   void MoveToEnded(Launches::iterator begun);
 

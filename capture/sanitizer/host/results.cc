@@ -11,9 +11,10 @@ namespace {
 namespace codes = stream::codes;
 
 constexpr const char* kMergedForRoom = "no room for their records: counted with another";
-constexpr const char* kMergedNodes = "nodes of graphs: those of one kernel are counted together";
+constexpr const char* kMergedNodes =
+    "nodes of graphs: those launched into one stream are counted together";
 constexpr const char* kMixedNodes =
-    "nodes of one kernel in graphs of several streams at once: counts of one may be the other's";
+    "graphs in several streams at once: counts of one may be the other's";
 constexpr const char* kOtherMemory =
     "nodes of graphs counted with the memory that an earlier one saw: newer memory counts as "
     "unknown";

@@ -175,7 +175,7 @@ TEST_F(SessionCoverageTest, NodesOfAGraphAreReadWhenTheGraphIsInItsStream) {
   EXPECT_EQ(launches[1].graph, 1U);
   EXPECT_EQ(launches[1].graph_node, 2U);
   const auto touches = program.All<stream::Touch>();
-  ASSERT_THAT(touches, SizeIs(1));  // of one kernel: counted together
+  ASSERT_THAT(touches, SizeIs(1));  // of one stream: counted together
   EXPECT_EQ(touches[0].read_bytes, 128U + 256);
   // What nodes are given is not known, so loads through tensor maps cannot be ruled out.
   EXPECT_THAT(program.Coverages(), ElementsAre(codes::kPartial, codes::kPartial));

@@ -76,7 +76,7 @@ class VendorCalls {
   [[nodiscard]] virtual CallResult Synchronize(StreamHandle stream) = 0;
 
   /// Binds what the patches are called with to one launch: allowed between its begin and its end.
-  /// Of nodes of graphs, what was bound last counts for all nodes of the function.
+  /// Of nodes of graphs, what was bound last counts for all nodes of the graph.
   [[nodiscard]] virtual CallResult SetLaunchData(LaunchHandle launch, FunctionHandle function,
                                                  StreamHandle stream, std::uint64_t address) = 0;
 
