@@ -41,7 +41,7 @@ void AddPieceOptions(CLI::App& verb, PieceArguments& arguments) {
                 "read a large stream at once, for all lists; takes eight times its size in memory");
   verb.add_option("--piece", arguments.piece_bytes,
                   "read a stream in pieces of about so many bytes, whatever its size")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->excludes("--whole");
 }
 
