@@ -9,12 +9,16 @@
 
 namespace orrery::stream {
 
-/// Numbers of events from `begin` up to, not including, `end`.
+/// Numbers of events from `begin` up to, not including, `end`; kNoEnd: all from `begin`.
 struct OrderRange {
-  std::uint64_t begin = 0;
-  std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t kNoEnd = std::numeric_limits<std::uint64_t>::max();
 
-  [[nodiscard]] bool Holds(std::uint64_t order) const { return begin <= order && order < end; }
+  std::uint64_t begin = 0;
+  std::uint64_t end = kNoEnd;
+
+  [[nodiscard]] bool Holds(std::uint64_t order) const {
+    return begin <= order && (order < end || end == kNoEnd);
+  }
 
   bool operator==(const OrderRange&) const = default;
 };

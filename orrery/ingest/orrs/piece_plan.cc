@@ -46,7 +46,8 @@ std::vector<Piece> PiecesOf(std::span<const ChunkPlace> chunks,
   std::size_t next = 0;
   for (const stream::OrderRange& range : RangesOf(chunks, by_first, piece_bytes)) {
     std::erase_if(open, [&](std::size_t i) { return chunks[i].last < range.begin; });
-    while (next < by_first.size() && chunks[by_first[next]].first < range.end) {
+    while (next < by_first.size() &&
+           (chunks[by_first[next]].first < range.end || range.end == stream::OrderRange::kNoEnd)) {
       open.push_back(by_first[next++]);
     }
     pieces.push_back({.range = range, .chunks = open});
