@@ -2,6 +2,7 @@
 
 #include <array>
 #include <future>
+#include <memory>
 #include <utility>
 
 #include "orrery/ingest/input_file.h"
@@ -11,7 +12,7 @@
 namespace orrery::ingest {
 namespace {
 
-// Two traces take turns: one is looked at while the other is filled.
+// Two traces take turns: one is put together and looked at while records are read into the other.
 class StreamPieces : public Pieces {
  public:
   StreamPieces(orrs::PieceReader reader, bool may_prepare)
@@ -22,15 +23,17 @@ class StreamPieces : public Pieces {
   [[nodiscard]] Result<const trace::Trace*> Next() override {
     trace::Trace& piece = traces_[turn_];
     turn_ = 1 - turn_;
-    ORRERY_TRY(const bool has_piece, prepared_.valid() ? prepared_.get() : reader_.Next(piece));
-    if (!has_piece) {
+    ORRERY_TRY(const std::unique_ptr<orrs::Recording> recording,
+               prepared_.valid() ? prepared_.get() : reader_.ReadNext(piece));
+    if (recording == nullptr) {
       return nullptr;
     }
-    is_partial_ = is_partial_ || piece.problems.has_loss();
     if (may_prepare_) {
       prepared_ = std::async(std::launch::async,
-                             [this, next = &traces_[turn_]] { return reader_.Next(*next); });
+                             [this, next = &traces_[turn_]] { return reader_.ReadNext(*next); });
     }
+    reader_.Complete(*recording);
+    is_partial_ = is_partial_ || piece.problems.has_loss();
     return &piece;
   }
 
@@ -43,7 +46,7 @@ class StreamPieces : public Pieces {
   std::size_t turn_ = 0;
   std::array<trace::Trace, 2> traces_;
   // The last member: its destructor waits for the thread that uses the others.
-  std::future<Result<bool>> prepared_;
+  std::future<Result<std::unique_ptr<orrs::Recording>>> prepared_;
 };
 
 }  // namespace

@@ -123,7 +123,8 @@ class NumberLists {
 
 /// Reads one field, the opposite of EncodeField.
 template <Encoding encoding, typename T>
-void DecodeField(T& value, Registers& registers, NumberLists& lists, VarintReader& reader) {
+[[gnu::always_inline]] inline void DecodeField(T& value, Registers& registers, NumberLists& lists,
+                                               VarintReader& reader) {
   if constexpr (encoding == Encoding::kText) {
     value = reader.Bytes(reader.Varint());
   } else if constexpr (encoding == Encoding::kNumbers) {

@@ -103,7 +103,7 @@ class VarintReader {
 
  private:
   // Up to eight bytes at once: the seven bits of each are moved together in three steps.
-  std::uint64_t WordVarint() {
+  [[gnu::always_inline]] std::uint64_t WordVarint() {
     std::uint64_t word = LoadWord();
     const std::uint64_t ends = ~word & 0x8080808080808080;
     const auto count = ends == 0 ? 8 : static_cast<std::ptrdiff_t>(std::countr_zero(ends) / 8 + 1);

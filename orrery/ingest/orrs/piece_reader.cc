@@ -74,27 +74,39 @@ Result<PieceReader> PieceReader::Open(const std::string& path, const PieceOption
 }
 
 Result<bool> PieceReader::Next(trace::Trace& into) {
-  if (next_ == pieces_.size()) {
+  ORRERY_TRY(const std::unique_ptr<Recording> recording, ReadNext(into));
+  if (recording == nullptr) {
     return false;
   }
-  const Piece& piece = pieces_[next_];
+  Complete(*recording);
+  return true;
+}
+
+Result<std::unique_ptr<Recording>> PieceReader::ReadNext(trace::Trace& into) {
+  if (next_ == pieces_.size()) {
+    return nullptr;
+  }
   Clear(into);
   DescribeFile(path_, index_.minor_version, into.info);
   if (next_ == 0) {
     NoteLosses(index_.losses, index_.damage, into.problems);
   }
-  Recording recording(into);
-  recording.All<stream::OperatorBegin>() = std::move(open_operators_);
-  recording.maps = std::move(maps_);
-  if (auto status = AddChunks(piece, recording); !status) {
+  auto recording = std::make_unique<Recording>(into);
+  if (auto status = AddChunks(pieces_[next_], *recording); !status) {
     return FailWithin(path_, status);
   }
-  CompleteLastFrees(index_.last_frees, recording);
+  CompleteLastFrees(index_.last_frees, *recording);
+  ++next_;
+  return recording;
+}
+
+void PieceReader::Complete(Recording& recording) {
+  auto& begins = recording.All<stream::OperatorBegin>();
+  begins.insert(begins.begin(), open_operators_.begin(), open_operators_.end());
+  recording.maps.insert(recording.maps.begin(), maps_.begin(), maps_.end());
   Replay replay = PlayEvents(recording, std::move(lives_));
   Assemble(recording, replay, options_.read);
-  Carry(piece, recording, replay);
-  ++next_;
-  return true;
+  Carry(pieces_[completed_++], recording, replay);
 }
 
 Status PieceReader::AddChunks(const Piece& piece, Recording& recording) {

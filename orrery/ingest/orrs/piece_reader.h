@@ -40,6 +40,13 @@ class PieceReader {
   /// piece.
   [[nodiscard]] Result<bool> Next(trace::Trace& into);
 
+  /// The two halves of Next. Reads the records of the next piece into a trace that is not looked at
+  /// now; null after the last one.
+  [[nodiscard]] Result<std::unique_ptr<Recording>> ReadNext(trace::Trace& into);
+
+  /// Makes a piece of its records, with what the one before left. May run while the next is read.
+  void Complete(Recording& recording);
+
  private:
   PieceReader(std::string path, PieceOptions options, StreamIndex index, stream::ChunkFile file);
 
@@ -51,7 +58,8 @@ class PieceReader {
   StreamIndex index_;
   stream::ChunkFile file_;
   std::vector<Piece> pieces_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;       // to be read
+  std::size_t completed_ = 0;  // up to here
   Lives lives_;
   std::vector<stream::OperatorBegin> open_operators_;
   std::vector<MapExtent> maps_;
