@@ -99,7 +99,9 @@ report::MemoryPicture PictureOf(const AccessHeat& heat, const HeatOptions& optio
     largest = std::isnan(value) ? largest : std::max(largest, value);
   }
   drawn.map.levels = draw::LogLevels(largest, kNumLevels, "heat-", draw::Quantity::kNumber);
-  drawn.map.column_title = "window";
+  drawn.map.column_title = drawn.windows_a_column == 1
+                               ? "window"
+                               : fmt::format("column of {} windows", drawn.windows_a_column);
   drawn.map.description = "Accesses over addresses and time";
   report::MemoryPicture picture{.heading = "Accesses over addresses and time",
                                 .svg = draw::RenderHeatMap(drawn.map),

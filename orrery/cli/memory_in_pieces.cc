@@ -19,8 +19,6 @@ namespace {
 // Below it a recording fits into memory many times over, and all lists can be shown.
 constexpr std::uintmax_t kLargeBytes = 64 << 20;
 
-constexpr std::uint64_t kPieceBytes = 16 << 20;
-
 // Pieces are alike, so what one gives back the next asks for. The allocator would hand it to the
 // system in between, page by page: more than a quarter of the time.
 void KeepFreedMemory() {
@@ -40,8 +38,6 @@ ingest::PiecesOptions OptionsOf(const MemoryTool& tool, const RunArguments& run,
   options.read.threads = run.threads;
   options.read.step_marker = run.step_marker;
   options.with_touches = NeedsTouches(tool);
-  // Events take many times the room of their bytes, so pieces of events alone are smaller.
-  options.piece_bytes = options.with_touches ? kPieceBytes : kPieceBytes / 4;
   if (arguments.piece_bytes) {
     options.piece_bytes = static_cast<std::uint64_t>(*arguments.piece_bytes);
   }

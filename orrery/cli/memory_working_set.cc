@@ -157,8 +157,8 @@ draw::ChartLine LineOf(draw::Series series, const KernelLine& kernels, KernelLin
 }
 
 report::MemoryPicture PictureOf(const KernelLine& kernels) {
-  draw::LineChart chart{.x_title = "kernel", .y_title = "bytes"};
-  chart.y_quantity = draw::Quantity::kBytes;
+  draw::LineChart chart{.x_title = "kernel"};
+  chart.y_quantity = draw::Quantity::kBinaryBytes;
   chart.description = "Footprint and working set over the kernels";
   chart.lines = {
       LineOf({.name = "footprint", .style = "other"}, kernels, KernelLine::kFootprint),

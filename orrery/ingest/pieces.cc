@@ -57,10 +57,7 @@ bool HasPieces(const std::string& path) {
 }
 
 Result<std::unique_ptr<Pieces>> OpenPieces(const std::string& path, const PiecesOptions& options) {
-  ORRERY_TRY(orrs::PieceReader reader,
-             orrs::PieceReader::Open(path, {.read = options.read,
-                                            .piece_bytes = options.piece_bytes,
-                                            .with_touches = options.with_touches}));
+  ORRERY_TRY(orrs::PieceReader reader, orrs::PieceReader::Open(path, options));
   return std::make_unique<StreamPieces>(std::move(reader), options.read.threads != 1);
 }
 

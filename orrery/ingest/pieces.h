@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "orrery/base/error.h"
@@ -32,8 +33,8 @@ class Pieces {
 
 struct PiecesOptions {
   ReadOptions read = {};
-  std::uint64_t piece_bytes = 16 << 20;  // of the file, unpacked
-  bool with_touches = true;              // also what launches did to memory
+  std::optional<std::uint64_t> piece_bytes = {};  // of the file, unpacked; none: as suits
+  bool with_touches = true;                       // also what launches did to memory
 };
 
 /// Returns whether the file can be read in pieces: an event stream that is not packed as a whole.

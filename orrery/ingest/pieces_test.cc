@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/orrs/test_stream.h"
@@ -11,8 +12,11 @@
 namespace orrery::ingest {
 namespace {
 
+// Tests run side by side: each has files of its own.
 std::string Written(const std::string& name, const std::string& bytes) {
-  const std::string path = ::testing::TempDir() + "/" + name;
+  const std::string path =
+      fmt::format("{}/{}_{}", ::testing::TempDir(),
+                  ::testing::UnitTest::GetInstance()->current_test_info()->name(), name);
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }

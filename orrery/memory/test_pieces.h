@@ -21,9 +21,10 @@ class TestPiece {
     piece_.strings.Intern("piece up to " + std::to_string(end));  // ids differ from the whole
     AddObjects();
     AddWork();
-    AddTouches();
-    AddPageRuns();
-    AddAccesses();
+    AddOwnRows(whole_.touches, piece_.touches);
+    AddOwnRows(whole_.page_runs, piece_.page_runs);
+    piece_.access_lanes = whole_.access_lanes;
+    AddOwnRows(whole_.accesses, piece_.accesses);
     if (end == std::numeric_limits<std::int64_t>::max()) {
       AddWhatComesOnce();
     }
@@ -103,35 +104,17 @@ class TestPiece {
     }
   }
 
-  void AddTouches() {
-    for (RowId row = 0; row < whole_.touches.size(); ++row) {
-      trace::Touches::Row touch = whole_.touches.At(row);
-      touch.activity = At(own_activity_, touch.activity);
-      touch.object = At(own_object_, touch.object);
-      if (touch.activity != kNoRow) {
-        piece_.touches.Append(touch);
+  // Rows of activities that are inside.
+  template <typename Table>
+  void AddOwnRows(const Table& whole, Table& piece) const {
+    for (RowId row = 0; row < whole.size(); ++row) {
+      typename Table::Row own = whole.At(row);
+      own.activity = At(own_activity_, own.activity);
+      if constexpr (requires { own.object; }) {
+        own.object = At(own_object_, own.object);
       }
-    }
-  }
-
-  void AddPageRuns() {
-    for (RowId row = 0; row < whole_.page_runs.size(); ++row) {
-      trace::PageRuns::Row run = whole_.page_runs.At(row);
-      run.activity = At(own_activity_, run.activity);
-      run.object = At(own_object_, run.object);
-      if (run.activity != kNoRow) {
-        piece_.page_runs.Append(run);
-      }
-    }
-  }
-
-  void AddAccesses() {
-    piece_.access_lanes = whole_.access_lanes;
-    for (RowId row = 0; row < whole_.accesses.size(); ++row) {
-      trace::Accesses::Row access = whole_.accesses.At(row);
-      access.activity = At(own_activity_, access.activity);
-      if (access.activity != kNoRow) {
-        piece_.accesses.Append(access);
+      if (own.activity != kNoRow) {
+        piece.Append(own);
       }
     }
   }

@@ -37,6 +37,13 @@ Options RoomForFour() {
   return options;
 }
 
+/// The same, and what finds no room is merged before anybody waits.
+Options MergingFirst() {
+  Options options = RoomForFour();
+  options.merge_before_waiting = true;
+  return options;
+}
+
 class MergingTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::vector<std::string> Reasons(const MockProgram& program) const {
@@ -54,9 +61,7 @@ class MergingTest : public ::testing::Test {
 // Launches wait first, unless they are told to merge first. Both would be exact:
 // they and what they count with are partial.
 TEST_F(MergingTest, WhereItIsAskedForMergingComesBeforeWaiting) {
-  Options options = RoomForFour();
-  options.merge_before_waiting = true;
-  MockProgram program(path_, options);
+  MockProgram program(path_, MergingFirst());
   program.Begin({});
   program.Allocate(kA, kBytes);
   program.Allocate(kB, kBytes);
@@ -82,9 +87,7 @@ TEST_F(MergingTest, WhereItIsAskedForMergingComesBeforeWaiting) {
 // The table of objects has changed: what is at kB now has no counters in the blocks before. So the
 // stream is waited for.
 TEST_F(MergingTest, LaunchesThatSeeOtherMemoryAreNotMerged) {
-  Options options = RoomForFour();
-  options.merge_before_waiting = true;
-  MockProgram program(path_, options);
+  MockProgram program(path_, MergingFirst());
   program.Begin({});
   program.Allocate(kA, kBytes);
   for (int i = 0; i < 4; ++i) {
@@ -104,9 +107,7 @@ TEST_F(MergingTest, LaunchesThatSeeOtherMemoryAreNotMerged) {
 // between two of them would hold their record up. Launches in another stream take the other three
 // places.
 TEST_F(MergingTest, LaunchesAreNotMergedIntoNodes) {
-  Options options = RoomForFour();
-  options.merge_before_waiting = true;
-  MockProgram program(path_, options);
+  MockProgram program(path_, MergingFirst());
   program.Begin({});
   program.Allocate(kA, kBytes);
   program.BeginGraph({}, kGraph);
@@ -125,9 +126,7 @@ TEST_F(MergingTest, LaunchesAreNotMergedIntoNodes) {
 
 // Nor do launches of other streams count together: their blocks are read at other times.
 TEST_F(MergingTest, LaunchesOfOtherStreamsAreNotMerged) {
-  Options options = RoomForFour();
-  options.merge_before_waiting = true;
-  MockProgram program(path_, options);
+  MockProgram program(path_, MergingFirst());
   program.Begin({});
   program.Allocate(kA, kBytes);
   for (int i = 0; i < 4; ++i) {
@@ -160,9 +159,7 @@ TEST_F(MergingTest, LaunchesWhoseAccessesAreRecordedOneByOneAreNotMerged) {
 // A thread waits for the stream while another is between the begin and the end of a launch that
 // counts with one before: the block is not read until the launch is in the stream.
 TEST_F(MergingTest, ABlockThatIsCountedInAgainIsNotReadBefore) {
-  Options options = RoomForFour();
-  options.merge_before_waiting = true;
-  MockProgram program(path_, options);
+  MockProgram program(path_, MergingFirst());
   program.Begin({});
   program.Allocate(kA, kBytes);
   for (int i = 0; i < 4; ++i) {
@@ -189,9 +186,7 @@ TEST_F(MergingTest, ABlockThatIsCountedInAgainIsNotReadBefore) {
 
 // The record could not be bound: the launch is left out, and the one before stays what it was.
 TEST_F(MergingTest, AMergeThatFailsLeavesTheOtherLaunchAsItWas) {
-  Options options = RoomForFour();
-  options.merge_before_waiting = true;
-  MockProgram program(path_, options);
+  MockProgram program(path_, MergingFirst());
   program.Begin({});
   program.Allocate(kA, kBytes);
   for (int i = 0; i < 4; ++i) {
@@ -208,9 +203,7 @@ TEST_F(MergingTest, AMergeThatFailsLeavesTheOtherLaunchAsItWas) {
 }
 
 TEST_F(MergingTest, ResultsThatCannotBeReadAreLostForAllOfThem) {
-  Options options = RoomForFour();
-  options.merge_before_waiting = true;
-  MockProgram program(path_, options);
+  MockProgram program(path_, MergingFirst());
   program.Begin({});
   program.Allocate(kA, kBytes);
   for (int i = 0; i < 6; ++i) {

@@ -16,12 +16,17 @@ using stream::ChunkType;
 // Names are read for each piece; a piece is some times larger, so that they do not count.
 constexpr std::uint64_t kPieceByDefinitions = 4;
 
-std::uint64_t PieceBytes(const StreamIndex& index, std::uint64_t wanted) {
+// Events take many times the room of their bytes, so pieces of events alone are smaller.
+constexpr std::uint64_t kPieceBytes = 16 << 20;
+constexpr std::uint64_t kPieceBytesOfEvents = 4 << 20;
+
+std::uint64_t PieceBytes(const StreamIndex& index, const PiecesOptions& options) {
   std::uint64_t definitions = 0;
   for (const ChunkPlace& place : index.chunks) {
     definitions += place.is_ordered ? 0 : place.header.raw_bytes;
   }
-  return std::max(wanted, kPieceByDefinitions * definitions);
+  const std::uint64_t usual = options.with_touches ? kPieceBytes : kPieceBytesOfEvents;
+  return std::max(options.piece_bytes.value_or(usual), kPieceByDefinitions * definitions);
 }
 
 // A free that is asked for and never complete is one from then on.
@@ -55,15 +60,15 @@ void Clear(trace::Trace& trace) {
 
 }  // namespace
 
-PieceReader::PieceReader(std::string path, PieceOptions options, StreamIndex index,
+PieceReader::PieceReader(std::string path, PiecesOptions options, StreamIndex index,
                          stream::ChunkFile file)
     : path_(std::move(path)),
       options_(std::move(options)),
       index_(std::move(index)),
       file_(std::move(file)),
-      pieces_(PlanPieces(index_.chunks, PieceBytes(index_, options_.piece_bytes))) {}
+      pieces_(PlanPieces(index_.chunks, PieceBytes(index_, options_))) {}
 
-Result<PieceReader> PieceReader::Open(const std::string& path, const PieceOptions& options) {
+Result<PieceReader> PieceReader::Open(const std::string& path, const PiecesOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, OpenFile(path));
   auto index = IndexStream(*source, options.with_touches);
   if (!index) {

@@ -7,22 +7,16 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/ingest/format.h"
 #include "orrery/ingest/orrs/lives.h"
 #include "orrery/ingest/orrs/piece_plan.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"
 #include "orrery/ingest/orrs/stream_index.h"
+#include "orrery/ingest/pieces.h"
 #include "orrery/stream/chunk_file.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
-
-struct PieceOptions {
-  ReadOptions read = {};
-  std::uint64_t piece_bytes = 16 << 20;  // of the stream, unpacked
-  bool with_touches = true;              // what launches did to memory
-};
 
 /// Reads a stream on disk as a sequence of traces, each a part of the recording in the order of
 /// events, so that memory is bounded by the parts. A part has everything that belongs to its
@@ -31,7 +25,7 @@ struct PieceOptions {
 class PieceReader {
  public:
   /// Goes through the file once, to know which chunk has what.
-  static Result<PieceReader> Open(const std::string& path, const PieceOptions& options);
+  static Result<PieceReader> Open(const std::string& path, const PiecesOptions& options);
 
   [[nodiscard]] std::size_t num_pieces() const { return pieces_.size(); }
 
@@ -48,13 +42,13 @@ class PieceReader {
   void Complete(Recording& recording);
 
  private:
-  PieceReader(std::string path, PieceOptions options, StreamIndex index, stream::ChunkFile file);
+  PieceReader(std::string path, PiecesOptions options, StreamIndex index, stream::ChunkFile file);
 
   Status AddChunks(const Piece& piece, Recording& recording);
   void Carry(const Piece& piece, Recording& recording, const Replay& replay);
 
   std::string path_;
-  PieceOptions options_;
+  PiecesOptions options_;
   StreamIndex index_;
   stream::ChunkFile file_;
   std::vector<Piece> pieces_;

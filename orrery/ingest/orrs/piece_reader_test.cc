@@ -21,8 +21,11 @@ using trace::kNoRow;
 using trace::RowId;
 using trace::Trace;
 
+// Tests run side by side: each has a file of its own.
 std::string Written(const std::string& bytes) {
-  const std::string path = ::testing::TempDir() + "/piece_reader_test.orrs";
+  const std::string path =
+      fmt::format("{}/piece_reader_{}.orrs", ::testing::TempDir(),
+                  ::testing::UnitTest::GetInstance()->current_test_info()->name());
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
