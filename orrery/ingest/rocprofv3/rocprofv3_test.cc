@@ -164,7 +164,9 @@ class FolderTest : public ::testing::Test {
     std::ofstream(folder_ + "/" + name) << text;
   }
 
-  std::string folder_ = ::testing::TempDir() + "rocprofv3_test";
+  // Tests run side by side: each has a folder of its own.
+  std::string folder_ = ::testing::TempDir() + "rocprofv3_" +
+                        ::testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 TEST_F(FolderTest, TablesOfAProcessBecomeOneTrace) {
