@@ -10,10 +10,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG")
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-find_program(ORRERY_CCACHE ccache)
-if(ORRERY_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${ORRERY_CCACHE})
-endif()
+include(OrreryFastBuild)
 
 add_library(orrery_settings INTERFACE)
 target_include_directories(orrery_settings INTERFACE ${PROJECT_SOURCE_DIR})
@@ -24,6 +21,10 @@ target_compile_options(orrery_settings INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12 implements std::stable_sort with a function that it deprecates itself.
   target_compile_options(orrery_settings INTERFACE -Wno-deprecated-declarations)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overflows in std::string's operator+ that are not there (its bug 105651).
+  target_compile_options(orrery_settings INTERFACE -Wno-array-bounds -Wno-restrict)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(orrery_settings INTERFACE _GLIBCXX_ASSERTIONS)
@@ -40,6 +41,7 @@ function(orrery_module)
   list(TRANSFORM deps PREPEND orrery_)
   add_library(orrery_${M_NAME} STATIC ${M_SOURCES})
   target_link_libraries(orrery_${M_NAME} PUBLIC orrery_settings ${deps} ${M_LIBS})
+  orrery_precompile(orrery_${M_NAME} orrery_library_pch)
 
   list(JOIN M_DEPS " " edges)
   set_property(GLOBAL APPEND PROPERTY ORRERY_LAYERS "${M_NAME}: ${edges}")
@@ -48,6 +50,7 @@ function(orrery_module)
     add_executable(${M_NAME}_test ${M_TESTS})
     target_link_libraries(${M_NAME}_test PRIVATE orrery_${M_NAME} ${M_TEST_LIBS}
                           GTest::gmock GTest::gtest_main)
+    orrery_precompile(${M_NAME}_test orrery_test_pch)
     target_compile_definitions(${M_NAME}_test PRIVATE
       ORRERY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
       ORRERY_SHARED="${PROJECT_SOURCE_DIR}/../shared")

@@ -4,12 +4,15 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <tsl/robin_map.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -21,13 +24,29 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 256 * 1024;
 
+struct Hash {
+  std::size_t operator()(std::string_view text) const {
+    return XXH3_64bits(text.data(), text.size());
+  }
+};
+
+using IdByText =
+    tsl::robin_map<std::string_view, StringId, Hash, std::equal_to<>,
+                   std::allocator<std::pair<std::string_view, StringId>>, /*StoreHash=*/true>;
+
 }  // namespace
 
-std::size_t StringTable::Hash::operator()(std::string_view text) const {
-  return XXH3_64bits(text.data(), text.size());
-}
+struct StringTable::Index {
+  std::atomic<bool> is_complete = true;
+  std::mutex completing;
+  IdByText ids;
+};
 
-StringTable::StringTable() {
+StringTable::StringTable(StringTable&& other) noexcept = default;
+StringTable& StringTable::operator=(StringTable&& other) noexcept = default;
+StringTable::~StringTable() = default;
+
+StringTable::StringTable() : index_(std::make_unique<Index>()) {
   views_.emplace_back();
   index_->ids.emplace(std::string_view(), StringId::kEmpty);
 }
@@ -48,7 +67,7 @@ StringTable StringTable::FromBlob(std::unique_ptr<char[]> characters,
 }
 
 StringId StringTable::Intern(std::string_view text) {
-  IdByText& ids = CompleteIndex();
+  IdByText& ids = CompleteIndex().ids;
   const std::size_t hash = Hash()(text);
   if (const auto found = ids.find(text, hash); found != ids.end()) {
     return found->second;
@@ -61,7 +80,7 @@ StringId StringTable::Intern(std::string_view text) {
 }
 
 StringId StringTable::Find(std::string_view text) const {
-  const IdByText& ids = CompleteIndex();
+  const IdByText& ids = CompleteIndex().ids;
   const auto found = ids.find(text);
   return found == ids.end() ? StringId::kEmpty : found->second;
 }
@@ -75,9 +94,9 @@ std::vector<StringId> StringTable::Merge(const StringTable& other) {
   return here;
 }
 
-StringTable::IdByText& StringTable::CompleteIndex() const {
+StringTable::Index& StringTable::CompleteIndex() const {
   if (index_->is_complete.load(std::memory_order_acquire)) {
-    return index_->ids;
+    return *index_;
   }
   const std::lock_guard lock(index_->completing);
   if (!index_->is_complete.load(std::memory_order_relaxed)) {
@@ -87,7 +106,7 @@ StringTable::IdByText& StringTable::CompleteIndex() const {
     }
     index_->is_complete.store(true, std::memory_order_release);
   }
-  return index_->ids;
+  return *index_;
 }
 
 std::string_view StringTable::Store(std::string_view text) {

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <vector>
-
-#include <tsl/robin_map.h>
 
 namespace orrery {
 
@@ -21,6 +17,9 @@ enum class StringId : std::uint32_t { kEmpty = 0 };
 class StringTable {
  public:
   StringTable();
+  StringTable(StringTable&& other) noexcept;
+  StringTable& operator=(StringTable&& other) noexcept;
+  ~StringTable();
 
   /// Takes over strings that lie one after the other in `characters`: string i has `lengths[i]`
   /// bytes. They must be distinct and the first one empty, as in another table's order of ids.
@@ -49,30 +48,18 @@ class StringTable {
   }
 
  private:
-  struct Hash {
-    std::size_t operator()(std::string_view text) const;
-  };
-
-  using IdByText =
-      tsl::robin_map<std::string_view, StringId, Hash, std::equal_to<>,
-                     std::allocator<std::pair<std::string_view, StringId>>, /*StoreHash=*/true>;
-
-  // Lives behind a pointer so that the table can move although a mutex cannot.
-  struct Index {
-    std::atomic<bool> is_complete = true;
-    std::mutex completing;
-    IdByText ids;
-  };
+  // The look-up by text. Hidden, because every source that knows a Trace includes this header.
+  struct Index;
 
   // Const, because Find must be safe to call from many threads at once.
-  [[nodiscard]] IdByText& CompleteIndex() const;
+  [[nodiscard]] Index& CompleteIndex() const;
   std::string_view Store(std::string_view text);
 
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::size_t block_used_ = 0;
   std::size_t block_size_ = 0;
   std::vector<std::string_view> views_;
-  std::unique_ptr<Index> index_ = std::make_unique<Index>();
+  std::unique_ptr<Index> index_;
 };
 
 }  // namespace orrery

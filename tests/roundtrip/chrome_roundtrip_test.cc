@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -88,11 +87,7 @@ bool RowsAreEqual(const Trace& a, const Table& table_a, RowId row_a, const Trace
       difference += std::string(" ") + name;
     }
   };
-  std::apply(
-      [&](const auto&... column) {
-        (compare(column.name, table_a.*column.member, table_b.*column.member), ...);
-      },
-      Table::Columns());
+  Table::VisitColumns(compare, table_a, table_b);
   return difference.empty();
 }
 
