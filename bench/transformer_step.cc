@@ -62,7 +62,7 @@ class TransformerStep {
     });
   }
 
-  void MatrixProduct(std::int64_t columns) {
+  void Gemm(std::int64_t columns) {
     program_.InOp("aten::mm", {Tensor({kTokens, kHidden}), Tensor({kHidden, columns})}, [&] {
       builder_.Allocate(kTokens * columns * 2);
       builder_.Call("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", 217);
@@ -89,7 +89,7 @@ class TransformerStep {
                                 {Tensor({kTokens, 1, kHidden}), Tensor({kHidden, columns})}, [&] {
                                   Transpose(columns);
                                   View();
-                                  MatrixProduct(columns);
+                                  Gemm(columns);
                                   program_.Op("aten::_unsafe_view", {Tensor({kTokens, columns}),
                                                                      IntList("[4096, 1, 3072]")});
                                 });
@@ -102,10 +102,10 @@ class TransformerStep {
   void UndoLinear(std::int64_t columns) {
     program_.InOp("aten::matmul", {Tensor({kTokens, 1, columns}), Tensor({columns, kHidden})}, [&] {
       View();
-      MatrixProduct(kHidden);
+      Gemm(kHidden);
     });
     Transpose(kTokens);
-    MatrixProduct(columns);
+    Gemm(columns);
     builder_.FreeOldest();
     builder_.FreeOldest();
     program_.InOp("aten::add_",

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, kNumCopyKinds> kKindNames{"set",  "HtoD",
 }  // namespace
 
 CopyKind CopyKindOf(const trace::Activities& activities, trace::RowId row) {
-  if (activities.kind[row] == trace::ActivityKind::kSet) {
+  if (activities.kind[row] == trace::ActivityKind::kMemset) {
     return CopyKind::kNone;
   }
   const CopyKind recorded = activities.copy_kind[row];

@@ -16,7 +16,7 @@ using test_run::Rank;
 using test_run::Span;
 
 // An operator with a shape; the test rank has operators without.
-void AddProduct(Rank& rank, Span span, std::string_view dims) {
+void AddGemm(Rank& rank, Span span, std::string_view dims) {
   rank.Operator("aten::mm", span);
   trace::Trace& trace = rank.trace();
   trace.host_ops.input_dims.back() = trace.strings.Intern(dims);
@@ -54,7 +54,7 @@ Measured Measure(Rank& rank, std::string_view device = "NVIDIA A100-SXM4-80GB") 
 // work. 2·1000·1000·1000 = 2e9 FLOPs and 6e6 bytes over 100 µs of kernels.
 TEST(KernelWorkTest, TheLongestGemmOfACallHasItsWork) {
   Rank rank(0);
-  AddProduct(rank, {0, 10}, "[[1000, 1000], [1000, 1000]]");
+  AddGemm(rank, {0, 10}, "[[1000, 1000], [1000, 1000]]");
   rank.Kernel("transpose_kernel", {10, 60}, 7, rank.Call({1, 2}));
   rank.Kernel("sgemm_a", {60, 80}, 7, rank.Call({3, 4}));
   rank.Kernel("sgemm_b", {80, 110}, 7, rank.Call({5, 6}));
@@ -70,11 +70,11 @@ TEST(KernelWorkTest, TheLongestGemmOfACallHasItsWork) {
 
 // A100: 312 TFLOP/s in bf16 and 2,039 GB/s, a ridge of 153 FLOPs a byte. A product of n × n
 // matrices has 2n³ FLOPs and 6n² bytes, n/3 a byte: 341 for 1,024 and 43 for 128. 30 of 120 µs.
-TEST(MemoryBoundFractionTest, SmallProductsLieLeftOfTheRidge) {
+TEST(MemoryBoundFractionTest, SmallGemmsLieLeftOfTheRidge) {
   Rank rank(0);
-  AddProduct(rank, {0, 10}, "[[1024, 1024], [1024, 1024]]");
+  AddGemm(rank, {0, 10}, "[[1024, 1024], [1024, 1024]]");
   rank.Kernel("sgemm", {10, 100}, 7, rank.Call({1, 2}));
-  AddProduct(rank, {20, 30}, "[[128, 128], [128, 128]]");
+  AddGemm(rank, {20, 30}, "[[128, 128], [128, 128]]");
   rank.Kernel("sgemm", {100, 130}, 7, rank.Call({21, 22}));
   rank.Kernel("softmax", {130, 160});
   const Measured measured = Measure(rank);
@@ -85,7 +85,7 @@ TEST(MemoryBoundFractionTest, SmallProductsLieLeftOfTheRidge) {
 // The cost model's own FLOPs are believed before the shapes; 4,000 bytes in a window of 20 µs.
 TEST(KernelWorkTest, TheCostModelComesFirst) {
   Rank rank(0);
-  AddProduct(rank, {0, 10}, "[[1000, 1000], [1000, 1000]]");
+  AddGemm(rank, {0, 10}, "[[1000, 1000], [1000, 1000]]");
   rank.Kernel("fusion.1", {10, 20}, 7, rank.Call({1, 2}));
   SetExtra(rank, R"json("flops":"900","model_flops":"800","bytes_accessed":"3000")json");
   rank.Kernel("fusion.2", {20, 30});

@@ -110,7 +110,7 @@ TEST(MemoryBandwidthTest, SetsAreNotCopies) {
   trace::Trace& trace = rank.trace();
   trace.activities.copy_kind[0] = trace::CopyKind::kHostToDevice;
   trace.activities.copy_kind[1] = trace::CopyKind::kDeviceToHost;
-  trace.activities.kind[2] = trace::ActivityKind::kSet;
+  trace.activities.kind[2] = trace::ActivityKind::kMemset;
   const MetricResult result = Measure("memory_bandwidth", rank);
   EXPECT_EQ(result.value, 4.0);
   EXPECT_EQ(At(result.detail, "by_kind", 0, "kind"), Value("set"));

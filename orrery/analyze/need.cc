@@ -101,7 +101,7 @@ bool HasEvents(const RunView& run) {
 bool HasCopies(const RunView& run) {
   return std::ranges::any_of(run.set->ranks, [](const trace::Trace& trace) {
     for (std::size_t row = 0; row < trace.activities.size(); ++row) {
-      if (trace.activities.kind[row] == trace::ActivityKind::kCopy &&
+      if (trace.activities.kind[row] == trace::ActivityKind::kMemcpy &&
           trace.activities.bytes[row] > 0 && trace.activities.duration_ns[row] > 0) {
         return true;
       }

@@ -34,7 +34,7 @@ std::optional<OperatorWork> Finish(double flops, const std::vector<const TensorI
 
 // [batch,] m × k times [batch,] k × n, the factors at positions `left` and `left` + 1; what comes
 // before them is added.
-std::optional<OperatorWork> MatrixProduct(const OperatorInputs& inputs, std::size_t left,
+std::optional<OperatorWork> Gemm(const OperatorInputs& inputs, std::size_t left,
                                           std::size_t num_dims) {
   const TensorInput* const a = inputs.TensorAt(left, num_dims);
   const TensorInput* const b = inputs.TensorAt(left + 1, num_dims);
@@ -213,10 +213,10 @@ std::optional<OperatorWork> WorkOfOperator(std::string_view name, const Operator
   }
   name.remove_prefix(kLibrary.size());
   if (name == "mm" || name == "addmm") {
-    return MatrixProduct(inputs, name == "mm" ? 0 : 1, 2);
+    return Gemm(inputs, name == "mm" ? 0 : 1, 2);
   }
   if (name == "bmm" || name == "baddbmm") {
-    return MatrixProduct(inputs, name == "bmm" ? 0 : 1, 3);
+    return Gemm(inputs, name == "bmm" ? 0 : 1, 3);
   }
   if (name == "linear") {
     return Linear(inputs);

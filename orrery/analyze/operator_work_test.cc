@@ -24,7 +24,7 @@ std::optional<OperatorWork> WorkOf(std::string_view name, std::string_view dims,
 constexpr std::string_view kHalves = R"json(["c10::BFloat16", "c10::BFloat16"])json";
 
 // 2 × 3 times 3 × 5: 2·2·3·5 = 60 FLOPs; 6 + 15 + 10 numbers of 2 bytes.
-TEST(OperatorWorkTest, MatrixProduct) {
+TEST(OperatorWorkTest, Gemm) {
   const auto work = WorkOf("aten::mm", "[[2, 3], [3, 5]]", kHalves);
   ASSERT_TRUE(work);
   EXPECT_EQ(work->flops, 60.0);
@@ -33,7 +33,7 @@ TEST(OperatorWorkTest, MatrixProduct) {
 }
 
 // As above with a bias of 5 floats: 6 + 15 + 10 + 5 numbers of 4 bytes.
-TEST(OperatorWorkTest, MatrixProductWithABias) {
+TEST(OperatorWorkTest, GemmWithABias) {
   const auto work = WorkOf("aten::addmm", "[[5], [2, 3], [3, 5], [], []]",
                            R"json(["float", "float", "float", "Scalar", "Scalar"])json");
   ASSERT_TRUE(work);
@@ -42,7 +42,7 @@ TEST(OperatorWorkTest, MatrixProductWithABias) {
 }
 
 // Four times 2 × 3 times 3 × 5.
-TEST(OperatorWorkTest, BatchedProduct) {
+TEST(OperatorWorkTest, BatchedGemm) {
   const auto work = WorkOf("aten::bmm", "[[4, 2, 3], [4, 3, 5]]", kHalves);
   ASSERT_TRUE(work);
   EXPECT_EQ(work->flops, 240.0);

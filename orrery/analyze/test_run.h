@@ -52,7 +52,7 @@ class Rank {
 
   Rank& Copy(std::string_view name, Span span, std::int64_t bytes = -1, std::int64_t stream = 7,
              std::int64_t correlation = -1) {
-    AddActivity(name, span, stream, correlation, trace::ActivityKind::kCopy);
+    AddActivity(name, span, stream, correlation, trace::ActivityKind::kMemcpy);
     trace_.activities.bytes.back() = bytes;
     return *this;
   }

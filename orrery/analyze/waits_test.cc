@@ -44,7 +44,7 @@ RunView View(trace::TraceSet& set) {
 }
 
 // Starts 100, 130, 190; ends 240, 241, 239. Last arrival 190, so waits 90, 60, 0; the shortest
-// duration is 49. Rank 2 made the others wait 150; mending it alone saves 190 - 130 = 60.
+// duration is 49. Rank 2 made the others wait 150; fixing it alone saves 190 - 130 = 60.
 TEST(WaitsTest, AllReduceOfThreeRanks) {
   trace::TraceSet set = AllReduces({{{100, 240}}, {{130, 241}}, {{190, 239}}});
   const RunView run = View(set);

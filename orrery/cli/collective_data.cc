@@ -7,7 +7,7 @@
 
 #include "orrery/base/csv.h"
 #include "orrery/base/mapped_file.h"
-#include "orrery/cli/evaluate_output.h"
+#include "orrery/cli/evaluate/output.h"
 #include "orrery/ingest/run.h"
 
 namespace orrery::cli {

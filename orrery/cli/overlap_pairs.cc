@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/command.h"
-#include "orrery/cli/evaluate_output.h"
+#include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/terminal.h"
 
 namespace orrery::cli {

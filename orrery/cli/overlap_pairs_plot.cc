@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "orrery/cli/error_spread.h"
+#include "orrery/cli/evaluate/error_spread.h"
 #include "orrery/cli/plot_page.h"
 #include "orrery/draw/chart/scatter_chart.h"
 #include "orrery/draw/chart/spread_chart.h"
@@ -17,7 +17,7 @@
 namespace orrery::cli {
 namespace {
 
-using overlap::JudgedPair;
+using overlap::EvaluatedPair;
 
 constexpr std::string_view kTitle = "Kernels beside communication: predicted over measured";
 // A prediction off by more is drawn at the edge: the picture is about the many.
@@ -27,15 +27,15 @@ constexpr std::size_t kFewestRows = 20;
 constexpr std::array<PlotLook, 2> kLooks = {
     {{"communication all the while", "compute"}, {"one arrives while the other runs", "memory"}}};
 
-std::size_t SeriesOf(const JudgedPair& row) {
+std::size_t SeriesOf(const EvaluatedPair& row) {
   return row.row->mode == overlap::Mode::kSteady ? 0 : 1;
 }
 
-double Ratio(const JudgedPair& row) {
+double Ratio(const EvaluatedPair& row) {
   return row.predicted_us / row.row->together_us;
 }
 
-draw::ScatterChart RatioChart(const std::vector<JudgedPair>& rows) {
+draw::ScatterChart RatioChart(const std::vector<EvaluatedPair>& rows) {
   draw::ScatterChart chart{.lines = {{"10 % too long", 1.1}, {"10 % too short", 0.9}},
                            .x_quantity = draw::Quantity::kNanoseconds,
                            .x_title = "measured duration beside communication",
@@ -44,7 +44,7 @@ draw::ScatterChart RatioChart(const std::vector<JudgedPair>& rows) {
   for (const PlotLook& look : kLooks) {
     chart.series.push_back({std::string(look.name), std::string(look.style)});
   }
-  for (const JudgedPair& row : rows) {
+  for (const EvaluatedPair& row : rows) {
     chart.points.push_back({.x = row.row->together_us * 1e3,
                             .y = std::clamp(Ratio(row), 1 / kLargestRatio, kLargestRatio),
                             .series = SeriesOf(row)});
@@ -52,9 +52,9 @@ draw::ScatterChart RatioChart(const std::vector<JudgedPair>& rows) {
   return chart;
 }
 
-draw::SpreadChart ErrorChart(const std::vector<JudgedPair>& rows) {
+draw::SpreadChart ErrorChart(const std::vector<EvaluatedPair>& rows) {
   std::map<std::string, std::vector<double>> errors_of_kind;
-  for (const JudgedPair& row : rows) {
+  for (const EvaluatedPair& row : rows) {
     errors_of_kind[std::string(row.row->pair.compute.kind)].push_back(100 *
                                                                       std::abs(Ratio(row) - 1));
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "orrery/base/error.h"
-#include "orrery/workload/import/traced_job.h"
+#include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::cli {

@@ -30,9 +30,9 @@ constexpr int kStarts = 4;
 constexpr double kStartDeviation = 0.3;
 
 /// A row and how the library does it.
-struct WayOfRow {
+struct AlgorithmOfRow {
   const Measurement* row = nullptr;
-  Way way;
+  AlgorithmAndProtocol candidate;
 };
 
 /// What the library can be told beside its version. Trees move half of what rings do between two
@@ -49,34 +49,34 @@ Result<NcclSettings> SettingsFor(const Measurement& row, const std::string& assu
   return is_told || row.fabric.nodes == 1 ? row.settings : ParseNcclSettings(assumed);
 }
 
-Result<std::vector<WayOfRow>> WaysOf(std::span<const Measurement* const> rows,
+Result<std::vector<AlgorithmOfRow>> CandidatesOf(std::span<const Measurement* const> rows,
                                      const TunerTables& tables, const std::string& assumed) {
-  std::vector<WayOfRow> ways;
+  std::vector<AlgorithmOfRow> candidates;
   for (const Measurement* row : rows) {
     ORRERY_TRY(const NcclSettings settings, SettingsFor(*row, assumed));
     ORRERY_TRY(const Tuning tuning, Tune(row->fabric, row->request, settings, tables));
-    ways.push_back({row, {tuning.choice().algorithm, tuning.choice().protocol}});
+    candidates.push_back({row, {tuning.choice().algorithm, tuning.choice().protocol}});
   }
-  return ways;
+  return candidates;
 }
 
 /// The constants that rows can tell: those of links always, of the network where ranks are on
 /// several nodes.
-std::vector<Constant> ConstantsIn(std::span<const WayOfRow> ways) {
+std::vector<Constant> ConstantsIn(std::span<const AlgorithmOfRow> candidates) {
   using enum Constant;
   std::vector<Constant> fitted = {kStart,     kSimpleStart, kLlHop,    kSimpleHop,
                                   kLinkShare, kLlLinkShare, kSharpness};
-  const auto any = [&](const auto& is_such) { return std::ranges::any_of(ways, is_such); };
-  if (any([](const WayOfRow& way) { return way.row->fabric.nodes > 1; })) {
+  const auto any = [&](const auto& is_such) { return std::ranges::any_of(candidates, is_such); };
+  if (any([](const AlgorithmOfRow& candidate) { return candidate.row->fabric.nodes > 1; })) {
     fitted.insert(fitted.end(), {kNetworkShare, kLlNetworkHop, kSimpleNetworkHop});
   }
-  if (any([](const WayOfRow& way) { return way.way.algorithm == Algorithm::kNvls; })) {
+  if (any([](const AlgorithmOfRow& candidate) { return candidate.candidate.algorithm == Algorithm::kNvls; })) {
     fitted.push_back(kNvlsShare);
   }
-  if (any([](const WayOfRow& way) { return way.way.algorithm == Algorithm::kDirect; })) {
+  if (any([](const AlgorithmOfRow& candidate) { return candidate.candidate.algorithm == Algorithm::kDirect; })) {
     fitted.push_back(kDirectShare);
   }
-  if (any([](const WayOfRow& way) { return way.row->fabric.intra == IntraLink::kPcie; })) {
+  if (any([](const AlgorithmOfRow& candidate) { return candidate.row->fabric.intra == IntraLink::kPcie; })) {
     fitted.push_back(kCrowding);
   }
   fitted.push_back(kOwnShare);
@@ -87,8 +87,8 @@ std::vector<Constant> ConstantsIn(std::span<const WayOfRow> ways) {
 /// Fits logarithms, so that no constant falls below zero and all have a like scale.
 class Fitter {
  public:
-  Fitter(std::span<const WayOfRow> ways, const TunerTables& tables)
-      : ways_(ways), tables_(tables), fitted_(ConstantsIn(ways)) {
+  Fitter(std::span<const AlgorithmOfRow> candidates, const TunerTables& tables)
+      : candidates_(candidates), tables_(tables), fitted_(ConstantsIn(candidates)) {
     for (const Constant constant : fitted_) {
       const ConstantInfo& info = InfoOf(constant);
       least_.push_back(std::log(std::max(info.least, 0.01)));
@@ -130,11 +130,11 @@ class Fitter {
   [[nodiscard]] std::vector<double> ResidualsAt(std::span<const double> point) const {
     const MachineConstants constants = ConstantsAt(point);
     std::vector<double> residuals;
-    residuals.reserve(ways_.size() + point.size());
-    for (const WayOfRow& way : ways_) {
-      const Measurement& row = *way.row;
+    residuals.reserve(candidates_.size() + point.size());
+    for (const AlgorithmOfRow& candidate : candidates_) {
+      const Measurement& row = *candidate.row;
       const double seconds =
-          ClosedFormSeconds(row.fabric, row.request, way.way, tables_, constants);
+          ClosedFormSeconds(row.fabric, row.request, candidate.candidate, tables_, constants);
       const double weight = row.request.size.count >= kHeavyBytes ? kHeavyWeight : 1;
       residuals.push_back(weight * std::log(seconds / row.seconds));
     }
@@ -144,7 +144,7 @@ class Fitter {
     return residuals;
   }
 
-  std::span<const WayOfRow> ways_;
+  std::span<const AlgorithmOfRow> candidates_;
   const TunerTables& tables_;
   std::vector<Constant> fitted_;
   std::vector<double> least_;
@@ -159,8 +159,8 @@ struct FitOfVersion {
 
 Result<FitOfVersion> FitWith(std::span<const Measurement* const> rows, const TunerTables& tables,
                              const std::string& assumed) {
-  ORRERY_TRY(const std::vector<WayOfRow> ways, WaysOf(rows, tables, assumed));
-  const Fitter fitter(ways, tables);
+  ORRERY_TRY(const std::vector<AlgorithmOfRow> candidates, CandidatesOf(rows, tables, assumed));
+  const Fitter fitter(candidates, tables);
   const learn::LeastSquaresFit best = fitter.Best();
   FitOfVersion fit;
   fit.loss = best.loss;
@@ -184,7 +184,7 @@ Result<std::vector<const TunerTables*>> VersionsOf(std::span<const Measurement* 
   return all;
 }
 
-Status Judge(std::span<const Measurement* const> rows, Calibration& calibration) {
+Status Evaluate(std::span<const Measurement* const> rows, Calibration& calibration) {
   std::vector<double> predicted;
   std::vector<double> measured;
   std::vector<double> large_predicted;
@@ -268,7 +268,7 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
   for (const Measurement* row : used) {
     calibration.model.most_gpus = std::max(calibration.model.most_gpus, row->gpus);
   }
-  ORRERY_TRY_STATUS(Judge(used, calibration));
+  ORRERY_TRY_STATUS(Evaluate(used, calibration));
   return calibration;
 }
 

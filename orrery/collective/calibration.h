@@ -14,7 +14,7 @@
 
 namespace orrery::collective {
 
-/// Smaller messages are left to the launch: nothing is fitted or judged on them.
+/// Smaller messages are left to the launch: nothing is fitted or evaluated on them.
 inline constexpr std::int64_t kLeastBytes = 1024;
 
 /// A machine as somebody's measurements describe it.

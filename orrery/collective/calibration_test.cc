@@ -83,11 +83,11 @@ TEST(Calibration, ListsOutliersAndIsNotMovedByThem) {
 
 TEST(Calibration, SpeaksForMoreGpusThanItHasSeen) {
   const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2, 4, 8, 16, 64, 128}, 0.02);
-  const Result<Judgement> judgement =
-      JudgeUnseen(rows, kLeastBytes, *SplitRule::Parse("above:gpus:16"));
-  ASSERT_TRUE(judgement.has_value());
-  EXPECT_EQ(judgement->groups.size(), 2);
-  EXPECT_LT(judgement->overall.mape, 6);
+  const Result<EvaluationResult> evaluation =
+      EvaluateHeldOut(rows, kLeastBytes, *SplitRule::Parse("above:gpus:16"));
+  ASSERT_TRUE(evaluation.has_value());
+  EXPECT_EQ(evaluation->groups.size(), 2);
+  EXPECT_LT(evaluation->overall.mape, 6);
 }
 
 TEST(Calibration, FewRowsAreRefused) {

@@ -8,7 +8,7 @@
 #include "orrery/collective/channels_used.h"
 #include "orrery/collective/shape.h"
 #include "orrery/collective/tuner.h"
-#include "orrery/collective/way_costs.h"
+#include "orrery/collective/algorithm_costs.h"
 
 namespace orrery::collective {
 
@@ -45,33 +45,33 @@ double TreeCorrection(const Request& request, Protocol protocol, const TunerTabl
              : 1;
 }
 
-/// What a way costs beyond latency and transfer: trees stay behind, and the own part of the buffer
+/// What a candidate costs beyond latency and transfer: trees stay behind, and the own part of the buffer
 /// is copied.
-void AddExtras(const Fabric& fabric, const Request& request, const Way& way,
+void AddExtras(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
                const TunerTables& tables, const MachineConstants& constants, Parts& parts) {
   const auto own =
       constants[Constant::kOwnShare] * static_cast<double>(request.size.count) / fabric.ranks;
   const double rate = LinkRate(fabric, constants[Constant::kLinkShare], constants);
-  if (way.algorithm == Algorithm::kDirect) {
+  if (candidate.algorithm == Algorithm::kDirect) {
     if (request.kind == CollectiveKind::kAllToAll) {
       parts.link += TimeAt(own * CommonShape().direct_own, rate);
     }
-  } else if (way.algorithm == Algorithm::kTree) {
-    const double correction = TreeCorrection(request, way.protocol, tables);
+  } else if (candidate.algorithm == Algorithm::kTree) {
+    const double correction = TreeCorrection(request, candidate.protocol, tables);
     parts.link /= correction;
     parts.network /= correction;
-  } else if (way.protocol == Protocol::kSimple && !ReducesInSwitch(way.algorithm)) {
+  } else if (candidate.protocol == Protocol::kSimple && !ReducesInSwitch(candidate.algorithm)) {
     parts.link += TimeAt(own, rate);
   }
 }
 
-Parts PartsOf(const Fabric& fabric, const Request& request, const Way& way,
+Parts PartsOf(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
               const TunerTables& tables, const MachineConstants& constants) {
   if (fabric.ranks == 1) {
     return {.latency = constants[Constant::kStart]};
   }
-  const WayCosts costs = CostsOf(way, request.size, constants);
-  const Shape shape = ShapeOf(fabric, request.kind, way.algorithm);
+  const AlgorithmCosts costs = CostsOf(candidate, request.size, constants);
+  const Shape shape = ShapeOf(fabric, request.kind, candidate.algorithm);
   const auto size = static_cast<double>(request.size.count);
   Parts parts;
   parts.sharpness = costs.sharpness;
@@ -80,7 +80,7 @@ Parts PartsOf(const Fabric& fabric, const Request& request, const Way& way,
   parts.link = TimeAt(size * shape.intra_traffic, LinkRate(fabric, costs.link_share, constants));
   parts.network = TimeAt(size * shape.inter_traffic,
                          fabric.node_network().bytes_per_second * costs.network_share);
-  AddExtras(fabric, request, way, tables, constants, parts);
+  AddExtras(fabric, request, candidate, tables, constants, parts);
   return parts;
 }
 
@@ -93,22 +93,22 @@ Bottleneck BottleneckOf(const Parts& parts) {
 
 }  // namespace
 
-double ClosedFormSeconds(const Fabric& fabric, const Request& request, const Way& way,
+double ClosedFormSeconds(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
                          const TunerTables& tables, const MachineConstants& constants) {
-  return Join(PartsOf(fabric, request, way, tables, constants)) * kMicrosecond;
+  return Join(PartsOf(fabric, request, candidate, tables, constants)) * kMicrosecond;
 }
 
 Result<Prediction> Predict(const Fabric& fabric, const Request& request,
                            const NcclSettings& settings, const TunerTables& tables,
                            const MachineConstants& constants) {
   ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings, tables));
-  const Way way{tuning.choice().algorithm, tuning.choice().protocol};
-  const Parts parts = PartsOf(fabric, request, way, tables, constants);
+  const AlgorithmAndProtocol candidate{tuning.choice().algorithm, tuning.choice().protocol};
+  const Parts parts = PartsOf(fabric, request, candidate, tables, constants);
   Prediction prediction;
-  prediction.algorithm = way.algorithm;
-  prediction.protocol = way.protocol;
+  prediction.algorithm = candidate.algorithm;
+  prediction.protocol = candidate.protocol;
   prediction.channels =
-      ChannelsFor(fabric, request, way.algorithm, way.protocol, settings).channels;
+      ChannelsFor(fabric, request, candidate.algorithm, candidate.protocol, settings).channels;
   prediction.bottleneck = BottleneckOf(parts);
   prediction.seconds = Join(parts) * kMicrosecond;
   prediction.algorithm_bandwidth = static_cast<double>(request.size.count) / prediction.seconds;

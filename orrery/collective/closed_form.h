@@ -9,7 +9,7 @@
 #include "orrery/collective/nccl_settings.h"
 #include "orrery/collective/request.h"
 #include "orrery/collective/tuner_tables.h"
-#include "orrery/collective/way_costs.h"
+#include "orrery/collective/algorithm_costs.h"
 
 namespace orrery::collective {
 
@@ -31,14 +31,14 @@ struct Prediction {
   double bus_bandwidth = 0;        // bytes per second
 };
 
-/// The time of a collective that is done in a given way, without other traffic: latency and
-/// transfer of the way's structure (shape.h) with the constants of the machine, joined by a power
+/// The time of a collective that is done in a given candidate, without other traffic: latency and
+/// transfer of the candidate's structure (shape.h) with the constants of the machine, joined by a power
 /// mean. More bandwidth or less latency never makes it longer.
-[[nodiscard]] double ClosedFormSeconds(const Fabric& fabric, const Request& request, const Way& way,
+[[nodiscard]] double ClosedFormSeconds(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
                                        const TunerTables& tables,
                                        const MachineConstants& constants);
 
-/// Chooses as NCCL does and predicts. Fails when the settings leave no way.
+/// Chooses as NCCL does and predicts. Fails when the settings leave no candidate.
 [[nodiscard]] Result<Prediction> Predict(const Fabric& fabric, const Request& request,
                                          const NcclSettings& settings, const TunerTables& tables,
                                          const MachineConstants& constants);

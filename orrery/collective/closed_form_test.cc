@@ -19,13 +19,13 @@ Request AllReduce(std::int64_t bytes) {
   return {CollectiveKind::kAllReduce, Bytes{bytes}, Element::kFloat};
 }
 
-double Seconds(const Fabric& fabric, const Request& request, const Way& way,
+double Seconds(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
                const MachineConstants& constants) {
-  return ClosedFormSeconds(fabric, request, way, NewestTunerTables(), constants);
+  return ClosedFormSeconds(fabric, request, candidate, NewestTunerTables(), constants);
 }
 
-constexpr Way kRingSimple{Algorithm::kRing, Protocol::kSimple};
-constexpr Way kRingLl{Algorithm::kRing, Protocol::kLl};
+constexpr AlgorithmAndProtocol kRingSimple{Algorithm::kRing, Protocol::kSimple};
+constexpr AlgorithmAndProtocol kRingLl{Algorithm::kRing, Protocol::kLl};
 
 TEST(ClosedForm, ARingOfLatencyAndTransferByHand) {
   // Eight A100 of a node, NCCL's link 240 GB/s. Sharpness 1 adds: 20 µs + 14 hops of 2 µs, and

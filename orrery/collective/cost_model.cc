@@ -59,8 +59,8 @@ Result<double> ClosedFormCost::Seconds(const Request& request, std::span<const G
   ORRERY_TRY(Fabric fabric, fabrics_.Find(gpu_of_rank));
   fabric.has_nvls = fabric.has_nvls && limits.reduces_in_switch;
   ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
-  const Way way{tuning.choice().algorithm, tuning.choice().protocol};
-  return ClosedFormSeconds(Limited(fabric, limits), request, way, *settings_.tables,
+  const AlgorithmAndProtocol candidate{tuning.choice().algorithm, tuning.choice().protocol};
+  return ClosedFormSeconds(Limited(fabric, limits), request, candidate, *settings_.tables,
                            settings_.constants);
 }
 
@@ -80,15 +80,15 @@ Result<FlowLevelTime> FlowLevelCost::Time(const Request& request,
                                           std::span<const GpuId> gpu_of_rank) {
   ORRERY_TRY(const Fabric fabric, fabrics_.Find(gpu_of_rank));
   ORRERY_TRY(const Tuning tuning, Tune(fabric, request, settings_.nccl, *settings_.tables));
-  const Way way{tuning.choice().algorithm, tuning.choice().protocol};
-  const WayCosts costs = CostsOf(way, request.size, settings_.constants);
+  const AlgorithmAndProtocol candidate{tuning.choice().algorithm, tuning.choice().protocol};
+  const AlgorithmCosts costs = CostsOf(candidate, request.size, settings_.constants);
   ORRERY_TRY(
       const network::Placement placement,
       network::Placement::Create(network_.topology(), {gpu_of_rank.begin(), gpu_of_rank.end()}));
   FlowLevelOptions options = options_;
   options.shares = SharesOf(costs, fabric, settings_);
   options.latencies = LatenciesOf(costs);
-  return FlowLevelTimeOf(request, way.algorithm, placement, network_, options);
+  return FlowLevelTimeOf(request, candidate.algorithm, placement, network_, options);
 }
 
 Result<double> FlowLevelCost::Seconds(const Request& request, std::span<const GpuId> gpu_of_rank) {
@@ -100,13 +100,13 @@ Result<double> MeasuredCost::Seconds(const Request& request, std::span<const Gpu
   return times_.Seconds(request.kind, static_cast<int>(gpu_of_rank.size()), request.size);
 }
 
-WireShares SharesOf(const WayCosts& costs, const Fabric& fabric, const CostSettings& settings) {
+WireShares SharesOf(const AlgorithmCosts& costs, const Fabric& fabric, const CostSettings& settings) {
   const double whole = settings.cluster->island.per_gpu.bytes_per_second;
   return {.link = LinkRate(fabric, costs.link_share, settings.constants) / whole,
           .network = costs.network_share};
 }
 
-HopLatencies LatenciesOf(const WayCosts& costs) {
+HopLatencies LatenciesOf(const AlgorithmCosts& costs) {
   return {.start_ps = std::llround(costs.start * kPsPerMicrosecond),
           .intra_ps = std::llround(costs.hop * kPsPerMicrosecond),
           .inter_ps = std::llround(costs.network_hop * kPsPerMicrosecond)};

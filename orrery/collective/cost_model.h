@@ -73,7 +73,7 @@ class ClosedFormCost final : public CollectiveCost {
   [[nodiscard]] Result<double> Seconds(const Request& request,
                                        std::span<const network::GpuId> gpu_of_rank) override;
 
-  /// The same where members hold it back. NCCL chooses its way by what links should carry, so that
+  /// The same where members hold it back. NCCL chooses its candidate by what links should carry, so that
   /// tighter limits never make a collective faster.
   [[nodiscard]] Result<double> Seconds(const Request& request,
                                        std::span<const network::GpuId> gpu_of_rank,
@@ -123,9 +123,9 @@ class MeasuredCost final : public CollectiveCost {
   MeasuredTimes times_;
 };
 
-/// What a way reaches of the links of a cluster's topology, and what its hops cost.
-[[nodiscard]] WireShares SharesOf(const WayCosts& costs, const Fabric& fabric,
+/// What a candidate reaches of the links of a cluster's topology, and what its hops cost.
+[[nodiscard]] WireShares SharesOf(const AlgorithmCosts& costs, const Fabric& fabric,
                                   const CostSettings& settings);
-[[nodiscard]] HopLatencies LatenciesOf(const WayCosts& costs);
+[[nodiscard]] HopLatencies LatenciesOf(const AlgorithmCosts& costs);
 
 }  // namespace orrery::collective

@@ -31,38 +31,38 @@ GroupKey KeyOf(const Measurement& row) {
   return {row.machine(), row.source, Name(row.request.kind), row.gpus};
 }
 
-learn::Evaluation FiguresOf(std::span<const JudgedRow> rows) {
+learn::Evaluation FiguresOf(std::span<const EvaluatedRow> rows) {
   std::vector<double> predicted;
   std::vector<double> measured;
-  for (const JudgedRow& row : rows) {
+  for (const EvaluatedRow& row : rows) {
     predicted.push_back(row.seconds);
     measured.push_back(row.row->seconds);
   }
   return learn::Evaluate(predicted, measured);
 }
 
-void Summarize(Judgement& judgement) {
-  std::map<GroupKey, std::vector<JudgedRow>> groups;
-  for (const JudgedRow& row : judgement.rows) {
+void Summarize(EvaluationResult& evaluation) {
+  std::map<GroupKey, std::vector<EvaluatedRow>> groups;
+  for (const EvaluatedRow& row : evaluation.rows) {
     groups[KeyOf(*row.row)].push_back(row);
   }
-  judgement.overall = FiguresOf(judgement.rows);
+  evaluation.overall = FiguresOf(evaluation.rows);
   for (const auto& [key, rows] : groups) {
     const auto& [machine, source, collective, gpus] = key;
-    judgement.groups.push_back({std::string(source), std::string(machine), std::string(collective),
+    evaluation.groups.push_back({std::string(source), std::string(machine), std::string(collective),
                                 gpus, FiguresOf(rows)});
   }
 }
 
-Status JudgeRow(const MachineModels& models, const Measurement& row, std::int64_t min_bytes,
-                Judgement& judgement) {
+Status EvaluateRow(const MachineModels& models, const Measurement& row, std::int64_t min_bytes,
+                EvaluationResult& evaluation) {
   if (row.request.size.count < min_bytes) {
     return {};
   }
   const MachineModels::Found found = models.Find(
       {.cluster = row.cluster, .gpus = row.gpus, .source = row.source, .setup = row.setup});
   ORRERY_TRY(const double seconds, PredictRow(*found.model, row));
-  judgement.rows.push_back({&row, seconds, found.match});
+  evaluation.rows.push_back({&row, seconds, found.match});
   return {};
 }
 
@@ -106,19 +106,19 @@ Result<SplitRule> SplitRule::Parse(std::string_view text) {
                           text));
 }
 
-Result<Judgement> Judge(std::span<const Measurement> rows, std::int64_t min_bytes,
+Result<EvaluationResult> Evaluate(std::span<const Measurement> rows, std::int64_t min_bytes,
                         const MachineModels& models) {
-  Judgement judgement;
+  EvaluationResult evaluation;
   for (const Measurement& row : rows) {
-    ORRERY_TRY_STATUS(JudgeRow(models, row, min_bytes, judgement));
+    ORRERY_TRY_STATUS(EvaluateRow(models, row, min_bytes, evaluation));
   }
-  Summarize(judgement);
-  return judgement;
+  Summarize(evaluation);
+  return evaluation;
 }
 
-Result<Judgement> JudgeUnseen(std::span<const Measurement> rows, std::int64_t min_bytes,
+Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows, std::int64_t min_bytes,
                               const SplitRule& rule) {
-  Judgement judgement;
+  EvaluationResult evaluation;
   for (const std::vector<const Measurement*>& group : GroupByMachine(rows)) {
     std::vector<const Measurement*> seen;
     std::ranges::copy_if(group, std::back_inserter(seen),
@@ -134,16 +134,16 @@ Result<Judgement> JudgeUnseen(std::span<const Measurement> rows, std::int64_t mi
     models.Add(calibration->model);
     for (const Measurement* row : group) {
       if (IsHeldBack(rule, *row)) {
-        ORRERY_TRY_STATUS(JudgeRow(models, *row, min_bytes, judgement));
+        ORRERY_TRY_STATUS(EvaluateRow(models, *row, min_bytes, evaluation));
       }
     }
   }
-  if (judgement.rows.empty()) {
+  if (evaluation.rows.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                "the split leaves no rows to judge, or too few to fit a machine");
+                "the split leaves no rows to evaluate, or too few to fit a machine");
   }
-  Summarize(judgement);
-  return judgement;
+  Summarize(evaluation);
+  return evaluation;
 }
 
 }  // namespace orrery::collective

@@ -13,7 +13,7 @@
 
 namespace orrery::collective {
 
-/// Which rows a judge may not have been fitted to.
+/// Which rows a evaluate may not have been fitted to.
 struct SplitRule {
   enum class Kind : std::uint8_t {
     kRandom,     // a share of the sizes of each machine, collective and number of GPUs
@@ -30,13 +30,13 @@ struct SplitRule {
 };
 
 /// A row with what was predicted for it.
-struct JudgedRow {
+struct EvaluatedRow {
   const Measurement* row = nullptr;
   double seconds = 0;
   ModelMatch match = ModelMatch::kNearest;
 };
 
-struct JudgedGroup {
+struct EvaluatedGroup {
   std::string source;
   std::string machine;
   std::string collective;
@@ -44,18 +44,18 @@ struct JudgedGroup {
   learn::Evaluation figures;
 };
 
-struct Judgement {
-  std::vector<JudgedRow> rows;
+struct EvaluationResult {
+  std::vector<EvaluatedRow> rows;
   learn::Evaluation overall;
-  std::vector<JudgedGroup> groups;
+  std::vector<EvaluatedGroup> groups;
 };
 
-/// Judges rows of at least `min_bytes` by models.
-[[nodiscard]] Result<Judgement> Judge(std::span<const Measurement> rows, std::int64_t min_bytes,
+/// Evaluates rows of at least `min_bytes` by models.
+[[nodiscard]] Result<EvaluationResult> Evaluate(std::span<const Measurement> rows, std::int64_t min_bytes,
                                       const MachineModels& models);
 
-/// Fits each machine on a part of its rows and judges the rest.
-[[nodiscard]] Result<Judgement> JudgeUnseen(std::span<const Measurement> rows,
+/// Fits each machine on a part of its rows and evaluates the rest.
+[[nodiscard]] Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows,
                                             std::int64_t min_bytes, const SplitRule& rule);
 
 }  // namespace orrery::collective

@@ -27,7 +27,7 @@ struct HopLatencies {
   [[nodiscard]] double Of(const Hops& hops) const;
 };
 
-/// What the links of a placement's ways say: those inside islands, and between islands that follow
+/// What the links of a placement's candidates say: those inside islands, and between islands that follow
 /// each other. Nothing is known of a library's start.
 [[nodiscard]] Result<HopLatencies> LinkLatencies(const network::Placement& placement,
                                                  FlowNetwork& network);
@@ -67,7 +67,7 @@ struct FlowLevelTime {
                                                     FlowNetwork& network,
                                                     const FlowLevelOptions& options = {});
 
-/// A collective under way in a simulation that holds other traffic too. The owner of the simulation
+/// A collective under candidate in a simulation that holds other traffic too. The owner of the simulation
 /// advances it and tells every run what ended:
 ///
 ///   CollectiveRun run(plan, latencies, shares, network, simulation);
@@ -89,7 +89,7 @@ class CollectiveRun {
   /// Takes note of flows that ended, others' among them; adds the next stage when one is over.
   [[nodiscard]] Status Take(std::span<const network::FlowEnd> ended);
 
-  /// When the collective was over; nothing while it is under way.
+  /// When the collective was over; nothing while it is under candidate.
   [[nodiscard]] std::optional<std::int64_t> end_ps() const { return end_ps_; }
 
  private:

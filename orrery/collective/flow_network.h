@@ -14,7 +14,7 @@ namespace orrery::collective {
 /// What a library reaches of the bandwidth of links.
 struct WireShares {
   double link = 1;     // inside islands
-  double network = 1;  // of what leaves them, the way to the NIC included
+  double network = 1;  // of what leaves them, the candidate to the NIC included
 
   bool operator==(const WireShares&) const = default;
 };

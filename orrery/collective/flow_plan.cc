@@ -41,9 +41,9 @@ bool AreAlike(const Groups& groups) {
       groups, [&](const auto& group) { return group.size() == groups.front().size(); });
 }
 
-/// Which GPU of a group way `way` of `ways` enters at.
-std::size_t Entry(std::size_t way, std::size_t ways, std::size_t size) {
-  return way * size / ways;
+/// Which GPU of a group candidate `candidate` of `candidates` enters at.
+std::size_t Entry(std::size_t candidate, std::size_t candidates, std::size_t size) {
+  return candidate * size / candidates;
 }
 
 /// Plans one collective on one group.
@@ -153,20 +153,20 @@ class Planner {
     return HasRoot() ? bytes : (IsAllReduce() ? 2 : 1) * bytes * (n - 1) / n;
   }
 
-  /// Where a way enters the islands: a rail when it has as many ways as islands have ranks.
-  [[nodiscard]] std::vector<GpuId> Heads(std::size_t way, std::size_t ways) const {
+  /// Where a candidate enters the islands: a rail when it has as many candidates as islands have ranks.
+  [[nodiscard]] std::vector<GpuId> Heads(std::size_t candidate, std::size_t candidates) const {
     std::vector<GpuId> heads;
     for (const std::vector<GpuId>& group : groups_) {
-      heads.push_back(group[Entry(way, ways, group.size())]);
+      heads.push_back(group[Entry(candidate, candidates, group.size())]);
     }
     return heads;
   }
 
   /// All GPUs in the order of one of the rings.
-  [[nodiscard]] std::vector<GpuId> RingOrder(std::size_t way, std::size_t ways) const {
+  [[nodiscard]] std::vector<GpuId> RingOrder(std::size_t candidate, std::size_t candidates) const {
     std::vector<GpuId> order;
     for (const std::vector<GpuId>& group : groups_) {
-      const std::size_t entry = Entry(way, ways, group.size());
+      const std::size_t entry = Entry(candidate, candidates, group.size());
       for (std::size_t i = 0; i < group.size(); ++i) {
         order.push_back(group[(entry + i) % group.size()]);
       }
@@ -180,7 +180,7 @@ class Planner {
     }
   }
 
-  /// From the root through all others, or the other way round: a ring without the edge that would
+  /// From the root through all others, or the other candidate round: a ring without the edge that would
   /// lead to the root.
   void AddChain(std::vector<GpuId> order) {
     std::ranges::rotate(order, std::ranges::find(order, ranks_.front()));
@@ -191,11 +191,11 @@ class Planner {
   }
 
   void PlanRings() {
-    const std::size_t ways = groups_.size() == 1 ? 1 : LeastSize(groups_);
-    plan_.BeginStage(HopsOf(), RingBytes(bytes_, ranks_.size()) / static_cast<double>(ways));
-    for (std::size_t way = 0; way < ways; ++way) {
+    const std::size_t candidates = groups_.size() == 1 ? 1 : LeastSize(groups_);
+    plan_.BeginStage(HopsOf(), RingBytes(bytes_, ranks_.size()) / static_cast<double>(candidates));
+    for (std::size_t candidate = 0; candidate < candidates; ++candidate) {
       plan_.BeginFlow();
-      HasRoot() ? AddChain(RingOrder(way, ways)) : AddCycle(RingOrder(way, ways));
+      HasRoot() ? AddChain(RingOrder(candidate, candidates)) : AddCycle(RingOrder(candidate, candidates));
     }
   }
 
@@ -218,17 +218,17 @@ class Planner {
 
   /// A chain through every island, with a tree over the first GPUs of the chains.
   void PlanTrees() {
-    const std::size_t ways = LeastSize(groups_);
-    plan_.BeginStage(HopsOf(), bytes_ / (2 * static_cast<double>(ways)));
-    for (std::size_t way = 0; way < 2 * ways; ++way) {
+    const std::size_t candidates = LeastSize(groups_);
+    plan_.BeginStage(HopsOf(), bytes_ / (2 * static_cast<double>(candidates)));
+    for (std::size_t candidate = 0; candidate < 2 * candidates; ++candidate) {
       plan_.BeginFlow();
       for (const std::vector<GpuId>& group : groups_) {
-        const std::size_t entry = Entry(way / 2, ways, group.size());
+        const std::size_t entry = Entry(candidate / 2, candidates, group.size());
         for (std::size_t i = 1; i < group.size(); ++i) {
           AddBothWays(group[(entry + i - 1) % group.size()], group[(entry + i) % group.size()]);
         }
       }
-      AddTree(Heads(way / 2, ways), way % 2 == 1);
+      AddTree(Heads(candidate / 2, candidates), candidate % 2 == 1);
     }
   }
 
@@ -241,10 +241,10 @@ class Planner {
       const auto size = static_cast<double>(group.size());
       AddCycle(group, (IsAllReduce() ? size + 1 : size - 1) / size);
     }
-    const std::size_t ways = groups_.size() == 1 ? 0 : LeastSize(groups_);
-    for (std::size_t way = 0; way < ways; ++way) {
-      AddTree(Heads(way, ways), false, 0.5 / static_cast<double>(ways));
-      AddTree(Heads(way, ways), true, 0.5 / static_cast<double>(ways));
+    const std::size_t candidates = groups_.size() == 1 ? 0 : LeastSize(groups_);
+    for (std::size_t candidate = 0; candidate < candidates; ++candidate) {
+      AddTree(Heads(candidate, candidates), false, 0.5 / static_cast<double>(candidates));
+      AddTree(Heads(candidate, candidates), true, 0.5 / static_cast<double>(candidates));
     }
   }
 

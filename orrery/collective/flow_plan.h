@@ -31,7 +31,7 @@ struct Hops {
 /// A collective as flows: stages that follow each other, each with flows of as many bytes that
 /// start together. The edges of one flow move in step, as the edges of a ring do: at the pace of
 /// the slowest. So a ring of a thousand GPUs with all its steps is one flow, not a million; what is
-/// lost is that between steps it could meet other traffic in another way.
+/// lost is that between steps it could meet other traffic in another candidate.
 class FlowPlan {
  public:
   struct Stage {
@@ -71,7 +71,7 @@ struct FlowPlanOptions {
 /// ranks, each with a share of the bytes and each entering islands at another GPU, so that all NICs
 /// are used. Rank 0 is the root of broadcast and reduce; in send/recv every rank sends to the next;
 /// a barrier is an all-reduce of eight bytes. Islands follow each other in the order of their first
-/// rank, GPUs inside in the order of their numbers: NCCL finds its own way through a node.
+/// rank, GPUs inside in the order of their numbers: NCCL finds its own candidate through a node.
 ///
 /// Fails when the algorithm cannot do the collective on this placement, in one sentence.
 [[nodiscard]] Result<FlowPlan> PlanFlows(const Request& request, Algorithm algorithm,

@@ -23,7 +23,7 @@ TEST(MeasuredTimesTest, AMeasuredSizeIsTheMeanOfItsRows) {
   EXPECT_DOUBLE_EQ(Times().Seconds(kAllReduce, 4, {1024}).value(), 9e-6);
 }
 
-// Half way in logarithms from (4096, 4 µs) to (16384, 64 µs).
+// Half candidate in logarithms from (4096, 4 µs) to (16384, 64 µs).
 TEST(MeasuredTimesTest, BetweenSizesTimesLieOnALineInLogarithms) {
   EXPECT_NEAR(Times().Seconds(kAllReduce, 8, {8192}).value(), 16e-6, 1e-15);
 }

@@ -14,7 +14,7 @@ namespace orrery::collective {
 /// Some of a few choices, one bit each. Empty means that nobody asked.
 using ChoiceMask = std::uint32_t;
 
-/// What people set in the environment to have their way with NCCL.
+/// What people set in the environment to have their candidate with NCCL.
 struct NcclSettings {
   std::array<ChoiceMask, kNumCollectiveKinds>
       algorithms{};  // by CollectiveKind; bits by Algorithm; 0: all

@@ -126,12 +126,12 @@ RC_GTEST_PROP(PhysicsTest, FlowsStayBelowTheBoundOfTheirAlgorithm, ()) {
 
 struct FormCase {
   Fabric fabric{};
-  Way way{};
+  AlgorithmAndProtocol candidate{};
   Request request{};
   MachineConstants constants{};
 
   [[nodiscard]] double Seconds() const {
-    return ClosedFormSeconds(fabric, request, way, NewestTunerTables(), constants);
+    return ClosedFormSeconds(fabric, request, candidate, NewestTunerTables(), constants);
   }
 };
 
@@ -155,13 +155,13 @@ FormCase AnyFormCase() {
   form.fabric.gpu_link = {form.fabric.physical_link.bytes_per_second * 0.8};
   form.fabric.nic = {1e9 * *rc::gen::inRange(5, 100)};
   form.fabric.nics = *rc::gen::inRange(1, form.fabric.ranks_per_node + 1);
-  form.way = {*rc::gen::element(Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls,
+  form.candidate = {*rc::gen::element(Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls,
                                 Algorithm::kNvlsTree, Algorithm::kHierarchical),
               *rc::gen::elementOf(kProtocols)};
   form.request.size = {*rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 34)};
   if (*rc::gen::inRange(0, 4) == 0) {
     form.request.kind = CollectiveKind::kAllToAll;
-    form.way = {Algorithm::kDirect, Protocol::kSimple};
+    form.candidate = {Algorithm::kDirect, Protocol::kSimple};
   }
   form.constants = AnyConstants();
   return form;
@@ -170,13 +170,13 @@ FormCase AnyFormCase() {
 RC_GTEST_PROP(PhysicsTest, TheClosedFormStaysBelowTheBoundOfItsAlgorithm, ()) {
   FormCase form = *rc::gen::exec(AnyFormCase);
   form.request.kind = CollectiveKind::kAllReduce;
-  form.way.algorithm = *rc::gen::element(Algorithm::kRing, Algorithm::kNvls);
+  form.candidate.algorithm = *rc::gen::element(Algorithm::kRing, Algorithm::kNvls);
   const int n = form.fabric.ranks_per_node;
   RC_PRE(n > 1);
   const double link = form.fabric.physical_link.bytes_per_second;
   const double bus = static_cast<double>(form.request.size.count) / form.Seconds() *
                      BusFactor(form.request.kind, form.fabric.ranks);
-  if (form.way.algorithm == Algorithm::kRing) {
+  if (form.candidate.algorithm == Algorithm::kRing) {
     const double network = form.fabric.node_network().bytes_per_second;
     RC_ASSERT(bus <= (form.fabric.nodes > 1 ? std::min(link, network) : link) * kNoise);
   } else if (form.fabric.nodes == 1) {

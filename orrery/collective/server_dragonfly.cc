@@ -22,7 +22,7 @@ Status Check(const ServerDragonfly& dragonfly) {
   return network::CheckGpuCount(std::uint64_t{dragonfly.num_servers} * dragonfly.server.num_gpus);
 }
 
-/// Groups are whole, so that a way over a router without servers is there.
+/// Groups are whole, so that a candidate over a router without servers is there.
 std::uint32_t NumGroups(const ServerDragonfly& dragonfly) {
   const std::uint64_t servers_of_group =
       std::uint64_t{dragonfly.servers_per_router} * dragonfly.routers_per_group;

@@ -72,11 +72,11 @@ Shape NvlsTreeShape(CollectiveKind kind, const Sizes& sizes) {
 }
 
 Shape CollnetShape(Algorithm algorithm, CollectiveKind kind, const Sizes& sizes) {
-  const double ways = IsOneWay(kind) ? 1 : 2;
+  const double candidates = IsOneWay(kind) ? 1 : 2;
   const bool chain = algorithm == Algorithm::kCollnetChain;
-  return {.intra_steps = ways * (chain ? sizes.k - 1 : std::min(1.0, sizes.k - 1)),
+  return {.intra_steps = candidates * (chain ? sizes.k - 1 : std::min(1.0, sizes.k - 1)),
           .inter_steps = sizes.m > 1 ? 1.0 : 0.0,
-          .intra_traffic = ways * (sizes.k - 1) / sizes.k,
+          .intra_traffic = candidates * (sizes.k - 1) / sizes.k,
           .inter_traffic = sizes.m > 1 ? 1.0 : 0.0};
 }
 
@@ -86,11 +86,11 @@ Shape PatShape(const Sizes& sizes) {
 
 // Inside the node over K ranks, and along K rails over M nodes.
 Shape HierarchicalShape(CollectiveKind kind, const Sizes& sizes) {
-  const double ways = IsOneWay(kind) ? 1 : 2;
-  return {.intra_steps = ways * (sizes.k - 1),
-          .inter_steps = ways * (sizes.m - 1),
-          .intra_traffic = ways * (sizes.k - 1) / sizes.k,
-          .inter_traffic = ways * (sizes.m - 1) / sizes.m};
+  const double candidates = IsOneWay(kind) ? 1 : 2;
+  return {.intra_steps = candidates * (sizes.k - 1),
+          .inter_steps = candidates * (sizes.m - 1),
+          .intra_traffic = candidates * (sizes.k - 1) / sizes.k,
+          .inter_traffic = candidates * (sizes.m - 1) / sizes.m};
 }
 
 Shape DirectShape(CollectiveKind kind, const Sizes& sizes) {

@@ -6,7 +6,7 @@
 
 namespace orrery::collective {
 
-/// The structure of a way to do a collective: what is left of it when all constants are taken out.
+/// The structure of a candidate to do a collective: what is left of it when all constants are taken out.
 /// With fitted constants a closed form is
 ///   start + intra_steps * a_intra + inter_steps * a_inter
 ///         + size * max(intra_traffic / a GPU's link, inter_traffic / NICs of a node).

@@ -14,7 +14,7 @@
 namespace orrery::collective {
 namespace {
 
-// What a way's time is multiplied with where the tuner only wants it last.
+// What a candidate's time is multiplied with where the tuner only wants it last.
 constexpr double kLastResort = 1024;
 
 constexpr int kMostRanksOfFp8Ring = 8;
@@ -87,43 +87,43 @@ bool ProtocolIsEnabled(const Fabric& fabric, const NcclSettings& settings, Colle
          (fabric.intra == IntraLink::kNvlink && fabric.generation != GpuGeneration::kOther);
 }
 
-double TreeCorrection(const TunedWay& way, std::int64_t bytes) {
-  const auto& row = way.tables.tree_correction[static_cast<std::size_t>(way.protocol)];
+double TreeCorrection(const TunedAlgorithm& candidate, std::int64_t bytes) {
+  const auto& row = candidate.tables.tree_correction[static_cast<std::size_t>(candidate.protocol)];
   const std::uint64_t lines = static_cast<std::uint64_t>(bytes) / 64;
-  const bool tree = way.algorithm == Algorithm::kTree && way.kind == CollectiveKind::kAllReduce;
+  const bool tree = candidate.algorithm == Algorithm::kTree && candidate.kind == CollectiveKind::kAllReduce;
   const auto index = static_cast<std::size_t>(std::bit_width(lines));
   return !tree || lines == 0 || index > row.size() ? 1 : row[index - 1];
 }
 
 // From some size on, rings over several nodes with Simple wait longer than their hops say.
-double LatencyFactor(const TunedWay& way, std::int64_t bytes) {
-  const bool plateau = way.algorithm == Algorithm::kRing && way.protocol == Protocol::kSimple &&
-                       way.kind == CollectiveKind::kAllReduce && way.fabric.nodes > 1;
+double LatencyFactor(const TunedAlgorithm& candidate, std::int64_t bytes) {
+  const bool plateau = candidate.algorithm == Algorithm::kRing && candidate.protocol == Protocol::kSimple &&
+                       candidate.kind == CollectiveKind::kAllReduce && candidate.fabric.nodes > 1;
   const std::int64_t channels =
-      DoubledChannels(way.fabric.rings, way.fabric.generation, way.fabric.nodes);
-  if (!plateau || bytes < 64 * channels * way.fabric.ranks) {
+      DoubledChannels(candidate.fabric.rings, candidate.fabric.generation, candidate.fabric.nodes);
+  if (!plateau || bytes < 64 * channels * candidate.fabric.ranks) {
     return 1;
   }
-  return way.fabric.generation == GpuGeneration::kVolta ? 1.9 : 1.4;
+  return candidate.fabric.generation == GpuGeneration::kVolta ? 1.9 : 1.4;
 }
 
-double TimeFactor(const TunedWay& way, Element element) {
-  const bool inexact = way.algorithm == Algorithm::kRing && element == Element::kFp8 &&
-                       AddsUp(way.kind) && way.fabric.ranks > kMostRanksOfFp8Ring;
+double TimeFactor(const TunedAlgorithm& candidate, Element element) {
+  const bool inexact = candidate.algorithm == Algorithm::kRing && element == Element::kFp8 &&
+                       AddsUp(candidate.kind) && candidate.fabric.ranks > kMostRanksOfFp8Ring;
   return inexact ? kLastResort : 1;
 }
 
-Candidate Judge(const TunedWay& way, const Request& request) {
-  const double gbps = AlgorithmGbps(way);
-  const double latency = LatencyUs(way);
+Candidate Evaluate(const TunedAlgorithm& candidate, const Request& request) {
+  const double gbps = AlgorithmGbps(candidate);
+  const double latency = LatencyUs(candidate);
   const std::int64_t bytes = request.size.count;
-  const double time = latency * LatencyFactor(way, bytes) +
-                      static_cast<double>(bytes) / (1000 * gbps * TreeCorrection(way, bytes));
-  return {.algorithm = way.algorithm,
-          .protocol = way.protocol,
+  const double time = latency * LatencyFactor(candidate, bytes) +
+                      static_cast<double>(bytes) / (1000 * gbps * TreeCorrection(candidate, bytes));
+  return {.algorithm = candidate.algorithm,
+          .protocol = candidate.protocol,
           .latency_us = latency,
           .algorithm_gbps = gbps,
-          .time_us = time * TimeFactor(way, request.element)};
+          .time_us = time * TimeFactor(candidate, request.element)};
 }
 
 double DirectLatency(const Fabric& fabric, const Shape& shape, Protocol protocol,
@@ -141,7 +141,7 @@ double SecondsPerByte(double traffic, Bandwidth bandwidth) {
 
 // NCCL has no model of send and receive, it only chooses the protocol. The figures are those of a
 // ring's hops and of the links.
-Candidate JudgeDirect(const Fabric& fabric, const Request& request, const TunerTables& tables) {
+Candidate EvaluateDirect(const Fabric& fabric, const Request& request, const TunerTables& tables) {
   const Protocol protocol = DirectProtocol(fabric, request);
   const Shape shape = ShapeOf(fabric, request.kind, Algorithm::kDirect);
   const double latency = DirectLatency(fabric, shape, protocol, tables.latencies);
@@ -158,7 +158,7 @@ Candidate JudgeDirect(const Fabric& fabric, const Request& request, const TunerT
 }  // namespace
 
 void Tuning::Add(const Candidate& candidate) {
-  ORRERY_CHECK(count_ < candidates_.size(), "more ways than algorithms times protocols");
+  ORRERY_CHECK(count_ < candidates_.size(), "more candidates than algorithms times protocols");
   candidates_[count_] = candidate;
   if (candidate.time_us < candidates_[choice_].time_us) {
     choice_ = count_;
@@ -170,7 +170,7 @@ Result<Tuning> Tune(const Fabric& fabric, const Request& request, const NcclSett
                     const TunerTables& tables) {
   Tuning tuning;
   if (fabric.ranks <= 1 || Moves(request.kind)) {
-    tuning.Add(fabric.ranks <= 1 ? Candidate{} : JudgeDirect(fabric, request, tables));
+    tuning.Add(fabric.ranks <= 1 ? Candidate{} : EvaluateDirect(fabric, request, tables));
     return tuning;
   }
   Request tuned = request;
@@ -185,7 +185,7 @@ Result<Tuning> Tune(const Fabric& fabric, const Request& request, const NcclSett
     for (const Protocol protocol : kProtocols) {
       if (settings.Allows(tuned.kind, protocol) &&
           ProtocolIsEnabled(fabric, settings, tuned.kind, algorithm, protocol)) {
-        tuning.Add(Judge({.fabric = fabric,
+        tuning.Add(Evaluate({.fabric = fabric,
                           .tables = tables,
                           .kind = tuned.kind,
                           .algorithm = algorithm,
@@ -196,7 +196,7 @@ Result<Tuning> Tune(const Fabric& fabric, const Request& request, const NcclSett
   }
   if (tuning.candidates().empty()) {
     return Fail(Error::Kind::kUnsupported,
-                fmt::format("the settings of NCCL leave no way to do {} over {} GPUs",
+                fmt::format("the settings of NCCL leave no candidate to do {} over {} GPUs",
                             Name(request.kind), fabric.ranks));
   }
   return tuning;

@@ -11,53 +11,53 @@ double Limit(const ByGeneration<ByNodes>& limits, std::size_t row, int nodes) {
   return limit > 0 ? limit : std::numeric_limits<double>::infinity();
 }
 
-double ChannelLimit(const TunedWay& way, const ByGeneration<ByNodes>& limits) {
-  return Limit(limits, RowOf(way.fabric.generation), way.fabric.nodes);
+double ChannelLimit(const TunedAlgorithm& candidate, const ByGeneration<ByNodes>& limits) {
+  return Limit(limits, RowOf(candidate.fabric.generation), candidate.fabric.nodes);
 }
 
 // Over several nodes the CPU tells the limit, not the GPU.
-double LlLimit(const TunedWay& way) {
-  const bool amd = way.fabric.cpu == hardware::CpuVendor::kAmd;
+double LlLimit(const TunedAlgorithm& candidate) {
+  const bool amd = candidate.fabric.cpu == hardware::CpuVendor::kAmd;
   const GpuGeneration by_cpu = amd ? GpuGeneration::kAmpere : GpuGeneration::kVolta;
-  return Limit(way.tables.limits.ll, RowOf(way.fabric.nodes == 1 ? way.fabric.generation : by_cpu),
-               way.fabric.nodes);
+  return Limit(candidate.tables.limits.ll, RowOf(candidate.fabric.nodes == 1 ? candidate.fabric.generation : by_cpu),
+               candidate.fabric.nodes);
 }
 
-double GraphBus(const TunedWay& way, bool collnet) {
-  const ChannelGraph& rings = way.fabric.rings;
+double GraphBus(const TunedAlgorithm& candidate, bool collnet) {
+  const ChannelGraph& rings = candidate.fabric.rings;
   return rings.channels *
-         (way.fabric.nodes <= 2 || collnet ? rings.intra_speed : rings.inter_speed);
+         (candidate.fabric.nodes <= 2 || collnet ? rings.intra_speed : rings.inter_speed);
 }
 
-double RingLlShare(const TunedWay& way) {
+double RingLlShare(const TunedAlgorithm& candidate) {
   const bool adds_up =
-      way.kind == CollectiveKind::kAllReduce || way.kind == CollectiveKind::kReduce;
-  return way.fabric.nodes > 1 || adds_up ? way.tables.ring_ll_share
-                                         : way.tables.ring_ll_share_one_way;
+      candidate.kind == CollectiveKind::kAllReduce || candidate.kind == CollectiveKind::kReduce;
+  return candidate.fabric.nodes > 1 || adds_up ? candidate.tables.ring_ll_share
+                                         : candidate.tables.ring_ll_share_one_way;
 }
 
-double RingBus(const TunedWay& way) {
-  const double bus = GraphBus(way, false);
-  switch (way.protocol) {
+double RingBus(const TunedAlgorithm& candidate) {
+  const double bus = GraphBus(candidate, false);
+  switch (candidate.protocol) {
     case Protocol::kLl:
-      return std::min(LlLimit(way), bus * RingLlShare(way));
+      return std::min(LlLimit(candidate), bus * RingLlShare(candidate));
     case Protocol::kLl128:
-      return std::min(0.92 * bus, way.fabric.rings.channels *
-                                      ChannelLimit(way, way.tables.limits.ring_ll128_channel));
+      return std::min(0.92 * bus, candidate.fabric.rings.channels *
+                                      ChannelLimit(candidate, candidate.tables.limits.ring_ll128_channel));
     case Protocol::kSimple:
       return bus;
   }
   return bus;
 }
 
-double TreeBusOfProtocol(const TunedWay& way, double bus) {
-  switch (way.protocol) {
+double TreeBusOfProtocol(const TunedAlgorithm& candidate, double bus) {
+  switch (candidate.protocol) {
     case Protocol::kLl:
-      return std::min(bus / 3.8, LlLimit(way));
+      return std::min(bus / 3.8, LlLimit(candidate));
     case Protocol::kLl128:
       return std::min(
-          bus * (way.fabric.nodes == 1 ? 7.0 / 9 : 120.0 / 128),
-          way.fabric.rings.channels * ChannelLimit(way, way.tables.limits.tree_ll128_channel));
+          bus * (candidate.fabric.nodes == 1 ? 7.0 / 9 : 120.0 / 128),
+          candidate.fabric.rings.channels * ChannelLimit(candidate, candidate.tables.limits.tree_ll128_channel));
     case Protocol::kSimple:
       return bus;
   }
@@ -65,64 +65,64 @@ double TreeBusOfProtocol(const TunedWay& way, double bus) {
 }
 
 // NCCL's pattern "tree", a plain chain, is what is left without a network or with one rank a node.
-double TreeBus(const TunedWay& way) {
+double TreeBus(const TunedAlgorithm& candidate) {
   const double bus =
-      std::min(0.92 * GraphBus(way, false),
-               way.fabric.rings.channels * ChannelLimit(way, way.tables.limits.tree_channel));
-  const bool plain = way.fabric.nodes == 1 || way.fabric.ranks_per_node == 1;
-  return TreeBusOfProtocol(way, bus) * (plain ? 0.85 : 1);
+      std::min(0.92 * GraphBus(candidate, false),
+               candidate.fabric.rings.channels * ChannelLimit(candidate, candidate.tables.limits.tree_channel));
+  const bool plain = candidate.fabric.nodes == 1 || candidate.fabric.ranks_per_node == 1;
+  return TreeBusOfProtocol(candidate, bus) * (plain ? 0.85 : 1);
 }
 
-double Efficiency(const TunedWay& way) {
-  return way.tables.nvls_efficiency[RowOf(way.fabric.generation)];
+double Efficiency(const TunedAlgorithm& candidate) {
+  return candidate.tables.nvls_efficiency[RowOf(candidate.fabric.generation)];
 }
 
 // What the links carry, and what the channels carry that NCCL finds: with few ranks the second is
 // less.
-double NvlsOneNodeGbps(const TunedWay& way) {
-  const double ranks = way.fabric.ranks;
-  const double links = way.fabric.rings.intra_total() * ranks / (ranks + 1);
-  return std::min(links * Efficiency(way),
-                  way.fabric.nvls.intra_total() * way.tables.nvls_head_share);
+double NvlsOneNodeGbps(const TunedAlgorithm& candidate) {
+  const double ranks = candidate.fabric.ranks;
+  const double links = candidate.fabric.rings.intra_total() * ranks / (ranks + 1);
+  return std::min(links * Efficiency(candidate),
+                  candidate.fabric.nvls.intra_total() * candidate.tables.nvls_head_share);
 }
 
-double NvlsBus(const TunedWay& way) {
-  const ChannelGraph& nvls = way.fabric.nvls;
+double NvlsBus(const TunedAlgorithm& candidate) {
+  const ChannelGraph& nvls = candidate.fabric.nvls;
   const double channels = nvls.channels;
-  const double local = way.fabric.ranks_per_node;
-  const double passes = way.kind == CollectiveKind::kAllReduce ? 2 : (local - 1) / local;
-  const bool tree = way.algorithm == Algorithm::kNvlsTree;
-  const double inside = nvls.intra_speed * Efficiency(way) * (channels - 1) / channels * passes;
-  const double between = nvls.inter_speed * (tree && way.fabric.nodes <= 2 ? 2 : 1);
-  const double limit = tree ? ChannelLimit(way, way.tables.limits.nvls_tree_channel)
+  const double local = candidate.fabric.ranks_per_node;
+  const double passes = candidate.kind == CollectiveKind::kAllReduce ? 2 : (local - 1) / local;
+  const bool tree = candidate.algorithm == Algorithm::kNvlsTree;
+  const double inside = nvls.intra_speed * Efficiency(candidate) * (channels - 1) / channels * passes;
+  const double between = nvls.inter_speed * (tree && candidate.fabric.nodes <= 2 ? 2 : 1);
+  const double limit = tree ? ChannelLimit(candidate, candidate.tables.limits.nvls_tree_channel)
                             : std::numeric_limits<double>::infinity();
-  const bool one_node = way.fabric.nodes == 1;
+  const bool one_node = candidate.fabric.nodes == 1;
   return channels * std::min({inside, one_node ? inside : between, limit});
 }
 
-double CollnetGbps(const TunedWay& way) {
-  const double local = way.fabric.ranks_per_node;
-  const ChannelGraph& rings = way.fabric.rings;
-  if (way.kind != CollectiveKind::kAllReduce) {
+double CollnetGbps(const TunedAlgorithm& candidate) {
+  const double local = candidate.fabric.ranks_per_node;
+  const ChannelGraph& rings = candidate.fabric.rings;
+  if (candidate.kind != CollectiveKind::kAllReduce) {
     return local * std::min(rings.intra_speed, 0.9 * rings.inter_speed);
   }
-  double bus = GraphBus(way, true);
-  if (way.algorithm == Algorithm::kCollnetDirect) {
+  double bus = GraphBus(candidate, true);
+  if (candidate.algorithm == Algorithm::kCollnetDirect) {
     const double ranks_of_nic = local / rings.channels;
     bus /= ranks_of_nic - (ranks_of_nic - 1) / 2;
-    const bool newer = RowOf(way.fabric.generation) >= RowOf(GpuGeneration::kHopper);
+    const bool newer = RowOf(candidate.fabric.generation) >= RowOf(GpuGeneration::kHopper);
     bus *= newer ? 0.85 : 1;
   }
   return 0.5 * bus;
 }
 
-double NvlsGbps(const TunedWay& way) {
-  const bool all_reduce = way.kind == CollectiveKind::kAllReduce;
-  if (all_reduce && way.fabric.nodes == 1) {
-    return NvlsOneNodeGbps(way);
+double NvlsGbps(const TunedAlgorithm& candidate) {
+  const bool all_reduce = candidate.kind == CollectiveKind::kAllReduce;
+  if (all_reduce && candidate.fabric.nodes == 1) {
+    return NvlsOneNodeGbps(candidate);
   }
-  const double bus = NvlsBus(way);
-  return all_reduce ? bus * way.fabric.ranks / RingSteps(way.kind, way.fabric.ranks) : bus;
+  const double bus = NvlsBus(candidate);
+  return all_reduce ? bus * candidate.fabric.ranks / RingSteps(candidate.kind, candidate.fabric.ranks) : bus;
 }
 
 }  // namespace
@@ -140,20 +140,20 @@ double RingSteps(CollectiveKind kind, int ranks) {
   }
 }
 
-double AlgorithmGbps(const TunedWay& way) {
-  switch (way.algorithm) {
+double AlgorithmGbps(const TunedAlgorithm& candidate) {
+  switch (candidate.algorithm) {
     case Algorithm::kRing:
-      return RingBus(way) * way.fabric.ranks / RingSteps(way.kind, way.fabric.ranks);
+      return RingBus(candidate) * candidate.fabric.ranks / RingSteps(candidate.kind, candidate.fabric.ranks);
     case Algorithm::kTree:
-      return 0.5 * TreeBus(way);
+      return 0.5 * TreeBus(candidate);
     case Algorithm::kCollnetDirect:
     case Algorithm::kCollnetChain:
-      return CollnetGbps(way);
+      return CollnetGbps(candidate);
     case Algorithm::kNvls:
     case Algorithm::kNvlsTree:
-      return NvlsGbps(way);
+      return NvlsGbps(candidate);
     case Algorithm::kPat:
-      return 0.75 * GraphBus(way, false);
+      return 0.75 * GraphBus(candidate, false);
     case Algorithm::kHierarchical:
     case Algorithm::kDirect:
       return 0;

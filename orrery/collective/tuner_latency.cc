@@ -14,63 +14,63 @@ double FloorLog2(int count) {
   return std::bit_width(static_cast<unsigned>(count)) - 1;
 }
 
-const ByAlgorithm& IntraTable(const TunedWay& way) {
-  return way.fabric.intra == IntraLink::kNvlink ? way.tables.latencies.nvlink
-                                                : way.tables.latencies.pci;
+const ByAlgorithm& IntraTable(const TunedAlgorithm& candidate) {
+  return candidate.fabric.intra == IntraLink::kNvlink ? candidate.tables.latencies.nvlink
+                                                : candidate.tables.latencies.pci;
 }
 
-double IntraHop(const TunedWay& way) {
-  return Entry(IntraTable(way), way.algorithm, way.protocol);
+double IntraHop(const TunedAlgorithm& candidate) {
+  return Entry(IntraTable(candidate), candidate.algorithm, candidate.protocol);
 }
 
 // Simple waits for the NIC once more, to know that all was written.
-double InterHop(const TunedWay& way) {
-  const Algorithm algorithm = way.fabric.ranks_per_node == 1 ? Algorithm::kTree : way.algorithm;
-  const double waits = way.protocol == Protocol::kSimple ? 2 : 1;
-  return Entry(way.tables.latencies.network, algorithm, way.protocol) +
-         waits * way.fabric.nic_latency_us;
+double InterHop(const TunedAlgorithm& candidate) {
+  const Algorithm algorithm = candidate.fabric.ranks_per_node == 1 ? Algorithm::kTree : candidate.algorithm;
+  const double waits = candidate.protocol == Protocol::kSimple ? 2 : 1;
+  return Entry(candidate.tables.latencies.network, algorithm, candidate.protocol) +
+         waits * candidate.fabric.nic_latency_us;
 }
 
 // A ring over several nodes posts to the network in each of its steps.
-double NetworkOverhead(const TunedWay& way) {
-  if (way.fabric.nodes == 1) {
+double NetworkOverhead(const TunedAlgorithm& candidate) {
+  if (candidate.fabric.nodes == 1) {
     return 0;
   }
-  const double post = way.fabric.cpu == hardware::CpuVendor::kAmd ? 2 : 1;
-  return way.protocol == Protocol::kSimple ? 3 * post : post;
+  const double post = candidate.fabric.cpu == hardware::CpuVendor::kAmd ? 2 : 1;
+  return candidate.protocol == Protocol::kSimple ? 3 * post : post;
 }
 
-double RingLatency(const TunedWay& way) {
-  if (way.kind == CollectiveKind::kBroadcast || way.kind == CollectiveKind::kReduce) {
+double RingLatency(const TunedAlgorithm& candidate) {
+  if (candidate.kind == CollectiveKind::kBroadcast || candidate.kind == CollectiveKind::kReduce) {
     // As if all channels were the same, which the search tries first.
-    return way.fabric.nodes == 1 ? IntraHop(way)
-                                 : Entry(way.tables.latencies.network, way.algorithm, way.protocol);
+    return candidate.fabric.nodes == 1 ? IntraHop(candidate)
+                                 : Entry(candidate.tables.latencies.network, candidate.algorithm, candidate.protocol);
   }
-  const double rounds = way.kind == CollectiveKind::kAllReduce ? 2 : 1;
-  const double inter_steps = rounds * (way.fabric.nodes - 1);
-  return (RingSteps(way.kind, way.fabric.ranks) - inter_steps) *
-             std::max(IntraHop(way), NetworkOverhead(way)) +
-         inter_steps * InterHop(way);
+  const double rounds = candidate.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const double inter_steps = rounds * (candidate.fabric.nodes - 1);
+  return (RingSteps(candidate.kind, candidate.fabric.ranks) - inter_steps) *
+             std::max(IntraHop(candidate), NetworkOverhead(candidate)) +
+         inter_steps * InterHop(candidate);
 }
 
-double LatencyAboveBase(const TunedWay& way) {
-  const double others = way.fabric.ranks_per_node - 1;
-  const double levels = FloorLog2(way.fabric.nodes);
-  switch (way.algorithm) {
+double LatencyAboveBase(const TunedAlgorithm& candidate) {
+  const double others = candidate.fabric.ranks_per_node - 1;
+  const double levels = FloorLog2(candidate.fabric.nodes);
+  switch (candidate.algorithm) {
     case Algorithm::kRing:
-      return RingLatency(way);
+      return RingLatency(candidate);
     case Algorithm::kTree:
-      return 2 * (others * IntraHop(way) + levels * InterHop(way));
+      return 2 * (others * IntraHop(candidate) + levels * InterHop(candidate));
     case Algorithm::kCollnetDirect:
-      return 2 * (std::min(1.0, others) * IntraHop(way) + 0.4 * others) + InterHop(way);
+      return 2 * (std::min(1.0, others) * IntraHop(candidate) + 0.4 * others) + InterHop(candidate);
     case Algorithm::kCollnetChain:
-      return 2 * others * IntraHop(way) + InterHop(way);
+      return 2 * others * IntraHop(candidate) + InterHop(candidate);
     case Algorithm::kNvls:
-      return IntraHop(way) + (way.fabric.nodes > 1 ? InterHop(way) : 0);
+      return IntraHop(candidate) + (candidate.fabric.nodes > 1 ? InterHop(candidate) : 0);
     case Algorithm::kNvlsTree:
-      return IntraHop(way) + 2 * levels * InterHop(way);
+      return IntraHop(candidate) + 2 * levels * InterHop(candidate);
     case Algorithm::kPat:
-      return levels * InterHop(way) / 3.5 + 2.8 * way.fabric.ranks;
+      return levels * InterHop(candidate) / 3.5 + 2.8 * candidate.fabric.ranks;
     case Algorithm::kHierarchical:
     case Algorithm::kDirect:
       return 0;
@@ -80,8 +80,8 @@ double LatencyAboveBase(const TunedWay& way) {
 
 }  // namespace
 
-double LatencyUs(const TunedWay& way) {
-  return Entry(way.tables.latencies.base, way.algorithm, way.protocol) + LatencyAboveBase(way);
+double LatencyUs(const TunedAlgorithm& candidate) {
+  return Entry(candidate.tables.latencies.base, candidate.algorithm, candidate.protocol) + LatencyAboveBase(candidate);
 }
 
 }  // namespace orrery::collective

@@ -7,9 +7,9 @@
 
 namespace orrery::collective {
 
-/// One way to do one kind of collective; what the tuner's formulas look at. Barriers are
+/// One candidate to do one kind of collective; what the tuner's formulas look at. Barriers are
 /// all-reduces here.
-struct TunedWay {
+struct TunedAlgorithm {
   const Fabric& fabric;
   const TunerTables& tables;
   CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -20,14 +20,14 @@ struct TunedWay {
 /// Returns how often a rank of a ring sends.
 [[nodiscard]] double RingSteps(CollectiveKind kind, int ranks);
 
-/// Returns what NCCL believes that a way reaches for large sizes, GB/s of the request's size.
+/// Returns what NCCL believes that a candidate reaches for large sizes, GB/s of the request's size.
 ///
 /// One deviation from NCCL: all-reduce in the switch on one node is bound by what the links carry,
 /// n / (n + 1) of them, times the efficiency, and by nvls_head_share of its channels. Both are
 /// needed to choose what measured H200 and B200 nodes choose for 4 to 8 GPUs.
-[[nodiscard]] double AlgorithmGbps(const TunedWay& way);
+[[nodiscard]] double AlgorithmGbps(const TunedAlgorithm& candidate);
 
-/// Returns what NCCL believes that a way takes for nothing, µs.
-[[nodiscard]] double LatencyUs(const TunedWay& way);
+/// Returns what NCCL believes that a candidate takes for nothing, µs.
+[[nodiscard]] double LatencyUs(const TunedAlgorithm& candidate);
 
 }  // namespace orrery::collective

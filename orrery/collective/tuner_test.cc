@@ -30,7 +30,7 @@ Candidate Choice(const Fabric& fabric, const Request& request, std::string_view 
   return Tuned(fabric, request, settings, version).choice();
 }
 
-Candidate Way(const Fabric& fabric, const Request& request, Algorithm algorithm,
+Candidate AlgorithmAndProtocol(const Fabric& fabric, const Request& request, Algorithm algorithm,
               Protocol protocol) {
   for (const Candidate& candidate : Tuned(fabric, request).candidates()) {
     if (candidate.algorithm == algorithm && candidate.protocol == protocol) {
@@ -42,7 +42,7 @@ Candidate Way(const Fabric& fabric, const Request& request, Algorithm algorithm,
 }
 
 Candidate Ring(const Fabric& fabric, std::int64_t bytes, Protocol protocol) {
-  return Way(fabric, AllReduce(bytes), Algorithm::kRing, protocol);
+  return AlgorithmAndProtocol(fabric, AllReduce(bytes), Algorithm::kRing, protocol);
 }
 
 // 8 A100, 12 rings at 20 GB/s: bus 240. LL min(87.7, 120) * 8 / 14 with 6.6 + 14 * 0.6 µs; LL128
@@ -87,7 +87,7 @@ struct Expected {
 // 16 A100 with AMD hosts: 8 channels at 24, bus 192.
 TEST(TunerTest, TwoNodesOfA100) {
   const Fabric fabric = Of("Azure ND A100 v4", 16);
-  const std::array<Expected, 6> ways = {{
+  const std::array<Expected, 6> candidates = {{
       {Algorithm::kRing, Protocol::kLl, 12.0, 68.0, 68.085, 155.381, 22437.6},
       {Algorithm::kRing, Protocol::kLl128, 85.3333, 78.0, 78.012, 90.288, 3223.7},
       {Algorithm::kRing, Protocol::kSimple, 102.4, 204.4, 204.410, 296.400, 2907.6},
@@ -95,16 +95,16 @@ TEST(TunerTest, TwoNodesOfA100) {
       {Algorithm::kTree, Protocol::kLl128, 80.0, 48.5, 48.513, 70.345, 3403.9},
       {Algorithm::kTree, Protocol::kSimple, 88.32, 92.4, 92.413, 116.145, 3469.5},
   }};
-  for (const Expected& way : ways) {
+  for (const Expected& candidate : candidates) {
     const auto at = [&](std::int64_t bytes) {
-      return Way(fabric, AllReduce(bytes), way.algorithm, way.protocol);
+      return AlgorithmAndProtocol(fabric, AllReduce(bytes), candidate.algorithm, candidate.protocol);
     };
-    SCOPED_TRACE(std::string(Name(way.algorithm)) + " " + std::string(Name(way.protocol)));
-    EXPECT_NEAR(at(kKibibyte).algorithm_gbps, way.algorithm_gbps, 5e-5);
-    EXPECT_NEAR(at(kKibibyte).latency_us, way.latency_us, 1e-9);
-    EXPECT_NEAR(at(kKibibyte).time_us, way.at_1_kib, 5e-4);
-    EXPECT_NEAR(at(kMebibyte).time_us, way.at_1_mib, 5e-4);
-    EXPECT_NEAR(at(256 * kMebibyte).time_us, way.at_256_mib, 0.05);
+    SCOPED_TRACE(std::string(Name(candidate.algorithm)) + " " + std::string(Name(candidate.protocol)));
+    EXPECT_NEAR(at(kKibibyte).algorithm_gbps, candidate.algorithm_gbps, 5e-5);
+    EXPECT_NEAR(at(kKibibyte).latency_us, candidate.latency_us, 1e-9);
+    EXPECT_NEAR(at(kKibibyte).time_us, candidate.at_1_kib, 5e-4);
+    EXPECT_NEAR(at(kMebibyte).time_us, candidate.at_1_mib, 5e-4);
+    EXPECT_NEAR(at(256 * kMebibyte).time_us, candidate.at_256_mib, 0.05);
   }
 }
 
@@ -150,7 +150,7 @@ TEST(TunerTest, TheSwitchReducesForEnoughGpus) {
 // than 12 * 30 * 0.85 * 8 / 9 = 272.
 TEST(TunerTest, SwitchReductionIsBoundByLinksAndChannels) {
   const auto nvls = [](std::string_view cluster) {
-    return Way(Of(cluster, 8), AllReduce(1024 * kMebibyte), Algorithm::kNvls, Protocol::kSimple);
+    return AlgorithmAndProtocol(Of(cluster, 8), AllReduce(1024 * kMebibyte), Algorithm::kNvls, Protocol::kSimple);
   };
   EXPECT_NEAR(nvls("DGX B200").algorithm_gbps, 473.6, 1e-9);
   EXPECT_NEAR(nvls("DGX H100").algorithm_gbps, 320 * 5 / 6.0, 1e-9);
@@ -177,7 +177,7 @@ TEST(TunerTest, GatheringIsARingUnlessAskedOtherwise) {
 // 8 + 4 * 14 / 3.5 + 2.8 * 16: one rank a node takes the tree's network latency.
 TEST(TunerTest, PatNeedsOneGpuANode) {
   const Request request{.kind = CollectiveKind::kAllGather, .size = {kKibibyte}};
-  const Candidate pat = Way(Of("DGX H100", 16, 1), request, Algorithm::kPat, Protocol::kSimple);
+  const Candidate pat = AlgorithmAndProtocol(Of("DGX H100", 16, 1), request, Algorithm::kPat, Protocol::kSimple);
   EXPECT_NEAR(pat.latency_us, 8 + 4 * 14 / 3.5 + 2.8 * 16, 1e-9);
   EXPECT_FALSE(
       Tune(Of("DGX H100", 16), request, ParseNcclSettings("PAT").value(), NewestTunerTables()));
@@ -189,12 +189,12 @@ TEST(TunerTest, SeveralNodesWithSwitchesUseTheirTree) {
 }
 
 TEST(TunerTest, PcieHasNoLl128) {
-  for (const Candidate& way : Tuned(Of("L40S PCIe", 4), AllReduce(kMebibyte)).candidates()) {
-    EXPECT_NE(way.protocol, Protocol::kLl128);
+  for (const Candidate& candidate : Tuned(Of("L40S PCIe", 4), AllReduce(kMebibyte)).candidates()) {
+    EXPECT_NE(candidate.protocol, Protocol::kLl128);
   }
 }
 
-TEST(TunerTest, SettingsForceAWay) {
+TEST(TunerTest, SettingsForceAnAlgorithm) {
   const Fabric fabric = Of("DGX A100", 8);
   const Candidate choice = Choice(fabric, AllReduce(kKibibyte), "NCCL_ALGO=Tree,NCCL_PROTO=Simple");
   EXPECT_EQ(choice.algorithm, Algorithm::kTree);
@@ -203,7 +203,7 @@ TEST(TunerTest, SettingsForceAWay) {
       Tune(fabric, AllReduce(kKibibyte), ParseNcclSettings("NVLS").value(), NewestTunerTables())
           .error()
           .message(),
-      "the settings of NCCL leave no way to do all_reduce over 8 GPUs");
+      "the settings of NCCL leave no candidate to do all_reduce over 8 GPUs");
 }
 
 TEST(TunerTest, AllToAllIsPairs) {
@@ -224,7 +224,7 @@ TEST(TunerTest, ABarrierIsASmallAllReduce) {
             Choice(fabric, AllReduce(4)).time_us);
 }
 
-RC_GTEST_PROP(TunerTest, TheChoiceIsTheFastestWay, ()) {
+RC_GTEST_PROP(TunerTest, TheChoiceIsTheFastestCandidate, ()) {
   const auto& clusters = hardware::ClusterCatalogue();
   const auto index = *rc::gen::inRange<std::size_t>(0, clusters.size());
   const auto fabric = FabricOf(clusters[index], {.gpus = *rc::gen::inRange(2, 65)});
@@ -233,10 +233,10 @@ RC_GTEST_PROP(TunerTest, TheChoiceIsTheFastestWay, ()) {
 
   const Tuning tuning = Tuned(*fabric, AllReduce(bytes));
 
-  for (const Candidate& way : tuning.candidates()) {
-    RC_ASSERT(way.time_us >= tuning.choice().time_us);
-    RC_ASSERT(way.time_us >= way.latency_us);
-    RC_ASSERT(way.algorithm_gbps > 0);
+  for (const Candidate& candidate : tuning.candidates()) {
+    RC_ASSERT(candidate.time_us >= tuning.choice().time_us);
+    RC_ASSERT(candidate.time_us >= candidate.latency_us);
+    RC_ASSERT(candidate.algorithm_gbps > 0);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "orrery/collective/shape.h"
-#include "orrery/collective/way_costs.h"
+#include "orrery/collective/algorithm_costs.h"
 
 namespace orrery::collective {
 
@@ -74,7 +74,7 @@ Result<double> UnevenAllToAllSeconds(const Fabric& fabric, const SendMatrix& mat
     return constants[Constant::kStart] * kMicrosecond;
   }
   const UnevenLoads loads = LoadsOf(matrix, fabric.ranks_per_node);
-  const WayCosts costs = CostsOf({Algorithm::kDirect, Protocol::kSimple},
+  const AlgorithmCosts costs = CostsOf({Algorithm::kDirect, Protocol::kSimple},
                                  Bytes{static_cast<std::int64_t>(loads.sent_bytes)}, constants);
   const Shape shape = ShapeOf(fabric, CollectiveKind::kAllToAll, Algorithm::kDirect);
   const double latency =

@@ -11,9 +11,9 @@ using trace::Trace;
 // "other" again.
 std::string_view ActivityCategory(trace::ActivityKind kind) {
   switch (kind) {
-    case trace::ActivityKind::kCopy:
+    case trace::ActivityKind::kMemcpy:
       return "gpu_memcpy";
-    case trace::ActivityKind::kSet:
+    case trace::ActivityKind::kMemset:
       return "gpu_memset";
     case trace::ActivityKind::kOther:
       return "hpu_op";

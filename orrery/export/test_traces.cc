@@ -111,7 +111,7 @@ void AddDeviceRows(Trace& trace, const TestTracks& tracks, std::int64_t shift_ns
                            .duration_ns = 60 * kMicrosecond,
                            .name = name("Memcpy HtoD (Pinned -> Device)"),
                            .track = tracks.stream,
-                           .kind = trace::ActivityKind::kCopy,
+                           .kind = trace::ActivityKind::kMemcpy,
                            .copy_kind = trace::CopyKind::kHostToDevice,
                            .correlation = 1234,
                            .bytes = 4096,

@@ -115,7 +115,7 @@ trace::ActivityKind ActivityKindOf(const HloCategory& category, bool on_async_li
     return trace::ActivityKind::kOther;
   }
   if (category.is_copy) {
-    return trace::ActivityKind::kCopy;
+    return trace::ActivityKind::kMemcpy;
   }
   return on_async_line && !category.collective ? trace::ActivityKind::kOther
                                                : trace::ActivityKind::kKernel;

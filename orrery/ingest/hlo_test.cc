@@ -36,9 +36,9 @@ TEST(HloTest, HalvesAreWorkOnlyOnTheAsynchronousLine) {
     return ActivityKindOf(ParseHloCategory(category), on_async_line);
   };
 
-  EXPECT_EQ(kind("copy", false), trace::ActivityKind::kCopy);
+  EXPECT_EQ(kind("copy", false), trace::ActivityKind::kMemcpy);
   EXPECT_EQ(kind("copy-start", false), trace::ActivityKind::kOther);
-  EXPECT_EQ(kind("copy-start", true), trace::ActivityKind::kCopy);
+  EXPECT_EQ(kind("copy-start", true), trace::ActivityKind::kMemcpy);
   EXPECT_EQ(kind("all-reduce-start", true), trace::ActivityKind::kKernel);
   EXPECT_EQ(kind("async-start", true), trace::ActivityKind::kOther);
   EXPECT_EQ(kind("while", false), trace::ActivityKind::kOther);

@@ -16,12 +16,12 @@ namespace {
 
 constexpr auto kFeatureOfSize =
     std::to_array<std::string_view>({"alignment m", "alignment n", "alignment k"});
-static_assert(kFeatureOfSize.size() == kProductSizes.size());
+static_assert(kFeatureOfSize.size() == kGemmSizes.size());
 
 /// What a vector load takes at once.
 constexpr double kAlignedBytes = 16;
 
-bool IsProduct(OperatorKind kind) {
+bool IsGemmKind(OperatorKind kind) {
   return kind == OperatorKind::kGemm || kind == OperatorKind::kBatchedGemm;
 }
 
@@ -31,45 +31,45 @@ std::int64_t AlignedElements(DataType type) {
 
 }  // namespace
 
-ProductSizes UnalignedSizes(const Operator& op) {
-  ProductSizes sizes;
-  if (!IsProduct(op.kind())) {
+GemmSizes UnalignedSizes(const Operator& op) {
+  GemmSizes sizes;
+  if (!IsGemmKind(op.kind())) {
     return sizes;
   }
-  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
-    sizes[i] = op.Get(kProductSizes[i]) % AlignedElements(op.type()) != 0;
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
+    sizes[i] = op.Get(kGemmSizes[i]) % AlignedElements(op.type()) != 0;
   }
   return sizes;
 }
 
-Operator Aligned(const Operator& op, ProductSizes sizes) {
+Operator Aligned(const Operator& op, GemmSizes sizes) {
   const std::int64_t elements = AlignedElements(op.type());
   Operator aligned = op;
-  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
     if (sizes[i]) {
-      const std::int64_t blocks = (op.Get(kProductSizes[i]) + elements - 1) / elements;
-      aligned.Set(kProductSizes[i], blocks * elements);
+      const std::int64_t blocks = (op.Get(kGemmSizes[i]) + elements - 1) / elements;
+      aligned.Set(kGemmSizes[i], blocks * elements);
     }
   }
   return aligned;
 }
 
 AlignmentSight::AlignmentSight(OperatorKind kind, const learn::Forest& forest) {
-  if (!IsProduct(kind)) {
+  if (!IsGemmKind(kind)) {
     return;
   }
   const std::vector<std::string> names = FeatureNames(kind);
-  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
     const auto feature = std::ranges::find(names, kFeatureOfSize[i]) - names.begin();
     least_told_[i] =
         forest.LeastThreshold(static_cast<std::size_t>(feature)).value_or(kNothingTold);
   }
 }
 
-ProductSizes AlignmentSight::BlindTo(DataType type) const {
-  ProductSizes blind;
+GemmSizes AlignmentSight::BlindTo(DataType type) const {
+  GemmSizes blind;
   const double wanted = std::log2(AlignedElements(type));
-  for (std::size_t i = 0; i < kProductSizes.size(); ++i) {
+  for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
     blind[i] = least_told_[i] > wanted;
   }
   return blind;

@@ -75,23 +75,23 @@ double BasesOf(const Estimate& estimate) {
 
 // 16 bytes are 8 elements of bf16 and 4 of fp32; a batch is no row.
 TEST(Alignment, FindsSizesThatSixteenBytesDoNotDivide) {
-  EXPECT_EQ(UnalignedSizes(Parsed("gemm m=4096 n=50257 k=768 bf16")), ProductSizes("010"));
-  EXPECT_EQ(UnalignedSizes(Parsed("gemm m=4 n=12 k=6 bf16")), ProductSizes("111"));
-  EXPECT_EQ(UnalignedSizes(Parsed("gemm m=4 n=12 k=6 fp32")), ProductSizes("100"));
-  EXPECT_EQ(UnalignedSizes(Parsed("bgemm b=3 m=8 n=8 k=8 bf16")), ProductSizes());
-  EXPECT_EQ(UnalignedSizes(Parsed("softmax rows=3 cols=5 bf16")), ProductSizes());
+  EXPECT_EQ(UnalignedSizes(Parsed("gemm m=4096 n=50257 k=768 bf16")), GemmSizes("010"));
+  EXPECT_EQ(UnalignedSizes(Parsed("gemm m=4 n=12 k=6 bf16")), GemmSizes("111"));
+  EXPECT_EQ(UnalignedSizes(Parsed("gemm m=4 n=12 k=6 fp32")), GemmSizes("100"));
+  EXPECT_EQ(UnalignedSizes(Parsed("bgemm b=3 m=8 n=8 k=8 bf16")), GemmSizes());
+  EXPECT_EQ(UnalignedSizes(Parsed("softmax rows=3 cols=5 bf16")), GemmSizes());
 }
 
 TEST(Alignment, RaisesTheSizesThatItIsTold) {
-  EXPECT_EQ(Aligned(Parsed("gemm m=4095 n=50257 k=768 bf16"), ProductSizes("010")),
+  EXPECT_EQ(Aligned(Parsed("gemm m=4095 n=50257 k=768 bf16"), GemmSizes("010")),
             Parsed("gemm m=4095 n=50264 k=768 bf16"));
 }
 
-RC_GTEST_PROP(Alignment, AnAlignedProductHasNoUnalignedSizeAndIsNotSmaller, ()) {
+RC_GTEST_PROP(Alignment, AnAlignedGemmHasNoUnalignedSizeAndIsNotSmaller, ()) {
   const Operator op = AnyOperatorOf(OperatorKind::kGemm);
   const Operator aligned = Aligned(op, UnalignedSizes(op));
   RC_ASSERT(UnalignedSizes(aligned).none());
-  for (const Key size : kProductSizes) {
+  for (const Key size : kGemmSizes) {
     RC_ASSERT(aligned.Get(size) >= op.Get(size));
   }
 }
@@ -100,10 +100,10 @@ RC_GTEST_PROP(Alignment, AnAlignedProductHasNoUnalignedSizeAndIsNotSmaller, ()) 
 // that fp32 asks for.
 TEST(Alignment, AForestSeesWhatItsTreesSplitBy) {
   const AlignmentSight knowing(OperatorKind::kGemm, KnowingForest(6, 1.2));
-  EXPECT_EQ(knowing.BlindTo(DataType::kBf16), ProductSizes("101"));
-  EXPECT_EQ(knowing.BlindTo(DataType::kFp32), ProductSizes("111"));
+  EXPECT_EQ(knowing.BlindTo(DataType::kBf16), GemmSizes("101"));
+  EXPECT_EQ(knowing.BlindTo(DataType::kFp32), GemmSizes("111"));
   const AlignmentSight blind(OperatorKind::kGemm, BlindForest(1.5));
-  EXPECT_EQ(blind.BlindTo(DataType::kBf16), ProductSizes("111"));
+  EXPECT_EQ(blind.BlindTo(DataType::kBf16), GemmSizes("111"));
 }
 
 // 1.5 · 6 / 1.2 = 7.5 bases.
@@ -112,13 +112,13 @@ TEST(Alignment, ABlindModelBorrowsTheLossOfItsGeneration) {
   const Operator op = Parsed("gemm m=4096 n=50257 k=768 bf16");
   const Estimate estimate = models.Predict(op, Named("H100"));
   EXPECT_NEAR(BasesOf(estimate), 7.5, 1e-6);
-  EXPECT_EQ(estimate.rung, Rung::kThisGpu);
+  EXPECT_EQ(estimate.source, EstimateSource::kThisGpu);
   EXPECT_TRUE(estimate.is_extrapolated);
   EXPECT_EQ(estimate.alignment_gpu, &Named("H200"));
   EXPECT_NEAR(estimate.uncertainty, std::hypot(0.1, 0.1), 1e-12);
 }
 
-TEST(Alignment, AnAlignedProductBorrowsNothing) {
+TEST(Alignment, AnAlignedGemmBorrowsNothing) {
   const ModelSet models = BlindBeside("H100", "H200");
   const Estimate estimate = models.Predict(Parsed("gemm m=4096 n=50264 k=768 bf16"), Named("H100"));
   EXPECT_NEAR(BasesOf(estimate), 1.5, 1e-6);

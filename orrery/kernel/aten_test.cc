@@ -45,7 +45,7 @@ std::vector<std::string> Texts(const AtenCall& call) {
 
 // The three products of a linear layer: the weight is n × k, so the forward pass sees it turned;
 // for the gradient of the weight the gradient of the result is turned.
-TEST(AtenProducts, LayoutComesFromStrides) {
+TEST(AtenGemms, LayoutComesFromStrides) {
   EXPECT_THAT(Texts({"aten::mm", {Bf16({8, 4}), Bf16({4, 6}, {1, 4})}}),
               ElementsAre("gemm m=8 n=6 k=4 layout=nt bf16"));
   EXPECT_THAT(Texts({"aten::mm", {Bf16({8, 6}), Bf16({6, 4})}}),
@@ -54,7 +54,7 @@ TEST(AtenProducts, LayoutComesFromStrides) {
               ElementsAre("gemm m=6 n=4 k=8 layout=tn bf16"));
 }
 
-TEST(AtenProducts, AVectorAddedIsABiasAndAMatrixIsNot) {
+TEST(AtenGemms, AVectorAddedIsABiasAndAMatrixIsNot) {
   EXPECT_THAT(Texts({"aten::addmm", {Fp32({6}), Fp32({8, 4}), Fp32({4, 6})}}),
               ElementsAre("gemm m=8 n=6 k=4 bias=1 fp32"));
   EXPECT_THAT(Texts({"aten::addmm", {Fp32({8, 6}), Fp32({8, 4}), Fp32({4, 6})}}),
@@ -62,19 +62,19 @@ TEST(AtenProducts, AVectorAddedIsABiasAndAMatrixIsNot) {
 }
 
 // A matrix of one row can be read either way; it counts as stored as written.
-TEST(AtenProducts, VectorsAreNotTransposed) {
+TEST(AtenGemms, VectorsAreNotTransposed) {
   EXPECT_THAT(Texts({"aten::bmm", {Fp32({1, 32, 1}, {32, 1, 32}), Fp32({1, 1, 8})}}),
               ElementsAre("bgemm b=1 m=32 n=8 k=1 fp32"));
 }
 
-TEST(AtenProducts, Fp32IsExactUnlessTheFrameworkAllowsTf32) {
+TEST(AtenGemms, Fp32IsExactUnlessTheFrameworkAllowsTf32) {
   EXPECT_THAT(Texts({.name = "aten::mm",
                      .inputs = {Fp32({8, 4}), Fp32({4, 6})},
                      .products_allow_tf32 = true}),
               ElementsAre("gemm m=8 n=6 k=4 tf32"));
 }
 
-TEST(AtenProducts, SizesThatDoNotFitAreUnknown) {
+TEST(AtenGemms, SizesThatDoNotFitAreUnknown) {
   const AtenOperators answer = OperatorsOf({"aten::mm", {Bf16({8, 4}), Bf16({5, 6})}});
   EXPECT_EQ(answer.meaning, AtenMeaning::kUnknown);
 }

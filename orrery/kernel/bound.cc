@@ -35,7 +35,7 @@ bool CrossesHostLink(const Operator& op) {
 }  // namespace
 
 Bound BoundOf(const Operator& op, const Work& work, const hardware::Gpu& gpu) {
-  const DataType type = IsMatrixProduct(op.kind()) ? op.type() : DataType::kFp32;
+  const DataType type = IsGemm(op.kind()) ? op.type() : DataType::kFp32;
   Bound bound;
   bound.compute_seconds = work.flops / PeakFor(type, gpu);
   bound.memory_seconds = CrossesHostLink(op) ? work.read_bytes / gpu.host_link.bytes_per_second

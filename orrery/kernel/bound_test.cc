@@ -11,7 +11,7 @@ Bound BoundOn(std::string_view gpu, std::string_view text) {
   return BoundOf(*op, WorkOf(*op), *hardware::FindGpu(gpu));
 }
 
-TEST(Bound, ALargeProductIsBoundByArithmetic) {
+TEST(Bound, ALargeGemmIsBoundByArithmetic) {
   // 2·4096³ FLOPs at 989.4 TFLOP/s; three matrices of 4096² · 2 bytes at 4.8 TB/s.
   const Bound bound = BoundOn("H200", "gemm m=4096 n=4096 k=4096 bf16");
   EXPECT_NEAR(bound.compute_seconds, 137'438'953'472 / 989.4e12, 1e-12);

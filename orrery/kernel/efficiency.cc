@@ -90,13 +90,13 @@ std::optional<EfficiencyModel::Placed> EfficiencyModel::Place(const Operator& op
   return placed;
 }
 
-ProductSizes EfficiencyModel::BlindTo(const Operator& op) const {
+GemmSizes EfficiencyModel::BlindTo(const Operator& op) const {
   const std::optional<std::size_t> layout = SchemaOf(op.kind()).IndexOf(Key::kLayout);
   if (layout) {
     const Range& range = domain_.range_of_field[*layout];
     const std::int64_t value = op.values()[*layout];
     if (value < range.least || value > range.most) {
-      return ProductSizes().set();
+      return GemmSizes().set();
     }
   }
   return sight_.BlindTo(op.type());

@@ -65,7 +65,7 @@ class EfficiencyModel {
 
   /// Sizes of a product whose alignment it knows nothing of: all where it has not seen the layout,
   /// which says what sizes lie contiguously.
-  [[nodiscard]] ProductSizes BlindTo(const Operator& op) const;
+  [[nodiscard]] GemmSizes BlindTo(const Operator& op) const;
 
   /// Whether it learned from unaligned products, in one layout at least.
   [[nodiscard]] bool SeesAlignment(DataType type) const { return !sight_.BlindTo(type).all(); }

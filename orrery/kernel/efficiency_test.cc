@@ -16,7 +16,7 @@ learn::Forest Stump(std::size_t num_features) {
   return *learn::Forest::FromTrees(0.125, num_features, std::vector<learn::Tree>{tree});
 }
 
-EfficiencyModel ProductModel() {
+EfficiencyModel GemmModel() {
   EfficiencyModel::Domain domain;
   domain.kind = OperatorKind::kGemm;
   domain.gpu = "H200";
@@ -53,29 +53,29 @@ RC_GTEST_PROP(LaunchFloor, GrowsWithTheRooflineAndIsNeverShorterThanEither, ()) 
 
 TEST(Place, WhatWasMeasuredStaysAsItIs) {
   const Operator op = *ParseOperator("gemm m=64 n=64 k=64 bf16");
-  const auto placed = ProductModel().Place(op);
+  const auto placed = GemmModel().Place(op);
   ASSERT_TRUE(placed.has_value());
   EXPECT_EQ(placed->op, op);
   EXPECT_FALSE(placed->was_outside);
 }
 
 TEST(Place, SizesGoToTheNearestEdge) {
-  const auto placed = ProductModel().Place(*ParseOperator("gemm m=1 n=8192 k=64 bf16"));
+  const auto placed = GemmModel().Place(*ParseOperator("gemm m=1 n=8192 k=64 bf16"));
   ASSERT_TRUE(placed.has_value());
   EXPECT_EQ(Text(placed->op), "gemm m=16 n=4096 k=64 bf16");
   EXPECT_TRUE(placed->was_outside);
 }
 
 TEST(Place, TypesGoToASimilarOneIfThereIsOne) {
-  const auto placed = ProductModel().Place(*ParseOperator("gemm m=64 n=64 k=64 fp16"));
+  const auto placed = GemmModel().Place(*ParseOperator("gemm m=64 n=64 k=64 fp16"));
   ASSERT_TRUE(placed.has_value());
   EXPECT_EQ(placed->op.type(), DataType::kBf16);
   EXPECT_TRUE(placed->was_outside);
-  EXPECT_FALSE(ProductModel().Place(*ParseOperator("gemm m=64 n=64 k=64 nvfp4")).has_value());
+  EXPECT_FALSE(GemmModel().Place(*ParseOperator("gemm m=64 n=64 k=64 nvfp4")).has_value());
 }
 
 TEST(EfficiencyCodec, ComesBackAsItWas) {
-  const EfficiencyModel model = ProductModel();
+  const EfficiencyModel model = GemmModel();
   const std::string bytes = model.Encode();
   const Result<EfficiencyModel> read = EfficiencyModel::Decode(bytes);
   ASSERT_TRUE(read.has_value()) << read.error().message();
@@ -93,14 +93,14 @@ TEST(EfficiencyCodec, ComesBackAsItWas) {
 }
 
 TEST(EfficiencyCodec, IsRefusedWhenItIsCut) {
-  const std::string bytes = ProductModel().Encode();
+  const std::string bytes = GemmModel().Encode();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_NE(Refusal(std::string_view(bytes).substr(0, size)), "") << size;
   }
 }
 
 RC_GTEST_PROP(EfficiencyCodec, SurvivesAnyByte, ()) {
-  std::string bytes = ProductModel().Encode();
+  std::string bytes = GemmModel().Encode();
   const auto place = *rc::gen::inRange<std::size_t>(0, bytes.size());
   bytes[place] = static_cast<char>(*rc::gen::arbitrary<std::uint8_t>());
   const Result<EfficiencyModel> read = EfficiencyModel::Decode(bytes);
@@ -111,7 +111,7 @@ TEST(EfficiencyCodec, IsRefusedByASentenceWhenItIsOfAnotherVersion) {
   EXPECT_EQ(Refusal(""),
             "a kernel model in the file is of an operator that is not known here; fit it again "
             "with this version of orrery");
-  const EfficiencyModel model = ProductModel();
+  const EfficiencyModel model = GemmModel();
   const EfficiencyModel other(model.domain(), model.floor(), model.deviation(), Stump(1));
   EXPECT_EQ(Refusal(other.Encode()),
             "a kernel model in the file was trained on other features; fit it again with this "

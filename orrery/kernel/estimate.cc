@@ -4,18 +4,18 @@
 
 namespace orrery::kernel {
 
-std::string_view RungName(Rung rung) {
-  switch (rung) {
-    case Rung::kThisGpu:
+std::string_view EstimateSourceName(EstimateSource source) {
+  switch (source) {
+    case EstimateSource::kThisGpu:
       return "this GPU";
-    case Rung::kSibling:
+    case EstimateSource::kSibling:
       return "sibling GPU";
-    case Rung::kAllGpus:
+    case EstimateSource::kAllGpus:
       return "all GPUs";
-    case Rung::kRoofline:
+    case EstimateSource::kRoofline:
       return "roofline";
   }
-  ORRERY_CHECK(false, "a rung without a name");
+  ORRERY_CHECK(false, "a source without a name");
   return {};
 }
 

@@ -10,14 +10,14 @@
 namespace orrery::kernel {
 
 /// Where a time came from, best first.
-enum class Rung : std::uint8_t {
+enum class EstimateSource : std::uint8_t {
   kThisGpu,   // a model fitted on measurements of this GPU
   kSibling,   // … of a GPU of the same family, scaled by what both can do
   kAllGpus,   // one model over several GPUs, none of them this one
   kRoofline,  // physics and the usual efficiency of the kind
 };
 
-[[nodiscard]] std::string_view RungName(Rung rung);
+[[nodiscard]] std::string_view EstimateSourceName(EstimateSource source);
 
 /// The time of an operator on a GPU: the durations of all its kernels together.
 struct Estimate {
@@ -25,7 +25,7 @@ struct Estimate {
   double roofline_seconds = 0;   // no GPU of its kind can be faster than this on paper
   double uncertainty = 0;        // relative, one standard deviation
   bool is_extrapolated = false;  // outside of what was measured
-  Rung rung = Rung::kRoofline;
+  EstimateSource source = EstimateSource::kRoofline;
   /// Of the catalogue: whose loss by unaligned sizes was taken, where none was measured here.
   const hardware::Gpu* alignment_gpu = nullptr;
 };

@@ -11,21 +11,21 @@
 namespace orrery::kernel {
 
 /// A measured row and what was predicted for it.
-struct JudgedRow {
+struct EvaluatedRow {
   Measurement measured;
   Estimate predicted;
 };
 
 /// Predicts every row as it was timed; rows keep their order.
-[[nodiscard]] std::vector<JudgedRow> Judge(const ModelSet& models,
+[[nodiscard]] std::vector<EvaluatedRow> Evaluate(const ModelSet& models,
                                            std::span<const Measurement> rows);
 
 /// The same, each row by the models of all GPUs but its own.
-[[nodiscard]] std::vector<JudgedRow> JudgeUnseen(const ModelSet& models,
+[[nodiscard]] std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models,
                                                  std::span<const Measurement> rows);
 
 /// The figures of the rows of one operator, GPU and type.
-struct JudgedGroup {
+struct EvaluatedGroup {
   std::string operator_name;
   std::string gpu;
   std::string type;
@@ -35,15 +35,15 @@ struct JudgedGroup {
 
 struct KernelEvaluation {
   learn::Evaluation overall;
-  std::vector<JudgedGroup> groups;  // by operator, GPU, timing, type
-  std::vector<JudgedRow> worst;     // worst first
+  std::vector<EvaluatedGroup> groups;  // by operator, GPU, timing, type
+  std::vector<EvaluatedRow> worst;     // worst first
 };
 
-[[nodiscard]] KernelEvaluation Summarize(std::span<const JudgedRow> rows);
+[[nodiscard]] KernelEvaluation Summarize(std::span<const EvaluatedRow> rows);
 
 /// How rows are put together in a table.
 enum class GroupBy { kOperatorGpuType, kOperatorGpu };
 
-[[nodiscard]] std::vector<JudgedGroup> GroupsOf(std::span<const JudgedRow> rows, GroupBy by);
+[[nodiscard]] std::vector<EvaluatedGroup> GroupsOf(std::span<const EvaluatedRow> rows, GroupBy by);
 
 }  // namespace orrery::kernel

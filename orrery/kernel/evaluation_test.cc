@@ -12,17 +12,17 @@ Measurement Row(std::string_view text, double seconds, std::string_view gpu = "H
   return {.op = *op, .gpu = hardware::FindGpu(gpu), .seconds = seconds};
 }
 
-JudgedRow Judged(std::string_view text, double measured, double predicted) {
-  JudgedRow row{Row(text, measured), {}};
+EvaluatedRow Evaluated(std::string_view text, double measured, double predicted) {
+  EvaluatedRow row{Row(text, measured), {}};
   row.predicted.seconds = predicted;
   return row;
 }
 
 TEST(Evaluation, SummarizesErrorsInPercent) {
   // Errors of +10, -10 and +40 %: mean of their sizes 20 %, median 10 %, mean with sign 13.3 %.
-  const std::vector<JudgedRow> rows = {Judged("fill n=1 bf16", 1e-6, 1.1e-6),
-                                       Judged("fill n=2 bf16", 2e-6, 1.8e-6),
-                                       Judged("gemm m=1 n=1 k=1 fp32", 1e-6, 1.4e-6)};
+  const std::vector<EvaluatedRow> rows = {Evaluated("fill n=1 bf16", 1e-6, 1.1e-6),
+                                       Evaluated("fill n=2 bf16", 2e-6, 1.8e-6),
+                                       Evaluated("gemm m=1 n=1 k=1 fp32", 1e-6, 1.4e-6)};
   const KernelEvaluation evaluation = Summarize(rows);
   EXPECT_EQ(evaluation.overall.rows, 3);
   EXPECT_NEAR(evaluation.overall.mape, 20, 1e-9);
@@ -38,26 +38,26 @@ TEST(Evaluation, SummarizesErrorsInPercent) {
 }
 
 TEST(Evaluation, TypesAreOneGroupWhereTheTableHasNoRoom) {
-  const std::vector<JudgedRow> rows = {Judged("fill n=1 bf16", 1e-6, 1e-6),
-                                       Judged("fill n=2 fp32", 1e-6, 1e-6)};
+  const std::vector<EvaluatedRow> rows = {Evaluated("fill n=1 bf16", 1e-6, 1e-6),
+                                       Evaluated("fill n=2 fp32", 1e-6, 1e-6)};
   EXPECT_EQ(GroupsOf(rows, GroupBy::kOperatorGpuType).size(), 2);
   EXPECT_EQ(GroupsOf(rows, GroupBy::kOperatorGpu).size(), 1);
 }
 
-TEST(Judge, KeepsTheOrderOfRowsOverGpusAndTimings) {
+TEST(Evaluate, KeepsTheOrderOfRowsOverGpusAndTimings) {
   std::vector<Measurement> rows;
   for (int i = 1; i <= 20; ++i) {
     rows.push_back(
         Row(fmt::format("elementwise n={} fp32", i * 1'000'000), 1e-5, i % 2 == 0 ? "H200" : "T4"));
     rows.back().timing = i % 3 == 0 ? Timing::kEager : Timing::kKernels;
   }
-  const std::vector<JudgedRow> judged = Judge(ModelSet(), rows);
-  ASSERT_EQ(judged.size(), rows.size());
+  const std::vector<EvaluatedRow> evaluated = Evaluate(ModelSet(), rows);
+  ASSERT_EQ(evaluated.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_EQ(judged[i].measured.op, rows[i].op);
+    EXPECT_EQ(evaluated[i].measured.op, rows[i].op);
     Estimate alone;
     ModelSet().PredictAs(rows[i].timing, {&rows[i].op, 1}, *rows[i].gpu, {&alone, 1});
-    EXPECT_EQ(judged[i].predicted.seconds, alone.seconds);
+    EXPECT_EQ(evaluated[i].predicted.seconds, alone.seconds);
   }
 }
 

@@ -120,8 +120,8 @@ void AddWork(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
 }
 
 template <typename Sink>
-void AddProduct(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
-  const ProductShape shape = ProductOf(op);
+void AddGemm(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
+  const GemmShape shape = GemmOf(op);
   sink.Add("product b", Log2(shape.batch));
   sink.Add("product m", Log2(shape.m));
   sink.Add("product n", Log2(shape.n));
@@ -235,9 +235,9 @@ void AddAttention(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("alignment k", Alignment(op.Number(Key::kKeyLength)));
 }
 
-ProductShape ForwardProduct(Operator op) {
+GemmShape ForwardGemm(Operator op) {
   op.Set(Key::kPass, "fwd");
-  return ProductOf(op);
+  return GemmOf(op);
 }
 
 template <typename Sink>
@@ -247,7 +247,7 @@ void AddConv(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("out channels of a group", Log2(op.Number(Key::kOutChannels) / groups));
   sink.Add("alignment c", Alignment(op.Number(Key::kC)));
   sink.Add("alignment oc", Alignment(op.Number(Key::kOutChannels)));
-  const ProductShape forward = ForwardProduct(op);
+  const GemmShape forward = ForwardGemm(op);
   const double images = op.Number(Key::kB);
   const double element = ElementBytes(op.type());
   sink.Add("pixels of an image", Log2(forward.m / images));
@@ -286,13 +286,13 @@ void AddOfKind(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
     case OperatorKind::kConv:
     case OperatorKind::kConv1d:
       AddConv(sink, op, gpu);
-      AddProduct(sink, op, gpu);
+      AddGemm(sink, op, gpu);
       break;
     case OperatorKind::kGemm:
     case OperatorKind::kBatchedGemm:
     case OperatorKind::kGroupedGemm:
     case OperatorKind::kMoe:
-      AddProduct(sink, op, gpu);
+      AddGemm(sink, op, gpu);
       break;
     case OperatorKind::kEmbedding:
     case OperatorKind::kEmbeddingBag:

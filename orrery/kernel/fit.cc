@@ -90,7 +90,7 @@ learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor
     const FeatureRow features = FeaturesOf(row->op, *row->gpu);
     data.Append({.features = features.values(),
                  .target = std::log(row->seconds / floor.Join(RooflineOf(*row))),
-                 .groups = {TwinKey(row->op)}});
+                 .groups = {DuplicateKey(row->op)}});
   }
   return data;
 }

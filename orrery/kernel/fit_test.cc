@@ -36,7 +36,7 @@ TEST(FitModels, FindsTheEfficiencyOfGeneratedRows) {
   const Result<ModelSet> models = FitModels(rows, {.threads = 1}, NoProgress);
   ASSERT_TRUE(models.has_value());
   ASSERT_EQ(models->models().size(), 2);
-  const KernelEvaluation evaluation = Summarize(Judge(*models, rows));
+  const KernelEvaluation evaluation = Summarize(Evaluate(*models, rows));
   EXPECT_LT(evaluation.overall.mape, 10);  // physics alone is off by a third
   for (const EfficiencyModel& model : models->models()) {
     EXPECT_EQ(model.domain().gpu, "H200");

@@ -102,7 +102,7 @@ Result<Operator> SetSizes(Operator op, const Table& table, std::size_t row,
 }
 
 /// Their N is the length of the reduction.
-constexpr auto kProductColumns = std::to_array<std::pair<Key, std::string_view>>(
+constexpr auto kGemmColumns = std::to_array<std::pair<Key, std::string_view>>(
     {{Key::kB, "B"}, {Key::kM, "M"}, {Key::kK, "N"}, {Key::kN, "K"}});
 
 Result<Operator> NeuSightConv(const Table& table, std::size_t row) {
@@ -165,12 +165,12 @@ Result<Operator> NeuSightRows(std::string_view name, const Table& table, std::si
 Result<Operator> NeuSightOperator(const Table& table, std::size_t row) {
   const std::string_view name = table.Text(row, "OPName").value_or("");
   if (name == "bmm") {
-    return SetSizes({OperatorKind::kBatchedGemm, DataType::kFp32}, table, row, kProductColumns);
+    return SetSizes({OperatorKind::kBatchedGemm, DataType::kFp32}, table, row, kGemmColumns);
   }
   if (name == "linear") {
     Operator linear(OperatorKind::kGemm, DataType::kFp32);
     linear.Set(Key::kLayout, "nt").Set(Key::kBias, 1);
-    return SetSizes(linear, table, row, std::span(kProductColumns).subspan(1));
+    return SetSizes(linear, table, row, std::span(kGemmColumns).subspan(1));
   }
   return name == "conv" ? NeuSightConv(table, row) : NeuSightRows(name, table, row);
 }

@@ -11,7 +11,7 @@
 
 namespace orrery::kernel {
 
-/// One row of a table of some layout: an operator and its time, not judged yet. A row may tell
+/// One row of a table of some layout: an operator and its time, not evaluated yet. A row may tell
 /// more than one time.
 struct LayoutRow {
   Operator op;

@@ -50,7 +50,7 @@ TEST(OurLayout, TheKernelTellsTheBackendThatTheFrameworkChose) {
               ElementsAre(op + " backend=efficient fp32 | H200 9.000 us"));
 }
 
-TEST(NeuSightLayout, ReadsProductsWithTheirNAsTheReduction) {
+TEST(NeuSightLayout, ReadsGemmsWithTheirNAsTheReduction) {
   EXPECT_THAT(FirstRow("OPName,B,M,N,K,H,Latency,Device\nbmm,2,3,5,7,,0.25,Tesla V100\n"),
               ElementsAre("bgemm b=2 m=3 n=7 k=5 fp32 | Tesla V100 250.000 us"));
   EXPECT_THAT(FirstRow("OPName,B,M,N,K,H,Latency,Device\nlinear,1,3,5,7,,0.25,T4\n"),
@@ -71,7 +71,7 @@ TEST(NeuSightLayout, ReadsRowsAndFunctions) {
   EXPECT_THAT(FirstRow(head + "fft,4,8,0.02,T4\n"), ElementsAre("'fft' is no known OPName"));
 }
 
-TEST(ServingLayout, ReadsProductsAttentionAndExperts) {
+TEST(ServingLayout, ReadsGemmsAttentionAndExperts) {
   EXPECT_THAT(FirstRow("gemm_dtype,m,n,k,latency_ms,device\nfp8_block,1,128,256,0.01,h200_sxm\n"),
               ElementsAre("gemm m=1 n=128 k=256 layout=nt fp8_block | h200_sxm 10.000 us"));
   EXPECT_THAT(FirstRow("batch_size,isl,num_heads,num_key_value_heads,head_dim,window_size,"

@@ -14,7 +14,7 @@
 
 namespace orrery::kernel {
 
-/// What a measured time holds; models of one are no judges of another.
+/// What a measured time holds; models of one are no evaluates of another.
 enum class Timing : std::uint8_t {
   kKernels,  // durations of the kernels, added
   kReplay,   // a captured graph played again by a serving stack

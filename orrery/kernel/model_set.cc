@@ -46,17 +46,17 @@ struct Question {
 };
 
 /// What a launch takes beside a GPU that nobody measured. It is the host's, and hosts get faster
-/// over the years: beside a GPU that is as new as every donor, the least of them; else the median
-/// of the donors of its maker.
+/// over the years: beside a GPU that is as new as every source_model, the least of them; else the median
+/// of the source_models of its maker.
 class DonatedFloors {
  public:
   DonatedFloors(const hardware::Gpu& gpu, const LaunchFloor& fallback)
       : gpu_(gpu), fallback_(fallback) {}
 
-  void Add(const hardware::Gpu& donor, const LaunchFloor& floor) {
-    is_newest_ = is_newest_ && gpu_.year >= donor.year;
+  void Add(const hardware::Gpu& source_model, const LaunchFloor& floor) {
+    is_newest_ = is_newest_ && gpu_.year >= source_model.year;
     all_.push_back(floor.seconds);
-    if (donor.vendor == gpu_.vendor) {
+    if (source_model.vendor == gpu_.vendor) {
       of_maker_.push_back(floor.seconds);
     }
     fallback_.sharpness = std::max(fallback_.sharpness, floor.sharpness);
@@ -79,9 +79,9 @@ class DonatedFloors {
 };
 
 /// Asks the models that speak for operators of one kind and type.
-class Asker {
+class BatchPredictor {
  public:
-  Asker(const Advice& advice, const hardware::Gpu& gpu) : advice_(advice), gpu_(gpu) {}
+  BatchPredictor(const Advice& advice, const hardware::Gpu& gpu) : advice_(advice), gpu_(gpu) {}
 
   [[nodiscard]] Question QuestionOf(const Operator& op) const {
     const double roofline = BoundOf(op, WorkOf(op), gpu_).Seconds();
@@ -89,10 +89,10 @@ class Asker {
   }
 
   void Answer(std::span<Question> questions) {
-    const double start = advice_.donors.empty() ? -std::log(kUsualEfficiency) : advice_.log_level;
+    const double start = advice_.source_models.empty() ? -std::log(kUsualEfficiency) : advice_.log_level;
     logs_.assign(questions.size(), start);
-    for (const Donor& donor : advice_.donors) {
-      AddEfficiency(donor, questions);
+    for (const SourceModel& source_model : advice_.source_models) {
+      AddEfficiency(source_model, questions);
     }
     for (std::size_t i = 0; i < questions.size(); ++i) {
       questions[i].seconds = questions[i].base_seconds * std::exp(logs_[i]);
@@ -101,29 +101,29 @@ class Asker {
 
  private:
   /// Adds the logarithm of the efficiency that a model sees in each operator.
-  void AddEfficiency(const Donor& donor, std::span<Question> questions) {
+  void AddEfficiency(const SourceModel& source_model, std::span<Question> questions) {
     features_.clear();
     losses_.clear();
     for (Question& question : questions) {
-      const Operator asked = Aligned(question.op, TaughtSizes(donor, question.op));
-      const std::optional<EfficiencyModel::Placed> placed = donor.model->Place(asked);
+      const Operator asked = Aligned(question.op, TaughtSizes(source_model, question.op));
+      const std::optional<EfficiencyModel::Placed> placed = source_model.model->Place(asked);
       question.was_outside = question.was_outside || !placed || placed->was_outside;
       const FeatureRow row = FeaturesOf(placed ? placed->op : asked, gpu_);
       features_.insert(features_.end(), row.values().begin(), row.values().end());
-      losses_.push_back(asked == question.op ? 0 : BorrowedLoss(*donor.teacher, asked, question));
+      losses_.push_back(asked == question.op ? 0 : BorrowedLoss(*source_model.teacher, asked, question));
     }
-    const std::vector<double> predicted = donor.model->forest().PredictRows(features_);
+    const std::vector<double> predicted = source_model.model->forest().PredictRows(features_);
     for (std::size_t i = 0; i < questions.size(); ++i) {
-      logs_[i] += donor.weight * AgainstBase(donor, questions[i], predicted[i] + losses_[i]);
+      logs_[i] += source_model.weight * AgainstBase(source_model, questions[i], predicted[i] + losses_[i]);
     }
   }
 
-  /// Unaligned sizes of which the teacher of a donor knows more than the donor.
-  [[nodiscard]] static ProductSizes TaughtSizes(const Donor& donor, const Operator& op) {
-    if (donor.teacher == nullptr) {
+  /// Unaligned sizes of which the teacher of a source_model knows more than the source_model.
+  [[nodiscard]] static GemmSizes TaughtSizes(const SourceModel& source_model, const Operator& op) {
+    if (source_model.teacher == nullptr) {
       return {};
     }
-    return UnalignedSizes(op) & donor.model->BlindTo(op) & ~donor.teacher->BlindTo(op);
+    return UnalignedSizes(op) & source_model.model->BlindTo(op) & ~source_model.teacher->BlindTo(op);
   }
 
   /// Asks a teacher what is lost against the aligned product, as a logarithm.
@@ -138,12 +138,12 @@ class Asker {
     return model.forest().Predict(FeaturesOf(placed ? placed->op : op, gpu_).values());
   }
 
-  /// Turns what a donor says against its own base into the same against the base that is asked for.
+  /// Turns what a source_model says against its own base into the same against the base that is asked for.
   /// Where it tells kernels alone, they take the place of the roofline beside the launch.
-  [[nodiscard]] double AgainstBase(const Donor& donor, const Question& question,
+  [[nodiscard]] double AgainstBase(const SourceModel& source_model, const Question& question,
                                    double efficiency) const {
-    const LaunchFloor& own = donor.model->floor();
-    if (donor.lacks_launch) {
+    const LaunchFloor& own = source_model.model->floor();
+    if (source_model.lacks_launch) {
       const double kernels = own.Join(question.roofline_seconds) * std::exp(efficiency);
       return std::log(advice_.floor.Join(kernels) / question.base_seconds);
     }
@@ -191,17 +191,17 @@ const SiblingLevel* ModelSet::FindLevel(OperatorKind kind, DataType type,
   return found == levels_.end() ? nullptr : &*found;
 }
 
-const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& donor, DataType type) const {
-  const hardware::Gpu* const gpu = hardware::FindGpu(donor.domain().gpu);
+const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& source_model, DataType type) const {
+  const hardware::Gpu* const gpu = hardware::FindGpu(source_model.domain().gpu);
   const EfficiencyModel* teacher = nullptr;
   double best = 0;
   for (const EfficiencyModel& model : models_) {
-    const bool knows = model.domain().kind == donor.domain().kind &&
+    const bool knows = model.domain().kind == source_model.domain().kind &&
                        model.domain().types[static_cast<std::size_t>(type)] &&
                        model.SeesAlignment(type);
     const hardware::Gpu* const other = knows ? hardware::FindGpu(model.domain().gpu) : nullptr;
     const bool is_of_generation = other && gpu && other->generation == gpu->generation;
-    if (&model == &donor || !is_of_generation) {
+    if (&model == &source_model || !is_of_generation) {
       continue;
     }
     const double similarity = Similarity(*other, *gpu, type);
@@ -214,8 +214,8 @@ const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& donor, DataTyp
 Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
                            Timing timing) const {
   Advice advice = UntaughtAdvice(kind, type, gpu, timing);
-  for (Donor& donor : advice.donors) {
-    donor.teacher = TeacherOf(*donor.model, type);
+  for (SourceModel& source_model : advice.source_models) {
+    source_model.teacher = TeacherOf(*source_model.model, type);
   }
   return advice;
 }
@@ -225,7 +225,7 @@ Advice ModelSet::UntaughtAdvice(OperatorKind kind, DataType type, const hardware
   Advice advice;
   advice.deviation = kRooflineDeviation;
   advice.floor = DefaultFloor(timing);
-  std::vector<Donor> others;
+  std::vector<SourceModel> others;
   DonatedFloors floors(gpu, advice.floor);
   const EfficiencyModel* own = nullptr;
   for (const EfficiencyModel& model : models_) {
@@ -241,39 +241,39 @@ Advice ModelSet::UntaughtAdvice(OperatorKind kind, DataType type, const hardware
       own = is_better ? &model : own;
       continue;
     }
-    const hardware::Gpu* donor = hardware::FindGpu(domain.gpu);
-    if (donor != nullptr) {
-      others.push_back({&model, Similarity(*donor, gpu, type) * (is_same_timing ? 1 : 0.2),
+    const hardware::Gpu* source_model = hardware::FindGpu(domain.gpu);
+    if (source_model != nullptr) {
+      others.push_back({&model, Similarity(*source_model, gpu, type) * (is_same_timing ? 1 : 0.2),
                         LacksLaunch(domain.timing, timing)});
       if (is_same_timing) {
-        floors.Add(*donor, model.floor());
+        floors.Add(*source_model, model.floor());
       }
     }
   }
   if (own != nullptr) {
-    advice.donors = {{own, 1, LacksLaunch(own->domain().timing, timing)}};
-    advice.rung = Rung::kThisGpu;
+    advice.source_models = {{own, 1, LacksLaunch(own->domain().timing, timing)}};
+    advice.source = EstimateSource::kThisGpu;
     advice.deviation = own->deviation();
     advice.floor = own->domain().timing == timing ? own->floor() : DefaultFloor(timing);
     return advice;
   }
   advice.floor = floors.Floor();
   double total = 0;
-  for (const Donor& donor : others) {
-    total += donor.weight;
+  for (const SourceModel& source_model : others) {
+    total += source_model.weight;
   }
   double deviation = 0;
-  for (Donor& donor : others) {
-    donor.weight /= total;
-    if (donor.weight > 0.02) {
-      advice.donors.push_back(donor);
-      advice.rung = Rung::kSibling;
-      deviation += donor.weight * donor.model->deviation();
+  for (SourceModel& source_model : others) {
+    source_model.weight /= total;
+    if (source_model.weight > 0.02) {
+      advice.source_models.push_back(source_model);
+      advice.source = EstimateSource::kSibling;
+      deviation += source_model.weight * source_model.model->deviation();
       advice.deviation = std::hypot(deviation, kOtherGpuDeviation);
     }
   }
   const SiblingLevel* level = FindLevel(kind, type, gpu);
-  if (level != nullptr && !advice.donors.empty()) {
+  if (level != nullptr && !advice.source_models.empty()) {
     advice.log_level = std::log(level->factor_of_timing[static_cast<std::size_t>(timing)]);
     advice.deviation = level->deviation;
   }
@@ -320,20 +320,20 @@ Estimate EstimateOf(const Question& question, const Advice& advice) {
   return {.seconds = question.seconds,
           .roofline_seconds = question.roofline_seconds,
           .uncertainty = std::hypot(deviation, is_taught ? question.teacher->deviation() : 0),
-          .is_extrapolated = advice.rung != Rung::kThisGpu || question.was_outside || is_taught,
-          .rung = advice.rung,
+          .is_extrapolated = advice.source != EstimateSource::kThisGpu || question.was_outside || is_taught,
+          .source = advice.source,
           .alignment_gpu = is_taught ? hardware::FindGpu(question.teacher->domain().gpu) : nullptr};
 }
 
 void PredictBatch(const Batch& batch, const Advice& advice, std::span<const Operator> operators,
                   const hardware::Gpu& gpu, std::span<Estimate> estimates) {
-  Asker asker(advice, gpu);
+  BatchPredictor predictor(advice, gpu);
   std::vector<Question> questions;
   questions.reserve(batch.places.size());
   for (const std::size_t place : batch.places) {
-    questions.push_back(asker.QuestionOf(operators[place]));
+    questions.push_back(predictor.QuestionOf(operators[place]));
   }
-  asker.Answer(questions);
+  predictor.Answer(questions);
   for (std::size_t i = 0; i < questions.size(); ++i) {
     estimates[batch.places[i]] = EstimateOf(questions[i], advice);
   }

@@ -20,7 +20,7 @@
 namespace orrery::kernel {
 
 /// A model and how much it counts.
-struct Donor {
+struct SourceModel {
   const EfficiencyModel* model = nullptr;
   double weight = 1;
   bool lacks_launch = false;  // it tells kernels alone, and the launch is asked for too
@@ -29,8 +29,8 @@ struct Donor {
 
 /// The models that speak for a kind on a GPU, and how good they are.
 struct Advice {
-  std::vector<Donor> donors;
-  Rung rung = Rung::kRoofline;
+  std::vector<SourceModel> source_models;
+  EstimateSource source = EstimateSource::kRoofline;
   LaunchFloor floor;
   double deviation = 0;  // of ln(predicted / measured)
   double log_level = 0;  // what few rows of this GPU add to what its siblings say
@@ -88,7 +88,7 @@ class ModelSet : public CostModel {
 
   /// Finds another model of the kind that learned from unaligned sizes, on a GPU of the same
   /// generation: the most similar one, or none.
-  [[nodiscard]] const EfficiencyModel* TeacherOf(const EfficiencyModel& donor, DataType type) const;
+  [[nodiscard]] const EfficiencyModel* TeacherOf(const EfficiencyModel& source_model, DataType type) const;
 
   [[nodiscard]] const SiblingLevel* FindLevel(OperatorKind kind, DataType type,
                                               const hardware::Gpu& gpu) const;

@@ -55,9 +55,9 @@ RC_GTEST_PROP(ModelSet, EveryOperatorHasATimeOnEveryGpuWithModels, ()) {
 }
 
 RC_GTEST_PROP(ModelSet, EverySizeOfWhatWasLearnedHasATime, ()) {
-  const bool is_product = *rc::gen::arbitrary<bool>();
+  const bool is_gemm = *rc::gen::arbitrary<bool>();
   AssertReasonableEverywhere(
-      FittedModels(), AnyOperatorOf(is_product ? OperatorKind::kGemm : OperatorKind::kElementwise));
+      FittedModels(), AnyOperatorOf(is_gemm ? OperatorKind::kGemm : OperatorKind::kElementwise));
 }
 
 TEST(ModelSet, EveryKindAtItsSmallestHasATime) {
@@ -74,7 +74,7 @@ TEST(ModelSet, EveryKindAtItsSmallestHasATime) {
 TEST(ModelSet, WithoutModelsPhysicsAnswers) {
   const Estimate estimate =
       ModelSet().Predict(Parsed("gemm m=4096 n=4096 k=4096 bf16"), Named("H200"));
-  EXPECT_EQ(estimate.rung, Rung::kRoofline);
+  EXPECT_EQ(estimate.source, EstimateSource::kRoofline);
   EXPECT_TRUE(estimate.is_extrapolated);
   EXPECT_GT(estimate.seconds, estimate.roofline_seconds);
 }
@@ -82,15 +82,15 @@ TEST(ModelSet, WithoutModelsPhysicsAnswers) {
 TEST(ModelSet, TheModelOfTheGpuAnswersFirstThenThoseOfOthers) {
   const Operator op = Parsed("gemm m=512 n=320 k=1024 bf16");
   const Estimate own = FittedModels().Predict(op, Named("H200"));
-  EXPECT_EQ(own.rung, Rung::kThisGpu);
+  EXPECT_EQ(own.source, EstimateSource::kThisGpu);
   EXPECT_FALSE(own.is_extrapolated);
   const Estimate sibling = FittedModels().Predict(op, Named("H100"));
-  EXPECT_EQ(sibling.rung, Rung::kSibling);
+  EXPECT_EQ(sibling.source, EstimateSource::kSibling);
   EXPECT_TRUE(sibling.is_extrapolated);
   EXPECT_GT(sibling.uncertainty, own.uncertainty);
   const Estimate other =
       FittedModels().Predict(Parsed("softmax rows=64 cols=64 bf16"), Named("H200"));
-  EXPECT_EQ(other.rung, Rung::kRoofline);
+  EXPECT_EQ(other.source, EstimateSource::kRoofline);
 }
 
 TEST(ModelSet, BeyondWhatWasMeasuredItSaysSo) {

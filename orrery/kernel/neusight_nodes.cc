@@ -96,7 +96,7 @@ std::optional<Operator> LinearOf(const Node& node) {
 }
 
 /// A bias, rows and weights as they lie in memory.
-std::optional<Operator> AddedProductOf(const Node& node) {
+std::optional<Operator> AddedGemmOf(const Node& node) {
   if (!Calls(node, "addmm") || node.inputs.size() != 3 || node.inputs[1].size() != 2 ||
       node.inputs[2].size() != 2) {
     return std::nullopt;
@@ -104,7 +104,7 @@ std::optional<Operator> AddedProductOf(const Node& node) {
   return Gemm(node.inputs[1][0], node.inputs[2][1], node.inputs[1][1]).Set(Key::kBias, 1);
 }
 
-std::optional<Operator> BatchedProductOf(const Node& node) {
+std::optional<Operator> BatchedGemmOf(const Node& node) {
   if ((!Calls(node, "bmm") && !Calls(node, "matmul")) || node.inputs.size() != 2 ||
       node.inputs[0].size() < 3 || node.inputs[0].size() != node.inputs[1].size()) {
     return std::nullopt;
@@ -117,14 +117,14 @@ std::optional<Operator> BatchedProductOf(const Node& node) {
       .Set(Key::kK, left.back());
 }
 
-std::optional<Operator> ProductOf(const Node& node) {
+std::optional<Operator> GemmOf(const Node& node) {
   if (std::optional<Operator> linear = LinearOf(node)) {
     return linear;
   }
-  if (std::optional<Operator> added = AddedProductOf(node)) {
+  if (std::optional<Operator> added = AddedGemmOf(node)) {
     return added;
   }
-  return BatchedProductOf(node);
+  return BatchedGemmOf(node);
 }
 
 Node NodeIn(const Table& table, std::size_t row) {
@@ -150,7 +150,7 @@ std::string_view GpuOf(std::string_view run) {
 Result<std::vector<LayoutRow>> ReadNeuSightNode(const Table& table, std::size_t row) {
   const std::string_view run = table.Text(row, "id").value_or("");
   const std::optional<Operator> op =
-      run.find("-inf-") == std::string_view::npos ? std::nullopt : ProductOf(NodeIn(table, row));
+      run.find("-inf-") == std::string_view::npos ? std::nullopt : GemmOf(NodeIn(table, row));
   if (!op) {
     return std::vector<LayoutRow>{};
   }

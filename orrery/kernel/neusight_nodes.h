@@ -11,7 +11,7 @@ namespace orrery::kernel {
 
 /// Reads a node of the graphs that NeuSight timed call by call (fp32, eager): the matrix products
 /// of inference runs. Other calls have tables of their own, and views run no kernel: no row. Nodes
-/// of training runs give no row either, since the whole runs that they belong to judge the
+/// of training runs give no row either, since the whole runs that they belong to evaluate the
 /// simulator.
 [[nodiscard]] Result<std::vector<LayoutRow>> ReadNeuSightNode(const Table& table, std::size_t row);
 

@@ -67,7 +67,7 @@ TEST(NeuSightNodes, AddmmTakesWeightsAsTheyLie) {
               ElementsAre("gemm m=8192 n=3840 k=1280 bias=1 fp32 | Tesla_T4 500.0 us"));
 }
 
-TEST(NeuSightNodes, AProductOfManyDimensionsIsABatch) {
+TEST(NeuSightNodes, AGemmOfManyDimensionsIsABatch) {
   EXPECT_THAT(Read({"Tesla_T4/bert_large-inf-512-8", "call_function",
                     "<built-in method matmul of type object>",
                     "[[8, 16, 512, 64], [8, 16, 64, 512]]", "(8, 16, 512, 512)"}),
@@ -95,7 +95,7 @@ TEST(NeuSightNodes, OtherCallsGiveNoRow) {
               IsEmpty());
 }
 
-TEST(NeuSightNodes, AProductWithoutATimeIsRefused) {
+TEST(NeuSightNodes, AGemmWithoutATimeIsRefused) {
   NodeText head = HeadIn("Tesla_T4/gpt2_large-inf-1024-4");
   head.milliseconds = "0";
   EXPECT_THAT(Read(head), ElementsAre("fw_latency is not a time above zero"));

@@ -98,7 +98,7 @@ bool IsDrawn(std::string_view key, const SplitRule& rule) {
 bool IsTest(const Measurement& row, const SplitRule& rule, std::string_view gpu) {
   switch (rule.kind) {
     case SplitRule::Kind::kRandom:
-      return IsDrawn(TwinKey(row.op), rule);
+      return IsDrawn(DuplicateKey(row.op), rule);
     case SplitRule::Kind::kGpu:
       return row.gpu->name == gpu;
     case SplitRule::Kind::kValue: {
@@ -178,14 +178,14 @@ Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows, const
   return rounds;
 }
 
-std::string TwinKey(const Operator& op) {
-  Operator twin = op;
-  twin.set_warm(false);
-  if (twin.kind() == OperatorKind::kGemm && twin.Get(Key::kN) < twin.Get(Key::kK)) {
-    const std::int64_t n = twin.Get(Key::kN);
-    twin.Set(Key::kN, twin.Get(Key::kK)).Set(Key::kK, n);
+std::string DuplicateKey(const Operator& op) {
+  Operator duplicate = op;
+  duplicate.set_warm(false);
+  if (duplicate.kind() == OperatorKind::kGemm && duplicate.Get(Key::kN) < duplicate.Get(Key::kK)) {
+    const std::int64_t n = duplicate.Get(Key::kN);
+    duplicate.Set(Key::kN, duplicate.Get(Key::kK)).Set(Key::kK, n);
   }
-  return Text(twin);
+  return Text(duplicate);
 }
 
 }  // namespace orrery::kernel

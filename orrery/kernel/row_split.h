@@ -11,10 +11,10 @@
 
 namespace orrery::kernel {
 
-/// Which rows a judge may not have learned from.
+/// Which rows a evaluate may not have learned from.
 struct SplitRule {
   enum class Kind : std::uint8_t {
-    kRandom,  // a share of the shapes, twins together
+    kRandom,  // a share of the shapes, duplicates together
     kGpu,     // a whole GPU, or each in turn when none is named
     kValue,   // a share of the values of one parameter
     kAbove,   // all rows whose parameter is above a value
@@ -46,8 +46,8 @@ struct RowSplit {
 [[nodiscard]] Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows,
                                                       const SplitRule& rule);
 
-/// The text that twins share: a shape with warm and cold operands, and a product whose n and k are
+/// The text that duplicates share: a shape with warm and cold operands, and a product whose n and k are
 /// exchanged.
-[[nodiscard]] std::string TwinKey(const Operator& op);
+[[nodiscard]] std::string DuplicateKey(const Operator& op);
 
 }  // namespace orrery::kernel

@@ -98,8 +98,8 @@ TEST(SplitRows, ASplitThatHoldsOutNothingIsAnError) {
   EXPECT_FALSE(SplitRows(Products(10), *SplitRule::Parse("value:lookups")).has_value());
 }
 
-TEST(TwinKey, WarmAndColdAndTurnedProductsAreTwins) {
-  const auto key = [](std::string_view text) { return TwinKey(*ParseOperator(text)); };
+TEST(DuplicateKey, WarmColdAndTransposedGemmsAreDuplicates) {
+  const auto key = [](std::string_view text) { return DuplicateKey(*ParseOperator(text)); };
   EXPECT_EQ(key("gemm m=8 n=16 k=32 bf16"), key("gemm m=8 n=16 k=32 warm=1 bf16"));
   EXPECT_EQ(key("gemm m=8 n=16 k=32 bf16"), key("gemm m=8 n=32 k=16 bf16"));
   EXPECT_NE(key("gemm m=8 n=16 k=32 bf16"), key("gemm m=16 n=8 k=32 bf16"));
@@ -110,9 +110,9 @@ RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndTwinsAreTogether, ()) {
   std::vector<Measurement> rows = Products(200);
   const std::size_t plain = rows.size();
   for (std::size_t i = 0; i < plain; ++i) {
-    Measurement twin = rows[i];
-    twin.op.set_warm(true);
-    rows.push_back(twin);
+    Measurement duplicate = rows[i];
+    duplicate.op.set_warm(true);
+    rows.push_back(duplicate);
   }
   const SplitRule rule{.share = 0.3, .seed = *rc::gen::arbitrary<std::uint64_t>()};
   const auto rounds = SplitRows(rows, rule);
@@ -121,10 +121,10 @@ RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndTwinsAreTogether, ()) {
   RC_ASSERT(split.train.size() + split.test.size() == rows.size());
   std::set<std::string> trained;
   for (const Measurement& row : split.train) {
-    trained.insert(TwinKey(row.op));
+    trained.insert(DuplicateKey(row.op));
   }
   for (const Measurement& row : split.test) {
-    RC_ASSERT(!trained.contains(TwinKey(row.op)));
+    RC_ASSERT(!trained.contains(DuplicateKey(row.op)));
   }
 }
 

@@ -45,7 +45,7 @@ std::optional<std::vector<double>> LogsOf(const ModelSet& models, const Rows& ro
   for (const Measurement* row : rows) {
     Estimate estimate;
     models.PredictAs(timing, {&row->op, 1}, *row->gpu, {&estimate, 1}, 1);
-    if (estimate.rung != Rung::kSibling) {
+    if (estimate.source != EstimateSource::kSibling) {
       return std::nullopt;
     }
     logs.push_back(std::log(row->seconds / estimate.seconds));

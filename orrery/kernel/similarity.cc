@@ -17,14 +17,14 @@ double Peak(const hardware::Gpu& gpu, DataType type) {
 
 }  // namespace
 
-double Similarity(const hardware::Gpu& donor, const hardware::Gpu& gpu, DataType type) {
+double Similarity(const hardware::Gpu& source_model, const hardware::Gpu& gpu, DataType type) {
   const double distance =
-      1 * Distance(Peak(donor, type), Peak(gpu, type)) +
-      1 * Distance(donor.memory.bytes_per_second, gpu.memory.bytes_per_second) +
-      0.5 * Distance(static_cast<double>(donor.last_level_cache.count),
+      1 * Distance(Peak(source_model, type), Peak(gpu, type)) +
+      1 * Distance(source_model.memory.bytes_per_second, gpu.memory.bytes_per_second) +
+      0.5 * Distance(static_cast<double>(source_model.last_level_cache.count),
                      static_cast<double>(gpu.last_level_cache.count)) +
-      0.5 * Distance(donor.power_watts, gpu.power_watts) +
-      (donor.generation == gpu.generation ? 0 : 1) + (donor.vendor == gpu.vendor ? 0 : 1);
+      0.5 * Distance(source_model.power_watts, gpu.power_watts) +
+      (source_model.generation == gpu.generation ? 0 : 1) + (source_model.vendor == gpu.vendor ? 0 : 1);
   return std::exp(-distance);
 }
 

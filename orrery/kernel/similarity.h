@@ -7,7 +7,7 @@ namespace orrery::kernel {
 
 /// How much one GPU can tell of the efficiency of another, above 0 and at most 1: those of one
 /// generation run the same kernels; else peak rate, bandwidth and cache should be near.
-[[nodiscard]] double Similarity(const hardware::Gpu& donor, const hardware::Gpu& gpu,
+[[nodiscard]] double Similarity(const hardware::Gpu& source_model, const hardware::Gpu& gpu,
                                 DataType type);
 
 }  // namespace orrery::kernel

@@ -27,8 +27,8 @@ double ResultBytes(const Operator& op) {
   return std::max(Elements(op), 2.0);
 }
 
-Work ProductWork(const Operator& op) {
-  const ProductShape shape = ProductOf(op);
+Work GemmWork(const Operator& op) {
+  const GemmShape shape = GemmOf(op);
   const double element = Elements(op);
   return {.flops = 2 * shape.batch * shape.m * shape.n * shape.k,
           .read_bytes = element * shape.batch * (shape.m * shape.k + shape.k * shape.n),
@@ -129,7 +129,7 @@ Work ConvWork(const Operator& op) {
   return {};
 }
 
-ProductShape ConvProduct(const Operator& op) {
+GemmShape ConvGemm(const Operator& op) {
   const ConvShape shape = ShapeOfConv(op);
   const double pixels = op.Number(Key::kB) * shape.out_pixels;
   const double groups = std::max(op.Number(Key::kGroups), 1.0);
@@ -320,7 +320,7 @@ Work WorkOf(const Operator& op) {
   switch (op.kind()) {
     case OperatorKind::kGemm:
     case OperatorKind::kBatchedGemm:
-      return ProductWork(op);
+      return GemmWork(op);
     case OperatorKind::kGroupedGemm:
       return GroupedWork(op);
     case OperatorKind::kAttention:
@@ -396,7 +396,7 @@ Work WorkOf(const Operator& op) {
   return {};
 }
 
-bool IsMatrixProduct(OperatorKind kind) {
+bool IsGemm(OperatorKind kind) {
   switch (kind) {
     case OperatorKind::kGemm:
     case OperatorKind::kBatchedGemm:
@@ -411,7 +411,7 @@ bool IsMatrixProduct(OperatorKind kind) {
   }
 }
 
-ProductShape ProductOf(const Operator& op) {
+GemmShape GemmOf(const Operator& op) {
   switch (op.kind()) {
     case OperatorKind::kGemm:
     case OperatorKind::kBatchedGemm:
@@ -433,7 +433,7 @@ ProductShape ProductOf(const Operator& op) {
               op.Number(Key::kHeadSize), op.Number(Key::kKeyLength)};
     case OperatorKind::kConv:
     case OperatorKind::kConv1d:
-      return ConvProduct(op);
+      return ConvGemm(op);
     default:
       return {};
   }

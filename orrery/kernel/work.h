@@ -18,10 +18,10 @@ struct Work {
 [[nodiscard]] Work WorkOf(const Operator& op);
 
 /// Whether the operator is made of matrix products, which tensor cores compute.
-[[nodiscard]] bool IsMatrixProduct(OperatorKind kind);
+[[nodiscard]] bool IsGemm(OperatorKind kind);
 
 /// A product that a kernel cuts into tiles: `batch` results of m × n, each over k.
-struct ProductShape {
+struct GemmShape {
   double batch = 1;
   double m = 1;
   double n = 1;
@@ -30,6 +30,6 @@ struct ProductShape {
 
 /// The product inside of an operator: convolutions as the implicit product, attention as query
 /// rows × head size over keys. Of one result of 1 × 1 for other kinds.
-[[nodiscard]] ProductShape ProductOf(const Operator& op);
+[[nodiscard]] GemmShape GemmOf(const Operator& op);
 
 }  // namespace orrery::kernel

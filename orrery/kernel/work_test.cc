@@ -23,14 +23,14 @@ void ExpectWork(std::string_view text, double flops, double read_bytes, double w
   EXPECT_DOUBLE_EQ(work.write_bytes, write_bytes) << text;
 }
 
-TEST(Work, AProductReadsBothOperandsAndWritesItsResult) {
+TEST(Work, AGemmReadsBothOperandsAndWritesItsResult) {
   // 2·2·3·4 = 48 FLOPs; A has 8 elements, B 12, the result 6.
   ExpectWork("gemm m=2 n=3 k=4 bf16", 48, 40, 12);
   ExpectWork("gemm m=2 n=3 k=4 fp32", 48, 80, 24);
   ExpectWork("bgemm b=5 m=2 n=3 k=4 bf16", 240, 200, 60);
 }
 
-TEST(Work, AProductOfNarrowTypesWritesTwoBytes) {
+TEST(Work, AGemmOfNarrowTypesWritesTwoBytes) {
   ExpectWork("gemm m=2 n=3 k=4 fp8", 48, 20, 12);
   ExpectWork("gemm m=2 n=3 k=4 nvfp4", 48, 10, 12);
 }
@@ -106,14 +106,14 @@ TEST(Work, AnOptimizerReadsAllAndWritesAllButTheGradient) {
   ExpectWork("optimizer fn=sgd n=10 tensors=1 fp32", 40, 80, 40);
 }
 
-TEST(Product, AConvolutionIsTheImplicitProduct) {
-  const ProductShape forward =
-      ProductOf(*ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 fp32"));
+TEST(Product, AConvolutionIsTheImplicitGemm) {
+  const GemmShape forward =
+      GemmOf(*ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 fp32"));
   EXPECT_EQ(forward.batch, 2);
   EXPECT_EQ(forward.m, 32);  // pixels of both images
   EXPECT_EQ(forward.n, 8);   // output channels of a group
   EXPECT_EQ(forward.k, 36);  // 4 channels · 9 taps
-  const ProductShape weights = ProductOf(
+  const GemmShape weights = GemmOf(
       *ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 pass=wgrad fp32"));
   EXPECT_EQ(weights.m, 8);
   EXPECT_EQ(weights.n, 36);

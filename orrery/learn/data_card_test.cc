@@ -9,7 +9,7 @@ DataCard SampleCard() {
   return {.title = "matrix products",
           .rows = 1234,
           .sources = {{.name = "gemm fp16.csv", .bytes = 99, .hash = 0xabc}},
-          .split = "random, twins together: 70/10/20",
+          .split = "random, duplicates together: 70/10/20",
           .seed = 7,
           .made_by = "orrery 0.1.0",
           .figures = {{.name = "test: random",
@@ -37,7 +37,7 @@ TEST(DataCard, IsReadableText) {
             "title: matrix products\n"
             "rows: 1234\n"
             "source: 99 0000000000000abc gemm fp16.csv\n"
-            "split: random, twins together: 70/10/20\n"
+            "split: random, duplicates together: 70/10/20\n"
             "seed: 7\n"
             "made by: orrery 0.1.0\n"
             "note: first\n"

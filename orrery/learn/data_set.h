@@ -16,7 +16,7 @@ namespace orrery::learn {
 
 using RowIndex = std::uint32_t;
 
-/// What models learn from and are judged by: one row for each measurement, with named features, a
+/// What models learn from and are evaluated by: one row for each measurement, with named features, a
 /// target and a weight. Groups are texts that say what a row belongs to (the GPU, the shape), for
 /// splits; the label names the row in lists of the worst. A missing feature is NaN.
 class DataSet {

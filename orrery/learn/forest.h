@@ -47,7 +47,7 @@ class Forest {
   [[nodiscard]] std::vector<double> PredictRows(std::span<const float> rows, int threads = 1) const;
 
   /// Returns the forest with every leaf rounded to a multiple of `step`, a power of two. The file
-  /// is smaller for it; judge a model after rounding, not before.
+  /// is smaller for it; evaluate a model after rounding, not before.
   [[nodiscard]] Forest Rounded(double step) const;
 
   /// Returns the largest power of two whose rounding leaves a standard error of at most `error` in

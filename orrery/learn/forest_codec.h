@@ -12,7 +12,7 @@ namespace orrery::learn {
 /// them are 1e-4, one hundredth of a percent where predictions are logarithms of times.
 inline constexpr double kShippedLeafError = 2e-5;
 
-/// Returns the forest as it is shipped, leaves rounded. Judge this one.
+/// Returns the forest as it is shipped, leaves rounded. Evaluate this one.
 [[nodiscard]] Forest RoundedForShipping(const Forest& forest);
 
 /// Writes a forest for a section of a model file: the distinct thresholds of each feature once, as

@@ -19,7 +19,7 @@ struct Batch {
   Eigen::RowVectorXf weights;
 };
 
-/// What a network's parameters are to be judged by.
+/// What a network's parameters are to be evaluated by.
 struct NetworkLoss {
   std::vector<LayerPlace> places;
   Activation activation = Activation::kRelu;

@@ -14,7 +14,7 @@ namespace orrery::learn {
 
 struct SearchOutcome {
   std::size_t best = 0;                    // index of the candidate
-  std::vector<double> score_of_candidate;  // NaN where it could not be judged
+  std::vector<double> score_of_candidate;  // NaN where it could not be evaluated
 };
 
 /// Tries every candidate for hyper-parameters, in order, and keeps the one with the smallest

@@ -17,7 +17,7 @@ std::uint64_t SeedFor(std::uint64_t seed, Purpose purpose) {
 }
 
 std::uint64_t TwinBits(const DataSet& data, const Draw& draw, RowIndex row, Purpose purpose) {
-  return HashText(data.Group(row, draw.twin_group), SeedFor(draw.seed, purpose));
+  return HashText(data.Group(row, draw.duplicate_group), SeedFor(draw.seed, purpose));
 }
 
 double DrawTwin(const DataSet& data, const Draw& draw, RowIndex row, Purpose purpose) {
@@ -34,7 +34,7 @@ double DrawValue(float value, std::uint64_t seed) {
 
 Split SplitWhere(const DataSet& data, const Draw& draw,
                  const std::function<bool(RowIndex)>& is_test) {
-  ORRERY_CHECK(draw.twin_group < data.group_names().size(), "the group of twins exists");
+  ORRERY_CHECK(draw.duplicate_group < data.group_names().size(), "the group of duplicates exists");
   Split split;
   for (RowIndex row = 0; row < data.num_rows(); ++row) {
     if (is_test(row)) {

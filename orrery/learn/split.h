@@ -28,17 +28,17 @@ struct Split {
   [[nodiscard]] TrainingRows training() const { return {train, validation}; }
 };
 
-/// Twins (repeats of one measurement, the same shape transposed) must not be on both sides, so
+/// Duplicates (repeats of one measurement, the same shape transposed) must not be on both sides, so
 /// rows are drawn by the text of a group: a row's part follows from a hash of that text and the
 /// seed alone, the same on every machine and whatever other rows there are. The shares are met on
 /// average.
 struct Draw {
-  std::size_t twin_group = 0;  // index into DataSet::group_names
+  std::size_t duplicate_group = 0;  // index into DataSet::group_names
   double validation_share = 0.1;
   std::uint64_t seed = 0;
 };
 
-/// Splits at random, twins together.
+/// Splits at random, duplicates together.
 [[nodiscard]] Split SplitAtRandom(const DataSet& data, const Draw& draw, double test_share);
 
 /// Holds out the rows for which `is_test` holds, and draws validation from the rest.

@@ -14,8 +14,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// Row i measures shape i / 2 (so two rows are twins) on one of three GPUs.
-DataSet MakeTwins(RowIndex num_rows) {
+// Row i measures shape i / 2 (so two rows are duplicates) on one of three GPUs.
+DataSet MakeDuplicates(RowIndex num_rows) {
   DataSet data({"size"}, {"shape", "gpu"});
   for (RowIndex row = 0; row < num_rows; ++row) {
     const auto size = static_cast<float>(row / 2 % 10);
@@ -38,8 +38,8 @@ std::map<RowIndex, char> PartOfRow(const Split& split) {
   return part_of_row;
 }
 
-RC_GTEST_PROP(Split, EveryRowIsInOnePartTogetherWithItsTwin, ()) {
-  const DataSet data = MakeTwins(2 * *rc::gen::inRange<RowIndex>(0, 200));
+RC_GTEST_PROP(Split, EveryRowIsInOnePartTogetherWithItsDuplicate, ()) {
+  const DataSet data = MakeDuplicates(2 * *rc::gen::inRange<RowIndex>(0, 200));
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   auto part_of_row = PartOfRow(SplitAtRandom(data, {.seed = seed}, 0.3));
   RC_ASSERT(part_of_row.size() == data.num_rows());
@@ -50,13 +50,13 @@ RC_GTEST_PROP(Split, EveryRowIsInOnePartTogetherWithItsTwin, ()) {
 
 // 2,000 shapes: the shares have standard deviations of about 0.01, so 0.05 is five of them.
 TEST(Split, MeetsTheSharesOnAverage) {
-  const Split split = SplitAtRandom(MakeTwins(4'000), {.validation_share = 0.1, .seed = 7}, 0.2);
+  const Split split = SplitAtRandom(MakeDuplicates(4'000), {.validation_share = 0.1, .seed = 7}, 0.2);
   EXPECT_NEAR(static_cast<double>(split.test.size()) / 4'000, 0.2, 0.05);
   EXPECT_NEAR(static_cast<double>(split.validation.size()) / 4'000, 0.1, 0.05);
 }
 
 TEST(Split, TheSameSeedGivesTheSameRowsAndAnotherSeedOthers) {
-  const DataSet data = MakeTwins(200);
+  const DataSet data = MakeDuplicates(200);
   const Split split = SplitAtRandom(data, {.seed = 1}, 0.2);
   EXPECT_EQ(split.test, SplitAtRandom(data, {.seed = 1}, 0.2).test);
   EXPECT_NE(split.test, SplitAtRandom(data, {.seed = 2}, 0.2).test);
@@ -64,19 +64,19 @@ TEST(Split, TheSameSeedGivesTheSameRowsAndAnotherSeedOthers) {
 
 // Written down once: a change of the hash would silently change every published figure.
 TEST(Split, StaysWhatItWas) {
-  const Split split = SplitAtRandom(MakeTwins(40), {.seed = 1}, 0.2);
+  const Split split = SplitAtRandom(MakeDuplicates(40), {.seed = 1}, 0.2);
   EXPECT_THAT(split.test, ElementsAre(2, 3, 4, 5, 18, 19, 28, 29, 38, 39));
 }
 
 TEST(Split, LeavesOutOneGroup) {
-  const DataSet data = MakeTwins(9);
+  const DataSet data = MakeDuplicates(9);
   const Split split = LeaveOut(data, {.validation_share = 0}, 1, "gpu 1");
   EXPECT_THAT(split.test, ElementsAre(1, 4, 7));
   EXPECT_THAT(split.train, ElementsAre(0, 2, 3, 5, 6, 8));
 }
 
 TEST(Split, HoldsOutWholeValues) {
-  const DataSet data = MakeTwins(400);
+  const DataSet data = MakeDuplicates(400);
   const Split split = SplitByValue(data, {.seed = 3}, 0, 0.3);
   ASSERT_FALSE(split.test.empty());
   for (const RowIndex tested : split.test) {
@@ -87,12 +87,12 @@ TEST(Split, HoldsOutWholeValues) {
 }
 
 TEST(Split, HoldsOutWhatIsAboveAThreshold) {
-  const Split split = SplitAbove(MakeTwins(20), {.validation_share = 0}, 0, 7.5);
+  const Split split = SplitAbove(MakeDuplicates(20), {.validation_share = 0}, 0, 7.5);
   EXPECT_THAT(split.test, ElementsAre(16, 17, 18, 19));
 }
 
 TEST(Split, FoldsTestEachRowOnce) {
-  const DataSet data = MakeTwins(100);
+  const DataSet data = MakeDuplicates(100);
   std::vector<RowIndex> tested;
   for (const Split& split : CrossValidation(data, {.seed = 5}, 4)) {
     EXPECT_EQ(split.train.size() + split.validation.size() + split.test.size(), 100);

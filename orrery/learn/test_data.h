@@ -25,7 +25,7 @@ struct Shape {
   std::uint64_t seed = 1;
 };
 
-/// Features are even in -1 to 1; every row is its own twin.
+/// Features are even in -1 to 1; every row is its own duplicate.
 inline DataSet MakeCurve(const Shape& shape) {
   std::vector<std::string> names;
   for (std::size_t feature = 0; feature < shape.num_features; ++feature) {

@@ -29,7 +29,7 @@ class TestRecording {
   }
 
   trace::RowId Copied(std::string_view name) {
-    return Work(trace::ActivityKind::kCopy, name, trace::Coverage::kExact, 10);
+    return Work(trace::ActivityKind::kMemcpy, name, trace::Coverage::kExact, 10);
   }
 
   void Touched(trace::RowId activity, trace::RowId object, std::int64_t read_bytes,

@@ -6,7 +6,7 @@
 #include "orrery/network/topology.h"
 
 /// Topologies written down by people and other simulators. Errors name `file`, the line and the
-/// mend.
+/// fix.
 namespace orrery::network {
 
 /// Our own YAML:

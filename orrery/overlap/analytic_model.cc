@@ -10,7 +10,7 @@ namespace orrery::overlap {
 namespace {
 
 // What the kernel that computes moves through memory alone, GB/s; 0 where nobody knows.
-double ComputeTraffic(const Machine& machine, const ComputeSide& side) {
+double ComputeTraffic(const Machine& machine, const ComputeKernel& side) {
   if (!std::isnan(side.counters.dram)) {
     return machine.memory_gbps * std::min(side.counters.dram / 100, 1.0);
   }
@@ -20,7 +20,7 @@ double ComputeTraffic(const Machine& machine, const ComputeSide& side) {
 }
 
 // What a communication kernel moves through device memory alone, GB/s.
-double CommunicationTraffic(const CommunicationSide& side) {
+double CommunicationTraffic(const CommunicationKernel& side) {
   switch (side.place) {
     case Place::kDeviceMemory:
       return side.payload_gbps * TrafficOfPayload(side.pattern);
@@ -34,7 +34,7 @@ double CommunicationTraffic(const CommunicationSide& side) {
 }
 
 // A kernel of which nothing is known fills the GPU with many waves.
-double RoomStretch(const Machine& machine, const Pair& pair) {
+double RoomSlowdown(const Machine& machine, const Pair& pair) {
   const LaunchShape& mine = pair.compute.shape;
   const LaunchShape& other = pair.communication.shape;
   if (mine.IsKnown() && other.IsKnown()) {
@@ -98,7 +98,7 @@ AnalyticParts PartsOf(const Machine& machine, const Pair& pair) {
   const double shared = std::max(1.0, parts.load);
   parts.memory = mine > 0 ? shared : 1;
   parts.communication = others > 0 ? shared : 1;
-  parts.room = RoomStretch(machine, pair);
+  parts.room = RoomSlowdown(machine, pair);
   // Fewer multiprocessors can still fill the memory: the more a kernel is bound by it, the less it
   // feels them go.
   const double bound_by_memory = std::min(1.0, mine / machine.memory_gbps);
@@ -106,11 +106,11 @@ AnalyticParts PartsOf(const Machine& machine, const Pair& pair) {
   return parts;
 }
 
-void AnalyticModel::Stretches(const Machine& machine, std::span<const Pair> pairs,
-                              std::span<Stretch> stretches) const {
+void AnalyticModel::Slowdowns(const Machine& machine, std::span<const Pair> pairs,
+                              std::span<Slowdown> slowdowns) const {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const AnalyticParts parts = PartsOf(machine, pairs[i]);
-    stretches[i] = {.compute = parts.compute, .communication = parts.communication};
+    slowdowns[i] = {.compute = parts.compute, .communication = parts.communication};
   }
 }
 

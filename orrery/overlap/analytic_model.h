@@ -9,14 +9,14 @@ namespace orrery::overlap {
 /// computes is taken to fill the GPU with many waves.
 class AnalyticModel : public Model {
  public:
-  void Stretches(const Machine& machine, std::span<const Pair> pairs,
-                 std::span<Stretch> stretches) const override;
+  void Slowdowns(const Machine& machine, std::span<const Pair> pairs,
+                 std::span<Slowdown> slowdowns) const override;
 
   [[nodiscard]] double DelayUs(const Machine& machine, const Pair& pair,
                                const Arrival& arrival) const override;
 };
 
-/// The parts of the analytic stretch, which learned models take as features.
+/// The parts of the analytic slowdown, which learned models take as features.
 struct AnalyticParts {
   double room = 1;     // of the computing kernel, by the multiprocessors that are left
   double memory = 1;   // … by the bandwidth that is left

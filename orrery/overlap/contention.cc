@@ -9,7 +9,7 @@ namespace {
 struct Runner {
   double begin_us = 0;
   double left_us = 0;  // of its time alone
-  double stretch = 1;
+  double slowdown = 1;
   double end_us = 0;
 
   // What is left after running from `from` to `to` at a pace.
@@ -21,11 +21,11 @@ struct Runner {
 
 // Both there from `from` on: returns when the first of them ends, or begins.
 double Together(Runner& one, Runner& other, double from) {
-  const double one_end = from + one.left_us * one.stretch;
-  const double other_end = from + other.left_us * other.stretch;
+  const double one_end = from + one.left_us * one.slowdown;
+  const double other_end = from + other.left_us * other.slowdown;
   const double until = std::min(one_end, other_end);
-  one.Advance(from, until, one.stretch);
-  other.Advance(from, until, other.stretch);
+  one.Advance(from, until, one.slowdown);
+  other.Advance(from, until, other.slowdown);
   if (one_end <= other_end) {
     one.end_us = until;
     other.end_us = until + other.left_us;
@@ -38,13 +38,13 @@ double Together(Runner& one, Runner& other, double from) {
 
 }  // namespace
 
-Course PlayMeeting(double compute_us, const Meeting& meeting, const Stretch& stretch,
+OverlapTimeline SimulateOverlap(double compute_us, const KernelOverlap& overlap_event, const Slowdown& slowdown,
                    double delay_us) {
-  Runner compute{.left_us = compute_us, .stretch = stretch.compute};
-  Runner communication{.left_us = meeting.communication_us, .stretch = stretch.communication};
-  Runner& first = meeting.compute_is_first ? compute : communication;
-  Runner& second = meeting.compute_is_first ? communication : compute;
-  second.begin_us = meeting.offset_us + delay_us;
+  Runner compute{.left_us = compute_us, .slowdown = slowdown.compute};
+  Runner communication{.left_us = overlap_event.communication_us, .slowdown = slowdown.communication};
+  Runner& first = overlap_event.compute_is_first ? compute : communication;
+  Runner& second = overlap_event.compute_is_first ? communication : compute;
+  second.begin_us = overlap_event.offset_us + delay_us;
   double both_us = 0;
   if (first.left_us <= second.begin_us) {  // it has gone when the second comes
     first.end_us = first.left_us;

@@ -16,7 +16,7 @@
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/contention.h"
 #include "orrery/overlap/features.h"
-#include "orrery/overlap/meeting_features.h"
+#include "orrery/overlap/kernel_overlap_features.h"
 
 namespace orrery::overlap {
 namespace {
@@ -62,27 +62,27 @@ struct Predictor {
   std::function<double(const MeasuredPair&)> delay_us;
 };
 
-std::vector<JudgedPair> Predicted(const Predictor& predictor, Rows rows) {
-  std::vector<JudgedPair> judged;
+std::vector<EvaluatedPair> Predicted(const Predictor& predictor, Rows rows) {
+  std::vector<EvaluatedPair> evaluated;
   for (const MeasuredPair* row : rows) {
     const bool is_late = row->mode == Mode::kArrival && row->compute_is_first;
-    judged.push_back({.row = row,
+    evaluated.push_back({.row = row,
                       .predicted_us = predictor.together_us(*row),
                       .predicted_delay_us = is_late ? predictor.delay_us(*row) : 0});
   }
-  return judged;
+  return evaluated;
 }
 
-/// Plays meetings out from one stretch and one delay.
-Predictor Played(const std::string& name, std::function<Stretch(const MeasuredPair&)> stretch_of,
+/// Simulates overlap_events out from one slowdown and one delay.
+Predictor Played(const std::string& name, std::function<Slowdown(const MeasuredPair&)> slowdown_of,
                  std::function<double(const MeasuredPair&)> delay_us) {
   return {name,
-          [stretch_of = std::move(stretch_of), delay_us](const MeasuredPair& row) {
+          [slowdown_of = std::move(slowdown_of), delay_us](const MeasuredPair& row) {
             const double alone_us = row.pair.compute.alone_us;
-            const Stretch stretch = stretch_of(row);
-            const std::optional<Meeting> meeting = MeetingOf(row);
-            return meeting ? PlayMeeting(alone_us, *meeting, stretch, delay_us(row)).compute_us
-                           : alone_us * stretch.compute;
+            const Slowdown slowdown = slowdown_of(row);
+            const std::optional<KernelOverlap> overlap_event = KernelOverlapOf(row);
+            return overlap_event ? SimulateOverlap(alone_us, *overlap_event, slowdown, delay_us(row)).compute_us
+                           : alone_us * slowdown.compute;
           },
           delay_us};
 }
@@ -91,11 +91,11 @@ double NoDelay(const MeasuredPair& /*row*/) {
   return 0;
 }
 
-Figures FiguresOf(const std::string& name, std::span<const JudgedPair> rows) {
+Figures FiguresOf(const std::string& name, std::span<const EvaluatedPair> rows) {
   std::vector<double> predicted;
   std::vector<double> measured;
   std::vector<double> logs;
-  for (const JudgedPair& row : rows) {
+  for (const EvaluatedPair& row : rows) {
     predicted.push_back(row.predicted_us);
     measured.push_back(row.row->together_us);
     logs.push_back(std::log(row.row->together_us / row.row->pair.compute.alone_us));
@@ -109,47 +109,47 @@ Figures FiguresOf(const std::string& name, std::span<const JudgedPair> rows) {
     spread += (logs[i] - mean) * (logs[i] - mean);
     error += (logs[i] - said) * (logs[i] - said);
   }
-  figures.r2_of_stretch = 1 - error / spread;
+  figures.r2_of_slowdown = 1 - error / spread;
   return figures;
 }
 
 Predictor Constant(const std::string& name, double factor) {
   return Played(
-      name, [factor](const MeasuredPair&) { return Stretch{.compute = factor}; }, NoDelay);
+      name, [factor](const MeasuredPair&) { return Slowdown{.compute = factor}; }, NoDelay);
 }
 
-// The median stretch of each kernel's name among the rows to learn from; of all for other names.
+// The median slowdown of each kernel's name among the rows to learn from; of all for other names.
 Predictor MedianOfName(Rows train) {
   std::map<std::string, std::vector<double>> of_name;
   for (const MeasuredPair* row : train) {
     if (row->mode == Mode::kSteady) {
-      const double stretch = row->together_us / row->pair.compute.alone_us;
-      of_name[row->name].push_back(stretch);
-      of_name[""].push_back(stretch);
+      const double slowdown = row->together_us / row->pair.compute.alone_us;
+      of_name[row->name].push_back(slowdown);
+      of_name[""].push_back(slowdown);
     }
   }
   std::map<std::string, double> median;
   for (auto& [name, values] : of_name) {
     median[name] = Median(values);
   }
-  const auto stretch_of = [median](const MeasuredPair& row) {
+  const auto slowdown_of = [median](const MeasuredPair& row) {
     const auto found = median.find(row.name);
     const auto any = median.find("");
-    return Stretch{.compute = found != median.end() ? found->second
+    return Slowdown{.compute = found != median.end() ? found->second
                               : any != median.end() ? any->second
                                                     : 1};
   };
-  return Played("median of the kernel's name", stretch_of, NoDelay);
+  return Played("median of the kernel's name", slowdown_of, NoDelay);
 }
 
 Arrival ArrivalIn(const MeasuredPair& row) {
-  return ArrivalOf(row.pair, MeetingOf(row).value_or(Meeting{}));
+  return ArrivalOf(row.pair, KernelOverlapOf(row).value_or(KernelOverlap{}));
 }
 
 Predictor Analytic() {
   return Played(
       "arithmetic",
-      [](const MeasuredPair& row) { return AnalyticModel().StretchOf(row.machine, row.pair); },
+      [](const MeasuredPair& row) { return AnalyticModel().SlowdownOf(row.machine, row.pair); },
       [](const MeasuredPair& row) {
         return AnalyticModel().DelayUs(row.machine, row.pair, ArrivalIn(row));
       });
@@ -162,21 +162,21 @@ Predictor Learned(const LearnedModel& model, const std::string& name, bool as_pl
   return {name,
           [&model, pair_of](const MeasuredPair& row) {
             const Pair pair = pair_of(row);
-            const std::optional<Meeting> meeting = MeetingOf(row);
-            return meeting ? model.TogetherUs(row.machine, pair, *meeting)
-                           : pair.compute.alone_us * model.StretchOf(row.machine, pair).compute;
+            const std::optional<KernelOverlap> overlap_event = KernelOverlapOf(row);
+            return overlap_event ? model.TogetherUs(row.machine, pair, *overlap_event)
+                           : pair.compute.alone_us * model.SlowdownOf(row.machine, pair).compute;
           },
           [&model, pair_of](const MeasuredPair& row) {
             return model.DelayUs(row.machine, pair_of(row), ArrivalIn(row));
           }};
 }
 
-DelayFigures DelaysOf(std::span<const JudgedPair> rows) {
+DelayFigures DelaysOf(std::span<const EvaluatedPair> rows) {
   DelayFigures figures;
   std::vector<double> errors;
   std::size_t said = 0;
   std::size_t both = 0;
-  for (const JudgedPair& row : rows) {
+  for (const EvaluatedPair& row : rows) {
     const double measured = row.row->communication_delay_us;
     if (row.row->mode != Mode::kArrival || !row.row->compute_is_first || std::isnan(measured)) {
       continue;
@@ -205,7 +205,7 @@ learn::Evaluation CommunicationOf(const LearnedModel& model, Rows rows) {
     if (row->mode != Mode::kSteady || alone <= 0 || row->communication_together_gbps <= 0) {
       continue;
     }
-    predicted.push_back(model.StretchOf(row->machine, row->pair).communication);
+    predicted.push_back(model.SlowdownOf(row->machine, row->pair).communication);
     measured.push_back(alone / row->communication_together_gbps);
   }
   return learn::Evaluate(predicted, measured);
@@ -242,11 +242,11 @@ std::vector<GroupRule> GroupRules() {
   };
 }
 
-std::vector<Group> GroupsOf(std::span<const JudgedPair> rows) {
+std::vector<Group> GroupsOf(std::span<const EvaluatedPair> rows) {
   std::vector<Group> groups;
   for (const GroupRule& rule : GroupRules()) {
     std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> values;
-    for (const JudgedPair& row : rows) {
+    for (const EvaluatedPair& row : rows) {
       auto& [predicted, measured] = values[rule.name(*row.row)];
       predicted.push_back(row.predicted_us);
       measured.push_back(row.row->together_us);
@@ -259,8 +259,8 @@ std::vector<Group> GroupsOf(std::span<const JudgedPair> rows) {
 }
 
 std::vector<learn::GroupImportance> ImportanceOf(const LearnedModel& model, Rows rows) {
-  const learn::DataSet data = StretchData(rows, Knowledge::kMeasured);
-  return learn::PermutationImportance(data, data.AllRows(), MeetingFeatureGroups(),
+  const learn::DataSet data = SlowdownData(rows, Knowledge::kMeasured);
+  return learn::PermutationImportance(data, data.AllRows(), KernelOverlapFeatureGroups(),
                                       [&model](std::span<const float> features) {
                                         return model.parts().compute.PredictRows(features);
                                       },
@@ -288,7 +288,7 @@ PairSplit SplitPairs(std::span<const MeasuredPair> rows, HeldOut what, std::uint
   return split;
 }
 
-OverlapEvaluation Judge(const LearnedModel& model, Rows train, Rows test) {
+OverlapEvaluation Evaluate(const LearnedModel& model, Rows train, Rows test) {
   OverlapEvaluation evaluation;
   evaluation.rows = Predicted(Learned(model, "learned", false), test);
   evaluation.predictors.push_back(FiguresOf("learned", evaluation.rows));

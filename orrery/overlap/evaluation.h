@@ -31,18 +31,18 @@ struct PairSplit {
                                    std::uint64_t seed);
 
 /// A measured row and the time that was predicted for its compute kernel.
-struct JudgedPair {
+struct EvaluatedPair {
   const MeasuredPair* row = nullptr;
   double predicted_us = 0;
   double predicted_delay_us = 0;  // of communication that came second
 };
 
-/// Figures of one predictor; the errors are of the overlapped duration, R² is of the stretch's
+/// Figures of one predictor; the errors are of the overlapped duration, R² is of the slowdown's
 /// logarithm (durations themselves would flatter).
 struct Figures {
   std::string name;
   learn::Evaluation duration;
-  double r2_of_stretch = 0;
+  double r2_of_slowdown = 0;
 };
 
 struct DelayFigures {
@@ -65,12 +65,12 @@ struct OverlapEvaluation {
   DelayFigures delays;
   std::vector<Group> groups;
   std::vector<learn::GroupImportance> importance;
-  std::vector<JudgedPair> rows;
+  std::vector<EvaluatedPair> rows;
   double noise_floor = 0;  // median spread of the repeats alone, per cent
 };
 
-/// Judges a model on rows; baselines that need rows to learn from take `train`.
-[[nodiscard]] OverlapEvaluation Judge(const LearnedModel& model,
+/// Evaluates a model on rows; baselines that need rows to learn from take `train`.
+[[nodiscard]] OverlapEvaluation Evaluate(const LearnedModel& model,
                                       std::span<const MeasuredPair* const> train,
                                       std::span<const MeasuredPair* const> test);
 

@@ -8,7 +8,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/overlap/analytic_model.h"
-#include "orrery/overlap/block_course.h"
+#include "orrery/overlap/block_timeline.h"
 #include "orrery/overlap/occupancy.h"
 
 namespace orrery::overlap {
@@ -119,7 +119,7 @@ class Row {
   void Add(double value) { into_.push_back(static_cast<float>(value)); }
 
   void WriteKernel() {
-    const ComputeSide& side = pair_.compute;
+    const ComputeKernel& side = pair_.compute;
     Add(side.kind == "gemm" || side.kind == "bgemm" || side.kind == "conv" ||
         side.kind == "groupedgemm" || side.kind == "conv1d");
     Add(side.kind == "attention");
@@ -170,7 +170,7 @@ class Row {
 
   // A multiprocessor that has blocks: what it keeps under way, and what it does in a microsecond.
   void WriteBusySm(int blocks_of_sm) {
-    const ComputeSide& side = pair_.compute;
+    const ComputeKernel& side = pair_.compute;
     const auto blocks = static_cast<double>(side.shape.blocks);
     const double busy_sms = std::min(blocks, static_cast<double>(machine_.sms));
     const double resident = std::min(blocks / busy_sms, static_cast<double>(blocks_of_sm));
@@ -180,7 +180,7 @@ class Row {
   }
 
   void WriteCommunication() {
-    const CommunicationSide& side = pair_.communication;
+    const CommunicationKernel& side = pair_.communication;
     const auto blocks = static_cast<double>(side.shape.blocks);
     Add(blocks);
     Add(blocks / machine_.sms);
@@ -202,8 +202,8 @@ class Row {
     if (pair_.compute.shape.IsKnown()) {
       const Room room = RoomBeside(machine_, pair_.compute.shape, pair_.communication.shape);
       Add(Log(PileBeside(machine_, pair_.compute.shape, pair_.communication.shape)));
-      Add(Log(StretchByBlocks(PlanOf(machine_, pair_), kAllTheTime)));
-      Add(Log(StretchByBlocks(SharedPlanOf(machine_, pair_), kAllTheTime)));
+      Add(Log(SlowdownByBlocks(PlanOf(machine_, pair_), kAllTheTime)));
+      Add(Log(SlowdownByBlocks(SharedPlanOf(machine_, pair_), kAllTheTime)));
       Add(Log(room.ByWaves()));
       Add(Log(room.ByShare()));
       const double waves = room.beside > 0 ? static_cast<double>(pair_.compute.shape.blocks) /

@@ -10,7 +10,7 @@
 
 namespace orrery::overlap {
 
-/// What learned models see of a pair: both sides, and what arithmetic says of them together. What
+/// What learned models see of a pair: both concurrent_kernels, and what arithmetic says of them together. What
 /// is not known is NaN, so that one model serves measured kernels and planned ones.
 [[nodiscard]] std::span<const std::string> FeatureNames();
 

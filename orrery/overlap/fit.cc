@@ -11,7 +11,7 @@
 #include "orrery/learn/forest_codec.h"
 #include "orrery/learn/perceptron_training.h"
 #include "orrery/overlap/features.h"
-#include "orrery/overlap/meeting_features.h"
+#include "orrery/overlap/kernel_overlap_features.h"
 
 namespace orrery::overlap {
 namespace {
@@ -129,7 +129,7 @@ learn::PerceptronOptions NetworkOptions(const Size& size) {
   network.hidden_widths = {size.width, size.width};
   network.activation = learn::Activation::kSilu;
   network.loss = learn::PerceptronOptions::Loss::kHuber;
-  network.huber_width = 0.05;  // nearly the absolute error, which relative errors are judged by
+  network.huber_width = 0.05;  // nearly the absolute error, which relative errors are evaluated by
   network.max_epochs = 40;
   network.batch_rows = 128;
   network.weight_decay = 0.2;
@@ -177,15 +177,15 @@ Result<Blend> Fit(const learn::DataSet& data, const FitOptions& options, const S
 
 }  // namespace
 
-learn::DataSet StretchData(Rows rows, Knowledge knowledge) {
-  learn::DataSet data = EmptyData(MeetingFeatureNames());
+learn::DataSet SlowdownData(Rows rows, Knowledge knowledge) {
+  learn::DataSet data = EmptyData(KernelOverlapFeatureNames());
   std::vector<float> features;
   for (const MeasuredPair* row : rows) {
     const Pair pair = knowledge == Knowledge::kPlanned ? AsPlanned(row->pair) : row->pair;
     features.clear();
-    AppendMeetingFeatures(row->machine, pair, MeetingOf(*row), features);
-    const double stretch = row->together_us / row->pair.compute.alone_us;
-    Append(data, *row, features, std::log(stretch), Certainty(*row));
+    AppendKernelOverlapFeatures(row->machine, pair, KernelOverlapOf(*row), features);
+    const double slowdown = row->together_us / row->pair.compute.alone_us;
+    Append(data, *row, features, std::log(slowdown), Certainty(*row));
   }
   return data;
 }
@@ -200,11 +200,11 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
   for (const MeasuredPair* row : rows) {
     parts.generations.emplace(row->machine.generation);
   }
-  say("how much computing kernels are stretched");
-  ORRERY_TRY(parts.compute, Fit(StretchData(rows, Knowledge::kMeasured), options, kOfMeasured));
+  say("how much computing kernels are slowed");
+  ORRERY_TRY(parts.compute, Fit(SlowdownData(rows, Knowledge::kMeasured), options, kOfMeasured));
   say("the same as plans know them");
-  ORRERY_TRY(parts.planned, Fit(StretchData(rows, Knowledge::kPlanned), options, kOfPlanned));
-  say("how much communication is stretched");
+  ORRERY_TRY(parts.planned, Fit(SlowdownData(rows, Knowledge::kPlanned), options, kOfPlanned));
+  say("how much communication is slowed");
   ORRERY_TRY(parts.communication, Fit(CommunicationData(rows), options, kOfOthers));
   say("how long communication waits for room");
   const DelayData delays = DelaysOf(rows);

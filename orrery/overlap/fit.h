@@ -29,9 +29,9 @@ using FitProgress = std::function<void(std::string_view)>;
 
 enum class Knowledge : std::uint8_t { kMeasured, kPlanned };
 
-/// What the model of the compute kernel's stretch learns from: ln of its time over its time alone,
-/// of meetings and of pairs in steady state, grouped by kernel.
-[[nodiscard]] learn::DataSet StretchData(std::span<const MeasuredPair* const> rows,
+/// What the model of the compute kernel's slowdown learns from: ln of its time over its time alone,
+/// of overlap_events and of pairs in steady state, grouped by kernel.
+[[nodiscard]] learn::DataSet SlowdownData(std::span<const MeasuredPair* const> rows,
                                          Knowledge knowledge);
 
 /// Delays below this are the noise of launches.

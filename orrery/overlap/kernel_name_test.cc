@@ -12,7 +12,7 @@ TEST(KernelName, HasTheClusterOfCublas) {
   EXPECT_EQ(ClusterInName("void at::native::reduce_kernel<512, 1>"), 1);
 }
 
-TEST(KernelName, HasTheTileOfProducts) {
+TEST(KernelName, HasTheTileOfGemms) {
   const auto tile_of = [](std::string_view name) {
     const std::optional<Tile> tile = TileInName(name);
     return tile ? std::pair(tile->rows, tile->columns) : std::pair(0, 0);

@@ -17,7 +17,7 @@
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/contention.h"
 #include "orrery/overlap/features.h"
-#include "orrery/overlap/meeting_features.h"
+#include "orrery/overlap/kernel_overlap_features.h"
 
 namespace orrery::overlap {
 
@@ -40,11 +40,11 @@ constexpr auto kBlends = std::to_array<std::pair<std::string_view, Blend Learned
     {"wait_share", &LearnedModel::Parts::wait_share},
 });
 
-// A stretch below this share of the memory's load was never measured: both get their share of what
+// A slowdown below this share of the memory's load was never measured: both get their share of what
 // the memory can do, up to what caches keep from it.
 constexpr double kLeastOfLoad = 0.5;
 
-double LeastStretch(const AnalyticParts& parts) {
+double LeastSlowdown(const AnalyticParts& parts) {
   return std::max(1.0, kLeastOfLoad * parts.memory);
 }
 
@@ -111,7 +111,7 @@ std::vector<double> Blend::PredictRows(std::span<const float> rows) const {
 // Pairs are of one sort or of both: the two are predicted in one go each.
 std::vector<double> LearnedModel::ComputeLogs(std::span<const Pair> pairs,
                                               std::span<const float> rows) const {
-  const std::size_t width = MeetingFeatureNames().size();
+  const std::size_t width = KernelOverlapFeatureNames().size();
   std::array<std::vector<float>, 2> of_sort;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     std::vector<float>& into = of_sort[pairs[i].compute.shape.IsKnown() ? 0 : 1];
@@ -129,19 +129,19 @@ std::vector<double> LearnedModel::ComputeLogs(std::span<const Pair> pairs,
   return all;
 }
 
-void LearnedModel::Stretches(const Machine& machine, std::span<const Pair> pairs,
-                             std::span<Stretch> stretches) const {
+void LearnedModel::Slowdowns(const Machine& machine, std::span<const Pair> pairs,
+                             std::span<Slowdown> slowdowns) const {
   if (!Knows(machine)) {
-    AnalyticModel().Stretches(machine, pairs, stretches);
+    AnalyticModel().Slowdowns(machine, pairs, slowdowns);
     return;
   }
   std::vector<float> rows;
   std::vector<float> rows_of_pairs;
-  rows.reserve(pairs.size() * MeetingFeatureNames().size());
+  rows.reserve(pairs.size() * KernelOverlapFeatureNames().size());
   rows_of_pairs.reserve(pairs.size() * FeatureNames().size());
   for (const Pair& pair : pairs) {
     const auto begin = static_cast<std::ptrdiff_t>(rows.size());
-    AppendMeetingFeatures(machine, pair, std::nullopt, rows);
+    AppendKernelOverlapFeatures(machine, pair, std::nullopt, rows);
     const auto row = rows.begin() + begin;
     rows_of_pairs.insert(rows_of_pairs.end(), row,
                          row + static_cast<std::ptrdiff_t>(FeatureNames().size()));
@@ -149,22 +149,22 @@ void LearnedModel::Stretches(const Machine& machine, std::span<const Pair> pairs
   const std::vector<double> compute = ComputeLogs(pairs, rows);
   const std::vector<double> communication = parts_.communication.PredictRows(rows_of_pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const double least = LeastStretch(PartsOf(machine, pairs[i]));
-    stretches[i] = {.compute = std::max(least, std::exp(compute[i])),
+    const double least = LeastSlowdown(PartsOf(machine, pairs[i]));
+    slowdowns[i] = {.compute = std::max(least, std::exp(compute[i])),
                     .communication = std::max(1.0, std::exp(communication[i]))};
   }
 }
 
 double LearnedModel::TogetherUs(const Machine& machine, const Pair& pair,
-                                const Meeting& meeting) const {
+                                const KernelOverlap& overlap_event) const {
   const double alone_us = pair.compute.alone_us;
   if (!Knows(machine)) {
-    const double delay_us = AnalyticModel().DelayUs(machine, pair, ArrivalOf(pair, meeting));
-    const Stretch stretch = AnalyticModel().StretchOf(machine, pair);
-    return PlayMeeting(alone_us, meeting, stretch, delay_us).compute_us;
+    const double delay_us = AnalyticModel().DelayUs(machine, pair, ArrivalOf(pair, overlap_event));
+    const Slowdown slowdown = AnalyticModel().SlowdownOf(machine, pair);
+    return SimulateOverlap(alone_us, overlap_event, slowdown, delay_us).compute_us;
   }
   std::vector<float> row;
-  AppendMeetingFeatures(machine, pair, meeting, row);
+  AppendKernelOverlapFeatures(machine, pair, overlap_event, row);
   return alone_us * std::exp(std::max(0.0, ComputeLogs({&pair, 1}, row).front()));
 }
 
@@ -219,7 +219,7 @@ Result<LearnedModel> LearnedModel::From(const learn::ModelFile& file) {
   for (const auto& [name, blend] : kBlends) {
     ORRERY_TRY(parts.*blend, BlendIn(file, name));
     const bool meets = blend == &Parts::compute || blend == &Parts::planned;
-    const std::size_t known = meets ? MeetingFeatureNames().size() : FeatureNames().size();
+    const std::size_t known = meets ? KernelOverlapFeatureNames().size() : FeatureNames().size();
     const std::size_t needed = (parts.*blend).forests.front().num_features();
     if (needed != known) {
       return Fail(Error::Kind::kInvalidInput,

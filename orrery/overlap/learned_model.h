@@ -23,14 +23,14 @@ struct Blend {
   [[nodiscard]] std::vector<double> PredictRows(std::span<const float> rows) const;
 };
 
-/// What was learned from measured pairs. Contention is learned as the logarithm of the stretch, of
+/// What was learned from measured pairs. Contention is learned as the logarithm of the slowdown, of
 /// kernels that meet once and of those beside communication that stays, by the same models; never
 /// below what arithmetic says is the least. Queueing in two steps, whether a kernel waits and
 /// for how much of the time that the other has left.
 class LearnedModel : public Model {
  public:
   struct Parts {
-    Blend compute;        // ln stretch of the kernel that computes, its launch known
+    Blend compute;        // ln slowdown of the kernel that computes, its launch known
     Blend planned;        // the same without
     Blend communication;  // … of the one that communicates
     Blend waits;          // 1 where communication that comes second waits
@@ -42,12 +42,12 @@ class LearnedModel : public Model {
 
   explicit LearnedModel(Parts parts) : parts_(std::move(parts)) {}
 
-  void Stretches(const Machine& machine, std::span<const Pair> pairs,
-                 std::span<Stretch> stretches) const override;
+  void Slowdowns(const Machine& machine, std::span<const Pair> pairs,
+                 std::span<Slowdown> slowdowns) const override;
 
   /// How long the kernel that computes takes when each of the two is launched once, from its begin.
   [[nodiscard]] double TogetherUs(const Machine& machine, const Pair& pair,
-                                  const Meeting& meeting) const;
+                                  const KernelOverlap& overlap_event) const;
 
   [[nodiscard]] double DelayUs(const Machine& machine, const Pair& pair,
                                const Arrival& arrival) const override;

@@ -13,7 +13,7 @@
 namespace orrery::overlap {
 namespace {
 
-// Pairs whose stretch follows from the width alone, and whose communication waits for half of what
+// Pairs whose slowdown follows from the width alone, and whose communication waits for half of what
 // is left when it comes second.
 std::vector<MeasuredPair> MadeUpPairs() {
   std::mt19937 random(7);
@@ -65,17 +65,17 @@ TEST_F(LearnedModelTest, LearnsWhatTheWidthDoes) {
   Pair pair = rows_[1].pair;
   pair.communication.shape.blocks = 24;
   pair.communication.payload_gbps = 240;
-  const Stretch stretch = model->StretchOf(rows_[1].machine, pair);
-  EXPECT_NEAR(stretch.compute, 1.5, 0.1);
-  EXPECT_NEAR(stretch.communication, 1.2, 0.05);
+  const Slowdown slowdown = model->SlowdownOf(rows_[1].machine, pair);
+  EXPECT_NEAR(slowdown.compute, 1.5, 0.1);
+  EXPECT_NEAR(slowdown.communication, 1.2, 0.05);
 }
 
 TEST_F(LearnedModelTest, LeavesOtherGenerationsToArithmetic) {
   const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
   ASSERT_TRUE(model) << model.error().message();
   const Machine other = MachineOf(*hardware::FindGpu("A100-80GB"));
-  EXPECT_EQ(model->StretchOf(other, rows_[1].pair),
-            AnalyticModel().StretchOf(other, rows_[1].pair));
+  EXPECT_EQ(model->SlowdownOf(other, rows_[1].pair),
+            AnalyticModel().SlowdownOf(other, rows_[1].pair));
 }
 
 TEST_F(LearnedModelTest, ReadsBackWhatItWrote) {
@@ -85,8 +85,8 @@ TEST_F(LearnedModelTest, ReadsBackWhatItWrote) {
   model->AddTo(file);
   const Result<LearnedModel> back = LearnedModel::From(file);
   ASSERT_TRUE(back) << back.error().message();
-  EXPECT_EQ(back->StretchOf(rows_[0].machine, rows_[0].pair),
-            model->StretchOf(rows_[0].machine, rows_[0].pair));
+  EXPECT_EQ(back->SlowdownOf(rows_[0].machine, rows_[0].pair),
+            model->SlowdownOf(rows_[0].machine, rows_[0].pair));
 }
 
 TEST_F(LearnedModelTest, IsNeverFasterThanAlone) {
@@ -95,10 +95,10 @@ TEST_F(LearnedModelTest, IsNeverFasterThanAlone) {
   }
   const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
   ASSERT_TRUE(model) << model.error().message();
-  EXPECT_GE(model->StretchOf(rows_[1].machine, rows_[1].pair).compute, 1);
+  EXPECT_GE(model->SlowdownOf(rows_[1].machine, rows_[1].pair).compute, 1);
 }
 
-TEST_F(LearnedModelTest, LearnsWhatMeetingsCost) {
+TEST_F(LearnedModelTest, LearnsWhatKernelOverlapsCost) {
   // Made-up arrivals take as long as steady pairs of their width: 1 + 24 / 48.
   const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
   ASSERT_TRUE(model) << model.error().message();
@@ -106,9 +106,9 @@ TEST_F(LearnedModelTest, LearnsWhatMeetingsCost) {
   pair.communication.shape.blocks = 24;
   pair.communication.payload_gbps = 240;
   const double alone_us = pair.compute.alone_us;
-  const Meeting meeting{
+  const KernelOverlap overlap_event{
       .compute_is_first = true, .offset_us = alone_us / 4, .communication_us = alone_us};
-  EXPECT_NEAR(model->TogetherUs(rows_[0].machine, pair, meeting) / alone_us, 1.5, 0.15);
+  EXPECT_NEAR(model->TogetherUs(rows_[0].machine, pair, overlap_event) / alone_us, 1.5, 0.15);
 }
 
 TEST_F(LearnedModelTest, CountsHalfAChanceOfAWaitAsHalfAWait) {
@@ -125,15 +125,15 @@ TEST_F(LearnedModelTest, CountsHalfAChanceOfAWaitAsHalfAWait) {
   EXPECT_NEAR(model->DelayUs(row.machine, AsPlanned(row.pair), arrival) / left_us, 0.25, 0.05);
 }
 
-TEST_F(LearnedModelTest, PlaysMeetingsOfOtherGenerationsByArithmetic) {
+TEST_F(LearnedModelTest, SimulatesOverlapsOfOtherGenerationsByArithmetic) {
   const Result<LearnedModel> model = FitOverlap(all_, {.with_network = false});
   ASSERT_TRUE(model) << model.error().message();
   const Machine other = MachineOf(*hardware::FindGpu("A100-80GB"));
   const Pair& pair = rows_[0].pair;
   // Communication is there before the kernel begins and stays longer than it.
-  const Meeting meeting{.compute_is_first = false, .offset_us = 10, .communication_us = 1e6};
-  EXPECT_NEAR(model->TogetherUs(other, pair, meeting),
-              pair.compute.alone_us * AnalyticModel().StretchOf(other, pair).compute, 1e-6);
+  const KernelOverlap overlap_event{.compute_is_first = false, .offset_us = 10, .communication_us = 1e6};
+  EXPECT_NEAR(model->TogetherUs(other, pair, overlap_event),
+              pair.compute.alone_us * AnalyticModel().SlowdownOf(other, pair).compute, 1e-6);
 }
 
 TEST_F(LearnedModelTest, HoldsWholeKernelsOut) {
@@ -150,7 +150,7 @@ TEST_F(LearnedModelTest, BeatsTheBaselinesItIsShownWith) {
   const PairSplit split = SplitPairs(rows_, HeldOut::kKernel, 7);
   const Result<LearnedModel> model = FitOverlap(split.train, {.with_network = false});
   ASSERT_TRUE(model) << model.error().message();
-  const OverlapEvaluation evaluation = Judge(*model, split.train, split.test);
+  const OverlapEvaluation evaluation = Evaluate(*model, split.train, split.test);
   ASSERT_EQ(evaluation.predictors.size(), 5U);
   EXPECT_EQ(evaluation.predictors[3].name, "no slowdown");
   EXPECT_LT(evaluation.predictors[0].duration.mape, evaluation.predictors[3].duration.mape / 2);

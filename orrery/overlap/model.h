@@ -2,22 +2,22 @@
 
 #include <span>
 
-#include "orrery/overlap/sides.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 
 /// Two kernels that run together for a while.
 struct Pair {
-  ComputeSide compute = {};
-  CommunicationSide communication = {};
+  ComputeKernel compute = {};
+  CommunicationKernel communication = {};
 };
 
 /// How long each takes beside the other, over its time alone; at least 1.
-struct Stretch {
+struct Slowdown {
   double compute = 1;
   double communication = 1;
 
-  bool operator==(const Stretch&) const = default;
+  bool operator==(const Slowdown&) const = default;
 };
 
 /// A kernel that is launched while the other runs.
@@ -28,7 +28,7 @@ struct Arrival {
 };
 
 /// One launch of each kernel, the second at a set time after the first.
-struct Meeting {
+struct KernelOverlap {
   bool compute_is_first = true;
   double offset_us = 0;         // of the second launch
   double communication_us = 0;  // that communication takes alone
@@ -40,18 +40,18 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  /// Writes the stretch of each pair.
-  virtual void Stretches(const Machine& machine, std::span<const Pair> pairs,
-                         std::span<Stretch> stretches) const = 0;
+  /// Writes the slowdown of each pair.
+  virtual void Slowdowns(const Machine& machine, std::span<const Pair> pairs,
+                         std::span<Slowdown> slowdowns) const = 0;
 
   /// How long the second kernel waits until all of its first wave of blocks has found room.
   [[nodiscard]] virtual double DelayUs(const Machine& machine, const Pair& pair,
                                        const Arrival& arrival) const = 0;
 
-  [[nodiscard]] Stretch StretchOf(const Machine& machine, const Pair& pair) const {
-    Stretch stretch;
-    Stretches(machine, {&pair, 1}, {&stretch, 1});
-    return stretch;
+  [[nodiscard]] Slowdown SlowdownOf(const Machine& machine, const Pair& pair) const {
+    Slowdown slowdown;
+    Slowdowns(machine, {&pair, 1}, {&slowdown, 1});
+    return slowdown;
   }
 };
 

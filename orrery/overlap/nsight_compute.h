@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/overlap/sides.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 

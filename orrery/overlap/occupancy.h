@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "orrery/overlap/sides.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap {
 

@@ -24,7 +24,7 @@ TEST(Occupancy, CountsBlocksOfAnEmptyMultiprocessor) {
   EXPECT_EQ(BlocksOfSm(H200(), kRing), 1);
 }
 
-TEST(Occupancy, RingTakesItsMultiprocessorsFromProducts) {
+TEST(Occupancy, RingTakesItsMultiprocessorsFromGemms) {
   // 132 · 2 = 264 blocks alone; 16 multiprocessors have no room: 116 · 2 = 232. 1,024 blocks are 4
   // waves alone (3.9) and 5 beside it (4.4).
   const Room room = RoomBeside(H200(), kProduct, kRing);
@@ -36,14 +36,14 @@ TEST(Occupancy, RingTakesItsMultiprocessorsFromProducts) {
 }
 
 TEST(Occupancy, StepsWithTheNumberOfBlocks) {
-  const auto stretch = [](std::int64_t blocks) {
+  const auto slowdown = [](std::int64_t blocks) {
     LaunchShape shape = kProduct;
     shape.blocks = blocks;
     return RoomBeside(H200(), shape, kRing).ByWaves();
   };
-  EXPECT_DOUBLE_EQ(stretch(200), 1);       // fits either way
-  EXPECT_DOUBLE_EQ(stretch(264), 2);       // 1 wave becomes 2
-  EXPECT_DOUBLE_EQ(stretch(4096), 1.125);  // 16 become 18
+  EXPECT_DOUBLE_EQ(slowdown(200), 1);       // fits either way
+  EXPECT_DOUBLE_EQ(slowdown(264), 2);       // 1 wave becomes 2
+  EXPECT_DOUBLE_EQ(slowdown(4096), 1.125);  // 16 become 18
 }
 
 TEST(Occupancy, NoRoomMeansWaiting) {

@@ -47,10 +47,10 @@ std::vector<Pair> RecordedPairs() {
 
 void Ask(benchmark::State& state, const Model& model, const std::vector<Pair>& pairs) {
   const Machine machine = MachineOf(*hardware::FindGpu("H200"));
-  std::vector<Stretch> stretches(pairs.size());
+  std::vector<Slowdown> slowdowns(pairs.size());
   for ([[maybe_unused]] const auto& round : state) {
-    model.Stretches(machine, pairs, stretches);
-    benchmark::DoNotOptimize(stretches.data());
+    model.Slowdowns(machine, pairs, slowdowns);
+    benchmark::DoNotOptimize(slowdowns.data());
   }
   state.counters["us_a_pair"] = benchmark::Counter(
       1e-6 * static_cast<double>(state.iterations()) * static_cast<double>(kPairs),

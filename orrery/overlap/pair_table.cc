@@ -15,7 +15,7 @@
 #include "orrery/kernel/bound.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/overlap/kernel_name.h"
-#include "orrery/overlap/product_blocks.h"
+#include "orrery/overlap/gemm_blocks.h"
 #include "orrery/overlap/stamped_kernel.h"
 
 namespace orrery::overlap {
@@ -111,8 +111,8 @@ class RowReader {
             .shared_bytes = Integer(shared)};
   }
 
-  [[nodiscard]] Result<ComputeSide> Compute(const hardware::Gpu& gpu) const {
-    ComputeSide side;
+  [[nodiscard]] Result<ComputeKernel> Compute(const hardware::Gpu& gpu) const {
+    ComputeKernel side;
     side.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
     if (const std::optional<StampedKernel> stamped = ParseStampedKernel(Text("k_operator"))) {
       side.kind = stamped->kind;
@@ -141,17 +141,17 @@ class RowReader {
     return side;
   }
 
-  void ShareOut(const kernel::Operator& op, ComputeSide& side) const {
-    if (kernel::IsMatrixProduct(op.kind())) {
-      const ProductBlocks product =
-          BlocksOfProduct(kernel::ProductOf(op), Text("k_name"), side.shape.blocks);
+  void ShareOut(const kernel::Operator& op, ComputeKernel& side) const {
+    if (kernel::IsGemm(op.kind())) {
+      const GemmBlocks product =
+          BlocksOfGemm(kernel::GemmOf(op), Text("k_name"), side.shape.blocks);
       side.shape.blocks = product.working;
       side.tiles = product.tiles;
     }
   }
 
-  [[nodiscard]] Result<CommunicationSide> Communication() const {
-    CommunicationSide side;
+  [[nodiscard]] Result<CommunicationKernel> Communication() const {
+    CommunicationKernel side;
     side.shape = Shape("c_blocks", "c_threads", "c_regs", "c_smem");
     ORRERY_TRY(side.pattern, PatternOf(Text("c_pattern")));
     ORRERY_TRY(side.place, PlaceOf(Text("c_place")));
@@ -193,11 +193,11 @@ class RowReader {
 
 }  // namespace
 
-std::optional<Meeting> MeetingOf(const MeasuredPair& row) {
+std::optional<KernelOverlap> KernelOverlapOf(const MeasuredPair& row) {
   if (row.mode == Mode::kSteady) {
     return std::nullopt;
   }
-  return Meeting{.compute_is_first = row.compute_is_first,
+  return KernelOverlap{.compute_is_first = row.compute_is_first,
                  .offset_us = row.offset_us,
                  .communication_us = row.communication_alone_us};
 }

@@ -42,7 +42,7 @@ struct MeasuredPair {
 };
 
 /// How the two met; nothing of a pair in steady state.
-[[nodiscard]] std::optional<Meeting> MeetingOf(const MeasuredPair& row);
+[[nodiscard]] std::optional<KernelOverlap> KernelOverlapOf(const MeasuredPair& row);
 
 struct PairTable {
   std::vector<std::string> files;

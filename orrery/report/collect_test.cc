@@ -203,7 +203,7 @@ TEST(FindingsTest, TheLargestShareComesFirst) {
   ASSERT_GE(findings.size(), 3U);
   EXPECT_THAT(findings[0].text, HasSubstr("30.0 % of the time waiting"));
   EXPECT_EQ(findings[0].more,
-            "Rank 0 causes 75 % of it: last at 3 of 4 collectives; mending it alone could save up "
+            "Rank 0 causes 75 % of it: last at 3 of 4 collectives; fixing it alone could save up "
             "to 200 ns.");
   EXPECT_THAT(findings[1].text, HasSubstr("10.0 % of the time"));
 }

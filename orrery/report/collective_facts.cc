@@ -153,7 +153,7 @@ std::string CauseOf(std::int32_t rank, const std::vector<analyze::CauseTotal>& u
 }
 
 // Replays the step without the lateness of the worst ranks, one by one and together.
-void ReplayMended(const RunView& run, const std::vector<std::int32_t>& ranks,
+void ReplayRepaired(const RunView& run, const std::vector<std::int32_t>& ranks,
                   std::vector<Straggler>& stragglers) {
   const analyze::DependencyGraph& graph = analyze::GraphOf(run);
   if (graph.empty()) {
@@ -238,7 +238,7 @@ std::vector<Straggler> Stragglers(const RunView& run) {
                             .cause = CauseOf(rank.rank, uses, culprits)});
     }
   }
-  ReplayMended(run, ranks, stragglers);
+  ReplayRepaired(run, ranks, stragglers);
   return stragglers;
 }
 

@@ -51,12 +51,12 @@ std::string Capitalised(std::string text) {
 
 std::string SavedText(const Straggler& rank) {
   if (!rank.saved_alone_ns) {
-    return fmt::format("mending it alone could save up to {}",
+    return fmt::format("fixing it alone could save up to {}",
                        draw::FormatDuration({rank.gain_ns}));
   }
   return *rank.saved_alone_ns == 0
-             ? "mending it alone saves nothing in a replay of the step"
-             : fmt::format("mending it alone saves {} of the step in a replay",
+             ? "fixing it alone saves nothing in a replay of the step"
+             : fmt::format("fixing it alone saves {} of the step in a replay",
                            draw::FormatDuration({*rank.saved_alone_ns}));
 }
 
@@ -86,7 +86,7 @@ std::string BlameText(const RunReport& report) {
       2 * report.stragglers[1].blame_ns > report.stragglers[0].blame_ns) {
     text += " " + OneCulprit(report.stragglers[1], blame_ns, num_collectives);
     if (report.stragglers[1].saved_together_ns) {
-      text += fmt::format(" Mending both saves {}.",
+      text += fmt::format(" Fixing both saves {}.",
                           draw::FormatDuration({*report.stragglers[1].saved_together_ns}));
     }
   }

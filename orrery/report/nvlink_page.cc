@@ -49,7 +49,7 @@ std::string Size(double bytes) {
   return draw::FormatBytes({static_cast<std::int64_t>(bytes)});
 }
 
-draw::LineStretch StretchOf(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t start_ns,
+draw::LineSegment StretchOf(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t start_ns,
                             double bytes_per_second) {
   return {.begin = static_cast<double>(begin_ns - start_ns),
           .end = static_cast<double>(end_ns - start_ns),

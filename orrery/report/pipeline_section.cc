@@ -95,7 +95,7 @@ draw::TimelineChart ChartOf(const SimulationPage& page) {
     const simulate::StageSummary& stage = summary.stages[i];
     chart.rows[i] =
         RowOf(stage.ShortLabel(),
-              simulate::StageTimelineOf(*page.played.cast, *page.played.performance, stage.player));
+              simulate::StageTimelineOf(*page.simulated.rank_classes, *page.simulated.timeline, stage.rank_class));
   });
   return chart;
 }

@@ -108,7 +108,7 @@ struct Straggler {
   std::string rank;
   std::int64_t times_last = 0;
   std::int64_t blame_ns = 0;  // the others' waiting when it was last
-  std::int64_t gain_ns = 0;   // last minus second last, summed: the most that mending it could save
+  std::int64_t gain_ns = 0;   // last minus second last, summed: the most that fixing it could save
   /// What a replay of the page's step saves without its lateness; and without that of the worse
   /// ranks too. Of the worst ranks only.
   std::optional<std::int64_t> saved_alone_ns = {};

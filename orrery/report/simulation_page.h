@@ -12,7 +12,7 @@ namespace orrery::report {
 struct SimulationPage {
   std::string title;
   std::string line;  // what was simulated, in one line
-  simulate::PlayedStep played;
+  simulate::SimulatedStep simulated;
   const simulate::StepSummary* summary = nullptr;
   std::string bottleneck;
   std::vector<workload::JobFact> settings = {};

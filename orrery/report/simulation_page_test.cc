@@ -37,7 +37,7 @@ workload::Ensemble Stages(std::uint32_t stages, std::int32_t microbatches) {
 // The same in a pipeline: each stage tells the next that it has ended.
 workload::Ensemble PipelineOf(std::uint32_t stages) {
   workload::Ensemble ensemble;
-  ensemble.num_slots = 2;
+  ensemble.num_roles = 2;
   for (std::uint32_t stage = 0; stage < stages; ++stage) {
     simulate::RankWriter rank({"pp in", "pp out"});
     const workload::TaskId kernel = rank.Kernel(1'000'000);
@@ -52,21 +52,21 @@ workload::Ensemble PipelineOf(std::uint32_t stages) {
   }
   for (std::uint32_t stage = 0; stage + 1 < stages; ++stage) {
     const workload::GroupId pair = ensemble.AddGroup(std::vector{stage, stage + 1});
-    ensemble.group_of_slot[std::size_t{stage} * 2 + 1] = pair;
-    ensemble.group_of_slot[std::size_t{stage + 1} * 2] = pair;
+    ensemble.group_of_role[std::size_t{stage} * 2 + 1] = pair;
+    ensemble.group_of_role[std::size_t{stage + 1} * 2] = pair;
   }
   return ensemble;
 }
 
 std::string PageOf(const workload::Ensemble& ensemble) {
-  const simulate::Cast cast = simulate::Fold(ensemble, simulate::IslandLinkClass(8));
+  const simulate::RankClasses rank_classes = simulate::Fold(ensemble, simulate::IslandLinkClass(8));
   simulate::PlainTimes times;
-  const simulate::Performance performance = *simulate::Play(cast, times);
-  const simulate::PlayedStep played{&cast, &performance, nullptr};
-  const simulate::StepSummary summary = simulate::Summarize(played);
+  const simulate::Timeline timeline = *simulate::Simulate(rank_classes, times);
+  const simulate::SimulatedStep simulated{&rank_classes, &timeline, nullptr};
+  const simulate::StepSummary summary = simulate::Summarize(simulated);
   return RenderSimulationPage({.title = "a <job>",
                                .line = "",
-                               .played = played,
+                               .simulated = simulated,
                                .summary = &summary,
                                .bottleneck = "Compute.",
                                .settings = {{"plan", "tp", "8"}},

@@ -106,7 +106,7 @@ draw::StackedBars StageBars(const SimulationPage& page) {
     const StageSummary& stage = summary.stages[i];
     chart.bars[i] =
         BarOf(stage.ShortLabel(),
-              BreakdownOf(*page.played.cast, *page.played.performance, {.player = stage.player}));
+              BreakdownOf(*page.simulated.rank_classes, *page.simulated.timeline, {.rank_class = stage.rank_class}));
   });
   return chart;
 }
@@ -138,7 +138,7 @@ std::string SharesTable(const StepSummary& summary) {
 
 draw::StackedBars MemoryChart(const SimulationPage& page, const StageSummary& stage) {
   const simulate::MemoryColumns columns = simulate::MemoryColumnsOf(
-      *page.played.cast, *page.played.performance, stage.player, kMemoryColumns);
+      *page.simulated.rank_classes, *page.simulated.timeline, stage.rank_class, kMemoryColumns);
   draw::StackedBars chart{.series = {},
                           .bars = {},
                           .description = "Memory over the step",

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
@@ -60,14 +60,14 @@ class SharedGpu {
     rank.program.parts.Append({.sm_share = 250'000});
   }
 
-  Performance PlayWithRates() {
-    ensemble.num_slots = 1;
+  Timeline SimulateWithRates() {
+    ensemble.num_roles = 1;
     ensemble.programs.push_back(std::move(rank.program));
     AddRank(ensemble, 0);
     Join(ensemble, 0, {0});
     const AnalyticOverlap overlap;
     PlainTimes times;
-    return *Play(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
+    return *Simulate(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
   }
 
   RankWriter rank;
@@ -81,10 +81,10 @@ TEST(AnalyticOverlapTest, AKernelStretchesWhileCommunicationRuns) {
   const TaskId kernel = gpu.rank.Kernel(1000, 0);
   const TaskId reduce = gpu.rank.Talk(0, 300, 2, collective::CollectiveKind::kAllReduce, 1);
 
-  const Performance played = gpu.PlayWithRates();
+  const Timeline simulated = gpu.SimulateWithRates();
 
-  EXPECT_EQ(played.end_ps[reduce], 300);
-  EXPECT_EQ(played.end_ps[kernel], 1075);
+  EXPECT_EQ(simulated.end_ps[reduce], 300);
+  EXPECT_EQ(simulated.end_ps[kernel], 1075);
 }
 
 // Kernels of 90 and 100 one after the other; communication of 60 begins with the second (edge).
@@ -96,10 +96,10 @@ TEST(AnalyticOverlapTest, RatesChangeInTheMiddleOfATask) {
   const TaskId reduce = gpu.rank.Talk(0, 60, 2, collective::CollectiveKind::kAllReduce, 1);
   gpu.rank.After(first, reduce);
 
-  const Performance played = gpu.PlayWithRates();
+  const Timeline simulated = gpu.SimulateWithRates();
 
-  EXPECT_EQ(played.end_ps[reduce], 150);
-  EXPECT_EQ(played.end_ps[second], 205);
+  EXPECT_EQ(simulated.end_ps[reduce], 150);
+  EXPECT_EQ(simulated.end_ps[second], 205);
 }
 
 // Two ranks reduce with memory shares of 0.5 each, 100 bytes. Rank 1 also runs a kernel of 40 with
@@ -109,7 +109,7 @@ TEST(AnalyticOverlapTest, RatesChangeInTheMiddleOfATask) {
 // the rest takes ceil(59.9997) = 60.
 TEST(AnalyticOverlapTest, ATransferIsAsFastAsItsSlowestMember) {
   Ensemble ensemble;
-  ensemble.num_slots = 1;
+  ensemble.num_roles = 1;
   TaskId reduce = 0;
   for (const bool is_busy : {false, true}) {
     RankWriter rank({"dp"});
@@ -126,12 +126,12 @@ TEST(AnalyticOverlapTest, ATransferIsAsFastAsItsSlowestMember) {
   const AnalyticOverlap overlap;
   PlainTimes times;
 
-  const Performance played =
-      *Play(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
+  const Timeline simulated =
+      *Simulate(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
 
-  EXPECT_EQ(played.end_ps[played.First(1) + 1], 60);
-  EXPECT_EQ(played.end_ps[played.First(0) + reduce], 120);
-  EXPECT_EQ(played.end_ps[played.First(1) + reduce], 120);
+  EXPECT_EQ(simulated.end_ps[simulated.First(1) + 1], 60);
+  EXPECT_EQ(simulated.end_ps[simulated.First(0) + reduce], 120);
+  EXPECT_EQ(simulated.end_ps[simulated.First(1) + reduce], 120);
 }
 
 }  // namespace

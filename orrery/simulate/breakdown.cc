@@ -35,16 +35,16 @@ struct Segment {
   [[nodiscard]] auto Order() const { return std::tuple(begin_ps, lane, end_ps); }
 };
 
-/// What a player's streams do in one repetition.
+/// What a rank_class's streams do in one repetition.
 class SegmentList {
  public:
-  SegmentList(const Program& program, const Performance& performance, std::size_t first)
-      : program_(program), performance_(performance), first_(first) {
+  SegmentList(const Program& program, const Timeline& timeline, std::size_t first)
+      : program_(program), timeline_(timeline), first_(first) {
     for (TaskId task = 0; task < program.tasks.size(); ++task) {
       if (program.lanes.kind[program.tasks.lane[task]] == LaneKind::kStream) {
         AddTask(task);
       } else {
-        host_end_ps_ = std::max(host_end_ps_, performance.end_ps[first + task]);
+        host_end_ps_ = std::max(host_end_ps_, timeline.end_ps[first + task]);
       }
     }
     std::sort(segments_.begin(), segments_.end(),
@@ -78,7 +78,7 @@ class SegmentList {
     if (category.empty()) {
       category = "other";
     }
-    Add(task, performance_.StartPs(first_ + task), performance_.end_ps[first_ + task],
+    Add(task, timeline_.StartPs(first_ + task), timeline_.end_ps[first_ + task],
         is_optimizer ? TimeKind::kOptimizer : TimeKind::kCompute,
         is_optimizer ? std::string() : category);
   }
@@ -86,14 +86,14 @@ class SegmentList {
   void AddCommunication(TaskId task, workload::CommunicationId communication) {
     const std::string dimension =
         communication == kNone ? std::string("other")
-                               : DimensionOf(program_, program_.communications.slot[communication]);
-    const std::int64_t begin_ps = performance_.begin_ps[first_ + task];
-    const std::int64_t transfer_ps = std::max(begin_ps, performance_.transfer_ps[first_ + task]);
+                               : DimensionOf(program_, program_.communications.role[communication]);
+    const std::int64_t begin_ps = timeline_.begin_ps[first_ + task];
+    const std::int64_t transfer_ps = std::max(begin_ps, timeline_.transfer_ps[first_ + task]);
     const bool is_pipeline = dimension == kPipeline;
     is_in_pipeline_ = is_in_pipeline_ || is_pipeline;
     Add(task, begin_ps, transfer_ps, is_pipeline ? TimeKind::kBubble : TimeKind::kWait,
         is_pipeline ? std::string() : dimension);
-    Add(task, transfer_ps, performance_.end_ps[first_ + task], TimeKind::kTransfer, dimension);
+    Add(task, transfer_ps, timeline_.end_ps[first_ + task], TimeKind::kTransfer, dimension);
   }
 
   void Add(TaskId task, std::int64_t begin_ps, std::int64_t end_ps, TimeKind kind,
@@ -108,7 +108,7 @@ class SegmentList {
                          .kind = kind,
                          .what = NumberOf(what),
                          .launched_ps = launch == kNone ? 0
-                                                        : performance_.end_ps[first_ + launch] +
+                                                        : timeline_.end_ps[first_ + launch] +
                                                               program_.launch_latency_ps});
   }
 
@@ -122,7 +122,7 @@ class SegmentList {
   }
 
   const Program& program_;
-  const Performance& performance_;
+  const Timeline& timeline_;
   std::size_t first_;
   std::vector<Segment> segments_;
   std::int64_t host_end_ps_ = 0;
@@ -208,57 +208,57 @@ class Sweep {
   std::vector<const Segment*> active_;  // at most one of a lane
 };
 
-struct PlayerEnd {
+struct ClassEnd {
   std::int64_t end_ps = 0;
   std::int64_t kernel_ps = 0;
 
-  auto operator<=>(const PlayerEnd&) const = default;
+  auto operator<=>(const ClassEnd&) const = default;
 };
 
-PlayerEnd EndOf(const Cast& cast, const Performance& performance, PlayerId player, int repetition) {
-  const Program& program = cast.ProgramOf(player);
-  const std::size_t first = performance.First(player, repetition);
-  PlayerEnd end;
+ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class, int repetition) {
+  const Program& program = rank_classes.ProgramOf(rank_class);
+  const std::size_t first = timeline.First(rank_class, repetition);
+  ClassEnd end;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    end.end_ps = std::max(end.end_ps, performance.end_ps[first + task]);
+    end.end_ps = std::max(end.end_ps, timeline.end_ps[first + task]);
     if (program.tasks.kind[task] == TaskKind::kKernel) {
-      end.kernel_ps += performance.end_ps[first + task] - performance.StartPs(first + task);
+      end.kernel_ps += timeline.end_ps[first + task] - timeline.StartPs(first + task);
     }
   }
   return end;
 }
 
-std::int64_t EndOfAll(const Cast& cast, const Performance& performance, int repetition) {
+std::int64_t EndOfAll(const RankClasses& rank_classes, const Timeline& timeline, int repetition) {
   std::int64_t end_ps = 0;
-  for (PlayerId player = 0; player < cast.players.size(); ++player) {
-    end_ps = std::max(end_ps, EndOf(cast, performance, player, repetition).end_ps);
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    end_ps = std::max(end_ps, EndOf(rank_classes, timeline, rank_class, repetition).end_ps);
   }
   return end_ps;
 }
 
 /// Whose time is divided, from when to when.
 struct Window {
-  PlayerId player = 0;
+  RankClassId rank_class = 0;
   std::int64_t begin_ps = 0;
   std::int64_t end_ps = 0;
 };
 
-Window WindowOf(const Cast& cast, const Performance& performance, const BreakdownOptions& options) {
+Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline, const BreakdownOptions& options) {
   const int repetition = options.repetition;
   Window window;
-  window.player =
-      options.player ? *options.player : SlowestPlayer(cast, performance, options.repetition);
-  window.begin_ps = repetition == 0 ? 0 : EndOfAll(cast, performance, repetition - 1);
-  const std::int64_t end_ps = repetition + 1 == performance.repetitions
-                                  ? performance.EndPs()
-                                  : EndOfAll(cast, performance, repetition);
+  window.rank_class =
+      options.rank_class ? *options.rank_class : SlowestRankClass(rank_classes, timeline, options.repetition);
+  window.begin_ps = repetition == 0 ? 0 : EndOfAll(rank_classes, timeline, repetition - 1);
+  const std::int64_t end_ps = repetition + 1 == timeline.repetitions
+                                  ? timeline.EndPs()
+                                  : EndOfAll(rank_classes, timeline, repetition);
   window.end_ps = std::max(window.begin_ps, end_ps);
   return window;
 }
 
-SegmentList SegmentsOf(const Cast& cast, const Performance& performance, PlayerId player,
+SegmentList SegmentsOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
                        int repetition) {
-  return {cast.ProgramOf(player), performance, performance.First(player, repetition)};
+  return {rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class, repetition)};
 }
 
 }  // namespace
@@ -277,20 +277,20 @@ std::int64_t Breakdown::TotalPs(TimeKind kind) const {
   return total_ps;
 }
 
-std::string DimensionOf(const Program& program, std::uint32_t slot) {
-  if (slot >= program.slots.size()) {
-    return fmt::format("slot {}", slot);
+std::string DimensionOf(const Program& program, std::uint32_t role) {
+  if (role >= program.roles.size()) {
+    return fmt::format("role {}", role);
   }
-  const std::string_view name = program.strings.View(program.slots[slot]);
+  const std::string_view name = program.strings.View(program.roles[role]);
   return std::string(name.substr(0, name.find(' ')));
 }
 
-bool HasPipeline(const Cast& cast) {
-  return std::ranges::any_of(cast.programs, [](const Program* program) {
-    const auto& spoken = program->communications.slot;
-    for (std::uint32_t slot = 0; slot < program->slots.size(); ++slot) {
-      if (DimensionOf(*program, slot) == kPipeline &&
-          std::ranges::find(spoken, slot) != spoken.end()) {
+bool HasPipeline(const RankClasses& rank_classes) {
+  return std::ranges::any_of(rank_classes.programs, [](const Program* program) {
+    const auto& spoken = program->communications.role;
+    for (std::uint32_t role = 0; role < program->roles.size(); ++role) {
+      if (DimensionOf(*program, role) == kPipeline &&
+          std::ranges::find(spoken, role) != spoken.end()) {
         return true;
       }
     }
@@ -298,27 +298,27 @@ bool HasPipeline(const Cast& cast) {
   });
 }
 
-PlayerId SlowestPlayer(const Cast& cast, const Performance& performance, int repetition) {
-  PlayerId slowest = 0;
-  PlayerEnd latest;
-  for (PlayerId player = 0; player < cast.players.size(); ++player) {
-    const PlayerEnd end = EndOf(cast, performance, player, repetition);
+RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline, int repetition) {
+  RankClassId slowest = 0;
+  ClassEnd latest;
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    const ClassEnd end = EndOf(rank_classes, timeline, rank_class, repetition);
     if (end > latest) {
       latest = end;
-      slowest = player;
+      slowest = rank_class;
     }
   }
   return slowest;
 }
 
-Breakdown BreakdownOf(const Cast& cast, const Performance& performance,
+Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
                       const BreakdownOptions& options) {
-  const Window window = WindowOf(cast, performance, options);
+  const Window window = WindowOf(rank_classes, timeline, options);
   Breakdown breakdown;
-  breakdown.player = window.player;
+  breakdown.rank_class = window.rank_class;
   breakdown.step_ps = window.end_ps - window.begin_ps;
   std::map<std::pair<TimeKind, std::string>, std::int64_t> times;
-  const SegmentList list = SegmentsOf(cast, performance, window.player, options.repetition);
+  const SegmentList list = SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
   Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
     times[{stretch.kind, *stretch.what}] += stretch.end_ps - stretch.begin_ps;
   }).Run();
@@ -328,11 +328,11 @@ Breakdown BreakdownOf(const Cast& cast, const Performance& performance,
   return breakdown;
 }
 
-std::vector<TimeSlice> SlicesOf(const Cast& cast, const Performance& performance,
+std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline& timeline,
                                 const BreakdownOptions& options) {
-  const Window window = WindowOf(cast, performance, options);
+  const Window window = WindowOf(rank_classes, timeline, options);
   std::vector<TimeSlice> slices;
-  const SegmentList list = SegmentsOf(cast, performance, window.player, options.repetition);
+  const SegmentList list = SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
   Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
     if (!slices.empty() && slices.back().kind == stretch.kind &&
         slices.back().what == *stretch.what && slices.back().communicates == stretch.communicates) {
@@ -345,12 +345,12 @@ std::vector<TimeSlice> SlicesOf(const Cast& cast, const Performance& performance
   return slices;
 }
 
-std::vector<std::int64_t> ExposedPsOfPlayers(const Cast& cast, const Performance& performance) {
-  const Window window = WindowOf(cast, performance, {.player = 0});
-  std::vector<std::int64_t> exposed_ps(cast.players.size());
-  ParallelFor(cast.players.size(), 0, [&](std::size_t i) {
-    const auto player = static_cast<PlayerId>(i);
-    const SegmentList list = SegmentsOf(cast, performance, player, 0);
+std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes, const Timeline& timeline) {
+  const Window window = WindowOf(rank_classes, timeline, {.rank_class = 0});
+  std::vector<std::int64_t> exposed_ps(rank_classes.classes.size());
+  ParallelFor(rank_classes.classes.size(), 0, [&](std::size_t i) {
+    const auto rank_class = static_cast<RankClassId>(i);
+    const SegmentList list = SegmentsOf(rank_classes, timeline, rank_class, 0);
     Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
       exposed_ps[i] += stretch.communicates ? stretch.end_ps - stretch.begin_ps : 0;
     }).Run();

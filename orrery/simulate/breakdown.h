@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/simulate/cast.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine.h"
 
 namespace orrery::simulate {
 
@@ -33,9 +33,9 @@ struct TimeShare {
   bool operator==(const TimeShare&) const = default;
 };
 
-/// Where the time of a step goes on one player; the shares add up to the step.
+/// Where the time of a step goes on one rank_class; the shares add up to the step.
 struct Breakdown {
-  PlayerId player = 0;
+  RankClassId rank_class = 0;
   std::int64_t step_ps = 0;
   std::vector<TimeShare> shares;  // by kind, then by name; none is empty
 
@@ -44,7 +44,7 @@ struct Breakdown {
 };
 
 struct BreakdownOptions {
-  std::optional<PlayerId> player = std::nullopt;  // SlowestPlayer unless it says so
+  std::optional<RankClassId> rank_class = std::nullopt;  // SlowestRankClass unless it says so
   int repetition = 0;
 };
 
@@ -59,29 +59,29 @@ struct TimeSlice {
   bool operator==(const TimeSlice&) const = default;
 };
 
-/// The first word of a slot's name: "tp", "pp" of "pp forward 0".
-[[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t slot);
+/// The first word of a role's name: "tp", "pp" of "pp forward 0".
+[[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t role);
 
-/// Whether some player talks to other stages of a pipeline, so that it may wait in a bubble.
-[[nodiscard]] bool HasPipeline(const Cast& cast);
+/// Whether some rank_class talks to other stages of a pipeline, so that it may wait in a bubble.
+[[nodiscard]] bool HasPipeline(const RankClasses& rank_classes);
 
-/// The player that ends last; of several the one with most kernel time, then the first.
-[[nodiscard]] PlayerId SlowestPlayer(const Cast& cast, const Performance& performance,
+/// The rank_class that ends last; of several the one with most kernel time, then the first.
+[[nodiscard]] RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline,
                                      int repetition = 0);
 
-/// Divides the time from the end of the repetition before (of all players) to the end of this one.
+/// Divides the time from the end of the repetition before (of all classes) to the end of this one.
 /// A pause belongs to the host until the task that ends it is handed over, and after the last task
 /// of the streams while the host still works. O(tasks · log tasks).
-[[nodiscard]] Breakdown BreakdownOf(const Cast& cast, const Performance& performance,
+[[nodiscard]] Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
                                     const BreakdownOptions& options = {});
 
 /// The same along time: slices in order that follow each other from the begin of the repetition to
 /// its end.
-[[nodiscard]] std::vector<TimeSlice> SlicesOf(const Cast& cast, const Performance& performance,
+[[nodiscard]] std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline& timeline,
                                               const BreakdownOptions& options = {});
 
-/// Time in which communication is there and no kernel runs, by player, in the first repetition.
-[[nodiscard]] std::vector<std::int64_t> ExposedPsOfPlayers(const Cast& cast,
-                                                           const Performance& performance);
+/// Time in which communication is there and no kernel runs, by rank_class, in the first repetition.
+[[nodiscard]] std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes,
+                                                           const Timeline& timeline);
 
 }  // namespace orrery::simulate

@@ -26,19 +26,19 @@ PartId AddPart(RankWriter& rank, std::string_view category, Phase phase = Phase:
 
 Ensemble Alone(RankWriter rank) {
   Ensemble ensemble;
-  ensemble.num_slots = static_cast<std::uint32_t>(rank.program.slots.size());
+  ensemble.num_roles = static_cast<std::uint32_t>(rank.program.roles.size());
   ensemble.programs.push_back(std::move(rank.program));
   AddRank(ensemble, 0);
-  for (std::uint32_t slot = 0; slot < ensemble.num_slots; ++slot) {
-    Join(ensemble, slot, {0});
+  for (std::uint32_t role = 0; role < ensemble.num_roles; ++role) {
+    Join(ensemble, role, {0});
   }
   return ensemble;
 }
 
 Breakdown BreakdownFor(const Ensemble& ensemble, const BreakdownOptions& options = {}) {
-  const Cast cast = Unfolded(ensemble, IslandLinkClass(8));
+  const RankClasses rank_classes = Unfolded(ensemble, IslandLinkClass(8));
   PlainTimes times;
-  return BreakdownOf(cast, *Play(cast, times), options);
+  return BreakdownOf(rank_classes, *Simulate(rank_classes, times), options);
 }
 
 // Product 0–100; a reduction 100–140 beside an attention 100–130, so 10 of it are exposed; then the
@@ -63,11 +63,11 @@ TEST(BreakdownTest, CommunicationCountsWhereNothingComputes) {
 
 // Rank 1 computes 300, rank 0 100 and then waits until 300; the reduction takes 50.
 TEST(BreakdownTest, WaitingForOthersIsNotTransfer) {
-  const auto job = [](std::string_view slot) {
+  const auto job = [](std::string_view role) {
     Ensemble ensemble;
-    ensemble.num_slots = 1;
+    ensemble.num_roles = 1;
     for (const std::int64_t work_ps : {100, 300}) {
-      RankWriter rank({slot});
+      RankWriter rank({role});
       rank.After(rank.Kernel(work_ps, AddPart(rank, "product")), rank.Talk(0, 50));
       ensemble.programs.push_back(std::move(rank.program));
     }
@@ -78,14 +78,14 @@ TEST(BreakdownTest, WaitingForOthersIsNotTransfer) {
   };
 
   EXPECT_THAT(
-      BreakdownFor(job("dp"), {.player = 0}).shares,
+      BreakdownFor(job("dp"), {.rank_class = 0}).shares,
       ElementsAre(TimeShare{TimeKind::kCompute, "product", 100},
                   TimeShare{TimeKind::kTransfer, "dp", 50}, TimeShare{TimeKind::kWait, "dp", 200}));
   EXPECT_THAT(
-      BreakdownFor(job("pp forward 0"), {.player = 0}).shares,
+      BreakdownFor(job("pp forward 0"), {.rank_class = 0}).shares,
       ElementsAre(TimeShare{TimeKind::kCompute, "product", 100},
                   TimeShare{TimeKind::kTransfer, "pp", 50}, TimeShare{TimeKind::kBubble, "", 200}));
-  EXPECT_EQ(BreakdownFor(job("dp")).player, 1U);  // both end at 350; rank 1 has worked more
+  EXPECT_EQ(BreakdownFor(job("dp")).rank_class, 1U);  // both end at 350; rank 1 has worked more
 }
 
 // Launches take 10; the first kernel runs 10–15 and the second 20–60: the host is waited for 0–10
@@ -118,16 +118,16 @@ TEST(BreakdownTest, PausesForOtherReasonsAreBetweenKernels) {
 
 RC_GTEST_PROP(BreakdownProperty, SharesAddUpToTheStep, (const RandomJob& job, bool has_rates)) {
   const Ensemble ensemble = job.Write();
-  const Cast cast = Fold(ensemble, IslandLinkClass(4));
+  const RankClasses rank_classes = Fold(ensemble, IslandLinkClass(4));
   const AnalyticOverlap overlap;
   PlainTimes times(4);
-  const Performance played =
-      *Play(cast, times, {.repetitions = 2, .rates = has_rates ? &overlap : nullptr});
+  const Timeline simulated =
+      *Simulate(rank_classes, times, {.repetitions = 2, .rates = has_rates ? &overlap : nullptr});
   std::int64_t steps_ps = 0;
   for (const int repetition : {0, 1}) {
-    for (PlayerId player = 0; player < cast.players.size(); ++player) {
+    for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
       const Breakdown breakdown =
-          BreakdownOf(cast, played, {.player = player, .repetition = repetition});
+          BreakdownOf(rank_classes, simulated, {.rank_class = rank_class, .repetition = repetition});
       std::int64_t sum_ps = 0;
       for (const TimeShare& share : breakdown.shares) {
         RC_ASSERT(share.ps > 0);
@@ -135,9 +135,9 @@ RC_GTEST_PROP(BreakdownProperty, SharesAddUpToTheStep, (const RandomJob& job, bo
       }
       RC_ASSERT(sum_ps == breakdown.step_ps);
     }
-    steps_ps += BreakdownOf(cast, played, {.repetition = repetition}).step_ps;
+    steps_ps += BreakdownOf(rank_classes, simulated, {.repetition = repetition}).step_ps;
   }
-  RC_ASSERT(steps_ps == played.EndPs());
+  RC_ASSERT(steps_ps == simulated.EndPs());
 }
 
 }  // namespace

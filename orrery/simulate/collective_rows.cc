@@ -94,67 +94,67 @@ bool Contains(std::string_view text, std::string_view part) {
 
 }  // namespace
 
-CollectiveRows::CollectiveRows(const Cast& cast, const TracedRank& traced, trace::Trace& trace)
-    : cast_(cast),
+CollectiveRows::CollectiveRows(const RankClasses& rank_classes, const TracedRank& traced, trace::Trace& trace)
+    : rank_classes_(rank_classes),
       traced_(traced),
-      program_(cast.ProgramOf(traced.player)),
+      program_(rank_classes.ProgramOf(traced.rank_class)),
       trace_(trace),
       score_(program_) {
   AddGroups();
 }
 
 void CollectiveRows::AddGroups() {
-  group_of_slot_.assign(cast_.num_slots, kNoRow);
-  peer_of_slot_.assign(cast_.num_slots, -1);
-  for (std::uint32_t slot = 0; slot < cast_.num_slots; ++slot) {
-    const CastGroupId group = cast_.GroupOf(traced_.player, slot);
+  group_of_role_.assign(rank_classes_.num_roles, kNoRow);
+  peer_of_role_.assign(rank_classes_.num_roles, -1);
+  for (std::uint32_t role = 0; role < rank_classes_.num_roles; ++role) {
+    const GroupClassId group = rank_classes_.GroupOf(traced_.rank_class, role);
     if (group != kNoGroup) {
-      AddGroup(slot, group);
+      AddGroup(role, group);
     }
   }
 }
 
-void CollectiveRows::AddGroup(std::uint32_t slot, CastGroupId cast_group) {
-  const auto members = cast_.ensemble->Members(RealGroup(slot, cast_group));
-  group_of_slot_[slot] = trace_.process_groups.Append(
-      {.name = trace_.strings.Intern(GroupName(slot, cast_group)),
-       .description = trace_.strings.Intern(DescriptionOf(DimensionOf(program_, slot))),
+void CollectiveRows::AddGroup(std::uint32_t role, GroupClassId cast_group) {
+  const auto members = rank_classes_.ensemble->Members(RealGroup(role, cast_group));
+  group_of_role_[role] = trace_.process_groups.Append(
+      {.name = trace_.strings.Intern(GroupName(role, cast_group)),
+       .description = trace_.strings.Intern(DescriptionOf(DimensionOf(program_, role))),
        .backend = trace_.strings.Intern("nccl"),
        .num_ranks = static_cast<std::int32_t>(members.size()),
        .ranks = trace_.strings.Intern(fmt::format("[{}]", fmt::join(members, ", ")))});
-  peer_of_slot_[slot] = PeerOn(slot, cast_group);
+  peer_of_role_[role] = PeerOn(role, cast_group);
 }
 
-GroupId CollectiveRows::RealGroup(std::uint32_t slot, CastGroupId cast_group) const {
-  return traced_.is_for_player ? cast_.groups[cast_group].group
-                               : cast_.ensemble->GroupOf(traced_.rank, slot);
+GroupId CollectiveRows::RealGroup(std::uint32_t role, GroupClassId cast_group) const {
+  return traced_.is_for_class ? rank_classes_.groups[cast_group].group
+                               : rank_classes_.ensemble->GroupOf(traced_.rank, role);
 }
 
 // The same text on all members, and another one for each place where communication meets.
-std::string CollectiveRows::GroupName(std::uint32_t slot, CastGroupId cast_group) const {
-  const std::string dimension = DimensionOf(program_, slot);
-  if (traced_.is_for_player) {
+std::string CollectiveRows::GroupName(std::uint32_t role, GroupClassId cast_group) const {
+  const std::string dimension = DimensionOf(program_, role);
+  if (traced_.is_for_class) {
     return fmt::format("{} {}", dimension, cast_group);
   }
-  const GroupId group = RealGroup(slot, cast_group);
+  const GroupId group = RealGroup(role, cast_group);
   int uses = 0;
-  for (std::uint32_t other = 0; other < cast_.num_slots; ++other) {
-    uses += cast_.ensemble->GroupOf(traced_.rank, other) == group ? 1 : 0;
+  for (std::uint32_t other = 0; other < rank_classes_.num_roles; ++other) {
+    uses += rank_classes_.ensemble->GroupOf(traced_.rank, other) == group ? 1 : 0;
   }
-  return uses > 1 ? fmt::format("{} {} slot {}", dimension, group, slot)
+  return uses > 1 ? fmt::format("{} {} role {}", dimension, group, role)
                   : fmt::format("{} {}", dimension, group);
 }
 
-// The other rank of a pair; for a player's trace the rank that stands for it.
-std::int32_t CollectiveRows::PeerOn(std::uint32_t slot, CastGroupId cast_group) const {
-  const auto members = cast_.ensemble->Members(RealGroup(slot, cast_group));
+// The other rank of a pair; for a rank_class's trace the rank that stands for it.
+std::int32_t CollectiveRows::PeerOn(std::uint32_t role, GroupClassId cast_group) const {
+  const auto members = rank_classes_.ensemble->Members(RealGroup(role, cast_group));
   if (members.size() != 2) {
     return -1;
   }
-  const bool is_first = cast_.player_of_rank[members[0]] == traced_.player;
-  if (traced_.is_for_player) {
+  const bool is_first = rank_classes_.class_of_rank[members[0]] == traced_.rank_class;
+  if (traced_.is_for_class) {
     return static_cast<std::int32_t>(
-        cast_.players[cast_.player_of_rank[members[is_first ? 1 : 0]]].rank);
+        rank_classes_.classes[rank_classes_.class_of_rank[members[is_first ? 1 : 0]]].rank);
   }
   return static_cast<std::int32_t>(members[members[0] == traced_.rank ? 1 : 0]);
 }
@@ -165,7 +165,7 @@ RowId CollectiveRows::Add(const TaskTimes& times, TaskId task, RowId activity) {
     return kNoRow;
   }
   const workload::Communications::Row row = program_.communications.At(communication);
-  if (row.slot >= cast_.num_slots || group_of_slot_[row.slot] == kNoRow) {
+  if (row.role >= rank_classes_.num_roles || group_of_role_[row.role] == kNoRow) {
     return kNoRow;
   }
   trace::Collectives::Row collective{
@@ -173,33 +173,33 @@ RowId CollectiveRows::Add(const TaskTimes& times, TaskId task, RowId activity) {
       .duration_ns = TaskRows::DurationNs(times, task),
       .name = trace_.activities.name[activity],
       .kind = KindOf(row.kind),
-      .group = group_of_slot_[row.slot],
+      .group = group_of_role_[row.role],
       .data_type = TypeOf(row.element),
-      .sequence = static_cast<std::int64_t>(times.repetition) * score_.TurnsOn(row.slot) +
+      .sequence = static_cast<std::int64_t>(times.repetition) * score_.TurnsOn(row.role) +
                   score_.TurnOf(task),
       .track = trace_.activities.track[activity],
       .num_kernels = 1,
   };
-  if (row.kind == collective::CollectiveKind::kSendRecv && peer_of_slot_[row.slot] >= 0) {
+  if (row.kind == collective::CollectiveKind::kSendRecv && peer_of_role_[row.role] >= 0) {
     collective.kind =
-        Sends(task, row.slot) ? trace::CollectiveKind::kSend : trace::CollectiveKind::kRecv;
-    collective.peer = peer_of_slot_[row.slot];
+        Sends(task, row.role) ? trace::CollectiveKind::kSend : trace::CollectiveKind::kRecv;
+    collective.peer = peer_of_role_[row.role];
   }
   SetSizes(row, collective);
   trace_.activities.collective[activity] = trace_.collectives.Append(collective);
   return trace_.activities.collective[activity];
 }
 
-bool CollectiveRows::Sends(TaskId task, std::uint32_t slot) const {
+bool CollectiveRows::Sends(TaskId task, std::uint32_t role) const {
   const std::string_view name = program_.strings.View(program_.tasks.name[task]);
   const bool is_send = Contains(name, "send");
   const bool is_receive = Contains(name, "recv") || Contains(name, "receive");
   if (is_send != is_receive) {
     return is_send;
   }
-  const GroupId group = RealGroup(slot, cast_.GroupOf(traced_.player, slot));
-  const Rank first = cast_.ensemble->Members(group)[0];
-  return traced_.is_for_player ? cast_.player_of_rank[first] == traced_.player
+  const GroupId group = RealGroup(role, rank_classes_.GroupOf(traced_.rank_class, role));
+  const Rank first = rank_classes_.ensemble->Members(group)[0];
+  return traced_.is_for_class ? rank_classes_.class_of_rank[first] == traced_.rank_class
                                : first == traced_.rank;
 }
 

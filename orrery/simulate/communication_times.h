@@ -5,7 +5,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/network/topology.h"
-#include "orrery/simulate/side_code.h"
+#include "orrery/simulate/kernel_code.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
@@ -16,7 +16,7 @@ class CommunicationTimes {
   virtual ~CommunicationTimes() = default;
 
   /// Returns picoseconds for a group whose members, in order, have these GPUs. Asked once for each
-  /// kind, size, element and link class of a play.
+  /// kind, size, element and link class of a simulation.
   [[nodiscard]] virtual Result<std::int64_t> DurationPs(
       const workload::Communications::Row& communication, std::span<const network::GpuId> gpus) = 0;
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/cast.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine.h"
 
 namespace orrery::simulate {
 
@@ -22,15 +22,15 @@ struct DimensionTotal {
   bool operator==(const DimensionTotal&) const = default;
 };
 
-/// Adds up the communication of the player of a breakdown, most exposed first. Groups of one rank
+/// Adds up the communication of the rank_class of a breakdown, most exposed first. Groups of one rank
 /// are left out.
-[[nodiscard]] std::vector<DimensionTotal> DimensionTotals(const Cast& cast,
-                                                          const Performance& performance,
+[[nodiscard]] std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
+                                                          const Timeline& timeline,
                                                           const Breakdown& breakdown);
 
 /// Time in which communication is there and no kernel runs, the mean over all ranks: what
-/// `orrery analyze` calls exposed on the traces of the same play. Waiting for a stage of the
+/// `orrery analyze` calls exposed on the traces of the same simulation. Waiting for a stage of the
 /// pipeline counts when a message is awaited for it.
-[[nodiscard]] std::int64_t MeanExposedPs(const Cast& cast, const Performance& performance);
+[[nodiscard]] std::int64_t MeanExposedPs(const RankClasses& rank_classes, const Timeline& timeline);
 
 }  // namespace orrery::simulate

@@ -1,39 +1,100 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/communication_times.h"
+#include "orrery/simulate/rate_model.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 
-struct RunOptions {
-  /// How often the program runs, each lane one repetition after the other. The host runs ahead of
-  /// the GPU over the ends of steps, so the first repetitions are not like the rest.
+struct EngineOptions {
+  /// How often programs run, each lane one repetition after the other.
   int repetitions = 1;
   /// How many launched tasks a stream holds before a launch waits for a place.
   std::int64_t queue_depth = 1024;
+  /// How tasks slow each other down that share a GPU; without one they do not.
+  const RateModel* rates = nullptr;
+  /// Spread of kernel times, relative (sigma of their logarithm). Drawn for each kernel of each
+  /// rank when the rank_classes is not folded; otherwise each communication of n ranks waits for what the
+  /// slowest of n is expected to be late.
+  double jitter = 0;
+  std::uint64_t seed = 0;
 };
 
-/// When the tasks ran; task t of repetition r has index r * num_tasks + t.
-struct Timeline {
-  std::int64_t num_tasks = 0;
-  int repetitions = 0;
-  std::vector<std::int64_t> begin_ps;
-  std::vector<std::int64_t> end_ps;
+/// A task that others on its GPU held up.
+struct DelayedTask {
+  std::size_t index = 0;        // of Timeline
+  std::int64_t alone_ps = 0;    // how long it takes alone; of communication the transfer
+  std::int64_t delayed_ps = 0;  // how long after its begin it had room
 
-  /// The first index of a repetition.
-  [[nodiscard]] std::size_t First(int repetition) const {
-    return static_cast<std::size_t>(repetition) * static_cast<std::size_t>(num_tasks);
+  bool operator==(const DelayedTask&) const = default;
+};
+
+/// The transfer of what transfers nothing; before all times.
+inline constexpr std::int64_t kNeverPs = std::numeric_limits<std::int64_t>::min();
+
+/// When tasks ran. Those of a rank_class lie together: task t of repetition r of rank_class p has the index
+/// First(p, r) + t.
+struct Timeline {
+  int repetitions = 1;
+  std::vector<std::size_t> offsets;    // by rank_class, and the end
+  std::vector<std::int64_t> begin_ps;  // of communication: its own arrival
+  std::vector<std::int64_t> end_ps;
+  std::vector<std::int64_t> transfer_ps;  // of communication: when the last member was there
+  std::vector<DelayedTask> delayed;        // by index
+  std::int64_t num_events = 0;            // tasks that ran
+
+  [[nodiscard]] std::size_t First(RankClassId rank_class, int repetition = 0) const {
+    const std::size_t size = offsets[rank_class + 1] - offsets[rank_class];
+    return offsets[rank_class] +
+           size / static_cast<std::size_t>(repetitions) * static_cast<std::size_t>(repetition);
   }
+
+  /// What held up a task; nothing when nothing did.
+  [[nodiscard]] const DelayedTask* FindDelayed(std::size_t index) const;
+
+  /// When a task had room on its GPU.
+  [[nodiscard]] std::int64_t StartPs(std::size_t index) const {
+    const DelayedTask* const task = FindDelayed(index);
+    return begin_ps[index] + (task == nullptr ? 0 : task->delayed_ps);
+  }
+
+  /// The last end of a rank_class.
+  [[nodiscard]] std::int64_t EndOf(RankClassId rank_class) const;
+
+  /// The last end of all.
+  [[nodiscard]] std::int64_t EndPs() const;
 
   bool operator==(const Timeline&) const = default;
 };
 
-/// Runs the program of one rank alone: Play with one player. Communication takes the time that the
-/// program says. Fails when tasks wait for each other in a circle, and names one.
-[[nodiscard]] Result<Timeline> Run(const workload::Program& program,
-                                   const RunOptions& options = {});
+/// Simulates a job: a simulation in integer picoseconds. For every rank_class a task begins when its lane
+/// is free and all it depends on is done; lanes take their tasks in order; a launch into a full
+/// queue ends when the stream has begun enough of what it holds. Communication occupies its lane
+/// from its own arrival; the transfer begins when the last member of the group is there, and all
+/// members end together. The n-th communications, in the order of the program, that the members of
+/// a group have on it belong together. Communication on a role without a group takes the time that
+/// its program says.
+///
+/// Without a rate model times are the least solution of max-plus equations, found in any order: no
+/// heap, O(tasks + edges). With one, events are handled in order of time, O(tasks · log lanes), and
+/// all at one instant before rates change, so that their order does not matter; work is counted in
+/// whole parts, so that nothing is lost to rounding when rates change.
+///
+/// Fails when members of a group do different things, and when tasks wait for each other in a
+/// circle; names tasks and ranks. The members of an all-to-all may give different sizes: the
+/// largest counts.
+[[nodiscard]] Result<Timeline> Simulate(const RankClasses& rank_classes, CommunicationTimes& times,
+                                       const EngineOptions& options = {});
+
+/// Simulates the program of one rank alone. Communication takes the time that the program says.
+[[nodiscard]] Result<Timeline> SimulateSingleRank(const workload::Program& program,
+                                                  const EngineOptions& options = {});
 
 }  // namespace orrery::simulate

@@ -1,262 +1,224 @@
 #include "orrery/simulate/engine.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
-#include "orrery/simulate/step_figures.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
 namespace {
 
-using workload::kNone;
-using workload::LaneId;
-using workload::LaneKind;
-using workload::Program;
+using ::testing::HasSubstr;
+using workload::Ensemble;
 using workload::TaskId;
-using workload::TaskKind;
 
-/// One host thread and one stream, written like a program.
-class ProgramWriter {
- public:
-  explicit ProgramWriter(std::int64_t gap_ps = 0) {
-    host_ = program.lanes.Append({.kind = LaneKind::kHostThread});
-    stream_ = program.lanes.Append({.kind = LaneKind::kStream, .gap_ps = gap_ps});
-  }
-
-  TaskId Host(std::int64_t duration_ps) {
-    return program.tasks.Append({.lane = host_, .duration_ps = duration_ps});
-  }
-
-  TaskId Kernel(std::int64_t launch_ps, std::int64_t kernel_ps) {
-    const TaskId launch =
-        program.tasks.Append({.lane = host_, .kind = TaskKind::kLaunch, .duration_ps = launch_ps});
-    return program.tasks.Append(
-        {.lane = stream_, .kind = TaskKind::kKernel, .duration_ps = kernel_ps, .launch = launch});
-  }
-
-  TaskId Wait(TaskId kernel) {
-    const TaskId wait = program.tasks.Append({.lane = host_, .kind = TaskKind::kSynchronize});
-    program.edges.Append({.from = kernel, .to = wait});
-    return wait;
-  }
-
-  Program program;
-
- private:
-  LaneId host_ = 0;
-  LaneId stream_ = 0;
-};
-
-Timeline RunOrDie(const Program& program, const RunOptions& options = {}) {
-  Result<Timeline> timeline = Run(program, options);
-  EXPECT_TRUE(timeline.has_value());
+Timeline SimulateOrDie(const RankClasses& rank_classes, const EngineOptions& options = {}) {
+  PlainTimes times;
+  Result<Timeline> timeline = Simulate(rank_classes, times, options);
+  EXPECT_TRUE(timeline.has_value()) << timeline.error().message();
   return timeline ? *std::move(timeline) : Timeline{};
 }
 
-// The walk of ml_perf_model on one rank: T1 = 5, T4 = 4; kernels take 5 more than their price, and
-// a stream rests 1 between two. relu (T2 10, T3 8, kernel 20): the host is at 5 + 10 + 4 = 19 when
-// it is launched, so it runs 19–44, and the host goes on to 27. view (T5 7): 27 + 5 + 7 = 39. add
-// (T2 12, T3 6, kernel 1): launched at 39 + 5 + 12 + 4 = 60, runs 60–66; the host ends at 66.
-TEST(EngineTest, HostAndStreamOfAShortProgram) {
-  ProgramWriter writer(1);
-  writer.Host(5 + 10);
-  const TaskId relu = writer.Kernel(4, 20 + 5);
-  const TaskId relu_end = writer.Host(8);
-  const TaskId view = writer.Host(5 + 7);
-  writer.Host(5 + 12);
-  const TaskId add = writer.Kernel(4, 1 + 5);
-  const TaskId add_end = writer.Host(6);
-
-  const Timeline timeline = RunOrDie(writer.program);
-  const StepFigures figures = FiguresOf(writer.program, timeline);
-
-  EXPECT_EQ(timeline.begin_ps[relu], 19);
-  EXPECT_EQ(timeline.end_ps[relu], 44);
-  EXPECT_EQ(timeline.end_ps[relu_end], 27);
-  EXPECT_EQ(timeline.end_ps[view], 39);
-  EXPECT_EQ(timeline.begin_ps[add], 60);
-  EXPECT_EQ(timeline.end_ps[add], 66);
-  EXPECT_EQ(timeline.end_ps[add_end], 66);
-  EXPECT_EQ(figures.step_ps, 66);
-  EXPECT_EQ(figures.active_ps, 31);
-  EXPECT_EQ(figures.host_bound_ps, 35);  // 0–19 and 44–60
-  EXPECT_EQ(figures.other_idle_ps, 0);
+Timeline SimulateUnfolded(const Ensemble& ensemble, const EngineOptions& options = {}) {
+  return SimulateOrDie(Unfolded(ensemble, IslandLinkClass(8)), options);
 }
 
-// Rank 0 of the walk on two ranks, up to its all-reduce: mm (T2 10, T3 8, kernel 20) runs 19–44 as
-// above. The host is at 27 + 5 + 15 + 4 = 51 when it has launched a copy of 2, which runs 51–58,
-// and at 51 + 3 + 4 = 58 when it has launched the collective, which begins 1 after the copy.
-TEST(EngineTest, CommunicationStreamWaitsForTheComputeStream) {
-  ProgramWriter writer(1);
-  const LaneId communication =
-      writer.program.lanes.Append({.kind = LaneKind::kStream, .gap_ps = 1});
-  writer.Host(5 + 10);
-  const TaskId mm = writer.Kernel(4, 25);
-  writer.Host(8);
-  writer.Host(5 + 15);
-  const TaskId copy = writer.Kernel(4, 7);
-  writer.Host(3);
-  const TaskId launch =
-      writer.program.tasks.Append({.lane = 0, .kind = TaskKind::kLaunch, .duration_ps = 4});
-  const TaskId reduce = writer.program.tasks.Append(
-      {.lane = communication, .kind = TaskKind::kCollective, .duration_ps = 35, .launch = launch});
-  writer.program.edges.Append({.from = copy, .to = reduce, .lag_ps = 1});
-
-  const Timeline timeline = RunOrDie(writer.program);
-
-  EXPECT_EQ(timeline.end_ps[mm], 44);
-  EXPECT_EQ(timeline.end_ps[copy], 58);
-  EXPECT_EQ(timeline.begin_ps[reduce], 59);
+/// Two ranks with programs of their own and one group on role 0.
+Ensemble Pair(RankWriter first, RankWriter second) {
+  Ensemble ensemble;
+  ensemble.num_roles = 1;
+  ensemble.programs.push_back(std::move(first.program));
+  ensemble.programs.push_back(std::move(second.program));
+  AddRank(ensemble, 0);
+  AddRank(ensemble, 1);
+  Join(ensemble, 0, {0, 1});
+  return ensemble;
 }
 
-// The host launches a kernel of 100 in 10 a step. It runs ahead, so a step takes 100.
-TEST(EngineTest, HostRunsAheadOfTheStreamOverSteps) {
-  ProgramWriter writer;
-  writer.Kernel(10, 100);
+// Rank 0 computes 0–100, rank 1 0–250; then they reduce 40 bytes: 0 arrives at 100, 1 at 250, the
+// transfer runs 250–290 for both. What follows begins at 290.
+TEST(EngineTest, ACollectiveStartsWhenItsLastMemberArrives) {
+  const auto write = [](std::int64_t work_ps) {
+    RankWriter rank({"dp"});
+    const TaskId work = rank.Kernel(work_ps);
+    const TaskId reduce = rank.Talk(0, 40);
+    const TaskId after = rank.Kernel(7);
+    rank.After(work, reduce);
+    rank.After(reduce, after);
+    return rank;
+  };
+  const Timeline simulated = SimulateUnfolded(Pair(write(100), write(250)));
 
-  const Timeline timeline = RunOrDie(writer.program, {.repetitions = 5});
-
-  EXPECT_EQ(FiguresOf(writer.program, timeline).step_ps, 100);
-  EXPECT_EQ(timeline.end_ps[timeline.First(4)], 50);
+  EXPECT_EQ(simulated.begin_ps, (std::vector<std::int64_t>{0, 100, 290, 0, 250, 290}));
+  EXPECT_EQ(simulated.transfer_ps, (std::vector<std::int64_t>{kNeverPs, 250, kNeverPs,
+                                                           kNeverPs, 250, kNeverPs}));
+  EXPECT_EQ(simulated.end_ps, (std::vector<std::int64_t>{100, 290, 297, 250, 290, 297}));
+  EXPECT_EQ(simulated.num_events, 6);
 }
 
-// The same with a queue of two: the launch of step n ends when the kernel of step n − 2 begins,
-// which is at 10 + 100·(n − 2).
+// 1F1B with two stages and two micro-batches; F takes 10, B 20, a message 1 (1 byte), and sends do
+// not hold up computing. GroupRoles: 0 forward, 1 backward, each on a stream of its own.
+// TaskScheduler 0: F0 0–10, F1 10–20. Messages: 10–11 and 20–21.
+// TaskScheduler 1: F0 11–21, B0 21–41, F1 41–51 (its input is there since 21), B1 51–71. Gradients: 41–42
+// and 71–72. TaskScheduler 0: B0 42–62, B1 72–92.
+TEST(EngineTest, OneForwardOneBackward) {
+  RankWriter first({"pp forward", "pp backward"});
+  RankWriter last({"pp forward", "pp backward"});
+  for (RankWriter* rank : {&first, &last}) {
+    rank->program.lanes.Append({.kind = workload::LaneKind::kStream});
+  }
+  std::vector<TaskId> f;
+  for (int i = 0; i < 2; ++i) {
+    f.push_back(first.Kernel(10));
+    first.After(f.back(), first.Message(0, 1));
+  }
+  std::vector<TaskId> b;
+  for (int i = 0; i < 2; ++i) {
+    const TaskId gradient = first.Message(1, 1, 3);
+    b.push_back(first.Kernel(20));
+    first.After(gradient, b.back());
+  }
+  std::vector<TaskId> last_b;
+  for (int i = 0; i < 2; ++i) {
+    const TaskId input = last.Message(0, 1);
+    const TaskId forward = last.Kernel(10);
+    last.After(input, forward);
+    last_b.push_back(last.Kernel(20));
+    last.After(last_b.back(), last.Message(1, 1, 3));
+  }
+  Ensemble ensemble;
+  ensemble.num_roles = 2;
+  ensemble.programs.push_back(std::move(first.program));
+  ensemble.programs.push_back(std::move(last.program));
+  AddRank(ensemble, 0);
+  AddRank(ensemble, 1);
+  Join(ensemble, 0, {0, 1});
+  Join(ensemble, 1, {0, 1});
+
+  const Timeline simulated = SimulateUnfolded(ensemble);
+
+  EXPECT_EQ(simulated.begin_ps[f[1]], 10);
+  EXPECT_EQ(simulated.end_ps[simulated.First(1) + last_b[0]], 41);
+  EXPECT_EQ(simulated.end_ps[simulated.First(1) + last_b[1]], 71);
+  EXPECT_EQ(simulated.begin_ps[b[0]], 42);
+  EXPECT_EQ(simulated.begin_ps[b[1]], 72);
+  EXPECT_EQ(simulated.EndPs(), 92);
+  EXPECT_EQ(simulated.EndOf(1), 72);
+}
+
+// A rank alone in its group has nobody to wait for; one without a group takes its program's time.
+TEST(EngineTest, GroupsOfOneStartAtOnce) {
+  RankWriter rank({"tp", "dp"});
+  rank.Talk(0, 5);
+  const TaskId own = rank.Talk(1, 1000);
+  rank.program.tasks.duration_ps[own] = 3;
+  Ensemble ensemble;
+  ensemble.num_roles = 2;
+  ensemble.programs.push_back(std::move(rank.program));
+  AddRank(ensemble, 0);
+  Join(ensemble, 0, {0});
+
+  EXPECT_EQ(SimulateUnfolded(ensemble).EndPs(), 8);
+}
+
+TEST(EngineTest, EqualGroupsAreAskedForOnce) {
+  RankWriter rank({"tp"});
+  rank.Talk(0, 5);
+  rank.Talk(0, 5);
+  rank.Talk(0, 6);
+  Ensemble ensemble;
+  ensemble.num_roles = 1;
+  ensemble.programs.push_back(std::move(rank.program));
+  for (int i = 0; i < 8; ++i) {
+    AddRank(ensemble, 0);
+  }
+  Join(ensemble, 0, {0, 1, 2, 3});
+  Join(ensemble, 0, {4, 5, 6, 7});
+  PlainTimes times;
+
+  ASSERT_TRUE(Simulate(Unfolded(ensemble, IslandLinkClass(8)), times).has_value());
+
+  EXPECT_EQ(times.num_asked, 2);
+}
+
+TEST(EngineTest, MembersThatDoDifferentThingsAreNamed) {
+  RankWriter first({"dp"});
+  first.Talk(0, 40);
+  RankWriter second({"dp"});
+  second.Kernel(1);
+  second.Talk(0, 41);
+  const Ensemble ensemble = Pair(std::move(first), std::move(second));
+  PlainTimes times;
+
+  const Result<Timeline> simulated = Simulate(Unfolded(ensemble, IslandLinkClass(8)), times);
+
+  ASSERT_FALSE(simulated.has_value());
+  EXPECT_THAT(simulated.error().message(), HasSubstr("task 0 (all_reduce) of rank 0"));
+  EXPECT_THAT(simulated.error().message(), HasSubstr("task 1 (all_reduce) of rank 1"));
+  EXPECT_THAT(simulated.error().message(), HasSubstr("41 bytes"));
+}
+
+// The slowest part of an all-to-all decides: 60 bytes.
+TEST(EngineTest, TheLargestPartOfAnAllToAllCounts) {
+  RankWriter first({"ep"});
+  first.Talk(0, 40, 2, collective::CollectiveKind::kAllToAll);
+  RankWriter second({"ep"});
+  second.Talk(0, 60, 2, collective::CollectiveKind::kAllToAll);
+
+  EXPECT_EQ(SimulateUnfolded(Pair(std::move(first), std::move(second))).EndPs(), 60);
+}
+
+TEST(EngineTest, RanksThatWaitForEachOtherAreNamed) {
+  RankWriter first({"dp"});
+  first.Talk(0, 40);
+  RankWriter second({"dp"});
+  second.Kernel(1);
+  const Ensemble ensemble = Pair(std::move(first), std::move(second));
+  PlainTimes times;
+
+  const Result<Timeline> simulated = Simulate(Unfolded(ensemble, IslandLinkClass(8)), times);
+
+  ASSERT_FALSE(simulated.has_value());
+  EXPECT_THAT(simulated.error().message(),
+              HasSubstr("task 0 (all_reduce) of rank 0, which waits for its group"));
+}
+
+// Kernels of rank 1 take 1.5 times as long, so that both are done with 15 + 4.
+TEST(EngineTest, ASlowRankHoldsUpItsGroup) {
+  RankWriter rank({"dp"});
+  const TaskId work = rank.Kernel(10);
+  rank.After(work, rank.Talk(0, 4));
+  Ensemble ensemble;
+  ensemble.num_roles = 1;
+  ensemble.programs.push_back(std::move(rank.program));
+  AddRank(ensemble, 0);
+  AddRank(ensemble, 0, 1.5);
+  Join(ensemble, 0, {0, 1});
+
+  const Timeline simulated = SimulateUnfolded(ensemble);
+
+  EXPECT_EQ(simulated.end_ps, (std::vector<std::int64_t>{10, 19, 15, 19}));
+}
+
+// The host launches a kernel of 100 in 10; the queue holds two, so the launch of step n ends when
+// the kernel of step n − 2 begins.
 TEST(EngineTest, LaunchIntoAFullQueueWaits) {
-  ProgramWriter writer;
-  writer.Kernel(10, 100);
+  RankWriter rank({});
+  rank.Launched(10, 100);
+  Ensemble ensemble;
+  ensemble.programs.push_back(std::move(rank.program));
+  AddRank(ensemble, 0);
 
-  const Timeline timeline = RunOrDie(writer.program, {.repetitions = 5, .queue_depth = 2});
+  const Timeline simulated = SimulateUnfolded(ensemble, {.repetitions = 5, .queue_depth = 2});
 
-  EXPECT_EQ(timeline.end_ps[timeline.First(1)], 20);
-  EXPECT_EQ(timeline.end_ps[timeline.First(2)], 30);   // its kernel 0 began at 10
-  EXPECT_EQ(timeline.end_ps[timeline.First(3)], 110);  // kernel 1 begins at 110
-  EXPECT_EQ(timeline.end_ps[timeline.First(4)], 210);
-}
-
-// Waiting for the kernel puts host and stream in turn: 10 + 100 a step, all of the 10 host-bound.
-TEST(EngineTest, SynchronisationTakesTurns) {
-  ProgramWriter writer;
-  writer.Wait(writer.Kernel(10, 100));
-
-  const Timeline timeline = RunOrDie(writer.program, {.repetitions = 3});
-  const StepFigures figures = FiguresOf(writer.program, timeline);
-
-  EXPECT_EQ(figures.step_ps, 110);
-  EXPECT_EQ(figures.active_ps, 100);
-  EXPECT_EQ(figures.host_bound_ps, 10);
-  EXPECT_DOUBLE_EQ(figures.HostBoundShare(), 10.0 / 110);
-}
-
-TEST(EngineTest, TasksInACircleAreAnErrorThatNamesOne) {
-  ProgramWriter writer;
-  const TaskId first = writer.Host(1);
-  const TaskId second = writer.Host(1);
-  writer.program.edges.Append({.from = second, .to = first});
-
-  const Result<Timeline> timeline = simulate::Run(writer.program);
-
-  ASSERT_FALSE(timeline.has_value());
-  EXPECT_THAT(timeline.error().message(), ::testing::HasSubstr("task 0"));
-}
-
-/// A program of a host thread, two streams and waits, from random numbers.
-Program RandomProgram(const std::vector<std::uint32_t>& numbers) {
-  ProgramWriter writer(2);
-  const LaneId second = writer.program.lanes.Append({.kind = LaneKind::kStream});
-  TaskId last_kernel = kNone;
-  for (const std::uint32_t number : numbers) {
-    const auto duration_ps = static_cast<std::int64_t>(number / 8 % 1000);
-    switch (number % 8) {
-      case 0:
-        if (last_kernel != kNone) {
-          writer.Wait(last_kernel);
-        }
-        break;
-      case 1:
-      case 2:
-        writer.Host(duration_ps);
-        break;
-      default:
-        const TaskId kernel = writer.Kernel(5, duration_ps);
-        if (number % 8 == 7) {
-          writer.program.tasks.lane[kernel] = second;
-          if (last_kernel != kNone) {
-            writer.program.edges.Append({.from = last_kernel, .to = kernel});
-          }
-        }
-        last_kernel = kernel;
-    }
-  }
-  return std::move(writer.program);
-}
-
-std::int64_t EndOf(const Timeline& timeline) {
-  return timeline.end_ps.empty()
-             ? 0
-             : *std::max_element(timeline.end_ps.begin(), timeline.end_ps.end());
-}
-
-RC_GTEST_PROP(EngineProperty, NoLaneIsFasterThanItsTasks,
-              (const std::vector<std::uint32_t>& numbers)) {
-  const Program program = RandomProgram(numbers);
-  const Timeline timeline = *simulate::Run(program, {.repetitions = 3, .queue_depth = 4});
-  std::vector<std::int64_t> work_ps(program.lanes.size());
-  for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    work_ps[program.tasks.lane[task]] += 3 * program.tasks.duration_ps[task];
-  }
-  RC_ASSERT(EndOf(timeline) >= *std::max_element(work_ps.begin(), work_ps.end()));
-}
-
-RC_GTEST_PROP(EngineProperty, TasksOfALaneDoNotOverlapAndDependenciesHold,
-              (const std::vector<std::uint32_t>& numbers)) {
-  const Program program = RandomProgram(numbers);
-  const Timeline timeline = *simulate::Run(program, {.repetitions = 2});
-  for (int repetition = 0; repetition < 2; ++repetition) {
-    const std::size_t first = timeline.First(repetition);
-    for (workload::RowId edge = 0; edge < program.edges.size(); ++edge) {
-      RC_ASSERT(timeline.begin_ps[first + program.edges.to[edge]] >=
-                timeline.end_ps[first + program.edges.from[edge]]);
-    }
-    std::vector<std::int64_t> free_ps(program.lanes.size(), 0);
-    for (TaskId task = 0; task < program.tasks.size(); ++task) {
-      std::int64_t& free = free_ps[program.tasks.lane[task]];
-      RC_ASSERT(timeline.begin_ps[first + task] >= free);
-      free = timeline.end_ps[first + task];
-    }
-  }
-}
-
-RC_GTEST_PROP(EngineProperty, LongerTasksNeverEndEarlier,
-              (const std::vector<std::uint32_t>& numbers, std::uint32_t which,
-               std::uint16_t more)) {
-  Program program = RandomProgram(numbers);
-  RC_PRE(!program.tasks.empty());
-  const Timeline before = *simulate::Run(program, {.repetitions = 2, .queue_depth = 3});
-  program.tasks.duration_ps[which % program.tasks.size()] += more;
-  const Timeline after = *simulate::Run(program, {.repetitions = 2, .queue_depth = 3});
-  for (std::size_t i = 0; i < before.end_ps.size(); ++i) {
-    RC_ASSERT(after.end_ps[i] >= before.end_ps[i]);
-  }
-}
-
-RC_GTEST_PROP(EngineProperty, TheSameProgramGivesTheSameTimeline,
-              (const std::vector<std::uint32_t>& numbers)) {
-  const Program program = RandomProgram(numbers);
-  RC_ASSERT(*simulate::Run(program, {.repetitions = 2}) ==
-            *simulate::Run(program, {.repetitions = 2}));
-}
-
-RC_GTEST_PROP(EngineProperty, TheStepIsActiveOrIdle, (const std::vector<std::uint32_t>& numbers)) {
-  const Program program = RandomProgram(numbers);
-  const Timeline timeline = *simulate::Run(program, {.repetitions = 1});
-  const StepFigures figures = FiguresOf(program, timeline);
-  RC_ASSERT(figures.active_ps + figures.host_bound_ps + figures.other_idle_ps <= figures.step_ps);
+  EXPECT_EQ(simulated.end_ps[simulated.First(0, 2)], 30);
+  EXPECT_EQ(simulated.end_ps[simulated.First(0, 3)], 110);
+  EXPECT_EQ(simulated.end_ps[simulated.First(0, 4)], 210);
+  EXPECT_EQ(simulated.EndPs(), 510);
 }
 
 }  // namespace

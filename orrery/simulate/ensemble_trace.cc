@@ -21,14 +21,14 @@ using workload::Rank;
 using workload::TaskId;
 
 /// When the repetitions of all ranks end.
-std::vector<std::int64_t> StepEnds(const Cast& cast, const Performance& performance) {
-  std::vector<std::int64_t> ends(static_cast<std::size_t>(performance.repetitions), 0);
-  for (PlayerId player = 0; player < cast.players.size(); ++player) {
-    for (int repetition = 0; repetition < performance.repetitions; ++repetition) {
+std::vector<std::int64_t> StepEnds(const RankClasses& rank_classes, const Timeline& timeline) {
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(timeline.repetitions), 0);
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    for (int repetition = 0; repetition < timeline.repetitions; ++repetition) {
       std::int64_t& end_ps = ends[static_cast<std::size_t>(repetition)];
-      const std::size_t first = performance.First(player, repetition);
-      for (TaskId task = 0; task < cast.ProgramOf(player).tasks.size(); ++task) {
-        end_ps = std::max(end_ps, performance.end_ps[first + task]);
+      const std::size_t first = timeline.First(rank_class, repetition);
+      for (TaskId task = 0; task < rank_classes.ProgramOf(rank_class).tasks.size(); ++task) {
+        end_ps = std::max(end_ps, timeline.end_ps[first + task]);
       }
     }
   }
@@ -38,23 +38,23 @@ std::vector<std::int64_t> StepEnds(const Cast& cast, const Performance& performa
 /// Writes the trace of one rank.
 class RankTrace {
  public:
-  RankTrace(const Cast& cast, const Performance& performance, const TracedRank& traced)
-      : cast_(cast),
-        performance_(performance),
+  RankTrace(const RankClasses& rank_classes, const Timeline& timeline, const TracedRank& traced)
+      : rank_classes_(rank_classes),
+        timeline_(timeline),
         traced_(traced),
-        program_(cast.ProgramOf(traced.player)) {}
+        program_(rank_classes.ProgramOf(traced.rank_class)) {}
 
   Trace Write(const std::string& gpu, const std::vector<std::int64_t>& step_ends_ps) {
     trace_.info.format = "Orrery prediction";
     trace_.info.rank = static_cast<std::int32_t>(traced_.rank);
-    trace_.info.world_size = static_cast<std::int32_t>(cast_.player_of_rank.size());
+    trace_.info.world_size = static_cast<std::int32_t>(rank_classes_.class_of_rank.size());
     trace_.info.time_origin = trace::TimeOrigin::kRecordingStart;
     trace_.devices.Append({.id = 0, .name = trace_.strings.Intern(gpu)});
     TaskRows rows(program_, trace_);
     rows.AddLanes();
     const std::int64_t ahead_ps = HostAheadPs();
     std::int64_t begin_ns = Nanoseconds(-ahead_ps);
-    for (int repetition = 0; repetition < performance_.repetitions; ++repetition) {
+    for (int repetition = 0; repetition < timeline_.repetitions; ++repetition) {
       const std::int64_t end_ns =
           Nanoseconds(step_ends_ps[static_cast<std::size_t>(repetition)] - ahead_ps);
       rows.AddStep(repetition, std::exchange(begin_ns, end_ns), end_ns);
@@ -92,18 +92,18 @@ class RankTrace {
   }
 
   [[nodiscard]] TaskTimes TimesOf(int repetition) const {
-    const std::size_t first = performance_.First(traced_.player, repetition);
-    return {.begin_ps = std::span(performance_.begin_ps).subspan(first, program_.tasks.size()),
-            .end_ps = std::span(performance_.end_ps).subspan(first, program_.tasks.size()),
+    const std::size_t first = timeline_.First(traced_.rank_class, repetition);
+    return {.begin_ps = std::span(timeline_.begin_ps).subspan(first, program_.tasks.size()),
+            .end_ps = std::span(timeline_.end_ps).subspan(first, program_.tasks.size()),
             .repetition = repetition,
-            .performance = &performance_,
+            .timeline = &timeline_,
             .first = first};
   }
 
   // In the order of FinishTrace, so that links between activities and collectives stay right.
   void AddActivities(TaskRows& rows) {
     std::vector<Activity> activities;
-    for (int repetition = 0; repetition < performance_.repetitions; ++repetition) {
+    for (int repetition = 0; repetition < timeline_.repetitions; ++repetition) {
       const TaskTimes times = TimesOf(repetition);
       for (TaskId task = 0; task < program_.tasks.size(); ++task) {
         if (rows.IsActivity(task)) {
@@ -114,7 +114,7 @@ class RankTrace {
     }
     std::sort(activities.begin(), activities.end(),
               [](const Activity& lhs, const Activity& rhs) { return lhs.Order() < rhs.Order(); });
-    CollectiveRows collectives(cast_, traced_, trace_);
+    CollectiveRows collectives(rank_classes_, traced_, trace_);
     for (const Activity& activity : activities) {
       const TaskTimes times = TimesOf(activity.repetition);
       collectives.Add(times, activity.task, rows.AddActivity(times, activity.task));
@@ -135,46 +135,46 @@ class RankTrace {
     for (std::size_t row = 0; row < program_.held_memory.size(); ++row) {
       add(0, program_.held_memory.category[row], program_.held_memory.bytes[row]);
     }
-    for (int repetition = 0; repetition < performance_.repetitions; ++repetition) {
-      const std::size_t first = performance_.First(traced_.player, repetition);
-      for (const MemoryStep& step : MemorySteps(program_, performance_, first)) {
+    for (int repetition = 0; repetition < timeline_.repetitions; ++repetition) {
+      const std::size_t first = timeline_.First(traced_.rank_class, repetition);
+      for (const MemoryStep& step : MemorySteps(program_, timeline_, first)) {
         add(step.at_ps, step.category, step.bytes);
       }
     }
   }
 
-  const Cast& cast_;
-  const Performance& performance_;
+  const RankClasses& rank_classes_;
+  const Timeline& timeline_;
   TracedRank traced_;
   const Program& program_;
   Trace trace_;
 };
 
-std::vector<TracedRank> RanksToTrace(const Cast& cast, std::uint32_t most_ranks) {
+std::vector<TracedRank> RanksToTrace(const RankClasses& rank_classes, std::uint32_t most_ranks) {
   std::vector<TracedRank> traced;
-  if (cast.player_of_rank.size() <= most_ranks) {
-    for (Rank rank = 0; rank < cast.player_of_rank.size(); ++rank) {
-      traced.push_back({.rank = rank, .player = cast.player_of_rank[rank]});
+  if (rank_classes.class_of_rank.size() <= most_ranks) {
+    for (Rank rank = 0; rank < rank_classes.class_of_rank.size(); ++rank) {
+      traced.push_back({.rank = rank, .rank_class = rank_classes.class_of_rank[rank]});
     }
     return traced;
   }
-  for (PlayerId player = 0; player < cast.players.size(); ++player) {
-    traced.push_back({.rank = cast.players[player].rank, .player = player, .is_for_player = true});
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    traced.push_back({.rank = rank_classes.classes[rank_class].rank, .rank_class = rank_class, .is_for_class = true});
   }
   return traced;
 }
 
 }  // namespace
 
-trace::TraceSet EnsembleTrace(const Cast& cast, const Performance& performance,
+trace::TraceSet EnsembleTrace(const RankClasses& rank_classes, const Timeline& timeline,
                               const EnsembleTraceOptions& options) {
-  const std::vector<std::int64_t> step_ends_ps = StepEnds(cast, performance);
+  const std::vector<std::int64_t> step_ends_ps = StepEnds(rank_classes, timeline);
   trace::TraceSet set;
-  for (const TracedRank& traced : RanksToTrace(cast, options.most_ranks)) {
+  for (const TracedRank& traced : RanksToTrace(rank_classes, options.most_ranks)) {
     const std::string& gpu = options.gpu_of_program.empty()
                                  ? options.gpu
-                                 : options.gpu_of_program[cast.players[traced.player].program];
-    set.ranks.push_back(RankTrace(cast, performance, traced).Write(gpu, step_ends_ps));
+                                 : options.gpu_of_program[rank_classes.classes[traced.rank_class].program];
+    set.ranks.push_back(RankTrace(rank_classes, timeline, traced).Write(gpu, step_ends_ps));
   }
   return set;
 }

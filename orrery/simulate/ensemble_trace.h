@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/simulate/cast.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::simulate {
@@ -14,12 +14,12 @@ struct EnsembleTraceOptions {
   std::string gpu;  // the name of the device that was simulated
   /// Where ranks have different devices: by program.
   std::vector<std::string> gpu_of_program = {};
-  /// Every rank gets a trace when there are at most so many; otherwise every player gets one, with
+  /// Every rank gets a trace when there are at most so many; otherwise every rank_class gets one, with
   /// the number of the rank that stands for the others.
   std::uint32_t most_ranks = 64;
 };
 
-/// Writes a play as the traces that profilers would have recorded: launches, kernels, collectives
+/// Writes a simulation as the traces that profilers would have recorded: launches, kernels, collectives
 /// with group, size and sequence number, memory, and a step marker from the end of one repetition
 /// of all ranks to the end of the next; where a rank's host runs ahead of that, the markers do too,
 /// as a step is what its host hands over. A message of a pair is a send or a receive, as its task
@@ -27,7 +27,7 @@ struct EnsembleTraceOptions {
 ///
 /// A kernel that others held up begins when it has room and says `alone_us`, how long it takes
 /// alone (of communication: once all are there), and `delayed_us`, how long it waited for room.
-[[nodiscard]] trace::TraceSet EnsembleTrace(const Cast& cast, const Performance& performance,
+[[nodiscard]] trace::TraceSet EnsembleTrace(const RankClasses& rank_classes, const Timeline& timeline,
                                             const EnsembleTraceOptions& options);
 
 }  // namespace orrery::simulate

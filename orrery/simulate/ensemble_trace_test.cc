@@ -37,12 +37,12 @@ TaskId Product(RankWriter& rank, std::int64_t duration_ps) {
   return task;
 }
 
-/// Two stages with tp 2 and dp 2, ranks tp first, then dp, then pp. Stage 0 computes 100 µs, adds
+/// Two stages with tp 2 and dp 2, ranks tp first, then dp, then pp. TaskScheduler 0 computes 100 µs, adds
 /// in its tensor group (50 kB: 50 µs at a picosecond a byte and 1,000 times that), sends on; stage
 /// 1 receives, computes 150 µs; then all reduce over their replicas.
 Ensemble TwoStages() {
   Ensemble ensemble;
-  ensemble.num_slots = 3;
+  ensemble.num_roles = 3;
   for (const bool is_last : {false, true}) {
     RankWriter rank({"tp", "dp", "pp forward 0"});
     const TaskId receive = is_last ? rank.Message(kPp, 10 * kMicrosecond) : 0;
@@ -82,8 +82,8 @@ class EnsembleTraceTest : public ::testing::Test {
  protected:
   EnsembleTraceTest()
       : ensemble_(TwoStages()),
-        cast_(Fold(ensemble_, IslandLinkClass(8))),
-        played_(*Play(cast_, times_)) {}
+        rank_classes_(Fold(ensemble_, IslandLinkClass(8))),
+        simulated_(*Simulate(rank_classes_, times_)) {}
 
   [[nodiscard]] double Measured(trace::TraceSet& set, std::string_view metric) const {
     const analyze::RunView run = analyze::ViewRun(set, {}, {});
@@ -92,29 +92,29 @@ class EnsembleTraceTest : public ::testing::Test {
     return result.value.value_or(-1);
   }
 
-  /// Transfers and waits of players, as seconds a rank.
+  /// Transfers and waits of classes, as seconds a rank.
   [[nodiscard]] double MeanExposedSeconds() const {
     double sum = 0;
-    for (PlayerId player = 0; player < cast_.players.size(); ++player) {
-      const Breakdown breakdown = BreakdownOf(cast_, played_, {.player = player});
+    for (RankClassId rank_class = 0; rank_class < rank_classes_.classes.size(); ++rank_class) {
+      const Breakdown breakdown = BreakdownOf(rank_classes_, simulated_, {.rank_class = rank_class});
       sum += static_cast<double>(breakdown.TotalPs(TimeKind::kTransfer) +
                                  breakdown.TotalPs(TimeKind::kWait));
     }
-    return sum / static_cast<double>(cast_.players.size()) / 1e12;
+    return sum / static_cast<double>(rank_classes_.classes.size()) / 1e12;
   }
 
   Ensemble ensemble_;
-  Cast cast_;
+  RankClasses rank_classes_;
   PlainTimes times_;
-  Performance played_;
+  Timeline simulated_;
 };
 
-// Stage 0: product 0–100, sum 100–150, send 150–160, reduction 160–190. Stage 1: receive waits
+// TaskScheduler 0: product 0–100, sum 100–150, send 150–160, reduction 160–190. TaskScheduler 1: receive waits
 // 0–150 and runs 150–160, product 160–310, sum 310–360, reduction 360–390.
 TEST_F(EnsembleTraceTest, EveryRankHasItsTimes) {
-  ASSERT_EQ(cast_.players.size(), 2U);
+  ASSERT_EQ(rank_classes_.classes.size(), 2U);
 
-  const trace::TraceSet set = EnsembleTrace(cast_, played_, {.gpu = "H100"});
+  const trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100"});
 
   ASSERT_EQ(set.ranks.size(), 8U);
   EXPECT_THAT(set.ranks[2].activities.begin_ns, ElementsAre(0, 100'000, 150'000, 160'000));
@@ -135,11 +135,11 @@ TEST(EnsembleTraceOfLastStepTest, AStepBeginsWithTheHostThatRunsAhead) {
   Ensemble ensemble;
   ensemble.programs.push_back(std::move(rank.program));
   AddRank(ensemble, 0);
-  const Cast cast = Fold(ensemble, IslandLinkClass(8));
+  const RankClasses rank_classes = Fold(ensemble, IslandLinkClass(8));
   PlainTimes times;
-  const Performance step = LastStep(*Play(cast, times, {.repetitions = 3}));
+  const Timeline step = LastStep(*Simulate(rank_classes, times, {.repetitions = 3}));
 
-  const trace::TraceSet set = EnsembleTrace(cast, step, {.gpu = "H100"});
+  const trace::TraceSet set = EnsembleTrace(rank_classes, step, {.gpu = "H100"});
 
   EXPECT_THAT(set.ranks[0].steps.begin_ns, ElementsAre(-50'000));
   EXPECT_THAT(set.ranks[0].steps.duration_ns, ElementsAre(30'000));
@@ -148,7 +148,7 @@ TEST(EnsembleTraceOfLastStepTest, AStepBeginsWithTheHostThatRunsAhead) {
 }
 
 TEST_F(EnsembleTraceTest, AllCollectivesFindTheirCounterparts) {
-  const trace::TraceSet set = EnsembleTrace(cast_, played_, {.gpu = "H100"});
+  const trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100"});
 
   const trace::MatchedCollectives matched = trace::MatchCollectives(set);
 
@@ -159,11 +159,11 @@ TEST_F(EnsembleTraceTest, AllCollectivesFindTheirCounterparts) {
   }
 }
 
-TEST_F(EnsembleTraceTest, MetricsOfTheTraceAreThoseOfThePlay) {
-  trace::TraceSet set = EnsembleTrace(cast_, played_, {.gpu = "H100"});
+TEST_F(EnsembleTraceTest, MetricsOfTheTraceAreThoseOfTheTimeline) {
+  trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100"});
 
   EXPECT_DOUBLE_EQ(Measured(set, "iteration_wall_clock_time"), 390e-6);
-  // Stage 0: 90 µs of transfers; stage 1: 90 µs, and 150 µs in which its receive waits, which we
+  // TaskScheduler 0: 90 µs of transfers; stage 1: 90 µs, and 150 µs in which its receive waits, which we
   // call a bubble.
   EXPECT_DOUBLE_EQ(MeanExposedSeconds(), 90e-6);
   EXPECT_DOUBLE_EQ(Measured(set, "exposed_comm_time"), MeanExposedSeconds() + 150e-6 / 2);
@@ -171,9 +171,9 @@ TEST_F(EnsembleTraceTest, MetricsOfTheTraceAreThoseOfThePlay) {
   EXPECT_NEAR(Measured(set, "bubble_size_pipeline"), 100.0 * (200 + 150) / 2 / 390, 1e-9);
 }
 
-// Above the limit players stand for their ranks: 0 and 4, which exchange messages.
-TEST_F(EnsembleTraceTest, ManyRanksAreShownByTheirPlayers) {
-  trace::TraceSet set = EnsembleTrace(cast_, played_, {.gpu = "H100", .most_ranks = 4});
+// Above the limit classes stand for their ranks: 0 and 4, which communication messages.
+TEST_F(EnsembleTraceTest, ManyRanksAreShownByTheirClasses) {
+  trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100", .most_ranks = 4});
 
   ASSERT_EQ(set.ranks.size(), 2U);
   EXPECT_EQ(set.ranks[1].info.rank, 4);
@@ -192,17 +192,17 @@ TEST(HeldUpTraceTest, KernelsBeginWhenTheyHaveRoomAndSayHowLongTheyTakeAlone) {
   rank.Kernel(1000 * kMicrosecond, 0);
   rank.Talk(0, 300 * kMicrosecond);
   Ensemble ensemble;
-  ensemble.num_slots = 1;
+  ensemble.num_roles = 1;
   ensemble.programs.push_back(std::move(rank.program));
   AddRank(ensemble, 0);
   Join(ensemble, 0, {0});
   const FixedModel model({4.0 / 3, 2}, 200);
   const ModelledOverlap overlap = OverlapBy(model);
   PlainTimes times;
-  const Cast cast = Unfolded(ensemble, IslandLinkClass(8));
-  const Performance played = *Play(cast, times, {.rates = &overlap});
+  const RankClasses rank_classes = Unfolded(ensemble, IslandLinkClass(8));
+  const Timeline simulated = *Simulate(rank_classes, times, {.rates = &overlap});
 
-  const trace::TraceSet set = EnsembleTrace(cast, played, {.gpu = "H100"});
+  const trace::TraceSet set = EnsembleTrace(rank_classes, simulated, {.gpu = "H100"});
 
   const trace::Trace& trace = set.ranks.front();
   EXPECT_THAT(trace.activities.begin_ns, ElementsAre(0, 200'000));

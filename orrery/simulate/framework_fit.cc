@@ -97,9 +97,9 @@ std::map<std::string, RunsOfSource> ReadRuns(
   std::map<std::string, RunsOfSource> runs;
   for (const std::unique_ptr<workload::RunTable>& table : tables) {
     rows = AskedRows(*table, options);
-    for (JudgedRun& judged : Validate(*table, costs, asked).judged) {
-      if (IsUsable(judged.run)) {
-        runs[OwnerOf(judged.run.job.framework)][judged.run.source].push_back(std::move(judged.run));
+    for (EvaluatedRun& evaluated : Validate(*table, costs, asked).evaluated) {
+      if (IsUsable(evaluated.run)) {
+        runs[OwnerOf(evaluated.run.job.framework)][evaluated.run.source].push_back(std::move(evaluated.run));
       }
     }
   }

@@ -141,7 +141,7 @@ TEST(GroupLimitsTest, TimesOfGroupsThatAreNotLimitedStay) {
   const Job job = Nodes(3);
   const auto healthy = ClusterTimes::Of(job).value();
   const auto faulty = ClusterTimes::Of(job, LimitsOf(job, {.slow_nodes = {{1, 0.25}}})).value();
-  const workload::Communications::Row row = {.slot = 0,
+  const workload::Communications::Row row = {.role = 0,
                                              .kind = collective::CollectiveKind::kAllReduce,
                                              .bytes = 1 << 28,
                                              .element = collective::Element::kBfloat16};

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "orrery/simulate/engine.h"
-#include "orrery/workload/call_tree.h"
-#include "orrery/workload/recorded.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {
 namespace {
@@ -36,12 +36,12 @@ Result<double> SquaredError(const workload::HostFit& fit, double cost_ns,
 }
 
 /// The best of the values from `from_ns` to `to_ns`; the smaller one of equals.
-template <typename Score>
-Result<double> BestOf(double from_ns, double to_ns, double step_ns, const Score& score) {
+template <typename CompiledProgram>
+Result<double> BestOf(double from_ns, double to_ns, double step_ns, const CompiledProgram& compiled) {
   double best_ns = from_ns;
   double best = std::numeric_limits<double>::infinity();
   for (double cost_ns = from_ns; cost_ns <= to_ns; cost_ns += step_ns) {
-    ORRERY_TRY(const double found, score(cost_ns));
+    ORRERY_TRY(const double found, compiled(cost_ns));
     if (found < best) {
       best = found;
       best_ns = cost_ns;
@@ -57,16 +57,16 @@ Result<StepFigures> ReplayRecording(const trace::Trace& recording,
   const std::vector<workload::CallTree> steps = workload::RecordedSteps(recording);
   const workload::RecordedProgram recorded =
       workload::ProgramOfRecording(recording, steps[steps.size() / 2], host);
-  ORRERY_TRY(const Timeline timeline, Run(recorded.program, {.repetitions = kRepetitions}));
+  ORRERY_TRY(const Timeline timeline, SimulateSingleRank(recorded.program, {.repetitions = kRepetitions}));
   return FiguresOf(recorded.program, timeline);
 }
 
 Result<double> CalibrateProfilerCost(const workload::HostFit& fit,
                                      std::span<const MeasuredRecording> measured,
                                      const std::vector<std::size_t>& without) {
-  const auto score = [&](double cost_ns) { return SquaredError(fit, cost_ns, measured, without); };
-  ORRERY_TRY(const double coarse_ns, BestOf(0, kLargestCostNs, kCoarseNs, score));
-  return BestOf(std::max(0.0, coarse_ns - kCoarseNs), coarse_ns + kCoarseNs, kFineNs, score);
+  const auto compiled = [&](double cost_ns) { return SquaredError(fit, cost_ns, measured, without); };
+  ORRERY_TRY(const double coarse_ns, BestOf(0, kLargestCostNs, kCoarseNs, compiled));
+  return BestOf(std::max(0.0, coarse_ns - kCoarseNs), coarse_ns + kCoarseNs, kFineNs, compiled);
 }
 
 }  // namespace orrery::simulate

@@ -7,8 +7,8 @@
 #include "orrery/base/error.h"
 #include "orrery/simulate/step_figures.h"
 #include "orrery/trace/trace.h"
-#include "orrery/workload/host_fit.h"
-#include "orrery/workload/host_model.h"
+#include "orrery/workload/recorded/host_fit.h"
+#include "orrery/workload/recorded/host_model.h"
 
 namespace orrery::simulate {
 

@@ -19,8 +19,8 @@ double Uniform(std::uint64_t bits) {
   return (static_cast<double>(bits >> 11) + 1) * 0x1p-53;
 }
 
-std::vector<double> SquaresOf(const Cast& cast, PlayerId player) {
-  const workload::Program& program = cast.ProgramOf(player);
+std::vector<double> SquaresOf(const RankClasses& rank_classes, RankClassId rank_class) {
+  const workload::Program& program = rank_classes.ProgramOf(rank_class);
   std::vector<double> squares(program.tasks.size(), 0);
   double sum = 0;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
@@ -30,8 +30,8 @@ std::vector<double> SquaresOf(const Cast& cast, PlayerId player) {
       sum += program.tasks.kind[task] == TaskKind::kKernel ? duration * duration : 0;
       continue;
     }
-    const CastGroupId group = cast.GroupOf(player, program.communications.slot[communication]);
-    if (group != workload::kNoGroup && cast.groups[group].num_ranks > 1) {
+    const GroupClassId group = rank_classes.GroupOf(rank_class, program.communications.role[communication]);
+    if (group != workload::kNoGroup && rank_classes.groups[group].num_ranks > 1) {
       squares[task] = sum;
       sum = 0;
     }
@@ -48,25 +48,25 @@ double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank, std::ui
   return std::exp(sigma * normal - sigma * sigma / 2);
 }
 
-ExpectedDelay::ExpectedDelay(const Cast& cast, double sigma) : cast_(cast) {
-  for (const CastGroup& group : cast.groups) {
+ExpectedDelay::ExpectedDelay(const RankClasses& rank_classes, double sigma) : rank_classes_(rank_classes) {
+  for (const GroupClass& group : rank_classes.groups) {
     spread_of_group_.push_back(sigma * ExpectedMaximum(group.num_ranks));
   }
-  squares_of_program_.resize(cast.programs.size());
-  for (PlayerId player = 0; player < cast.players.size(); ++player) {
-    std::vector<double>& squares = squares_of_program_[cast.players[player].program];
+  squares_of_program_.resize(rank_classes.programs.size());
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    std::vector<double>& squares = squares_of_program_[rank_classes.classes[rank_class].program];
     if (squares.empty()) {
-      squares = SquaresOf(cast, player);
+      squares = SquaresOf(rank_classes, rank_class);
     }
   }
 }
 
-double ExpectedDelay::SquaresBefore(PlayerId player, TaskId task) const {
-  const double slowness = cast_.players[player].slowness;
-  return slowness * slowness * squares_of_program_[cast_.players[player].program][task];
+double ExpectedDelay::SquaresBefore(RankClassId rank_class, TaskId task) const {
+  const double slowness = rank_classes_.classes[rank_class].slowness;
+  return slowness * slowness * squares_of_program_[rank_classes_.classes[rank_class].program][task];
 }
 
-std::int64_t ExpectedDelay::DelayPs(CastGroupId group, double squares) const {
+std::int64_t ExpectedDelay::DelayPs(GroupClassId group, double squares) const {
   return std::llround(spread_of_group_[group] * std::sqrt(squares));
 }
 

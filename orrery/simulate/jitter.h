@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
@@ -13,20 +13,20 @@ namespace orrery::simulate {
 [[nodiscard]] double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank,
                                 std::uint64_t number);
 
-/// What varying kernels cost a folded cast: the work between two communications of n ranks in the
+/// What varying kernels cost a folded rank_classes: the work between two communications of n ranks in the
 /// order of the program has a spread of sigma · sqrt(Σ d²), and all wait for the slowest of n.
 class ExpectedDelay {
  public:
-  ExpectedDelay(const Cast& cast, double sigma);
+  ExpectedDelay(const RankClasses& rank_classes, double sigma);
 
-  /// Σ d² of the kernels of a player since its last communication with others, in ps².
-  [[nodiscard]] double SquaresBefore(PlayerId player, workload::TaskId task) const;
+  /// Σ d² of the kernels of a rank_class since its last communication with others, in ps².
+  [[nodiscard]] double SquaresBefore(RankClassId rank_class, workload::TaskId task) const;
 
   /// How much later the last rank of a group is than one of them.
-  [[nodiscard]] std::int64_t DelayPs(CastGroupId group, double squares) const;
+  [[nodiscard]] std::int64_t DelayPs(GroupClassId group, double squares) const;
 
  private:
-  const Cast& cast_;
+  const RankClasses& rank_classes_;
   std::vector<double> spread_of_group_;                  // sigma · the expected maximum
   std::vector<std::vector<double>> squares_of_program_;  // by task; only communication has any
 };

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/communication_times.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
@@ -33,10 +33,10 @@ TEST(LastStepTest, TimesCountFromTheEndOfTheStepBefore) {
   program.tasks.Append(
       {.lane = 1, .kind = workload::TaskKind::kKernel, .duration_ps = 30, .launch = 0});
   NoTimes times;
-  const auto played = Play(Solo(program), times, {.repetitions = 3});
-  ASSERT_TRUE(played);
+  const auto simulated = Simulate(SingleRank(program), times, {.repetitions = 3});
+  ASSERT_TRUE(simulated);
 
-  const Performance step = LastStep(*played);
+  const Timeline step = LastStep(*simulated);
 
   EXPECT_EQ(step.repetitions, 1);
   EXPECT_THAT(step.begin_ps, ElementsAre(-50, 0));
@@ -46,13 +46,13 @@ TEST(LastStepTest, TimesCountFromTheEndOfTheStepBefore) {
 }
 
 TEST(LastStepTest, OneStepStaysAsItIs) {
-  Performance performance;
-  performance.offsets = {0, 1};
-  performance.begin_ps = {5};
-  performance.end_ps = {7};
-  performance.transfer_ps = {kNeverPs};
+  Timeline timeline;
+  timeline.offsets = {0, 1};
+  timeline.begin_ps = {5};
+  timeline.end_ps = {7};
+  timeline.transfer_ps = {kNeverPs};
 
-  EXPECT_EQ(LastStep(performance), performance);
+  EXPECT_EQ(LastStep(timeline), timeline);
 }
 
 }  // namespace

@@ -23,14 +23,14 @@ std::int64_t UsableBytes(const hardware::Gpu& gpu) {
                       workload::DefaultMemoryConstants().usable);
 }
 
-StageMemory MemoryOfPlayer(const Cast& cast, const Performance& performance, PlayerId player) {
-  MemoryTimeline timeline = MemoryOf(cast, performance, player, {.rounds_like_allocator = true});
+StageMemory MemoryOfRankClass(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class) {
+  MemoryTimeline timeline = MemoryOf(rank_classes, timeline, rank_class, {.rounds_like_allocator = true});
   const std::int64_t passing =
-      std::max<std::int64_t>(0, timeline.peak_bytes - HeldBytes(cast.ProgramOf(player)));
+      std::max<std::int64_t>(0, timeline.peak_bytes - HeldBytes(rank_classes.ProgramOf(rank_class)));
   const double gaps =
       workload::DefaultMemoryConstants().fragmentation * static_cast<double>(passing);
-  return {.program = cast.players[player].program,
-          .player = player,
+  return {.program = rank_classes.classes[rank_class].program,
+          .rank_class = rank_class,
           .peak_bytes = timeline.peak_bytes,
           .needed_bytes = timeline.peak_bytes + std::llround(gaps),
           .peak_ps = timeline.peak_ps,
@@ -39,18 +39,18 @@ StageMemory MemoryOfPlayer(const Cast& cast, const Performance& performance, Pla
 
 }  // namespace
 
-MemoryAnswer MemoryAnswerOf(const Cast& cast, const Performance& performance,
+MemoryAnswer MemoryAnswerOf(const RankClasses& rank_classes, const Timeline& timeline,
                             const workload::Job& job) {
   MemoryAnswer answer;
-  std::vector<bool> is_seen(cast.programs.size(), false);
-  for (PlayerId player = 0; player < cast.players.size(); ++player) {
+  std::vector<bool> is_seen(rank_classes.programs.size(), false);
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
     // Ranks of a program hold the same, on the same GPU; when is a matter of moments.
-    const workload::ProgramId program = cast.players[player].program;
+    const workload::ProgramId program = rank_classes.classes[rank_class].program;
     if (!is_seen[program]) {
       is_seen[program] = true;
-      answer.stages.push_back(MemoryOfPlayer(cast, performance, player));
+      answer.stages.push_back(MemoryOfRankClass(rank_classes, timeline, rank_class));
       answer.stages.back().usable_bytes =
-          UsableBytes(workload::GpuOfRank(job, cast.players[player].rank));
+          UsableBytes(workload::GpuOfRank(job, rank_classes.classes[rank_class].rank));
     }
   }
   std::ranges::sort(answer.stages, {}, &StageMemory::program);

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/memory_timeline.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
@@ -13,7 +13,7 @@ namespace orrery::simulate {
 /// The memory of the ranks that run one program: a stage of the pipeline.
 struct StageMemory {
   workload::ProgramId program = 0;
-  PlayerId player = 0;            // the first of those that run it
+  RankClassId rank_class = 0;            // the first of those that run it
   std::int64_t peak_bytes = 0;    // what its tensors take, in blocks of the allocator
   std::int64_t needed_bytes = 0;  // and what lies idle between them
   std::int64_t usable_bytes = 0;  // that a job can use of its GPU
@@ -34,7 +34,7 @@ struct MemoryAnswer {
 
 /// Peak of every stage, when and of what, and whether that is more than its GPU has. A step that
 /// does not fit is simulated all the same.
-[[nodiscard]] MemoryAnswer MemoryAnswerOf(const Cast& cast, const Performance& performance,
+[[nodiscard]] MemoryAnswer MemoryAnswerOf(const RankClasses& rank_classes, const Timeline& timeline,
                                           const workload::Job& job);
 
 }  // namespace orrery::simulate

@@ -22,27 +22,27 @@ using workload::Plan;
 using workload::Recompute;
 
 /// A step of a job whose operators all take a microsecond.
-struct PlayedJob {
+struct SimulatedJob {
   workload::GeneratedJob generated;
-  Cast cast;
-  Performance performance;
+  RankClasses rank_classes;
+  Timeline timeline;
 };
 
-PlayedJob PlayJob(const Job& job) {
-  PlayedJob played{workload::Generate(job, workload::EqualCosts()).value(), {}, {}};
-  played.cast = Fold(played.generated.ensemble, IslandLinkClass(8));
+SimulatedJob SimulateJob(const Job& job) {
+  SimulatedJob simulated{workload::Generate(job, workload::EqualCosts()).value(), {}, {}};
+  simulated.rank_classes = Fold(simulated.generated.ensemble, IslandLinkClass(8));
   PlainTimes times;
-  played.performance = Play(played.cast, times).value();
-  return played;
+  simulated.timeline = Simulate(simulated.rank_classes, times).value();
+  return simulated;
 }
 
-/// The most that a player has of each category at once.
-std::map<std::string, std::int64_t> MostOf(const PlayedJob& played, PlayerId player) {
-  const workload::Program& program = played.cast.ProgramOf(player);
+/// The most that a rank_class has of each category at once.
+std::map<std::string, std::int64_t> MostOf(const SimulatedJob& simulated, RankClassId rank_class) {
+  const workload::Program& program = simulated.rank_classes.ProgramOf(rank_class);
   std::map<std::string, std::int64_t> now;
   std::map<std::string, std::int64_t> most;
   for (const MemoryStep& step :
-       MemorySteps(program, played.performance, played.performance.First(player))) {
+       MemorySteps(program, simulated.timeline, simulated.timeline.First(rank_class))) {
     const std::string name(program.strings.View(step.category));
     now[name] += step.bytes;
     most[name] = std::max(most[name], now[name]);
@@ -89,8 +89,8 @@ Job JobOf(const Published& published, bool sequence_parallel, Recompute recomput
 }
 
 std::int64_t FirstStage(const Published& published, bool sequence_parallel, Recompute recompute) {
-  const PlayedJob played = PlayJob(JobOf(published, sequence_parallel, recompute));
-  return HundredthsOfGibibytes(MostOf(played, 0)["activations"]);
+  const SimulatedJob simulated = SimulateJob(JobOf(published, sequence_parallel, recompute));
+  return HundredthsOfGibibytes(MostOf(simulated, 0)["activations"]);
 }
 
 // The table of Korthikanti et al. in hundredths of GiB, this time from what the programs of whole
@@ -125,14 +125,14 @@ TEST(MemoryAnswerTest, AStepThatDoesNotFitSaysSoAndOfWhat) {
   Plan plan;
   plan.dp = 64;
   const Job job = LlamaOn(plan, 1);
-  const PlayedJob whole = PlayJob(job);
-  const MemoryAnswer full = MemoryAnswerOf(whole.cast, whole.performance, job);
+  const SimulatedJob whole = SimulateJob(job);
+  const MemoryAnswer full = MemoryAnswerOf(whole.rank_classes, whole.timeline, job);
   EXPECT_FALSE(full.fits());
   ASSERT_EQ(full.stages.size(), 1U);
   EXPECT_EQ(full.stages[0].parts[0].category, "optimizer states");
   plan.sharding = workload::Sharding::kParameters;
-  const PlayedJob sharded = PlayJob(LlamaOn(plan, 1));
-  const MemoryAnswer answer = MemoryAnswerOf(sharded.cast, sharded.performance, job);
+  const SimulatedJob sharded = SimulateJob(LlamaOn(plan, 1));
+  const MemoryAnswer answer = MemoryAnswerOf(sharded.rank_classes, sharded.timeline, job);
   EXPECT_TRUE(answer.fits());
   EXPECT_EQ(answer.stages[0].parts[0].category, "activations");
   EXPECT_GT(answer.stages[0].needed_bytes, answer.stages[0].peak_bytes);
@@ -147,7 +147,7 @@ TEST(MemoryAnswerTest, GatheredUnitsAreAtMostTwo) {
   plan.sharding = workload::Sharding::kParameters;
   const std::int64_t block = 218'112'000;
   const std::int64_t end = 128'256LL * 4096;
-  const auto most = MostOf(PlayJob(LlamaOn(plan, 2)), 0);
+  const auto most = MostOf(SimulateJob(LlamaOn(plan, 2)), 0);
   EXPECT_EQ(most.at("gathered parameters"), 2 * (block + end + 4096));
 }
 
@@ -155,10 +155,10 @@ TEST(MemoryAnswerTest, GatheredUnitsAreAtMostTwo) {
 TEST(MemoryAnswerTest, StagesOfOneForwardOneBackwardHoldFewerAndFewer) {
   Plan plan;
   plan.pp = 4;
-  const PlayedJob played = PlayJob(LlamaOn(plan, 8));
-  const std::int64_t last = MostOf(played, 3)["activations"];
-  for (PlayerId stage = 0; stage < 4; ++stage) {
-    EXPECT_EQ(MostOf(played, stage)["activations"], (4 - stage) * last);
+  const SimulatedJob simulated = SimulateJob(LlamaOn(plan, 8));
+  const std::int64_t last = MostOf(simulated, 3)["activations"];
+  for (RankClassId stage = 0; stage < 4; ++stage) {
+    EXPECT_EQ(MostOf(simulated, stage)["activations"], (4 - stage) * last);
   }
 }
 
@@ -175,8 +175,8 @@ TEST(MemoryAnswerTest, PutOffGradientsKeepWhatTheyNeed) {
     return workload::JobOf({.model = {"gpt", model}, .plan = plan, .microbatches = 8});
   };
   const std::int64_t tokens = 1024;
-  const auto whole = MostOf(PlayJob(job_of(workload::PipelineSchedule::k1f1b)), 3);
-  const auto later = MostOf(PlayJob(job_of(workload::PipelineSchedule::kZeroBubbleH1)), 3);
+  const auto whole = MostOf(SimulateJob(job_of(workload::PipelineSchedule::k1f1b)), 3);
+  const auto later = MostOf(SimulateJob(job_of(workload::PipelineSchedule::kZeroBubbleH1)), 3);
   EXPECT_EQ((later.at("activations") - whole.at("activations")) % (32 * tokens * 1024), 0);
   EXPECT_GT(later.at("activations"), whole.at("activations"));
 }

@@ -56,17 +56,17 @@ class ColumnWriter {
 
 }  // namespace
 
-MemoryColumns MemoryColumnsOf(const Cast& cast, const Performance& performance, PlayerId player,
+MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
                               std::size_t num_columns) {
-  const workload::Program& program = cast.ProgramOf(player);
-  const double step_ps = static_cast<double>(std::max<std::int64_t>(performance.EndPs(), 1));
+  const workload::Program& program = rank_classes.ProgramOf(rank_class);
+  const double step_ps = static_cast<double>(std::max<std::int64_t>(timeline.EndPs(), 1));
   ColumnWriter writer(num_columns);
   for (std::size_t row = 0; row < program.held_memory.size(); ++row) {
     const StringId category = program.held_memory.category[row];
     writer.Change(category, program.strings.View(category), program.held_memory.bytes[row]);
   }
   writer.Note(0);
-  for (const MemoryStep& step : MemorySteps(program, performance, performance.First(player))) {
+  for (const MemoryStep& step : MemorySteps(program, timeline, timeline.First(rank_class))) {
     const double share = static_cast<double>(step.at_ps) / step_ps;
     const auto column = static_cast<std::size_t>(share * static_cast<double>(num_columns));
     const std::size_t clipped = std::min(column, num_columns - 1);

@@ -64,7 +64,7 @@ void AddPoint(std::vector<MemoryPoint>& curve, std::int64_t at_ps, std::int64_t 
 
 }  // namespace
 
-std::vector<MemoryStep> MemorySteps(const Program& program, const Performance& performance,
+std::vector<MemoryStep> MemorySteps(const Program& program, const Timeline& timeline,
                                     std::size_t first) {
   std::vector<MemoryStep> steps;
   steps.reserve(program.memory_changes.size());
@@ -72,7 +72,7 @@ std::vector<MemoryStep> MemorySteps(const Program& program, const Performance& p
     const workload::MemoryChanges::Row change = program.memory_changes.At(row);
     const std::size_t index = first + change.task;
     steps.push_back(
-        {.at_ps = change.bytes < 0 ? performance.end_ps[index] : performance.begin_ps[index],
+        {.at_ps = change.bytes < 0 ? timeline.end_ps[index] : timeline.begin_ps[index],
          .task = change.task,
          .category = change.category,
          .bytes = change.bytes});
@@ -84,9 +84,9 @@ std::vector<MemoryStep> MemorySteps(const Program& program, const Performance& p
   return steps;
 }
 
-MemoryTimeline MemoryOf(const Cast& cast, const Performance& performance, PlayerId player,
+MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
                         const MemoryOptions& options) {
-  const Program& program = cast.ProgramOf(player);
+  const Program& program = rank_classes.ProgramOf(rank_class);
   Usage usage(options.rounds_like_allocator);
   for (workload::RowId row = 0; row < program.held_memory.size(); ++row) {
     usage.Add(program.held_memory.category[row], program.held_memory.bytes[row]);
@@ -95,8 +95,8 @@ MemoryTimeline MemoryOf(const Cast& cast, const Performance& performance, Player
   timeline.peak_bytes = usage.total();
   Usage at_peak = usage;
   AddPoint(timeline.curve, 0, usage.total());
-  const std::size_t first = performance.First(player, options.repetition);
-  for (const MemoryStep& step : MemorySteps(program, performance, first)) {
+  const std::size_t first = timeline.First(rank_class, options.repetition);
+  for (const MemoryStep& step : MemorySteps(program, timeline, first)) {
     usage.Add(step.category, step.bytes);
     AddPoint(timeline.curve, step.at_ps, usage.total());
     if (usage.total() > timeline.peak_bytes) {

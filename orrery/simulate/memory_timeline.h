@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "orrery/base/string_table.h"
-#include "orrery/simulate/cast.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine.h"
 
 namespace orrery::simulate {
 
@@ -50,12 +50,12 @@ struct MemoryStep {
 
 /// The changes of a repetition whose tasks begin at index `first`, in order of time.
 [[nodiscard]] std::vector<MemoryStep> MemorySteps(const workload::Program& program,
-                                                  const Performance& performance,
+                                                  const Timeline& timeline,
                                                   std::size_t first);
 
-/// The memory of a player over a step. At one instant changes come in the order of the program, and
+/// The memory of a rank_class over a step. At one instant changes come in the order of the program, and
 /// a task takes before it gives back.
-[[nodiscard]] MemoryTimeline MemoryOf(const Cast& cast, const Performance& performance,
-                                      PlayerId player, const MemoryOptions& options = {});
+[[nodiscard]] MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timeline,
+                                      RankClassId rank_class, const MemoryOptions& options = {});
 
 }  // namespace orrery::simulate

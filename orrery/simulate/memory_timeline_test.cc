@@ -30,10 +30,10 @@ class MemoryTest : public ::testing::Test {
         {.task = task, .category = Category(category), .bytes = bytes});
   }
 
-  MemoryTimeline Played(const MemoryOptions& options = {}) {
-    const Cast cast = Solo(rank_.program);
+  MemoryTimeline Simulated(const MemoryOptions& options = {}) {
+    const RankClasses rank_classes = SingleRank(rank_.program);
     PlainTimes times;
-    return MemoryOf(cast, *Play(cast, times), 0, options);
+    return MemoryOf(rank_classes, *Simulate(rank_classes, times), 0, options);
   }
 
   RankWriter rank_;
@@ -48,7 +48,7 @@ TEST_F(MemoryTest, TakesAtTheBeginAndGivesBackAtTheEnd) {
   Change(1, "logits", -400);
   Change(2, "activations", -800);
 
-  const MemoryTimeline memory = Played();
+  const MemoryTimeline memory = Simulated();
 
   EXPECT_THAT(memory.curve, ElementsAre(MemoryPoint{0, 1500}, MemoryPoint{10, 2200},
                                         MemoryPoint{30, 1800}, MemoryPoint{60, 1000}));
@@ -64,11 +64,11 @@ TEST_F(MemoryTest, WhatIsGivenBackIsThereForTheNext) {
   Change(0, "work", -500);
   Change(1, "work", 500);
 
-  EXPECT_EQ(Played().peak_bytes, 1500);
+  EXPECT_EQ(Simulated().peak_bytes, 1500);
 }
 
 TEST_F(MemoryTest, WithoutChangesThePeakIsWhatIsHeld) {
-  const MemoryTimeline memory = Played();
+  const MemoryTimeline memory = Simulated();
 
   EXPECT_EQ(memory.peak_bytes, 1000);
   EXPECT_THAT(memory.curve, ElementsAre(MemoryPoint{0, 1000}));
@@ -78,7 +78,7 @@ TEST_F(MemoryTest, WithoutChangesThePeakIsWhatIsHeld) {
 TEST_F(MemoryTest, TheAllocatorRounds) {
   Change(0, "activations", 3 << 20);
 
-  EXPECT_EQ(Played({.rounds_like_allocator = true}).peak_bytes, 1024 + (4 << 20));
+  EXPECT_EQ(Simulated({.rounds_like_allocator = true}).peak_bytes, 1024 + (4 << 20));
 }
 
 }  // namespace

@@ -23,10 +23,10 @@ constexpr std::size_t kEvery = 41;  // rows: a sample that takes seconds
 
 bool Fits(const workload::Job& job) {
   const auto generated = workload::Generate(job, workload::EqualCosts()).value();
-  const Cast cast = Fold(generated.ensemble, IslandLinkClass(8));
+  const RankClasses rank_classes = Fold(generated.ensemble, IslandLinkClass(8));
   PlainTimes times;
-  const Performance performance = Play(cast, times).value();
-  return MemoryAnswerOf(cast, performance, job).fits();
+  const Timeline timeline = Simulate(rank_classes, times).value();
+  return MemoryAnswerOf(rank_classes, timeline, job).fits();
 }
 
 struct Share {

@@ -74,7 +74,7 @@ TEST(MixedJobTest, TwoRanksAreAsFastAsTheSlowerOne) {
 
   const Simulation mixed = Simulated(WithOther(fast, 1, 1, "H20"), alone);
 
-  EXPECT_EQ(mixed.cast.players.size(), 2U);
+  EXPECT_EQ(mixed.rank_classes.classes.size(), 2U);
   EXPECT_EQ(mixed.step_ps(), Simulated(slow, alone).step_ps());
   EXPECT_GT(mixed.step_ps(), Simulated(fast, alone).step_ps());
 }
@@ -98,7 +98,7 @@ TEST(MixedJobTest, EachStageHasAProgramForEachOfItsGpus) {
 TEST(MixedJobTest, EveryRankCountsWithItsOwnGpu) {
   const Job job = WithOther(JobOf(Copies(2)), 1, 1, "A100-40GB");
   const Simulation mixed = Simulated(job);
-  const StepSummary summary = Summarize({&mixed.cast, &mixed.performance, &job});
+  const StepSummary summary = Summarize({&mixed.rank_classes, &mixed.timeline, &job});
 
   ASSERT_EQ(summary.stages.size(), 2U);
   EXPECT_EQ(summary.stages[0].Label(), "rank 0 of 2, H100");
@@ -120,9 +120,9 @@ TEST(MixedJobTest, AFaultUnfoldsOnlyAsFarAsItMust) {
   copies.tp = 8;
   copies.dp = 4;
   const NetworkFaults faults = {.slow_nodes = {{1, 0.5}}};
-  EXPECT_EQ(Simulated(JobOf(copies)).cast.players.size(), 1U);
+  EXPECT_EQ(Simulated(JobOf(copies)).rank_classes.classes.size(), 1U);
   const Simulation whole = Simulated(JobOf(copies), {.faults = faults});
-  EXPECT_EQ(whole.cast.players.size(), 1U);
+  EXPECT_EQ(whole.rank_classes.classes.size(), 1U);
   EXPECT_GT(whole.step_ps(), Simulated(JobOf(copies)).step_ps());
 
   Plan sharded = copies;
@@ -130,7 +130,7 @@ TEST(MixedJobTest, AFaultUnfoldsOnlyAsFarAsItMust) {
   sharded.sharding = workload::Sharding::kParameters;
   sharded.shard_ranks = 2;
   const Simulation pairs = Simulated(JobOf(sharded), {.faults = faults});
-  EXPECT_EQ(pairs.cast.players.size(), 4U);
+  EXPECT_EQ(pairs.rank_classes.classes.size(), 4U);
 }
 
 TEST(MixedJobTest, WhatDiffersIsSaid) {
@@ -186,8 +186,8 @@ RC_GTEST_PROP(MixedJobProperty, FoldedAndUnfoldedRanksEndTogether, ()) {
 
   RC_ASSERT(folded.step_ps() == whole.step_ps());
   for (Rank rank = 0; rank < static_cast<Rank>(job.gpus); ++rank) {
-    RC_ASSERT(folded.performance.EndOf(folded.cast.player_of_rank[rank]) ==
-              whole.performance.EndOf(whole.cast.player_of_rank[rank]));
+    RC_ASSERT(folded.timeline.EndOf(folded.rank_classes.class_of_rank[rank]) ==
+              whole.timeline.EndOf(whole.rank_classes.class_of_rank[rank]));
   }
 }
 

@@ -20,17 +20,17 @@ constexpr int kRegistersOfThread = 96;
 constexpr int kSharedBytesOfBlock = 82'240;
 
 // No kernel stands still for another; what finds no room at all creeps.
-constexpr double kMostStretch = 1000;
+constexpr double kMostSlowdown = 1000;
 
 bool Computes(const RunningTask& task) {
   return !task.is_communication && task.sm_share > 0;
 }
 
-SideCode SideOf(const RunningTask& communication) {
+KernelCode SideOf(const RunningTask& communication) {
   return communication.is_waiting ? Waiting(communication.side) : communication.side;
 }
 
-SideCode AllCommunication(std::span<const RunningTask> running) {
+KernelCode AllCommunication(std::span<const RunningTask> running) {
   CommunicationSum sum;
   for (const RunningTask& task : running) {
     if (task.is_communication) {
@@ -66,18 +66,18 @@ ComputeShares SharesOf(std::span<const RunningTask> running) {
   return {ShareOf(processors), ShareOf(memory)};
 }
 
-double WithinReason(double stretch) {
-  return stretch >= 1 ? std::min(stretch, kMostStretch) : 1.0;  // also what is not a number
+double WithinReason(double slowdown) {
+  return slowdown >= 1 ? std::min(slowdown, kMostSlowdown) : 1.0;  // also what is not a number
 }
 
 double AloneUs(const ComputeTask& task) {
   return static_cast<double>(task.alone_ps) / kPicosecondsPerMicrosecond;
 }
 
-overlap::ComputeSide ComputeSideOf(SideCode code, const SharedGpu& gpu) {
+overlap::ComputeKernel ComputeKernelOf(KernelCode code, const SharedGpu& gpu) {
   const ComputeTask task = ComputeTaskOf(code);
   const double alone_us = AloneUs(task);
-  overlap::ComputeSide side;
+  overlap::ComputeKernel side;
   if (task.operation < kernel::kNumOperatorKinds) {
     side.kind = kernel::SchemaOf(static_cast<kernel::OperatorKind>(task.operation)).name;
   }
@@ -90,7 +90,7 @@ overlap::ComputeSide ComputeSideOf(SideCode code, const SharedGpu& gpu) {
   return side;
 }
 
-overlap::CommunicationSide CommunicationSideOf(SideCode code, overlap::Priority priority) {
+overlap::CommunicationKernel CommunicationKernelOf(KernelCode code, overlap::Priority priority) {
   const CommunicationTask task = CommunicationTaskOf(code);
   return {.shape = {.blocks = task.blocks,
                     .threads = static_cast<int>(task.threads),
@@ -121,24 +121,24 @@ std::uint32_t ModelledOverlap::GpuOf(const RunningTask& task) const {
 }
 
 overlap::Pair ModelledOverlap::PairOf(const PairKey& key) const {
-  return {ComputeSideOf(key.compute, settings_.gpus[key.gpu]),
-          CommunicationSideOf(key.communication, settings_.priority)};
+  return {ComputeKernelOf(key.compute, settings_.gpus[key.gpu]),
+          CommunicationKernelOf(key.communication, settings_.priority)};
 }
 
-const overlap::Stretch& ModelledOverlap::StretchOf(const PairKey& key) const {
-  if (const auto known = stretches_.find(key); known != stretches_.end()) {
+const overlap::Slowdown& ModelledOverlap::SlowdownOf(const PairKey& key) const {
+  if (const auto known = slowdowns_.find(key); known != slowdowns_.end()) {
     return known->second;
   }
-  const overlap::Stretch asked =
-      settings_.model->StretchOf(settings_.gpus[key.gpu].machine, PairOf(key));
-  const overlap::Stretch stretch{WithinReason(asked.compute), WithinReason(asked.communication)};
-  return stretches_.emplace(key, stretch).first->second;
+  const overlap::Slowdown asked =
+      settings_.model->SlowdownOf(settings_.gpus[key.gpu].machine, PairOf(key));
+  const overlap::Slowdown slowdown{WithinReason(asked.compute), WithinReason(asked.communication)};
+  return slowdowns_.emplace(key, slowdown).first->second;
 }
 
 void ModelledOverlap::Rates(std::span<const RunningTask> running, std::span<double> rates) const {
-  const SideCode communication = AllCommunication(running);
+  const KernelCode communication = AllCommunication(running);
   const ComputeShares shares = SharesOf(running);
-  double held_up = 1;
+  double delayed = 1;
   for (std::size_t i = 0; i < running.size(); ++i) {
     rates[i] = 1;
     if (!Computes(running[i])) {
@@ -146,15 +146,15 @@ void ModelledOverlap::Rates(std::span<const RunningTask> running, std::span<doub
     }
     rates[i] = shares.Of(running[i]);
     if (communication != 0) {
-      const overlap::Stretch& stretch =
-          StretchOf({running[i].side, communication, GpuOf(running[i])});
-      rates[i] /= stretch.compute;
-      held_up = std::max(held_up, stretch.communication);
+      const overlap::Slowdown& slowdown =
+          SlowdownOf({running[i].side, communication, GpuOf(running[i])});
+      rates[i] /= slowdown.compute;
+      delayed = std::max(delayed, slowdown.communication);
     }
   }
   for (std::size_t i = 0; i < running.size(); ++i) {
     if (running[i].is_communication) {
-      rates[i] = 1 / held_up;
+      rates[i] = 1 / delayed;
     }
   }
 }

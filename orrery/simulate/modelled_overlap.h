@@ -26,14 +26,14 @@ struct SharedGpu {
 ///
 /// 1. All communication that runs on a GPU counts as one kernel, with the blocks of all and what
 ///    they move together: blocks hold multiprocessors and traffic takes bandwidth whoever they
-///    belong to, while a product of separate stretches would let the second take a share of what
+///    belong to, while a product of separate slowdowns would let the second take a share of what
 ///    the first has left. Of what waits only the blocks count.
 /// 2. Each kernel that computes takes as much longer as the model says of it beside that one.
 ///    Kernels that compute share multiprocessors and bandwidth among themselves in proportion.
 /// 3. Communication is as slow as the kernel makes it that disturbs it most.
 ///
 /// A pair that was asked for is remembered, so that a model answers once for each: the time of a
-/// play hardly depends on the model's.
+/// simulation hardly depends on the model's.
 class ModelledOverlap : public RateModel {
  public:
   struct Settings {
@@ -54,12 +54,12 @@ class ModelledOverlap : public RateModel {
                                      std::span<const std::int64_t> running_ps) const override;
 
   /// How many different pairs and arrivals the model was asked for.
-  [[nodiscard]] std::size_t num_asked() const { return stretches_.size() + delays_.size(); }
+  [[nodiscard]] std::size_t num_asked() const { return slowdowns_.size() + delays_.size(); }
 
  private:
   struct PairKey {
-    SideCode compute = 0;
-    SideCode communication = 0;
+    KernelCode compute = 0;
+    KernelCode communication = 0;
     std::uint32_t gpu = 0;
     std::uint32_t arrival = 0;  // of pairs that arrive: how long the first runs, and which it is
 
@@ -72,11 +72,11 @@ class ModelledOverlap : public RateModel {
 
   [[nodiscard]] std::uint32_t GpuOf(const RunningTask& task) const;
   [[nodiscard]] overlap::Pair PairOf(const PairKey& key) const;
-  [[nodiscard]] const overlap::Stretch& StretchOf(const PairKey& key) const;
+  [[nodiscard]] const overlap::Slowdown& SlowdownOf(const PairKey& key) const;
   [[nodiscard]] std::int64_t DelayOf(const PairKey& key, const overlap::Arrival& arrival) const;
 
   Settings settings_;
-  mutable tsl::robin_map<PairKey, overlap::Stretch, Hash> stretches_;
+  mutable tsl::robin_map<PairKey, overlap::Slowdown, Hash> slowdowns_;
   mutable tsl::robin_map<PairKey, std::int64_t, Hash> delays_;
 };
 

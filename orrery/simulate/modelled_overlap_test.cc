@@ -9,7 +9,7 @@
 
 #include "orrery/kernel/operator.h"
 #include "orrery/simulate/pair_models.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
@@ -44,7 +44,7 @@ std::vector<double> RatesOf(const ModelledOverlap& overlap,
   return rates;
 }
 
-TEST(ModelledOverlapTest, RatesAreTheInverseOfStretches) {
+TEST(ModelledOverlapTest, RatesAreTheInverseOfSlowdowns) {
   const FixedModel model({1.25, 2});
   const ModelledOverlap overlap = OverlapBy(model);
 
@@ -129,14 +129,14 @@ class PairedGpu {
  public:
   PairedGpu() : rank({"dp"}) { rank.program.parts.Append({.sm_share = 1'000'000}); }
 
-  Performance PlayWith(const overlap::Model& model) {
-    ensemble.num_slots = 1;
+  Timeline SimulateWith(const overlap::Model& model) {
+    ensemble.num_roles = 1;
     ensemble.programs.push_back(std::move(rank.program));
     AddRank(ensemble, 0);
     Join(ensemble, 0, {0});
     const ModelledOverlap overlap = OverlapBy(model);
     PlainTimes times;
-    return *Play(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
+    return *Simulate(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
   }
 
   RankWriter rank;
@@ -146,17 +146,17 @@ class PairedGpu {
 // A kernel of 1,000,000 and, from 0 on, communication of 300,000. Both are beside each other until
 // the transfer ends, after 300,000 · 2 = 600,000: then the kernel, at 3/4, has done 450,000, and
 // the rest takes 550,000.
-TEST(ModelledOverlapTest, BothSidesStretchWhileTheyRunTogether) {
+TEST(ModelledOverlapTest, BothKernelsSlowDownWhileTheyRunConcurrently) {
   PairedGpu gpu;
   const TaskId kernel = gpu.rank.Kernel(1'000'000, 0);
   const TaskId reduce = gpu.rank.Talk(0, 300'000);
 
-  const Performance played = gpu.PlayWith(FixedModel({4.0 / 3, 2}));
+  const Timeline simulated = gpu.SimulateWith(FixedModel({4.0 / 3, 2}));
 
-  EXPECT_EQ(played.end_ps[reduce], 600'000);
-  EXPECT_EQ(played.end_ps[kernel], 1'150'000);
-  EXPECT_THAT(played.held_up,
-              ElementsAre(HeldUpTask{kernel, 1'000'000, 0}, HeldUpTask{reduce, 300'000, 0}));
+  EXPECT_EQ(simulated.end_ps[reduce], 600'000);
+  EXPECT_EQ(simulated.end_ps[kernel], 1'150'000);
+  EXPECT_THAT(simulated.delayed,
+              ElementsAre(DelayedTask{kernel, 1'000'000, 0}, DelayedTask{reduce, 300'000, 0}));
 }
 
 // The same when communication waits 0.2 µs for room: the kernel does 200,000 alone and, beside the
@@ -166,14 +166,14 @@ TEST(ModelledOverlapTest, CommunicationThatFindsNoRoomBeginsLater) {
   const TaskId kernel = gpu.rank.Kernel(1'000'000, 0);
   const TaskId reduce = gpu.rank.Talk(0, 300'000);
 
-  const Performance played = gpu.PlayWith(FixedModel({4.0 / 3, 2}, 0.2));
+  const Timeline simulated = gpu.SimulateWith(FixedModel({4.0 / 3, 2}, 0.2));
 
-  EXPECT_EQ(played.begin_ps[reduce], 0);
-  EXPECT_EQ(played.transfer_ps[reduce], 200'000);
-  EXPECT_EQ(played.end_ps[reduce], 800'000);
-  EXPECT_EQ(played.end_ps[kernel], 1'150'000);
-  EXPECT_THAT(played.held_up,
-              ElementsAre(HeldUpTask{kernel, 1'000'000, 0}, HeldUpTask{reduce, 300'000, 200'000}));
+  EXPECT_EQ(simulated.begin_ps[reduce], 0);
+  EXPECT_EQ(simulated.transfer_ps[reduce], 200'000);
+  EXPECT_EQ(simulated.end_ps[reduce], 800'000);
+  EXPECT_EQ(simulated.end_ps[kernel], 1'150'000);
+  EXPECT_THAT(simulated.delayed,
+              ElementsAre(DelayedTask{kernel, 1'000'000, 0}, DelayedTask{reduce, 300'000, 200'000}));
 }
 
 // It would wait 0.2 µs, but the kernel ends after 0.1; it was there before the next kernel, which
@@ -184,11 +184,11 @@ TEST(ModelledOverlapTest, RoomComesAtTheLatestWhenTheKernelEnds) {
   const TaskId second = gpu.rank.Kernel(1'000'000, 0);
   const TaskId reduce = gpu.rank.Talk(0, 300'000);
 
-  const Performance played = gpu.PlayWith(FixedModel({4.0 / 3, 2}, 0.2));
+  const Timeline simulated = gpu.SimulateWith(FixedModel({4.0 / 3, 2}, 0.2));
 
-  EXPECT_EQ(played.transfer_ps[reduce], 100'000);
-  EXPECT_EQ(played.end_ps[reduce], 700'000);
-  EXPECT_EQ(played.end_ps[second], 1'250'000);
+  EXPECT_EQ(simulated.transfer_ps[reduce], 100'000);
+  EXPECT_EQ(simulated.end_ps[reduce], 700'000);
+  EXPECT_EQ(simulated.end_ps[second], 1'250'000);
 }
 
 // Communication that follows a kernel comes after the next kernel of the stream, which is there in
@@ -200,17 +200,17 @@ TEST(ModelledOverlapTest, TheNextKernelIsThereBeforeCommunicationThatFollowsTheF
   const TaskId reduce = gpu.rank.Talk(0, 300'000);
   gpu.rank.After(first, reduce);
 
-  const Performance played = gpu.PlayWith(FixedModel({1, 1}, 0.2));
+  const Timeline simulated = gpu.SimulateWith(FixedModel({1, 1}, 0.2));
 
-  EXPECT_EQ(played.begin_ps[reduce], 100'000);
-  EXPECT_EQ(played.transfer_ps[reduce], 300'000);
-  EXPECT_EQ(played.end_ps[reduce], 600'000);
+  EXPECT_EQ(simulated.begin_ps[reduce], 100'000);
+  EXPECT_EQ(simulated.transfer_ps[reduce], 300'000);
+  EXPECT_EQ(simulated.end_ps[reduce], 600'000);
 }
 
 // Rank 1 computes and lets its part of the sum wait 0.2 µs; rank 0 waits for it.
 TEST(ModelledOverlapTest, ATransferBeginsWhenAllMembersHaveRoom) {
   Ensemble ensemble;
-  ensemble.num_slots = 1;
+  ensemble.num_roles = 1;
   TaskId reduce = 0;
   for (const bool is_busy : {false, true}) {
     RankWriter rank({"dp"});
@@ -227,14 +227,14 @@ TEST(ModelledOverlapTest, ATransferBeginsWhenAllMembersHaveRoom) {
   const ModelledOverlap overlap = OverlapBy(model);
   PlainTimes times;
 
-  const Performance played =
-      *Play(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
+  const Timeline simulated =
+      *Simulate(Unfolded(ensemble, IslandLinkClass(8)), times, {.rates = &overlap});
 
-  for (const PlayerId player : {0U, 1U}) {
-    EXPECT_EQ(played.transfer_ps[played.First(player) + reduce], 200'000);
-    EXPECT_EQ(played.end_ps[played.First(player) + reduce], 500'000);
+  for (const RankClassId rank_class : {0U, 1U}) {
+    EXPECT_EQ(simulated.transfer_ps[simulated.First(rank_class) + reduce], 200'000);
+    EXPECT_EQ(simulated.end_ps[simulated.First(rank_class) + reduce], 500'000);
   }
-  EXPECT_THAT(played.held_up, ElementsAre(HeldUpTask{played.First(1) + reduce, 300'000, 200'000}));
+  EXPECT_THAT(simulated.delayed, ElementsAre(DelayedTask{simulated.First(1) + reduce, 300'000, 200'000}));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ void AddPlan(const Job& job, const workload::Ensemble& ensemble, Sentences& sent
   }
   if (job.training.adapter_rank > 0) {
     sentences.emplace_back(
-        "Adapters stand at the projections of attention only; their small exchanges between "
+        "Adapters stand at the projections of attention only; their small communications between "
         "tensor-parallel ranks are left out, and utilisation counts the work of training all "
         "parameters.");
   }

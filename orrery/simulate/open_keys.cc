@@ -21,27 +21,27 @@ struct Engine {
   const SimulationOptions& options;
 };
 
-Status SimulateRun(const Engine& engine, JudgedRun& judged) {
-  const workload::Job& job = judged.run.job;
+Status SimulateRun(const Engine& engine, EvaluatedRun& evaluated) {
+  const workload::Job& job = evaluated.run.job;
   ORRERY_TRY(const Simulation simulation, Simulate(job, engine.costs, engine.options));
-  judged.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
-  const MemoryAnswer memory = MemoryAnswerOf(simulation.cast, simulation.performance, job);
-  judged.memory_bytes = memory.stages[memory.fullest].needed_bytes;
-  judged.fits = memory.fits();
+  evaluated.predicted_s = static_cast<double>(simulation.step_ps()) / kPicoseconds;
+  const MemoryAnswer memory = MemoryAnswerOf(simulation.rank_classes, simulation.timeline, job);
+  evaluated.memory_bytes = memory.stages[memory.fullest].needed_bytes;
+  evaluated.fits = memory.fits();
   return {};
 }
 
 // The first that fits, or the last that the GPUs of a node allow.
-Status ChooseTensor(const Engine& engine, JudgedRun& judged) {
-  while (!judged.fits) {
-    JudgedRun wider = judged;
+Status ChooseTensor(const Engine& engine, EvaluatedRun& evaluated) {
+  while (!evaluated.fits) {
+    EvaluatedRun wider = evaluated;
     if (!workload::CutTensorsFurther(wider.run.job) || !workload::CheckJob(wider.run.job)) {
       break;
     }
     ORRERY_TRY_STATUS(SimulateRun(engine, wider));
-    judged = std::move(wider);
+    evaluated = std::move(wider);
   }
-  judged.run.assumptions.push_back(fmt::format("tensor parallelism {}", judged.run.job.plan.tp));
+  evaluated.run.assumptions.push_back(fmt::format("tensor parallelism {}", evaluated.run.job.plan.tp));
   return {};
 }
 
@@ -54,54 +54,54 @@ bool HasExperts(const workload::Job& job) {
 }
 
 // Larger ones only as long as they help: work grows more efficient, bubbles grow longer.
-Status ChooseMicroBatch(const Engine& engine, JudgedRun& judged) {
-  const std::int64_t most = HasExperts(judged.run.job) ? 1 : kLargestMicroBatch;
-  for (std::int64_t samples = 2; samples <= most && judged.fits; samples *= 2) {
-    JudgedRun larger = judged;
+Status ChooseMicroBatch(const Engine& engine, EvaluatedRun& evaluated) {
+  const std::int64_t most = HasExperts(evaluated.run.job) ? 1 : kLargestMicroBatch;
+  for (std::int64_t samples = 2; samples <= most && evaluated.fits; samples *= 2) {
+    EvaluatedRun larger = evaluated;
     larger.run.job.training.micro_batch = samples;
     if (!workload::CheckJob(larger.run.job)) {
       break;
     }
     ORRERY_TRY_STATUS(SimulateRun(engine, larger));
-    if (!larger.fits || larger.predicted_s > kWorthIt * judged.predicted_s) {
+    if (!larger.fits || larger.predicted_s > kWorthIt * evaluated.predicted_s) {
       break;
     }
-    judged = std::move(larger);
+    evaluated = std::move(larger);
   }
-  judged.run.assumptions.push_back(
-      fmt::format("micro-batch {}", judged.run.job.training.micro_batch));
+  evaluated.run.assumptions.push_back(
+      fmt::format("micro-batch {}", evaluated.run.job.training.micro_batch));
   return {};
 }
 
 // It did run: where its memory would not nearly do otherwise, everything was recomputed.
-Status ChooseRecompute(const Engine& engine, JudgedRun& judged) {
-  const auto memory_bytes = static_cast<double>(judged.run.job.gpu.memory_size.count);
-  if (static_cast<double>(judged.memory_bytes) <= kClearlyTooMuch * memory_bytes) {
+Status ChooseRecompute(const Engine& engine, EvaluatedRun& evaluated) {
+  const auto memory_bytes = static_cast<double>(evaluated.run.job.gpu.memory_size.count);
+  if (static_cast<double>(evaluated.memory_bytes) <= kClearlyTooMuch * memory_bytes) {
     return {};
   }
-  judged.run.job.plan.recompute = workload::Recompute::kFull;
-  judged.run.assumptions.push_back("full recomputation, since nothing less fits");
-  return SimulateRun(engine, judged);
+  evaluated.run.job.plan.recompute = workload::Recompute::kFull;
+  evaluated.run.assumptions.push_back("full recomputation, since nothing less fits");
+  return SimulateRun(engine, evaluated);
 }
 
 }  // namespace
 
-Result<JudgedRun> JudgeRun(workload::PublishedRun run, const kernel::CostModel& costs,
+Result<EvaluatedRun> EvaluateRun(workload::PublishedRun run, const kernel::CostModel& costs,
                            const SimulationOptions& options) {
   const Engine engine{costs, options};
-  JudgedRun judged;
-  judged.run = std::move(run);
-  ORRERY_TRY_STATUS(SimulateRun(engine, judged));
-  if (judged.run.tensor_is_open) {
-    ORRERY_TRY_STATUS(ChooseTensor(engine, judged));
+  EvaluatedRun evaluated;
+  evaluated.run = std::move(run);
+  ORRERY_TRY_STATUS(SimulateRun(engine, evaluated));
+  if (evaluated.run.tensor_is_open) {
+    ORRERY_TRY_STATUS(ChooseTensor(engine, evaluated));
   }
-  if (judged.run.micro_batch_is_open) {
-    ORRERY_TRY_STATUS(ChooseMicroBatch(engine, judged));
+  if (evaluated.run.micro_batch_is_open) {
+    ORRERY_TRY_STATUS(ChooseMicroBatch(engine, evaluated));
   }
-  if (judged.run.recompute_is_open) {
-    ORRERY_TRY_STATUS(ChooseRecompute(engine, judged));
+  if (evaluated.run.recompute_is_open) {
+    ORRERY_TRY_STATUS(ChooseRecompute(engine, evaluated));
   }
-  return judged;
+  return evaluated;
 }
 
 }  // namespace orrery::simulate

@@ -10,7 +10,7 @@
 namespace orrery::simulate {
 
 /// A measured step time beside ours.
-struct JudgedRun {
+struct EvaluatedRun {
   workload::PublishedRun run;
   double predicted_s = 0;
   std::int64_t memory_bytes = 0;  // of the fullest stage
@@ -27,7 +27,7 @@ struct JudgedRun {
 /// 1
 ///   where experts make memory uncertain;
 /// - everything is recomputed where nothing less would nearly fit.
-[[nodiscard]] Result<JudgedRun> JudgeRun(workload::PublishedRun run, const kernel::CostModel& costs,
+[[nodiscard]] Result<EvaluatedRun> EvaluateRun(workload::PublishedRun run, const kernel::CostModel& costs,
                                          const SimulationOptions& options = {});
 
 }  // namespace orrery::simulate

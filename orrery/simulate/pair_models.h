@@ -13,13 +13,13 @@ namespace orrery::simulate {
 /// Each pair has the same answers, and counts.
 class FixedModel : public overlap::Model {
  public:
-  explicit FixedModel(overlap::Stretch stretch, double delay_us = 0)
-      : stretch_(stretch), delay_us_(delay_us) {}
+  explicit FixedModel(overlap::Slowdown slowdown, double delay_us = 0)
+      : slowdown_(slowdown), delay_us_(delay_us) {}
 
-  void Stretches(const overlap::Machine& /*machine*/, std::span<const overlap::Pair> pairs,
-                 std::span<overlap::Stretch> stretches) const override {
+  void Slowdowns(const overlap::Machine& /*machine*/, std::span<const overlap::Pair> pairs,
+                 std::span<overlap::Slowdown> slowdowns) const override {
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-      stretches[i] = stretch_;
+      slowdowns[i] = slowdown_;
     }
     num_pairs += pairs.size();
     last = pairs.back();
@@ -37,19 +37,19 @@ class FixedModel : public overlap::Model {
   mutable overlap::Arrival last_arrival = {};
 
  private:
-  overlap::Stretch stretch_;
+  overlap::Slowdown slowdown_;
   double delay_us_;
 };
 
 /// Answers that depend on all that a pair says.
 class BusyModel : public overlap::Model {
  public:
-  void Stretches(const overlap::Machine& machine, std::span<const overlap::Pair> pairs,
-                 std::span<overlap::Stretch> stretches) const override {
+  void Slowdowns(const overlap::Machine& machine, std::span<const overlap::Pair> pairs,
+                 std::span<overlap::Slowdown> slowdowns) const override {
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       const auto blocks = static_cast<double>(pairs[i].communication.shape.blocks);
       const double traffic = pairs[i].compute.bytes / (1 + pairs[i].compute.alone_us);
-      stretches[i] = {1 + blocks / machine.sms + pairs[i].communication.payload_gbps / 100,
+      slowdowns[i] = {1 + blocks / machine.sms + pairs[i].communication.payload_gbps / 100,
                       1 + traffic / (1e6 + traffic)};
     }
   }

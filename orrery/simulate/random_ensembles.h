@@ -28,13 +28,13 @@ struct RandomJob {
   static constexpr std::uint32_t kDp = 1;
   static constexpr std::uint32_t kNext = 2;
   static constexpr std::uint32_t kPrevious = 3;
-  static constexpr std::uint32_t kNumSlots = 4;
+  static constexpr std::uint32_t kNumGroupRoles = 4;
 
   [[nodiscard]] std::uint32_t num_ranks() const { return tp * dp * pp; }
 
   [[nodiscard]] workload::Ensemble Write() const {
     workload::Ensemble ensemble;
-    ensemble.num_slots = kNumSlots;
+    ensemble.num_roles = kNumGroupRoles;
     for (std::uint32_t stage = 0; stage < pp; ++stage) {
       ensemble.programs.push_back(StageProgram(stage));
     }
@@ -61,8 +61,8 @@ struct RandomJob {
       if (rank + tp * dp < num_ranks()) {
         const workload::GroupId group =
             ensemble.AddGroup(std::vector<workload::Rank>{rank, rank + tp * dp});
-        ensemble.group_of_slot[rank * kNumSlots + kNext] = group;
-        ensemble.group_of_slot[(rank + tp * dp) * kNumSlots + kPrevious] = group;
+        ensemble.group_of_role[rank * kNumGroupRoles + kNext] = group;
+        ensemble.group_of_role[(rank + tp * dp) * kNumGroupRoles + kPrevious] = group;
       }
     }
   }

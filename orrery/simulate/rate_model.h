@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "orrery/simulate/side_code.h"
+#include "orrery/simulate/kernel_code.h"
 
 namespace orrery::simulate {
 

@@ -6,12 +6,12 @@
 #include <optional>
 #include <utility>
 
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/link_class.h"
-#include "orrery/simulate/play.h"
-#include "orrery/workload/default_host.h"
-#include "orrery/workload/host_fit.h"
-#include "orrery/workload/recorded_ensemble.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/host_fit.h"
+#include "orrery/workload/recorded/recorded_ensemble.h"
 
 namespace orrery::simulate {
 namespace {
@@ -34,23 +34,23 @@ RowId MiddleStep(const Trace& rank) {
 }
 
 /// When the threads of the host have done all they do in the step.
-std::int64_t HostEndPs(const Program& program, const Performance& played, PlayerId player) {
+std::int64_t HostEndPs(const Program& program, const Timeline& simulated, RankClassId rank_class) {
   std::int64_t end_ps = 0;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     if (program.lanes.kind[program.tasks.lane[task]] == workload::LaneKind::kHostThread) {
-      end_ps = std::max(end_ps, played.end_ps[played.First(player) + task]);
+      end_ps = std::max(end_ps, simulated.end_ps[simulated.First(rank_class) + task]);
     }
   }
   return end_ps;
 }
 
-std::int64_t WaitingPs(const Program& program, const Performance& played, PlayerId player) {
+std::int64_t WaitingPs(const Program& program, const Timeline& simulated, RankClassId rank_class) {
   std::int64_t waiting_ps = 0;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    const std::size_t index = played.First(player) + task;
+    const std::size_t index = simulated.First(rank_class) + task;
     if (program.tasks.kind[task] == workload::TaskKind::kCollective &&
-        played.transfer_ps[index] != kNeverPs) {
-      waiting_ps += played.transfer_ps[index] - played.begin_ps[index];
+        simulated.transfer_ps[index] != kNeverPs) {
+      waiting_ps += simulated.transfer_ps[index] - simulated.begin_ps[index];
     }
   }
   return waiting_ps;
@@ -148,19 +148,19 @@ class JobPredictor {
     if (half == 0) {
       job_.problems = recorded.problems;
     }
-    return Play(recorded.ensemble, half, has_halves);
+    return Simulate(recorded.ensemble, half, has_halves);
   }
 
-  Status Play(const workload::Ensemble& ensemble, std::size_t half, bool has_halves) {
-    const Cast cast = Unfolded(ensemble, *sources_.links);
-    ORRERY_TRY(const Performance played, simulate::Play(cast, *sources_.times));
+  Status Simulate(const workload::Ensemble& ensemble, std::size_t half, bool has_halves) {
+    const RankClasses rank_classes = Unfolded(ensemble, *sources_.links);
+    ORRERY_TRY(const Timeline simulated, simulate::Simulate(rank_classes, *sources_.times));
     for (std::size_t place = half; place < job_.ranks.size();
          place += has_halves ? kNumHalves : 1) {
-      const auto player = static_cast<PlayerId>(place);
+      const auto rank_class = static_cast<RankClassId>(place);
       RankStep& step = job_.ranks[place];
-      const Program& program = cast.ProgramOf(player);
-      step.step_ps = HostEndPs(program, played, player) - step.begin_ps;
-      step.waiting_ps = WaitingPs(program, played, player);
+      const Program& program = rank_classes.ProgramOf(rank_class);
+      step.step_ps = HostEndPs(program, simulated, rank_class) - step.begin_ps;
+      step.waiting_ps = WaitingPs(program, simulated, rank_class);
     }
     return {};
   }

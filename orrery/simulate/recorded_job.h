@@ -12,9 +12,9 @@
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace_set.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/graph_prices.h"
-#include "orrery/workload/host_model.h"
-#include "orrery/workload/recorded.h"
+#include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {
 

@@ -5,9 +5,9 @@
 
 #include "orrery/base/statistics.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/workload/default_host.h"
-#include "orrery/workload/host_fit.h"
-#include "orrery/workload/recorded.h"
+#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/host_fit.h"
+#include "orrery/workload/recorded/recorded.h"
 
 namespace orrery::simulate {
 namespace {
@@ -54,21 +54,21 @@ class Replayer {
 
   [[nodiscard]] Result<double> IssueMs(double profiler_cost_ns) const {
     const Program program = ProgramWithout(profiler_cost_ns);
-    ORRERY_TRY(const Timeline timeline, Run(program));
+    ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program));
     return static_cast<double>(EndOf(program, timeline, workload::LaneKind::kHostThread)) * 1e-9;
   }
 
   [[nodiscard]] Result<double> StepMs(double profiler_cost_ns) const {
     const Program program = ProgramWithout(profiler_cost_ns);
-    ORRERY_TRY(const Timeline timeline, Run(program, {.repetitions = kRepetitions}));
+    ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program, {.repetitions = kRepetitions}));
     return static_cast<double>(FiguresOf(program, timeline).step_ps) * 1e-9;
   }
 
   [[nodiscard]] Result<ReplayedStep> Replay(double profiler_cost_ns) const {
     const Program program = ProgramWithout(profiler_cost_ns);
-    ORRERY_TRY(const Timeline timeline, Run(program, {.repetitions = kRepetitions}));
+    ORRERY_TRY(const Timeline timeline, SimulateSingleRank(program, {.repetitions = kRepetitions}));
     ReplayedStep step{.figures = FiguresOf(program, timeline)};
-    ORRERY_TRY(const Timeline alone, Run(program));
+    ORRERY_TRY(const Timeline alone, SimulateSingleRank(program));
     step.issue_ps = EndOf(program, alone, workload::LaneKind::kHostThread);
     step.alone_ps = std::max(step.issue_ps, EndOf(program, alone, workload::LaneKind::kStream));
     return step;

@@ -8,17 +8,17 @@
 #include "orrery/base/error.h"
 #include "orrery/simulate/step_figures.h"
 #include "orrery/trace/trace.h"
-#include "orrery/workload/call_tree.h"
-#include "orrery/workload/host_model.h"
-#include "orrery/workload/import/traced_job.h"
-#include "orrery/workload/recorded_costs.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/traced_job.h"
+#include "orrery/workload/recorded/recorded_costs.h"
 
 namespace orrery::simulate {
 
 /// What the profiler's cost of an event was found from, best first.
 enum class ProfilerCostSource : std::uint8_t {
   kIssue,   // how long the host issues a step that finds the GPU idle
-  kStep,    // steps one behind the other, which are then no judge of the replay any more
+  kStep,    // steps one behind the other, which are then no evaluate of the replay any more
   kShared,  // the shared costs of the host: the GPU hides the host, or nothing was measured
 };
 

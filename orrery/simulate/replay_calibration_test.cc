@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/run.h"
-#include "orrery/workload/default_host.h"
-#include "orrery/workload/test_recordings.h"
+#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/test_recordings.h"
 
 namespace orrery::simulate {
 namespace {

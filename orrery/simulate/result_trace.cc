@@ -14,9 +14,9 @@ using workload::LaneId;
 using workload::Program;
 using workload::TaskId;
 
-TaskTimes TimesOf(const Timeline& timeline, int repetition) {
-  const auto num_tasks = static_cast<std::size_t>(timeline.num_tasks);
-  const std::size_t first = timeline.First(repetition);
+TaskTimes TimesOf(const Program& program, const Timeline& timeline, int repetition) {
+  const std::size_t num_tasks = program.tasks.size();
+  const std::size_t first = timeline.First(0, repetition);
   return {.begin_ps = std::span(timeline.begin_ps).subspan(first, num_tasks),
           .end_ps = std::span(timeline.end_ps).subspan(first, num_tasks),
           .repetition = repetition};
@@ -48,7 +48,7 @@ trace::Trace ResultTrace(const Program& program, const Timeline& timeline,
   TaskRows rows(program, trace);
   rows.AddLanes();
   for (int repetition = options.first_repetition; repetition < timeline.repetitions; ++repetition) {
-    const TaskTimes times = TimesOf(timeline, repetition);
+    const TaskTimes times = TimesOf(program, timeline, repetition);
     AddStep(program, times, rows);
     rows.AddCalls(times);
     rows.AddRuntimeCalls(times);

@@ -5,10 +5,10 @@
 
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/simulate/analytic_overlap.h"
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/pair_models.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
@@ -34,7 +34,7 @@ workload::Program Launches(std::int64_t num_launches) {
 void BM_Run(benchmark::State& state) {
   const workload::Program program = Launches(state.range(0));
   for (auto _ : state) {
-    benchmark::DoNotOptimize(Run(program, {.repetitions = 4}));
+    benchmark::DoNotOptimize(SimulateSingleRank(program, {.repetitions = 4}));
   }
   state.SetItemsProcessed(state.iterations() * 4 * static_cast<std::int64_t>(program.tasks.size()));
 }
@@ -47,7 +47,7 @@ constexpr std::uint32_t kPp = 8;
 /// A stage: `layers` times four launched kernels and a reduction in its tensor group, a message
 /// from the stage before and one to the stage behind for each of 16 micro-batches; at the end a
 /// reduction over its replicas. About 9 tasks a layer.
-workload::Program Stage(std::uint32_t stage, int layers) {
+workload::Program TaskScheduler(std::uint32_t stage, int layers) {
   RankWriter rank({"tp", "dp", "pp next", "pp previous"});
   rank.program.lanes.Append({.kind = workload::LaneKind::kStream});
   rank.program.parts.Append({.sm_share = 1'000'000, .memory_share = 400'000});
@@ -82,10 +82,10 @@ workload::Program Stage(std::uint32_t stage, int layers) {
 /// Tensor groups of 8, pipelines of 8 stages, the rest replicas.
 workload::Ensemble Job(std::uint32_t num_ranks, int layers) {
   workload::Ensemble ensemble;
-  ensemble.num_slots = 4;
+  ensemble.num_roles = 4;
   const std::uint32_t ranks_per_stage = num_ranks / kPp;
   for (std::uint32_t stage = 0; stage < kPp; ++stage) {
-    ensemble.programs.push_back(Stage(stage, layers));
+    ensemble.programs.push_back(TaskScheduler(stage, layers));
   }
   for (workload::Rank rank = 0; rank < num_ranks; ++rank) {
     AddRank(ensemble, rank / ranks_per_stage);
@@ -105,64 +105,64 @@ workload::Ensemble Job(std::uint32_t num_ranks, int layers) {
     if (rank + ranks_per_stage < num_ranks) {
       const workload::GroupId group =
           ensemble.AddGroup(std::vector<workload::Rank>{rank, rank + ranks_per_stage});
-      ensemble.group_of_slot[rank * 4 + 2] = group;
-      ensemble.group_of_slot[(rank + ranks_per_stage) * 4 + 3] = group;
+      ensemble.group_of_role[rank * 4 + 2] = group;
+      ensemble.group_of_role[(rank + ranks_per_stage) * 4 + 3] = group;
     }
   }
   return ensemble;
 }
 
-void PlayJob(benchmark::State& state, const Cast& cast, const RateModel* rates) {
+void SimulateJob(benchmark::State& state, const RankClasses& rank_classes, const RateModel* rates) {
   PlainTimes times;
   std::int64_t num_events = 0;
   for (auto _ : state) {
-    num_events += Play(cast, times, {.rates = rates})->num_events;
+    num_events += Simulate(rank_classes, times, {.rates = rates})->num_events;
   }
   state.SetItemsProcessed(num_events);
-  state.counters["players"] = static_cast<double>(cast.players.size());
+  state.counters["players"] = static_cast<double>(rank_classes.classes.size());
 }
 
-void BM_PlayFolded(benchmark::State& state) {
+void BM_SimulateFolded(benchmark::State& state) {
   const workload::Ensemble ensemble = Job(8192, static_cast<int>(state.range(0)));
-  PlayJob(state, Fold(ensemble, IslandLinkClass(8)), nullptr);
+  SimulateJob(state, Fold(ensemble, IslandLinkClass(8)), nullptr);
 }
 
-BENCHMARK(BM_PlayFolded)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SimulateFolded)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
 
-void BM_PlayFoldedWithRates(benchmark::State& state) {
+void BM_SimulateFoldedWithRates(benchmark::State& state) {
   const workload::Ensemble ensemble = Job(8192, static_cast<int>(state.range(0)));
   const AnalyticOverlap overlap;
-  PlayJob(state, Fold(ensemble, IslandLinkClass(8)), &overlap);
+  SimulateJob(state, Fold(ensemble, IslandLinkClass(8)), &overlap);
 }
 
-BENCHMARK(BM_PlayFoldedWithRates)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SimulateFoldedWithRates)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
 
 // Pairs that differ in all that the job's kernels differ in; arithmetic answers as quickly as any
 // model that is asked once a pair.
-void BM_PlayFoldedWithPairs(benchmark::State& state) {
+void BM_SimulateFoldedWithPairs(benchmark::State& state) {
   const workload::Ensemble ensemble = Job(8192, static_cast<int>(state.range(0)));
   const overlap::AnalyticModel model;
   const ModelledOverlap overlap = OverlapBy(model);
-  PlayJob(state, Fold(ensemble, IslandLinkClass(8)), &overlap);
+  SimulateJob(state, Fold(ensemble, IslandLinkClass(8)), &overlap);
   state.counters["asked"] = static_cast<double>(overlap.num_asked());
 }
 
-BENCHMARK(BM_PlayFoldedWithPairs)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_SimulateFoldedWithPairs)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond);
 
-void BM_PlayUnfolded(benchmark::State& state) {
+void BM_SimulateUnfolded(benchmark::State& state) {
   const workload::Ensemble ensemble = Job(1024, static_cast<int>(state.range(0)));
-  PlayJob(state, Unfolded(ensemble, IslandLinkClass(8)), nullptr);
+  SimulateJob(state, Unfolded(ensemble, IslandLinkClass(8)), nullptr);
 }
 
-BENCHMARK(BM_PlayUnfolded)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond)->Iterations(1);
+BENCHMARK(BM_SimulateUnfolded)->Arg(12)->Arg(140)->Unit(benchmark::kMillisecond)->Iterations(1);
 
-void BM_PlayUnfoldedWithRates(benchmark::State& state) {
+void BM_SimulateUnfoldedWithRates(benchmark::State& state) {
   const workload::Ensemble ensemble = Job(1024, static_cast<int>(state.range(0)));
   const AnalyticOverlap overlap;
-  PlayJob(state, Unfolded(ensemble, IslandLinkClass(8)), &overlap);
+  SimulateJob(state, Unfolded(ensemble, IslandLinkClass(8)), &overlap);
 }
 
-BENCHMARK(BM_PlayUnfoldedWithRates)
+BENCHMARK(BM_SimulateUnfoldedWithRates)
     ->Arg(12)
     ->Arg(140)
     ->Unit(benchmark::kMillisecond)

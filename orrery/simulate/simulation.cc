@@ -33,7 +33,7 @@ Status MarkSlowRanks(const std::vector<SlowRank>& slow_ranks, workload::Ensemble
 }
 
 // Where nobody holds a group back, its placement alone tells what it costs.
-Cast CastOf(const workload::Job& machine, const workload::Ensemble& ensemble,
+RankClasses CastOf(const workload::Job& machine, const workload::Ensemble& ensemble,
             const GroupLimits& limits, bool folds) {
   const IslandLinkClass placed(
       static_cast<std::uint32_t>(std::max(machine.cluster.island.gpus, 1)));
@@ -43,7 +43,7 @@ Cast CastOf(const workload::Job& machine, const workload::Ensemble& ensemble,
 }
 
 // The GPU of each program.
-ModelledOverlap::Settings PairSettings(const workload::Job& machine, const Cast& cast) {
+ModelledOverlap::Settings PairSettings(const workload::Job& machine, const RankClasses& rank_classes) {
   ModelledOverlap::Settings settings;
   settings.priority = machine.framework.prioritises_communication
                           ? overlap::Priority::kCommunication
@@ -53,20 +53,20 @@ ModelledOverlap::Settings PairSettings(const workload::Job& machine, const Cast&
     return settings;
   }
   std::map<std::string, std::uint32_t> gpu_of_name{{machine.gpu.name, 0}};
-  settings.gpu_of_program.resize(cast.programs.size());
-  for (const Player& player : cast.players) {
-    const hardware::Gpu& gpu = workload::GpuOfRank(machine, player.rank);
+  settings.gpu_of_program.resize(rank_classes.programs.size());
+  for (const RankClass& rank_class : rank_classes.classes) {
+    const hardware::Gpu& gpu = workload::GpuOfRank(machine, rank_class.rank);
     const auto [found, is_new] =
         gpu_of_name.emplace(gpu.name, static_cast<std::uint32_t>(settings.gpus.size()));
     if (is_new) {
       settings.gpus.push_back(SharedGpuOf(gpu));
     }
-    settings.gpu_of_program[player.program] = found->second;
+    settings.gpu_of_program[rank_class.program] = found->second;
   }
   return settings;
 }
 
-std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine, const Cast& cast,
+std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine, const RankClasses& rank_classes,
                                          const SimulationOptions& options) {
   static const overlap::AnalyticModel kArithmetic;
   switch (options.overlap) {
@@ -77,28 +77,28 @@ std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine, const Cas
     case OverlapKind::kModel:
       break;
   }
-  ModelledOverlap::Settings settings = PairSettings(machine, cast);
+  ModelledOverlap::Settings settings = PairSettings(machine, rank_classes);
   settings.model = options.overlap_model != nullptr ? options.overlap_model : &kArithmetic;
   return std::make_unique<ModelledOverlap>(std::move(settings));
 }
 
 }  // namespace
 
-Result<PlayedEnsemble> PlayOn(const workload::Job& machine, workload::Ensemble& ensemble,
+Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine, workload::Ensemble& ensemble,
                               const SimulationOptions& options) {
   ORRERY_TRY_STATUS(MarkSlowRanks(options.slow_ranks, ensemble));
   ORRERY_TRY(const GroupLimits limits, GroupLimits::Of(machine, options.faults));
-  PlayedEnsemble played;
-  played.cast = CastOf(machine, ensemble, limits, options.folds);
+  SimulatedEnsemble simulated;
+  simulated.rank_classes = CastOf(machine, ensemble, limits, options.folds);
   ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine, limits));
-  PlayOptions play;
-  play.jitter = options.jitter;
-  play.repetitions = 1 + options.steps_before;
-  const std::unique_ptr<const RateModel> rates = RatesOf(machine, played.cast, options);
-  play.rates = rates.get();
-  ORRERY_TRY(Performance performance, Play(played.cast, *times, play));
-  played.performance = LastStep(std::move(performance));
-  return played;
+  EngineOptions simulation;
+  simulation.jitter = options.jitter;
+  simulation.repetitions = 1 + options.steps_before;
+  const std::unique_ptr<const RateModel> rates = RatesOf(machine, simulated.rank_classes, options);
+  simulation.rates = rates.get();
+  ORRERY_TRY(Timeline timeline, Simulate(simulated.rank_classes, *times, simulation));
+  simulated.timeline = LastStep(std::move(timeline));
+  return simulated;
 }
 
 Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& costs,
@@ -106,9 +106,9 @@ Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& c
   Simulation simulation;
   ORRERY_TRY(workload::GeneratedJob generated, workload::Generate(job, costs));
   simulation.generated = std::make_unique<workload::GeneratedJob>(std::move(generated));
-  ORRERY_TRY(PlayedEnsemble played, PlayOn(job, simulation.generated->ensemble, options));
-  simulation.cast = std::move(played.cast);
-  simulation.performance = std::move(played.performance);
+  ORRERY_TRY(SimulatedEnsemble simulated, SimulateEnsemble(job, simulation.generated->ensemble, options));
+  simulation.rank_classes = std::move(simulated.rank_classes);
+  simulation.timeline = std::move(simulated.timeline);
   return simulation;
 }
 

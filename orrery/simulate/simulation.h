@@ -7,9 +7,9 @@
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/overlap/model.h"
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/network_faults.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
@@ -41,26 +41,26 @@ struct SimulationOptions {
   NetworkFaults faults = {};
 };
 
-/// Who played, and when tasks ran.
-struct PlayedEnsemble {
-  Cast cast;  // points into the ensemble
-  Performance performance;
+/// Who simulated, and when tasks ran.
+struct SimulatedEnsemble {
+  RankClasses rank_classes;  // points into the ensemble
+  Timeline timeline;
 };
 
-/// Plays the programs of all ranks on the machine of a job: its cluster, its GPUs and what its
+/// Simulates the programs of all ranks on the machine of a job: its cluster, its GPUs and what its
 /// framework loses of the network. Slow ranks are noted in the ensemble, which must outlive the
 /// result.
-[[nodiscard]] Result<PlayedEnsemble> PlayOn(const workload::Job& machine,
+[[nodiscard]] Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine,
                                             workload::Ensemble& ensemble,
                                             const SimulationOptions& options = {});
 
 /// A simulated training step, with all that it was made from.
 struct Simulation {
-  std::unique_ptr<workload::GeneratedJob> generated;  // `cast` points into it
-  Cast cast;
-  Performance performance;
+  std::unique_ptr<workload::GeneratedJob> generated;  // `rank_classes` points into it
+  RankClasses rank_classes;
+  Timeline timeline;
 
-  [[nodiscard]] std::int64_t step_ps() const { return performance.EndPs(); }
+  [[nodiscard]] std::int64_t step_ps() const { return timeline.EndPs(); }
 };
 
 /// Simulates one training step of a job that has passed CheckJob.

@@ -123,16 +123,16 @@ Job JobOf(const NamedPlan& named) {
 }
 
 std::int64_t StepPs(const workload::Ensemble& ensemble, CommunicationTimes& times) {
-  const auto played = Play(Fold(ensemble, IslandLinkClass(8)), times);
-  EXPECT_TRUE(played.has_value()) << (played ? "" : played.error().message());
-  return played ? played->EndPs() : -1;
+  const auto simulated = Simulate(Fold(ensemble, IslandLinkClass(8)), times);
+  EXPECT_TRUE(simulated.has_value()) << (simulated ? "" : simulated.error().message());
+  return simulated ? simulated->EndPs() : -1;
 }
 
 workload::GeneratedJob Generated(const Job& job) {
   return workload::Generate(job, workload::EqualCosts()).value();
 }
 
-// Times of a play without a rate model are the least solution of equations with maxima and sums.
+// Times of a simulation without a rate model are the least solution of equations with maxima and sums.
 TEST(SimulationTest, ShrinkingADurationNeverLengthensTheStep) {
   PlainTimes times;
   for (const NamedPlan& named : Plans()) {
@@ -156,10 +156,10 @@ TEST(SimulationTest, WithoutCommunicationComputeAndBubbleAreLeft) {
     Job job = JobOf(named);
     job.framework.launch_us = 0;
     const workload::GeneratedJob generated = Generated(job);
-    const Cast cast = Fold(generated.ensemble, IslandLinkClass(8));
-    const Performance performance = Play(cast, free).value();
-    for (PlayerId player = 0; player < cast.players.size(); ++player) {
-      const Breakdown breakdown = BreakdownOf(cast, performance, {.player = player});
+    const RankClasses rank_classes = Fold(generated.ensemble, IslandLinkClass(8));
+    const Timeline timeline = Simulate(rank_classes, free).value();
+    for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+      const Breakdown breakdown = BreakdownOf(rank_classes, timeline, {.rank_class = rank_class});
       EXPECT_EQ(breakdown.TotalPs(TimeKind::kTransfer), 0) << named.name;
       EXPECT_EQ(breakdown.TotalPs(TimeKind::kHost), 0) << named.name;
       EXPECT_EQ(breakdown.TotalPs(TimeKind::kCompute) + breakdown.TotalPs(TimeKind::kOptimizer) +
@@ -178,7 +178,7 @@ TEST(SimulationTest, TheBreakdownSumsToTheStep) {
   for (const NamedPlan& named : Plans()) {
     const auto simulation = Simulate(JobOf(named), costs);
     ASSERT_TRUE(simulation.has_value()) << named.name << ": " << simulation.error().message();
-    const Breakdown breakdown = BreakdownOf(simulation->cast, simulation->performance);
+    const Breakdown breakdown = BreakdownOf(simulation->rank_classes, simulation->timeline);
     std::int64_t sum = 0;
     for (const TimeShare& share : breakdown.shares) {
       sum += share.ps;
@@ -198,8 +198,8 @@ TEST(SimulationTest, FoldedAndUnfoldedRanksEndTogether) {
       const auto whole = Simulate(job, costs, {.folds = false, .overlap = overlap}).value();
       EXPECT_EQ(folded.step_ps(), whole.step_ps()) << named.name;
       for (workload::Rank rank = 0; rank < static_cast<workload::Rank>(job.gpus); ++rank) {
-        EXPECT_EQ(folded.performance.EndOf(folded.cast.player_of_rank[rank]),
-                  whole.performance.EndOf(whole.cast.player_of_rank[rank]))
+        EXPECT_EQ(folded.timeline.EndOf(folded.rank_classes.class_of_rank[rank]),
+                  whole.timeline.EndOf(whole.rank_classes.class_of_rank[rank]))
             << named.name << " rank " << rank;
       }
     }
@@ -270,9 +270,9 @@ TEST(SimulationTest, BubblesOfEqualStagesMatchTheirFormulas) {
   EXPECT_EQ(step(PipelineSchedule::kInterleaved, 8, 3, 16), 3 * 550);
 }
 
-// Exchanges of tokens hide behind the passes of other micro-batches where a framework runs them
+// Communications of tokens hide behind the passes of other micro-batches where a framework runs them
 // side by side: the same work takes less time, and no less than computing alone.
-TEST(SimulationTest, PassesSideBySideHideTheExchangeOfTokens) {
+TEST(SimulationTest, PassesSideBySideHideTheDispatchOfTokens) {
   PlainTimes times;
   FreeTimes free;
   NamedPlan named{"experts", {}};

@@ -42,7 +42,7 @@ PassKind KindOf(TimeKind kind) {
 }
 
 // Outside of passes kernels belong together only when they follow each other at once: what lies
-// between them are exchanges of the whole job.
+// between them are communications of the whole job.
 constexpr std::int64_t kAtOncePs = 20'000'000;
 
 bool IsSamePass(const PassSlice& pass, const PassSlice& kernel) {
@@ -52,12 +52,12 @@ bool IsSamePass(const PassSlice& pass, const PassSlice& kernel) {
 }
 
 // Kernels in order of begin.
-std::vector<PassSlice> KernelsOf(const Program& program, const Performance& performance,
+std::vector<PassSlice> KernelsOf(const Program& program, const Timeline& timeline,
                                  std::size_t first) {
   std::vector<PassSlice> kernels;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
-    const std::int64_t begin_ps = performance.begin_ps[first + task];
-    const std::int64_t end_ps = performance.end_ps[first + task];
+    const std::int64_t begin_ps = timeline.begin_ps[first + task];
+    const std::int64_t end_ps = timeline.end_ps[first + task];
     if (program.tasks.kind[task] != TaskKind::kKernel || begin_ps == end_ps) {
       continue;
     }
@@ -158,10 +158,10 @@ std::string_view Name(PassKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-StageTimeline StageTimelineOf(const Cast& cast, const Performance& performance, PlayerId player) {
+StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class) {
   Interleaving interleaving(
-      Joined(KernelsOf(cast.ProgramOf(player), performance, performance.First(player))));
-  for (const TimeSlice& slice : SlicesOf(cast, performance, {.player = player})) {
+      Joined(KernelsOf(rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class))));
+  for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, {.rank_class = rank_class})) {
     interleaving.Add(slice);
   }
   return std::move(interleaving).Finish();

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/cast.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine.h"
 
 namespace orrery::simulate {
 
@@ -40,7 +40,7 @@ struct PassSlice {
   bool operator==(const PassSlice&) const = default;
 };
 
-/// What one player does in a step: passes that do not overlap, in order; between them where nothing
+/// What one rank_class does in a step: passes that do not overlap, in order; between them where nothing
 /// is said is bubble. And the communication, exposed, inside of passes.
 struct StageTimeline {
   std::vector<PassSlice> passes;
@@ -49,7 +49,7 @@ struct StageTimeline {
 
 /// Kernels of one pass that follow each other become one slice, with all that lies between them.
 /// O(tasks · log tasks).
-[[nodiscard]] StageTimeline StageTimelineOf(const Cast& cast, const Performance& performance,
-                                            PlayerId player);
+[[nodiscard]] StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& timeline,
+                                            RankClassId rank_class);
 
 }  // namespace orrery::simulate

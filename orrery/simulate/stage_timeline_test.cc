@@ -56,25 +56,25 @@ class StageTimelineTest : public ::testing::Test {
     rank.After(reduction, Kernel(rank, 20, optimizer, -1));
     rank.program.held_memory.Append(
         {.category = rank.program.strings.Intern("parameters"), .bytes = 30});
-    ensemble_.num_slots = 2;
+    ensemble_.num_roles = 2;
     ensemble_.programs.push_back(std::move(rank.program));
     for (int i = 0; i < 2; ++i) {
       AddRank(ensemble_, 0);
     }
     Join(ensemble_, 0, {0, 1});
     Join(ensemble_, 1, {0, 1});
-    cast_ = Fold(ensemble_, IslandLinkClass(8));
-    played_ = *Play(cast_, times_);
+    rank_classes_ = Fold(ensemble_, IslandLinkClass(8));
+    simulated_ = *Simulate(rank_classes_, times_);
   }
 
   Ensemble ensemble_;
   PlainTimes times_;
-  Cast cast_;
-  Performance played_;
+  RankClasses rank_classes_;
+  Timeline simulated_;
 };
 
 TEST_F(StageTimelineTest, KernelsOfAPassAreOneSlice) {
-  const StageTimeline timeline = StageTimelineOf(cast_, played_, 0);
+  const StageTimeline timeline = StageTimelineOf(rank_classes_, simulated_, 0);
 
   EXPECT_THAT(timeline.passes,
               ElementsAre(PassSlice{0, 240, PassKind::kForward, 0, 0, "", 40},
@@ -85,50 +85,50 @@ TEST_F(StageTimelineTest, KernelsOfAPassAreOneSlice) {
 }
 
 TEST_F(StageTimelineTest, DimensionsAreAddedUp) {
-  const Breakdown breakdown = BreakdownOf(cast_, played_);
+  const Breakdown breakdown = BreakdownOf(rank_classes_, simulated_);
 
   EXPECT_THAT(
-      DimensionTotals(cast_, played_, breakdown),
+      DimensionTotals(rank_classes_, simulated_, breakdown),
       ElementsAre(DimensionTotal{"dp", 1, 60, 60, 0, 60}, DimensionTotal{"tp", 1, 40, 40, 0, 40}));
-  EXPECT_EQ(MeanExposedPs(cast_, played_), 100);
+  EXPECT_EQ(MeanExposedPs(rank_classes_, simulated_), 100);
 }
 
 // Four columns of 105: activations are held from 0 to 340, the begin of the last column is 315.
 TEST_F(StageTimelineTest, AColumnOfMemoryShowsItsFullestInstant) {
-  const MemoryColumns columns = MemoryColumnsOf(cast_, played_, 0, 4);
+  const MemoryColumns columns = MemoryColumnsOf(rank_classes_, simulated_, 0, 4);
 
   EXPECT_THAT(columns.categories, ElementsAre("parameters", "activations"));
   EXPECT_THAT(columns.bytes, ElementsAre(ElementsAre(30, 70), ElementsAre(30, 70),
                                          ElementsAre(30, 70), ElementsAre(30, 70)));
   // Eight columns of 52.5: the seventh begins at 315, the eighth at 367.5.
-  EXPECT_THAT(MemoryColumnsOf(cast_, played_, 0, 8).bytes.back(), ElementsAre(30, 0));
+  EXPECT_THAT(MemoryColumnsOf(rank_classes_, simulated_, 0, 8).bytes.back(), ElementsAre(30, 0));
 }
 
 RC_GTEST_PROP(StageTimelineProperty, PassesFollowEachOther, (const RandomJob& job)) {
   const Ensemble ensemble = job.Write();
-  const Cast cast = Fold(ensemble, IslandLinkClass(4));
+  const RankClasses rank_classes = Fold(ensemble, IslandLinkClass(4));
   PlainTimes times(4);
-  const Performance played = *Play(cast, times);
-  for (PlayerId player = 0; player < cast.players.size(); ++player) {
+  const Timeline simulated = *Simulate(rank_classes, times);
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
     std::int64_t end_ps = 0;
-    for (const PassSlice& pass : StageTimelineOf(cast, played, player).passes) {
+    for (const PassSlice& pass : StageTimelineOf(rank_classes, simulated, rank_class).passes) {
       RC_ASSERT(pass.begin_ps >= end_ps);
       RC_ASSERT(pass.end_ps > pass.begin_ps);
       end_ps = pass.end_ps;
     }
-    RC_ASSERT(end_ps <= played.EndPs());
+    RC_ASSERT(end_ps <= simulated.EndPs());
   }
 }
 
 RC_GTEST_PROP(StageTimelineProperty, SlicesAreTheBreakdownAlongTime, (const RandomJob& job)) {
   const Ensemble ensemble = job.Write();
-  const Cast cast = Fold(ensemble, IslandLinkClass(4));
+  const RankClasses rank_classes = Fold(ensemble, IslandLinkClass(4));
   PlainTimes times(4);
-  const Performance played = *Play(cast, times);
-  const Breakdown breakdown = BreakdownOf(cast, played);
+  const Timeline simulated = *Simulate(rank_classes, times);
+  const Breakdown breakdown = BreakdownOf(rank_classes, simulated);
   std::int64_t now_ps = 0;
   std::int64_t compute_ps = 0;
-  for (const TimeSlice& slice : SlicesOf(cast, played)) {
+  for (const TimeSlice& slice : SlicesOf(rank_classes, simulated)) {
     RC_ASSERT(slice.begin_ps == now_ps);
     now_ps = slice.end_ps;
     compute_ps += slice.kind == TimeKind::kCompute ? slice.end_ps - slice.begin_ps : 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -27,10 +28,10 @@ bool IsOnStream(const Program& program, TaskId task) {
   return program.lanes.kind[program.tasks.lane[task]] == LaneKind::kStream;
 }
 
-std::int64_t EndOf(const Timeline& timeline, int repetition) {
-  const auto first =
-      timeline.end_ps.begin() + static_cast<std::ptrdiff_t>(timeline.First(repetition));
-  return timeline.num_tasks == 0 ? 0 : *std::max_element(first, first + timeline.num_tasks);
+std::int64_t EndOf(const Program& program, const Timeline& timeline, int repetition) {
+  const auto ends = std::span(timeline.end_ps)
+                        .subspan(timeline.First(0, repetition), program.tasks.size());
+  return ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end());
 }
 
 // The last end of work on streams; the end of everything where there is none.
@@ -38,15 +39,15 @@ std::int64_t DeviceEndOf(const Program& program, const Timeline& timeline, int r
   std::int64_t end_ps = -1;
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     if (IsOnStream(program, task)) {
-      end_ps = std::max(end_ps, timeline.end_ps[timeline.First(repetition) + task]);
+      end_ps = std::max(end_ps, timeline.end_ps[timeline.First(0, repetition) + task]);
     }
   }
-  return end_ps < 0 ? EndOf(timeline, repetition) : end_ps;
+  return end_ps < 0 ? EndOf(program, timeline, repetition) : end_ps;
 }
 
 std::vector<Busy> BusyTimes(const Program& program, const Timeline& timeline, int repetition) {
   std::vector<Busy> busy;
-  const std::size_t first = timeline.First(repetition);
+  const std::size_t first = timeline.First(0, repetition);
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     if (!IsOnStream(program, task) || program.tasks.duration_ps[task] == 0) {
       continue;
@@ -83,8 +84,8 @@ StepFigures FiguresOf(const Program& program, const Timeline& timeline) {
     return figures;
   }
   const int last = timeline.repetitions - 1;
-  const std::int64_t step_begin_ps = last == 0 ? 0 : EndOf(timeline, last - 1);
-  figures.step_ps = EndOf(timeline, last) - step_begin_ps;
+  const std::int64_t step_begin_ps = last == 0 ? 0 : EndOf(program, timeline, last - 1);
+  figures.step_ps = EndOf(program, timeline, last) - step_begin_ps;
   const std::int64_t front_ps = last == 0 ? 0 : DeviceEndOf(program, timeline, last - 1);
   const std::vector<Busy> busy = BusyTimes(program, timeline, last);
   figures.kernels = static_cast<std::int64_t>(busy.size());

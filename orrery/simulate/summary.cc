@@ -15,31 +15,31 @@ namespace {
 constexpr double kPicoseconds = 1e12;
 
 // The slowest rank of each program that has one; of several the lowest.
-std::vector<StageSummary> StagesOf(const Cast& cast) {
+std::vector<StageSummary> StagesOf(const RankClasses& rank_classes) {
   std::vector<StageSummary> stages;
-  for (workload::ProgramId program = 0; program < cast.programs.size(); ++program) {
-    std::optional<PlayerId> chosen;
+  for (workload::ProgramId program = 0; program < rank_classes.programs.size(); ++program) {
+    std::optional<RankClassId> chosen;
     std::uint32_t ranks = 0;
-    for (PlayerId player = 0; player < cast.players.size(); ++player) {
-      if (cast.players[player].program != program) {
+    for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+      if (rank_classes.classes[rank_class].program != program) {
         continue;
       }
-      ranks += cast.players[player].multiplicity;
-      if (!chosen || cast.players[player].slowness > cast.players[*chosen].slowness) {
-        chosen = player;
+      ranks += rank_classes.classes[rank_class].multiplicity;
+      if (!chosen || rank_classes.classes[rank_class].slowness > rank_classes.classes[*chosen].slowness) {
+        chosen = rank_class;
       }
     }
     if (chosen) {
       stages.push_back(
-          {.player = *chosen, .rank = cast.players[*chosen].rank, .ranks = ranks, .memory = {}});
+          {.rank_class = *chosen, .rank = rank_classes.classes[*chosen].rank, .ranks = ranks, .memory = {}});
     }
   }
   return stages;
 }
 
-void NumberStages(const Cast& cast, std::vector<StageSummary>& stages) {
+void NumberStages(const RankClasses& rank_classes, std::vector<StageSummary>& stages) {
   for (StageSummary& stage : stages) {
-    stage.stage = cast.ensemble->StageOf(cast.players[stage.player].program);
+    stage.stage = rank_classes.ensemble->StageOf(rank_classes.classes[stage.rank_class].program);
   }
 }
 
@@ -62,10 +62,10 @@ void NameStages(std::uint32_t ranks, std::vector<StageSummary>& stages) {
   }
 }
 
-void AddBusyTimes(const PlayedStep& played, std::vector<StageSummary>& stages) {
+void AddBusyTimes(const SimulatedStep& simulated, std::vector<StageSummary>& stages) {
   ParallelFor(stages.size(), 0, [&](std::size_t i) {
     stages[i].busy_ps =
-        BusyPs(BreakdownOf(*played.cast, *played.performance, {.player = stages[i].player}));
+        BusyPs(BreakdownOf(*simulated.rank_classes, *simulated.timeline, {.rank_class = stages[i].rank_class}));
   });
 }
 
@@ -82,8 +82,8 @@ JobFigures FiguresOf(const workload::Job& job, std::int64_t step_ps) {
   return figures;
 }
 
-void AddMemory(const PlayedStep& played, StepSummary& summary) {
-  MemoryAnswer memory = MemoryAnswerOf(*played.cast, *played.performance, *played.job);
+void AddMemory(const SimulatedStep& simulated, StepSummary& summary) {
+  MemoryAnswer memory = MemoryAnswerOf(*simulated.rank_classes, *simulated.timeline, *simulated.job);
   summary.memory_size_bytes = memory.stages[memory.fullest].usable_bytes;
   for (std::size_t i = 0; i < summary.stages.size(); ++i) {
     summary.stages[i].memory = std::move(memory.stages[i]);
@@ -97,10 +97,10 @@ void NameGpus(const workload::Job& job, std::vector<StageSummary>& stages) {
 }
 
 // Programs of one stage come together.
-void FinishStages(const PlayedStep& played, StepSummary& summary) {
-  if (summary.has_pipeline && played.cast->ensemble->knows_stages) {
-    NumberStages(*played.cast, summary.stages);
-    AddBusyTimes(played, summary.stages);
+void FinishStages(const SimulatedStep& simulated, StepSummary& summary) {
+  if (summary.has_pipeline && simulated.rank_classes->ensemble->knows_stages) {
+    NumberStages(*simulated.rank_classes, summary.stages);
+    AddBusyTimes(simulated, summary.stages);
   }
   std::ranges::stable_sort(summary.stages, {}, &StageSummary::stage);
   NameStages(summary.ranks, summary.stages);
@@ -131,34 +131,34 @@ bool StepSummary::IsOutOfMemory() const {
          fullest->memory.needed_bytes > *memory_size_bytes;
 }
 
-StepSummary Summarize(const PlayedStep& played) {
-  const Cast& cast = *played.cast;
-  const Performance& performance = *played.performance;
+StepSummary Summarize(const SimulatedStep& simulated) {
+  const RankClasses& rank_classes = *simulated.rank_classes;
+  const Timeline& timeline = *simulated.timeline;
   StepSummary summary;
-  summary.step_ps = performance.EndPs();
-  summary.events = performance.num_events;
-  summary.ranks = static_cast<std::uint32_t>(cast.player_of_rank.size());
-  summary.rank_classes = static_cast<std::uint32_t>(cast.players.size());
-  summary.breakdown = BreakdownOf(cast, performance);
-  summary.slowest_rank = cast.players[summary.breakdown.player].rank;
-  summary.dimensions = DimensionTotals(cast, performance, summary.breakdown);
-  summary.held_up = HeldUpTotalsOf(performance, summary.breakdown.player);
-  summary.stages = StagesOf(cast);
-  summary.has_pipeline = HasPipeline(cast);
-  if (played.job != nullptr) {
-    AddMemory(played, summary);
-    NameGpus(*played.job, summary.stages);
-    summary.figures = FiguresOf(*played.job, summary.step_ps);
+  summary.step_ps = timeline.EndPs();
+  summary.events = timeline.num_events;
+  summary.ranks = static_cast<std::uint32_t>(rank_classes.class_of_rank.size());
+  summary.rank_classes = static_cast<std::uint32_t>(rank_classes.classes.size());
+  summary.breakdown = BreakdownOf(rank_classes, timeline);
+  summary.slowest_rank = rank_classes.classes[summary.breakdown.rank_class].rank;
+  summary.dimensions = DimensionTotals(rank_classes, timeline, summary.breakdown);
+  summary.delayed = DelayTotalsOf(timeline, summary.breakdown.rank_class);
+  summary.stages = StagesOf(rank_classes);
+  summary.has_pipeline = HasPipeline(rank_classes);
+  if (simulated.job != nullptr) {
+    AddMemory(simulated, summary);
+    NameGpus(*simulated.job, summary.stages);
+    summary.figures = FiguresOf(*simulated.job, summary.step_ps);
   }
-  FinishStages(played, summary);
+  FinishStages(simulated, summary);
   return summary;
 }
 
-void SetMemory(const Cast& cast, std::span<const StageMemory> memory_of_program,
+void SetMemory(const RankClasses& rank_classes, std::span<const StageMemory> memory_of_program,
                StepSummary& summary) {
   summary.is_memory_recorded = true;
   for (StageSummary& stage : summary.stages) {
-    stage.memory = memory_of_program[cast.players[stage.player].program];
+    stage.memory = memory_of_program[rank_classes.classes[stage.rank_class].program];
   }
   if (const StageSummary* const fullest = summary.Fullest()) {
     summary.memory_size_bytes = fullest->memory.usable_bytes;

@@ -7,28 +7,28 @@
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/dimension_totals.h"
-#include "orrery/simulate/held_up_totals.h"
+#include "orrery/simulate/delay_totals.h"
 #include "orrery/simulate/memory_answer.h"
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/utilisation.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
 
-/// A step that was played, and the job that it belongs to. Programs of other tools have no job.
+/// A step that was simulated, and the job that it belongs to. Programs of other tools have no job.
 /// All must outlive it.
-struct PlayedStep {
-  const Cast* cast = nullptr;
-  const Performance* performance = nullptr;
+struct SimulatedStep {
+  const RankClasses* rank_classes = nullptr;
+  const Timeline* timeline = nullptr;
   const workload::Job* job = nullptr;
 };
 
 /// One stage of the pipeline, or one program of those that ranks run: its slowest rank.
 struct StageSummary {
   std::optional<std::uint32_t> stage = {};  // of the pipeline; none without one
-  PlayerId player = 0;
+  RankClassId rank_class = 0;
   workload::Rank rank = 0;
   std::uint32_t ranks = 1;   // that run the program
   StageMemory memory;        // of programs of other tools: nothing
@@ -60,7 +60,7 @@ struct StepSummary {
   workload::Rank slowest_rank = 0;
   Breakdown breakdown;  // of that rank
   std::vector<DimensionTotal> dimensions;
-  HeldUpTotals held_up;  // of that rank
+  DelayTotals delayed;  // of that rank
   bool has_pipeline = false;
   std::vector<StageSummary> stages;
   bool is_memory_recorded = false;                     // not derived from what tasks take
@@ -74,11 +74,11 @@ struct StepSummary {
   [[nodiscard]] bool IsOutOfMemory() const;
 };
 
-[[nodiscard]] StepSummary Summarize(const PlayedStep& played);
+[[nodiscard]] StepSummary Summarize(const SimulatedStep& simulated);
 
 /// Says what programs without a job need of memory, where that is known otherwise: one entry for
 /// each program.
-void SetMemory(const Cast& cast, std::span<const StageMemory> memory_of_program,
+void SetMemory(const RankClasses& rank_classes, std::span<const StageMemory> memory_of_program,
                StepSummary& summary);
 
 }  // namespace orrery::simulate

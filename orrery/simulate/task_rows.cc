@@ -20,16 +20,16 @@ constexpr std::int64_t kProcess = 1;
 constexpr std::string_view kStepMarker = "ProfilerStep#";
 
 // How long a task takes alone, and how long it waited for room, as arguments of its slice.
-std::string HeldUpFields(const HeldUpTask* held_up) {
+std::string HeldUpFields(const DelayedTask* delayed) {
   constexpr double kPicosecondsPerMicrosecond = 1e6;
-  if (held_up == nullptr) {
+  if (delayed == nullptr) {
     return "";
   }
   std::string fields = fmt::format(
-      "\"alone_us\": {:.3f}", static_cast<double>(held_up->alone_ps) / kPicosecondsPerMicrosecond);
-  if (held_up->delayed_ps > 0) {
+      "\"alone_us\": {:.3f}", static_cast<double>(delayed->alone_ps) / kPicosecondsPerMicrosecond);
+  if (delayed->delayed_ps > 0) {
     fields += fmt::format(", \"delayed_us\": {:.3f}",
-                          static_cast<double>(held_up->delayed_ps) / kPicosecondsPerMicrosecond);
+                          static_cast<double>(delayed->delayed_ps) / kPicosecondsPerMicrosecond);
   }
   return fields;
 }

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "orrery/simulate/play.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/program.h"
 
@@ -22,12 +22,12 @@ struct TaskTimes {
   std::span<const std::int64_t> begin_ps;
   std::span<const std::int64_t> end_ps;
   int repetition = 0;
-  const Performance* performance = nullptr;  // for what held tasks up, where it is known
+  const Timeline* timeline = nullptr;  // for what held tasks up, where it is known
   std::size_t first = 0;                     // the index of its first task there
 
   /// What held up a task; nothing when nothing did.
-  [[nodiscard]] const HeldUpTask* HeldUp(workload::TaskId task) const {
-    return performance == nullptr ? nullptr : performance->FindHeldUp(first + task);
+  [[nodiscard]] const DelayedTask* HeldUp(workload::TaskId task) const {
+    return timeline == nullptr ? nullptr : timeline->FindDelayed(first + task);
   }
 };
 
@@ -54,8 +54,8 @@ class TaskRows {
 
   /// When it had room on the GPU.
   [[nodiscard]] static std::int64_t BeginNs(const TaskTimes& times, workload::TaskId task) {
-    const HeldUpTask* const held_up = times.HeldUp(task);
-    return Nanoseconds(times.begin_ps[task] + (held_up == nullptr ? 0 : held_up->delayed_ps));
+    const DelayedTask* const delayed = times.HeldUp(task);
+    return Nanoseconds(times.begin_ps[task] + (delayed == nullptr ? 0 : delayed->delayed_ps));
   }
 
   [[nodiscard]] static std::int64_t DurationNs(const TaskTimes& times, workload::TaskId task) {

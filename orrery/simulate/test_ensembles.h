@@ -19,12 +19,12 @@ namespace orrery::simulate {
 /// (lane 2). Tasks are not launched unless it says so.
 class RankWriter {
  public:
-  explicit RankWriter(std::initializer_list<std::string_view> slots) {
+  explicit RankWriter(std::initializer_list<std::string_view> roles) {
     program.lanes.Append({.kind = workload::LaneKind::kHostThread});
     program.lanes.Append({.kind = workload::LaneKind::kStream, .number = 7});
     program.lanes.Append({.kind = workload::LaneKind::kStream, .number = 8});
-    for (const std::string_view slot : slots) {
-      program.slots.push_back(program.strings.Intern(slot));
+    for (const std::string_view role : roles) {
+      program.roles.push_back(program.strings.Intern(role));
     }
   }
 
@@ -47,11 +47,11 @@ class RankWriter {
     return kernel;
   }
 
-  workload::TaskId Talk(std::uint32_t slot, std::int64_t bytes, workload::LaneId lane = 2,
+  workload::TaskId Talk(std::uint32_t role, std::int64_t bytes, workload::LaneId lane = 2,
                         collective::CollectiveKind kind = collective::CollectiveKind::kAllReduce,
                         workload::PartId part = workload::kNone) {
     const workload::CommunicationId communication =
-        program.communications.Append({.slot = slot, .kind = kind, .bytes = bytes});
+        program.communications.Append({.role = role, .kind = kind, .bytes = bytes});
     return program.tasks.Append({.lane = lane,
                                  .kind = workload::TaskKind::kCollective,
                                  .name = program.strings.Intern(collective::Name(kind)),
@@ -59,8 +59,8 @@ class RankWriter {
                                  .communication = communication});
   }
 
-  workload::TaskId Message(std::uint32_t slot, std::int64_t bytes, workload::LaneId lane = 2) {
-    return Talk(slot, bytes, lane, collective::CollectiveKind::kSendRecv);
+  workload::TaskId Message(std::uint32_t role, std::int64_t bytes, workload::LaneId lane = 2) {
+    return Talk(role, bytes, lane, collective::CollectiveKind::kSendRecv);
   }
 
   void After(workload::TaskId from, workload::TaskId to, std::int64_t lag_ps = 0) {
@@ -77,17 +77,17 @@ inline workload::Rank AddRank(workload::Ensemble& ensemble, workload::ProgramId 
   ensemble.program_of_rank.push_back(program);
   ensemble.gpu_of_rank.push_back(rank);
   ensemble.slowness_of_rank.push_back(slowness);
-  ensemble.group_of_slot.insert(ensemble.group_of_slot.end(), ensemble.num_slots,
+  ensemble.group_of_role.insert(ensemble.group_of_role.end(), ensemble.num_roles,
                                 workload::kNoGroup);
   return rank;
 }
 
-/// Adds a group that all its members have on one slot.
-inline workload::GroupId Join(workload::Ensemble& ensemble, std::uint32_t slot,
+/// Adds a group that all its members have on one role.
+inline workload::GroupId Join(workload::Ensemble& ensemble, std::uint32_t role,
                               const std::vector<workload::Rank>& members) {
   const workload::GroupId group = ensemble.AddGroup(members);
   for (const workload::Rank rank : members) {
-    ensemble.group_of_slot[static_cast<std::size_t>(rank) * ensemble.num_slots + slot] = group;
+    ensemble.group_of_role[static_cast<std::size_t>(rank) * ensemble.num_roles + role] = group;
   }
   return group;
 }

@@ -12,13 +12,13 @@ std::size_t TransferTimes::Hash::operator()(const Key& key) const {
   return MixBits(MixBits(key.link_class + what) + static_cast<std::uint64_t>(key.bytes));
 }
 
-Result<TransferCost> TransferTimes::CostOf(CastGroupId group,
+Result<TransferCost> TransferTimes::CostOf(GroupClassId group,
                                            const workload::Communications::Row& row) {
-  const Key key{cast_.groups[group].link_class, row.bytes, row.kind, row.element};
+  const Key key{rank_classes_.groups[group].link_class, row.bytes, row.kind, row.element};
   if (const auto known = known_.find(key); known != known_.end()) {
     return known->second;
   }
-  const std::vector<network::GpuId> gpus = cast_.GpusOf(group);
+  const std::vector<network::GpuId> gpus = rank_classes_.GpusOf(group);
   TransferCost cost;
   ORRERY_TRY(cost.duration_ps, times_.DurationPs(row, gpus));
   if (wants_sides_ && cost.duration_ps > 0) {

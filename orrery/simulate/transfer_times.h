@@ -6,7 +6,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/cast.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/communication_times.h"
 #include "orrery/workload/program.h"
 
@@ -21,10 +21,10 @@ struct TransferCost {
 /// Remembers what communication costs, so that equal groups are asked for once.
 class TransferTimes {
  public:
-  TransferTimes(const Cast& cast, CommunicationTimes& times, bool wants_sides)
-      : cast_(cast), times_(times), wants_sides_(wants_sides) {}
+  TransferTimes(const RankClasses& rank_classes, CommunicationTimes& times, bool wants_sides)
+      : rank_classes_(rank_classes), times_(times), wants_sides_(wants_sides) {}
 
-  [[nodiscard]] Result<TransferCost> CostOf(CastGroupId group,
+  [[nodiscard]] Result<TransferCost> CostOf(GroupClassId group,
                                             const workload::Communications::Row& row);
 
  private:
@@ -41,7 +41,7 @@ class TransferTimes {
     std::size_t operator()(const Key& key) const;
   };
 
-  const Cast& cast_;
+  const RankClasses& rank_classes_;
   CommunicationTimes& times_;
   bool wants_sides_;
   tsl::robin_map<Key, TransferCost, Hash> known_;

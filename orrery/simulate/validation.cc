@@ -11,29 +11,29 @@ namespace orrery::simulate {
 namespace {
 
 struct Outcome {
-  std::optional<JudgedRun> judged;
+  std::optional<EvaluatedRun> evaluated;
   RefusedRun refused;
 };
 
-Result<JudgedRun> Judge(const workload::RunTable& table, std::size_t row,
+Result<EvaluatedRun> Evaluate(const workload::RunTable& table, std::size_t row,
                         const kernel::CostModel& costs, const ValidateOptions& options) {
   ORRERY_TRY(workload::PublishedRun run, table.Read(row));
   if (options.change) {
     options.change(run.job);
   }
-  return JudgeRun(std::move(run), costs, options.engine);
+  return EvaluateRun(std::move(run), costs, options.engine);
 }
 
 Outcome Answer(const workload::RunTable& table, std::size_t row, const kernel::CostModel& costs,
                const ValidateOptions& options) {
   Outcome outcome;
-  Result<JudgedRun> judged = Judge(table, row, costs, options);
+  Result<EvaluatedRun> evaluated = Evaluate(table, row, costs, options);
   const workload::RunLabel label = table.Label(row);
-  if (judged) {
-    outcome.judged = std::move(*judged);
-    outcome.judged->run.grade = label.grade;
+  if (evaluated) {
+    outcome.evaluated = std::move(*evaluated);
+    outcome.evaluated->run.grade = label.grade;
   } else {
-    outcome.refused = {label.id, label.source, label.grade, judged.error().message()};
+    outcome.refused = {label.id, label.source, label.grade, evaluated.error().message()};
   }
   return outcome;
 }
@@ -60,8 +60,8 @@ Validation Validate(const workload::RunTable& table, const kernel::CostModel& co
   Validation validation;
   validation.rows = rows.size();
   for (Outcome& outcome : outcomes) {
-    if (outcome.judged) {
-      validation.judged.push_back(std::move(*outcome.judged));
+    if (outcome.evaluated) {
+      validation.evaluated.push_back(std::move(*outcome.evaluated));
     } else {
       validation.refused.push_back(std::move(outcome.refused));
     }

@@ -23,7 +23,7 @@ struct RefusedRun {
 
 struct Validation {
   std::size_t rows = 0;  // that were asked for
-  std::vector<JudgedRun> judged;
+  std::vector<EvaluatedRun> evaluated;
   std::vector<RefusedRun> refused;
 };
 

@@ -60,10 +60,10 @@ class Collector {
  public:
   void Name(std::string_view name) { GroupOf(name); }
 
-  void AddJudged(std::string_view name, const JudgedRun& judged) {
+  void AddEvaluated(std::string_view name, const EvaluatedRun& evaluated) {
     const std::size_t group = GroupOf(name);
     ++groups_[group].figures.rows;
-    errors_[group].push_back(judged.Error() * kPercent);
+    errors_[group].push_back(evaluated.Error() * kPercent);
   }
 
   void AddRefused(std::string_view name) { ++groups_[GroupOf(name)].figures.rows; }
@@ -106,21 +106,21 @@ class Collector {
   std::vector<std::vector<double>> errors_;
 };
 
-void AddJudged(const JudgedRun& judged, GroupKey key, Collector& collector) {
-  const workload::PublishedRun& run = judged.run;
+void AddEvaluated(const EvaluatedRun& evaluated, GroupKey key, Collector& collector) {
+  const workload::PublishedRun& run = evaluated.run;
   switch (key) {
     case GroupKey::kSource:
-      return collector.AddJudged(run.source, judged);
+      return collector.AddEvaluated(run.source, evaluated);
     case GroupKey::kGrade:
-      return collector.AddJudged(run.grade.empty() ? "none" : run.grade, judged);
+      return collector.AddEvaluated(run.grade.empty() ? "none" : run.grade, evaluated);
     case GroupKey::kGpu:
-      return collector.AddJudged(run.job.gpu.name, judged);
+      return collector.AddEvaluated(run.job.gpu.name, evaluated);
     case GroupKey::kScale:
-      return collector.AddJudged(ScaleOf(run.job.gpus), judged);
+      return collector.AddEvaluated(ScaleOf(run.job.gpus), evaluated);
     case GroupKey::kDimension:
       for (const Dimension& dimension : kDimensions) {
         if (dimension.has(run.job.plan)) {
-          collector.AddJudged(dimension.name, judged);
+          collector.AddEvaluated(dimension.name, evaluated);
         }
       }
       return;
@@ -144,8 +144,8 @@ void NameInOrder(GroupKey key, Collector& collector) {
 ErrorFigures FiguresOf(const Validation& validation) {
   ErrorFigures figures;
   std::vector<double> errors;
-  for (const JudgedRun& judged : validation.judged) {
-    errors.push_back(judged.Error() * kPercent);
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    errors.push_back(evaluated.Error() * kPercent);
   }
   Collector::SetErrors(errors, figures);
   figures.rows = validation.rows;
@@ -155,8 +155,8 @@ ErrorFigures FiguresOf(const Validation& validation) {
 std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key) {
   Collector collector;
   NameInOrder(key, collector);
-  for (const JudgedRun& judged : validation.judged) {
-    AddJudged(judged, key, collector);
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    AddEvaluated(evaluated, key, collector);
   }
   for (const RefusedRun& refused : validation.refused) {
     if (key == GroupKey::kSource) {
@@ -168,12 +168,12 @@ std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key) {
   return collector.Finish();
 }
 
-std::vector<const JudgedRun*> WorstRuns(const Validation& validation, std::size_t count) {
-  std::vector<const JudgedRun*> runs;
-  for (const JudgedRun& judged : validation.judged) {
-    runs.push_back(&judged);
+std::vector<const EvaluatedRun*> WorstRuns(const Validation& validation, std::size_t count) {
+  std::vector<const EvaluatedRun*> runs;
+  for (const EvaluatedRun& evaluated : validation.evaluated) {
+    runs.push_back(&evaluated);
   }
-  std::ranges::stable_sort(runs, [](const JudgedRun* left, const JudgedRun* right) {
+  std::ranges::stable_sort(runs, [](const EvaluatedRun* left, const EvaluatedRun* right) {
     return std::abs(left->Error()) > std::abs(right->Error());
   });
   runs.resize(std::min(count, runs.size()));

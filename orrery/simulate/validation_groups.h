@@ -43,7 +43,7 @@ enum class GroupKey : std::uint8_t {
 [[nodiscard]] std::vector<ErrorGroup> GroupsOf(const Validation& validation, GroupKey key);
 
 /// Runs with the largest |error|, worst first.
-[[nodiscard]] std::vector<const JudgedRun*> WorstRuns(const Validation& validation,
+[[nodiscard]] std::vector<const EvaluatedRun*> WorstRuns(const Validation& validation,
                                                       std::size_t count);
 
 /// A reason for which rows were refused, with the first of them.

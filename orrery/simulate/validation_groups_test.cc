@@ -9,24 +9,24 @@
 namespace orrery::simulate {
 namespace {
 
-JudgedRun Judged(const std::string& id, const std::string& source, double error_percent,
+EvaluatedRun Evaluated(const std::string& id, const std::string& source, double error_percent,
                  int gpus = 1) {
-  JudgedRun judged;
-  judged.run.id = id;
-  judged.run.source = source;
-  judged.run.grade = "A";
-  judged.run.measured_s = 2;
-  judged.run.job.gpus = gpus;
-  judged.run.job.plan.dp = gpus;
-  judged.predicted_s = 2 * (1 + error_percent / 100);
-  return judged;
+  EvaluatedRun evaluated;
+  evaluated.run.id = id;
+  evaluated.run.source = source;
+  evaluated.run.grade = "A";
+  evaluated.run.measured_s = 2;
+  evaluated.run.job.gpus = gpus;
+  evaluated.run.job.plan.dp = gpus;
+  evaluated.predicted_s = 2 * (1 + error_percent / 100);
+  return evaluated;
 }
 
 // Errors +10, −20 and +60 %: mean |error| 30, median 20, bias 50 / 3.
 Validation Sample() {
   Validation validation;
-  validation.judged = {Judged("a", "one", 10), Judged("b", "one", -20, 8),
-                       Judged("c", "two", 60, 9)};
+  validation.evaluated = {Evaluated("a", "one", 10), Evaluated("b", "one", -20, 8),
+                       Evaluated("c", "two", 60, 9)};
   validation.refused = {
       {"d", "two", "B", "no batch"}, {"e", "two", "B", "no GPU"}, {"f", "three", "C", "no GPU"}};
   validation.rows = 6;
@@ -59,7 +59,7 @@ TEST(ValidationGroupsTest, RefusedRowsCountInTheirSource) {
 
 TEST(ValidationGroupsTest, ScalesHaveTheirOwnOrderAndEmptyOnesAreLeftOut) {
   Validation validation = Sample();
-  std::swap(validation.judged.front(), validation.judged.back());
+  std::swap(validation.evaluated.front(), validation.evaluated.back());
   const std::vector<ErrorGroup> groups = GroupsOf(validation, GroupKey::kScale);
   ASSERT_EQ(groups.size(), 3U);
   EXPECT_EQ(groups[0].name, "1 GPU");
@@ -69,9 +69,9 @@ TEST(ValidationGroupsTest, ScalesHaveTheirOwnOrderAndEmptyOnesAreLeftOut) {
 
 TEST(ValidationGroupsTest, ARunIsInTheGroupOfEachOfItsDimensions) {
   Validation validation;
-  validation.judged = {Judged("a", "one", 10, 64)};
-  validation.judged.front().run.job.plan.tp = 8;
-  validation.judged.front().run.job.plan.dp = 8;
+  validation.evaluated = {Evaluated("a", "one", 10, 64)};
+  validation.evaluated.front().run.job.plan.tp = 8;
+  validation.evaluated.front().run.job.plan.dp = 8;
   std::vector<std::string> names;
   for (const ErrorGroup& group : GroupsOf(validation, GroupKey::kDimension)) {
     names.push_back(group.name);
@@ -81,8 +81,8 @@ TEST(ValidationGroupsTest, ARunIsInTheGroupOfEachOfItsDimensions) {
 
 TEST(ValidationGroupsTest, TheWorstRunComesFirstWhateverItsSign) {
   Validation validation = Sample();
-  validation.judged[0].predicted_s = 0.2;  // −90 %
-  const std::vector<const JudgedRun*> worst = WorstRuns(validation, 2);
+  validation.evaluated[0].predicted_s = 0.2;  // −90 %
+  const std::vector<const EvaluatedRun*> worst = WorstRuns(validation, 2);
   ASSERT_EQ(worst.size(), 2U);
   EXPECT_EQ(worst[0]->run.id, "a");
   EXPECT_EQ(worst[1]->run.id, "c");

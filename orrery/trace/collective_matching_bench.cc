@@ -40,7 +40,7 @@ void BM_MatchByNumber(benchmark::State& state) {
   CountCollectives(state);
 }
 
-// All collectives look alike, so every near shift agrees and must be judged by time.
+// All collectives look alike, so every near shift agrees and must be evaluated by time.
 void BM_MatchByPosition(benchmark::State& state) {
   const TraceSet set = MakeWorld(state, false);
   for (auto _ : state) {

@@ -10,8 +10,8 @@ enum class TrackKind : std::uint8_t { kHost, kDevice, kOther };
 
 enum class ActivityKind : std::uint8_t {
   kKernel,
-  kCopy,
-  kSet,
+  kMemcpy,
+  kMemset,
   kOther,  // device work of other accelerators, whole graphs
 };
 

@@ -238,7 +238,7 @@ std::vector<KernelClass> ClassifyActivities(const Trace& trace) {
   std::vector<KernelClass> classes(activities.size(), kOther);
   for (std::size_t row = 0; row < activities.size(); ++row) {
     const ActivityKind kind = activities.kind[row];
-    if (kind == ActivityKind::kCopy || kind == ActivityKind::kSet) {
+    if (kind == ActivityKind::kMemcpy || kind == ActivityKind::kMemset) {
       classes[row] = kMemory;
       continue;
     }

@@ -61,7 +61,7 @@ TEST(KernelClassTest, TheOperatorRefinesVagueNames) {
   trace.host_ops.Append({.name = trace.strings.Intern("Optimizer.step#AdamW.step")});
   trace.activities.Append({.duration_ns = 1, .name = name, .host_op = 0});
   trace.activities.Append({.duration_ns = 1, .name = name});
-  trace.activities.Append({.duration_ns = 1, .name = name, .kind = ActivityKind::kCopy});
+  trace.activities.Append({.duration_ns = 1, .name = name, .kind = ActivityKind::kMemcpy});
   EXPECT_EQ(ClassifyActivities(trace),
             (std::vector<KernelClass>{kOptimizer, kElementwise, kMemory}));
 }

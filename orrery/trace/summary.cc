@@ -41,8 +41,8 @@ std::vector<NamedCount> CountRows(const Trace& trace) {
   const Activities& activities = trace.activities;
   return {
       {"kernels", CountEqual(activities.kind, ActivityKind::kKernel)},
-      {"copies", CountEqual(activities.kind, ActivityKind::kCopy)},
-      {"sets", CountEqual(activities.kind, ActivityKind::kSet)},
+      {"copies", CountEqual(activities.kind, ActivityKind::kMemcpy)},
+      {"sets", CountEqual(activities.kind, ActivityKind::kMemset)},
       {"other_device_work", CountEqual(activities.kind, ActivityKind::kOther)},
       {"host_ops", CountHostOps(trace)},
       {"runtime_calls", Rows(trace.runtime_calls)},

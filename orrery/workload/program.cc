@@ -41,7 +41,7 @@ Successors SuccessorsOf(const Program& program) {
   return result;
 }
 
-std::uint32_t ExchangeShare(collective::CollectiveKind kind, int multiprocessors) {
+std::uint32_t CommunicationShare(collective::CollectiveKind kind, int multiprocessors) {
   constexpr std::uint32_t kMillion = 1'000'000;
   const std::uint32_t blocks = kind == collective::CollectiveKind::kSendRecv ? 4 : 16;
   return blocks * kMillion / static_cast<std::uint32_t>(std::max(multiprocessors, 1));

@@ -84,9 +84,9 @@ ORRERY_TRACE_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
 }
 
 /// What a task of kind kCollective moves: with whom, and how much. The n-th communication that the
-/// members of a group start on one slot belong together.
+/// members of a group start on one role belong together.
 #define ORRERY_PROGRAM_COMMUNICATION_COLUMNS(X)                                          \
-  X(std::uint32_t, slot, 0) /* which of the rank's groups: an index of Program::slots */ \
+  X(std::uint32_t, role, 0) /* which of the rank's groups: an index of Program::roles */ \
   X(collective::CollectiveKind, kind, collective::CollectiveKind::kAllReduce)            \
   X(std::int64_t, bytes, 0) /* as collective::Request counts; of a message its size */   \
   X(collective::Element, element, collective::Element::kBfloat16)
@@ -138,7 +138,7 @@ struct Program {
   MemoryChanges memory_changes;
   HeldMemory held_memory;
   /// The groups that a rank talks in, by name: "tp", "dp", "pp forward 0".
-  std::vector<StringId> slots;
+  std::vector<StringId> roles;
   std::int64_t launch_latency_ps = 0;  // from the end of a launch to the first begin of its kernel
 
   bool operator==(const Program&) const = default;
@@ -157,6 +157,6 @@ struct Successors {
 
 /// The share of a GPU's multiprocessors, in millionths, that NCCL's thread blocks hold: a few for
 /// messages, one for each channel of a collective.
-[[nodiscard]] std::uint32_t ExchangeShare(collective::CollectiveKind kind, int multiprocessors);
+[[nodiscard]] std::uint32_t CommunicationShare(collective::CollectiveKind kind, int multiprocessors);
 
 }  // namespace orrery::workload

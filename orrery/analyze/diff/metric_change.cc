@@ -47,7 +47,7 @@ std::optional<double> MetricChange::Percent() const {
 }
 
 Verdict MetricChange::GetVerdict() const {
-  if (!IsJudged()) {
+  if (!IsEvaluated()) {
     return Verdict::kUnknown;
   }
   if (*before == *after) {

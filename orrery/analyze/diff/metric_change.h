@@ -42,7 +42,7 @@ struct MetricChange {
   [[nodiscard]] double WorsePercent() const;
 
   /// Whether it says anything of better and worse: a direction, and values in both runs.
-  [[nodiscard]] bool IsJudged() const {
+  [[nodiscard]] bool IsEvaluated() const {
     return better != Better::kNeither && before.has_value() && after.has_value();
   }
 };

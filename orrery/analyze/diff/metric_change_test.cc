@@ -29,8 +29,8 @@ TEST(MetricChangeTest, TheDirectionDecidesWhetherMoreIsWorse) {
   EXPECT_EQ(Changed(Better::kNeither, 4, 5).Percent(), 25.0);
 }
 
-TEST(MetricChangeTest, AValueThatIsMissingIsNotJudged) {
-  EXPECT_FALSE(Changed(Better::kLower, std::nullopt, 5).IsJudged());
+TEST(MetricChangeTest, AValueThatIsMissingIsNotEvaluated) {
+  EXPECT_FALSE(Changed(Better::kLower, std::nullopt, 5).IsEvaluated());
   EXPECT_EQ(Changed(Better::kLower, 4, std::nullopt).GetVerdict(), Verdict::kUnknown);
   EXPECT_EQ(Changed(Better::kLower, 4, std::nullopt).Percent(), std::nullopt);
 }

@@ -47,7 +47,7 @@ TimeClass DependencyGraph::ResidualClass(NodeId node, std::int64_t residual_ns) 
     case NodeKind::kActivityStart:
     case NodeKind::kActivityEnd:
       return residual_ns < launch_gap_ns ? TimeClass::kLaunchOverhead : TimeClass::kDeviceWait;
-    case NodeKind::kMeeting:
+    case NodeKind::kRendezvous:
       return TimeClass::kMissingRank;
     case NodeKind::kCallEnd:
       return TimeClass::kSync;

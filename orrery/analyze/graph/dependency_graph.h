@@ -26,7 +26,7 @@ enum class NodeKind : std::uint8_t {
   kCallEnd,
   kActivityStart,
   kActivityEnd,
-  kMeeting,  // all members of a matched collective, or both ends of a message, are there
+  kRendezvous,  // all members of a matched collective, or both ends of a message, are there
   kSink,
 };
 
@@ -36,7 +36,7 @@ enum class NodeKind : std::uint8_t {
 
 /// Why a node cannot come before another. In the order in which equal reasons are preferred.
 enum class EdgeKind : std::uint8_t {
-  kMeeting,      // into and out of a meeting
+  kRendezvous,      // into and out of a rendezvous
   kEvent,        // a stream waited for an event
   kStreamOrder,  // the activity before on the stream
   kWork,         // from start to end of an activity
@@ -122,7 +122,7 @@ struct DependencyGraph {
   static constexpr std::uint32_t kNoPlace = 0xFFFF'FFFF;
   std::vector<std::int64_t> time_ns;
   std::vector<NodeKind> node_kind;
-  std::vector<trace::RowId> node_row;     // of its table; of a meeting: the matched instance
+  std::vector<trace::RowId> node_row;     // of its table; of a rendezvous: the matched instance
   std::vector<std::uint32_t> node_place;  // in order of rank; kNoPlace: of no rank
   std::vector<EdgeId> first_edge;         // one more than nodes
 

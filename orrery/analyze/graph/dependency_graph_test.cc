@@ -228,8 +228,8 @@ TEST(DependencyGraphTest, ABufferedMessageIsNotWaitedForByItsSender) {
   const Example example(std::move(set));
   ASSERT_EQ(example.view.matched.size(), 1u);
   const DependencyGraph graph = BuildGraph(example.view);
-  // Two into the meeting, one out of it: to the receiver.
-  EXPECT_EQ(CountEdges(graph, EdgeKind::kMeeting), 3);
+  // Two into the rendezvous, one out of it: to the receiver.
+  EXPECT_EQ(CountEdges(graph, EdgeKind::kRendezvous), 3);
   EXPECT_EQ(CountEdges(graph, EdgeKind::kWork), 1);
   EXPECT_EQ(graph.counts.contradictions(), 0);
 }

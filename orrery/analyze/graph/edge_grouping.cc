@@ -60,23 +60,23 @@ void ForEachPartEdge(const DependencyGraph& graph, const NodeNumbering& numberin
 }
 
 template <typename Visit>
-void ForEachMeetingEdge(const DependencyGraph& graph, const NodeNumbering& numbering,
-                        const Meetings& meetings, Visit&& visit) {
-  for (std::size_t meeting = 0; meeting < meetings.size(); ++meeting) {
-    const NodeId node = numbering.OfMeeting(meeting);
-    for (const MeetingMember& member : meetings.MembersOf(meeting)) {
+void ForEachRendezvousEdge(const DependencyGraph& graph, const NodeNumbering& numbering,
+                        const Rendezvous& rendezvous, Visit&& visit) {
+  for (std::size_t rendezvous = 0; rendezvous < rendezvous.size(); ++rendezvous) {
+    const NodeId node = numbering.OfMeeting(rendezvous);
+    for (const RendezvousMember& member : rendezvous.MembersOf(rendezvous)) {
       visit(PartEdge{.from = numbering.Of(member.place, member.start),
                      .to = node,
-                     .kind = EdgeKind::kMeeting,
-                     .label = meetings.instance[meeting]});
+                     .kind = EdgeKind::kRendezvous,
+                     .label = rendezvous.instance[rendezvous]});
       if (member.end != kNoNode) {
         const NodeId end = numbering.Of(member.place, member.end);
         visit(PartEdge{.from = node,
                        .to = end,
                        .weight_ns = graph.time_ns[end] - graph.time_ns[node],
-                       .kind = EdgeKind::kMeeting,
+                       .kind = EdgeKind::kRendezvous,
                        .time_class = TimeClass::kTransfer,
-                       .label = meetings.instance[meeting]});
+                       .label = rendezvous.instance[rendezvous]});
       }
     }
   }
@@ -92,7 +92,7 @@ void ReleaseNodes(RankPart& part) {
 
 }  // namespace
 
-void GroupEdges(const NodeNumbering& numbering, const Meetings& meetings,
+void GroupEdges(const NodeNumbering& numbering, const Rendezvous& rendezvous,
                 std::vector<RankPart>& parts, DependencyGraph& graph) {
   EdgeGrouping grouping(graph);
   const auto count = [&](const PartEdge& edge) { grouping.Count(edge.to); };
@@ -101,16 +101,16 @@ void GroupEdges(const NodeNumbering& numbering, const Meetings& meetings,
     ReleaseNodes(parts[part]);
     ForEachPartEdge(graph, numbering, parts[part], part, count);
   }
-  ForEachMeetingEdge(graph, numbering, meetings, count);
+  ForEachRendezvousEdge(graph, numbering, rendezvous, count);
   grouping.StartPlacing();
   for (std::size_t part = 0; part < parts.size(); ++part) {
     ForEachPartEdge(graph, numbering, parts[part], part, place);
     std::exchange(parts[part].edges, {});
     graph.counts += parts[part].counts;
   }
-  ForEachMeetingEdge(graph, numbering, meetings, place);
+  ForEachRendezvousEdge(graph, numbering, rendezvous, place);
   grouping.Finish();
-  graph.counts += meetings.counts;
+  graph.counts += rendezvous.counts;
 }
 
 }  // namespace orrery::analyze

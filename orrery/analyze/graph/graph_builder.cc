@@ -14,7 +14,7 @@
 #include "orrery/analyze/graph/instant_order.h"
 #include "orrery/analyze/graph/launch_edges.h"
 #include "orrery/analyze/graph/launch_order.h"
-#include "orrery/analyze/graph/meetings.h"
+#include "orrery/analyze/graph/rendezvous.h"
 #include "orrery/analyze/graph/node_numbering.h"
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/analyze/graph/step_window.h"
@@ -127,12 +127,12 @@ DependencyGraph BuildGraph(const RunView& run) {
   if (!HasNodes(parts)) {
     return {};
   }
-  const Meetings meetings = FindMeetings(run, parts, PlacesOfRanks(ranks));
+  const Rendezvous rendezvous = FindRendezvous(run, parts, PlacesOfRanks(ranks));
   DependencyGraph graph;
-  const NodeNumbering numbering(parts, meetings, run.options.threads, graph);
+  const NodeNumbering numbering(parts, rendezvous, run.options.threads, graph);
   ParallelFor(parts.size(), run.options.threads,
               [&](std::size_t place) { AddEdges(parts[place], graph.time_ns.front()); });
-  GroupEdges(numbering, meetings, parts, graph);
+  GroupEdges(numbering, rendezvous, parts, graph);
   OrderInstants(graph);
   graph.step_number = step->number;
   graph.window = step->time;

@@ -142,8 +142,8 @@ Example GeneratedRun() {
   for (std::int32_t rank = 0; rank < world; ++rank) {
     players.emplace_back(rank, world);
   }
-  const std::int64_t num_meetings = Draw(0, 4);
-  for (std::int64_t meeting = 0; meeting <= num_meetings; ++meeting) {
+  const std::int64_t num_rendezvous = Draw(0, 4);
+  for (std::int64_t rendezvous = 0; rendezvous <= num_rendezvous; ++rendezvous) {
     std::int64_t last = 0;
     for (Player& player : players) {
       PlaySegment(player);
@@ -152,7 +152,7 @@ Example GeneratedRun() {
     }
     const std::int64_t transfer = Draw(1, 20);
     for (Player& player : players) {
-      player.LeaveCollective(last + transfer + Draw(0, 1), meeting + 1);
+      player.LeaveCollective(last + transfer + Draw(0, 1), rendezvous + 1);
       player.StreamWait(7, 20);
     }
   }
@@ -177,7 +177,7 @@ RC_GTEST_PROP(GraphPropertyTest, EdgesGoForwardAndExplainNoMoreThanThereIs, ()) 
   }
 }
 
-// Property 7. A hop into a meeting comes from its last member, so no hop is a wait.
+// Property 7. A hop into a rendezvous comes from its last member, so no hop is a wait.
 RC_GTEST_PROP(GraphPropertyTest, HopsAreContiguousAndSumToTheStep, ()) {
   const Example example = GeneratedRun();
   const DependencyGraph graph = BuildGraph(example.view);
@@ -189,7 +189,7 @@ RC_GTEST_PROP(GraphPropertyTest, HopsAreContiguousAndSumToTheStep, ()) {
     RC_ASSERT(graph.edge_from[hop.edge] == hop.from);
     RC_ASSERT(graph.first_edge[hop.to] <= hop.edge);
     RC_ASSERT(hop.edge < graph.first_edge[hop.to + 1]);
-    RC_ASSERT(graph.node_kind[hop.to] != NodeKind::kMeeting || hop.length_ns() == 0);
+    RC_ASSERT(graph.node_kind[hop.to] != NodeKind::kRendezvous || hop.length_ns() == 0);
     sum_ns += hop.length_ns();
     at = hop.to;
   }

@@ -37,24 +37,24 @@ bool IsCollective(trace::CollectiveKind kind) {
          kind != trace::CollectiveKind::kSendRecv;
 }
 
-// Who came to each meeting and when they left, in order of the meetings.
-std::map<NodeId, Attendances> CollectMeetings(const RunView& run, const DependencyGraph& graph) {
-  std::map<NodeId, Attendances> meetings;
+// Who came to each rendezvous and when they left, in order of the rendezvous.
+std::map<NodeId, Attendances> CollectRendezvous(const RunView& run, const DependencyGraph& graph) {
+  std::map<NodeId, Attendances> rendezvous;
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
     for (const EdgeId edge : graph.EdgesTo(node)) {
-      if (graph.edge_kind[edge] != EdgeKind::kMeeting ||
+      if (graph.edge_kind[edge] != EdgeKind::kRendezvous ||
           !IsCollective(run.matched.instances.kind[graph.edge_label[edge]])) {
         continue;
       }
       const NodeId from = graph.edge_from[edge];
-      if (graph.node_kind[node] == NodeKind::kMeeting) {
-        meetings[node][graph.node_place[from]] = {from, graph.time_ns[node]};
+      if (graph.node_kind[node] == NodeKind::kRendezvous) {
+        rendezvous[node][graph.node_place[from]] = {from, graph.time_ns[node]};
       } else {
-        meetings[from][graph.node_place[node]].end_ns = graph.time_ns[node];
+        rendezvous[from][graph.node_place[node]].end_ns = graph.time_ns[node];
       }
     }
   }
-  return meetings;
+  return rendezvous;
 }
 
 std::int64_t MedianNs(std::vector<std::int64_t> values_ns) {
@@ -69,8 +69,8 @@ class LateSegments {
   LateSegments(const RunView& run, const DependencyGraph& graph, std::uint32_t place)
       : graph_(graph), place_(place) {
     std::map<std::uint32_t, Attendances> last_of_group;
-    for (auto& [meeting, attendances] : CollectMeetings(run, graph)) {
-      const std::uint32_t group = run.matched.instances.group[graph.node_row[meeting]];
+    for (auto& [rendezvous, attendances] : CollectRendezvous(run, graph)) {
+      const std::uint32_t group = run.matched.instances.group[graph.node_row[rendezvous]];
       Consider(last_of_group[group], attendances);
       last_of_group[group] = std::move(attendances);
     }

@@ -22,7 +22,7 @@ struct OrderedNode {
 
 using OrderedNodes = std::span<OrderedNode>;
 
-enum class Phase : std::int64_t { kEnd, kStart, kMeeting };
+enum class Phase : std::int64_t { kEnd, kStart, kRendezvous };
 
 std::int64_t KeyOf(std::int64_t since_ns, Phase phase) {
   return since_ns * 4 + static_cast<std::int64_t>(phase);
@@ -73,9 +73,9 @@ void OrderNodes(const RankPart& part, std::int64_t origin_ns, OrderedNodes nodes
   SortLanes(nodes, std::move(lane_ends));
 }
 
-void OrderNodes(const Meetings& meetings, std::int64_t origin_ns, OrderedNodes nodes) {
-  for (NodeId meeting = 0; meeting < meetings.size(); ++meeting) {
-    nodes[meeting] = {KeyOf(meetings.time_ns[meeting] - origin_ns, Phase::kMeeting), meeting};
+void OrderNodes(const Rendezvous& rendezvous, std::int64_t origin_ns, OrderedNodes nodes) {
+  for (NodeId rendezvous = 0; rendezvous < rendezvous.size(); ++rendezvous) {
+    nodes[rendezvous] = {KeyOf(rendezvous.time_ns[rendezvous] - origin_ns, Phase::kRendezvous), rendezvous};
   }
   std::ranges::sort(nodes);
 }
@@ -162,15 +162,15 @@ void Reserve(DependencyGraph& graph, std::size_t num_nodes) {
 }
 
 // Cuts one array, which is given back to the system as a whole, into a list for each part and one
-// for the meetings.
+// for the rendezvous.
 std::vector<OrderedNodes> CutIntoLists(std::vector<OrderedNode>& all,
                                        const std::vector<RankPart>& parts,
-                                       const Meetings& meetings) {
+                                       const Rendezvous& rendezvous) {
   std::vector<std::size_t> sizes;
   for (const RankPart& part : parts) {
     sizes.push_back(part.num_nodes());
   }
-  sizes.push_back(meetings.size());
+  sizes.push_back(rendezvous.size());
   all.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
   std::vector<OrderedNodes> lists;
   std::size_t first = 0;
@@ -191,15 +191,15 @@ void Append(DependencyGraph& graph, std::int64_t time_ns, NodeKind kind, trace::
 
 }  // namespace
 
-NodeNumbering::NodeNumbering(const std::vector<RankPart>& parts, const Meetings& meetings,
+NodeNumbering::NodeNumbering(const std::vector<RankPart>& parts, const Rendezvous& rendezvous,
                              int threads, DependencyGraph& graph)
     : new_id_(parts.size() + 1) {
   const NodeSpan span = SpanOf(parts);
   std::vector<OrderedNode> all;
-  const std::vector<OrderedNodes> lists = CutIntoLists(all, parts, meetings);
+  const std::vector<OrderedNodes> lists = CutIntoLists(all, parts, rendezvous);
   ParallelFor(lists.size(), threads, [&](std::size_t list) {
     if (list == parts.size()) {
-      OrderNodes(meetings, span.begin_ns, lists[list]);
+      OrderNodes(rendezvous, span.begin_ns, lists[list]);
     } else {
       OrderNodes(parts[list], span.begin_ns, lists[list]);
     }
@@ -212,7 +212,7 @@ NodeNumbering::NodeNumbering(const std::vector<RankPart>& parts, const Meetings&
     const auto [list, node] = merger.Next();
     new_id_[list][node] = graph.num_nodes();
     if (list == parts.size()) {
-      Append(graph, meetings.time_ns[node], NodeKind::kMeeting, meetings.instance[node],
+      Append(graph, rendezvous.time_ns[node], NodeKind::kRendezvous, rendezvous.instance[node],
              DependencyGraph::kNoPlace);
     } else {
       const RankPart& part = parts[list];

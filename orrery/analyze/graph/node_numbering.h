@@ -5,26 +5,26 @@
 #include <vector>
 
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/graph/meetings.h"
+#include "orrery/analyze/graph/rendezvous.h"
 #include "orrery/analyze/graph/rank_part.h"
 
 namespace orrery::analyze {
 
-/// Where the nodes of all parts and the meetings are in the graph.
+/// Where the nodes of all parts and the rendezvous are in the graph.
 class NodeNumbering {
  public:
   /// Adds source, sink and all nodes to an empty graph in order of time; at equal times ends come
-  /// before starts and meetings last, then rank, lane and place in the lane decide. Parts are
+  /// before starts and rendezvous last, then rank, lane and place in the lane decide. Parts are
   /// sorted in parallel and merged.
-  NodeNumbering(const std::vector<RankPart>& parts, const Meetings& meetings, int threads,
+  NodeNumbering(const std::vector<RankPart>& parts, const Rendezvous& rendezvous, int threads,
                 DependencyGraph& graph);
 
   [[nodiscard]] NodeId Of(std::size_t place, NodeId node) const { return new_id_[place][node]; }
 
-  [[nodiscard]] NodeId OfMeeting(std::size_t meeting) const { return new_id_.back()[meeting]; }
+  [[nodiscard]] NodeId OfMeeting(std::size_t rendezvous) const { return new_id_.back()[rendezvous]; }
 
  private:
-  std::vector<std::vector<NodeId>> new_id_;  // of each part, then of the meetings
+  std::vector<std::vector<NodeId>> new_id_;  // of each part, then of the rendezvous
 };
 
 }  // namespace orrery::analyze

@@ -78,7 +78,7 @@ struct RankPart {
   RowMap first_of_collective;  // the start of its first kernel …
   RowMap last_of_collective;   // … and of its last
 
-  std::vector<bool> meets;           // ends that a meeting explains: no own work
+  std::vector<bool> meets;           // ends that a rendezvous explains: no own work
   std::vector<bool> waits_for_call;  // starts of blocking calls whose inside is not host time
   std::vector<bool> is_handed_over;  // host nodes that another thread explains
   std::vector<PartEdge> edges;

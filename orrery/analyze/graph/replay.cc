@@ -16,7 +16,7 @@ class Replayer {
   std::vector<std::int64_t> Run() {
     time_ns_[0] = graph_.time_ns[0];
     for (NodeId node = 1; node < graph_.num_nodes(); ++node) {
-      if (options_.meets_at_median && graph_.node_kind[node] == NodeKind::kMeeting) {
+      if (options_.meets_at_median && graph_.node_kind[node] == NodeKind::kRendezvous) {
         MeetAtMedian(node);
       } else {
         time_ns_[node] = TimeOf(node);
@@ -37,19 +37,19 @@ class Replayer {
     return replayed_ns + (options_.keeps_residuals ? graph_.time_ns[node] - recorded_ns : 0);
   }
 
-  void MeetAtMedian(NodeId meeting) {
+  void MeetAtMedian(NodeId rendezvous) {
     arrivals_ns_.clear();
-    for (const EdgeId edge : graph_.EdgesTo(meeting)) {
+    for (const EdgeId edge : graph_.EdgesTo(rendezvous)) {
       arrivals_ns_.push_back(time_ns_[graph_.edge_from[edge]]);
     }
     std::ranges::sort(arrivals_ns_);
     const std::size_t count = arrivals_ns_.size();
     const std::int64_t low_ns = arrivals_ns_[(count - 1) / 2];
     const std::int64_t high_ns = arrivals_ns_[count / 2];
-    time_ns_[meeting] = low_ns + (high_ns - low_ns + 1) / 2;
-    for (const EdgeId edge : graph_.EdgesTo(meeting)) {
+    time_ns_[rendezvous] = low_ns + (high_ns - low_ns + 1) / 2;
+    for (const EdgeId edge : graph_.EdgesTo(rendezvous)) {
       std::int64_t& start_ns = time_ns_[graph_.edge_from[edge]];
-      start_ns = std::min(start_ns, time_ns_[meeting]);
+      start_ns = std::min(start_ns, time_ns_[rendezvous]);
     }
   }
 

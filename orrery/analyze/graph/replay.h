@@ -9,7 +9,7 @@
 namespace orrery::analyze {
 
 struct ReplayOptions {
-  /// Meetings take the median time of their members instead of the latest; who is later than that
+  /// Rendezvous take the median time of their members instead of the latest; who is later than that
   /// starts there.
   bool meets_at_median = false;
   bool keeps_residuals = true;

@@ -50,7 +50,7 @@ ReplayOfF Read(const Example& example, const DependencyGraph& graph, const WhatI
                    .k2_start = time(0, "K2", NodeKind::kActivityStart),
                    .step = question.StepNs()};
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
-    if (graph.node_kind[node] == NodeKind::kMeeting) {
+    if (graph.node_kind[node] == NodeKind::kRendezvous) {
       result.arrive = times_ns[node];
     }
   }

@@ -57,8 +57,8 @@ void AddDevice(const RunView& run, const DeviceView& device, MovedByKind& by_kin
   ForEachSelected(run, device, [&](trace::RowId row) {
     const std::int64_t bytes = activities.bytes[row];
     const std::int64_t ns = activities.duration_ns[row];
-    const bool is_copy = activities.kind[row] == ActivityKind::kCopy;
-    if (bytes > 0 && ns > 0 && (is_copy || activities.kind[row] == ActivityKind::kSet)) {
+    const bool is_copy = activities.kind[row] == ActivityKind::kMemcpy;
+    if (bytes > 0 && ns > 0 && (is_copy || activities.kind[row] == ActivityKind::kMemset)) {
       by_kind[static_cast<std::size_t>(CopyKindOf(activities, row))].Add(bytes, ns);
       if (is_copy) {
         copies.Add(bytes, ns);

@@ -33,7 +33,7 @@ Frame FrameOf(const LineChart& chart) {
   double high = -low;
   double top = chart.roof ? chart.roof->value : 0;
   for (const ChartLine& line : chart.lines) {
-    for (const LineStretch& stretch : line.stretches) {
+    for (const LineSegment& stretch : line.stretches) {
       low = std::min(low, stretch.begin);
       high = std::max(high, stretch.end);
       top = std::max(top, stretch.value);
@@ -62,7 +62,7 @@ void AppendPoint(char command, double x, double y, std::string& path) {
 std::string StepPath(const ChartLine& line, const Frame& frame) {
   std::string path;
   double last_end = std::numeric_limits<double>::quiet_NaN();
-  for (const LineStretch& stretch : line.stretches) {
+  for (const LineSegment& stretch : line.stretches) {
     const double y = frame.y(stretch.value);
     AppendPoint(stretch.begin == last_end ? 'L' : 'M', frame.x(stretch.begin), y, path);
     AppendPoint('L', frame.x(stretch.end), y, path);

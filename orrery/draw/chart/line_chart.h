@@ -11,7 +11,7 @@
 namespace orrery::draw {
 
 /// A value that holds from `begin` to `end`.
-struct LineStretch {
+struct LineSegment {
   double begin = 0;
   double end = 0;
   double value = 0;
@@ -20,13 +20,13 @@ struct LineStretch {
 /// One line: stretches in order; between stretches that do not touch there is a gap.
 struct ChartLine {
   Series series = {};
-  std::vector<LineStretch> stretches = {};
+  std::vector<LineSegment> stretches = {};
 };
 
 /// A stretch to point at.
 struct LineMark {
   std::size_t line = 0;
-  LineStretch stretch;
+  LineSegment stretch;
   std::string label;
 };
 

@@ -81,7 +81,7 @@ TEST(DamagedExecutionTrace, NotesIdsThatRepeat) {
   EXPECT_EQ(ProblemCount(trace, "graph nodes that share an id"), 1);
 }
 
-TEST(DamagedExecutionTrace, MendsCharactersAndBareWords) {
+TEST(DamagedExecutionTrace, RepairsCharactersAndBareWords) {
   const Trace trace = ReadText(Document(
       "{\"name\": \"a\xFF\nb\", \"id\": 2, \"parent\": 1, \"inputs\": [NaN, -Infinity,]}, " +
       kRoot + ","));

@@ -22,9 +22,9 @@ ActivityKind KindOf(std::string_view category) {
     case kineto::Category::kKernel:
       return ActivityKind::kKernel;
     case kineto::Category::kCopy:
-      return ActivityKind::kCopy;
+      return ActivityKind::kMemcpy;
     case kineto::Category::kSet:
-      return ActivityKind::kSet;
+      return ActivityKind::kMemset;
     default:
       return ActivityKind::kOther;
   }

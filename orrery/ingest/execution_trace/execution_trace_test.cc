@@ -103,7 +103,7 @@ TEST(ExecutionTrace, TurnsTheGpuNodesOfAMergedTraceIntoActivities) {
   // In order of time: the copy first.
   ASSERT_EQ(trace.activities.size(), 2U);
   const auto copy = trace.activities.At(0);
-  EXPECT_EQ(copy.kind, trace::ActivityKind::kCopy);
+  EXPECT_EQ(copy.kind, trace::ActivityKind::kMemcpy);
   EXPECT_EQ(copy.copy_kind, trace::CopyKind::kHostToDevice);
   EXPECT_EQ(copy.bytes, 832);
   const auto kernel = trace.activities.At(1);

@@ -96,10 +96,10 @@ CopyKind CopyKindOf(std::string_view name) {
 // What a kernel of ROCm's own runtime really is.
 std::optional<ActivityKind> RuntimeKernelKind(std::string_view name) {
   if (name.starts_with("MEMORY_COPY_") || name.starts_with("__amd_rocclr_copyBuffer")) {
-    return ActivityKind::kCopy;
+    return ActivityKind::kMemcpy;
   }
   if (name.starts_with("__amd_rocclr_fillBuffer")) {
-    return ActivityKind::kSet;
+    return ActivityKind::kMemset;
   }
   return std::nullopt;
 }
@@ -240,7 +240,7 @@ void ClassifyCopies(Trace& trace) {
       activities.kind[row] = *meaning.kind;
       ++reclassified;
     }
-    if (activities.kind[row] == ActivityKind::kCopy) {
+    if (activities.kind[row] == ActivityKind::kMemcpy) {
       activities.copy_kind[row] = meaning.copy;
     }
   }

@@ -135,7 +135,7 @@ TEST(KinetoTest, FilesOf2021AreRead) {
   EXPECT_EQ(trace.steps.size(), 1U);
   EXPECT_EQ(trace.steps.number[0], 5);
   EXPECT_THAT(trace.activities.kind,
-              ElementsAre(trace::ActivityKind::kKernel, trace::ActivityKind::kCopy));
+              ElementsAre(trace::ActivityKind::kKernel, trace::ActivityKind::kMemcpy));
   EXPECT_EQ(trace.activities.launch[0], 0U);
   EXPECT_EQ(trace.activities.copy_kind[1], trace::CopyKind::kHostToDevice);
   EXPECT_EQ(trace.activities.bytes[1], 64);
@@ -240,7 +240,7 @@ TEST(KinetoTest, RocmCopiesRecordedAsKernelsAreCopies) {
          {"ph":"X","cat":"kernel","name":"__amd_rocclr_fillBufferAligned","pid":0,"tid":0,"ts":3,"dur":1,"args":{"device":0,"stream":0}})json"));
 
   EXPECT_THAT(trace.activities.kind,
-              ElementsAre(trace::ActivityKind::kCopy, trace::ActivityKind::kSet));
+              ElementsAre(trace::ActivityKind::kMemcpy, trace::ActivityKind::kMemset));
 }
 
 TEST(KinetoTest, XlaExportsAreSortedByTheNamesOfTheirProcesses) {
@@ -269,7 +269,7 @@ TEST(KinetoTest, XlaExportsHaveCopiesStepsAndTheDevicesOfTheirNames) {
          {"ph":"X","pid":3,"tid":3,"name":"17","ts":5,"dur":10})json"));
 
   EXPECT_THAT(trace.activities.kind,
-              ElementsAre(trace::ActivityKind::kOther, trace::ActivityKind::kCopy,
+              ElementsAre(trace::ActivityKind::kOther, trace::ActivityKind::kMemcpy,
                           trace::ActivityKind::kKernel));
   EXPECT_EQ(trace.tracks.device[trace.activities.track[0]], 1);
   ASSERT_EQ(trace.steps.size(), 1U);

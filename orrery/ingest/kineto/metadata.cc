@@ -64,8 +64,8 @@ class MetadataReader {
     dom::object members;
     if (parser.parse(object_text.data(), object_text.size()).get(members) != simdjson::SUCCESS) {
       JsonRepairs repairs;
-      const std::string mended = RepairJson(object_text, repairs);
-      if (parser.parse(mended).get(members) != simdjson::SUCCESS) {
+      const std::string fixed = RepairJson(object_text, repairs);
+      if (parser.parse(fixed).get(members) != simdjson::SUCCESS) {
         trace_.problems.Loss(fmt::format("metadata {} the events that are not valid JSON", what));
         return;
       }

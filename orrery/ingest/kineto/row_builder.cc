@@ -89,9 +89,9 @@ void RowBuilder::AddSlice(EventTokens& event) {
     case Category::kKernel:
       return AddActivity(event, *times, trace::ActivityKind::kKernel);
     case Category::kCopy:
-      return AddActivity(event, *times, trace::ActivityKind::kCopy);
+      return AddActivity(event, *times, trace::ActivityKind::kMemcpy);
     case Category::kSet:
-      return AddActivity(event, *times, trace::ActivityKind::kSet);
+      return AddActivity(event, *times, trace::ActivityKind::kMemset);
     case Category::kOtherDeviceWork:
       return AddActivity(event, *times, trace::ActivityKind::kOther);
     case Category::kRuntime:

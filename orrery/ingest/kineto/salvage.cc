@@ -60,13 +60,13 @@ bool Salvager::ReadEvent(std::string_view text) {
     return true;
   }
   JsonRepairs repairs;
-  const std::string mended = RepairJson(text, repairs);
+  const std::string fixed = RepairJson(text, repairs);
   if (!repairs.any()) {
     return false;
   }
-  Window second(mended.size());
-  std::memcpy(second.text(), mended.data(), mended.size());
-  second.Close(mended.size());
+  Window second(fixed.size());
+  std::memcpy(second.text(), fixed.data(), fixed.size());
+  second.Close(fixed.size());
   if (parser_.Parse(second, chunk_).outcome != WindowParser::Outcome::kWhole) {
     return false;
   }

@@ -11,7 +11,7 @@
 namespace orrery::ingest::kineto {
 
 /// Reads events one by one from text that could not be parsed as a whole: keeps the sound ones,
-/// mends what can be mended (control characters, invalid UTF-8, NaN …), drops what cannot and goes
+/// fixes what can be fixed (control characters, invalid UTF-8, NaN …), drops what cannot and goes
 /// on at the next place where an event seems to begin.
 class Salvager {
  public:
@@ -27,7 +27,7 @@ class Salvager {
   /// The rows so far.
   [[nodiscard]] Chunk& chunk() { return chunk_; }
 
-  /// Says in the chunk what was mended.
+  /// Says in the chunk what was fixed.
   void LogRepairs();
 
  private:

@@ -155,7 +155,7 @@ void ReadCopies(ExportContext& context, RankSet& ranks) {
     if (read.rank == nullptr) {
       return;
     }
-    read.activity.kind = ActivityKind::kCopy;
+    read.activity.kind = ActivityKind::kMemcpy;
     read.activity.copy_kind = names.Kind(row.Integer(kCopyKind, -1));
     read.activity.name = read.rank->Intern(names.CopyName(
         read.activity.copy_kind, row.Integer(kSourceKind, -1), row.Integer(kTargetKind, -1)));
@@ -174,7 +174,7 @@ void ReadSets(ExportContext& context, RankSet& ranks) {
     if (read.rank == nullptr) {
       return;
     }
-    read.activity.kind = ActivityKind::kSet;
+    read.activity.kind = ActivityKind::kMemset;
     read.activity.bytes = row.Integer(kNumShared, -1);
     read.activity.name = read.rank->Intern(names.SetName(row.Integer(kNumShared + 1, -1)));
     read.rank->trace.activities.Append(read.activity);

@@ -41,8 +41,8 @@ Counts CountRows(const FileContent& content) {
   Counts counts;
   for (const Trace& trace : content.traces) {
     counts.kernels += CountActivities(trace, ActivityKind::kKernel);
-    counts.copies += CountActivities(trace, ActivityKind::kCopy);
-    counts.sets += CountActivities(trace, ActivityKind::kSet);
+    counts.copies += CountActivities(trace, ActivityKind::kMemcpy);
+    counts.sets += CountActivities(trace, ActivityKind::kMemset);
     counts.calls += static_cast<std::int64_t>(trace.runtime_calls.size());
     counts.syncs +=
         static_cast<std::int64_t>(trace.syncs.size()) -

@@ -16,7 +16,7 @@ void DescribeFile(const std::string& path, std::uint16_t minor_version, trace::T
 void NoteLosses(const stream::StreamLosses& losses, const std::string& damage,
                 trace::ProblemLog& problems);
 
-/// Puts a recording together whose events were played: the last step to a whole trace.
+/// Puts a recording together whose events were replayed: the last step to a whole trace.
 void Assemble(Recording& recording, Replay& replay, const ReadOptions& options);
 
 }  // namespace orrery::ingest::orrs

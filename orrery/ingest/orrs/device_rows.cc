@@ -119,7 +119,7 @@ class WorkList {
   void Add(const stream::Copy& copy) {
     Work& work = New(copy);
     work.activity.name = recording_.trace->strings.Intern(CopyName(copy.kind));
-    work.activity.kind = ActivityKind::kCopy;
+    work.activity.kind = ActivityKind::kMemcpy;
     work.activity.copy_kind = CopyKindOf(copy.kind);
     work.activity.bytes = Signed(MovedBytes(copy));
   }
@@ -127,7 +127,7 @@ class WorkList {
   void Add(const stream::Set& set) {
     Work& work = New(set);
     work.activity.name = recording_.trace->strings.Intern("Memset");
-    work.activity.kind = ActivityKind::kSet;
+    work.activity.kind = ActivityKind::kMemset;
     work.activity.bytes = Signed(MovedBytes(set));
   }
 

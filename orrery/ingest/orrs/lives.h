@@ -57,7 +57,7 @@ class Lives {
   [[nodiscard]] std::size_t Find(std::uint64_t address) const;
 
   /// Returns what a later part of the recording has to know when all events before `end` were
-  /// played: who is alive, and who died since `begin`, of whom records may still speak.
+  /// replayed: who is alive, and who died since `begin`, of whom records may still speak.
   [[nodiscard]] Lives Survivors(std::uint64_t begin, std::uint64_t end) const;
 
   /// Ends those whose free was asked for and never said to be complete.

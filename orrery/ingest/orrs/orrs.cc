@@ -42,7 +42,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
     recording.trace->problems.Note(
         "recording without an end: the process was killed or is still recording");
   }
-  Replay replay = PlayEvents(recording);
+  Replay replay = ReplayEvents(recording);
   replay.lives.EndRequested();
   Assemble(recording, replay, options);
   return content;

@@ -109,7 +109,7 @@ void PieceReader::Complete(Recording& recording) {
   auto& begins = recording.All<stream::OperatorBegin>();
   begins.insert(begins.begin(), open_operators_.begin(), open_operators_.end());
   recording.maps.insert(recording.maps.begin(), maps_.begin(), maps_.end());
-  Replay replay = PlayEvents(recording, std::move(lives_));
+  Replay replay = ReplayEvents(recording, std::move(lives_));
   Assemble(recording, replay, options_.read);
   Carry(pieces_[completed_++], recording, replay);
 }

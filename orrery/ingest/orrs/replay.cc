@@ -239,7 +239,7 @@ class Player {
 
 }  // namespace
 
-Replay PlayEvents(Recording& recording, Lives before) {
+Replay ReplayEvents(Recording& recording, Lives before) {
   Player player(recording, std::move(before));
   for (const Moment& moment : MomentsInOrder(recording)) {
     player.Play(moment);

@@ -30,6 +30,6 @@ struct Replay {
 
 /// Plays all events in order of their numbers, whichever chunk they were in. Allocations and frees
 /// of tensors also become rows of memory_events. `before`: who lives at the begin.
-[[nodiscard]] Replay PlayEvents(Recording& recording, Lives before = {});
+[[nodiscard]] Replay ReplayEvents(Recording& recording, Lives before = {});
 
 }  // namespace orrery::ingest::orrs

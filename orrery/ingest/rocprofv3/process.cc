@@ -151,7 +151,7 @@ void ProcessRows::Add(const Copy& copy) {
                             .duration_ns = Elapsed(copy.moment),
                             .name = trace_.strings.Intern(NameOf(kind)),
                             .track = DeviceTrack(device, copy.stream),
-                            .kind = trace::ActivityKind::kCopy,
+                            .kind = trace::ActivityKind::kMemcpy,
                             .copy_kind = kind,
                             .correlation = copy.moment.correlation,
                             .bytes = copy.bytes});

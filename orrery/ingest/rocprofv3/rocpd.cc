@@ -18,7 +18,7 @@
 namespace orrery::ingest::rocprofv3 {
 namespace {
 
-constexpr std::string_view kMend = "\"rocpd convert -f csv\" writes tables that Orrery reads";
+constexpr std::string_view kFix = "\"rocpd convert -f csv\" writes tables that Orrery reads";
 constexpr std::array<std::string_view, 4> kRecordTables{
     "rocpd_kernel_dispatch", "rocpd_memory_copy", "rocpd_memory_allocate", "rocpd_region"};
 
@@ -162,7 +162,7 @@ class ProcessReader {
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("table {}: neither times (start, end) nor numbers of times (start_id, "
                             "end_id with a table rocpd_timestamp); {}",
-                            tables_.NameOf(table), kMend));
+                            tables_.NameOf(table), kFix));
   }
 
   std::optional<Record> RecordOf(const TableScan& row) const {
@@ -316,7 +316,7 @@ Result<std::vector<std::string>> RocpdProcesses(const SqliteDatabase& database) 
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("a rocpd database without a table of kernels, copies, allocations or "
                             "calls (rocpd_kernel_dispatch_* and its like); {}",
-                            kMend));
+                            kFix));
   }
   return suffixes;
 }

@@ -33,7 +33,7 @@ class Player {
     StartState start = Rewind(memory_);
     Begin(start);
     for (std::size_t i = 0; i < memory_.entries.size(); ++i) {
-      PlayEntry(memory_.entries[i], start.block_bytes[i]);
+      ReplayEntry(memory_.entries[i], start.block_bytes[i]);
     }
     Compare();
     trace_.problems.Loss("entry of the history that contradicts what comes behind it",
@@ -55,7 +55,7 @@ class Player {
     }
   }
 
-  void PlayEntry(const Entry& entry, std::uint64_t block_bytes) {
+  void ReplayEntry(const Entry& entry, std::uint64_t block_bytes) {
     switch (entry.action) {
       case Action::kAlloc:
         return Allocate(entry, block_bytes);
@@ -250,7 +250,7 @@ class Player {
 
 }  // namespace
 
-void PlayHistory(const DeviceMemory& memory, trace::Trace& trace,
+void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
                  std::vector<trace::MemoryObjects::Row>& objects) {
   Player(memory, trace, objects).Play();
 }

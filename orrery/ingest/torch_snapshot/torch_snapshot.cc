@@ -28,7 +28,7 @@ void AppendMemory(const std::vector<DeviceMemory>& devices, trace::Trace& trace)
   bool has_history = false;
   for (const DeviceMemory& memory : devices) {
     trace.devices.Append({.id = memory.device});
-    PlayHistory(memory, trace, objects);
+    ReplayHistory(memory, trace, objects);
     has_history = has_history || !memory.entries.empty();
   }
   AppendObjects(objects, trace.memory_objects);

@@ -239,10 +239,10 @@ class PlaneRows {
     trace::Activities::Row row{.correlation = Correlation()};
     const Stat* const copy = FindStat("memcpy_details");
     if (copy != nullptr || kind.short_name.starts_with("Memcpy")) {
-      row.kind = ActivityKind::kCopy;
+      row.kind = ActivityKind::kMemcpy;
       row.bytes = copy == nullptr ? -1 : CopiedBytes(TextOf(*copy, plane_.stat_names)).value_or(-1);
     } else if (kind.short_name.starts_with("Memset")) {
-      row.kind = ActivityKind::kSet;
+      row.kind = ActivityKind::kMemset;
     } else if (const auto call = trace::ClassifyCommunicationKernel(kind.short_name)) {
       row.collective = AddCollective({.kind = call->kind, .data_type = call->data_type});
     }
@@ -277,7 +277,7 @@ class PlaneRows {
   // What an operation does from its begin to its end.
   trace::Activities::Row WorkOf(const KindMeaning& kind, bool on_async_line) {
     trace::Activities::Row row{.kind = ActivityKindOf(kind.hlo, on_async_line)};
-    if (row.kind == ActivityKind::kCopy) {
+    if (row.kind == ActivityKind::kMemcpy) {
       row.bytes = kind.bytes;
     } else if (row.kind == ActivityKind::kKernel && kind.hlo.collective) {
       row.collective = AddCollective(CollectiveOf(kind));

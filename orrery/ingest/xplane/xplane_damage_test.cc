@@ -98,7 +98,7 @@ TEST(XplaneDamageTest, AnAbsurdLengthCostsNoMemory) {
   EXPECT_THAT(content.error().message(), HasSubstr("x.pb: an XPlane recording without"));
 }
 
-TEST(XplaneDamageTest, TextThatIsNotUtf8IsMended) {
+TEST(XplaneDamageTest, TextThatIsNotUtf8IsRepaired) {
   TestPlane plane = SmallTpu();
   plane.kinds[0].display_name =
       "a\xff"

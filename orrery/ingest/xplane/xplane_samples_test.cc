@@ -49,7 +49,7 @@ TEST_F(XplaneSamples, AllCoresOfTheTpuHaveTheirCopies) {
 
   for (std::int32_t device = 0; device < 4; ++device) {
     EXPECT_EQ(CountOf(trace, ActivityKind::kKernel, device), device == 0 ? 304 : 303) << device;
-    EXPECT_EQ(CountOf(trace, ActivityKind::kCopy, device), 600) << device;
+    EXPECT_EQ(CountOf(trace, ActivityKind::kMemcpy, device), 600) << device;
   }
   EXPECT_EQ(trace.collectives.size(), 12U);
   EXPECT_EQ(trace.devices.size(), 4U);
@@ -72,7 +72,7 @@ TEST_F(XplaneSamples, CopiesFromHalvesAreThoseOfTheProfiler) {
     const std::string name(trace.Text(trace.activities.name[row]));
     const std::int64_t begin_ns = trace.activities.begin_ns[row];
     const std::int64_t end_ns = begin_ns + trace.activities.duration_ns[row];
-    if (trace.activities.kind[row] == ActivityKind::kCopy) {
+    if (trace.activities.kind[row] == ActivityKind::kMemcpy) {
       recorded.emplace(begin_ns, end_ns);
     } else if (name.starts_with("copy-")) {
       const bool is_start = name.starts_with("copy-start");

@@ -95,7 +95,7 @@ TEST(XplaneTest, AnAsynchronousCopyIsPutTogetherFromItsHalves) {
   const Trace trace = ReadBytes(SpaceOf({TpuWithCopy()}));
 
   EXPECT_THAT(trace.activities.kind,
-              ElementsAre(ActivityKind::kCopy, ActivityKind::kOther, ActivityKind::kOther));
+              ElementsAre(ActivityKind::kMemcpy, ActivityKind::kOther, ActivityKind::kOther));
   EXPECT_EQ(trace.activities.begin_ns[0], 10);
   EXPECT_EQ(trace.activities.duration_ns[0], 40);
   EXPECT_EQ(trace.activities.bytes[0], 32);
@@ -114,7 +114,7 @@ TEST(XplaneTest, TheProfilersLineOfAsynchronousWorkWinsOverTheHalves) {
   ASSERT_EQ(trace.activities.size(), 3U);
   ASSERT_EQ(RowsNamed(trace, "async-copy").size(), 1U);
   const trace::RowId copy = RowsNamed(trace, "async-copy")[0];
-  EXPECT_EQ(trace.activities.kind[copy], ActivityKind::kCopy);
+  EXPECT_EQ(trace.activities.kind[copy], ActivityKind::kMemcpy);
   EXPECT_EQ(trace.activities.duration_ns[copy], 39);
 }
 
@@ -148,7 +148,7 @@ TEST(XplaneTest, StreamsOfAGpuGiveKernelsCopiesAndCollectives) {
 
   EXPECT_THAT(trace.activities.begin_ns, ElementsAre(1'020, 1'030, 1'040));
   EXPECT_THAT(trace.activities.kind,
-              ElementsAre(ActivityKind::kKernel, ActivityKind::kCopy, ActivityKind::kKernel));
+              ElementsAre(ActivityKind::kKernel, ActivityKind::kMemcpy, ActivityKind::kKernel));
   EXPECT_THAT(trace.activities.correlation, ElementsAre(77, 78, -1));
   EXPECT_EQ(trace.activities.bytes[1], 4096);
   EXPECT_EQ(trace.activities.copy_kind[1], trace::CopyKind::kHostToDevice);

@@ -21,50 +21,50 @@ std::string LayoutOf(const AtenTensor& a, const AtenTensor& b) {
   return std::string(IsTransposed(a) ? "t" : "n") + (IsTransposed(b) ? "t" : "n");
 }
 
-DataType ProductType(const AtenCall& call, DataType type) {
+DataType GemmType(const AtenCall& call, DataType type) {
   return type == DataType::kFp32 && call.products_allow_tf32 ? DataType::kTf32 : type;
 }
 
 // The factors are at `left` and behind it; what comes before is added.
-MappedOperators MapProduct(const AtenCall& call, std::size_t left) {
+MappedOperators MapGemm(const AtenCall& call, std::size_t left) {
   const AtenTensor* a = call.TensorAt(left, 2);
   const AtenTensor* b = call.TensorAt(left + 1, 2);
   if (a == nullptr || b == nullptr || !a->type || a->dims[1] != b->dims[0]) {
     return std::nullopt;
   }
-  Operator op(OperatorKind::kGemm, ProductType(call, *a->type));
+  Operator op(OperatorKind::kGemm, GemmType(call, *a->type));
   op.Set(Key::kM, a->dims[0]).Set(Key::kN, b->dims[1]).Set(Key::kK, a->dims[1]);
   op.Set(Key::kLayout, LayoutOf(*a, *b));
   op.Set(Key::kBias, left == 1 && call.TensorAt(0, 1) != nullptr ? 1 : 0);
   return std::vector{op};
 }
 
-MappedOperators MapBatchedProduct(const AtenCall& call, std::size_t left) {
+MappedOperators MapBatchedGemm(const AtenCall& call, std::size_t left) {
   const AtenTensor* a = call.TensorAt(left, 3);
   const AtenTensor* b = call.TensorAt(left + 1, 3);
   if (a == nullptr || b == nullptr || !a->type || a->dims[2] != b->dims[1]) {
     return std::nullopt;
   }
-  Operator op(OperatorKind::kBatchedGemm, ProductType(call, *a->type));
+  Operator op(OperatorKind::kBatchedGemm, GemmType(call, *a->type));
   op.Set(Key::kB, a->dims[0]).Set(Key::kM, a->dims[1]);
   op.Set(Key::kN, b->dims[2]).Set(Key::kK, a->dims[2]).Set(Key::kLayout, LayoutOf(*a, *b));
   return std::vector{op};
 }
 
 MappedOperators MapMm(const AtenCall& call) {
-  return MapProduct(call, 0);
+  return MapGemm(call, 0);
 }
 
 MappedOperators MapAddmm(const AtenCall& call) {
-  return MapProduct(call, 1);
+  return MapGemm(call, 1);
 }
 
 MappedOperators MapBmm(const AtenCall& call) {
-  return MapBatchedProduct(call, 0);
+  return MapBatchedGemm(call, 0);
 }
 
 MappedOperators MapBaddbmm(const AtenCall& call) {
-  return MapBatchedProduct(call, 1);
+  return MapBatchedGemm(call, 1);
 }
 
 // A matrix and a vector, which is a matrix of one column.
@@ -73,7 +73,7 @@ MappedOperators MapMv(const AtenCall& call) {
   if (matrix == nullptr || !matrix->type || call.TensorAt(1, 1) == nullptr) {
     return std::nullopt;
   }
-  Operator op(OperatorKind::kGemm, ProductType(call, *matrix->type));
+  Operator op(OperatorKind::kGemm, GemmType(call, *matrix->type));
   op.Set(Key::kM, matrix->dims[0]).Set(Key::kN, 1).Set(Key::kK, matrix->dims[1]);
   op.Set(Key::kLayout, IsTransposed(*matrix) ? "tn" : "nn");
   return std::vector{op};
@@ -87,7 +87,7 @@ MappedOperators MapLinear(const AtenCall& call) {
       rows->dims.back() != weight->dims[1]) {
     return std::nullopt;
   }
-  Operator op(OperatorKind::kGemm, ProductType(call, *rows->type));
+  Operator op(OperatorKind::kGemm, GemmType(call, *rows->type));
   op.Set(Key::kM, Product(rows->dims, 0, rows->dims.size() - 1));
   op.Set(Key::kN, weight->dims[0]).Set(Key::kK, weight->dims[1]).Set(Key::kLayout, "nt");
   op.Set(Key::kBias, call.TensorAt(2) != nullptr ? 1 : 0);

@@ -41,7 +41,7 @@ class TestRun {
     return trace.activities.Append({.begin_ns = ++now_ns_,
                                     .name = trace.strings.Intern(name),
                                     .track = track,
-                                    .kind = ActivityKind::kCopy,
+                                    .kind = ActivityKind::kMemcpy,
                                     .copy_kind = trace::CopyKind::kHostToDevice,
                                     .bytes = bytes});
   }

@@ -41,7 +41,7 @@ class Signatures {
   static Key KeyOf(const Trace& trace, RowId row, std::int64_t name) {
     const trace::Activities& work = trace.activities;
     const auto kind = static_cast<std::int64_t>(work.kind[row]);
-    if (work.kind[row] == ActivityKind::kCopy || work.kind[row] == ActivityKind::kSet) {
+    if (work.kind[row] == ActivityKind::kMemcpy || work.kind[row] == ActivityKind::kMemset) {
       return {kind, static_cast<std::int64_t>(work.copy_kind[row]), work.bytes[row]};
     }
     const RowId shape = work.shape[row];

@@ -27,7 +27,7 @@ bool WritesAll(const ObjectUses& uses, const Use& use, const Access& access) {
     return false;
   }
   const ActivityKind kind = uses.trace().activities.kind[touches.activity[access.touch]];
-  return kind == ActivityKind::kCopy || kind == ActivityKind::kSet ||
+  return kind == ActivityKind::kMemcpy || kind == ActivityKind::kMemset ||
          TouchedBytes(uses, use, access) == bytes;
 }
 
@@ -62,7 +62,7 @@ class CopySearch {
     for (std::size_t position = 0; position < uses_.work().size(); ++position) {
       const WorkItem item = uses_.work().At(position);
       if (item.activity != kNoRow &&
-          search_.trace().activities.kind[item.activity] == ActivityKind::kCopy) {
+          search_.trace().activities.kind[item.activity] == ActivityKind::kMemcpy) {
         LookAt(item, position);
       }
     }

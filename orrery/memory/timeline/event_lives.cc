@@ -32,7 +32,7 @@ class EventReplay {
 
   MemoryHistory Play() {
     for (RowId row = 0; row < events_.size(); ++row) {
-      PlayEvent(row);
+      ReplayEvent(row);
     }
     return std::move(history_);
   }
@@ -44,7 +44,7 @@ class EventReplay {
     std::int64_t reserved = 0;
   };
 
-  void PlayEvent(RowId row) {
+  void ReplayEvent(RowId row) {
     const Place place{events_.device_kind[row], events_.device[row]};
     const std::uint32_t number = NumberOf(place, history_.places);
     totals_.resize(history_.places.size());

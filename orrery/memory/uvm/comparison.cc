@@ -8,7 +8,7 @@
 namespace orrery::memory::uvm {
 namespace {
 
-// Many are played to find one; what they say of single operators is not kept.
+// Many are simulated to find one; what they say of single operators is not kept.
 Outcome Short(Outcome outcome) {
   outcome.of_operator.clear();
   outcome.of_root.clear();
@@ -33,26 +33,26 @@ const Outcome& Comparison::Of(Policy::Kind kind) const {
 }
 
 Comparison Compare(const Workload& workload, const Parameters& parameters, const Rates& rates,
-                   const PlayOptions& options) {
+                   const PolicyOptions& options) {
   Comparison comparison{.options = options, .oracle = {}};
-  const auto play = [&](const Policy& policy) {
-    return Play(workload, parameters, rates, policy, options);
+  const auto simulation = [&](const Policy& policy) {
+    return SimulatePolicy(workload, parameters, rates, policy, options);
   };
   for (const Policy::Kind kind :
        {Policy::Kind::kNone, Policy::Kind::kDriver, Policy::Kind::kObject, Policy::Kind::kTensor}) {
-    comparison.outcomes.push_back(play({.kind = kind}));
+    comparison.outcomes.push_back(simulation({.kind = kind}));
   }
   Policy best{.kind = Policy::Kind::kTensor};
   std::int64_t best_ns = comparison.outcomes.back().total_ns;
   for (int lookahead = 1; lookahead <= parameters.max_lookahead; ++lookahead) {
     const Policy policy{.kind = Policy::Kind::kTensor, .lookahead = lookahead};
-    comparison.lookaheads.push_back(Short(play(policy)));
+    comparison.lookaheads.push_back(Short(simulation(policy)));
     if (comparison.lookaheads.back().total_ns < best_ns) {
       best = policy;
       best_ns = comparison.lookaheads.back().total_ns;
     }
   }
-  comparison.outcomes.push_back(play(best));
+  comparison.outcomes.push_back(simulation(best));
   comparison.oracle = OracleMovement(workload, options.capacity_bytes, options.iterations);
   const Movement copied{.pages_in = comparison.oracle.pages_copied,
                         .pages_copied = comparison.oracle.pages_copied};

@@ -9,11 +9,11 @@ namespace orrery::memory::uvm {
 
 /// All policies on one workload and one size of memory.
 struct Comparison {
-  PlayOptions options;
+  PolicyOptions options;
   std::vector<Outcome> outcomes = {};    // none, driver, object, tensor, the best lookahead
   std::vector<Outcome> lookaheads = {};  // tensor level with 1, 2, … operators, without details
   Movement oracle;
-  std::int64_t oracle_ns = 0;  // no play can be shorter: kernels, or the oracle's copies
+  std::int64_t oracle_ns = 0;  // no simulation can be shorter: kernels, or the oracle's copies
 
   /// The place of the first outcome of a kind.
   [[nodiscard]] const Outcome& Of(Policy::Kind kind) const;
@@ -23,7 +23,7 @@ struct Comparison {
 };
 
 [[nodiscard]] Comparison Compare(const Workload& workload, const Parameters& parameters,
-                                 const Rates& rates, const PlayOptions& options);
+                                 const Rates& rates, const PolicyOptions& options);
 
 /// Returns the time of an outcome relative to that without prefetch; 1 where nothing takes time.
 [[nodiscard]] double RelativeTime(const Comparison& comparison, std::int64_t time_ns);

@@ -79,7 +79,7 @@ class Oracle {
     }
   }
 
-  Movement Play() {
+  Movement SimulatePolicy() {
     LookBack();
     for (int iteration = 0; iteration < iterations_; ++iteration) {
       for (std::size_t work = 0; work <= workload_.works.size(); ++work) {
@@ -206,7 +206,7 @@ class Oracle {
 }  // namespace
 
 Movement OracleMovement(const Workload& workload, std::int64_t capacity_bytes, int iterations) {
-  return Oracle(workload, capacity_bytes, iterations).Play();
+  return Oracle(workload, capacity_bytes, iterations).SimulatePolicy();
 }
 
 }  // namespace orrery::memory::uvm

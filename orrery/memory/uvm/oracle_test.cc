@@ -57,9 +57,9 @@ Workload AnyWorkload() {
 
 constexpr std::int64_t kPlenty = 1000 * kBlock;
 
-Outcome PlayPolicy(const Workload& workload, const Policy& policy, std::int64_t capacity_bytes,
+Outcome RunPolicy(const Workload& workload, const Policy& policy, std::int64_t capacity_bytes,
                    int iterations) {
-  return Play(workload, TestParameters(), TestRates(), policy,
+  return SimulatePolicy(workload, TestParameters(), TestRates(), policy,
               {.capacity_bytes = capacity_bytes, .iterations = iterations});
 }
 
@@ -77,7 +77,7 @@ RC_GTEST_PROP(UvmPropertyTest, WithPlentyOfMemoryEachTouchedPageComesInOnce, ())
   }
   const auto distinct = static_cast<std::int64_t>(touched.size());
 
-  RC_ASSERT(PlayPolicy(workload, {}, kPlenty, 2).Moved().pages_in == distinct);
+  RC_ASSERT(RunPolicy(workload, {}, kPlenty, 2).Moved().pages_in == distinct);
   RC_ASSERT(OracleMovement(workload, kPlenty, 2).pages_in == distinct);
 }
 
@@ -92,7 +92,7 @@ RC_GTEST_PROP(UvmPropertyTest, NoPolicyHasFewerPageInsThanTheOracle, ()) {
        {Policy{}, Policy{.kind = Policy::Kind::kDriver}, Policy{.kind = Policy::Kind::kObject},
         Policy{.kind = Policy::Kind::kTensor},
         Policy{.kind = Policy::Kind::kTensor, .lookahead = 2}}) {
-    const Outcome outcome = PlayPolicy(workload, policy, capacity_bytes, iterations);
+    const Outcome outcome = RunPolicy(workload, policy, capacity_bytes, iterations);
     RC_ASSERT(outcome.Moved().pages_in >= fewest);
     RC_ASSERT(outcome.total_ns == outcome.kernel_ns + outcome.StallNs());
   }

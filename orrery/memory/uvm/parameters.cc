@@ -19,7 +19,7 @@ Parameters ReadParameters(const char* costs_key, const char* cost_source) {
   hardware::YamlFields all(YAML::Load(kEmbeddedUvm)["uvm"], "uvm", wrong);
   hardware::YamlFields driver = all.Map("driver");
   hardware::YamlFields costs = all.Map(costs_key);
-  hardware::YamlFields play = all.Map("play");
+  hardware::YamlFields simulation = all.Map("play");
   Parameters parameters{
       .block_bytes = driver.Size("block_bytes", 1),
       .page_bytes = driver.Size("page_bytes", 1),
@@ -39,9 +39,9 @@ Parameters ReadParameters(const char* costs_key, const char* cost_source) {
       .fault_population_gbps = costs.Positive("fault_population_gbps"),
       .prefetch_population_gbps = costs.Positive("prefetch_population_gbps"),
       .kernel_floor_ns = costs.Size("kernel_floor_ns", 0),
-      .gpu = play.Text("gpu"),
-      .iterations = play.Count("iterations", 1),
-      .max_lookahead = play.Count("max_lookahead", 0),
+      .gpu = simulation.Text("gpu"),
+      .iterations = simulation.Count("iterations", 1),
+      .max_lookahead = simulation.Count("max_lookahead", 0),
       .cost_source = cost_source,
   };
   ORRERY_CHECK(!wrong, wrong ? wrong->message() : "");

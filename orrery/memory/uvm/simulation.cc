@@ -13,7 +13,7 @@ namespace {
 class Player {
  public:
   Player(const Workload& workload, const Parameters& parameters, const Rates& rates,
-         const Policy& policy, const PlayOptions& options)
+         const Policy& policy, const PolicyOptions& options)
       : workload_(workload),
         parameters_(parameters),
         rates_(rates),
@@ -31,7 +31,7 @@ class Player {
     next_ready_ns_.resize(workload.operators.size());
   }
 
-  Outcome Play() {
+  Outcome SimulatePolicy() {
     for (iteration_ = 0; iteration_ < options_.iterations; ++iteration_) {
       ready_ns_.swap(next_ready_ns_);
       next_ready_ns_.assign(workload_.operators.size(), 0);
@@ -168,7 +168,7 @@ class Player {
   const Workload& workload_;
   const Parameters& parameters_;
   const Rates& rates_;
-  const PlayOptions& options_;
+  const PolicyOptions& options_;
   std::size_t lookahead_;
   std::vector<std::vector<std::size_t>> schedule_;
   Releases releases_;
@@ -190,9 +190,9 @@ Movement Outcome::Moved() const {
   return moved;
 }
 
-Outcome Play(const Workload& workload, const Parameters& parameters, const Rates& rates,
-             const Policy& policy, const PlayOptions& options) {
-  return Player(workload, parameters, rates, policy, options).Play();
+Outcome SimulatePolicy(const Workload& workload, const Parameters& parameters, const Rates& rates,
+             const Policy& policy, const PolicyOptions& options) {
+  return Player(workload, parameters, rates, policy, options).SimulatePolicy();
 }
 
 }  // namespace orrery::memory::uvm

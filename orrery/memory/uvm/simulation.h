@@ -37,7 +37,7 @@ struct Outcome {
   [[nodiscard]] std::int64_t StallNs() const { return fault_stall_ns + prefetch_stall_ns; }
 };
 
-struct PlayOptions {
+struct PolicyOptions {
   std::int64_t capacity_bytes = 0;  // at least one block
   int iterations = 1;
 };
@@ -47,7 +47,7 @@ struct PlayOptions {
 /// what has come while further batches are served, after what was asked for before. What is not
 /// alive when an operator begins cannot be prefetched then, except as a part of what it lies in.
 /// Costs a few operations for each touch and block.
-[[nodiscard]] Outcome Play(const Workload& workload, const Parameters& parameters,
-                           const Rates& rates, const Policy& policy, const PlayOptions& options);
+[[nodiscard]] Outcome SimulatePolicy(const Workload& workload, const Parameters& parameters,
+                           const Rates& rates, const Policy& policy, const PolicyOptions& options);
 
 }  // namespace orrery::memory::uvm

@@ -16,9 +16,9 @@ using Kind = Policy::Kind;
 
 constexpr std::int64_t kPlenty = 1000 * kBlock;
 
-Outcome PlayPolicy(const Workload& workload, const Policy& policy, std::int64_t capacity_bytes,
+Outcome RunPolicy(const Workload& workload, const Policy& policy, std::int64_t capacity_bytes,
                    int iterations = 1) {
-  return Play(workload, TestParameters(), TestRates(), policy,
+  return SimulatePolicy(workload, TestParameters(), TestRates(), policy,
               {.capacity_bytes = capacity_bytes, .iterations = iterations});
 }
 
@@ -39,7 +39,7 @@ Workload TenInARow(bool is_filled) {
 // pages: 4 · 1 ns. 112 ns until the first half is there; the second comes while the first is
 // computed.
 TEST(UvmSimulationTest, WithoutPrefetchEmptyPagesCostTheirFaults) {
-  const Outcome outcome = PlayPolicy(TenInARow(false), {}, kPlenty);
+  const Outcome outcome = RunPolicy(TenInARow(false), {}, kPlenty);
 
   EXPECT_EQ(outcome.faults.faults, 40);
   EXPECT_EQ(outcome.faults.batches, 20);
@@ -51,7 +51,7 @@ TEST(UvmSimulationTest, WithoutPrefetchEmptyPagesCostTheirFaults) {
 
 // As above with copies of 20 ns a page: 220 + 80 ns each, half of which is waited for.
 TEST(UvmSimulationTest, WithoutPrefetchDataCostTheirCopyToo) {
-  const Outcome outcome = PlayPolicy(TenInARow(true), {}, kPlenty);
+  const Outcome outcome = RunPolicy(TenInARow(true), {}, kPlenty);
 
   EXPECT_EQ(outcome.Moved().pages_copied, 40);
   EXPECT_EQ(outcome.total_ns, 11500);
@@ -64,7 +64,7 @@ TEST(UvmSimulationTest, AShortKernelRunsBehindItsFaults) {
   builder.Fill(object);
   AddUse(builder, 100, object);
 
-  EXPECT_EQ(PlayPolicy(builder.Finish(), {}, kPlenty).total_ns, 350);
+  EXPECT_EQ(RunPolicy(builder.Finish(), {}, kPlenty).total_ns, 350);
 }
 
 // One batch: nothing is there to compute on before it is served. 50 + 100 + 10 + 2 · 1 ns, then
@@ -76,7 +76,7 @@ TEST(UvmSimulationTest, AKernelWithOneBatchWaitsForItAndForTheDriverToWake) {
   parameters.wake_ns = 50;
 
   const Outcome outcome =
-      Play(builder.Finish(), parameters, TestRates(), {}, {.capacity_bytes = kPlenty});
+      SimulatePolicy(builder.Finish(), parameters, TestRates(), {}, {.capacity_bytes = kPlenty});
 
   EXPECT_EQ(outcome.total_ns, 262);
 }
@@ -93,7 +93,7 @@ TEST(UvmSimulationTest, ThePrefetcherWakesOnceForAllThatIsAskedForAtOnce) {
   Parameters parameters = TestParameters();
   parameters.prefetch_wake_ns = 30;
   const auto stall = [&](int lookahead) {
-    return Play(workload, parameters, TestRates(), {.kind = Kind::kTensor, .lookahead = lookahead},
+    return SimulatePolicy(workload, parameters, TestRates(), {.kind = Kind::kTensor, .lookahead = lookahead},
                 {.capacity_bytes = kPlenty})
         .prefetch_stall_ns;
   };
@@ -118,7 +118,7 @@ TEST(UvmSimulationTest, APrefetchCostsForEachBlockAlsoWhereAllIsThere) {
   parameters.prefetch_block_ns = 7;
   parameters.prefetch_move_ns = 5;
 
-  const Outcome outcome = Play(builder.Finish(), parameters, TestRates(), {.kind = Kind::kTensor},
+  const Outcome outcome = SimulatePolicy(builder.Finish(), parameters, TestRates(), {.kind = Kind::kTensor},
                                {.capacity_bytes = kPlenty});
 
   EXPECT_EQ(outcome.prefetch_stall_ns, 100 + 15);
@@ -126,7 +126,7 @@ TEST(UvmSimulationTest, APrefetchCostsForEachBlockAlsoWhereAllIsThere) {
 
 // One call of 1 ns and four pages of 10 ns before each operator.
 TEST(UvmSimulationTest, PrefetchTakesTheFaultsAway) {
-  const Outcome outcome = PlayPolicy(TenInARow(true), {.kind = Kind::kTensor}, kPlenty);
+  const Outcome outcome = RunPolicy(TenInARow(true), {.kind = Kind::kTensor}, kPlenty);
 
   EXPECT_EQ(outcome.faults.faults, 0);
   EXPECT_EQ(outcome.prefetch_calls, 10);
@@ -138,7 +138,7 @@ TEST(UvmSimulationTest, PrefetchTakesTheFaultsAway) {
 // which has nothing to do.
 TEST(UvmSimulationTest, LookaheadCopiesWhileKernelsRun) {
   const Outcome outcome =
-      PlayPolicy(TenInARow(true), {.kind = Kind::kTensor, .lookahead = 1}, kPlenty);
+      RunPolicy(TenInARow(true), {.kind = Kind::kTensor, .lookahead = 1}, kPlenty);
 
   EXPECT_EQ(outcome.prefetch_calls, 19);
   EXPECT_EQ(outcome.prefetched.pages_in, 40);
@@ -146,7 +146,7 @@ TEST(UvmSimulationTest, LookaheadCopiesWhileKernelsRun) {
 }
 
 TEST(UvmSimulationTest, WhatIsThereStaysThereInTheNextIteration) {
-  const Outcome outcome = PlayPolicy(TenInARow(true), {}, kPlenty, 2);
+  const Outcome outcome = RunPolicy(TenInARow(true), {}, kPlenty, 2);
 
   EXPECT_EQ(outcome.Moved().pages_in, 40);
   EXPECT_EQ(outcome.total_ns, 11500 + 10000);
@@ -155,7 +155,7 @@ TEST(UvmSimulationTest, WhatIsThereStaysThereInTheNextIteration) {
 // Two blocks of room for ten in a row, twice: everything misses every time. 20 blocks come in and
 // the last two stay, so 18 leave. In the second iteration all ten come back.
 TEST(UvmSimulationTest, WhatIsNeededAgainTooLateBounces) {
-  const Outcome outcome = PlayPolicy(TenInARow(false), {}, 2 * kBlock, 2);
+  const Outcome outcome = RunPolicy(TenInARow(false), {}, 2 * kBlock, 2);
 
   EXPECT_EQ(
       outcome.Moved(),
@@ -189,9 +189,9 @@ TEST(UvmSimulationTest, ObjectLevelBringsTheWholeSegment) {
   AddUse(builder, 1000, right);
   const Workload workload = builder.Finish();
 
-  EXPECT_EQ(PlayPolicy(workload, {.kind = Kind::kObject}, kPlenty).total_ns, 2082);
-  EXPECT_EQ(PlayPolicy(workload, {.kind = Kind::kTensor}, kPlenty).total_ns, 2082);
-  EXPECT_EQ(PlayPolicy(workload, {.kind = Kind::kObject}, kPlenty).prefetched.pages_in, 8);
+  EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kObject}, kPlenty).total_ns, 2082);
+  EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kTensor}, kPlenty).total_ns, 2082);
+  EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kObject}, kPlenty).prefetched.pages_in, 8);
 }
 
 // The tensor is born inside of its operator: only its segment can be prefetched when it begins.
@@ -205,8 +205,8 @@ TEST(UvmSimulationTest, WhatIsNotYetAliveComesOnlyWithItsSegment) {
   AddUse(builder, 1000, tensor);
   const Workload workload = builder.Finish();
 
-  EXPECT_EQ(PlayPolicy(workload, {.kind = Kind::kTensor}, kPlenty).faults.faults, 4);
-  EXPECT_EQ(PlayPolicy(workload, {.kind = Kind::kObject}, kPlenty).faults.faults, 0);
+  EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kTensor}, kPlenty).faults.faults, 4);
+  EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kObject}, kPlenty).faults.faults, 0);
 }
 
 // PASTA defect 23: the second kernel of an operator must not overwrite what the first one needs.
@@ -223,7 +223,7 @@ TEST(UvmSimulationTest, AnOperatorPrefetchesTheUnionOverItsKernels) {
 
   EXPECT_THAT(ScheduleOf(workload, {.kind = Kind::kTensor}),
               ElementsAre(ElementsAre(first, second)));
-  EXPECT_EQ(PlayPolicy(workload, {.kind = Kind::kTensor}, kPlenty).faults.faults, 0);
+  EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kTensor}, kPlenty).faults.faults, 0);
 }
 
 TEST(UvmSimulationTest, FreedMemoryMakesRoomWithoutACopy) {
@@ -233,7 +233,7 @@ TEST(UvmSimulationTest, FreedMemoryMakesRoomWithoutACopy) {
   AddUse(builder, 10, AddAlone(builder, 4));
   const Workload workload = builder.Finish();
 
-  EXPECT_EQ(PlayPolicy(workload, {}, kBlock).Moved().pages_out, 0);
+  EXPECT_EQ(RunPolicy(workload, {}, kBlock).Moved().pages_out, 0);
   EXPECT_EQ(OracleMovement(workload, kBlock, 1).pages_out, 0);
 }
 
@@ -244,7 +244,7 @@ TEST(UvmSimulationTest, MemoryThatIsBornAgainIsEmpty) {
   builder.EndRoot(0);
   const Workload workload = builder.Finish();
 
-  EXPECT_EQ(PlayPolicy(workload, {}, kBlock, 2).Moved(), (Movement{.pages_in = 8}));
+  EXPECT_EQ(RunPolicy(workload, {}, kBlock, 2).Moved(), (Movement{.pages_in = 8}));
   EXPECT_EQ(OracleMovement(workload, kBlock, 2).pages_in, 8);
   EXPECT_EQ(OracleMovement(workload, kBlock, 2).pages_copied, 0);
 }
@@ -253,12 +253,12 @@ TEST(UvmSimulationTest, NothingToPlayGivesZeros) {
   WorkloadBuilder builder = TestBuilder();
   const Workload workload = builder.Finish();
 
-  EXPECT_EQ(PlayPolicy(workload, {.kind = Kind::kTensor, .lookahead = 2}, kBlock, 2).total_ns, 0);
+  EXPECT_EQ(RunPolicy(workload, {.kind = Kind::kTensor, .lookahead = 2}, kBlock, 2).total_ns, 0);
   EXPECT_EQ(OracleMovement(workload, kBlock, 2), Movement());
 }
 
 TEST(UvmSimulationTest, OperatorsAndRootsAddUpToTheWhole) {
-  const Outcome outcome = PlayPolicy(TenInARow(true), {.kind = Kind::kObject}, 2 * kBlock, 2);
+  const Outcome outcome = RunPolicy(TenInARow(true), {.kind = Kind::kObject}, 2 * kBlock, 2);
 
   Movement of_operators;
   std::int64_t time_ns = 0;

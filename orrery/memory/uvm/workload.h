@@ -9,7 +9,7 @@
 #include "orrery/memory/uvm/page_mask.h"
 #include "orrery/trace/columns.h"
 
-// What the simulator of managed memory plays: plain numbers, made of a recording (collect.h) or by
+// What the simulator of managed memory simulates: plain numbers, made of a recording (collect.h) or by
 // hand (workload_builder.h). Each piece of driver memory has pages of its own, so that memory that
 // is freed and memory that takes its address later are never confused.
 

@@ -22,7 +22,7 @@ struct Launch {
   LaunchShape shape = {};
 };
 
-std::int64_t KnownProduct(const std::array<std::int64_t, 3>& numbers) {
+std::int64_t KnownGemm(const std::array<std::int64_t, 3>& numbers) {
   std::int64_t product = 1;
   for (const std::int64_t number : numbers) {
     product *= std::clamp<std::int64_t>(number, 0, 1 << 20);
@@ -40,8 +40,8 @@ Launch LaunchOf(const trace::Trace& trace, RowId activity) {
   launch.grid = {shapes.grid_x[row], shapes.grid_y[row], shapes.grid_z[row]};
   launch.block = {shapes.block_x[row], shapes.block_y[row], shapes.block_z[row]};
   launch.shape = {
-      .blocks = KnownProduct(launch.grid),
-      .threads = static_cast<int>(std::min<std::int64_t>(KnownProduct(launch.block), 1 << 20)),
+      .blocks = KnownGemm(launch.grid),
+      .threads = static_cast<int>(std::min<std::int64_t>(KnownGemm(launch.block), 1 << 20)),
       .registers = std::max(shapes.registers_per_thread[row], 0),
       .shared_bytes =
           static_cast<int>(std::clamp<std::int64_t>(shapes.shared_memory_bytes[row], 0, 1 << 30))};

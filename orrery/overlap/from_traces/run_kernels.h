@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/overlap/nsight_compute.h"
-#include "orrery/overlap/sides.h"
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::overlap::from_traces {

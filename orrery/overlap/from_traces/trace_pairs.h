@@ -9,7 +9,7 @@
 
 #include "orrery/overlap/from_traces/join.h"
 #include "orrery/overlap/from_traces/run_kernels.h"
-#include "orrery/overlap/sides.h"
+#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap::from_traces {
 

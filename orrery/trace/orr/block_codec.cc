@@ -20,7 +20,7 @@ namespace {
 constexpr int kZstdLevel = 1;
 
 auto Damaged(std::string_view what) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", what, kDamageMend));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", what, kDamageFix));
 }
 
 template <typename T>

@@ -228,7 +228,7 @@ Result<Directory> DecodeDirectory(std::string_view bytes) {
   GetList(reader, directory.ranks);
   if (reader.failed()) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("directory: its entries do not fit into it: {}", kDamageMend));
+                fmt::format("directory: its entries do not fit into it: {}", kDamageFix));
   }
   directory.problems.Loss("bytes that a newer Orrery put into the container, skipped",
                           static_cast<std::int64_t>(reader.skipped_bytes()));

@@ -18,7 +18,7 @@ constexpr std::string_view kEndMark = "ORR end\n";
 constexpr std::size_t kFooterBytes = 32;
 
 auto Damaged(std::string_view what) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", what, kDamageMend));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", what, kDamageFix));
 }
 
 // Covers all that is not a block: header, directory, and where the directory is.

@@ -111,7 +111,7 @@ void ForEachBlockList(Rank& rank, Visit&& visit) {
 /// Bounds what a reader needs as working memory.
 inline constexpr std::uint32_t kMaxRowsPerBlock = 1 << 20;
 
-inline constexpr std::string_view kDamageMend =
+inline constexpr std::string_view kDamageFix =
     "the file is damaged; copy it again, or convert the original recording again";
 
 }  // namespace orrery::trace::orr

@@ -15,7 +15,7 @@ namespace orrery::trace::orr {
 namespace {
 
 auto Damaged(std::string_view place, std::string_view what) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}: {}", place, what, kDamageMend));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}: {}", place, what, kDamageFix));
 }
 
 // Every count comes with blocks for it, so it cannot be larger than the directory allows.

@@ -30,7 +30,7 @@ Status CheckBlockSizes(const Directory& directory) {
   }
   return Fail(Error::Kind::kInvalidInput,
               fmt::format("directory: blocks of {} rows and {} characters: {}",
-                          directory.rows_per_block, directory.characters_per_block, kDamageMend));
+                          directory.rows_per_block, directory.characters_per_block, kDamageFix));
 }
 
 Status CheckMemory(const std::deque<RankReader>& ranks, std::size_t file_bytes,
@@ -46,7 +46,7 @@ Status CheckMemory(const std::deque<RankReader>& ranks, std::size_t file_bytes,
   return Fail(Error::Kind::kLimit,
               fmt::format("its {} bytes claim to hold {:.0f} bytes of columns, and at most {:.0f} "
                           "are believed: {}",
-                          file_bytes, needed, allowed, kDamageMend));
+                          file_bytes, needed, allowed, kDamageFix));
 }
 
 // Heavy tasks go first, so that no thread is left alone with one at the end. The error is that of

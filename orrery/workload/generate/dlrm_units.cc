@@ -8,7 +8,7 @@
 
 #include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/operators.h"
-#include "orrery/workload/generate/scene.h"
+#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/parameters.h"
 
@@ -22,7 +22,7 @@ using Shards = std::vector<TableShard>;
 
 class DlrmBuilder {
  public:
-  DlrmBuilder(const Job& job, const Dlrm& model) : job_(job), model_(model), scene_(SceneOf(job)) {}
+  DlrmBuilder(const Job& job, const Dlrm& model) : job_(job), model_(model), shape_(MicrobatchShapeOf(job)) {}
 
   ModelUnits Build() {
     const auto shards = ShardTables(model_.tables, job_.plan.tables, job_.plan.dp);
@@ -51,23 +51,23 @@ class DlrmBuilder {
 
   void AddProgram(const Shards& shards) {
     const std::size_t bottom =
-        AddKind(BottomSteps(shards), WeightsOf(bottom_input(), model_.bottom));
+        AddKind(BottomOps(shards), WeightsOf(bottom_input(), model_.bottom));
     units_.stages.push_back({{{bottom, false}, {kTop, false}}});
     std::int64_t elements = 0;
     for (const TableShard& shard : shards) {
       elements += shard.rows * shard.dim;
     }
-    units_.table_bytes.push_back(elements * scene_.element_bytes);
+    units_.table_bytes.push_back(elements * shape_.element_bytes);
   }
 
   void AddTop() {
-    LayerWriter writer(scene_);
+    LayerWriter writer(shape_);
     WriteInteraction(writer);
     WriteNetwork(InteractionWidth(model_), model_.top, writer);
     AddKind(writer.Finish(), WeightsOf(InteractionWidth(model_), model_.top));
   }
 
-  std::size_t AddKind(UnitSteps steps, std::vector<std::int64_t> tensors) {
+  std::size_t AddKind(UnitOps steps, std::vector<std::int64_t> tensors) {
     // Inputs and results of all products, with the gradients that the products' weights need.
     const std::int64_t kept = steps.weight_inputs / 2;
     units_.memory.push_back(
@@ -93,11 +93,11 @@ class DlrmBuilder {
 
   void WriteNetwork(std::int64_t input, const std::vector<std::int64_t>& widths,
                     LayerWriter& writer) const {
-    const std::int64_t e = scene_.element_bytes;
+    const std::int64_t e = shape_.element_bytes;
     for (const std::int64_t width : widths) {
-      writer.Linear({"network", scene_.batch, input, width, Cut::kNothing});
+      writer.Linear({"network", shape_.batch, input, width, Cut::kNothing});
       writer.Elements(
-          {"activation", "relu", "relu_backward", scene_.batch * width, e, e, 2 * e, e});
+          {"activation", "relu", "relu_backward", shape_.batch * width, e, e, 2 * e, e});
       input = width;
     }
   }
@@ -107,15 +107,15 @@ class DlrmBuilder {
     const auto vectors = static_cast<std::int64_t>(model_.tables.size()) + 1;
     const std::int64_t dim = model_.bottom.empty() ? model_.dense_features : model_.bottom.back();
     const auto product = [&](std::int64_t n, std::int64_t k) {
-      return OperatorStep("interaction", Category::kProduct,
-                          BatchedProduct(scene_.batch, vectors, n, k, scene_.type));
+      return OperatorOp("interaction", Category::kGemm,
+                          BatchedGemm(shape_.batch, vectors, n, k, shape_.type));
     };
     writer.Forward(product(vectors, dim));
     writer.Backward({product(dim, vectors), product(dim, vectors)});
   }
 
   // Of all ranks, since tables are dealt to them.
-  [[nodiscard]] std::int64_t samples() const { return scene_.batch * job_.plan.dp; }
+  [[nodiscard]] std::int64_t samples() const { return shape_.batch * job_.plan.dp; }
 
   [[nodiscard]] std::int64_t LookupsOf(const TableShard& shard) const {
     return std::max<std::int64_t>(1, std::llround(shard.lookups * static_cast<double>(samples())));
@@ -124,9 +124,9 @@ class DlrmBuilder {
   // Sums of rows, one for each sample; where a part is hit by few samples, the rows themselves.
   [[nodiscard]] kernel::Operator LookupOf(const TableShard& shard) const {
     if (shard.lookups < 1) {
-      return Lookup(shard.rows, shard.dim, LookupsOf(shard), "fwd", scene_.type);
+      return Lookup(shard.rows, shard.dim, LookupsOf(shard), "fwd", shape_.type);
     }
-    return kernel::Operator(OperatorKind::kEmbeddingBag, scene_.type)
+    return kernel::Operator(OperatorKind::kEmbeddingBag, shape_.type)
         .Set(Key::kRows, shard.rows)
         .Set(Key::kDim, shard.dim)
         .Set(Key::kBags, samples())
@@ -136,48 +136,48 @@ class DlrmBuilder {
 
   // Gradients are sparse: each row that was looked up is read, changed and written.
   [[nodiscard]] kernel::Operator RowUpdateOf(const TableShard& shard) const {
-    const std::int64_t e = scene_.element_bytes;
-    return Elementwise("add", LookupsOf(shard) * shard.dim, 2 * e, e, scene_.type);
+    const std::int64_t e = shape_.element_bytes;
+    return Elementwise("add", LookupsOf(shard) * shard.dim, 2 * e, e, shape_.type);
   }
 
   // What a rank sends: pooled vectors of its parts of tables for all samples.
-  [[nodiscard]] Exchange VectorExchange(const Shards& shards, bool is_forward) const {
+  [[nodiscard]] Communication VectorCommunication(const Shards& shards, bool is_forward) const {
     std::int64_t width = 0;
     for (const TableShard& shard : shards) {
       width += shard.dim;
     }
-    Exchange exchange = {Slot::kTables, CollectiveKind::kAllToAll,
-                         samples() * width * scene_.element_bytes, scene_.element, 0};
+    Communication communication = {GroupRole::kTables, CollectiveKind::kAllToAll,
+                         samples() * width * shape_.element_bytes, shape_.element, 0};
     if (job_.plan.tables == TableSharding::kRow) {
-      exchange.kind = is_forward ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
+      communication.kind = is_forward ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
     }
-    return exchange;
+    return communication;
   }
 
-  // Forward: lookups, then the exchange beside the network. Backward: the exchange beside the
+  // Forward: lookups, then the communication beside the network. Backward: the communication beside the
   // network's backward pass, then the gradients of rows.
-  [[nodiscard]] UnitSteps BottomSteps(const Shards& shards) const {
+  [[nodiscard]] UnitOps BottomOps(const Shards& shards) const {
     const bool is_dealt = job_.plan.dp > 1;
-    LayerWriter network(scene_);
+    LayerWriter network(shape_);
     WriteNetwork(bottom_input(), model_.bottom, network);
-    UnitSteps unit = network.Finish();
-    std::vector<Step> forward;
-    std::vector<Step> backward;
+    UnitOps unit = network.Finish();
+    std::vector<LayerOp> forward;
+    std::vector<LayerOp> backward;
     for (const TableShard& shard : shards) {
-      forward.push_back(OperatorStep("lookup", Category::kEmbedding, LookupOf(shard)));
+      forward.push_back(OperatorOp("lookup", Category::kEmbedding, LookupOf(shard)));
     }
     if (is_dealt) {
-      Exchange out = VectorExchange(shards, true);
+      Communication out = VectorCommunication(shards, true);
       out.beside = static_cast<int>(unit.forward.size());
-      forward.push_back(ExchangeStep("exchange vectors", out));
-      Exchange back = VectorExchange(shards, false);
+      forward.push_back(CommunicationOp("exchange vectors", out));
+      Communication back = VectorCommunication(shards, false);
       back.beside = static_cast<int>(unit.backward.size());
-      backward.push_back(ExchangeStep("exchange gradients of vectors", back));
+      backward.push_back(CommunicationOp("exchange gradients of vectors", back));
     }
     std::ranges::move(unit.forward, std::back_inserter(forward));
     std::ranges::move(unit.backward, std::back_inserter(backward));
     for (const TableShard& shard : shards) {
-      backward.push_back(OperatorStep("update rows", Category::kEmbedding, RowUpdateOf(shard)));
+      backward.push_back(OperatorOp("update rows", Category::kEmbedding, RowUpdateOf(shard)));
     }
     unit.forward = std::move(forward);
     unit.backward = std::move(backward);
@@ -188,7 +188,7 @@ class DlrmBuilder {
 
   const Job& job_;
   const Dlrm& model_;
-  Scene scene_;
+  MicrobatchShape shape_;
   ModelUnits units_;
   std::vector<Shards> shards_of_program_;
 };

@@ -9,7 +9,7 @@
 #include "orrery/workload/generate/dlrm_units.h"
 #include "orrery/workload/generate/layer_list_units.h"
 #include "orrery/workload/generate/model_units.h"
-#include "orrery/workload/generate/optimizer_steps.h"
+#include "orrery/workload/generate/optimizer_ops.h"
 #include "orrery/workload/generate/rank_groups.h"
 #include "orrery/workload/generate/stage_program.h"
 #include "orrery/workload/generate/transformer_units.h"
@@ -55,7 +55,7 @@ class GpuPrograms {
     source.tensors = &units_.tensors;
     source.memory = &units_.memory;
     source.optimizer =
-        pricing_.Price(OptimizerSteps(job_, StageTensors{&source.units, source.tensors}));
+        pricing_.Price(OptimizerOps(job_, StageTensors{&source.units, source.tensors}));
     return WriteStageProgram(source);
   }
 
@@ -65,7 +65,7 @@ class GpuPrograms {
   const Job& job_;
   const PipelineShape& shape_;
   const ModelUnits& units_;
-  StepPricing pricing_;
+  OpPricing pricing_;
   std::vector<PricedUnit> kinds_;
 };
 

@@ -20,12 +20,12 @@ TEST(GenerateTest, TensorParallelismSumsFourTimesALayer) {
   Plan plan;
   plan.tp = 4;
   const Program program = FirstProgram(SmallJob(plan, 3));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum"}), Times(3 * 2 * kLayers, kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum gradient"}),
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllReduce, "sum"}), Times(3 * 2 * kLayers, kX));
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllReduce, "sum gradient"}),
             Times(3 * (2 * kLayers + 1), kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum embedding"}), Times(3, kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum of loss"}), Times(9, 4 * 1024));
-  EXPECT_EQ(Count(program, {Slot::kTensor}).messages, 3 * (4 * kLayers + 2 + 3));
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllReduce, "sum embedding"}), Times(3, kX));
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllReduce, "sum of loss"}), Times(9, 4 * 1024));
+  EXPECT_EQ(Count(program, {GroupRole::kTensor}).messages, 3 * (4 * kLayers + 2 + 3));
 }
 
 // Full recomputation repeats the two of the forward pass: six a layer.
@@ -34,8 +34,8 @@ TEST(GenerateTest, FullRecomputationSumsSixTimesALayer) {
   plan.tp = 4;
   plan.recompute = Recompute::kFull;
   const Program program = FirstProgram(SmallJob(plan));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum"}), Times(4 * kLayers, kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllReduce, "sum gradient"}),
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllReduce, "sum"}), Times(4 * kLayers, kX));
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllReduce, "sum gradient"}),
             Times(2 * kLayers + 1, kX));
 }
 
@@ -47,18 +47,18 @@ TEST(GenerateTest, SequenceParallelismGathersAndScatters) {
   plan.tp = 4;
   plan.sequence_parallel = true;
   const Program program = FirstProgram(SmallJob(plan));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllGather, "gather sequence"}),
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllGather, "gather sequence"}),
             Times(2 * kLayers + 1, kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kReduceScatter, "scatter sum"}), Times(2 * kLayers, kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllGather, "gather gradient"}),
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kReduceScatter, "scatter sum"}), Times(2 * kLayers, kX));
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllGather, "gather gradient"}),
             Times(2 * kLayers + 1, kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kReduceScatter, "scatter gradient"}),
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kReduceScatter, "scatter gradient"}),
             Times(2 * kLayers + 1, kX));
-  EXPECT_EQ(Count(program, {Slot::kTensor, kAllGather, "gather saved input"}),
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllGather, "gather saved input"}),
             Times(2 * kLayers + 1, kX));
   Job keeps = SmallJob(plan);
   keeps.framework.keeps_gathered_inputs = true;
-  EXPECT_EQ(Count(FirstProgram(keeps), {Slot::kTensor, kAllGather, "gather saved input"}),
+  EXPECT_EQ(Count(FirstProgram(keeps), {GroupRole::kTensor, kAllGather, "gather saved input"}),
             Times(0, 0));
 }
 
@@ -73,7 +73,7 @@ TEST(GenerateTest, TheSumOfGpt175bIsAsPublished) {
                                                .positions = 2048})},
                          .plan = plan,
                          .sequence = 2048});
-  EXPECT_EQ(Count(FirstProgram(job), {Slot::kTensor, kAllReduce, "sum"}), Times(2, 50'331'648));
+  EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kTensor, kAllReduce, "sum"}), Times(2, 50'331'648));
 }
 
 // Section 5: a message forward and one backward for each boundary and micro-batch.
@@ -85,12 +85,12 @@ TEST(GenerateTest, StagesSendOneMessageForwardAndOneBackward) {
     plan.schedule = schedule;
     const GeneratedJob generated = Generated(SmallJob(plan, 6));
     const auto& programs = generated.ensemble.programs;
-    EXPECT_EQ(Count(programs[0], {Slot::kNextForwardOut, kSendRecv}), Times(6, kX));
-    EXPECT_EQ(Count(programs[1], {Slot::kPreviousForwardIn, kSendRecv}), Times(6, kX));
-    EXPECT_EQ(Count(programs[1], {Slot::kPreviousBackwardOut, kSendRecv}), Times(6, kX));
-    EXPECT_EQ(Count(programs[0], {Slot::kNextBackwardIn, kSendRecv}), Times(6, kX));
-    EXPECT_EQ(Count(programs[0], {Slot::kPreviousForwardIn}).messages, 0);
-    EXPECT_EQ(Count(programs[1], {Slot::kNextForwardOut}).messages, 0);
+    EXPECT_EQ(Count(programs[0], {GroupRole::kNextForwardOut, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[1], {GroupRole::kPreviousForwardIn, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[1], {GroupRole::kPreviousBackwardOut, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[0], {GroupRole::kNextBackwardIn, kSendRecv}), Times(6, kX));
+    EXPECT_EQ(Count(programs[0], {GroupRole::kPreviousForwardIn}).messages, 0);
+    EXPECT_EQ(Count(programs[1], {GroupRole::kNextForwardOut}).messages, 0);
   }
 }
 
@@ -106,11 +106,11 @@ TEST(GenerateTest, InterleavedStagesSendForEachChunkAndAroundTheRing) {
   const GeneratedJob generated =
       Generated(JobOf({.model = {"small", model}, .plan = plan, .microbatches = 4}));
   const auto& programs = generated.ensemble.programs;
-  EXPECT_EQ(Count(programs[0], {Slot::kNextForwardOut}), Times(2 * 4, kX));
-  EXPECT_EQ(Count(programs[1], {Slot::kNextForwardOut}), Times(1 * 4, kX));
-  EXPECT_EQ(Count(programs[0], {Slot::kPreviousForwardIn}), Times(1 * 4, kX));
-  EXPECT_EQ(Count(programs[1], {Slot::kPreviousBackwardOut}), Times(2 * 4, kX));
-  EXPECT_EQ(Count(programs[0], {Slot::kPreviousBackwardOut}), Times(1 * 4, kX));
+  EXPECT_EQ(Count(programs[0], {GroupRole::kNextForwardOut}), Times(2 * 4, kX));
+  EXPECT_EQ(Count(programs[1], {GroupRole::kNextForwardOut}), Times(1 * 4, kX));
+  EXPECT_EQ(Count(programs[0], {GroupRole::kPreviousForwardIn}), Times(1 * 4, kX));
+  EXPECT_EQ(Count(programs[1], {GroupRole::kPreviousBackwardOut}), Times(2 * 4, kX));
+  EXPECT_EQ(Count(programs[0], {GroupRole::kPreviousBackwardOut}), Times(1 * 4, kX));
 }
 
 // V-shaped: the chain turns round on the last device without a message, two and two over every
@@ -124,10 +124,10 @@ TEST(GenerateTest, AVTurnsRoundWithoutAMessage) {
   const GeneratedJob generated =
       Generated(JobOf({.model = {"small", model}, .plan = plan, .microbatches = 4}));
   const auto& programs = generated.ensemble.programs;
-  EXPECT_EQ(Count(programs[0], {Slot::kNextForwardOut}), Times(4, kX));
-  EXPECT_EQ(Count(programs[0], {Slot::kNextForwardIn}), Times(4, kX));
-  EXPECT_EQ(Count(programs[0], {Slot::kNextBackwardOut}), Times(4, kX));
-  EXPECT_EQ(Count(programs[0], {Slot::kNextBackwardIn}), Times(4, kX));
+  EXPECT_EQ(Count(programs[0], {GroupRole::kNextForwardOut}), Times(4, kX));
+  EXPECT_EQ(Count(programs[0], {GroupRole::kNextForwardIn}), Times(4, kX));
+  EXPECT_EQ(Count(programs[0], {GroupRole::kNextBackwardOut}), Times(4, kX));
+  EXPECT_EQ(Count(programs[0], {GroupRole::kNextBackwardIn}), Times(4, kX));
 }
 
 // Sequence parallelism divides messages between stages by t; context parallelism by c.
@@ -135,13 +135,13 @@ TEST(GenerateTest, MessagesAreDividedBySequenceAndContextParallelism) {
   Plan plan;
   plan.pp = 2;
   plan.tp = 4;
-  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kNextForwardOut}), Times(1, kX));
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {GroupRole::kNextForwardOut}), Times(1, kX));
   plan.sequence_parallel = true;
-  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kNextForwardOut}), Times(1, kX / 4));
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {GroupRole::kNextForwardOut}), Times(1, kX / 4));
   plan.tp = 1;
   plan.sequence_parallel = false;
   plan.cp = 2;
-  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kNextForwardOut}), Times(1, kX / 2));
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {GroupRole::kNextForwardOut}), Times(1, kX / 2));
 }
 
 // A tied embedding is summed once a step between the first and the last stage: V·h/t gradients of
@@ -155,9 +155,9 @@ TEST(GenerateTest, ATiedEmbeddingIsSummedOnceAStep) {
   const GeneratedJob tied =
       Generated(JobOf({.model = {"small", model}, .plan = plan, .microbatches = 4}));
   for (const Program& program : tied.ensemble.programs) {
-    EXPECT_EQ(Count(program, {Slot::kTied, kAllReduce}), Times(1, kVocabulary * kHidden / 2 * 4));
+    EXPECT_EQ(Count(program, {GroupRole::kTied, kAllReduce}), Times(1, kVocabulary * kHidden / 2 * 4));
   }
-  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kTied}).messages, 0);
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {GroupRole::kTied}).messages, 0);
 }
 
 // Section 6.3: DDP sums 4·N once a step, however many micro-batches it has.
@@ -168,8 +168,8 @@ TEST(GenerateTest, DataParallelismSumsAllGradientsOnce) {
     Job job = SmallJob(plan, 4);
     job.framework.data_overlap = overlap;
     const Program program = FirstProgram(job);
-    EXPECT_EQ(Count(program, {Slot::kData, kAllReduce}).bytes, 4 * kParameters);
-    EXPECT_EQ(Count(program, {Slot::kData, kAllGather}).messages, 0);
+    EXPECT_EQ(Count(program, {GroupRole::kData, kAllReduce}).bytes, 4 * kParameters);
+    EXPECT_EQ(Count(program, {GroupRole::kData, kAllGather}).messages, 0);
   }
 }
 
@@ -187,8 +187,8 @@ TEST(GenerateTest, ShardedOptimizersScatterGradientsAndGatherParameters) {
       job.framework.bucket_bytes = 0;
       job.framework.gathers_in_forward = gathers_in_forward;
       const Program program = FirstProgram(job);
-      const CommunicationCount reduced = Count(program, {Slot::kData, kReduceScatter});
-      const CommunicationCount gathered = Count(program, {Slot::kData, kAllGather});
+      const CommunicationCount reduced = Count(program, {GroupRole::kData, kReduceScatter});
+      const CommunicationCount gathered = Count(program, {GroupRole::kData, kAllGather});
       EXPECT_EQ(reduced.messages, times);
       EXPECT_GE(reduced.bytes, times * 4 * kParameters);
       EXPECT_LT(reduced.bytes, times * 4 * (kParameters + 128 + 64 * 64));
@@ -210,7 +210,7 @@ TEST(GenerateTest, BucketsOfZero2GoOutEveryMicrobatch) {
     plan.sharding = sharding;
     Job job = JobOf({.model = {"small", model}, .plan = plan, .microbatches = 6});
     job.framework.data_overlap = DataOverlap::kBuckets;
-    return Count(FirstProgram(job), {Slot::kData, kReduceScatter});
+    return Count(FirstProgram(job), {GroupRole::kData, kReduceScatter});
   };
   const CommunicationCount once = reduced(Sharding::kOptimizer);
   EXPECT_GT(once.messages, 1);
@@ -224,12 +224,12 @@ TEST(GenerateTest, FullyShardedParametersAreGatheredTwiceAMicrobatch) {
   plan.dp = 8;
   plan.sharding = Sharding::kParameters;
   const Program program = FirstProgram(SmallJob(plan, 3));
-  EXPECT_EQ(Count(program, {Slot::kData, kAllGather}),
+  EXPECT_EQ(Count(program, {GroupRole::kData, kAllGather}),
             (CommunicationCount{3 * (2 * (kLayers + 2) - 1), 3 * 2 * (2 * kParameters - kHead)}));
-  EXPECT_EQ(Count(program, {Slot::kData, kReduceScatter}),
+  EXPECT_EQ(Count(program, {GroupRole::kData, kReduceScatter}),
             (CommunicationCount{3 * (kLayers + 2), 3 * 4 * kParameters}));
   plan.sharding = Sharding::kKeepGathered;
-  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {Slot::kData, kAllGather}),
+  EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {GroupRole::kData, kAllGather}),
             (CommunicationCount{kLayers + 2, 2 * kParameters}));
 }
 
@@ -240,9 +240,9 @@ TEST(GenerateTest, HybridShardsAreSummedOverTheirCopies) {
   plan.sharding = Sharding::kParameters;
   plan.shard_ranks = 4;
   const Program program = FirstProgram(SmallJob(plan));
-  EXPECT_EQ(Count(program, {Slot::kData, kReduceScatter}).bytes, 4 * kParameters);
-  EXPECT_EQ(Count(program, {Slot::kReplicas, kAllReduce}).messages, kLayers + 2);
-  EXPECT_EQ(Count(program, {Slot::kReplicas, kAllReduce}).bytes, kParameters);
+  EXPECT_EQ(Count(program, {GroupRole::kData, kReduceScatter}).bytes, 4 * kParameters);
+  EXPECT_EQ(Count(program, {GroupRole::kReplicas, kAllReduce}).messages, kLayers + 2);
+  EXPECT_EQ(Count(program, {GroupRole::kReplicas, kAllReduce}).bytes, kParameters);
 }
 
 // Section 7: dispatch and combine send T·k·h·2 bytes each, forward and backward. Experts' gradients
@@ -253,14 +253,14 @@ TEST(GenerateTest, ExpertsExchangeTokensFourTimesALayer) {
   plan.ep = 4;
   const Job job = JobOf({.model = {"moe", SmallMoe()}, .plan = plan, .microbatches = 2});
   const Program program = FirstProgram(job);
-  EXPECT_EQ(Count(program, {Slot::kExperts, kAllToAll}),
+  EXPECT_EQ(Count(program, {GroupRole::kExperts, kAllToAll}),
             Times(2 * 4 * kLayers, 1024 * 2 * kHidden * 2));
   const std::int64_t experts = kLayers * 8 * 2 * kHidden * 4096 / 4;
-  EXPECT_EQ(Count(program, {Slot::kExpertData, kAllReduce}).bytes, 4 * experts);
+  EXPECT_EQ(Count(program, {GroupRole::kExpertData, kAllReduce}).bytes, 4 * experts);
   const std::int64_t dense =
       kEmbedding + kHead +
       kLayers * (4 * kHidden * kHidden + 4 * kHidden + 4 * kHidden + 8 * kHidden);
-  EXPECT_EQ(Count(program, {Slot::kData, kAllReduce}).bytes, 4 * dense);
+  EXPECT_EQ(Count(program, {GroupRole::kData, kAllReduce}).bytes, 4 * dense);
 }
 
 // The all-gather dispatcher moves all tokens of e ranks: T·e·h, back as a sum.
@@ -271,8 +271,8 @@ TEST(GenerateTest, ExpertsMayGatherAllTokens) {
   plan.dispatch = TokenDispatch::kAllGather;
   const Program program = FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan}));
   const std::int64_t bytes = 1024 * 4 * kHidden * 2;
-  EXPECT_EQ(Count(program, {Slot::kExperts, kAllGather}), Times(2 * kLayers, bytes));
-  EXPECT_EQ(Count(program, {Slot::kExperts, kReduceScatter}), Times(2 * kLayers, bytes));
+  EXPECT_EQ(Count(program, {GroupRole::kExperts, kAllGather}), Times(2 * kLayers, bytes));
+  EXPECT_EQ(Count(program, {GroupRole::kExperts, kReduceScatter}), Times(2 * kLayers, bytes));
 }
 
 // Section 8: the ring passes K and V on c − 1 times forward, 2·b·(s/c)·kv·d_h·2 bytes each;
@@ -282,7 +282,7 @@ TEST(GenerateTest, ARingPassesKeysAndValuesOn) {
   plan.cp = 4;
   const Program program = FirstProgram(SmallJob(plan));
   const std::int64_t bytes = 2 * (1024 / 4) * kHidden * 2;
-  EXPECT_EQ(Count(program, {Slot::kContext, kSendRecv}),
+  EXPECT_EQ(Count(program, {GroupRole::kContext, kSendRecv}),
             (CommunicationCount{kLayers * (3 + 4), kLayers * (3 + 2 * 3 + 1) * bytes}));
 }
 
@@ -294,7 +294,7 @@ TEST(GenerateTest, ASendOfTheRingIsAsInTheExample) {
   model.blocks[0].count = 1;
   const Program program =
       FirstProgram(JobOf({.model = {"llama", model}, .plan = plan, .sequence = 131'072}));
-  EXPECT_EQ(Count(program, {Slot::kContext, kSendRecv}).bytes, (7 + 2 * 7 + 1) * 67'108'864LL);
+  EXPECT_EQ(Count(program, {GroupRole::kContext, kSendRecv}).bytes, (7 + 2 * 7 + 1) * 67'108'864LL);
 }
 
 // All-gather of K and V with 2·b·s·kv·d_h·2 on the whole side, and a reduce-scatter of their
@@ -304,11 +304,11 @@ TEST(GenerateTest, OtherKindsOfContextParallelismGatherOrDealHeads) {
   plan.cp = 4;
   plan.context = ContextKind::kAllGather;
   const Program gathers = FirstProgram(SmallJob(plan));
-  EXPECT_EQ(Count(gathers, {Slot::kContext, kAllGather}), Times(kLayers, 2 * kX));
-  EXPECT_EQ(Count(gathers, {Slot::kContext, kReduceScatter}), Times(kLayers, 2 * kX));
+  EXPECT_EQ(Count(gathers, {GroupRole::kContext, kAllGather}), Times(kLayers, 2 * kX));
+  EXPECT_EQ(Count(gathers, {GroupRole::kContext, kReduceScatter}), Times(kLayers, 2 * kX));
   plan.context = ContextKind::kUlysses;
   const Program deals = FirstProgram(SmallJob(plan));
-  EXPECT_EQ(Count(deals, {Slot::kContext, kAllToAll}),
+  EXPECT_EQ(Count(deals, {GroupRole::kContext, kAllToAll}),
             (CommunicationCount{4 * kLayers, 2 * kLayers * (3 + 1) * kX / 4}));
 }
 
@@ -322,19 +322,19 @@ TEST(GenerateTest, HeadsAreDealtInsideAndKeysGoRoundAcross) {
   plan.ulysses_ranks = 2;
   const GeneratedJob generated = Generated(SmallJob(plan));
   const Program& program = generated.ensemble.programs.front();
-  EXPECT_EQ(Count(program, {Slot::kContext}),
+  EXPECT_EQ(Count(program, {GroupRole::kContext}),
             (CommunicationCount{4 * kLayers, 2 * kLayers * (3 + 1) * kX / 4}));
   const std::int64_t bytes = 2 * (1024 / 2) * (kHidden / 2) * 2;
-  EXPECT_EQ(Count(program, {Slot::kContextRing, kSendRecv}),
+  EXPECT_EQ(Count(program, {GroupRole::kContextRing, kSendRecv}),
             (CommunicationCount{kLayers * (1 + 2), kLayers * (1 + 2 + 1) * bytes}));
-  const auto members = [&](Rank rank, Slot slot) {
-    const auto group = generated.ensemble.GroupOf(rank, static_cast<std::uint32_t>(slot));
+  const auto members = [&](Rank rank, GroupRole role) {
+    const auto group = generated.ensemble.GroupOf(rank, static_cast<std::uint32_t>(role));
     const auto span = generated.ensemble.Members(group);
     return std::vector<Rank>(span.begin(), span.end());
   };
-  EXPECT_EQ(members(1, Slot::kContext), (std::vector<Rank>{0, 1}));
-  EXPECT_EQ(members(3, Slot::kContext), (std::vector<Rank>{2, 3}));
-  EXPECT_EQ(members(3, Slot::kContextRing), (std::vector<Rank>{1, 3}));
+  EXPECT_EQ(members(1, GroupRole::kContext), (std::vector<Rank>{0, 1}));
+  EXPECT_EQ(members(3, GroupRole::kContext), (std::vector<Rank>{2, 3}));
+  EXPECT_EQ(members(3, GroupRole::kContextRing), (std::vector<Rank>{1, 3}));
 }
 
 // Weights are the same on context-parallel ranks: their gradients are summed over d · c.
@@ -343,9 +343,9 @@ TEST(GenerateTest, ContextParallelRanksSumTheirGradients) {
   plan.cp = 4;
   plan.dp = 2;
   const GeneratedJob generated = Generated(SmallJob(plan));
-  EXPECT_EQ(Count(generated.ensemble.programs[0], {Slot::kData, kAllReduce}).bytes,
+  EXPECT_EQ(Count(generated.ensemble.programs[0], {GroupRole::kData, kAllReduce}).bytes,
             4 * kParameters);
-  const auto group = generated.ensemble.GroupOf(0, static_cast<std::uint32_t>(Slot::kData));
+  const auto group = generated.ensemble.GroupOf(0, static_cast<std::uint32_t>(GroupRole::kData));
   EXPECT_EQ(generated.ensemble.Members(group).size(), 8U);
 }
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/generate/block_steps.h"
+#include "orrery/workload/generate/block_ops.h"
 #include "orrery/workload/generate/small_jobs.h"
 #include "orrery/workload/model/flops.h"
 #include "orrery/workload/model/presets.h"
@@ -63,7 +63,7 @@ TEST(GeneratedWorkTest, FrozenParametersHaveNoGradients) {
   job.training.adapter_rank = 16;
   const Program program = FirstProgram(job);
   EXPECT_EQ(Sum(program, "mlp up").count, 2 * kLayers);
-  EXPECT_EQ(Count(program, {Slot::kData}).bytes, 4 * kLayers * 16 * 6 * kHidden);
+  EXPECT_EQ(Count(program, {GroupRole::kData}).bytes, 4 * kLayers * 16 * 6 * kHidden);
 }
 
 // Everybody hears of the norm; in fp16 of overflows as well.
@@ -71,10 +71,10 @@ TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
   Plan plan;
   plan.dp = 2;
   Job job = SmallJob(plan);
-  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(1, 4));
+  EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(1, 4));
   job.training.precision.compute = kernel::DataType::kFp16;
   job.training.precision.products = kernel::DataType::kFp16;
-  EXPECT_EQ(Count(FirstProgram(job), {Slot::kAll, kAllReduce}), Times(2, 4));
+  EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(2, 4));
 }
 
 // TV4: T = 4096, k = 2, E = 8, cf 1.25: every expert takes 1,280 tokens of a rank, padded.
@@ -85,7 +85,7 @@ TEST(GeneratedWorkTest, CapacityPadsWhatIsSent) {
   plan.capacity_factor = 1.25;
   const Program program =
       FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan, .sequence = 4096}));
-  EXPECT_EQ(Count(program, {Slot::kExperts, kAllToAll}),
+  EXPECT_EQ(Count(program, {GroupRole::kExperts, kAllToAll}),
             Times(4 * kLayers, 1280 * 8 * kHidden * 2));
 }
 
@@ -102,7 +102,7 @@ TEST(GeneratedWorkTest, ASharedExpertBesideDispatchDoesTheSameWork) {
   const Program beside = FirstProgram(job);
   EXPECT_EQ(Sum(before, "mlp up").count, 3 * kLayers);
   EXPECT_EQ(Sum(beside, "mlp up").count, 3 * kLayers);
-  EXPECT_EQ(Count(beside, {Slot::kExperts}), Count(before, {Slot::kExperts}));
+  EXPECT_EQ(Count(beside, {GroupRole::kExperts}), Count(before, {GroupRole::kExperts}));
 }
 
 // Two norms a layer and one before the head: forward, again, backward.
@@ -115,7 +115,7 @@ TEST(GeneratedWorkTest, RecomputedNormsRunAgain) {
   EXPECT_EQ(Sum(program, "qkv").count, 3 * kLayers);
 }
 
-// Experts that run again exchange tokens six times a layer instead of four; the activation in them
+// Experts that run again communication tokens six times a layer instead of four; the activation in them
 // belongs to them and runs again once.
 TEST(GeneratedWorkTest, RecomputedExpertsExchangeTokensAgain) {
   Plan plan;
@@ -123,12 +123,12 @@ TEST(GeneratedWorkTest, RecomputedExpertsExchangeTokensAgain) {
   plan.ep = 4;
   plan.recompute_parts.activations = true;
   const Program activations = FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan}));
-  EXPECT_EQ(Count(activations, {Slot::kExperts}).messages, 4 * kLayers);
+  EXPECT_EQ(Count(activations, {GroupRole::kExperts}).messages, 4 * kLayers);
   EXPECT_EQ(Sum(activations, "experts up").count, 3 * kLayers);
   EXPECT_EQ(Sum(activations, "activation").count, 3 * kLayers);
   plan.recompute_parts.experts = true;
   const Program experts = FirstProgram(JobOf({.model = {"moe", SmallMoe()}, .plan = plan}));
-  EXPECT_EQ(Count(experts, {Slot::kExperts}).messages, 6 * kLayers);
+  EXPECT_EQ(Count(experts, {GroupRole::kExperts}).messages, 6 * kLayers);
   EXPECT_EQ(Sum(experts, "experts up").count, 4 * kLayers);
   EXPECT_EQ(Sum(experts, "router").count, 4 * kLayers);
   EXPECT_EQ(Sum(experts, "activation").count, 3 * kLayers);
@@ -145,11 +145,11 @@ TEST(GeneratedWorkTest, AShareOfBlocksRunsAgain) {
 
 // A put-off gradient of a weight needs inputs and gradients as the product reads them: in a layer
 // 3h + h, h + h, 4h + h and h + 4h elements a token besides.
-TEST(GeneratedWorkTest, PutOffGradientsOfNarrowProductsKeepNarrowInputs) {
+TEST(GeneratedWorkTest, DeferredWgradOfNarrowGemmsKeepsNarrowInputs) {
   Job job = SmallJob({});
   const Transformer& model = *job.model.transformer();
   const auto kept = [&] {
-    return BlockSteps(SceneOf(job, model), model, model.blocks[0].block).weight_inputs;
+    return BlockOps(MicrobatchShapeOf(job, model), model, model.blocks[0].block).weight_inputs;
   };
   EXPECT_EQ(kept(), 1024 * 16 * kHidden * 2);
   job.training.precision.products = kernel::DataType::kFp8;

@@ -5,7 +5,7 @@
 
 #include "orrery/kernel/work.h"
 #include "orrery/workload/generate/layer_writer.h"
-#include "orrery/workload/generate/scene.h"
+#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/model/listed_layers.h"
 
 namespace orrery::workload {
@@ -29,32 +29,32 @@ Category CategoryOf(kernel::OperatorKind kind) {
     case kernel::OperatorKind::kCrossEntropy:
       return Category::kLoss;
     default:
-      return kernel::IsMatrixProduct(kind) ? Category::kProduct : Category::kElementwise;
+      return kernel::IsGemm(kind) ? Category::kGemm : Category::kElementwise;
   }
 }
 
-Result<std::vector<Step>> StepsOf(const ListedLayer& layer,
+Result<std::vector<LayerOp>> OpsOf(const ListedLayer& layer,
                                   const std::vector<kernel::Operator>& operators,
                                   std::int64_t samples) {
-  std::vector<Step> steps;
+  std::vector<LayerOp> steps;
   for (const kernel::Operator& op : operators) {
     ORRERY_TRY(const kernel::Operator grown, ForSamples(op, samples));
-    steps.push_back(OperatorStep(layer.name, CategoryOf(op.kind()), grown));
+    steps.push_back(OperatorOp(layer.name, CategoryOf(op.kind()), grown));
   }
   return steps;
 }
 
 // A layer that names no backward pass runs its products twice, for its input and its weights.
-Result<UnitSteps> StepsOf(const ListedLayer& layer, std::int64_t samples) {
-  UnitSteps unit;
-  ORRERY_TRY(unit.forward, StepsOf(layer, layer.forward, samples));
+Result<UnitOps> OpsOf(const ListedLayer& layer, std::int64_t samples) {
+  UnitOps unit;
+  ORRERY_TRY(unit.forward, OpsOf(layer, layer.forward, samples));
   if (!layer.backward.empty()) {
-    ORRERY_TRY(unit.backward, StepsOf(layer, layer.backward, samples));
+    ORRERY_TRY(unit.backward, OpsOf(layer, layer.backward, samples));
     return unit;
   }
   unit.backward = unit.forward;
-  for (const Step& step : unit.forward) {
-    if (kernel::IsMatrixProduct(step.op->kind())) {
+  for (const LayerOp& step : unit.forward) {
+    if (kernel::IsGemm(step.op->kind())) {
       unit.backward.push_back(step);
     }
   }
@@ -65,11 +65,11 @@ Result<UnitSteps> StepsOf(const ListedLayer& layer, std::int64_t samples) {
 
 Result<ModelUnits> LayerListUnits(const Job& job) {
   const std::int64_t samples = job.training.micro_batch;
-  const std::int64_t element = SceneOf(job).element_bytes;
+  const std::int64_t element = MicrobatchShapeOf(job).element_bytes;
   ModelUnits units;
   std::vector<StageUnit> chunk;
   for (const ListedLayer& layer : job.model.layer_list()->layers) {
-    ORRERY_TRY(UnitSteps steps, StepsOf(layer, samples));
+    ORRERY_TRY(UnitOps steps, OpsOf(layer, samples));
     chunk.push_back({units.kinds.size(), job.plan.recompute == Recompute::kFull});
     units.kinds.push_back(std::move(steps));
     units.tensors.push_back({layer.parameters, {}});

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "orrery/workload/generate/operators.h"
-#include "orrery/workload/generate/spelled_out.h"
+#include "orrery/workload/generate/unfused.h"
 
 namespace orrery::workload {
 namespace {
@@ -22,35 +22,35 @@ std::int64_t WidthOut(const Matrix& matrix, int tp) {
   return matrix.cut == Cut::kColumns ? matrix.out / tp : matrix.out;
 }
 
-Exchange OverTensor(const Scene& scene, CollectiveKind kind, std::int64_t elements, int beside) {
-  return {Slot::kTensor, kind, elements * scene.element_bytes, scene.element, beside};
+Communication OverTensor(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements, int beside) {
+  return {GroupRole::kTensor, kind, elements * shape.element_bytes, shape.element, beside};
 }
 
-// With user buffers an exchange is cut into as many pieces as there are ranks and runs beside the
+// With user buffers an communication is cut into as many pieces as there are ranks and runs beside the
 // product it belongs to: only one piece is waited for.
-void AddExchange(const Scene& scene, std::string_view name, const Exchange& exchange,
-                 std::vector<Step>& steps) {
-  if (scene.framework().tensor_overlap != TensorOverlap::kPipelined || exchange.beside > 0) {
-    steps.push_back(ExchangeStep(name, exchange));
+void AddCommunication(const MicrobatchShape& shape, std::string_view name, const Communication& communication,
+                 std::vector<LayerOp>& steps) {
+  if (shape.framework().tensor_overlap != TensorOverlap::kPipelined || communication.beside > 0) {
+    steps.push_back(CommunicationOp(name, communication));
     return;
   }
-  Exchange exposed = exchange;
-  exposed.bytes = exchange.bytes / scene.tp;
-  steps.push_back(ExchangeStep(name, exposed));
+  Communication exposed = communication;
+  exposed.bytes = communication.bytes / shape.tp;
+  steps.push_back(CommunicationOp(name, exposed));
 }
 
 }  // namespace
 
-Step ExchangeStep(std::string_view name, const Exchange& exchange) {
-  Step step;
+LayerOp CommunicationOp(std::string_view name, const Communication& communication) {
+  LayerOp step;
   step.name = name;
-  step.exchange = exchange;
+  step.communication = communication;
   return step;
 }
 
-Step OperatorStep(std::string_view name, Category category, const kernel::Operator& op,
+LayerOp OperatorOp(std::string_view name, Category category, const kernel::Operator& op,
                   int launches) {
-  Step step;
+  LayerOp step;
   step.name = name;
   step.category = category;
   step.op = op;
@@ -59,49 +59,49 @@ Step OperatorStep(std::string_view name, Category category, const kernel::Operat
 }
 
 void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t cols,
-                       std::vector<Step>& steps) {
-  if (scene_.is_fp8()) {
+                       std::vector<LayerOp>& steps) {
+  if (shape_.is_fp8()) {
     // One pass that writes it as it is and turned, for the gradient of weights.
     steps.push_back(
-        OperatorStep(name, Category::kCast, Elementwise("other", rows * cols, 2, 2, scene_.type)));
+        OperatorOp(name, Category::kCast, Elementwise("other", rows * cols, 2, 2, shape_.type)));
   }
 }
 
 void LayerWriter::GatherSequence(const Matrix& matrix) {
-  if (scene_.tp > 1 && scene_.plan().sequence_parallel) {
-    AddExchange(scene_, "gather sequence",
-                OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 0),
+  if (shape_.tp > 1 && shape_.plan().sequence_parallel) {
+    AddCommunication(shape_, "gather sequence",
+                OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 0),
                 forward_);
   }
 }
 
 void LayerWriter::ReduceOutput(const Matrix& matrix) {
-  if (scene_.tp > 1) {
-    const bool scatters = scene_.plan().sequence_parallel;
-    AddExchange(
-        scene_, scatters ? "scatter sum" : "sum",
-        OverTensor(scene_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+  if (shape_.tp > 1) {
+    const bool scatters = shape_.plan().sequence_parallel;
+    AddCommunication(
+        shape_, scatters ? "scatter sum" : "sum",
+        OverTensor(shape_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                    matrix.rows * matrix.out, 0),
         forward_);
   }
 }
 
 void LayerWriter::Linear(const Matrix& matrix) {
-  const std::int64_t in = WidthIn(matrix, scene_.tp);
-  const std::int64_t out = WidthOut(matrix, scene_.tp);
+  const std::int64_t in = WidthIn(matrix, shape_.tp);
+  const std::int64_t out = WidthOut(matrix, shape_.tp);
   if (matrix.cut == Cut::kColumns) {
     GatherSequence(matrix);
   }
   if (matrix.casts_input) {
     Cast("cast input", matrix.rows, in, forward_);
   }
-  forward_.push_back(OperatorStep(matrix.name, Category::kProduct,
-                                  Product(matrix.rows, out, in, "nt", scene_.products)));
+  forward_.push_back(OperatorOp(matrix.name, Category::kGemm,
+                                  Gemm(matrix.rows, out, in, "nt", shape_.products)));
   if (matrix.cut == Cut::kRows) {
     ReduceOutput(matrix);
   }
   backward_.push_back(LinearBackward(matrix));
-  if (!scene_.is_frozen()) {
+  if (!shape_.is_frozen()) {
     KeepForWeights(WeightInputBytes(matrix));
   } else if (matrix.has_adapter) {
     AddAdapter(matrix);
@@ -109,156 +109,156 @@ void LayerWriter::Linear(const Matrix& matrix) {
 }
 
 // Down to the rank and up again beside the frozen matrix; backward, gradients of both and of the
-// input, which is added to that of the frozen matrix. Exchanges of vectors of the rank are left
+// input, which is added to that of the frozen matrix. Communications of vectors of the rank are left
 // out.
 void LayerWriter::AddAdapter(const Matrix& matrix) {
-  const std::int64_t rank = scene_.job->training.adapter_rank;
-  const std::int64_t in = WidthIn(matrix, scene_.tp);
-  const std::int64_t out = WidthOut(matrix, scene_.tp);
+  const std::int64_t rank = shape_.job->training.adapter_rank;
+  const std::int64_t in = WidthIn(matrix, shape_.tp);
+  const std::int64_t out = WidthOut(matrix, shape_.tp);
   const std::int64_t rows = matrix.rows;
   const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k,
                            std::string_view layout) {
-    return OperatorStep("adapter", Category::kProduct, Product(m, n, k, layout, scene_.type));
+    return OperatorOp("adapter", Category::kGemm, Gemm(m, n, k, layout, shape_.type));
   };
   const auto sum = [&](std::int64_t width) {
-    return OperatorStep("adapter", Category::kElementwise,
-                        Elementwise("add", rows * width, 2 * scene_.element_bytes,
-                                    scene_.element_bytes, scene_.type));
+    return OperatorOp("adapter", Category::kElementwise,
+                        Elementwise("add", rows * width, 2 * shape_.element_bytes,
+                                    shape_.element_bytes, shape_.type));
   };
   forward_.push_back(product(rows, rank, in, "nt"));
   forward_.push_back(product(rows, out, rank, "nt"));
   forward_.push_back(sum(out));
-  std::vector<Step> steps = {product(rows, rank, out, "nn"), product(out, rank, rows, "tn"),
+  std::vector<LayerOp> steps = {product(rows, rank, out, "nn"), product(out, rank, rows, "tn"),
                              product(rows, in, rank, "nn"), product(rank, in, rows, "tn"), sum(in)};
-  steps[1].is_for_weights = true;
-  steps[3].is_for_weights = true;
+  steps[1].is_wgrad = true;
+  steps[3].is_wgrad = true;
   backward_.push_back(std::move(steps));
 }
 
 // What is whole on every rank is kept in parts where the sequence is cut.
 std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
-  const int parts = scene_.plan().sequence_parallel ? scene_.tp : 1;
-  const std::int64_t in = WidthIn(matrix, scene_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);
-  const std::int64_t out = WidthOut(matrix, scene_.tp) / (matrix.cut == Cut::kRows ? parts : 1);
-  return matrix.rows * (in + out) * scene_.product_bytes();
+  const int parts = shape_.plan().sequence_parallel ? shape_.tp : 1;
+  const std::int64_t in = WidthIn(matrix, shape_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);
+  const std::int64_t out = WidthOut(matrix, shape_.tp) / (matrix.cut == Cut::kRows ? parts : 1);
+  return matrix.rows * (in + out) * shape_.gemm_bytes();
 }
 
-std::vector<Step> LayerWriter::LinearBackward(const Matrix& matrix) {
-  std::vector<Step> steps;
-  const bool is_cut = scene_.tp > 1;
-  const bool by_sequence = is_cut && scene_.plan().sequence_parallel;
+std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
+  std::vector<LayerOp> steps;
+  const bool is_cut = shape_.tp > 1;
+  const bool by_sequence = is_cut && shape_.plan().sequence_parallel;
   if (matrix.cut == Cut::kRows && by_sequence) {
-    AddExchange(scene_, "gather gradient",
-                OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.out, 0), steps);
+    AddCommunication(shape_, "gather gradient",
+                OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.out, 0), steps);
   }
   if (matrix.casts_gradient) {
-    Cast("cast gradient", matrix.rows, WidthOut(matrix, scene_.tp), steps);
+    Cast("cast gradient", matrix.rows, WidthOut(matrix, shape_.tp), steps);
   }
   // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
-  if (matrix.cut == Cut::kColumns && by_sequence && !scene_.framework().keeps_gathered_inputs &&
-      !scene_.is_frozen()) {
+  if (matrix.cut == Cut::kColumns && by_sequence && !shape_.framework().keeps_gathered_inputs &&
+      !shape_.is_frozen()) {
     steps.push_back(
-        ExchangeStep("gather saved input",
-                     OverTensor(scene_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
+        CommunicationOp("gather saved input",
+                     OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
   }
   AddInputGradient(matrix, steps);
-  if (!scene_.is_frozen()) {
+  if (!shape_.is_frozen()) {
     AddWeightGradient(matrix, steps);
   }
   return steps;
 }
 
-void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<Step>& steps) {
-  steps.push_back(OperatorStep(matrix.name, Category::kProduct,
-                               Product(matrix.rows, WidthIn(matrix, scene_.tp),
-                                       WidthOut(matrix, scene_.tp), "nn", scene_.products)));
-  const int branches = scene_.is_spelled_out() ? matrix.branches : 1;
+void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& steps) {
+  steps.push_back(OperatorOp(matrix.name, Category::kGemm,
+                               Gemm(matrix.rows, WidthIn(matrix, shape_.tp),
+                                       WidthOut(matrix, shape_.tp), "nn", shape_.products)));
+  const int branches = shape_.is_unfused() ? matrix.branches : 1;
   for (int branch = 0; branch < branches; ++branch) {
     AddInputGradientSum(matrix, steps);
   }
-  std::ranges::move(SumsOfBranches(branches, {matrix.rows, WidthIn(matrix, scene_.tp)}, scene_),
+  std::ranges::move(SumsOfBranches(branches, {matrix.rows, WidthIn(matrix, shape_.tp)}, shape_),
                     std::back_inserter(steps));
 }
 
-void LayerWriter::AddInputGradientSum(const Matrix& matrix, std::vector<Step>& steps) const {
-  if (matrix.cut != Cut::kColumns || scene_.tp == 1) {
+void LayerWriter::AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& steps) const {
+  if (matrix.cut != Cut::kColumns || shape_.tp == 1) {
     return;
   }
-  const bool scatters = scene_.plan().sequence_parallel;
+  const bool scatters = shape_.plan().sequence_parallel;
   // Beside the gradient of the weight, if there is one.
   const bool is_alone =
-      scene_.framework().tensor_overlap == TensorOverlap::kNever || scene_.is_frozen();
+      shape_.framework().tensor_overlap == TensorOverlap::kNever || shape_.is_frozen();
   const int beside = is_alone ? 0 : 1;
-  steps.push_back(ExchangeStep(
+  steps.push_back(CommunicationOp(
       scatters ? "scatter gradient" : "sum gradient",
-      OverTensor(scene_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+      OverTensor(shape_, scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
                  matrix.rows * matrix.in, beside)));
 }
 
-void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps) {
-  const std::int64_t in = WidthIn(matrix, scene_.tp);
-  const std::int64_t out = WidthOut(matrix, scene_.tp);
-  Step product = OperatorStep(matrix.name, Category::kProduct,
-                              Product(out, in, matrix.rows, "tn", scene_.products));
-  product.is_for_weights = true;
+void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& steps) {
+  const std::int64_t in = WidthIn(matrix, shape_.tp);
+  const std::int64_t out = WidthOut(matrix, shape_.tp);
+  LayerOp product = OperatorOp(matrix.name, Category::kGemm,
+                              Gemm(out, in, matrix.rows, "tn", shape_.products));
+  product.is_wgrad = true;
   steps.push_back(product);
   // Gradients of several micro-batches are summed in fp32: inside the product, which then reads and
   // writes four bytes more than it would, or by a kernel of its own.
-  const bool is_fused = scene_.framework().fuses_gradient_accumulation;
-  if (scene_.job->microbatches() == 1 && !is_fused) {
+  const bool is_fused = shape_.framework().fuses_gradient_accumulation;
+  if (shape_.job->microbatches() == 1 && !is_fused) {
     return;
   }
-  const int bytes = scene_.job->training.precision.gradient_bytes;
-  Step sum = OperatorStep("accumulate gradient", Category::kElementwise,
+  const int bytes = shape_.job->training.precision.gradient_bytes;
+  LayerOp sum = OperatorOp("accumulate gradient", Category::kElementwise,
                           is_fused ? Elementwise("add", in * out, bytes, std::max(bytes - 2, 0),
                                                  kernel::DataType::kFp32)
-                                   : Elementwise("add", in * out, bytes + scene_.element_bytes,
+                                   : Elementwise("add", in * out, bytes + shape_.element_bytes,
                                                  bytes, kernel::DataType::kFp32),
                           is_fused ? 0 : 1);
-  sum.is_for_weights = true;
+  sum.is_wgrad = true;
   steps.push_back(sum);
 }
 
 void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
-  if (kind == NormKind::kRms && scene_.is_spelled_out()) {
-    SpelledOutNorm(rows, cols);
+  if (kind == NormKind::kRms && shape_.is_unfused()) {
+    UnfusedNorm(rows, cols);
     return;
   }
   const OperatorKind op =
       kind == NormKind::kRms ? OperatorKind::kRmsNorm : OperatorKind::kLayerNorm;
   // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
-  const int launches = scene_.framework().fuses_norm ? 1 : 5;
-  WritePart(scene_.plan().recompute_parts.norms, [&] {
-    forward_.push_back(OperatorStep("norm", Category::kNorm,
-                                    RowWise(op, rows, cols, "fwd", scene_.type), launches));
+  const int launches = shape_.framework().fuses_norm ? 1 : 5;
+  WritePart(shape_.plan().recompute_parts.norms, [&] {
+    forward_.push_back(OperatorOp("norm", Category::kNorm,
+                                    RowWise(op, rows, cols, "fwd", shape_.type), launches));
   });
-  backward_.push_back({OperatorStep("norm", Category::kNorm,
-                                    RowWise(op, rows, cols, "bwd", scene_.type), 2 * launches)});
+  backward_.push_back({OperatorOp("norm", Category::kNorm,
+                                    RowWise(op, rows, cols, "bwd", shape_.type), 2 * launches)});
 }
 
-void LayerWriter::SpelledOutNorm(std::int64_t rows, std::int64_t cols) {
-  WritePart(scene_.plan().recompute_parts.norms, [&] {
-    std::ranges::move(SpelledOutRmsNorm(Pass::kForward, {rows, cols}, scene_),
+void LayerWriter::UnfusedNorm(std::int64_t rows, std::int64_t cols) {
+  WritePart(shape_.plan().recompute_parts.norms, [&] {
+    std::ranges::move(UnfusedRmsNorm(Pass::kForward, {rows, cols}, shape_),
                       std::back_inserter(forward_));
   });
-  backward_.push_back(SpelledOutRmsNorm(Pass::kBackward, {rows, cols}, scene_));
+  backward_.push_back(UnfusedRmsNorm(Pass::kBackward, {rows, cols}, shape_));
 }
 
 void LayerWriter::Elements(const Map& map) {
-  forward_.push_back(OperatorStep(
+  forward_.push_back(OperatorOp(
       map.name, Category::kElementwise,
-      Elementwise(map.forward, map.n, map.reads, map.writes, scene_.type), map.launches));
-  backward_.push_back({OperatorStep(
+      Elementwise(map.forward, map.n, map.reads, map.writes, shape_.type), map.launches));
+  backward_.push_back({OperatorOp(
       map.name, Category::kElementwise,
-      Elementwise(map.backward, map.n, map.backward_reads, map.backward_writes, scene_.type),
+      Elementwise(map.backward, map.n, map.backward_reads, map.backward_writes, shape_.type),
       map.launches)});
 }
 
 void LayerWriter::AddResidual(double dropout) {
-  const std::int64_t n = scene_.sharded_tokens * scene_.hidden;
-  const std::int64_t e = scene_.element_bytes;
+  const std::int64_t n = shape_.sharded_tokens * shape_.hidden;
+  const std::int64_t e = shape_.element_bytes;
   const std::int64_t mask = dropout > 0 ? 1 : 0;
-  if (scene_.framework().fuses_dropout_add || dropout == 0) {
+  if (shape_.framework().fuses_dropout_add || dropout == 0) {
     // Backward: where the residual branched off, two gradients meet.
     Elements({"residual", "add", "add", n, 2 * e, e + mask, 2 * e + mask, e});
     return;
@@ -272,12 +272,12 @@ void LayerWriter::RecomputeFrom(std::size_t begin) {
                     forward_.end());
 }
 
-UnitSteps LayerWriter::Finish() {
-  UnitSteps unit;
+UnitOps LayerWriter::Finish() {
+  UnitOps unit;
   unit.forward = std::move(forward_);
   unit.recompute = std::move(recompute_);
   unit.weight_inputs = weight_inputs_;
-  for (std::vector<Step>& steps : std::views::reverse(backward_)) {
+  for (std::vector<LayerOp>& steps : std::views::reverse(backward_)) {
     std::ranges::move(steps, std::back_inserter(unit.backward));
   }
   return unit;

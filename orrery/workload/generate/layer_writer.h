@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/workload/generate/scene.h"
-#include "orrery/workload/generate/step.h"
+#include "orrery/workload/generate/microbatch_shape.h"
+#include "orrery/workload/generate/layer_op.h"
 
 namespace orrery::workload {
 
@@ -35,14 +35,14 @@ struct Matrix {
 /// of the forward pass, and its backward pass runs before that of the sublayers written earlier.
 class LayerWriter {
  public:
-  explicit LayerWriter(const Scene& scene) : scene_(scene) {}
+  explicit LayerWriter(const MicrobatchShape& shape) : shape_(shape) {}
 
-  [[nodiscard]] const Scene& scene() const { return scene_; }
+  [[nodiscard]] const MicrobatchShape& shape() const { return shape_; }
 
-  void Forward(Step step) { forward_.push_back(std::move(step)); }
+  void Forward(LayerOp step) { forward_.push_back(std::move(step)); }
 
-  /// Steps of one sublayer's backward pass, in order.
-  void Backward(std::vector<Step> steps) { backward_.push_back(std::move(steps)); }
+  /// Ops of one sublayer's backward pass, in order.
+  void Backward(std::vector<LayerOp> steps) { backward_.push_back(std::move(steps)); }
 
   /// A matrix product with what precision and tensor parallelism ask for around it.
   void Linear(const Matrix& matrix);
@@ -84,34 +84,34 @@ class LayerWriter {
   /// Inputs and gradients of outputs, in bytes, that a put-off gradient of a weight needs.
   void KeepForWeights(std::int64_t bytes) { weight_inputs_ += bytes; }
 
-  [[nodiscard]] UnitSteps Finish();
+  [[nodiscard]] UnitOps Finish();
 
  private:
   void GatherSequence(const Matrix& matrix);
   void ReduceOutput(const Matrix& matrix);
-  void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<Step>& steps);
+  void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& steps);
   [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
   void AddAdapter(const Matrix& matrix);
-  [[nodiscard]] std::vector<Step> LinearBackward(const Matrix& matrix);
-  void AddInputGradient(const Matrix& matrix, std::vector<Step>& steps);
-  void AddInputGradientSum(const Matrix& matrix, std::vector<Step>& steps) const;
-  void SpelledOutNorm(std::int64_t rows, std::int64_t cols);
-  void AddWeightGradient(const Matrix& matrix, std::vector<Step>& steps);
+  [[nodiscard]] std::vector<LayerOp> LinearBackward(const Matrix& matrix);
+  void AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& steps);
+  void AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& steps) const;
+  void UnfusedNorm(std::int64_t rows, std::int64_t cols);
+  void AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& steps);
   void RecomputeFrom(std::size_t begin);
 
-  const Scene& scene_;
-  std::vector<Step> forward_;
-  std::vector<std::vector<Step>> backward_;
-  std::vector<Step> recompute_;
+  const MicrobatchShape& shape_;
+  std::vector<LayerOp> forward_;
+  std::vector<std::vector<LayerOp>> backward_;
+  std::vector<LayerOp> recompute_;
   bool is_in_recomputed_ = false;
   std::int64_t weight_inputs_ = 0;
 };
 
-/// An exchange as a step.
-[[nodiscard]] Step ExchangeStep(std::string_view name, const Exchange& exchange);
+/// An communication as a step.
+[[nodiscard]] LayerOp CommunicationOp(std::string_view name, const Communication& communication);
 
 /// An operator as a step.
-[[nodiscard]] Step OperatorStep(std::string_view name, Category category,
+[[nodiscard]] LayerOp OperatorOp(std::string_view name, Category category,
                                 const kernel::Operator& op, int launches = 1);
 
 }  // namespace orrery::workload

@@ -36,7 +36,7 @@ double ExecutedOf(const Program& program) {
   return sum * CountingCosts::kFlopsPerPicosecond;
 }
 
-TEST(ListedModelsTest, ConvolutionalNetworksRunAllTheirProductsForTheMicroBatch) {
+TEST(ListedModelsTest, ConvolutionalNetworksRunAllTheirGemmsForTheMicroBatch) {
   for (const std::string_view name : ConvolutionalNetworks()) {
     const Model model{std::string(name),
                       ConvolutionalNetwork(name, kernel::DataType::kBf16).value()};
@@ -57,8 +57,8 @@ TEST(ListedModelsTest, GradientsOfAResnetAreSummedOnce) {
   job.framework.data_overlap = DataOverlap::kBuckets;
   const GeneratedJob generated = Generate(job, EqualCosts()).value();
   const Program& program = generated.ensemble.programs.at(0);
-  EXPECT_EQ(Count(program, {Slot::kData, kAllReduce}).bytes, 4 * 25'557'032);
-  EXPECT_GT(Count(program, {Slot::kData, kAllReduce}).messages, 3);
+  EXPECT_EQ(Count(program, {GroupRole::kData, kAllReduce}).bytes, 4 * 25'557'032);
+  EXPECT_GT(Count(program, {GroupRole::kData, kAllReduce}).messages, 3);
 }
 
 TEST(ListedModelsTest, ListsAreNotCutIntoStages) {
@@ -97,7 +97,7 @@ TEST(ListedModelsTest, WholeTablesExchangePooledVectors) {
   const GeneratedJob job = DlrmOn(4, TableSharding::kTable);
   std::int64_t bytes = 0;
   for (const ProgramId id : job.ensemble.program_of_rank) {
-    const CommunicationCount count = Count(job.ensemble.programs[id], {Slot::kTables, kAllToAll});
+    const CommunicationCount count = Count(job.ensemble.programs[id], {GroupRole::kTables, kAllToAll});
     EXPECT_EQ(count.messages, 2);
     bytes += count.bytes;
   }
@@ -117,13 +117,13 @@ TEST(ListedModelsTest, RanksWithOtherTablesRunOtherPrograms) {
 // and scattered; gradients gathered.
 TEST(ListedModelsTest, RowsAndColumnsExchangeVectorsOfAllTables) {
   const GeneratedJob columns = DlrmOn(4, TableSharding::kColumn);
-  EXPECT_EQ(Count(columns.ensemble.programs.at(0), {Slot::kTables, kAllToAll}),
+  EXPECT_EQ(Count(columns.ensemble.programs.at(0), {GroupRole::kTables, kAllToAll}),
             (CommunicationCount{2, 2 * (4 * 128) * 8 * 4 * 2}));
   const GeneratedJob rows = DlrmOn(4, TableSharding::kRow);
   const Program& program = rows.ensemble.programs.at(0);
-  EXPECT_EQ(Count(program, {Slot::kTables, kReduceScatter}),
+  EXPECT_EQ(Count(program, {GroupRole::kTables, kReduceScatter}),
             (CommunicationCount{1, (4 * 128) * 8 * 16 * 2}));
-  EXPECT_EQ(Count(program, {Slot::kTables, kAllGather}),
+  EXPECT_EQ(Count(program, {GroupRole::kTables, kAllGather}),
             (CommunicationCount{1, (4 * 128) * 8 * 16 * 2}));
 }
 
@@ -134,14 +134,14 @@ TEST(ListedModelsTest, OnlyTheNetworksAreReplicated) {
   EXPECT_EQ(InteractionWidth(SmallDlrm()), 52);
   const GeneratedJob job = DlrmOn(4, TableSharding::kColumn);
   const Program& program = job.ensemble.programs.at(0);
-  EXPECT_EQ(Count(program, {Slot::kData, kAllReduce}).bytes, 4 * networks);
+  EXPECT_EQ(Count(program, {GroupRole::kData, kAllReduce}).bytes, 4 * networks);
   EXPECT_EQ(HeldOf(program, "embedding tables"), 8 * 1000 * 4 * 2);
   EXPECT_EQ(HeldOf(program, "parameters"), 2 * networks);
 }
 
 TEST(ListedModelsTest, OneRankExchangesNothing) {
   const GeneratedJob job = DlrmOn(1, TableSharding::kTable);
-  EXPECT_EQ(Count(job.ensemble.programs.at(0), {Slot::kTables}).messages, 0);
+  EXPECT_EQ(Count(job.ensemble.programs.at(0), {GroupRole::kTables}).messages, 0);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/generate/stage_units.h"
-#include "orrery/workload/generate/step.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/unit_memory.h"
 
 namespace orrery::workload {
@@ -13,7 +13,7 @@ namespace orrery::workload {
 /// The kinds of units that a model is made of, and which of them each program runs: one for each
 /// device of the pipeline, or as `program_of_rank` says.
 struct ModelUnits {
-  std::vector<UnitSteps> kinds;
+  std::vector<UnitOps> kinds;
   std::vector<UnitTensors> tensors;             // by kind
   std::vector<UnitMemory> memory;               // by kind
   std::vector<StageUnits> stages;               // by program

@@ -8,7 +8,7 @@
 /// Operators as layers ask for them, each in one expression.
 namespace orrery::workload {
 
-[[nodiscard]] inline kernel::Operator Product(std::int64_t m, std::int64_t n, std::int64_t k,
+[[nodiscard]] inline kernel::Operator Gemm(std::int64_t m, std::int64_t n, std::int64_t k,
                                               std::string_view layout, kernel::DataType type) {
   return kernel::Operator(kernel::OperatorKind::kGemm, type)
       .Set(kernel::Key::kM, m)
@@ -17,7 +17,7 @@ namespace orrery::workload {
       .Set(kernel::Key::kLayout, layout);
 }
 
-[[nodiscard]] inline kernel::Operator BatchedProduct(std::int64_t batch, std::int64_t m,
+[[nodiscard]] inline kernel::Operator BatchedGemm(std::int64_t batch, std::int64_t m,
                                                      std::int64_t n, std::int64_t k,
                                                      kernel::DataType type) {
   return kernel::Operator(kernel::OperatorKind::kBatchedGemm, type)
@@ -27,7 +27,7 @@ namespace orrery::workload {
       .Set(kernel::Key::kK, k);
 }
 
-[[nodiscard]] inline kernel::Operator GroupedProduct(std::int64_t groups, std::int64_t m,
+[[nodiscard]] inline kernel::Operator GroupedGemm(std::int64_t groups, std::int64_t m,
                                                      std::int64_t n, std::int64_t k,
                                                      kernel::DataType type) {
   return kernel::Operator(kernel::OperatorKind::kGroupedGemm, type)

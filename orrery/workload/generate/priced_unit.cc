@@ -23,10 +23,10 @@ bool IsNarrow(kernel::DataType type) {
 double RateOf(Category category, const Job& job) {
   const Framework& framework = job.framework;
   switch (category) {
-    case Category::kProduct:
+    case Category::kGemm:
     case Category::kExperts:
     case Category::kConvolution:
-      return framework.product_rate;
+      return framework.gemm_rate;
     case Category::kAttention:
       return framework.attention_rate *
              AttentionKernelRate(framework.attention, job.gpu.generation);
@@ -41,13 +41,13 @@ std::uint32_t Millionths(double share) {
 
 }  // namespace
 
-PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estimate) {
-  PricedStep priced;
+PricedOp OpPricing::PriceOf(const LayerOp& step, const kernel::Estimate& estimate) {
+  PricedOp priced;
   priced.name = step.name;
   priced.category = step.category;
-  priced.is_for_weights = step.is_for_weights;
+  priced.is_wgrad = step.is_wgrad;
   priced.launches = step.launches;
-  priced.exchange = step.exchange;
+  priced.communication = step.communication;
   if (!step.op) {
     return priced;
   }
@@ -69,9 +69,9 @@ PricedStep StepPricing::PriceOf(const Step& step, const kernel::Estimate& estima
   return priced;
 }
 
-std::vector<kernel::Estimate> StepPricing::EstimatesOf(std::span<const Step> steps) const {
+std::vector<kernel::Estimate> OpPricing::EstimatesOf(std::span<const LayerOp> steps) const {
   std::vector<kernel::Operator> operators;
-  for (const Step& step : steps) {
+  for (const LayerOp& step : steps) {
     if (step.op) {
       operators.push_back(*step.op);
     }
@@ -90,7 +90,7 @@ std::vector<kernel::Estimate> StepPricing::EstimatesOf(std::span<const Step> ste
 // Tables of serving frameworks time a linear layer: a product in eight bits holds the cast of its
 // input, which here is a step of its own. What it takes shows where nothing else is to be done:
 // with few columns, beside the same product in sixteen bits.
-double StepPricing::HiddenCast(const kernel::Operator& product) const {
+double OpPricing::HiddenCast(const kernel::Operator& product) const {
   kernel::Operator slim = product;
   slim.Set(kernel::Key::kN, kFewColumns);
   const double narrow = costs_.Predict(slim, job_.gpu).seconds;
@@ -98,21 +98,21 @@ double StepPricing::HiddenCast(const kernel::Operator& product) const {
   return std::max(0.0, narrow - wide);
 }
 
-std::vector<PricedStep> StepPricing::Price(std::span<const Step> steps) {
+std::vector<PricedOp> OpPricing::Price(std::span<const LayerOp> steps) {
   const std::vector<kernel::Estimate> estimates = EstimatesOf(steps);
-  std::vector<PricedStep> priced;
+  std::vector<PricedOp> priced;
   priced.reserve(steps.size());
   std::size_t next = 0;
-  for (const Step& step : steps) {
+  for (const LayerOp& step : steps) {
     const kernel::Estimate estimate = step.op ? estimates[next++] : kernel::Estimate{};
     priced.push_back(PriceOf(step, estimate));
     if (step.op) {
       ++coverage_.operators;
       coverage_.extrapolated += estimate.is_extrapolated ? 1 : 0;
       coverage_.by_other_gpus +=
-          estimate.rung == kernel::Rung::kSibling || estimate.rung == kernel::Rung::kAllGpus ? 1
+          estimate.source == kernel::EstimateSource::kSibling || estimate.source == kernel::EstimateSource::kAllGpus ? 1
                                                                                              : 0;
-      coverage_.by_roofline += estimate.rung == kernel::Rung::kRoofline ? 1 : 0;
+      coverage_.by_roofline += estimate.source == kernel::EstimateSource::kRoofline ? 1 : 0;
       if (estimate.alignment_gpu != nullptr) {
         ++coverage_.unaligned;
         coverage_.alignment_gpu = estimate.alignment_gpu->name;
@@ -122,10 +122,10 @@ std::vector<PricedStep> StepPricing::Price(std::span<const Step> steps) {
   return priced;
 }
 
-std::vector<PricedUnit> StepPricing::Price(std::span<const UnitSteps> units) {
+std::vector<PricedUnit> OpPricing::Price(std::span<const UnitOps> units) {
   std::vector<PricedUnit> priced;
   priced.reserve(units.size());
-  for (const UnitSteps& unit : units) {
+  for (const UnitOps& unit : units) {
     priced.push_back({Price(unit.forward), Price(unit.recompute), Price(unit.backward)});
   }
   return priced;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "orrery/workload/generate/step.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::workload {
@@ -17,9 +17,9 @@ struct CommunicationCount {
   bool operator==(const CommunicationCount&) const = default;
 };
 
-/// What a program does on a slot; of one kind, or of tasks with one name, where they are given.
+/// What a program does on a role; of one kind, or of tasks with one name, where they are given.
 struct CommunicationFilter {
-  Slot slot = Slot::kTensor;
+  GroupRole role = GroupRole::kTensor;
   std::optional<collective::CollectiveKind> kind = {};
   std::string_view name = {};
 };
@@ -32,7 +32,7 @@ inline CommunicationCount Count(const Program& program, const CommunicationFilte
       continue;
     }
     const Communications::Row row = program.communications.At(id);
-    if (row.slot == static_cast<std::uint32_t>(filter.slot) &&
+    if (row.role == static_cast<std::uint32_t>(filter.role) &&
         (!filter.kind || *filter.kind == row.kind) &&
         (filter.name.empty() || program.strings.View(program.tasks.name[task]) == filter.name)) {
       ++count.messages;

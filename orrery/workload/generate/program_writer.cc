@@ -16,29 +16,29 @@ constexpr std::uint32_t kMillion = 1'000'000;
 ProgramWriter::ProgramWriter(const Job& job) : job_(job) {
   program_.lanes.Append({.kind = LaneKind::kHostThread, .number = 0});
   program_.lanes.Append({.kind = LaneKind::kStream, .number = 7});
-  lane_of_slot_.fill(kNone);
+  lane_of_role_.fill(kNone);
   launch_name_ = program_.strings.Intern("cudaLaunchKernel");
-  for (std::uint32_t slot = 0; slot < kNumSlots; ++slot) {
-    program_.slots.push_back(program_.strings.Intern(Name(static_cast<Slot>(slot))));
+  for (std::uint32_t role = 0; role < kNumGroupRoles; ++role) {
+    program_.roles.push_back(program_.strings.Intern(Name(static_cast<GroupRole>(role))));
   }
 }
 
-LaneId ProgramWriter::LaneOf(Slot slot) {
-  LaneId& lane = lane_of_slot_[static_cast<std::size_t>(slot)];
+LaneId ProgramWriter::LaneOf(GroupRole role) {
+  LaneId& lane = lane_of_role_[static_cast<std::size_t>(role)];
   if (lane == kNone) {
     lane = program_.lanes.Append(
-        {.kind = LaneKind::kStream, .number = 20 + static_cast<std::int64_t>(slot)});
+        {.kind = LaneKind::kStream, .number = 20 + static_cast<std::int64_t>(role)});
   }
   return lane;
 }
 
-PartId ProgramWriter::PartOf(const PricedStep& step, Phase phase, int chunk) {
+PartId ProgramWriter::PartOf(const PricedOp& step, Phase phase, int chunk) {
   Parts::Row row;
   row.phase = phase;
   row.chunk = chunk;
-  if (step.exchange) {
-    row.category = program_.strings.Intern(Name(step.exchange->slot));
-    row.sm_share = ExchangeShare(step.exchange->kind, job_.gpu.multiprocessors);
+  if (step.communication) {
+    row.category = program_.strings.Intern(Name(step.communication->role));
+    row.sm_share = CommunicationShare(step.communication->kind, job_.gpu.multiprocessors);
   } else {
     row.category = program_.strings.Intern(Name(step.category));
     row.sm_share = kMillion;
@@ -54,32 +54,32 @@ PartId ProgramWriter::PartOf(const PricedStep& step, Phase phase, int chunk) {
   return program_.parts.Append(row);
 }
 
-PreparedSteps ProgramWriter::Prepare(std::span<const PricedStep> steps, Phase phase, int chunk) {
+PreparedOps ProgramWriter::Prepare(std::span<const PricedOp> steps, Phase phase, int chunk) {
   const auto launch_ps = static_cast<std::int64_t>(
       std::llround(job_.framework.launch_us * kPicosecondsPerMicrosecond));
-  PreparedSteps prepared;
+  PreparedOps prepared;
   prepared.reserve(steps.size());
-  for (const PricedStep& step : steps) {
-    PreparedStep row;
+  for (const PricedOp& step : steps) {
+    PreparedOp row;
     row.name = program_.strings.Intern(step.name);
     row.part = PartOf(step, phase, chunk);
-    row.is_for_weights = step.is_for_weights;
+    row.is_wgrad = step.is_wgrad;
     row.is_launched = step.launches > 0;
     row.launch_ps = job_.framework.uses_graphs ? 0 : launch_ps * step.launches;
     row.duration_ps = step.duration_ps;
     row.lane = kComputing;
-    if (step.exchange) {
+    if (step.communication) {
       // One call into the library, without the modules and the autograd that stand around a kernel,
       // unless the framework wraps it in Python.
-      row.launch_ps /= job_.framework.wraps_exchanges ? 1 : 3;
-      const Exchange& exchange = *step.exchange;
-      row.lane = LaneOf(exchange.slot);
-      row.beside = exchange.beside;
+      row.launch_ps /= job_.framework.wraps_communication ? 1 : 3;
+      const Communication& communication = *step.communication;
+      row.lane = LaneOf(communication.role);
+      row.beside = communication.beside;
       row.communication =
-          program_.communications.Append({.slot = static_cast<std::uint32_t>(exchange.slot),
-                                          .kind = exchange.kind,
-                                          .bytes = exchange.bytes,
-                                          .element = exchange.element});
+          program_.communications.Append({.role = static_cast<std::uint32_t>(communication.role),
+                                          .kind = communication.kind,
+                                          .bytes = communication.bytes,
+                                          .element = communication.element});
     }
     prepared.push_back(row);
   }
@@ -90,7 +90,7 @@ void ProgramWriter::AddEdge(TaskId from, TaskId to) {
   program_.edges.Append({.from = from, .to = to});
 }
 
-TaskId ProgramWriter::Launch(const PreparedStep& step) {
+TaskId ProgramWriter::Launch(const PreparedOp& step) {
   if (!step.is_launched) {
     return kNone;
   }
@@ -100,7 +100,7 @@ TaskId ProgramWriter::Launch(const PreparedStep& step) {
                                 .name = launch_name_});
 }
 
-TaskId ProgramWriter::Compute(const PreparedStep& step, int microbatch,
+TaskId ProgramWriter::Compute(const PreparedOp& step, int microbatch,
                               std::vector<TaskId>& awaited) {
   const TaskId launch = Launch(step);
   const TaskId task = program_.tasks.Append({.lane = step.lane,
@@ -118,15 +118,15 @@ TaskId ProgramWriter::Compute(const PreparedStep& step, int microbatch,
   return task;
 }
 
-TaskId ProgramWriter::WriteExchange(const PreparedStep& exchange, TaskId after, int microbatch) {
-  const TaskId launch = Launch(exchange);
-  const TaskId task = program_.tasks.Append({.lane = exchange.lane,
+TaskId ProgramWriter::WriteCommunication(const PreparedOp& communication, TaskId after, int microbatch) {
+  const TaskId launch = Launch(communication);
+  const TaskId task = program_.tasks.Append({.lane = communication.lane,
                                              .kind = TaskKind::kCollective,
-                                             .name = exchange.name,
+                                             .name = communication.name,
                                              .launch = launch,
-                                             .part = exchange.part,
+                                             .part = communication.part,
                                              .microbatch = microbatch,
-                                             .communication = exchange.communication});
+                                             .communication = communication.communication});
   if (after != kNone) {
     AddEdge(after, task);
   }
@@ -141,8 +141,8 @@ ProgramWriter::Track ProgramWriter::Begin(const Pass& pass) const {
   return {.pass = pass, .last_compute = last_compute_, .awaited = awaited_, .beside = {}};
 }
 
-void ProgramWriter::AddExchange(Track& track, const PreparedStep& step) {
-  const TaskId task = WriteExchange(step, track.last_compute, track.pass.microbatch);
+void ProgramWriter::AddCommunication(Track& track, const PreparedOp& step) {
+  const TaskId task = WriteCommunication(step, track.last_compute, track.pass.microbatch);
   for (const TaskId before : track.awaited) {
     AddEdge(before, task);
   }
@@ -167,13 +167,13 @@ void ProgramWriter::AwaitBeside(Track& track) {
 bool ProgramWriter::Advance(Track& track) {
   const Part part = track.pass.part;
   while (track.next < track.pass.steps->size()) {
-    const PreparedStep& step = (*track.pass.steps)[track.next++];
-    if ((part == Part::kWithoutWeights && step.is_for_weights) ||
-        (part == Part::kWeightsOnly && !step.is_for_weights)) {
+    const PreparedOp& step = (*track.pass.steps)[track.next++];
+    if ((part == Part::kWithoutWeights && step.is_wgrad) ||
+        (part == Part::kWeightsOnly && !step.is_wgrad)) {
       continue;
     }
     if (step.communication != kNone) {
-      AddExchange(track, step);
+      AddCommunication(track, step);
       if (step.beside == 0) {
         return true;
       }
@@ -195,7 +195,7 @@ void ProgramWriter::End(Track& track) {
   awaited_.insert(awaited_.end(), track.awaited.begin(), track.awaited.end());
 }
 
-PassTasks ProgramWriter::Write(const PreparedSteps& steps, int microbatch, Part part) {
+PassTasks ProgramWriter::Write(const PreparedOps& steps, int microbatch, Part part) {
   Track track = Begin({&steps, microbatch, part});
   while (Advance(track)) {
   }
@@ -228,7 +228,7 @@ TaskId ProgramWriter::WriteAside(Aside where, std::string_view name, std::int64_
         {.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream,
          .number = is_on_host ? 1 : kFirstNumber + static_cast<std::int64_t>(where)});
   }
-  PricedStep step;
+  PricedOp step;
   step.category = Category::kOptimizer;
   const PartId part = PartOf(step, Phase::kOptimizer, -1);
   const TaskId task =
@@ -244,7 +244,7 @@ TaskId ProgramWriter::WriteAside(Aside where, std::string_view name, std::int64_
 }
 
 void ProgramWriter::WriteMarker(std::string_view name) {
-  PreparedStep marker;
+  PreparedOp marker;
   marker.name = program_.strings.Intern(name);
   marker.lane = kComputing;
   marker.is_launched = false;
@@ -270,13 +270,13 @@ void ProgramWriter::HostWaitsFor(TaskId task) {
 }
 
 int ProgramWriter::NumCommunicators() const {
-  constexpr auto kFirstMessage = static_cast<std::size_t>(Slot::kNextForwardOut);
+  constexpr auto kFirstMessage = static_cast<std::size_t>(GroupRole::kNextForwardOut);
   int count = 0;
   bool has_messages = false;
-  for (std::size_t slot = 0; slot < lane_of_slot_.size(); ++slot) {
-    const bool is_used = lane_of_slot_[slot] != kNone;
-    count += is_used && slot < kFirstMessage ? 1 : 0;
-    has_messages = has_messages || (is_used && slot >= kFirstMessage);
+  for (std::size_t role = 0; role < lane_of_role_.size(); ++role) {
+    const bool is_used = lane_of_role_[role] != kNone;
+    count += is_used && role < kFirstMessage ? 1 : 0;
+    has_messages = has_messages || (is_used && role >= kFirstMessage);
   }
   return count + (has_messages ? 1 : 0);
 }

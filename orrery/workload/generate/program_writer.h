@@ -14,7 +14,7 @@
 namespace orrery::workload {
 
 /// A list of steps in the words of one program, so that writing it again and again is cheap.
-struct PreparedStep {
+struct PreparedOp {
   StringId name = StringId::kEmpty;
   PartId part = kNone;
   CommunicationId communication = kNone;
@@ -22,11 +22,11 @@ struct PreparedStep {
   std::int64_t duration_ps = 0;
   std::int64_t launch_ps = 0;
   int beside = 0;
-  bool is_for_weights = false;
+  bool is_wgrad = false;
   bool is_launched = true;
 };
 
-using PreparedSteps = std::vector<PreparedStep>;
+using PreparedOps = std::vector<PreparedOp>;
 
 /// Computations of a list of steps, from the first to the last; kNone when there are none.
 struct PassTasks {
@@ -40,26 +40,26 @@ class ProgramWriter {
  public:
   explicit ProgramWriter(const Job& job);
 
-  [[nodiscard]] PreparedSteps Prepare(std::span<const PricedStep> steps, Phase phase, int chunk);
+  [[nodiscard]] PreparedOps Prepare(std::span<const PricedOp> steps, Phase phase, int chunk);
 
   /// Which steps of a backward pass are written.
   enum class Part : std::uint8_t { kAll, kWithoutWeights, kWeightsOnly };
 
-  /// Writes steps in order. A step waits for exchanges before it, but for those it runs beside.
-  PassTasks Write(const PreparedSteps& steps, int microbatch, Part part = Part::kAll);
+  /// Writes steps in order. A step waits for communications before it, but for those it runs beside.
+  PassTasks Write(const PreparedOps& steps, int microbatch, Part part = Part::kAll);
 
-  /// Steps of one micro-batch.
+  /// Ops of one micro-batch.
   struct Pass {
-    const PreparedSteps* steps = nullptr;
+    const PreparedOps* steps = nullptr;
     int microbatch = -1;
     Part part = Part::kAll;
   };
 
-  /// Writes two lists side by side: while one exchanges, the other computes.
+  /// Writes two lists side by side: while one communications, the other computes.
   std::array<PassTasks, 2> WriteTogether(const Pass& one, const Pass& other);
 
-  /// Writes an exchange that waits for `after` and the launch. Returns its task.
-  TaskId WriteExchange(const PreparedStep& exchange, TaskId after, int microbatch);
+  /// Writes an communication that waits for `after` and the launch. Returns its task.
+  TaskId WriteCommunication(const PreparedOp& communication, TaskId after, int microbatch);
 
   /// The next computation waits for the task.
   void WaitFor(TaskId task);
@@ -107,20 +107,20 @@ class ProgramWriter {
   };
 
   [[nodiscard]] Track Begin(const Pass& pass) const;
-  /// Writes on until an exchange that is waited for is written; false: nothing is left.
+  /// Writes on until an communication that is waited for is written; false: nothing is left.
   bool Advance(Track& track);
-  void AddExchange(Track& track, const PreparedStep& step);
+  void AddCommunication(Track& track, const PreparedOp& step);
   static void AwaitBeside(Track& track);
   void End(Track& track);
-  [[nodiscard]] PartId PartOf(const PricedStep& step, Phase phase, int chunk);
-  [[nodiscard]] LaneId LaneOf(Slot slot);
-  TaskId Launch(const PreparedStep& step);
-  TaskId Compute(const PreparedStep& step, int microbatch, std::vector<TaskId>& awaited);
+  [[nodiscard]] PartId PartOf(const PricedOp& step, Phase phase, int chunk);
+  [[nodiscard]] LaneId LaneOf(GroupRole role);
+  TaskId Launch(const PreparedOp& step);
+  TaskId Compute(const PreparedOp& step, int microbatch, std::vector<TaskId>& awaited);
   void AddEdge(TaskId from, TaskId to);
 
   const Job& job_;
   Program program_;
-  std::array<LaneId, kNumSlots> lane_of_slot_ = {};
+  std::array<LaneId, kNumGroupRoles> lane_of_role_ = {};
   StringId launch_name_ = StringId::kEmpty;
   TaskId last_compute_ = kNone;
   std::vector<TaskId> awaited_;  // by the next computation

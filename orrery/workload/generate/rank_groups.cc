@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "orrery/workload/generate/step.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/plan/context_ranks.h"
 
 namespace orrery::workload {
@@ -16,18 +16,18 @@ class GroupWriter {
       : plan_(plan), shape_(shape), ensemble_(ensemble) {}
 
   void AddAll() {
-    AddGroups(Slot::kTensor, plan_.tp, [this](int i, RankPlace place) {
+    AddGroups(GroupRole::kTensor, plan_.tp, [this](int i, RankPlace place) {
       place.tp = i;
       return RankAt(plan_, place);
     });
     AddContextGroups();
     AddDataGroups();
     AddExpertGroups();
-    AddGroups(Slot::kAll, plan_.tp * plan_.cp * plan_.dp * plan_.pp,
+    AddGroups(GroupRole::kAll, plan_.tp * plan_.cp * plan_.dp * plan_.pp,
               [](int i, const RankPlace&) { return static_cast<Rank>(i); });
     AddTables();
     if (plan_.pp > 1) {
-      AddGroups(Slot::kTied, 2, [this](int i, RankPlace place) {
+      AddGroups(GroupRole::kTied, 2, [this](int i, RankPlace place) {
         place.pp = i == 0 ? 0 : plan_.pp - 1;
         return RankAt(plan_, place);
       });
@@ -38,11 +38,11 @@ class GroupWriter {
  private:
   using MemberOf = std::function<Rank(int index, const RankPlace& place)>;
 
-  // Each rank that has no group on the slot yet founds one with those that `member` names.
-  void AddGroups(Slot slot, int size, const MemberOf& member) {
+  // Each rank that has no group on the role yet founds one with those that `member` names.
+  void AddGroups(GroupRole role, int size, const MemberOf& member) {
     std::vector<Rank> members(static_cast<std::size_t>(size));
     for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
-      if (ensemble_.GroupOf(rank, static_cast<std::uint32_t>(slot)) != kNoGroup) {
+      if (ensemble_.GroupOf(rank, static_cast<std::uint32_t>(role)) != kNoGroup) {
         continue;
       }
       const RankPlace place = PlaceOfRank(plan_, rank);
@@ -52,21 +52,21 @@ class GroupWriter {
         is_member = is_member || members[static_cast<std::size_t>(i)] == rank;
       }
       if (is_member) {
-        AddGroup(slot, members);
+        AddGroup(role, members);
       }
     }
   }
 
-  void AddGroup(Slot slot, const std::vector<Rank>& members) {
+  void AddGroup(GroupRole role, const std::vector<Rank>& members) {
     const GroupId group = ensemble_.AddGroup(members);
     for (const Rank member : members) {
-      Set(member, slot, group);
+      Set(member, role, group);
     }
   }
 
-  void Set(Rank rank, Slot slot, GroupId group) {
-    ensemble_.group_of_slot[static_cast<std::size_t>(rank) * ensemble_.num_slots +
-                            static_cast<std::uint32_t>(slot)] = group;
+  void Set(Rank rank, GroupRole role, GroupId group) {
+    ensemble_.group_of_role[static_cast<std::size_t>(rank) * ensemble_.num_roles +
+                            static_cast<std::uint32_t>(role)] = group;
   }
 
   // All of them, or neighbours that deal heads and rings across these.
@@ -74,12 +74,12 @@ class GroupWriter {
     const bool has_rings = plan_.context == ContextKind::kUlyssesRing;
     const ContextRanks ranks = ContextRanksOf(plan_);
     const int inside = has_rings ? ranks.dealing : plan_.cp;
-    AddGroups(Slot::kContext, inside, [&](int i, RankPlace place) {
+    AddGroups(GroupRole::kContext, inside, [&](int i, RankPlace place) {
       place.cp = place.cp / inside * inside + i;
       return RankAt(plan_, place);
     });
     if (has_rings) {
-      AddGroups(Slot::kContextRing, ranks.ring, [&](int i, RankPlace place) {
+      AddGroups(GroupRole::kContextRing, ranks.ring, [&](int i, RankPlace place) {
         place.cp = place.cp % inside + i * inside;
         return RankAt(plan_, place);
       });
@@ -95,12 +95,12 @@ class GroupWriter {
       place.dp = index / plan_.cp;
       return RankAt(plan_, place);
     };
-    AddGroups(Slot::kData, shard, [&](int i, const RankPlace& place) {
+    AddGroups(GroupRole::kData, shard, [&](int i, const RankPlace& place) {
       const int own = place.cp + plan_.cp * place.dp;
       return at(own / shard * shard + i, place);
     });
     if (shard < copies) {
-      AddGroups(Slot::kReplicas, copies / shard, [&](int i, const RankPlace& place) {
+      AddGroups(GroupRole::kReplicas, copies / shard, [&](int i, const RankPlace& place) {
         const int own = place.cp + plan_.cp * place.dp;
         return at(own % shard + i * shard, place);
       });
@@ -110,7 +110,7 @@ class GroupWriter {
   // The same ranks as everybody.
   void AddTables() {
     for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
-      Set(rank, Slot::kTables, ensemble_.GroupOf(rank, static_cast<std::uint32_t>(Slot::kAll)));
+      Set(rank, GroupRole::kTables, ensemble_.GroupOf(rank, static_cast<std::uint32_t>(GroupRole::kAll)));
     }
   }
 
@@ -128,13 +128,13 @@ class GroupWriter {
       place.dp = index / plan_.tp / plan_.cp;
       return RankAt(plan_, place);
     };
-    AddGroups(Slot::kExpertTensor, etp,
+    AddGroups(GroupRole::kExpertTensor, etp,
               [&](int i, const RankPlace& place) { return at(own(place) / etp * etp + i, place); });
-    AddGroups(Slot::kExperts, ep, [&](int i, const RankPlace& place) {
+    AddGroups(GroupRole::kExperts, ep, [&](int i, const RankPlace& place) {
       const int index = own(place);
       return at(index / (etp * ep) * etp * ep + i * etp + index % etp, place);
     });
-    AddGroups(Slot::kExpertData, ranks / (etp * ep), [&](int i, const RankPlace& place) {
+    AddGroups(GroupRole::kExpertData, ranks / (etp * ep), [&](int i, const RankPlace& place) {
       return at(own(place) % (etp * ep) + i * etp * ep, place);
     });
   }
@@ -150,14 +150,14 @@ class GroupWriter {
       }
       place.pp = (place.pp + 1) % plan_.pp;
       const Rank next = RankAt(plan_, place);
-      AddPair(rank, Slot::kNextForwardOut, next, Slot::kPreviousForwardIn);
-      AddPair(next, Slot::kPreviousBackwardOut, rank, Slot::kNextBackwardIn);
-      AddPair(next, Slot::kPreviousForwardOut, rank, Slot::kNextForwardIn);
-      AddPair(rank, Slot::kNextBackwardOut, next, Slot::kPreviousBackwardIn);
+      AddPair(rank, GroupRole::kNextForwardOut, next, GroupRole::kPreviousForwardIn);
+      AddPair(next, GroupRole::kPreviousBackwardOut, rank, GroupRole::kNextBackwardIn);
+      AddPair(next, GroupRole::kPreviousForwardOut, rank, GroupRole::kNextForwardIn);
+      AddPair(rank, GroupRole::kNextBackwardOut, next, GroupRole::kPreviousBackwardIn);
     }
   }
 
-  void AddPair(Rank from, Slot out, Rank to, Slot in) {
+  void AddPair(Rank from, GroupRole out, Rank to, GroupRole in) {
     const GroupId group = ensemble_.AddGroup(std::array<Rank, 2>{from, to});
     Set(from, out, group);
     Set(to, in, group);
@@ -195,9 +195,9 @@ Rank RankAt(const Plan& plan, const RankPlace& place) {
 
 void AddRanks(const Plan& plan, const PipelineShape& shape, Ensemble& ensemble) {
   const int ranks = plan.tp * plan.cp * plan.dp * plan.pp;
-  ensemble.num_slots = kNumSlots;
+  ensemble.num_roles = kNumGroupRoles;
   ensemble.slowness_of_rank.assign(static_cast<std::size_t>(ranks), 1.0);
-  ensemble.group_of_slot.assign(static_cast<std::size_t>(ranks) * kNumSlots, kNoGroup);
+  ensemble.group_of_role.assign(static_cast<std::size_t>(ranks) * kNumGroupRoles, kNoGroup);
   for (Rank rank = 0; rank < static_cast<Rank>(ranks); ++rank) {
     ensemble.program_of_rank.push_back(static_cast<ProgramId>(PlaceOfRank(plan, rank).pp));
     ensemble.gpu_of_rank.push_back(rank);

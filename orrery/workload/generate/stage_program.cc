@@ -11,7 +11,7 @@
 
 #include "orrery/workload/generate/memory_writer.h"
 #include "orrery/workload/generate/offloaded_update.h"
-#include "orrery/workload/generate/optimizer_steps.h"
+#include "orrery/workload/generate/optimizer_ops.h"
 
 namespace orrery::workload {
 namespace {
@@ -20,22 +20,22 @@ using collective::CollectiveKind;
 
 // The passes of one unit in the words of the program.
 struct PreparedUnit {
-  PreparedSteps forward;
-  PreparedSteps recompute;
-  PreparedSteps backward;
-  PreparedSteps weights;  // of the backward pass, where they come later
+  PreparedOps forward;
+  PreparedOps recompute;
+  PreparedOps backward;
+  PreparedOps weights;  // of the backward pass, where they come later
 };
 
 // Messages to and from the neighbours of a chunk for one pass.
 struct Neighbours {
-  std::optional<Slot> from;
-  std::optional<Slot> to;
+  std::optional<GroupRole> from;
+  std::optional<GroupRole> to;
 };
 
-std::vector<PricedStep> WeightSteps(const PricedUnit& unit) {
-  std::vector<PricedStep> steps;
+std::vector<PricedOp> WgradOps(const PricedUnit& unit) {
+  std::vector<PricedOp> steps;
   std::copy_if(unit.backward.begin(), unit.backward.end(), std::back_inserter(steps),
-               [](const PricedStep& step) { return step.is_for_weights; });
+               [](const PricedOp& step) { return step.is_wgrad; });
   return steps;
 }
 
@@ -70,7 +70,7 @@ class StageWriter {
         WriteTogether(steps[is_forward ? i : i + 1], steps[is_forward ? i + 1 : i]);
         ++i;
       } else {
-        WriteStep(steps[i]);
+        WriteOp(steps[i]);
       }
     }
     WriteEnd();
@@ -83,16 +83,16 @@ class StageWriter {
     std::vector<PreparedUnit> prepared;
     for (const StageUnit& unit : units) {
       const PricedUnit& kind = source_.kinds[unit.kind];
-      const std::vector<PricedStep>& again = unit.recomputes ? kind.forward : kind.recompute;
+      const std::vector<PricedOp>& again = unit.recomputes ? kind.forward : kind.recompute;
       prepared.push_back({writer_.Prepare(kind.forward, Phase::kForward, chunk),
                           writer_.Prepare(again, Phase::kRecompute, chunk),
                           writer_.Prepare(kind.backward, Phase::kBackward, chunk),
-                          writer_.Prepare(WeightSteps(kind), Phase::kWeightBackward, chunk)});
+                          writer_.Prepare(WgradOps(kind), Phase::kWeightBackward, chunk)});
     }
     return prepared;
   }
 
-  void WriteStep(const PipelineStep& step) {
+  void WriteOp(const PipelineStep& step) {
     switch (step.pass) {
       case PipelinePass::kForward:
         return WriteForward(step);
@@ -114,10 +114,10 @@ class StageWriter {
     const auto& target = is_forward ? after : before;
     Neighbours neighbours;
     if (source && source->stage != source_.stage) {
-      neighbours.from = InSlot(IsNext(*source, is_forward), is_forward);
+      neighbours.from = InRole(IsNext(*source, is_forward), is_forward);
     }
     if (target && target->stage != source_.stage) {
-      neighbours.to = OutSlot(IsNext(*target, !is_forward), is_forward);
+      neighbours.to = OutRole(IsNext(*target, !is_forward), is_forward);
     }
     return neighbours;
   }
@@ -129,31 +129,31 @@ class StageWriter {
                                                                     : other.stage > source_.stage;
   }
 
-  static Slot InSlot(bool is_next, bool is_forward) {
+  static GroupRole InRole(bool is_next, bool is_forward) {
     if (is_next) {
-      return is_forward ? Slot::kNextForwardIn : Slot::kNextBackwardIn;
+      return is_forward ? GroupRole::kNextForwardIn : GroupRole::kNextBackwardIn;
     }
-    return is_forward ? Slot::kPreviousForwardIn : Slot::kPreviousBackwardIn;
+    return is_forward ? GroupRole::kPreviousForwardIn : GroupRole::kPreviousBackwardIn;
   }
 
-  static Slot OutSlot(bool is_next, bool is_forward) {
+  static GroupRole OutRole(bool is_next, bool is_forward) {
     if (is_next) {
-      return is_forward ? Slot::kNextForwardOut : Slot::kNextBackwardOut;
+      return is_forward ? GroupRole::kNextForwardOut : GroupRole::kNextBackwardOut;
     }
-    return is_forward ? Slot::kPreviousForwardOut : Slot::kPreviousBackwardOut;
+    return is_forward ? GroupRole::kPreviousForwardOut : GroupRole::kPreviousBackwardOut;
   }
 
-  TaskId WriteMessage(Slot slot, std::string_view name, TaskId after, const PipelineStep& step) {
-    PreparedSteps& prepared = messages_[{slot, step.chunk}];
+  TaskId WriteMessage(GroupRole role, std::string_view name, TaskId after, const PipelineStep& step) {
+    PreparedOps& prepared = messages_[{role, step.chunk}];
     if (prepared.empty()) {
-      PricedStep message;
+      PricedOp message;
       message.name = name;
-      message.exchange = Exchange{slot, CollectiveKind::kSendRecv, source_.message_bytes,
+      message.communication = Communication{role, CollectiveKind::kSendRecv, source_.message_bytes,
                                   collective::Element::kBfloat16, 0};
       const Phase phase = step.pass == PipelinePass::kForward ? Phase::kForward : Phase::kBackward;
       prepared = writer_.Prepare(std::span(&message, 1), phase, step.chunk);
     }
-    return writer_.WriteExchange(prepared.front(), after, step.microbatch);
+    return writer_.WriteCommunication(prepared.front(), after, step.microbatch);
   }
 
   void Receive(const Neighbours& neighbours, const PipelineStep& step) {
@@ -200,7 +200,7 @@ class StageWriter {
   }
 
   // A forward pass runs beside the backward pass of another micro-batch in DualPipe's pairs; and
-  // where a framework hides the exchange of tokens so, a backward pass beside the next forward
+  // where a framework hides the communication of tokens so, a backward pass beside the next forward
   // pass. That is for jobs without a pipeline: in 1F1B a stage that keeps a message until the end
   // of a pair makes all others wait.
   bool RunTogether(const PipelineStep& step, const PipelineStep& next) const {
@@ -240,8 +240,8 @@ class StageWriter {
     const bool has_forward = i < prepared_[fore].size();
     const bool has_backward = i < prepared_[back].size();
     const std::size_t from_behind = has_backward ? prepared_[back].size() - 1 - i : 0;
-    PreparedSteps ahead;
-    PreparedSteps behind;
+    PreparedOps ahead;
+    PreparedOps behind;
     if (has_forward) {
       data_.BeforeForward({fore, i}, is_first_pass_[fore]);
       ahead = prepared_[fore][i].forward;
@@ -249,7 +249,7 @@ class StageWriter {
     if (has_backward) {
       data_.BeforeBackward({back, from_behind});
       behind = prepared_[back][from_behind].recompute;
-      const PreparedSteps& steps = prepared_[back][from_behind].backward;
+      const PreparedOps& steps = prepared_[back][from_behind].backward;
       behind.insert(behind.end(), steps.begin(), steps.end());
     }
     const auto part = is_whole ? ProgramWriter::Part::kAll : ProgramWriter::Part::kWithoutWeights;
@@ -321,9 +321,9 @@ class StageWriter {
     if (source_.tied_bytes == 0) {
       return;
     }
-    PricedStep sum;
+    PricedOp sum;
     sum.name = "sum tied embedding";
-    sum.exchange = Exchange{Slot::kTied, CollectiveKind::kAllReduce, source_.tied_bytes,
+    sum.communication = Communication{GroupRole::kTied, CollectiveKind::kAllReduce, source_.tied_bytes,
                             collective::Element::kFloat, 0};
     writer_.Write(writer_.Prepare(std::span(&sum, 1), Phase::kReduce, -1), -1);
   }
@@ -331,12 +331,12 @@ class StageWriter {
   const StageSource& source_;
   const Job& job_;
   ProgramWriter writer_;
-  DataExchange data_;
+  DataParallelCommunication data_;
   MemoryWriter memory_;
   std::vector<std::vector<PreparedUnit>> prepared_;  // by chunk
   std::vector<int> passes_left_;                     // backward, by chunk
   std::vector<bool> is_first_pass_;
-  std::map<std::pair<Slot, int>, PreparedSteps> messages_;  // by slot and chunk
+  std::map<std::pair<GroupRole, int>, PreparedOps> messages_;  // by role and chunk
 };
 
 }  // namespace

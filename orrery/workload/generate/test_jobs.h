@@ -40,7 +40,7 @@ class CountingCosts : public kernel::CostModel {
                std::span<kernel::Estimate> estimates) const override {
     for (std::size_t i = 0; i < operators.size(); ++i) {
       estimates[i] = {};
-      estimates[i].seconds = kernel::IsMatrixProduct(operators[i].kind())
+      estimates[i].seconds = kernel::IsGemm(operators[i].kind())
                                  ? kernel::WorkOf(operators[i]).flops / kFlopsPerPicosecond * 1e-12
                                  : 0;
     }

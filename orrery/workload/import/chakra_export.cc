@@ -21,9 +21,9 @@ std::int64_t TypeNumber(CollectiveKind kind) {
   return found->first;
 }
 
-/// Groups have numbers, slots only names; two groups of one name must not be the same to a reader.
-std::string GroupName(const Program& program, std::uint32_t slot, GroupId group) {
-  return fmt::format("{} #{}", program.strings.View(program.slots[slot]), group);
+/// Groups have numbers, roles only names; two groups of one name must not be the same to a reader.
+std::string GroupName(const Program& program, std::uint32_t role, GroupId group) {
+  return fmt::format("{} #{}", program.strings.View(program.roles[role]), group);
 }
 
 class TraceBuilder {
@@ -90,7 +90,7 @@ class TraceBuilder {
       return;
     }
     const Communications::Row moved = program_.communications.At(row.communication);
-    const GroupId group = ensemble_.GroupOf(rank_, moved.slot);
+    const GroupId group = ensemble_.GroupOf(rank_, moved.role);
     if (group == kNoGroup) {  // nobody to talk to
       return;
     }
@@ -105,13 +105,13 @@ class TraceBuilder {
     }
     node.type = ChakraType::kCollective;
     Set(node, chakra::kCommType, TypeNumber(moved.kind));
-    Set(node, chakra::kGroupName, GroupName(program_, moved.slot, group));
+    Set(node, chakra::kGroupName, GroupName(program_, moved.role, group));
   }
 
-  // Slots of messages are called "… out" and "… in"; else the first of a pair sends.
+  // GroupRoles of messages are called "… out" and "… in"; else the first of a pair sends.
   void DescribeMessage(const Communications::Row& moved, GroupId group, ChakraNode& node) {
     const std::span<const Rank> members = ensemble_.Members(group);
-    const std::string_view name = program_.strings.View(program_.slots[moved.slot]);
+    const std::string_view name = program_.strings.View(program_.roles[moved.role]);
     const bool is_named = name.ends_with(" out") || name.ends_with(" in");
     const bool sends = is_named ? name.ends_with(" out") : members.front() == rank_;
     const Rank other = members.front() == rank_ ? members.back() : members.front();
@@ -156,11 +156,11 @@ ChakraGroups ChakraGroupsOf(const Ensemble& ensemble) {
   ChakraGroups groups;
   for (Rank rank = 0; rank < ensemble.num_ranks(); ++rank) {
     const Program& program = ensemble.programs[ensemble.program_of_rank[rank]];
-    for (std::uint32_t slot = 0; slot < ensemble.num_slots; ++slot) {
-      const GroupId group = ensemble.GroupOf(rank, slot);
+    for (std::uint32_t role = 0; role < ensemble.num_roles; ++role) {
+      const GroupId group = ensemble.GroupOf(rank, role);
       if (group != kNoGroup) {
         const std::span<const Rank> members = ensemble.Members(group);
-        groups.try_emplace(GroupName(program, slot, group), members.begin(), members.end());
+        groups.try_emplace(GroupName(program, role, group), members.begin(), members.end());
       }
     }
   }

@@ -6,14 +6,14 @@
 #include <fmt/core.h>
 
 #include "orrery/workload/import/chakra_rank.h"
-#include "orrery/workload/slot_union.h"
+#include "orrery/workload/recorded/group_role_union.h"
 
 namespace orrery::workload {
 namespace {
 
 using collective::CollectiveKind;
 
-/// Puts ranks into the groups that their slots name.
+/// Puts ranks into the groups that their roles name.
 class GroupBuilder {
  public:
   GroupBuilder(std::span<Program> programs,
@@ -22,26 +22,26 @@ class GroupBuilder {
       : programs_(programs), pairs_(pairs), known_(known), ensemble_(ensemble) {}
 
   Status Build() {
-    const auto num_slots = static_cast<std::uint32_t>(programs_[0].slots.size());
-    ensemble_.num_slots = num_slots;
-    ensemble_.group_of_slot.assign(programs_.size() * num_slots, kNoGroup);
-    for (std::uint32_t slot = 0; slot < num_slots; ++slot) {
-      ORRERY_TRY_STATUS(BuildSlot(slot));
+    const auto num_roles = static_cast<std::uint32_t>(programs_[0].roles.size());
+    ensemble_.num_roles = num_roles;
+    ensemble_.group_of_role.assign(programs_.size() * num_roles, kNoGroup);
+    for (std::uint32_t role = 0; role < num_roles; ++role) {
+      ORRERY_TRY_STATUS(BuildRole(role));
     }
     return {};
   }
 
  private:
-  Status BuildSlot(std::uint32_t slot) {
-    const std::string name(programs_[0].strings.View(programs_[0].slots[slot]));
+  Status BuildRole(std::uint32_t role) {
+    const std::string name(programs_[0].strings.View(programs_[0].roles[role]));
     for (Rank rank = 0; rank < programs_.size(); ++rank) {
       const auto pair = pairs_[rank].find(name);
       if (pair != pairs_[rank].end()) {
-        ORRERY_TRY_STATUS(JoinPair(rank, slot, pair->second));
+        ORRERY_TRY_STATUS(JoinPair(rank, role, pair->second));
         return {};
       }
     }
-    const std::vector<Rank> members = MembersOf(name, slot);
+    const std::vector<Rank> members = MembersOf(name, role);
     if (members.empty()) {
       return {};
     }
@@ -51,12 +51,12 @@ class GroupBuilder {
     }
     const GroupId group = ensemble_.AddGroup(members);
     for (const Rank rank : members) {
-      ensemble_.group_of_slot[static_cast<std::size_t>(rank) * ensemble_.num_slots + slot] = group;
+      ensemble_.group_of_role[static_cast<std::size_t>(rank) * ensemble_.num_roles + role] = group;
     }
     return {};
   }
 
-  Status JoinPair(Rank rank, std::uint32_t slot, const ChakraMessagePair& pair) {
+  Status JoinPair(Rank rank, std::uint32_t role, const ChakraMessagePair& pair) {
     if (pair.from >= programs_.size() || pair.to >= programs_.size()) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("a message goes from rank {} to rank {} of {} ranks", pair.from,
@@ -66,12 +66,12 @@ class GroupBuilder {
     if (is_new) {
       found->second = ensemble_.AddGroup(std::vector<Rank>{pair.from, pair.to});
     }
-    ensemble_.group_of_slot[static_cast<std::size_t>(rank) * ensemble_.num_slots + slot] =
+    ensemble_.group_of_role[static_cast<std::size_t>(rank) * ensemble_.num_roles + role] =
         found->second;
     return {};
   }
 
-  std::vector<Rank> MembersOf(const std::string& name, std::uint32_t slot) const {
+  std::vector<Rank> MembersOf(const std::string& name, std::uint32_t role) const {
     std::vector<Rank> members;
     const auto known = known_.find(name);
     if (known != known_.end()) {
@@ -80,8 +80,8 @@ class GroupBuilder {
       return members;
     }
     for (Rank rank = 0; rank < programs_.size(); ++rank) {
-      const auto& slots = programs_[rank].communications.slot;
-      if (name == kChakraAllRanks || std::find(slots.begin(), slots.end(), slot) != slots.end()) {
+      const auto& roles = programs_[rank].communications.role;
+      if (name == kChakraAllRanks || std::find(roles.begin(), roles.end(), role) != roles.end()) {
         members.push_back(rank);
       }
     }
@@ -98,7 +98,7 @@ class GroupBuilder {
 /// Chakra counts what each rank gives, we what each gets.
 void CountWholeGathers(Program& program, Rank rank, const Ensemble& ensemble) {
   for (CommunicationId i = 0; i < program.communications.size(); ++i) {
-    const GroupId group = ensemble.GroupOf(rank, program.communications.slot[i]);
+    const GroupId group = ensemble.GroupOf(rank, program.communications.role[i]);
     if (program.communications.kind[i] == CollectiveKind::kAllGather && group != kNoGroup) {
       program.communications.bytes[i] *= static_cast<std::int64_t>(ensemble.Members(group).size());
     }
@@ -129,9 +129,9 @@ Result<ChakraEnsemble> EnsembleOfChakra(std::span<const ChakraTrace> traces,
     result.problems.Merge(traces[rank].problems, fmt::format("rank {}", rank));
     ORRERY_TRY(ChakraRank built, RankOfChakra(traces[rank], rank, result.problems));
     programs.push_back(std::move(built.program));
-    pairs.push_back(std::move(built.pair_of_slot));
+    pairs.push_back(std::move(built.pair_of_role));
   }
-  UniteSlots(programs);
+  UniteGroupRoles(programs);
   Ensemble& ensemble = result.ensemble;
   ensemble.knows_stages = false;
   ORRERY_TRY_STATUS(GroupBuilder(programs, pairs, groups, ensemble).Build());

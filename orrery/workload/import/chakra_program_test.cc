@@ -66,7 +66,7 @@ TEST(ChakraProgramTest, AGroupHasTheRanksThatSpeakInItOrThoseGiven) {
                                         TraceOf({Collective(1, 0, 8, "right")}),
                                         TraceOf({Collective(1, 0, 8, "left")})};
   const Ensemble found = EnsembleOfChakra(traces).value().ensemble;
-  EXPECT_EQ(found.num_slots, 2U);
+  EXPECT_EQ(found.num_roles, 2U);
   EXPECT_THAT(found.Members(found.GroupOf(0, 0)), ElementsAre(0, 2));
   EXPECT_THAT(found.Members(found.GroupOf(1, 1)), ElementsAre(1));
   EXPECT_EQ(found.GroupOf(1, 0), kNoGroup);
@@ -85,7 +85,7 @@ TEST(ChakraProgramTest, MessagesJoinSenderAndReceiver) {
   const Ensemble ensemble = EnsembleOfChakra(traces).value().ensemble;
   const auto group_of = [&](Rank rank) {
     const Program& program = ensemble.programs[ensemble.program_of_rank[rank]];
-    return ensemble.GroupOf(rank, program.communications.slot[0]);
+    return ensemble.GroupOf(rank, program.communications.role[0]);
   };
   EXPECT_NE(group_of(0), kNoGroup);
   EXPECT_EQ(group_of(0), group_of(1));
@@ -120,17 +120,17 @@ TEST(ChakraProgramTest, WhatACollectiveDoesNotSayIsALoss) {
 /// Two ranks with a launch, parts, a lag, a gather in a group and a message.
 Ensemble SmallEnsemble() {
   Ensemble ensemble;
-  ensemble.num_slots = 3;
+  ensemble.num_roles = 3;
   ensemble.program_of_rank = {0, 1};
   ensemble.gpu_of_rank = {0, 1};
   ensemble.slowness_of_rank = {1, 1};
   const GroupId both = ensemble.AddGroup(std::vector<Rank>{0, 1});
   const GroupId pair = ensemble.AddGroup(std::vector<Rank>{0, 1});
-  ensemble.group_of_slot = {both, pair, kNoGroup, both, kNoGroup, pair};
+  ensemble.group_of_role = {both, pair, kNoGroup, both, kNoGroup, pair};
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     Program program;
     const auto text = [&](std::string_view words) { return program.strings.Intern(words); };
-    program.slots = {text("tp"), text("pp out"), text("pp in")};
+    program.roles = {text("tp"), text("pp out"), text("pp in")};
     program.launch_latency_ps = 4'000;
     program.lanes.Append({.kind = LaneKind::kHostThread, .number = 3});
     program.lanes.Append({.kind = LaneKind::kStream, .number = 7, .gap_ps = 900});
@@ -142,9 +142,9 @@ Ensemble SmallEnsemble() {
                           .memory_share = 5,
                           .compute_share = 7,
                           .operation = 3});
-    program.communications.Append({.slot = 0, .kind = CollectiveKind::kAllGather, .bytes = 64});
+    program.communications.Append({.role = 0, .kind = CollectiveKind::kAllGather, .bytes = 64});
     program.communications.Append(
-        {.slot = 1 + rank, .kind = CollectiveKind::kSendRecv, .bytes = 32});
+        {.role = 1 + rank, .kind = CollectiveKind::kSendRecv, .bytes = 32});
     program.tasks.Append(
         {.lane = 0, .kind = TaskKind::kLaunch, .duration_ps = 1'234'567, .name = text("launch")});
     program.tasks.Append({.lane = 1,
@@ -163,7 +163,7 @@ Ensemble SmallEnsemble() {
   return ensemble;
 }
 
-// Names of slots are lost, the groups behind them are not.
+// Names of roles are lost, the groups behind them are not.
 TEST(ChakraProgramTest, ProgramsComeBackAsTheyWere) {
   const Ensemble ensemble = SmallEnsemble();
   std::vector<ChakraTrace> traces;
@@ -192,7 +192,7 @@ TEST(ChakraProgramTest, ProgramsComeBackAsTheyWere) {
     EXPECT_EQ(after.launch_latency_ps, before.launch_latency_ps);
     for (CommunicationId i = 0; i < before.communications.size(); ++i) {
       const auto members = [&](const Ensemble& whole, const Program& program) {
-        const auto ranks = whole.Members(whole.GroupOf(rank, program.communications.slot[i]));
+        const auto ranks = whole.Members(whole.GroupOf(rank, program.communications.role[i]));
         return std::vector<Rank>(ranks.begin(), ranks.end());
       };
       EXPECT_EQ(members(chakra.ensemble, after), members(ensemble, before));

@@ -138,16 +138,16 @@ class RankBuilder {
     return duration_ps;
   }
 
-  std::uint32_t SlotNamed(const std::string& name) {
+  std::uint32_t RoleNamed(const std::string& name) {
     const auto [found, is_new] =
-        slots_.try_emplace(name, static_cast<std::uint32_t>(program().slots.size()));
+        roles_.try_emplace(name, static_cast<std::uint32_t>(program().roles.size()));
     if (is_new) {
-      program().slots.push_back(program().strings.Intern(name));
+      program().roles.push_back(program().strings.Intern(name));
     }
     return found->second;
   }
 
-  Result<std::uint32_t> MessageSlot(const ChakraNode& node) {
+  Result<std::uint32_t> MessageRole(const ChakraNode& node) {
     const bool sends = node.type == ChakraType::kSend;
     const std::int64_t own = rank_;
     const std::int64_t from = node.Integer(chakra::kCommSource).value_or(sends ? own : -1);
@@ -160,8 +160,8 @@ class RankBuilder {
                                  node.Integer(chakra::kCommTag).value_or(0)};
     const std::string name =
         fmt::format("{} to {} tag {} {}", from, to, pair.tag, sends ? "out" : "in");
-    result_.pair_of_slot.emplace(name, pair);
-    return SlotNamed(name);
+    result_.pair_of_role.emplace(name, pair);
+    return RoleNamed(name);
   }
 
   /// What a node says it moves; nothing if it does not.
@@ -176,7 +176,7 @@ class RankBuilder {
         std::clamp<std::int64_t>(node.Integer(chakra::kElement).value_or(5), 0, 7));
     if (IsMessage(node)) {
       row.kind = CollectiveKind::kSendRecv;
-      ORRERY_TRY(row.slot, MessageSlot(node));
+      ORRERY_TRY(row.role, MessageRole(node));
       return row;
     }
     const auto type = node.Integer(chakra::kCommType);
@@ -189,7 +189,7 @@ class RankBuilder {
       return std::nullopt;
     }
     row.kind = kind->second;
-    row.slot = SlotNamed(std::string(node.Text(chakra::kGroupName).value_or(kChakraAllRanks)));
+    row.role = RoleNamed(std::string(node.Text(chakra::kGroupName).value_or(kChakraAllRanks)));
     return row;
   }
 
@@ -299,7 +299,7 @@ class RankBuilder {
   std::vector<const ChakraNode*> nodes_;  // in order of id
   std::map<std::uint64_t, std::size_t> node_of_id_;
   std::map<std::pair<bool, std::int64_t>, LaneId> lanes_;
-  std::map<std::string, std::uint32_t> slots_;
+  std::map<std::string, std::uint32_t> roles_;
   std::map<decltype(ContentOf(Parts::Row{})), PartId> parts_;
   std::vector<TaskId> task_of_node_;
   std::int64_t sum_ps_ = 0;

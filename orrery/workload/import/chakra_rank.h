@@ -12,10 +12,10 @@
 
 namespace orrery::workload {
 
-/// The slot of communication that names no group.
+/// The role of communication that names no group.
 inline constexpr std::string_view kChakraAllRanks = "all";
 
-/// The group of two ranks that exchange messages of a tag.
+/// The group of two ranks that communication messages of a tag.
 struct ChakraMessagePair {
   Rank from = 0;
   Rank to = 0;
@@ -24,10 +24,10 @@ struct ChakraMessagePair {
   auto operator<=>(const ChakraMessagePair&) const = default;
 };
 
-/// One rank's program, and what the ensemble has to know of its slots.
+/// One rank's program, and what the ensemble has to know of its roles.
 struct ChakraRank {
   Program program;
-  std::map<std::string, ChakraMessagePair> pair_of_slot;
+  std::map<std::string, ChakraMessagePair> pair_of_role;
 };
 
 /// Makes the program of one rank. All-gathers count what a rank gives, as in the trace.

@@ -39,7 +39,7 @@ Status CheckDegrees(const Plan& plan) {
   return {};
 }
 
-Status CheckProduct(const Job& job) {
+Status CheckGemm(const Job& job) {
   const Plan& plan = job.plan;
   if (job.gpus < 1) {
     return Refuse(fmt::format("gpus is {}: give 1 or more", job.gpus));
@@ -269,7 +269,7 @@ Status CheckContext(const Plan& plan) {
 
 Status CheckJob(const Job& job) {
   ORRERY_TRY_STATUS(CheckDegrees(job.plan));
-  ORRERY_TRY_STATUS(CheckProduct(job));
+  ORRERY_TRY_STATUS(CheckGemm(job));
   ORRERY_TRY_STATUS(CheckCluster(job));
   ORRERY_TRY_STATUS(CheckOtherGpus(job));
   ORRERY_TRY_STATUS(CheckAdapters(job));

@@ -13,7 +13,7 @@ namespace orrery::workload {
 
 std::span<const FittedScalar> FittedScalars() {
   static constexpr std::array<FittedScalar, 6> kScalars{{
-      {"product_rate", &Framework::product_rate, 0.5, 1.1},
+      {"product_rate", &Framework::gemm_rate, 0.5, 1.1},
       {"attention_rate", &Framework::attention_rate, 0.3, 1.5},
       {"memory_rate", &Framework::memory_rate, 0.4, 1.2},
       {"communication_rate", &Framework::communication_rate, 0.4, 1.2},

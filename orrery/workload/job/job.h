@@ -69,7 +69,7 @@ struct Job {
 };
 
 /// Checks that all parts fit together: the plan multiplies to the GPUs, heads divide by tp, the
-/// batch divides, the schedule can run. One sentence that names the key and the mend.
+/// batch divides, the schedule can run. One sentence that names the key and the fix.
 [[nodiscard]] Status CheckJob(const Job& job);
 
 }  // namespace orrery::workload

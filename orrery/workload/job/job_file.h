@@ -25,7 +25,7 @@ struct JobText {
 };
 
 /// Reads a job (docs/formats/job.md) after "plan.tp=4" and the like have been applied to it, and
-/// checks it (CheckJob). An error is one sentence that names the key and the mend.
+/// checks it (CheckJob). An error is one sentence that names the key and the fix.
 [[nodiscard]] Result<JobFile> ReadJob(const JobText& text,
                                       std::span<const std::string> overrides = {});
 

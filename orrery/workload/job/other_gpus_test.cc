@@ -46,7 +46,7 @@ TEST(OtherGpusTest, TheUsualGpuIsNoOther) {
   EXPECT_TRUE(Read("{8-15: H100}").value().job.other_gpus.empty());
 }
 
-TEST(OtherGpusTest, WhatCannotBeIsRefusedWithTheMend) {
+TEST(OtherGpusTest, WhatCannotBeIsRefusedWithTheFix) {
   EXPECT_EQ(ErrorOf("{8-16: A100-80GB}"),
             "job.yaml: gpu_of 8-16: there is no rank 16; the job has 16 ranks, counted from 0");
   EXPECT_EQ(ErrorOf("{8-15: A100-80GB, 15: H200}"),

@@ -125,7 +125,7 @@ TEST(PublishedRunTest, ANetworkWithoutANumberIsThatOfTheCatalogue) {
   EXPECT_THAT(Described({{"inter_node", ""}, {"n_gpus", "8"}}).assumptions, testing::IsEmpty());
 }
 
-TEST(PublishedRunTest, PrecisionsAreThoseOfProductsAndGradients) {
+TEST(PublishedRunTest, PrecisionsAreThoseOfGemmsAndGradients) {
   const auto precision = [](const std::string& text) {
     return Described({{"precision", text}}).job.training.precision;
   };

@@ -28,11 +28,11 @@ TEST(Convolutional, HasThePublishedParameters) {
   EXPECT_EQ(Parameters("inception_v3"), 23'834'568);
 }
 
-double ForwardProducts(std::string_view name) {
+double ForwardGemms(std::string_view name) {
   double sum = 0;
   for (const ListedLayer& layer : Network(name).layers) {
     for (const kernel::Operator& op : layer.forward) {
-      sum += kernel::IsMatrixProduct(op.kind()) ? kernel::WorkOf(op).flops : 0;
+      sum += kernel::IsGemm(op.kind()) ? kernel::WorkOf(op).flops : 0;
     }
   }
   return sum;
@@ -40,18 +40,18 @@ double ForwardProducts(std::string_view name) {
 
 // torchvision's pages print 0.71, 15.47, 4.09, 19.63, 11.51 and 5.71 billion multiply-adds.
 TEST(Convolutional, HasThePublishedWork) {
-  EXPECT_NEAR(ForwardProducts("alexnet") / 2e9, 0.71, 0.01);
-  EXPECT_NEAR(ForwardProducts("vgg16") / 2e9, 15.47, 0.01);
-  EXPECT_NEAR(ForwardProducts("resnet50") / 2e9, 4.09, 0.01);
-  EXPECT_NEAR(ForwardProducts("vgg19") / 2e9, 19.63, 0.01);
-  EXPECT_NEAR(ForwardProducts("resnet152") / 2e9, 11.51, 0.01);
-  EXPECT_NEAR(ForwardProducts("inception_v3") / 2e9, 5.71, 0.01);
+  EXPECT_NEAR(ForwardGemms("alexnet") / 2e9, 0.71, 0.01);
+  EXPECT_NEAR(ForwardGemms("vgg16") / 2e9, 15.47, 0.01);
+  EXPECT_NEAR(ForwardGemms("resnet50") / 2e9, 4.09, 0.01);
+  EXPECT_NEAR(ForwardGemms("vgg19") / 2e9, 19.63, 0.01);
+  EXPECT_NEAR(ForwardGemms("resnet152") / 2e9, 11.51, 0.01);
+  EXPECT_NEAR(ForwardGemms("inception_v3") / 2e9, 5.71, 0.01);
 }
 
 // The first convolution needs no gradient of the image: 2·112·112·64·3·49 less than three passes.
 TEST(Convolutional, BackwardIsTwiceForwardButForTheImage) {
   EXPECT_DOUBLE_EQ(ModelFlops(Network("resnet50"), 1),
-                   3 * ForwardProducts("resnet50") - 2.0 * 112 * 112 * 64 * 3 * 49);
+                   3 * ForwardGemms("resnet50") - 2.0 * 112 * 112 * 64 * 3 * 49);
 }
 
 TEST(Convolutional, NamesTheKnownNetworks) {
@@ -74,7 +74,7 @@ TEST(ListedLayers, GrowWithTheBatch) {
 }
 
 // A product of n × k weights: the input's gradient sums over n, the weights' over samples.
-TEST(ListedLayers, AProductAloneIsALayer) {
+TEST(ListedLayers, AGemmAloneIsALayer) {
   const ListedLayer layer = LayerOf(*kernel::ParseOperator("gemm m=1 n=10 k=20 layout=nt fp32"));
   EXPECT_EQ(layer.backward, (std::vector<kernel::Operator>{
                                 *kernel::ParseOperator("gemm m=1 n=20 k=10 fp32"),

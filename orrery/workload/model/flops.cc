@@ -173,7 +173,7 @@ double QueryKeyValueSum(const Transformer& model) {
 double FlopsOf(const std::vector<kernel::Operator>& operators) {
   double sum = 0;
   for (const kernel::Operator& op : operators) {
-    sum += kernel::IsMatrixProduct(op.kind()) ? kernel::WorkOf(op).flops : 0;
+    sum += kernel::IsGemm(op.kind()) ? kernel::WorkOf(op).flops : 0;
   }
   return sum;
 }

@@ -15,7 +15,7 @@ namespace {
 using kernel::Key;
 using kernel::OperatorKind;
 
-Key GrowingSizeOfProduct(const kernel::Operator& op) {
+Key GrowingSizeOfGemm(const kernel::Operator& op) {
   return op.Word(Key::kLayout) == "tn" ? Key::kK : Key::kM;
 }
 
@@ -25,7 +25,7 @@ constexpr Key kGrowing[] = {Key::kB,     Key::kBags, Key::kLookups, Key::kTokens
 
 std::optional<Key> GrowingSize(const kernel::Operator& op) {
   if (op.kind() == OperatorKind::kGemm) {
-    return GrowingSizeOfProduct(op);
+    return GrowingSizeOfGemm(op);
   }
   if (op.kind() == OperatorKind::kGroupedGemm) {
     return Key::kM;
@@ -39,7 +39,7 @@ std::optional<Key> GrowingSize(const kernel::Operator& op) {
 }
 
 // Products of a layer with weights of n × k: the input's gradient, then the weights'.
-std::vector<kernel::Operator> BackwardOfProduct(const kernel::Operator& op) {
+std::vector<kernel::Operator> BackwardOfGemm(const kernel::Operator& op) {
   const auto product = [&op](std::int64_t m, std::int64_t n, std::int64_t k,
                              std::string_view layout) {
     return kernel::Operator(OperatorKind::kGemm, op.type())
@@ -54,7 +54,7 @@ std::vector<kernel::Operator> BackwardOfProduct(const kernel::Operator& op) {
 
 std::vector<kernel::Operator> BackwardOf(const kernel::Operator& op) {
   if (op.kind() == OperatorKind::kGemm) {
-    return BackwardOfProduct(op);
+    return BackwardOfGemm(op);
   }
   kernel::Operator backward = op;
   if (kernel::SchemaOf(op.kind()).IndexOf(Key::kPass)) {

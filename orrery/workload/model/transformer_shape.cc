@@ -161,7 +161,7 @@ Status CheckLimits(const TransformerShape& shape) {
 Status CheckHeads(const TransformerShape& shape) {
   if (shape.head_size == 0 && shape.hidden % shape.heads != 0) {
     return Refuse(
-        fmt::format("hidden {} does not divide by heads {}: mend one of them or give head_size",
+        fmt::format("hidden {} does not divide by heads {}: fix one of them or give head_size",
                     shape.hidden, shape.heads));
   }
   if (shape.kv_heads > 0 && shape.heads % shape.kv_heads != 0) {

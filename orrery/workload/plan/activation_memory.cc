@@ -18,7 +18,7 @@ class TokenBytes {
   explicit TokenBytes(const ActivationSetting& setting)
       : element_(
             static_cast<std::int64_t>(kernel::ElementBytes(setting.training.precision.compute))),
-        product_input_(static_cast<std::int64_t>(
+        gemm_input_(static_cast<std::int64_t>(
             std::ceil(kernel::ElementBytes(setting.training.precision.products)))),
         tokens_(setting.training.micro_batch *
                 DivideUp(std::max<std::int64_t>(setting.training.sequence, 1), setting.plan.cp)),
@@ -34,7 +34,7 @@ class TokenBytes {
   [[nodiscard]] std::int64_t element() const { return element_; }
 
   /// Of what a matrix product keeps: narrower where products are.
-  [[nodiscard]] std::int64_t product_input() const { return std::min(product_input_, element_); }
+  [[nodiscard]] std::int64_t gemm_input() const { return std::min(gemm_input_, element_); }
 
   /// What tensor parallelism repeats on its ranks unless sequence parallelism divides it.
   [[nodiscard]] std::int64_t Repeated(std::int64_t bytes_per_token) const {
@@ -48,7 +48,7 @@ class TokenBytes {
 
  private:
   std::int64_t element_;
-  std::int64_t product_input_;
+  std::int64_t gemm_input_;
   std::int64_t tokens_;
   std::int64_t tp_;
   std::int64_t sequence_parts_;
@@ -58,22 +58,22 @@ class TokenBytes {
 /// result before the scale instead of its input.
 std::int64_t NormInput(const Block& block, const ActivationSetting& setting,
                        const TokenBytes& bytes) {
-  const bool is_spelled_out = block.norm == NormKind::kRms && !setting.framework.fuses_norm &&
+  const bool is_unfused = block.norm == NormKind::kRms && !setting.framework.fuses_norm &&
                               !setting.framework.is_compiled;
-  return setting.model.hidden * (bytes.element() + (is_spelled_out ? kFp32Bytes : 0));
+  return setting.model.hidden * (bytes.element() + (is_unfused ? kFp32Bytes : 0));
 }
 
 /// Bytes of a token that the norm before products makes and nobody else keeps: not where all of a
 /// cut sequence is kept behind it.
 std::int64_t NormResult(const ActivationSetting& setting, const TokenBytes& bytes) {
   const bool keeps_all = setting.framework.keeps_gathered_inputs && setting.plan.sequence_parallel;
-  return keeps_all ? 0 : bytes.Repeated(setting.model.hidden * bytes.product_input());
+  return keeps_all ? 0 : bytes.Repeated(setting.model.hidden * bytes.gemm_input());
 }
 
 /// Narrow vectors of latent attention: inputs of their norms and of the products that follow.
 std::int64_t LatentVectors(const LatentAttention& latent, const TokenBytes& bytes) {
   const std::int64_t ranks = latent.query_rank + latent.key_value_rank;
-  return ranks * (bytes.element() + bytes.product_input()) + latent.rope_size * bytes.element();
+  return ranks * (bytes.element() + bytes.gemm_input()) + latent.rope_size * bytes.element();
 }
 
 /// Elements of queries, keys and values of a token that come from narrow vectors.
@@ -96,7 +96,7 @@ std::int64_t QueryKeyValueElements(const Attention& attention, const Plan& plan)
 
 /// Inputs of products whose columns are cut: every rank's part of the sequence, or all of it.
 std::int64_t ColumnInputs(const ActivationSetting& setting, const TokenBytes& bytes) {
-  const std::int64_t vector = setting.model.hidden * bytes.product_input();
+  const std::int64_t vector = setting.model.hidden * bytes.gemm_input();
   return setting.framework.keeps_gathered_inputs ? bytes.tokens() * vector : bytes.Repeated(vector);
 }
 
@@ -108,12 +108,12 @@ void AddAttention(BlockActivations& sum, const Attention& attention,
     const LatentAttention& latent = *attention.latent;
     sum.attention += bytes.Repeated(LatentVectors(latent, bytes));
     sum.norm_results +=
-        bytes.Repeated((latent.query_rank + latent.key_value_rank) * bytes.product_input());
+        bytes.Repeated((latent.query_rank + latent.key_value_rank) * bytes.gemm_input());
     sum.latent_results += bytes.Divided(LatentElements(attention) * bytes.element());
   }
   sum.attention += bytes.Divided(QueryKeyValueElements(attention, setting.plan) * bytes.element());
   sum.attention +=
-      bytes.Divided(attention.heads * attention.value_head_size * bytes.product_input());
+      bytes.Divided(attention.heads * attention.value_head_size * bytes.gemm_input());
   if (setting.model.dropout > 0) {
     sum.norms += bytes.Repeated(setting.model.hidden * kMaskBytes);
   }
@@ -146,7 +146,7 @@ InnerBytes InnerBytesOf(const FeedForward& mlp, const ActivationSetting& setting
   const std::int64_t input = narrow > 0 ? narrow : bytes.element();
   const std::int64_t gate = mlp.is_gated && !is_fused ? bytes.element() : 0;
   return {.inputs = mlp.width * (mlp.is_gated ? 2 : 1) * input,
-          .results = mlp.width * (gate + bytes.product_input())};
+          .results = mlp.width * (gate + bytes.gemm_input())};
 }
 
 /// Routed tokens of the busiest rank, times what each has.
@@ -159,7 +159,7 @@ std::int64_t Routed(const Experts& experts, const ActivationSetting& setting,
 /// Dispatched vectors and what the experts keep.
 std::int64_t RoutedBytes(const Experts& experts, const ActivationSetting& setting,
                          const TokenBytes& bytes) {
-  const std::int64_t vector = setting.model.hidden * bytes.product_input() * setting.plan.expert_tp;
+  const std::int64_t vector = setting.model.hidden * bytes.gemm_input() * setting.plan.expert_tp;
   const std::int64_t inner = InnerBytesOf(experts.expert, setting, bytes).sum();
   return Routed(experts, setting, bytes, vector + inner);
 }

@@ -154,7 +154,7 @@ TEST(ActivationMemoryTest, SequenceParallelismDividesTheRest) {
 }
 
 // Inputs of four products, one byte less each: 2h, a·d and f elements.
-TEST(ActivationMemoryTest, NarrowProductsKeepNarrowInputs) {
+TEST(ActivationMemoryTest, NarrowGemmsKeepNarrowInputs) {
   Case job = Llama();
   job.training.precision.products = kernel::DataType::kFp8;
   EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 2 * 4096 - 4096 - 14336));

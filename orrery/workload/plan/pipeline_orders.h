@@ -16,7 +16,7 @@ namespace orrery::workload {
                                                                    int stage);
 
 /// Megatron's: micro-batches go through the chunks in groups as large as the pipeline. A short last
-/// group is played as a whole one of which some are missing, for its own order would deadlock.
+/// group is simulated as a whole one of which some are missing, for its own order would deadlock.
 [[nodiscard]] std::vector<PipelineStep> InterleavedOrder(const PipelineShape& shape, int stage);
 
 /// ZB-H1: 1F1B, where weight gradients wait until more than `stage` of them are pending.

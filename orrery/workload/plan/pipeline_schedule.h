@@ -42,7 +42,7 @@ struct PipelineShape {
 /// The shape of a plan. Schedules that need two chunks have them without being told.
 [[nodiscard]] PipelineShape ShapeOf(const Plan& plan, int microbatches);
 
-/// Fails for shapes that the schedule cannot run, in one sentence that names the key and the mend.
+/// Fails for shapes that the schedule cannot run, in one sentence that names the key and the fix.
 [[nodiscard]] Status CheckShape(const PipelineShape& shape);
 
 /// What a device does in one training step, in order. Fails as CheckShape does.

@@ -43,7 +43,7 @@ struct Window {
   [[nodiscard]] int length() const { return end - begin; }
 };
 
-/// Plays the orders of all devices with free communication: a step begins when the step before it
+/// Simulates the orders of all devices with free communication: a step begins when the step before it
 /// on its device and the same micro-batch's step at the neighbour are done.
 class ListScheduler {
  public:
@@ -267,7 +267,7 @@ std::string ErrorOf(const PipelineShape& shape) {
   return steps ? "no error" : steps.error().message();
 }
 
-TEST(PipelineScheduleTest, WrongShapesNameTheKeyAndTheMend) {
+TEST(PipelineScheduleTest, WrongShapesNameTheKeyAndTheFix) {
   EXPECT_EQ(ErrorOf(Shape(PipelineSchedule::k1f1b, 4, 2, 8)),
             "plan.chunks must be 1 for plan.schedule 1f1b, not 2; several chunks need interleaved");
   EXPECT_EQ(ErrorOf(Shape(PipelineSchedule::kInterleaved, 4, 1, 8)),

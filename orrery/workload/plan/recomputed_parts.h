@@ -11,7 +11,7 @@ struct RecomputedParts {
   bool norms = false;        // all of them
   bool latent_up = false;    // queries, keys and values from the narrow vectors of latent attention
   bool activations = false;  // between the products of feed-forward networks and experts
-  bool experts = false;      // all of their layer, with router and exchange of tokens
+  bool experts = false;      // all of their layer, with router and communication of tokens
 
   bool operator==(const RecomputedParts&) const = default;
 };

@@ -38,7 +38,7 @@ struct LayerCut {
 /// Megatron can be told to, and what is left over goes to the first parts. With `head_work`, as
 /// nanotron does: a part ends behind the block with which the work so far passes its share.
 /// `layers_per_stage` decides alone; chunks share the layers of their stage.
-/// Fails in one sentence that names the key and the mend.
+/// Fails in one sentence that names the key and the fix.
 [[nodiscard]] Result<std::vector<PartLayers>> CutLayers(const LayerCut& cut);
 
 }  // namespace orrery::workload

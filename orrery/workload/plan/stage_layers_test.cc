@@ -100,7 +100,7 @@ TEST(StageLayersTest, DualPipeCutsOnceForBothDirections) {
               ElementsAre(2, 2, 2, 2));
 }
 
-TEST(StageLayersTest, WrongNumbersNameTheKeyAndTheMend) {
+TEST(StageLayersTest, WrongNumbersNameTheKeyAndTheFix) {
   EXPECT_EQ(ErrorOf({.shape = Plain(4), .blocks = 8, .layers_per_stage = {4, 4}}),
             "plan.layers_per_stage has 2 numbers for 4 stages: give one for each of plan.pp");
   EXPECT_EQ(ErrorOf({.shape = Plain(2), .blocks = 8, .layers_per_stage = {4, 3}}),

@@ -179,7 +179,7 @@ struct DualPipePhases {
 }  // namespace
 
 std::vector<PipelineStep> ZeroBubbleVOrder(const PipelineShape& shape, int stage) {
-  // Fewer micro-batches than fill the pipeline are played as if some were missing.
+  // Fewer micro-batches than fill the pipeline are simulated as if some were missing.
   const int microbatches = std::max(shape.microbatches, 2 * shape.stages - 1);
   TwoChunkWriter writer({0, 0});
   WarmUpV(writer, shape.stages, stage);

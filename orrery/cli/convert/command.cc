@@ -1,0 +1,163 @@
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/convert/recompress_stream.h"
+#include "orrery/cli/run_options.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/cli/trace_output.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/ingest/run.h"
+#include "orrery/trace/clock_alignment.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/problems.h"
+#include "orrery/trace/trace.h"
+#include "orrery/trace/trace_set.h"
+
+namespace orrery::cli {
+namespace {
+
+struct ConvertArguments {
+  RunArguments run;
+  std::string input;
+  std::string output;
+  trace::AlignClocks align = trace::AlignClocks::kIfItMatters;
+};
+
+// What was done for viewers.
+void PrintOutput(const trace::TraceSet& set, const TraceOutput& output) {
+  if (output.is_for_viewer && set.ranks.size() > 1) {
+    Print(fmt::format("{} collective{} matched over the ranks\n",
+                      draw::FormatCount(static_cast<std::int64_t>(output.num_spans)),
+                      output.num_spans == 1 ? "" : "s"));
+  }
+  if (output.is_aligned) {
+    Print(
+        "clocks of the ranks aligned by the ends of their collectives (--align off leaves them)\n");
+  }
+}
+
+// Viewers have no place for what is known of objects and accesses; allocated bytes they do show.
+void PrintLeftOut(const trace::TraceSet& set) {
+  std::int64_t num_objects = 0;
+  std::int64_t num_touches = 0;
+  std::int64_t num_accesses = 0;
+  for (const trace::Trace& rank : set.ranks) {
+    num_objects += static_cast<std::int64_t>(rank.memory_objects.size());
+    num_touches += static_cast<std::int64_t>(rank.touches.size() + rank.page_runs.size());
+    num_accesses += static_cast<std::int64_t>(rank.accesses.size());
+  }
+  if (num_objects + num_touches + num_accesses > 0) {
+    Print(
+        fmt::format("left out, viewers cannot show them: {} memory objects, {} touches and runs "
+                    "of pages, {} accesses (.orr keeps them)\n",
+                    draw::FormatCount(num_objects), draw::FormatCount(num_touches),
+                    draw::FormatCount(num_accesses)));
+  }
+}
+
+// Viewers of snapshots show the framework's allocator and nothing else.
+void PrintLeftOut(const exporting::SnapshotLeftOut& left_out) {
+  if (left_out.num_outside > 0) {
+    Print(fmt::format("left out, not the allocator's: {} memory objects\n",
+                      draw::FormatCount(left_out.num_outside)));
+  }
+  if (left_out.num_misplaced > 0) {
+    Print(fmt::format("left out of the final state, they overlap others: {} tensors\n",
+                      draw::FormatCount(left_out.num_misplaced)));
+  }
+}
+
+// One line for each kind of loss: what a partial result lacks must be seen.
+void PrintLosses(const ingest::Run& run) {
+  trace::ProblemLog all;
+  all.Merge(run.set.problems);
+  for (const trace::Trace& rank : run.set.ranks) {
+    all.Merge(rank.problems, fmt::format("rank {}", rank.info.rank));
+  }
+  for (const trace::Problem& problem : all.all()) {
+    if (problem.severity == trace::Severity::kLoss) {
+      Print(fmt::format("lost: {} ({} times; first: {})\n", problem.what,
+                        draw::FormatCount(problem.count), problem.first));
+    }
+  }
+}
+
+int RunConvert(ConvertArguments arguments) {
+  if (arguments.output.ends_with(".orrs")) {
+    return RunRecompress(arguments.input, arguments.output);
+  }
+  if (const auto format = TraceFormatOf(arguments.output); !format) {
+    return PrintError(format.error());
+  }
+  arguments.run.paths = {arguments.input};
+  auto run = ReadRunWithProgress(arguments.run);
+  if (!run) {
+    return PrintError(run.error());
+  }
+  if (run->set.ranks.empty()) {
+    return PrintError(Error(Error::Kind::kInvalidInput,
+                            fmt::format("{}: holds no trace to convert", arguments.input)));
+  }
+  const auto written = WriteTraceFile(run->set, arguments.output,
+                                      {.threads = arguments.run.threads, .align = arguments.align});
+  if (!written) {
+    return PrintError(written.error());
+  }
+  PrintOutput(run->set, *written);
+  if (written->is_for_viewer) {
+    PrintLeftOut(run->set);
+  }
+  if (written->left_out_of_snapshot) {
+    PrintLeftOut(*written->left_out_of_snapshot);
+  }
+  PrintLosses(*run);
+  Print(fmt::format("{}: {} rank{} written\n", arguments.output, run->set.ranks.size(),
+                    run->set.ranks.size() == 1 ? "" : "s"));
+  return run->is_partial() ? kExitPartial : kExitOk;
+}
+
+}  // namespace
+
+void AddConvertCommand(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<ConvertArguments>();
+  CLI::App* const verb =
+      app.add_subcommand("convert", "Translate traces for viewers and for speed");
+  verb->footer(
+      "The name of OUT says the format:\n"
+      "  .orr                 Orrery's container, everything kept, loads ten times faster than "
+      "JSON\n"
+      "  .json .json.gz .zst  Chrome JSON, for ui.perfetto.dev, chrome://tracing and Kineto tools\n"
+      "  .pftrace             Perfetto's own format, for many ranks\n"
+      "  .pickle              memory snapshot of PyTorch, for pytorch.org/memory_viz: segments, "
+      "tensors\n"
+      "                       and their history; of one process\n"
+      "  .orrs                of a recorded event stream: the same stream, packed\n\n"
+      "Viewers show ranks as processes, streams as threads, launches as arrows, and each "
+      "collective\n"
+      "that was matched over the ranks on a track of its group.\n\n"
+      "Exit status: 0 whole, 2 unusable, 3 partial.\n\n"
+      "Examples:\n"
+      "  orrery convert run/ run.pftrace\n"
+      "  orrery convert trace.json.gz trace.orr\n"
+      "  orrery convert run.orrs run.pickle");
+  verb->add_option("IN", arguments->input, "file or folder of one run")->required();
+  verb->add_option("OUT", arguments->output, "file to write")->required();
+  const std::map<std::string, trace::AlignClocks> choices{
+      {"auto", trace::AlignClocks::kIfItMatters},
+      {"always", trace::AlignClocks::kAlways},
+      {"off", trace::AlignClocks::kNever}};
+  verb->add_option("--align", arguments->align,
+                   "align the clocks of ranks by the ends of their collectives (viewers only)")
+      ->transform(CLI::CheckedTransformer(choices).description("auto, always or off"))
+      ->default_str("auto");
+  AddRunOptions(*verb, arguments->run);
+  verb->callback([arguments, &status] { status = RunConvert(*arguments); });
+}
+
+}  // namespace orrery::cli

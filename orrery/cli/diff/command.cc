@@ -1,0 +1,128 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/analyze/diff/diff.h"
+#include "orrery/analyze/metric.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/analyze/options.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/diff/output.h"
+#include "orrery/cli/run_options.h"
+#include "orrery/cli/terminal.h"
+
+namespace orrery::cli {
+namespace {
+
+struct DiffArguments {
+  std::string path_before;
+  std::string path_after;
+  RunArguments run;
+  Selection selection;
+  std::vector<std::string> metrics;
+  std::optional<double> limit_percent;
+  bool as_json = false;
+  bool as_csv = false;
+};
+
+Result<ingest::Run> ReadOne(RunArguments arguments, const std::string& path) {
+  arguments.paths = {path};
+  return ReadRunWithProgress(arguments);
+}
+
+// A wrong name is said before a long read, and so is a metric that cannot be evaluated.
+Result<std::vector<analyze::NamedMetric>> MetricsToCompare(const DiffArguments& arguments) {
+  ORRERY_TRY(std::vector<analyze::NamedMetric> metrics, ChosenMetrics(arguments.metrics));
+  for (const analyze::NamedMetric& named : metrics) {
+    if (arguments.limit_percent && !arguments.metrics.empty() &&
+        named.metric->better == analyze::Better::kNeither) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("--metric {}: neither more nor less of it is better, so --fail-over "
+                              "cannot evaluate it",
+                              named.name()));
+    }
+  }
+  return metrics;
+}
+
+// A check that looked at nothing must not pass: not when a metric that was asked for is missing,
+// and not when none is there.
+Status CheckEvaluated(const DiffArguments& arguments,
+                   const std::vector<analyze::diff::MetricChange>& changes) {
+  bool is_any_evaluated = false;
+  for (const analyze::diff::MetricChange& change : changes) {
+    is_any_evaluated |= change.IsEvaluated();
+    if (!arguments.metrics.empty() && !change.IsEvaluated()) {
+      const bool lacks_before = !change.before.has_value();
+      return Fail(
+          Error::Kind::kNotFound,
+          fmt::format("{}: {} is n/a: {}",
+                      lacks_before ? arguments.path_before : arguments.path_after, change.name,
+                      lacks_before ? change.reason_before : change.reason_after));
+    }
+  }
+  if (!is_any_evaluated) {
+    return Fail(Error::Kind::kNotFound,
+                "--fail-over: the runs have no metric in common that can get better or worse");
+  }
+  return {};
+}
+
+Result<int> Diff(DiffArguments arguments) {
+  ORRERY_TRY(const auto metrics, MetricsToCompare(arguments));
+  ORRERY_TRY_STATUS(ReadSelection(arguments.selection));
+  arguments.selection.options.threads = arguments.run.threads;
+  ORRERY_TRY(ingest::Run before, ReadOne(arguments.run, arguments.path_before));
+  ORRERY_TRY(ingest::Run after, ReadOne(arguments.run, arguments.path_after));
+  const analyze::AnalyzeOptions& options = arguments.selection.options;
+  const analyze::RunView view_before =
+      analyze::ViewRun(before.set, MeasurementsOf(before), options);
+  const analyze::RunView view_after = analyze::ViewRun(after.set, MeasurementsOf(after), options);
+  DiffPage page{.path_before = arguments.path_before,
+                .path_after = arguments.path_after,
+                .diff = analyze::diff::Compare(view_before, view_after, metrics),
+                .limit_percent = arguments.limit_percent,
+                .worse = {}};
+  if (page.limit_percent) {
+    ORRERY_TRY_STATUS(CheckEvaluated(arguments, page.diff.metrics));
+    page.worse = analyze::diff::WorseThan(page.diff.metrics, *page.limit_percent);
+  }
+  Print(arguments.as_json ? DiffJson(page) : arguments.as_csv ? DiffCsv(page) : DiffText(page));
+  if (!page.worse.empty()) {
+    PrintNotice(WorstText(page));
+    return kExitWorse;
+  }
+  return before.is_partial() || after.is_partial() ? kExitPartial : kExitOk;
+}
+
+int RunDiff(const DiffArguments& arguments) {
+  const Result<int> status = Diff(arguments);
+  return status ? *status : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddDiffCommand(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<DiffArguments>();
+  CLI::App* const verb = app.add_subcommand("diff", "What changed between two runs");
+  verb->add_option("A", arguments->path_before, "file or folder of the first run")->required();
+  verb->add_option("B", arguments->path_after, "file or folder of the second run")->required();
+  verb->add_option("--fail-over", arguments->limit_percent,
+                   "end with status 1 when a metric got worse by more than so many percent")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 1e6));
+  verb->add_option("--metric", arguments->metrics, "only this metric; may be repeated")
+      ->allow_extra_args(false);
+  verb->add_flag("--json", arguments->as_json, "print one JSON document");
+  verb->add_flag("--csv", arguments->as_csv, "print one line for each thing compared");
+  AddSelectionOptions(*verb, arguments->selection);
+  AddRunOptions(*verb, arguments->run);
+  verb->callback([arguments, &status] { status = RunDiff(*arguments); });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/collective_data.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/evaluate/commands.h"
+#include "orrery/cli/evaluate/families.h"
+#include "orrery/cli/evaluate/output.h"
+#include "orrery/cli/evaluate/plot.h"
+#include "orrery/cli/evaluate/kernel_evaluation.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/collective/evaluation.h"
+
+namespace orrery::cli {
+namespace {
+
+struct EvaluateArguments {
+  KernelEvaluationArguments evaluation;
+  std::string predictions;
+  std::string plot;
+  bool as_json = false;
+};
+
+int StatusOf(const KernelEvaluationResult& evaluation) {
+  return evaluation.data.rejected.empty() ? kExitOk : kExitPartial;
+}
+
+Result<int> EvaluateKernels(const EvaluateArguments& arguments) {
+  ORRERY_TRY(const KernelEvaluationResult evaluation, EvaluateKernels(arguments.evaluation));
+  if (!arguments.predictions.empty()) {
+    ORRERY_TRY_STATUS(WriteCsvFile(PredictionTable(evaluation.rows), arguments.predictions));
+  }
+  if (!arguments.plot.empty()) {
+    ORRERY_TRY_STATUS(WriteEvaluationPlot(evaluation, arguments.plot));
+  }
+  Print(arguments.as_json ? EvaluationJson(evaluation) : EvaluationText(evaluation));
+  return StatusOf(evaluation);
+}
+
+/// Splits files into those of collectives and the others.
+std::vector<std::string> TakeCollectives(std::vector<std::string>& paths) {
+  std::vector<std::string> collectives;
+  std::ranges::copy_if(paths, std::back_inserter(collectives), IsCollectiveData);
+  std::erase_if(paths, [&](const std::string& path) {
+    return std::ranges::find(collectives, path) != collectives.end();
+  });
+  return collectives;
+}
+
+Status AddCollectives(const std::vector<std::string>& paths, FamilyEvaluation& evaluation) {
+  ORRERY_TRY(const collective::Measurements data, ReadCollectives(paths, ""));
+  ORRERY_TRY(
+      const collective::EvaluationResult evaluated,
+      collective::Evaluate(data.rows, collective::kLeastBytes, collective::MachineModels::Shipped()));
+  AddFamily(evaluated, evaluation);
+  if (!data.rejected.empty()) {
+    evaluation.rejected += data.rejected.size();
+    evaluation.not_used +=
+        fmt::format("\nNot used: {} rows\n{}\n", data.rejected.size(), RejectedText(data));
+  }
+  return {};
+}
+
+Result<int> EvaluateAll(const EvaluateArguments& arguments) {
+  KernelEvaluationArguments evaluation = arguments.evaluation;
+  const bool are_own = evaluation.paths.empty();
+  if (are_own) {
+    ORRERY_TRY(evaluation.paths, OwnTables());
+  }
+  const std::vector<std::string> collectives = TakeCollectives(evaluation.paths);
+  FamilyEvaluation evaluation;
+  evaluation.split = "all rows, by the shipped models";
+  if (!evaluation.paths.empty()) {
+    ORRERY_TRY(const KernelEvaluationResult kernels, EvaluateKernels(evaluation));
+    evaluation.split = kernels.split;
+    AddFamilies(kernels, evaluation);
+  }
+  if (!collectives.empty()) {
+    ORRERY_TRY_STATUS(AddCollectives(collectives, evaluation));
+  }
+  if (are_own && evaluation.split.empty() && evaluation.models.empty()) {
+    evaluation.split += ", which have learned from them (--split evaluates unseen rows)";
+  }
+  Print(arguments.as_json ? FamiliesJson(evaluation) : FamiliesText(evaluation));
+  return evaluation.rejected == 0 ? kExitOk : kExitPartial;
+}
+
+int Finish(const Result<int>& status) {
+  return status ? *status : PrintError(status.error());
+}
+
+void AddEvaluateKernels(CLI::App& evaluate, int& status) {
+  auto arguments = std::make_shared<EvaluateArguments>();
+  CLI::App* const verb =
+      evaluate.add_subcommand("kernels", "Predicted against measured times of operators");
+  AddEvaluationOptions(*verb, arguments->evaluation)->required();
+  verb->add_option("--predictions", arguments->predictions,
+                   "write every evaluated row to this CSV (.gz, .zst)")
+      ->type_name("FILE");
+  verb->add_option("--svg", arguments->plot, "draw errors over times and by operator")
+      ->type_name("FILE");
+  verb->add_flag("--json", arguments->as_json, "print one JSON document");
+  verb->callback([arguments, &status] { status = Finish(EvaluateKernels(*arguments)); });
+}
+
+void AddEvaluateAll(CLI::App& evaluate, int& status) {
+  auto arguments = std::make_shared<EvaluateArguments>();
+  CLI::App* const verb = evaluate.add_subcommand("all", "One line for each family of models");
+  AddEvaluationOptions(*verb, arguments->evaluation);
+  verb->footer("Without DATA, the tables under data/measured of the source tree are evaluated.");
+  verb->add_flag("--json", arguments->as_json, "print one JSON document");
+  verb->callback([arguments, &status] { status = Finish(EvaluateAll(*arguments)); });
+}
+
+}  // namespace
+
+void AddEvaluateCommand(CLI::App& app, int& status) {
+  CLI::App* const verb = app.add_subcommand("evaluate", "Evaluate cost models on measurements");
+  verb->require_subcommand(1);
+  AddEvaluateKernels(*verb, status);
+  AddEvaluateCollectivesCommand(*verb, status);
+  AddEvaluateOverlapCommand(*verb, status);
+  AddEvaluateAll(*verb, status);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,120 @@
+#include "orrery/cli/evaluate/kernel_evaluation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/program_folder.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/fit.h"
+#include "orrery/kernel/row_split.h"
+
+namespace orrery::cli {
+namespace {
+
+Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, ProgressLine& progress) {
+  return kernel::FitModels(rows, {}, [&](std::size_t done, std::size_t total) {
+    progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), "fitting");
+  });
+}
+
+/// Learns from one part of the rows and evaluates the other.
+Result<std::vector<kernel::EvaluatedRow>> EvaluateSplit(const std::vector<kernel::Measurement>& rows,
+                                                  const kernel::SplitRule& rule) {
+  ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
+  ProgressLine progress(TerminalProgress());
+  std::vector<kernel::EvaluatedRow> evaluated;
+  for (const kernel::RowSplit& round : rounds) {
+    ORRERY_TRY(const kernel::ModelSet models, Fit(round.train, progress));
+    std::vector<kernel::EvaluatedRow> part = kernel::Evaluate(models, round.test);
+    evaluated.insert(evaluated.end(), part.begin(), part.end());
+  }
+  return evaluated;
+}
+
+Result<kernel::Measurements> ReadRows(const KernelEvaluationArguments& evaluation) {
+  ORRERY_TRY(kernel::Measurements data, kernel::ReadMeasurements(evaluation.paths));
+  std::erase_if(data.rows, [&](const kernel::Measurement& row) {
+    return row.spread * 100 > evaluation.largest_spread_percent;
+  });
+  if (data.rows.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "no row of the data can be used\n" + RejectedText(data));
+  }
+  return data;
+}
+
+}  // namespace
+
+CLI::Option* AddEvaluationOptions(CLI::App& verb, KernelEvaluationArguments& evaluation) {
+  CLI::Option* const data = verb.add_option(
+      "DATA", evaluation.paths, "tables of `orrery measure kernels`, NeuSight or aiconfigurator");
+  verb.add_option("--model", evaluation.models,
+                  "model file to evaluate instead of the shipped ones; may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  verb.add_option("--split", evaluation.split,
+                  "fit on a part and evaluate the rest: random:20, gpu, gpu:NAME, value:m:20, "
+                  "above:m:4096, each perhaps with :seed=7")
+      ->type_name("RULE");
+  verb.add_flag("--unseen-gpu", evaluation.is_gpu_unseen,
+                "evaluate each row by the models of all GPUs but its own");
+  verb.add_option("--max-spread", evaluation.largest_spread_percent,
+                  "leave out rows whose repeats differ by more percent (100)")
+      ->check(CLI::Range(0.0, 1e6));
+  return data;
+}
+
+Result<std::vector<std::string>> OwnTables() {
+  // Ceilings are rates of the machine and pairs are times beside others, not times of operators.
+  constexpr std::string_view kCeilings = "ceilings";
+  constexpr std::string_view kPairs = "overlap";
+  const std::filesystem::path folder = (ProgramFolder() / "../data/measured").lexically_normal();
+  std::vector<std::string> paths;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find(".csv") != std::string::npos && !name.starts_with(kCeilings) &&
+        !name.starts_with(kPairs)) {
+      paths.push_back(entry.path().string());
+    }
+  }
+  if (paths.empty()) {
+    return Fail(
+        Error::Kind::kNotFound,
+        "no measured tables beside the program (data/measured of its source tree); name some");
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& evaluation) {
+  std::optional<kernel::SplitRule> rule;
+  if (!evaluation.split.empty()) {
+    ORRERY_TRY(rule, kernel::SplitRule::Parse(evaluation.split));
+  }
+  KernelEvaluationResult evaluation;
+  ORRERY_TRY(evaluation.data, ReadRows(evaluation));
+  if (rule) {
+    evaluation.split = rule->Text();
+    ORRERY_TRY(evaluation.rows, EvaluateSplit(evaluation.data.rows, *rule));
+    return evaluation;
+  }
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(evaluation.models));
+  evaluation.split =
+      evaluation.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
+  if (evaluation.is_gpu_unseen) {
+    evaluation.split += " of other GPUs";
+    evaluation.rows = kernel::EvaluateHeldOut(models, evaluation.data.rows);
+    return evaluation;
+  }
+  evaluation.rows = kernel::Evaluate(models, evaluation.data.rows);
+  return evaluation;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,129 @@
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/collective_data.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/fit/commands.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/collective/calibration.h"
+#include "orrery/draw/text_table.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::size_t kNamedOutliers = 20;
+
+struct FitCollectivesArguments {
+  std::vector<std::string> paths;
+  std::string output;
+  std::string cluster;
+};
+
+std::string ConstantsText(const collective::MachineModel& model) {
+  std::string text;
+  for (const collective::Constant constant : model.fitted) {
+    text += fmt::format("  {:<24}{:.4g}\n", collective::InfoOf(constant).name,
+                        model.constants[constant]);
+  }
+  return text;
+}
+
+std::string OutlierText(const collective::Measurements& data,
+                        const std::vector<collective::Outlier>& outliers) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(outliers.size(), kNamedOutliers); ++i) {
+    const collective::Measurement& row = *outliers[i].row;
+    const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
+    text += fmt::format("  {}{}: {} of {} bytes on {} GPUs: {:.1f} us, the fit says {:.1f}\n",
+                        data.files[row.file], line, Name(row.request.kind), row.request.size.count,
+                        row.gpus, row.seconds * 1e6, outliers[i].predicted_seconds * 1e6);
+  }
+  if (outliers.size() > kNamedOutliers) {
+    text += fmt::format("  … and {} more\n", outliers.size() - kNamedOutliers);
+  }
+  return text;
+}
+
+std::string CalibrationText(const collective::Measurements& data,
+                            const collective::Calibration& calibration) {
+  const collective::MachineModel& model = calibration.model;
+  const std::string assumed =
+      model.assumed_settings.empty() ? "" : "; " + model.assumed_settings + " assumed";
+  std::string text =
+      fmt::format("{} by {} ({}): {} rows, up to {} GPUs; tuner of NCCL {}, {}{}\n", model.machine,
+                  model.source, model.setup, model.rows, model.most_gpus, model.nccl_version,
+                  model.was_version_told ? "told" : "fits best", assumed);
+  text += ConstantsText(model);
+  text += fmt::format("  error in sample         MAPE {:.1f} %, median {:.1f} %",
+                      calibration.all.mape, calibration.all.median);
+  if (calibration.large.rows > 0) {
+    text += fmt::format("; from 4 MB: MAPE {:.1f} %", calibration.large.mape);
+  }
+  text += fmt::format("\n  off by more than 30 %   {} of {} rows\n", calibration.outliers.size(),
+                      model.rows);
+  return text + OutlierText(data, calibration.outliers) + "\n";
+}
+
+Status WriteText(const std::string& text, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return file ? Status() : Fail(Error::Kind::kSystem, fmt::format("{}: cannot be written", path));
+}
+
+Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
+  ORRERY_TRY(const collective::Measurements data,
+             ReadCollectives(arguments.paths, arguments.cluster));
+  collective::MachineModels models;
+  std::string skipped;
+  for (const std::vector<const collective::Measurement*>& group :
+       collective::GroupByMachine(data.rows)) {
+    const Result<collective::Calibration> calibration = collective::Calibrate(group);
+    if (!calibration) {
+      skipped += fmt::format("{} by {}: {}\n", group.front()->machine(), group.front()->source,
+                             calibration.error().message());
+      continue;
+    }
+    Print(CalibrationText(data, *calibration));
+    models.Add(calibration->model);
+  }
+  if (models.all().empty()) {
+    return Fail(Error::Kind::kInvalidInput, "no machine has enough rows\n" + skipped);
+  }
+  ORRERY_TRY_STATUS(WriteText(models.Text(), arguments.output));
+  Print(fmt::format("{}: {} machines\n", arguments.output, models.all().size()));
+  if (!skipped.empty() || !data.rejected.empty()) {
+    PrintNotice(fmt::format("not used:\n{}{}", skipped, RejectedText(data)));
+    return kExitPartial;
+  }
+  return kExitOk;
+}
+
+int RunFitCollectives(const FitCollectivesArguments& arguments) {
+  const Result<int> status = FitCollectives(arguments);
+  return status ? *status : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddFitCollectivesCommand(CLI::App& fit, int& status) {
+  auto arguments = std::make_shared<FitCollectivesArguments>();
+  CLI::App* const verb =
+      fit.add_subcommand("collectives", "Constants of machines, from measured collectives");
+  verb->add_option("DATA", arguments->paths,
+                   "nccl-tests logs or tables; docs/formats/measured-collectives.md")
+      ->required();
+  verb->add_option("-o,--output", arguments->output, "the model file to write")
+      ->type_name("FILE")
+      ->required();
+  verb->add_option("--cluster", arguments->cluster, "the machine, where the data do not name it")
+      ->type_name("NAME");
+  verb->callback([arguments, &status] { status = RunFitCollectives(*arguments); });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,101 @@
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/fit/commands.h"
+#include "orrery/cli/overlap_option.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/kernel/shipped_models.h"
+#include "orrery/simulate/framework_fit.h"
+
+namespace orrery::cli {
+namespace {
+
+struct FitFrameworksArguments {
+  std::vector<std::string> paths;
+  std::string output;
+  std::vector<std::string> only;
+  std::vector<std::string> without;
+  std::size_t most_rows = 0;
+  simulate::SimulationOptions engine;
+};
+
+std::string FitText(const simulate::FrameworkFit& fit) {
+  std::string text =
+      fmt::format("{}: {} rows, mean error {:.1f} % before, {:.1f} % after\n", fit.framework.name,
+                  fit.rows, 100 * fit.error_before, 100 * fit.error_after);
+  for (const workload::FittedScalar& scalar : workload::FittedScalars()) {
+    text += fmt::format("  {:<22}{:.4g}\n", scalar.key, fit.framework.*scalar.member);
+  }
+  return text;
+}
+
+Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
+  std::vector<std::unique_ptr<workload::RunTable>> tables;
+  for (const std::string& path : arguments.paths) {
+    ORRERY_TRY(std::unique_ptr<workload::RunTable> table, workload::OpenRunTable(path));
+    tables.push_back(std::move(table));
+  }
+  ORRERY_TRY(const kernel::ModelSet models, kernel::ShippedModels());
+  simulate::FrameworkFitOptions options;
+  options.engine = arguments.engine;
+  ORRERY_TRY(const std::shared_ptr<const overlap::Model> overlap_model,
+             LoadOverlapModel(options.engine));
+  options.only = arguments.only;
+  options.without_sources = arguments.without;
+  if (arguments.most_rows > 0) {
+    options.most_rows_of_source = arguments.most_rows;
+  }
+  options.progress = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  const std::vector<simulate::FrameworkFit> fits = simulate::FitFrameworks(tables, models, options);
+  if (fits.empty()) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("{}: no row of grade A or A- that can be simulated names a framework of "
+                    "the catalogue",
+                    arguments.paths.front()));
+  }
+  for (const simulate::FrameworkFit& fit : fits) {
+    fmt::print("{}", FitText(fit));
+  }
+  if (!arguments.output.empty()) {
+    std::ofstream file(arguments.output, std::ios::binary);
+    file << simulate::FitsText(fits);
+    file.close();
+    if (!file) {
+      return Fail(Error::Kind::kSystem, fmt::format("{}: cannot be written", arguments.output));
+    }
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void AddFitFrameworksCommand(CLI::App& fit, int& status) {
+  auto arguments = std::make_shared<FitFrameworksArguments>();
+  CLI::App* const verb = fit.add_subcommand(
+      "frameworks", "Fit what frameworks reach of kernels and collectives alone to published runs");
+  verb->add_option("TABLE", arguments->paths,
+                   "tables of published runs; docs/formats/published-runs.md")
+      ->required();
+  verb->add_option("-o,--output", arguments->output, "write the scalars to this file")
+      ->type_name("FILE");
+  verb->add_option("--only", arguments->only, "only frameworks whose name contains this")
+      ->type_name("TEXT");
+  verb->add_option("--without", arguments->without, "leave out sources whose name contains this")
+      ->type_name("TEXT");
+  verb->add_option("--rows", arguments->most_rows, "most rows of a source (120)")->type_name("INT");
+  AddOverlapOption(*verb, arguments->engine.overlap);
+  verb->callback([arguments, &status] {
+    const Result<int> result = FitFrameworks(*arguments);
+    status = result ? *result : PrintError(result.error());
+  });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,190 @@
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/fit/commands.h"
+#include "orrery/cli/run_options.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/simulate/host_calibration.h"
+#include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host_fit.h"
+#include "orrery/workload/recorded/host_model.h"
+
+namespace orrery::cli {
+namespace {
+
+struct FitHostArguments {
+  RunArguments run;
+  std::vector<std::string> without;
+  std::vector<std::string> measured_kernels;
+  std::string steps;
+  std::optional<double> profiler_cost_us;
+  std::string output;
+};
+
+/// A recording that was read, with the name that measured steps have for it.
+struct Recording {
+  std::string path;
+  std::string name;  // the file's, up to the first dot
+  trace::Trace trace;
+  bool is_left_out = false;
+};
+
+std::string NameOf(const std::string& path) {
+  const std::string file = std::filesystem::path(path).filename().string();
+  return file.substr(0, file.find('.'));
+}
+
+Result<Recording> ReadRecording(const FitHostArguments& arguments, const std::string& path) {
+  RunArguments one = arguments.run;
+  one.paths = {path};
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(one));
+  if (run.set.ranks.size() != 1 || run.set.ranks[0].host_ops.empty() ||
+      run.set.ranks[0].runtime_calls.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: no recording of one rank with operators and runtime calls", path));
+  }
+  Recording recording{.path = path, .name = NameOf(path), .trace = std::move(run.set.ranks[0])};
+  recording.is_left_out = std::find(arguments.without.begin(), arguments.without.end(),
+                                    recording.name) != arguments.without.end();
+  return recording;
+}
+
+Result<std::vector<Recording>> ReadRecordings(const FitHostArguments& arguments) {
+  std::vector<Recording> recordings;
+  for (const std::string& path : arguments.run.paths) {
+    ORRERY_TRY(Recording recording, ReadRecording(arguments, path));
+    recordings.push_back(std::move(recording));
+  }
+  for (const std::string& name : arguments.without) {
+    if (std::none_of(recordings.begin(), recordings.end(),
+                     [&](const Recording& recording) { return recording.name == name; })) {
+      return Fail(Error::Kind::kNotFound, fmt::format("--without {}: no such recording", name));
+    }
+  }
+  return recordings;
+}
+
+// Rows whose `name` is that of a recording; several runs of one name make a range.
+Result<std::vector<simulate::MeasuredRecording>> ReadSteps(
+    const std::string& path, const std::vector<Recording>& recordings) {
+  ORRERY_TRY(const Table table, ReadCsvFile(path));
+  std::vector<simulate::MeasuredRecording> measured;
+  for (std::size_t number = 0; number < recordings.size(); ++number) {
+    simulate::MeasuredRecording run{.number = number, .recording = &recordings[number].trace};
+    for (std::size_t row = 0; row < table.num_rows(); ++row) {
+      const auto step_ms = table.Number(row, "step_ms");
+      if (table.Text(row, "name") == recordings[number].name && step_ms && *step_ms > 0) {
+        run.least_s = run.least_s == 0 ? *step_ms * 1e-3 : std::min(run.least_s, *step_ms * 1e-3);
+        run.most_s = std::max(run.most_s, *step_ms * 1e-3);
+      }
+    }
+    if (run.least_s > 0) {
+      measured.push_back(run);
+    }
+  }
+  if (measured.empty()) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("{}: no row with 'name' and 'step_ms' for any of the recordings", path));
+  }
+  return measured;
+}
+
+Result<double> ProfilerCostNs(const FitHostArguments& arguments, const workload::HostFit& fit,
+                              const std::vector<Recording>& recordings,
+                              const std::vector<std::size_t>& without) {
+  if (arguments.profiler_cost_us) {
+    return *arguments.profiler_cost_us * 1000;
+  }
+  if (arguments.steps.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "what the profiler adds to an event is not known: give --steps with measured "
+                "steps, or --profiler-cost");
+  }
+  ORRERY_TRY(const auto measured, ReadSteps(arguments.steps, recordings));
+  return simulate::CalibrateProfilerCost(fit, measured, without);
+}
+
+Status AddLaunches(const std::vector<std::string>& paths, workload::HostModel& model) {
+  for (const std::string& path : paths) {
+    ORRERY_TRY(const Table table, ReadCsvFile(path));
+    const Result<std::int64_t> num_unknown = workload::AddMeasuredLaunches(table, model);
+    if (!num_unknown) {
+      return FailWithin(path, num_unknown);
+    }
+    if (*num_unknown > 0) {
+      PrintNotice(
+          fmt::format("{}: {} rows name operators that are not known here", path, *num_unknown));
+    }
+  }
+  return {};
+}
+
+Status FitHost(const FitHostArguments& arguments) {
+  ORRERY_TRY(const std::vector<Recording> recordings, ReadRecordings(arguments));
+  workload::HostFit fit;
+  std::vector<std::size_t> without;
+  for (const Recording& recording : recordings) {
+    const std::size_t number = fit.Add(recording.trace);
+    if (recording.is_left_out) {
+      without.push_back(number);
+    }
+  }
+  ORRERY_TRY(const double cost_ns, ProfilerCostNs(arguments, fit, recordings, without));
+  workload::HostModel model = fit.Fit({.profiler_cost_ns = cost_ns, .without = without});
+  ORRERY_TRY_STATUS(AddLaunches(arguments.measured_kernels, model));
+  ORRERY_TRY_STATUS(WriteCsvFile(workload::HostTable(model), arguments.output));
+  const std::size_t num_used = recordings.size() - without.size();
+  Print(
+      fmt::format("{}: {} entries from {} recording{}, {:.2f} µs of the profiler off each event\n",
+                  arguments.output, model.entries().size(), num_used, num_used == 1 ? "" : "s",
+                  cost_ns / 1000));
+  return {};
+}
+
+int RunFitHost(const FitHostArguments& arguments) {
+  const Status status = FitHost(arguments);
+  return status ? kExitOk : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddFitHostCommand(CLI::App& fit, int& status) {
+  auto arguments = std::make_shared<FitHostArguments>();
+  CLI::App* const verb =
+      fit.add_subcommand("host", "What the host spends on operators, from recorded traces");
+  verb->add_option("TRACE", arguments->run.paths, "recordings with operators and runtime calls")
+      ->required();
+  verb->add_option("--steps", arguments->steps,
+                   "CSV with columns name and step_ms, measured without the profiler; finds what "
+                   "the profiler adds")
+      ->type_name("FILE");
+  verb->add_option("--kernels", arguments->measured_kernels,
+                   "tables of `orrery measure kernels`: how often operators launch that no "
+                   "recording has")
+      ->type_name("FILE");
+  verb->add_option("--profiler-cost", arguments->profiler_cost_us,
+                   "what the profiler adds to an event, instead of --steps")
+      ->type_name("US")
+      ->check(CLI::Range(0.0, 1e3));
+  verb->add_option("--without", arguments->without,
+                   "leave out the recording of this name; may be repeated")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  verb->add_option("-o,--output", arguments->output, "file to write")->required();
+  AddRunOptions(*verb, arguments->run);
+  verb->callback([arguments, &status] { status = RunFitHost(*arguments); });
+}
+
+}  // namespace orrery::cli

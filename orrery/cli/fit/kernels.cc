@@ -1,0 +1,128 @@
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/evaluate/output.h"
+#include "orrery/cli/fit/commands.h"
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/model_sources.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/kernel/evaluation.h"
+#include "orrery/kernel/fit.h"
+#include "orrery/kernel/row_split.h"
+#include "orrery/learn/model_file.h"
+
+namespace orrery::cli {
+namespace {
+
+struct FitKernelsArguments {
+  std::vector<std::string> paths;
+  std::string output;
+  std::string gpu;
+  double largest_spread = 20;
+  std::uint64_t seed = 1;
+  bool skip_figures = false;
+};
+
+Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, std::uint64_t seed,
+                             std::string_view what) {
+  ProgressLine progress(TerminalProgress());
+  return kernel::FitModels(rows, {.seed = seed}, [&](std::size_t done, std::size_t total) {
+    progress.Update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), what);
+  });
+}
+
+/// Evaluates models that have not seen a fifth of the shapes, for the card.
+Result<std::vector<learn::DataCard::Figures>> HeldOutMetrics(
+    const std::vector<kernel::Measurement>& rows, const kernel::SplitRule& rule) {
+  ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
+  ORRERY_TRY(const kernel::ModelSet models, Fit(rounds.front().train, rule.seed, "judging"));
+  const std::vector<kernel::EvaluatedRow> evaluated = kernel::Evaluate(models, rounds.front().test);
+  std::vector<learn::DataCard::Figures> figures;
+  for (const kernel::EvaluatedGroup& group : GroupsOf(evaluated, kernel::GroupBy::kOperatorGpu)) {
+    figures.push_back(
+        {fmt::format("{} {} {}", group.gpu, kernel::TimingName(group.timing), group.operator_name),
+         group.figures});
+  }
+  return figures;
+}
+
+Result<kernel::Measurements> ReadRows(const FitKernelsArguments& arguments) {
+  ORRERY_TRY(kernel::Measurements data, kernel::ReadMeasurements(arguments.paths));
+  const hardware::Gpu* only = nullptr;
+  if (!arguments.gpu.empty()) {
+    ORRERY_TRY(only, GpuNamed(arguments.gpu));
+  }
+  std::erase_if(data.rows, [&](const kernel::Measurement& row) {
+    return row.spread * 100 > arguments.largest_spread || (only != nullptr && row.gpu != only);
+  });
+  if (data.rows.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "no row of the data can be used\n" + RejectedText(data));
+  }
+  return data;
+}
+
+Result<int> FitKernels(const FitKernelsArguments& arguments) {
+  ORRERY_TRY(const kernel::Measurements data, ReadRows(arguments));
+  const kernel::SplitRule rule{.seed = arguments.seed};
+  learn::ModelFile file;
+  ORRERY_TRY(file.card.sources, SourcesOf(arguments.paths));
+  ORRERY_TRY(const kernel::ModelSet models, Fit(data.rows, arguments.seed, "fitting"));
+  if (!arguments.skip_figures) {
+    ORRERY_TRY(file.card.figures, HeldOutMetrics(data.rows, rule));
+  }
+  file.card.title = "Times of operators on GPUs";
+  file.card.rows = data.rows.size();
+  file.card.split = "figures: " + rule.Text() + "; the models have learned from all rows";
+  file.card.seed = arguments.seed;
+  file.card.made_by = "orrery fit kernels";
+  models.AddTo(file);
+  ORRERY_TRY_STATUS(learn::WriteModelFile(file, arguments.output));
+  std::error_code ignored;
+  Print(fmt::format(
+      "{}: {} models from {} rows, {:.0f} kB\n", arguments.output, models.models().size(),
+      data.rows.size(),
+      static_cast<double>(std::filesystem::file_size(arguments.output, ignored)) / 1000));
+  if (!data.rejected.empty()) {
+    PrintNotice(
+        fmt::format("{} rows were not used:\n{}", data.rejected.size(), RejectedText(data)));
+    return kExitPartial;
+  }
+  return kExitOk;
+}
+
+int RunFitKernels(const FitKernelsArguments& arguments) {
+  const Result<int> status = FitKernels(arguments);
+  return status ? *status : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddFitKernelsCommand(CLI::App& fit, int& status) {
+  auto arguments = std::make_shared<FitKernelsArguments>();
+  CLI::App* const verb = fit.add_subcommand("kernels", "Times of operators, from measurements");
+  verb->add_option("DATA", arguments->paths,
+                   "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
+      ->required();
+  verb->add_option("-o,--output", arguments->output, "the model file to write")
+      ->type_name("FILE")
+      ->required();
+  verb->add_option("--gpu", arguments->gpu, "only rows of this GPU")->type_name("NAME");
+  verb->add_option("--max-spread", arguments->largest_spread,
+                   "leave out rows whose repeats differ by more percent (20)")
+      ->check(CLI::Range(0.0, 1e6));
+  verb->add_option("--seed", arguments->seed, "of draws and splits (1)");
+  verb->add_flag("--no-figures", arguments->skip_figures,
+                 "do not evaluate a second fit on unseen shapes for the model's card");
+  verb->callback([arguments, &status] { status = RunFitKernels(*arguments); });
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,311 @@
+#include "orrery/cli/fit/overlap_traces.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "orrery/base/csv.h"
+#include "orrery/base/packing.h"
+#include "orrery/base/value.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/draw/json_writer.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/draw/value_output.h"
+#include "orrery/overlap/from_traces/derived_pairs.h"
+#include "orrery/overlap/nsight_compute.h"
+
+namespace orrery::cli {
+namespace {
+
+using draw::TextTable;
+using overlap::CountedKernels;
+using overlap::from_traces::ClockSegment;
+using overlap::from_traces::JoinBy;
+using overlap::from_traces::JoinedRank;
+using overlap::from_traces::KernelMedian;
+using overlap::from_traces::KernelsOf;
+using overlap::from_traces::Rejection;
+using overlap::from_traces::RunKernels;
+using overlap::from_traces::TracePair;
+
+constexpr std::size_t kNamedKernels = 20;
+
+bool IsCsv(const std::string& path) {
+  return path.ends_with(".csv") || path.ends_with(".csv.gz") || path.ends_with(".csv.zst");
+}
+
+Result<ingest::Run> ReadRecording(const RunArguments& reading, const std::string& path) {
+  RunArguments arguments = reading;
+  arguments.paths = {path};
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments));
+  if (run.set.ranks.empty()) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: no trace in it", path));
+  }
+  return run;
+}
+
+/// The kernels of the run alone that each rank of the other run is compared with.
+class AloneRun {
+ public:
+  [[nodiscard]] static Result<AloneRun> Read(const FitOverlapTracesArguments& arguments) {
+    AloneRun run;
+    const std::string& path = arguments.runs.front();
+    if (IsCsv(path)) {
+      ORRERY_TRY(const CountedKernels counted, overlap::ReadNsightCompute(path));
+      run.by_ = JoinBy::kFunctionName;
+      run.of_rank_[0] = KernelsOf(counted);
+      return run;
+    }
+    ORRERY_TRY(const ingest::Run recorded, ReadRecording(arguments.reading, path));
+    for (std::size_t at = 0; at < recorded.set.ranks.size(); ++at) {
+      run.of_rank_[trace::RankOf(recorded.set, at)] = KernelsOf(recorded.set.ranks[at]);
+    }
+    return run;
+  }
+
+  /// The same rank, or the only one there is: ranks of one program compute alike.
+  [[nodiscard]] const RunKernels* Find(std::int32_t rank) const {
+    if (of_rank_.size() == 1) {
+      return &of_rank_.begin()->second;
+    }
+    const auto found = of_rank_.find(rank);
+    return found == of_rank_.end() ? nullptr : &found->second;
+  }
+
+  [[nodiscard]] JoinBy by() const { return by_; }
+
+ private:
+  std::map<std::int32_t, RunKernels> of_rank_;
+  JoinBy by_ = JoinBy::kWholeName;
+};
+
+Result<std::vector<JoinedRank>> JoinRuns(const FitOverlapTracesArguments& arguments) {
+  ORRERY_TRY(const AloneRun alone, AloneRun::Read(arguments));
+  ORRERY_TRY(const ingest::Run recorded, ReadRecording(arguments.reading, arguments.runs.back()));
+  std::vector<JoinedRank> ranks;
+  for (std::size_t at = 0; at < recorded.set.ranks.size(); ++at) {
+    const std::int32_t rank = trace::RankOf(recorded.set, at);
+    const RunKernels* const kernels = alone.Find(rank);
+    if (kernels == nullptr) {
+      return Fail(
+          Error::Kind::kInvalidInput,
+          fmt::format("{}: rank {} is not in it; give all ranks or one", arguments.runs[0], rank));
+    }
+    auto joined = JoinRank(rank, *kernels, KernelsOf(recorded.set.ranks[at]), alone.by());
+    if (!joined) {
+      return FailWithin(fmt::format("{}: rank {}", arguments.runs.back(), rank), joined);
+    }
+    ranks.push_back(*std::move(joined));
+  }
+  return ranks;
+}
+
+/// What is counted over all ranks.
+struct Totals {
+  std::size_t matched = 0;
+  std::size_t only_alone = 0;
+  std::size_t only_together = 0;
+  std::map<std::string_view, std::size_t> rejected;
+  std::size_t kept = 0;
+  double alone_ns = 0;
+  double together_ns = 0;
+};
+
+Totals Count(const std::vector<JoinedRank>& ranks) {
+  Totals totals;
+  for (const JoinedRank& rank : ranks) {
+    totals.matched += rank.join.matched.size();
+    totals.only_alone += rank.join.only_alone.size();
+    totals.only_together += rank.join.only_together.size();
+    for (const TracePair& pair : rank.derived.pairs) {
+      totals.alone_ns += pair.alone_ns;
+      totals.together_ns += pair.together_ns;
+      if (pair.rejection == Rejection::kKept) {
+        ++totals.kept;
+      } else {
+        ++totals.rejected[RejectionName(pair.rejection)];
+      }
+    }
+  }
+  return totals;
+}
+
+std::string ClockText(const std::vector<JoinedRank>& ranks) {
+  std::string text;
+  for (const JoinedRank& rank : ranks) {
+    const std::vector<ClockSegment>& segments = rank.derived.segments;
+    if (segments.empty()) {
+      text += fmt::format("rank {}: too few kernels without overlap to compare the clocks\n",
+                          rank.rank);
+    }
+    for (const ClockSegment& segment : segments) {
+      text += fmt::format(
+          "rank {}: kernels {} to {}: together / alone {:.3f} without overlap ({} "
+          "kernels){}\n",
+          rank.rank, segment.first + 1, segment.last + 1, segment.ratio, segment.kernels,
+          segment.IsDrifted() ? ", the clocks differ: left out" : "");
+    }
+  }
+  return text;
+}
+
+std::string MedianText(const std::vector<KernelMedian>& medians) {
+  TextTable table({{"kernel", TextTable::Align::kLeft, 50},
+                   {"pairs", TextTable::Align::kRight},
+                   {"alone us", TextTable::Align::kRight},
+                   {"together us", TextTable::Align::kRight},
+                   {"together / alone", TextTable::Align::kRight},
+                   {"s* in the median", TextTable::Align::kRight}});
+  for (std::size_t at = 0; at < std::min(medians.size(), kNamedKernels); ++at) {
+    const KernelMedian& median = medians[at];
+    table.AddRow({median.kernel, std::to_string(median.pairs),
+                  fmt::format("{:.1f}", median.alone_us), fmt::format("{:.1f}", median.together_us),
+                  fmt::format("{:.3f}", median.together_us / median.alone_us),
+                  fmt::format("{:.3f}", median.slowdown)});
+  }
+  const std::size_t more = medians.size() - std::min(medians.size(), kNamedKernels);
+  return table.Render() + (more > 0 ? fmt::format("… and {} more\n", more) : "");
+}
+
+std::string Text(const std::vector<JoinedRank>& ranks, const std::vector<KernelMedian>& medians) {
+  const Totals totals = Count(ranks);
+  std::string text = fmt::format(
+      "{} kernels in both runs, {} only alone, {} only together\n{} pairs with overlap kept",
+      totals.matched, totals.only_alone, totals.only_together, totals.kept);
+  for (const auto& [reason, count] : totals.rejected) {
+    text += fmt::format(", {}: {}", reason, count);
+  }
+  text += fmt::format("\nall kernels: {:.3f} ms alone, {:.3f} ms together ({:+.2f} %)\n\n{}",
+                      totals.alone_ns / 1e6, totals.together_ns / 1e6,
+                      100 * (totals.together_ns / totals.alone_ns - 1), ClockText(ranks));
+  return medians.empty() ? text : text + "\n" + MedianText(medians);
+}
+
+Value SegmentsValue(const std::vector<JoinedRank>& ranks) {
+  Value list = Value::List();
+  for (const JoinedRank& rank : ranks) {
+    for (const ClockSegment& segment : rank.derived.segments) {
+      Value entry = Value::Object();
+      entry.Set("rank", rank.rank)
+          .Set("first", segment.first + 1)
+          .Set("last", segment.last + 1)
+          .Set("ratio", segment.ratio)
+          .Set("kernels", segment.kernels)
+          .Set("left_out", segment.IsDrifted());
+      list.Add(std::move(entry));
+    }
+  }
+  return list;
+}
+
+std::string Json(const std::vector<JoinedRank>& ranks, const std::vector<KernelMedian>& medians,
+                 const CountedKernels* counters) {
+  const Totals totals = Count(ranks);
+  Value rejected = Value::Object();
+  for (const auto& [reason, count] : totals.rejected) {
+    rejected.Set(reason, count);
+  }
+  Value kernels = Value::List();
+  for (const KernelMedian& median : medians) {
+    Value entry = Value::Object();
+    entry.Set("kernel", median.kernel)
+        .Set("pairs", median.pairs)
+        .Set("alone_us", median.alone_us)
+        .Set("together_us", median.together_us)
+        .Set("overlap_us", median.overlap_us)
+        .Set("slowdown", median.slowdown);
+    kernels.Add(std::move(entry));
+  }
+  Value document = Value::Object();
+  document.Set("matched", totals.matched)
+      .Set("only_alone", totals.only_alone)
+      .Set("only_together", totals.only_together)
+      .Set("kept", totals.kept)
+      .Set("rejected", std::move(rejected))
+      .Set("alone_ns", totals.alone_ns)
+      .Set("together_ns", totals.together_ns)
+      .Set("clock_segments", SegmentsValue(ranks))
+      .Set("kernels", std::move(kernels));
+  if (counters != nullptr) {
+    Value missing = Value::List();
+    for (const std::string& name : counters->missing) {
+      missing.Add(name);
+    }
+    document.Set("missing_counters", std::move(missing));
+  }
+  draw::JsonWriter json;
+  draw::WriteValue(json, document);
+  return json.Finish();
+}
+
+/// The rows that were kept.
+Table KeptRows(const Table& pairs) {
+  Table kept;
+  for (std::size_t column = 0; column < pairs.num_columns(); ++column) {
+    kept.AddColumn(pairs.column_name(column), pairs.column_type(column));
+  }
+  for (std::size_t row = 0; row < pairs.num_rows(); ++row) {
+    if (pairs.Text(row, "rejected").value_or("").empty()) {
+      const std::size_t target = kept.AddRow();
+      for (std::size_t column = 0; column < pairs.num_columns(); ++column) {
+        kept.Set(target, column, pairs.At(row, column));
+      }
+    }
+  }
+  return kept;
+}
+
+/// raw/ and predictions/ of the tree are for what `orrery measure overlap` writes, and stay as they
+/// are.
+Status WriteTree(const std::string& folder, const std::vector<JoinedRank>& ranks,
+                 const std::vector<KernelMedian>& medians, const CountedKernels* counters) {
+  const std::filesystem::path root(folder);
+  for (const std::string_view part :
+       {"raw", "processed", "datasets", "features", "models", "predictions", "evaluation"}) {
+    std::error_code error;
+    std::filesystem::create_directories(root / part, error);
+    if (error) {
+      return Fail(Error::Kind::kSystem, fmt::format("{}: cannot be created: {}",
+                                                    (root / part).string(), error.message()));
+    }
+  }
+  const Table pairs = PairTableOf(ranks, counters);
+  ORRERY_TRY_STATUS(WriteCsvFile(pairs, root / "processed/trace_pairs.csv"));
+  ORRERY_TRY_STATUS(WriteCsvFile(UnmatchedTable(ranks), root / "processed/unmatched.csv"));
+  ORRERY_TRY_STATUS(WriteCsvFile(KeptRows(pairs), root / "datasets/trace_pairs.csv"));
+  ORRERY_TRY_STATUS(WriteCsvFile(CommunicationTable(ranks), root / "features/communication.csv"));
+  ORRERY_TRY_STATUS(WriteCsvFile(MedianTable(medians), root / "models/kernel_medians.csv"));
+  return WriteFile(root / "evaluation/summary.json", Json(ranks, medians, counters));
+}
+
+}  // namespace
+
+Result<int> FitOverlapFromTraces(const FitOverlapTracesArguments& arguments) {
+  std::optional<CountedKernels> counters;
+  if (!arguments.counters.empty()) {
+    ORRERY_TRY(counters, overlap::ReadNsightCompute(arguments.counters));
+  }
+  ORRERY_TRY(const std::vector<JoinedRank> ranks, JoinRuns(arguments));
+  const std::vector<KernelMedian> medians = MediansOf(ranks);
+  const CountedKernels* const counted = counters ? &*counters : nullptr;
+  if (!arguments.output.empty()) {
+    ORRERY_TRY_STATUS(WriteTree(arguments.output, ranks, medians, counted));
+  }
+  Print(arguments.as_json ? Json(ranks, medians, counted) : Text(ranks, medians));
+  if (counted != nullptr && !counted->missing.empty()) {
+    PrintNotice(fmt::format("{}: no kernel has {}; those columns stay empty", arguments.counters,
+                            fmt::join(counted->missing, ", ")));
+  }
+  const Totals totals = Count(ranks);
+  const bool is_whole = totals.only_alone + totals.only_together == 0;
+  return is_whole ? kExitOk : kExitPartial;
+}
+
+}  // namespace orrery::cli

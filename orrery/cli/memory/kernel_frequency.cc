@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/memory/tool.h"
+#include "orrery/draw/chart/ranked_bars.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/memory/kernel_frequency.h"
+
+namespace orrery::cli {
+namespace {
+
+using memory::KernelFrequency;
+using memory::KernelGroup;
+using report::MemoryPage;
+using report::MemoryTable;
+using report::MemoryUnit;
+
+constexpr std::size_t kMaxNamedVariants = 3;
+
+double ShareOf(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// A time is known where any kernel has one.
+Table::Cell TimeCell(const KernelFrequency& frequency, Table::Cell cell) {
+  return frequency.total_ns == 0 ? Table::Cell() : std::move(cell);
+}
+
+std::vector<Table::Cell> RowOf(const KernelFrequency& frequency, const KernelGroup& group) {
+  return {group.name,
+          group.count,
+          ShareOf(group.count, frequency.num_launches),
+          TimeCell(frequency, group.total_ns),
+          TimeCell(frequency, ShareOf(group.total_ns, frequency.total_ns)),
+          static_cast<std::int64_t>(group.variants.size())};
+}
+
+MemoryTable KernelTable(const KernelFrequency& frequency, std::size_t top) {
+  MemoryTable table{.key = "kernels",
+                    .heading = "kernels by launches",
+                    .columns = {{"name", "kernel", MemoryUnit::kText},
+                                {"launches", "launches", MemoryUnit::kCount},
+                                {"share", "share", MemoryUnit::kShare},
+                                {"total_ns", "time", MemoryUnit::kNanoseconds},
+                                {"time_share", "of time", MemoryUnit::kShare},
+                                {"variants", "full names", MemoryUnit::kCount}},
+                    .max_shown = top};
+  for (const KernelGroup& group : frequency.groups) {
+    table.rows.push_back(RowOf(frequency, group));
+  }
+  return table;
+}
+
+// The key from short names to what stands behind them.
+MemoryTable VariantTable(const KernelFrequency& frequency) {
+  MemoryTable table{.key = "full_names",
+                    .heading = "full names of what was put together",
+                    .columns = {{"name", "kernel", MemoryUnit::kText},
+                                {"launches", "launches", MemoryUnit::kCount},
+                                {"full_name", "full name", MemoryUnit::kText}},
+                    .max_shown = 0};
+  for (const KernelGroup& group : frequency.groups) {
+    for (const KernelGroup::Variant& variant : group.variants) {
+      table.rows.push_back({group.name, variant.count, variant.full_name});
+    }
+  }
+  return table;
+}
+
+std::string BarNote(const KernelFrequency& frequency, const KernelGroup& group) {
+  std::string note = draw::FormatCount(group.count);
+  if (frequency.total_ns > 0) {
+    note += fmt::format(", {}", draw::FormatDuration({group.total_ns}));
+  }
+  return note;
+}
+
+report::MemoryPicture PictureOf(const KernelFrequency& frequency, std::size_t top) {
+  draw::RankedBars chart{.series = {.name = "launches", .style = "compute"},
+                         .description = "Launches of each kernel"};
+  for (std::size_t i = 0; i < std::min(top, frequency.groups.size()); ++i) {
+    const KernelGroup& group = frequency.groups[i];
+    chart.bars.push_back({.label = group.name,
+                          .value = static_cast<double>(group.count),
+                          .note = BarNote(frequency, group),
+                          .tip = group.name});
+  }
+  return {.heading = "Kernels by launches",
+          .svg = draw::RenderRankedBars(chart),
+          .caption = fmt::format("The {} kernels that are launched most, of {}", chart.bars.size(),
+                                 frequency.groups.size())};
+}
+
+std::string MergedSentence(const KernelFrequency& frequency) {
+  std::size_t merged = 0;
+  std::string named;
+  for (const KernelGroup& group : frequency.groups) {
+    if (group.variants.size() > 1 && merged++ < kMaxNamedVariants) {
+      named +=
+          fmt::format("{}{} ({})", named.empty() ? "" : ", ", group.name, group.variants.size());
+    }
+  }
+  return merged == 0
+             ? "Each name stands for one kernel."
+             : fmt::format(
+                   "{} put different kernels together, among them: {}; the table full_names has "
+                   "them all.",
+                   merged == 1 ? "One name has" : fmt::format("{} names have", merged), named);
+}
+
+class KernelFrequencyAnalysis : public MemoryAnalysis {
+ public:
+  explicit KernelFrequencyAnalysis(std::size_t top) : top_(top) {}
+
+  [[nodiscard]] Status Add(const trace::Trace& piece) override {
+    counter_.Add(piece);
+    return {};
+  }
+
+  [[nodiscard]] Result<MemoryPage> Finish() override {
+    const KernelFrequency frequency = counter_.Count();
+    MemoryPage page;
+    page.facts = {
+        {"launches", "launches of kernels", frequency.num_launches},
+        {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
+        {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns),
+         MemoryUnit::kNanoseconds}};
+    page.tables = {KernelTable(frequency, top_), VariantTable(frequency)};
+    page.pictures = {PictureOf(frequency, top_)};
+    page.sentences = {
+        "Names are without template arguments, parameters and a leading void. Copies and sets are "
+        "not counted.",
+        MergedSentence(frequency)};
+    return page;
+  }
+
+ private:
+  std::size_t top_;
+  memory::KernelCounter counter_;
+};
+
+class KernelFrequencyTool : public MemoryTool {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "kernel-frequency"; }
+
+  [[nodiscard]] std::string_view line() const override {
+    return "which kernels are launched most, and what their names put together";
+  }
+
+  [[nodiscard]] std::vector<memory::Need> needs() const override {
+    return {memory::Need::kKernels};
+  }
+
+  [[nodiscard]] Reads reads() const override { return Reads::kRun; }
+
+  [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {
+    return std::make_unique<KernelFrequencyAnalysis>(input.top);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryTool> MakeKernelFrequencyTool() {
+  return std::make_unique<KernelFrequencyTool>();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,235 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/memory/overhead_tables.h"
+#include "orrery/cli/memory/tool.h"
+#include "orrery/draw/chart/stacked_bars.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/memory/join/plain_time.h"
+#include "orrery/memory/overhead.h"
+
+namespace orrery::cli {
+namespace {
+
+using memory::OverheadPart;
+using memory::OverheadSummary;
+using report::MemoryPage;
+using report::MemoryUnit;
+using trace::OverheadPhase;
+
+// Ranks run side by side: the slowest counts.
+RunOverhead OverheadOfRun(const MemoryRun& run, std::optional<std::int64_t> plain_ns) {
+  RunOverhead slowest{
+      .title = run.title, .summary = memory::OverheadOf(*run.ranks.front()), .step_ns = 0};
+  for (std::size_t i = 0; i < run.ranks.size(); ++i) {
+    const trace::Trace& rank = *run.ranks[i];
+    slowest.step_ns = std::max(slowest.step_ns, memory::RecordedStepNs(rank).value_or(0));
+    const OverheadSummary summary = memory::OverheadOf(rank);
+    if (summary.WholeNs() > slowest.summary.WholeNs()) {
+      slowest.summary = summary;
+    }
+    const trace::Trace* const times = i < run.times.size() ? run.times[i] : nullptr;
+    const auto plain = plain_ns           ? memory::PlainTimeFrom(*plain_ns, rank)
+                       : times != nullptr ? memory::PlainTimeFrom(*times, rank)
+                                          : std::nullopt;
+    if (plain && (!slowest.plain || plain->recorded_ns > slowest.plain->recorded_ns)) {
+      slowest.plain = plain;
+    }
+  }
+  return slowest;
+}
+
+const std::vector<draw::Series>& PartSeries() {
+  static const std::vector<draw::Series> kSeries = {
+      {.name = "execution", .style = "compute"}, {.name = "collection", .style = "transfer"},
+      {.name = "transfer", .style = "memory"},   {.name = "analysis", .style = "optimizer"},
+      {.name = "waiting", .style = "launch"},    {.name = "not explained", .style = "other"}};
+  return kSeries;
+}
+
+report::MemoryPicture PictureOf(const std::vector<RunOverhead>& runs) {
+  draw::StackedBars bars{.series = PartSeries(),
+                         .bars = {},
+                         .quantity = draw::Quantity::kNanoseconds,
+                         .description = "Parts of what recordings took"};
+  for (const RunOverhead& run : runs) {
+    draw::StackedBar bar{
+        .label = run.title, .values = {}, .note = draw::FormatDuration({run.summary.WholeNs()})};
+    for (const OverheadPart& part : run.summary.parts) {
+      bar.values.push_back(static_cast<double>(part.total_ns));
+    }
+    bar.values.push_back(static_cast<double>(std::max<std::int64_t>(run.summary.RestNs(), 0)));
+    bars.bars.push_back(std::move(bar));
+  }
+  return {
+      .heading = "What recorders measured of themselves",
+      .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
+      .caption = "On the host, threads that work side by side added up; and what no part explains.",
+      .legend = bars.series};
+}
+
+// The columns of Figure 10.
+report::MemoryPicture SharePicture(const std::vector<RunOverhead>& runs) {
+  draw::StackedBars bars{.series = {PartSeries().begin(), PartSeries().end() - 1},
+                         .bars = {},
+                         .quantity = draw::Quantity::kPercent,
+                         .description = "Shares of the time of a recorded program",
+                         .has_axis = false};
+  for (const RunOverhead& run : runs) {
+    if (!run.plain) {
+      continue;
+    }
+    const auto parts = memory::PartsOfPiece(run.summary, *run.plain);
+    const auto whole =
+        static_cast<double>(std::accumulate(parts.begin(), parts.end(), std::int64_t{0}));
+    draw::StackedBar bar{
+        .label = run.title, .values = {}, .note = fmt::format("{:.1f}×", run.plain->Slowdown())};
+    for (const std::int64_t part_ns : parts) {
+      bar.values.push_back(100 * static_cast<double>(part_ns) / whole);
+    }
+    bars.bars.push_back(std::move(bar));
+  }
+  return {.heading = "Where the time of recorded programs went",
+          .svg = draw::RenderStackedBars(bars),
+          .caption =
+              "Shares of the time that a step (or all launches) took while it was recorded, and "
+              "how many times longer that is than without. "
+              "Execution is its time without recording; collection is what nothing else "
+              "explains: patched instructions and callbacks.",
+          .legend = bars.series};
+}
+
+std::string PlainSentence(const RunOverhead& run, bool is_given) {
+  if (!run.plain) {
+    return fmt::format(
+        "{}: its time without recording is not known: the run of --times has neither "
+        "steps nor launches in common with it.",
+        run.title);
+  }
+  const memory::PlainTime& plain = *run.plain;
+  const bool is_step = plain.piece == memory::TimedPiece::kStep;
+  std::string text = fmt::format(
+      "{}: {} with recording, {} without, {}.", run.title,
+      draw::FormatDuration({plain.recorded_ns}), draw::FormatDuration({plain.plain_ns}),
+      is_step    ? "for a step: the median of all but the first"
+      : is_given ? "from the first to the last launch"
+                 : "from the first to the last launch, copy or set that both runs have");
+  if (plain.has_first_step) {
+    text += " A single step also loads kernels; record three or more for a better comparison.";
+  }
+  return text;
+}
+
+class OverheadTool : public MemoryTool {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "overhead"; }
+
+  [[nodiscard]] std::string_view line() const override {
+    return "what recording cost, in parts; several recordings of a program side by side";
+  }
+
+  [[nodiscard]] std::vector<memory::Need> needs() const override {
+    return {memory::Need::kOverheads};
+  }
+
+  [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
+
+  [[nodiscard]] bool joins_times() const override { return false; }
+
+  void AddOptions(CLI::App& verb) override {
+    verb.add_option("--tolerance", tolerance_percent_,
+                    "how many percent of the total its parts may be off")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 100.0));
+    verb.add_option("--plain-ms", plain_ms_,
+                    "how long a step (without steps: the whole) takes without recording, in "
+                    "milliseconds, instead of --times; one for all recordings or one for each")
+        ->allow_extra_args(false)
+        ->check(CLI::PositiveNumber);
+  }
+
+  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+    if (plain_ms_.size() > 1 && plain_ms_.size() != input.runs.size()) {
+      return Fail(
+          Error::Kind::kInvalidInput,
+          fmt::format("--plain-ms: {} times for {} recordings; give one for all of them, or "
+                      "one for each, in their order",
+                      plain_ms_.size(), input.runs.size()));
+    }
+    std::vector<RunOverhead> runs;
+    MemoryPage page;
+    for (const MemoryRun& run : input.runs) {
+      runs.push_back(OverheadOfRun(run, PlainNsOf(runs.size())));
+      AddSentences(run, runs.back(), page);
+    }
+    page.facts = FactsOf(runs);
+    page.tables = {RunTable(runs, tolerance_percent_), PartTable(runs)};
+    page.pictures = {PictureOf(runs)};
+    if (std::ranges::any_of(runs, [](const RunOverhead& run) { return run.plain.has_value(); })) {
+      page.tables.insert(page.tables.begin() + 1, PieceTable(runs));
+      page.pictures.insert(page.pictures.begin(), SharePicture(runs));
+    }
+    return page;
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::int64_t> PlainNsOf(std::size_t run) const {
+    if (plain_ms_.empty()) {
+      return std::nullopt;
+    }
+    return std::llround(1e6 * plain_ms_[plain_ms_.size() == 1 ? 0 : run]);
+  }
+
+  void AddSentences(const MemoryRun& run, const RunOverhead& overhead, MemoryPage& page) const {
+    const bool has_times = std::ranges::any_of(run.times, std::identity());
+    if (!plain_ms_.empty() || has_times) {
+      page.sentences.push_back(PlainSentence(overhead, !plain_ms_.empty()));
+    }
+    const OverheadSummary& summary = overhead.summary;
+    if (summary.total_ns && !summary.Agrees(tolerance_percent_)) {
+      page.sentences.push_back(
+          fmt::format("{}: parts and total differ by {}: a part is {}.", run.title,
+                      draw::FormatDuration({std::abs(summary.RestNs())}),
+                      summary.RestNs() < 0 ? "counted twice, or parts overlap" : "missing"));
+    }
+  }
+
+  [[nodiscard]] static std::vector<report::MemoryFact> FactsOf(
+      const std::vector<RunOverhead>& runs) {
+    const RunOverhead& first = runs.front();
+    const std::optional<memory::PlainTime>& plain = first.plain;
+    const bool is_step = plain && plain->piece == memory::TimedPiece::kStep;
+    const std::string piece = is_step ? "a step" : "all launches";
+    return {{"total_ns", "total of the first, by its recorder", first.summary.WholeNs(),
+             MemoryUnit::kNanoseconds},
+            {"recorded_ns", piece + " with recording",
+             plain ? Table::Cell(plain->recorded_ns) : Table::Cell(), MemoryUnit::kNanoseconds},
+            {"plain_ns", piece + " without", plain ? Table::Cell(plain->plain_ns) : Table::Cell(),
+             MemoryUnit::kNanoseconds},
+            {"over_execution", "over its execution", first.OverExecution(), MemoryUnit::kRatio}};
+  }
+
+  double tolerance_percent_ = 5;
+  std::vector<double> plain_ms_;
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryTool> MakeOverheadTool() {
+  return std::make_unique<OverheadTool>();
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,221 @@
+#include "orrery/cli/memory/paper.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/memory/times.h"
+
+namespace orrery::cli {
+namespace {
+
+using report::MemoryPage;
+using report::MemoryTable;
+using report::MemoryUnit;
+
+/// What of the paper a tool shows, in its order.
+struct PaperItem {
+  std::string_view tool;
+  std::string_view item;
+};
+
+constexpr std::array<PaperItem, 6> kItems{{{"kernel-frequency", "Figure 7"},
+                                           {"working-set", "Table V"},
+                                           {"overhead", "Figures 9 and 10"},
+                                           {"uvm", "Figures 11 and 12"},
+                                           {"heat", "Figure 13"},
+                                           {"timeline", "Figure 14"}}};
+
+// A recording in one of the two ways in which tools want it.
+struct Looked {
+  ReadMemory read;
+  MemoryInput input;
+};
+
+struct Recording {
+  Looked with_times;   // where there are any
+  Looked as_recorded;  // where that differs: for tools that look at the recording's own clock
+
+  [[nodiscard]] const Looked& For(const MemoryTool& tool) const {
+    return tool.joins_times() || as_recorded.input.runs.empty() ? with_times : as_recorded;
+  }
+
+  [[nodiscard]] const std::string& title() const { return with_times.input.runs.front().title; }
+};
+
+Result<std::vector<std::string>> FilesIn(const std::string& folder) {
+  std::error_code failed;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    files.push_back(entry.path().string());
+  }
+  if (failed || files.empty()) {
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("{}: {}", folder, failed ? "no such folder" : "nothing in it"));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// Sets up `looked` in place: its input points into what was read.
+Status Look(const MemorySources& sources, bool joins_times, Looked& looked) {
+  constexpr MemoryTool::Reads kReads = MemoryTool::Reads::kRun;
+  ORRERY_TRY(looked.read, ReadMemoryRuns(sources, kReads, joins_times));
+  ORRERY_TRY(looked.input, MemoryInputOf(sources, looked.read, kReads));
+  looked.input.runs.front().title =
+      std::filesystem::path(sources.run.paths.front()).stem().string();
+  return {};
+}
+
+// `one` with the file of a recording, and that of its times if there is one.
+Result<MemorySources> SourcesOf(const std::string& file, MemorySources one) {
+  one.run.paths = {file};
+  if (one.times.size() > 1) {
+    return Fail(Error::Kind::kInvalidInput, "--paper takes one folder of --times");
+  }
+  if (!one.times.empty()) {
+    const std::filesystem::path times =
+        std::filesystem::path(one.times.front()) / std::filesystem::path(file).filename();
+    one.times =
+        std::filesystem::exists(times) ? std::vector{times.string()} : std::vector<std::string>();
+  }
+  return one;
+}
+
+Status ReadRecording(const MemorySources& sources, Recording& recording) {
+  ORRERY_TRY_STATUS(Look(sources, true, recording.with_times));
+  // Recordings of one pass, which also loads kernels, are no measure of what recording costs: the
+  // overhead is not compared with the time without.
+  MemorySources without_times = sources;
+  without_times.times.clear();
+  return sources.times.empty() ? Status() : Look(without_times, false, recording.as_recorded);
+}
+
+const MemoryTool* FindTool(const MemoryTools& tools, std::string_view name) {
+  const auto found = std::ranges::find(tools, name, [](const auto& tool) { return tool->name(); });
+  return found == tools.end() ? nullptr : found->get();
+}
+
+// The shown rows of a recording's first table, behind its name.
+void AppendRows(const std::string& recording, const MemoryTable& from, MemoryTable& table) {
+  if (table.columns.empty()) {
+    table.columns = {{"recording", "recording", MemoryUnit::kText}};
+    table.columns.insert(table.columns.end(), from.columns.begin(), from.columns.end());
+  }
+  for (std::size_t i = 0; i < std::min(from.max_shown, from.rows.size()); ++i) {
+    std::vector<Table::Cell> row{recording};
+    row.insert(row.end(), from.rows[i].begin(), from.rows[i].end());
+    table.rows.push_back(std::move(row));
+  }
+  table.max_shown = table.rows.size();
+}
+
+void AppendFacts(const std::string& recording, const std::vector<report::MemoryFact>& facts,
+                 MemoryTable& table) {
+  if (table.columns.empty()) {
+    table.columns = {{"recording", "recording", MemoryUnit::kText}};
+    for (const report::MemoryFact& fact : facts) {
+      table.columns.push_back({fact.key, fact.label, fact.unit});
+    }
+  }
+  std::vector<Table::Cell> row{recording};
+  for (const report::MemoryFact& fact : facts) {
+    row.push_back(fact.value);
+  }
+  row.resize(table.columns.size());
+  table.rows.push_back(std::move(row));
+}
+
+std::string KeyOf(std::string_view tool, std::string_view what) {
+  std::string key = fmt::format("{}_{}", tool, what);
+  std::ranges::replace(key, '-', '_');
+  return key;
+}
+
+Result<MemoryPage> PageOf(const MemoryTool& tool, const MemoryInput& input) {
+  const MemoryRun& run = input.runs.front();
+  if (tool.reads() == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("{}: {} takes one of its {} ranks: --tool {} --rank N", run.title,
+                            tool.name(), run.ranks.size(), tool.name()));
+  }
+  ORRERY_TRY_STATUS(CheckToolNeeds(tool, input));
+  return tool.Run(input);
+}
+
+// One item of the paper over all recordings.
+void AddItem(const PaperItem& item, const MemoryTool& tool,
+             const std::vector<Recording>& recordings, MemoryPage& page) {
+  MemoryTable facts{.key = KeyOf(item.tool, "numbers"),
+                    .heading = fmt::format("{}: {}", item.item, tool.line())};
+  MemoryTable rows{.key = KeyOf(item.tool, "rows"),
+                   .heading = fmt::format("{}, in detail", item.item)};
+  for (const Recording& recording : recordings) {
+    const std::string& title = recording.title();
+    Result<MemoryPage> one = PageOf(tool, recording.For(tool).input);
+    if (!one) {
+      page.sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
+      continue;
+    }
+    AppendFacts(title, one->facts, facts);
+    if (!one->tables.empty()) {
+      AppendRows(title, one->tables.front(), rows);
+    }
+    for (report::MemoryPicture& picture : one->pictures) {
+      picture.heading = fmt::format("{}, {}: {}", item.item, title, picture.heading);
+      page.pictures.push_back(std::move(picture));
+    }
+  }
+  for (MemoryTable* const table : {&facts, &rows}) {
+    if (!table->rows.empty()) {
+      page.tables.push_back(std::move(*table));
+    }
+  }
+}
+
+}  // namespace
+
+Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const MemorySources& sources,
+                                    const MemoryTools& tools) {
+  ORRERY_TRY(const std::vector<std::string> files, FilesIn(folder));
+  std::vector<Recording> recordings(files.size());
+  std::vector<RankTimes> joins;
+  MemoryPaper paper;
+  paper.page.tool = "paper";
+  paper.page.title = std::filesystem::path(folder).lexically_normal().filename().string();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    ORRERY_TRY(const MemorySources one, SourcesOf(files[i], sources));
+    ORRERY_TRY_STATUS(ReadRecording(one, recordings[i]));
+    const Looked& looked = recordings[i].with_times;
+    paper.is_partial = paper.is_partial || looked.read.is_partial();
+    paper.page.coverage.push_back(
+        fmt::format("{}: {}", recordings[i].title(), CoverageLines(looked.input).front()));
+    std::ranges::move(CoverageParts(looked.input), std::back_inserter(paper.page.coverage_parts));
+    std::ranges::copy(looked.read.joins, std::back_inserter(joins));
+    if (!sources.times.empty() && looked.read.joins.empty()) {
+      paper.page.sentences.push_back(fmt::format("{} has no times: {} holds no file of its name.",
+                                                 recordings[i].title(), sources.times.front()));
+    }
+  }
+  for (const PaperItem& item : kItems) {
+    const MemoryTool* const tool = FindTool(tools, item.tool);
+    if (tool != nullptr) {
+      AddItem(item, *tool, recordings, paper.page);
+    }
+  }
+  if (!sources.times.empty()) {
+    AddTimes(joins, paper.page);
+  }
+  return paper;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/memory/tool.h"
+#include "orrery/draw/chart/stacked_bars.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/draw/text_table.h"
+#include "orrery/memory/patterns/patterns.h"
+#include "orrery/memory/timeline/site.h"
+
+namespace orrery::cli {
+namespace {
+
+using memory::patterns::Finding;
+using memory::patterns::kNumPatterns;
+using memory::patterns::Pattern;
+using memory::patterns::PatternReport;
+using report::MemoryPage;
+using report::MemoryTable;
+using report::MemoryUnit;
+
+Table::Cell ObjectCell(const trace::Trace& trace, trace::RowId object) {
+  return object == trace::kNoRow ? Table::Cell() : Table::Cell(trace.memory_objects.id[object]);
+}
+
+std::string SiteOfObject(const trace::Trace& trace, trace::RowId object) {
+  const trace::MemoryObjects& objects = trace.memory_objects;
+  return memory::timeline::SiteText(trace, {.is_from_before = objects.birth_order[object] < 0,
+                                            .object = object,
+                                            .host_op = objects.host_op[object],
+                                            .name = objects.name[object],
+                                            .call_stack = objects.call_stack[object]});
+}
+
+std::vector<Table::Cell> RowOf(const trace::Trace& trace, const Finding& finding) {
+  const bool is_traffic = finding.traffic_saved_bytes > 0;
+  return {std::string(PatternName(finding.pattern)),
+          std::string(finding.is_fact ? "yes" : "possible"),
+          ObjectCell(trace, finding.object),
+          finding.bytes,
+          finding.peak_saved_bytes,
+          finding.byte_seconds_saved,
+          is_traffic ? Table::Cell(finding.traffic_saved_bytes) : Table::Cell(),
+          std::string(Suggestion(finding.pattern)),
+          finding.detail + (finding.is_fact || finding.detail.empty() ? "" : "; ") +
+              finding.why_not_fact,
+          ObjectCell(trace, finding.other),
+          SiteOfObject(trace, finding.object)};
+}
+
+MemoryTable FindingTable(const trace::Trace& trace, const PatternReport& found, std::size_t top) {
+  MemoryTable table{.key = "findings",
+                    .heading = "findings by effect",
+                    .columns = {{"pattern", "pattern", MemoryUnit::kText},
+                                {"certain", "certain", MemoryUnit::kText},
+                                {"object", "object", MemoryUnit::kCount},
+                                {"bytes", "bytes", MemoryUnit::kBytes},
+                                {"peak_saved_bytes", "off the peak", MemoryUnit::kBytes},
+                                {"saved_byte_seconds", "bytes × seconds", MemoryUnit::kBytes},
+                                {"traffic_saved_bytes", "traffic", MemoryUnit::kBytes},
+                                {"suggestion", "suggestion", MemoryUnit::kText},
+                                {"why", "because", MemoryUnit::kText},
+                                {"other_object", "other object", MemoryUnit::kCount},
+                                {"site", "allocated in", MemoryUnit::kText}},
+                    .max_shown = top};
+  for (const Finding& finding : found.findings) {
+    table.rows.push_back(RowOf(trace, finding));
+  }
+  return table;
+}
+
+struct PatternTotal {
+  std::int64_t num_facts = 0;
+  std::int64_t num_possible = 0;
+  std::int64_t bytes = 0;
+  std::int64_t largest_saving = 0;
+};
+
+MemoryTable TotalTable(const PatternReport& found) {
+  MemoryTable table{.key = "patterns",
+                    .heading = "by pattern",
+                    .columns = {{"pattern", "pattern", MemoryUnit::kText},
+                                {"facts", "certain", MemoryUnit::kCount},
+                                {"possible", "possible", MemoryUnit::kCount},
+                                {"bytes", "bytes", MemoryUnit::kBytes},
+                                {"largest_peak_saved_bytes", "most off the peak, by one object",
+                                 MemoryUnit::kBytes}}};
+  std::array<PatternTotal, kNumPatterns> totals;
+  for (const Finding& finding : found.findings) {
+    PatternTotal& total = totals[static_cast<std::size_t>(finding.pattern)];
+    ++(finding.is_fact ? total.num_facts : total.num_possible);
+    total.bytes += finding.bytes;
+    total.largest_saving = std::max(total.largest_saving, finding.peak_saved_bytes);
+  }
+  for (std::size_t pattern = 0; pattern < kNumPatterns; ++pattern) {
+    const PatternTotal& total = totals[pattern];
+    table.rows.push_back({std::string(PatternName(static_cast<Pattern>(pattern))), total.num_facts,
+                          total.num_possible, total.bytes, total.largest_saving});
+  }
+  return table;
+}
+
+report::MemoryPicture PictureOf(const trace::Trace& trace, const PatternReport& found,
+                                std::size_t top) {
+  draw::StackedBars bars{
+      .series = {{.name = "certain", .style = "compute"}, {.name = "possible", .style = "other"}},
+      .bars = {},
+      .quantity = draw::Quantity::kBinaryBytes,
+      .description = "Bytes that findings take off the peak"};
+  for (const Finding& finding : found.findings) {
+    if (bars.bars.size() == top || finding.peak_saved_bytes == 0) {
+      break;
+    }
+    const auto bytes = static_cast<double>(finding.peak_saved_bytes);
+    bars.bars.push_back({.label = fmt::format("{}, object {}", PatternName(finding.pattern),
+                                              trace.memory_objects.id[finding.object]),
+                         .values = {finding.is_fact ? bytes : 0, finding.is_fact ? 0 : bytes},
+                         .note = draw::FormatBinaryBytes({finding.peak_saved_bytes})});
+  }
+  return {.heading = "What would lower the peak",
+          .svg = bars.bars.empty() ? "" : draw::RenderStackedBars(bars),
+          .caption = "Bytes off the peak if this object alone lived another life.",
+          .legend = bars.series};
+}
+
+class PatternsTool : public MemoryTool {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "patterns"; }
+
+  [[nodiscard]] std::string_view line() const override {
+    return "memory that is wasted: unused, early, late, idle, written twice, and what it costs";
+  }
+
+  [[nodiscard]] std::vector<memory::Need> needs() const override {
+    return {memory::Need::kObjects, memory::Need::kTouches};
+  }
+
+  void AddOptions(CLI::App& verb) override {
+    verb.add_option("--min-bytes", options_.min_bytes, "leave smaller objects out")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    verb.add_option("--idle-launches", options_.idle_launches,
+                    "idle: accesses more than so many launches, copies and sets apart")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+    verb.add_option("--leak-steps", options_.leak_steps,
+                    "leak: not accessed during the last so many steps")
+        ->capture_default_str()
+        ->check(CLI::PositiveNumber);
+    verb.add_option("--similar", options_.similar_percent,
+                    "redundant: at most so many percent smaller than the idle object")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 1000.0));
+    verb.add_option("--touched", options_.touched_percent,
+                    "overallocated: less than so many percent touched")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 100.0));
+    verb.add_option("--uneven", options_.uneven_variation,
+                    "uneven: accesses of pages deviate by more than so many times their mean")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber);
+  }
+
+  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+    const trace::Trace& trace = input.trace();
+    const PatternReport found = memory::patterns::FindPatterns(trace, options_);
+    std::int64_t num_facts = 0;
+    for (const Finding& finding : found.findings) {
+      num_facts += finding.is_fact ? 1 : 0;
+    }
+    MemoryPage page;
+    page.facts = {{"objects", "objects looked at", found.num_objects},
+                  {"peak_bytes", "peak of these objects", found.peak_bytes, MemoryUnit::kBytes},
+                  {"facts", "certain findings", num_facts},
+                  {"possible", "possible findings",
+                   static_cast<std::int64_t>(found.findings.size()) - num_facts}};
+    page.tables = {FindingTable(trace, found, input.top), TotalTable(found)};
+    page.pictures = {PictureOf(trace, found, input.top)};
+    page.sentences = {
+        "A finding is possible, not certain, where launches in the life of its object were not "
+        "fully seen, or where its life goes beyond the recording: no access seen is not no access.",
+        "What is known by argument or descriptor counts as an access. Savings are those of one "
+        "finding alone; they do not add up."};
+    return page;
+  }
+
+ private:
+  memory::patterns::PatternOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<MemoryTool> MakePatternsTool() {
+  return std::make_unique<PatternsTool>();
+}
+
+}  // namespace orrery::cli

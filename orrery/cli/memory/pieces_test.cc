@@ -1,0 +1,111 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "orrery/cli/memory/output.h"
+#include "orrery/cli/memory/tool.h"
+#include "orrery/memory/test_pieces.h"
+#include "orrery/memory/test_random_recording.h"
+
+namespace orrery::cli {
+namespace {
+
+// Whatever a reader sees of a page.
+std::string TextOf(const report::MemoryPage& page) {
+  std::string text = MemoryJson(page) + report::RenderMemoryText(page);
+  for (const report::MemoryPicture& picture : page.pictures) {
+    text += picture.caption + picture.svg;
+  }
+  return text;
+}
+
+bool IsAboutPieces(const std::string& sentence) {
+  return sentence.starts_with("The list of single launches is left out");
+}
+
+// Lists of single launches are for recordings that are whole.
+report::MemoryPage WithoutLaunches(report::MemoryPage page) {
+  std::erase_if(page.sentences, IsAboutPieces);
+  std::erase_if(page.tables, [](const auto& table) { return table.key == "launches"; });
+  return page;
+}
+
+report::MemoryPage PageOf(const MemoryTool& tool, const trace::Trace& trace,
+                          const std::vector<std::int64_t>& cuts) {
+  const std::unique_ptr<MemoryAnalysis> analysis = tool.Begin({.top = 5});
+  memory::ForEachPiece(trace, cuts, [&](const trace::Trace& piece) {
+    const Status added = analysis->Add(piece);
+    RC_ASSERT(added.has_value());
+  });
+  auto page = analysis->Finish();
+  RC_ASSERT(page.has_value());
+  return *std::move(page);
+}
+
+const MemoryTool* FindTool(const MemoryTools& tools, std::string_view name) {
+  const auto found = std::ranges::find(tools, name, [](const auto& tool) { return tool->name(); });
+  return found == tools.end() ? nullptr : found->get();
+}
+
+RC_GTEST_PROP(MemoryPieces, AnyCuttingGivesThePageOfTheWhole, ()) {
+  const memory::RandomRecording recording(*rc::gen::inRange(0, 60));
+  const auto cuts = *rc::gen::container<std::vector<std::int64_t>>(
+      rc::gen::inRange<std::int64_t>(0, recording.order() + 2));
+  for (const auto& tool : AllMemoryTools()) {
+    if (tool->Begin({}) == nullptr) {
+      continue;
+    }
+    const report::MemoryPage whole =
+        *tool->Run({.runs = {{.title = "whole", .ranks = {&recording.trace}}}, .top = 5});
+    const report::MemoryPage pieces = PageOf(*tool, recording.trace, cuts);
+    RC_ASSERT(TextOf(WithoutLaunches(whole)) == TextOf(WithoutLaunches(pieces)));
+  }
+}
+
+RC_GTEST_PROP(MemoryPieces, AnyCuttingHasTheCoverageAndTheNeedsOfTheWhole, ()) {
+  const memory::RandomRecording recording(*rc::gen::inRange(0, 30));
+  const auto cuts = *rc::gen::container<std::vector<std::int64_t>>(
+      rc::gen::inRange<std::int64_t>(0, recording.order() + 2));
+  CoverageAndNeeds whole;
+  whole.Add(recording.trace);
+  CoverageAndNeeds pieces;
+  memory::ForEachPiece(recording.trace, cuts,
+                       [&](const trace::Trace& piece) { pieces.Add(piece); });
+  RC_ASSERT(whole.Line("run") == pieces.Line("run"));
+  for (const auto& tool : AllMemoryTools()) {
+    const Status of_whole = whole.Check(*tool, "run");
+    const Status of_pieces = pieces.Check(*tool, "run");
+    RC_ASSERT(of_whole.has_value() == of_pieces.has_value());
+    RC_ASSERT(of_whole || of_whole.error().message() == of_pieces.error().message());
+  }
+}
+
+TEST(MemoryPieces, SingleLaunchesAreListedForWholeRecordingsOnly) {
+  memory::TestRecording recording;
+  const trace::RowId object = recording.Born(0x1000, 64);
+  recording.Touched(recording.Launched("a"), object, 8, 0);  // order 2
+  recording.Touched(recording.Launched("b"), object, 8, 0);
+  const MemoryTools tools = AllMemoryTools();
+  const MemoryTool* const tool = FindTool(tools, "working-set");
+  ASSERT_NE(tool, nullptr);
+  const report::MemoryPage whole = PageOf(*tool, recording.trace, {});
+  EXPECT_EQ(whole.tables.back().key, "launches");
+  EXPECT_EQ(whole.tables.back().rows.size(), 2U);
+  EXPECT_FALSE(std::ranges::any_of(whole.sentences, IsAboutPieces));
+  const report::MemoryPage pieces = PageOf(*tool, recording.trace, {3});
+  EXPECT_EQ(pieces.tables.back().key, "operators");
+  EXPECT_TRUE(std::ranges::any_of(pieces.sentences, IsAboutPieces));
+}
+
+TEST(MemoryPieces, ToolsThatNeedTheWholeSaySo) {
+  const MemoryTools tools = AllMemoryTools();
+  EXPECT_EQ(FindTool(tools, "patterns")->Begin({}), nullptr);
+  EXPECT_NE(FindTool(tools, "heat")->Begin({}), nullptr);
+}
+
+}  // namespace
+}  // namespace orrery::cli

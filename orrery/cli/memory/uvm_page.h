@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "orrery/hardware/gpu.h"
+#include "orrery/memory/uvm/collect.h"
+#include "orrery/memory/uvm/comparison.h"
+#include "orrery/report/memory_page.h"
+#include "orrery/trace/trace.h"
+
+namespace orrery::cli {
+
+/// A recording as the simulator of managed memory simulates it.
+struct UvmRun {
+  std::string title;
+  const trace::Trace* trace = nullptr;
+  const hardware::Gpu* gpu = nullptr;
+  bool is_gpu_assumed = false;
+  memory::uvm::Collected collected;
+};
+
+/// All policies on one run with one size of memory.
+struct UvmCase {
+  const UvmRun* run = nullptr;
+  double factor = 0;  // how many times too small; 0: a size was given
+  memory::uvm::Comparison comparison;
+};
+
+/// Returns facts, tables, pictures and sentences of all cases.
+[[nodiscard]] report::MemoryPage UvmPage(const std::vector<UvmCase>& cases,
+                                         const memory::uvm::Parameters& parameters,
+                                         std::size_t top);
+
+/// Returns "1×", "3×" or the size.
+[[nodiscard]] std::string UvmMemoryText(const UvmCase& one);
+
+[[nodiscard]] report::MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases);
+[[nodiscard]] report::MemoryTable UvmLookaheadTable(const std::vector<UvmCase>& cases);
+[[nodiscard]] report::MemoryTable UvmOperatorTable(const std::vector<UvmCase>& cases,
+                                                   std::size_t top);
+[[nodiscard]] report::MemoryTable UvmObjectTable(const std::vector<UvmCase>& cases,
+                                                 std::size_t top);
+[[nodiscard]] report::MemoryTable UvmScheduleTable(const std::vector<UvmCase>& cases);
+[[nodiscard]] report::MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases);
+
+}  // namespace orrery::cli

@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/cli/memory/uvm_page.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/memory/object_label.h"
+
+namespace orrery::cli {
+namespace {
+
+using memory::uvm::Basis;
+using memory::uvm::Comparison;
+using memory::uvm::Movement;
+using memory::uvm::Object;
+using memory::uvm::Operator;
+using memory::uvm::Outcome;
+using memory::uvm::RelativeTime;
+using memory::uvm::Root;
+using memory::uvm::Workload;
+using report::MemoryTable;
+using report::MemoryUnit;
+using Cells = std::vector<Table::Cell>;
+
+const Workload& WorkloadOf(const UvmCase& one) {
+  return one.run->collected.workload;
+}
+
+// The two columns that say what a row is of.
+std::vector<MemoryTable::Column> ColumnsOfCase() {
+  return {{"recording", "recording", MemoryUnit::kText}, {"memory", "memory", MemoryUnit::kText}};
+}
+
+Cells CellsOfCase(const UvmCase& one) {
+  return {one.run->title, UvmMemoryText(one)};
+}
+
+MemoryTable TableOf(std::string key, std::string heading,
+                    std::vector<MemoryTable::Column> columns) {
+  MemoryTable table{.key = std::move(key), .heading = std::move(heading)};
+  table.columns = ColumnsOfCase();
+  table.columns.insert(table.columns.end(), columns.begin(), columns.end());
+  return table;
+}
+
+void AddRow(MemoryTable& table, const UvmCase& one, const Cells& cells) {
+  Cells row = CellsOfCase(one);
+  row.insert(row.end(), cells.begin(), cells.end());
+  table.rows.push_back(std::move(row));
+}
+
+void AddOutcome(MemoryTable& table, const UvmCase& one, const Outcome& outcome) {
+  const std::int64_t page_bytes = WorkloadOf(one).page_bytes;
+  const Movement moved = outcome.Moved();
+  AddRow(table, one,
+         {memory::uvm::PolicyName(outcome.policy), RelativeTime(one.comparison, outcome.total_ns),
+          outcome.total_ns, outcome.StallNs(), outcome.faults.faults, outcome.faults.batches,
+          outcome.faults.blocks, moved.pages_in, moved.pages_copied * page_bytes,
+          moved.pages_out * page_bytes, moved.evictions, outcome.bounced_blocks,
+          one.comparison.options.capacity_bytes});
+}
+
+void AddOracle(MemoryTable& table, const UvmCase& one) {
+  const std::int64_t page_bytes = WorkloadOf(one).page_bytes;
+  const Comparison& comparison = one.comparison;
+  AddRow(table, one,
+         {"oracle", RelativeTime(comparison, comparison.oracle_ns), comparison.oracle_ns,
+          Table::Cell(), Table::Cell(), Table::Cell(), Table::Cell(), comparison.oracle.pages_in,
+          comparison.oracle.pages_copied * page_bytes, comparison.oracle.pages_out * page_bytes,
+          Table::Cell(), Table::Cell(), comparison.options.capacity_bytes});
+}
+
+// One column for each policy that tables of operators and objects compare.
+std::vector<MemoryTable::Column> ColumnsOfPolicies(std::string_view key, MemoryUnit unit) {
+  std::vector<MemoryTable::Column> columns;
+  for (const std::string_view policy : {"none", "driver", "object", "tensor", "best"}) {
+    columns.push_back({fmt::format("{}_{}", policy, key),
+                       policy == "best" ? "tensor+k" : std::string(policy), unit});
+  }
+  return columns;
+}
+
+// Places of `values`, the largest first.
+std::vector<std::size_t> LargestFirst(const std::vector<std::int64_t>& values) {
+  std::vector<std::size_t> places(values.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::ranges::stable_sort(places,
+                           [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  return places;
+}
+
+void AddOperators(MemoryTable& table, const UvmCase& one) {
+  const auto& outcomes = one.comparison.outcomes;
+  std::vector<std::int64_t> stalls;
+  for (const auto& figures : outcomes.front().of_operator) {
+    stalls.push_back(figures.stall_ns);
+  }
+  for (const std::size_t place : LargestFirst(stalls)) {
+    const Operator& op = WorkloadOf(one).operators[place];
+    Cells cells{op.name, op.occurrence, outcomes.front().of_operator[place].kernel_ns};
+    for (const Outcome& outcome : outcomes) {
+      cells.emplace_back(outcome.of_operator[place].stall_ns);
+    }
+    AddRow(table, one, cells);
+  }
+}
+
+void AddObjects(MemoryTable& table, const UvmCase& one) {
+  const auto& outcomes = one.comparison.outcomes;
+  const Workload& workload = WorkloadOf(one);
+  std::vector<std::int64_t> pages_in;
+  for (const Movement& moved : outcomes.front().of_root) {
+    pages_in.push_back(moved.pages_in);
+  }
+  for (const std::size_t place : LargestFirst(pages_in)) {
+    const Root& root = workload.roots[place];
+    Cells cells{memory::ObjectLabel(*one.run->trace, root.row),
+                one.run->trace->memory_objects.bytes[root.row],
+                pages_in[place] * workload.page_bytes};
+    for (const Outcome& outcome : outcomes) {
+      cells.emplace_back(outcome.of_root[place].bounces);
+    }
+    AddRow(table, one, cells);
+  }
+}
+
+void AddSchedule(MemoryTable& table, const UvmRun& run) {
+  const Workload& workload = run.collected.workload;
+  for (std::size_t op = 0; op < workload.operators.size(); ++op) {
+    for (const std::size_t index : workload.operators[op].objects) {
+      const Object& object = workload.objects[index];
+      const bool is_alive = object.first_operator <= op && op < object.end_operator;
+      const std::size_t container = object.container;
+      table.rows.push_back(
+          {run.title, workload.operators[op].name, workload.operators[op].occurrence,
+           static_cast<std::int64_t>(index), memory::ObjectLabel(*run.trace, object.row),
+           run.trace->memory_objects.bytes[object.row], static_cast<std::int64_t>(container),
+           static_cast<std::int64_t>(is_alive ? 1 : 0)});
+    }
+  }
+}
+
+bool IsFirstOfRun(const std::vector<UvmCase>& cases, std::size_t place) {
+  return place == 0 || cases[place - 1].run != cases[place].run;
+}
+
+}  // namespace
+
+std::string UvmMemoryText(const UvmCase& one) {
+  return one.factor > 0 ? fmt::format("footprint / {}", one.factor)
+                        : draw::FormatBinaryBytes({one.comparison.options.capacity_bytes});
+}
+
+MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases) {
+  MemoryTable table = TableOf("policies", "prefetch of managed memory",
+                              {{"policy", "prefetch", MemoryUnit::kText},
+                               {"relative_time", "to none", MemoryUnit::kRatio},
+                               {"total_ns", "time", MemoryUnit::kNanoseconds},
+                               {"stall_ns", "stall", MemoryUnit::kNanoseconds},
+                               {"faults", "faults", MemoryUnit::kCount},
+                               {"batches", "batches", MemoryUnit::kCount},
+                               {"fault_blocks", "blocks", MemoryUnit::kCount},
+                               {"pages_in", "pages in", MemoryUnit::kCount},
+                               {"copied_in_bytes", "copied in", MemoryUnit::kBytes},
+                               {"copied_out_bytes", "copied out", MemoryUnit::kBytes},
+                               {"evictions", "evictions", MemoryUnit::kCount},
+                               {"bounced_blocks", "bounced", MemoryUnit::kCount},
+                               {"capacity_bytes", "capacity", MemoryUnit::kBytes}});
+  for (const UvmCase& one : cases) {
+    for (const Outcome& outcome : one.comparison.outcomes) {
+      if (&outcome != &one.comparison.Best() || outcome.policy.lookahead > 0) {
+        AddOutcome(table, one, outcome);
+      }
+    }
+    AddOracle(table, one);
+  }
+  table.caption =
+      "oracle: no prefetch and no eviction can need fewer pages in, or less time; a bound, not a "
+      "policy";
+  return table;
+}
+
+MemoryTable UvmLookaheadTable(const std::vector<UvmCase>& cases) {
+  MemoryTable table = TableOf("lookaheads", "tensor level, operators ahead",
+                              {{"lookahead", "operators", MemoryUnit::kCount},
+                               {"relative_time", "to none", MemoryUnit::kRatio},
+                               {"total_ns", "time", MemoryUnit::kNanoseconds}});
+  for (const UvmCase& one : cases) {
+    for (const Outcome& outcome : one.comparison.lookaheads) {
+      AddRow(table, one,
+             {static_cast<std::int64_t>(outcome.policy.lookahead),
+              RelativeTime(one.comparison, outcome.total_ns), outcome.total_ns});
+    }
+  }
+  return table;
+}
+
+MemoryTable UvmOperatorTable(const std::vector<UvmCase>& cases, std::size_t top) {
+  std::vector<MemoryTable::Column> columns = {{"operator", "operator", MemoryUnit::kText},
+                                              {"occurrence", "occurrence", MemoryUnit::kCount},
+                                              {"kernel_ns", "kernels", MemoryUnit::kNanoseconds}};
+  const auto policies = ColumnsOfPolicies("stall_ns", MemoryUnit::kNanoseconds);
+  columns.insert(columns.end(), policies.begin(), policies.end());
+  MemoryTable table = TableOf("operators", "stall by operator and prefetch", columns);
+  table.max_shown = top;
+  for (const UvmCase& one : cases) {
+    AddOperators(table, one);
+  }
+  return table;
+}
+
+MemoryTable UvmObjectTable(const std::vector<UvmCase>& cases, std::size_t top) {
+  std::vector<MemoryTable::Column> columns = {{"object", "object", MemoryUnit::kText},
+                                              {"bytes", "bytes", MemoryUnit::kBytes},
+                                              {"none_in_bytes", "in (none)", MemoryUnit::kBytes}};
+  const auto policies = ColumnsOfPolicies("bounces", MemoryUnit::kCount);
+  columns.insert(columns.end(), policies.begin(), policies.end());
+  MemoryTable table = TableOf("objects", "chunks that bounced by object and prefetch", columns);
+  table.max_shown = top;
+  for (const UvmCase& one : cases) {
+    AddObjects(table, one);
+  }
+  return table;
+}
+
+MemoryTable UvmScheduleTable(const std::vector<UvmCase>& cases) {
+  MemoryTable table{.key = "schedule",
+                    .heading = "what operators touch, as a replay would prefetch it",
+                    .columns = {{"recording", "recording", MemoryUnit::kText},
+                                {"operator", "operator", MemoryUnit::kText},
+                                {"occurrence", "occurrence", MemoryUnit::kCount},
+                                {"object", "object", MemoryUnit::kCount},
+                                {"name", "name", MemoryUnit::kText},
+                                {"bytes", "bytes", MemoryUnit::kBytes},
+                                {"segment", "segment", MemoryUnit::kCount},
+                                {"alive_at_begin", "alive at begin", MemoryUnit::kCount}},
+                    .max_shown = 0};
+  for (std::size_t place = 0; place < cases.size(); ++place) {
+    if (IsFirstOfRun(cases, place)) {
+      AddSchedule(table, *cases[place].run);
+    }
+  }
+  return table;
+}
+
+MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
+  MemoryTable table{.key = "basis",
+                    .heading = "what was played",
+                    .columns = {{"recording", "recording", MemoryUnit::kText},
+                                {"gpu", "GPU", MemoryUnit::kText},
+                                {"footprint_bytes", "footprint", MemoryUnit::kBytes},
+                                {"segment_use", "segments used", MemoryUnit::kShare},
+                                {"operator_segment_bytes", "of an operator", MemoryUnit::kBytes},
+                                {"works", "works", MemoryUnit::kCount},
+                                {"works_blind", "without touch", MemoryUnit::kCount},
+                                {"works_elsewhere", "elsewhere", MemoryUnit::kCount},
+                                {"works_before", "before steps", MemoryUnit::kCount},
+                                {"touches_by_page", "by page", MemoryUnit::kCount},
+                                {"touches_by_extent", "by extent", MemoryUnit::kCount},
+                                {"touches_whole", "whole objects", MemoryUnit::kCount},
+                                {"touches_by_argument", "by argument", MemoryUnit::kCount},
+                                {"touches_left_out", "left out", MemoryUnit::kCount},
+                                {"durations_modelled", "times modelled", MemoryUnit::kCount}}};
+  for (std::size_t place = 0; place < cases.size(); ++place) {
+    const UvmRun& run = *cases[place].run;
+    const Basis& basis = run.collected.basis;
+    if (IsFirstOfRun(cases, place)) {
+      table.rows.push_back(
+          {run.title, run.gpu->name + (run.is_gpu_assumed ? " (assumed)" : ""),
+           run.collected.workload.footprint_bytes, SegmentUse(run.collected.workload),
+           MeanSegmentBytes(run.collected.workload), basis.works, basis.works_blind,
+           basis.works_elsewhere, basis.works_before, basis.touches_by_page,
+           basis.touches_by_extent, basis.touches_whole, basis.touches_by_argument,
+           basis.touches_left_out, basis.durations_modelled});
+    }
+  }
+  return table;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,162 @@
+#include <memory>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/predict/commands.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/draw/json_writer.h"
+#include "orrery/kernel/bound.h"
+#include "orrery/overlap/analytic_model.h"
+#include "orrery/overlap/learned_model.h"
+
+namespace orrery::cli {
+namespace {
+
+struct PredictOverlapArguments {
+  std::string op;
+  std::string gpu;
+  std::string model;
+  std::string pattern = "reduce_copy";
+  std::string place = "hbm";
+  std::string priority = "same";
+  double alone_us = 0;
+  double gbps = 0;
+  overlap::LaunchShape kernel = {};
+  overlap::LaunchShape communication = {
+      .blocks = 16, .threads = 544, .registers = 96, .shared_bytes = 82'240};  // a ring of NCCL's
+  bool as_json = false;
+};
+
+struct Predicted {
+  overlap::Pair pair;
+  overlap::Slowdown learned;
+  overlap::AnalyticParts analytic;
+  double communication_waits_us = 0;
+};
+
+Result<double> AloneMicroseconds(const PredictOverlapArguments& arguments,
+                                 const kernel::Operator& op, const hardware::Gpu& gpu) {
+  if (arguments.alone_us > 0) {
+    return arguments.alone_us;
+  }
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels({}));
+  kernel::Estimate estimate;
+  models.Predict({&op, 1}, gpu, {&estimate, 1});
+  return estimate.seconds * 1e6;
+}
+
+Result<overlap::Pair> PairOf(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu) {
+  ORRERY_TRY(const kernel::Operator op, kernel::ParseOperator(arguments.op));
+  const kernel::Work work = kernel::WorkOf(op);
+  overlap::Pair pair;
+  pair.compute.kind = kernel::SchemaOf(op.kind()).name;
+  ORRERY_TRY(pair.compute.alone_us, AloneMicroseconds(arguments, op, gpu));
+  pair.compute.flops = work.flops;
+  pair.compute.bytes = work.Bytes();
+  const double seconds = kernel::BoundOf(op, work, gpu).compute_seconds;
+  pair.compute.flops_peak = seconds > 0 ? work.flops / seconds : 0;
+  pair.compute.shape = arguments.kernel;
+  pair.compute.family = overlap::UsualFamily(gpu, pair.compute.kind);
+  pair.communication.shape = arguments.communication;
+  ORRERY_TRY(pair.communication.pattern, overlap::PatternOf(arguments.pattern));
+  ORRERY_TRY(pair.communication.place, overlap::PlaceOf(arguments.place));
+  ORRERY_TRY(pair.communication.priority, overlap::PriorityOf(arguments.priority));
+  pair.communication.payload_gbps = arguments.gbps;
+  return pair;
+}
+
+std::string Text(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu,
+                 const Predicted& predicted) {
+  const double alone_us = predicted.pair.compute.alone_us;
+  std::string text =
+      fmt::format("{} on {} beside {} blocks of communication ({}, {:.0f} GB/s)\n", arguments.op,
+                  gpu.name, arguments.communication.blocks, arguments.pattern, arguments.gbps);
+  text += fmt::format("  alone          {:.2f} us\n", alone_us);
+  text += fmt::format("  together       {:.2f} us, {:.3f} times\n",
+                      alone_us * predicted.learned.compute, predicted.learned.compute);
+  text += fmt::format("  communication  {:.3f} times as long\n", predicted.learned.communication);
+  text += fmt::format("  arithmetic     {:.3f} times: room {:.3f}, memory {:.3f} (load {:.2f})\n",
+                      predicted.analytic.compute, predicted.analytic.room,
+                      predicted.analytic.memory, predicted.analytic.load);
+  text += fmt::format("  waiting        {:.2f} us, if communication arrives when half is done\n",
+                      predicted.communication_waits_us);
+  return text;
+}
+
+std::string Json(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu,
+                 const Predicted& predicted) {
+  draw::JsonWriter json;
+  json.BeginObject();
+  json.Key("operator").String(arguments.op);
+  json.Key("gpu").String(gpu.name);
+  json.Key("alone_us").Number(predicted.pair.compute.alone_us);
+  json.Key("together_us").Number(predicted.pair.compute.alone_us * predicted.learned.compute);
+  json.Key("stretch").Number(predicted.learned.compute);
+  json.Key("communication_stretch").Number(predicted.learned.communication);
+  json.Key("analytic_stretch").Number(predicted.analytic.compute);
+  json.Key("memory_load").Number(predicted.analytic.load);
+  json.Key("wait_at_half_us").Number(predicted.communication_waits_us);
+  json.EndObject();
+  return json.Finish();
+}
+
+Status PredictOverlap(const PredictOverlapArguments& arguments) {
+  ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
+  Predicted predicted;
+  ORRERY_TRY(predicted.pair, PairOf(arguments, *gpu));
+  const overlap::Machine machine = overlap::MachineOf(*gpu);
+  std::shared_ptr<const overlap::LearnedModel> model;
+  if (arguments.model.empty()) {
+    ORRERY_TRY(model, overlap::ShippedModel());
+  } else {
+    ORRERY_TRY(overlap::LearnedModel read, overlap::ReadLearnedModel(arguments.model));
+    model = std::make_shared<const overlap::LearnedModel>(std::move(read));
+  }
+  predicted.learned = model->SlowdownOf(machine, predicted.pair);
+  predicted.analytic = overlap::PartsOf(machine, predicted.pair);
+  const double alone_us = predicted.pair.compute.alone_us;
+  predicted.communication_waits_us =
+      model->DelayUs(machine, predicted.pair,
+                     {.compute_is_first = true, .since_us = alone_us / 2, .first_us = alone_us});
+  Print(arguments.as_json ? Json(arguments, *gpu, predicted) : Text(arguments, *gpu, predicted));
+  return {};
+}
+
+int RunPredictOverlap(const PredictOverlapArguments& arguments) {
+  const Status status = PredictOverlap(arguments);
+  return status ? kExitOk : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddPredictOverlapCommand(CLI::App& predict, int& status) {
+  auto arguments = std::make_shared<PredictOverlapArguments>();
+  CLI::App* const verb =
+      predict.add_subcommand("overlap", "How long a kernel takes beside communication");
+  verb->add_option("OPERATOR", arguments->op, "\"gemm m=4096 n=4096 k=4096 bf16\"")->required();
+  verb->add_option("--gpu", arguments->gpu, "the GPU")->type_name("NAME")->required();
+  verb->add_option("--alone-us", arguments->alone_us, "its time alone, where it was measured");
+  verb->add_option("--blocks", arguments->communication.blocks,
+                   "thread blocks (channels) of communication (16)")
+      ->check(CLI::Range(1, 1'024));
+  verb->add_option("--gbps", arguments->gbps, "what communication sends on alone, GB/s")
+      ->check(CLI::Range(0.0, 1e5));
+  verb->add_option("--pattern", arguments->pattern, "copy, reduce_copy (usual), spin, ll or ll128");
+  verb->add_option("--place", arguments->place, "of its buffers: hbm (usual), l2 or host");
+  verb->add_option("--priority", arguments->priority,
+                   "whose stream goes first: same (usual), communication or compute");
+  verb->add_option("--grid", arguments->kernel.blocks, "blocks of the kernel, where known");
+  verb->add_option("--block", arguments->kernel.threads, "threads of a block");
+  verb->add_option("--registers", arguments->kernel.registers, "of a thread");
+  verb->add_option("--shared", arguments->kernel.shared_bytes, "bytes of a block");
+  verb->add_option("--model", arguments->model, "a model of `orrery fit overlap`")
+      ->type_name("FILE");
+  verb->add_flag("--json", arguments->as_json, "print one JSON document");
+  verb->callback([arguments, &status] { status = RunPredictOverlap(*arguments); });
+}
+
+}  // namespace orrery::cli

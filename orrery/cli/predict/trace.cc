@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/csv.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/predict/commands.h"
+#include "orrery/cli/predict/errors.h"
+#include "orrery/cli/predict/output.h"
+#include "orrery/cli/predict/ranks.h"
+#include "orrery/cli/run_options.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/memo.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/result_trace.h"
+#include "orrery/simulate/step_figures.h"
+#include "orrery/trace/orr/orr.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/graph_prices.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/recorded.h"
+
+namespace orrery::cli {
+namespace {
+
+constexpr std::size_t kWorstOperators = 10;
+
+enum class KernelTimes { kAuto, kRecorded, kModel };
+
+struct PredictArguments {
+  RunArguments run;
+  std::string path;
+  std::string gpu;
+  std::vector<std::string> models;
+  std::string host;
+  std::string kineto;
+  std::string measured;
+  std::string output;
+  std::string cluster;
+  KernelTimes kernels = KernelTimes::kAuto;
+  int repetitions = 4;
+  bool as_json = false;
+};
+
+Result<ingest::Run> ReadRanks(const PredictArguments& arguments, std::vector<std::string> paths) {
+  RunArguments given = arguments.run;
+  given.paths = std::move(paths);
+  return ReadRunWithProgress(given);
+}
+
+Result<trace::Trace> ReadRank(const PredictArguments& arguments, const std::string& path) {
+  ORRERY_TRY(ingest::Run run, ReadRanks(arguments, {path}));
+  if (run.set.ranks.size() != 1) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: {} ranks; give the file of one", path, run.set.ranks.size()));
+  }
+  return std::move(run.set.ranks[0]);
+}
+
+Result<workload::HostModel> ReadHost(const std::string& path) {
+  if (path.empty()) {
+    return workload::DefaultHost();
+  }
+  ORRERY_TRY(const Table table, ReadCsvFile(path));
+  auto model = workload::HostModelOf(table);
+  if (!model) {
+    return FailWithin(path, model);
+  }
+  return model;
+}
+
+Result<const hardware::Gpu*> WantedGpu(const PredictArguments& arguments) {
+  if (arguments.gpu.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "--gpu NAME says for which GPU to predict");
+  }
+  return GpuNamed(arguments.gpu);
+}
+
+bool IsRecording(const trace::Trace& rank) {
+  return !rank.activities.empty() && !rank.host_ops.empty();
+}
+
+// Prices a graph by the models or by the recording it was linked with.
+Result<workload::GraphPrices> PricesOf(const PredictArguments& arguments, const trace::Trace& rank,
+                                       const workload::HostModel& host, Prediction& prediction) {
+  if (arguments.kernels != KernelTimes::kModel && IsRecording(rank)) {
+    prediction.kernels = "as recorded";
+    return workload::RecordedPrices(rank);
+  }
+  if (arguments.kernels == KernelTimes::kRecorded) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("{}: no recorded kernels; give the recording with --kineto", arguments.path));
+  }
+  ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments));
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
+  prediction.kernels = "from models";
+  prediction.is_priced = true;
+  const kernel::MemoizedCostModel costs(models, *gpu);  // layers repeat
+  return workload::PriceGraph(rank, *gpu, costs, host);
+}
+
+void NoteUnknown(const workload::GraphPrices& prices, Prediction& prediction) {
+  if (prices.summary.unknown_calls > 0) {
+    std::string names;
+    for (const std::string& name : prices.unknown_names) {
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    prediction.not_modelled.push_back(
+        fmt::format("{} calls are priced by the bytes of their tensors: {}",
+                    prices.summary.unknown_calls, names));
+  }
+}
+
+Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments,
+                                            const trace::Trace& rank,
+                                            const workload::HostModel& host,
+                                            Prediction& prediction) {
+  if (rank.graph_nodes.empty() && IsRecording(rank)) {
+    if (arguments.kernels == KernelTimes::kModel) {
+      return Fail(
+          Error::Kind::kUnsupported,
+          fmt::format("{}: models price execution traces, and this is none", arguments.path));
+    }
+    const std::vector<workload::CallTree> steps = workload::RecordedSteps(rank);
+    prediction.kernels = "as recorded";
+    return workload::ProgramOfRecording(rank, steps[steps.size() / 2], host);
+  }
+  if (rank.graph_nodes.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: neither an execution trace nor a recording with operators and "
+                            "kernels",
+                            arguments.path));
+  }
+  ORRERY_TRY(const workload::GraphPrices prices, PricesOf(arguments, rank, host, prediction));
+  NoteUnknown(prices, prediction);
+  prediction.pricing = prices.summary;
+  const workload::PriceNode price = [&](trace::RowId node) { return prices.tasks_of_node[node]; };
+  return workload::ProgramOfGraph(rank, workload::GraphStep(rank), host, price);
+}
+
+// What a program of one rank leaves out.
+void NoteGaps(const trace::Trace& rank, const workload::Program& program, Prediction& prediction) {
+  if (prediction.is_priced && !rank.collectives.empty()) {
+    prediction.not_modelled.push_back(
+        fmt::format("{} collectives take no time", rank.collectives.size()));
+  }
+  const auto num_streams =
+      std::count(program.lanes.kind.begin(), program.lanes.kind.end(), workload::LaneKind::kStream);
+  if (num_streams > 1 && rank.syncs.empty()) {
+    prediction.not_modelled.push_back(
+        fmt::format("{} streams run without waiting for events of each other", num_streams));
+  }
+}
+
+Status Compare(const PredictArguments& arguments, const workload::Program& program,
+               Prediction& prediction) {
+  if (arguments.measured.empty()) {
+    return {};
+  }
+  ORRERY_TRY(const trace::Trace measured, ReadRank(arguments, arguments.measured));
+  prediction.measured_step_s = MeasuredStepSeconds(measured);
+  prediction.worst = WorstOperators(program, measured, kWorstOperators);
+  return {};
+}
+
+Status WriteTrace(const PredictArguments& arguments, const workload::Program& program,
+                  const simulate::Timeline& timeline) {
+  if (arguments.output.empty()) {
+    return {};
+  }
+  trace::TraceSet set;
+  set.ranks.push_back(simulate::ResultTrace(program, timeline, {.gpu = arguments.gpu}));
+  return trace::WriteOrr(set, arguments.output, {.threads = arguments.run.threads});
+}
+
+Status PredictOne(const PredictArguments& arguments, const workload::HostModel& host,
+                  const trace::Trace& rank) {
+  Prediction prediction{.path = arguments.path,
+                        .gpu = arguments.gpu.empty() ? "the recorded GPU" : arguments.gpu,
+                        .host = arguments.host.empty() ? "shared costs" : arguments.host};
+  ORRERY_TRY(const workload::RecordedProgram recorded,
+             ProgramOf(arguments, rank, host, prediction));
+  prediction.coverage = recorded.coverage;
+  NoteGaps(rank, recorded.program, prediction);
+  ORRERY_TRY(const simulate::Timeline timeline,
+             simulate::SimulateSingleRank(recorded.program, {.repetitions = arguments.repetitions}));
+  prediction.figures = simulate::FiguresOf(recorded.program, timeline);
+  ORRERY_TRY_STATUS(Compare(arguments, recorded.program, prediction));
+  ORRERY_TRY_STATUS(WriteTrace(arguments, recorded.program, timeline));
+  Print(arguments.as_json ? PredictionJson(prediction) : PredictionText(prediction));
+  return {};
+}
+
+// The machine on which ranks talk: the one of that name, or one that has the GPU.
+Result<const hardware::Cluster*> WantedCluster(const PredictArguments& arguments) {
+  const std::string& name = arguments.cluster.empty() ? arguments.gpu : arguments.cluster;
+  const hardware::Cluster* const cluster = name.empty() ? nullptr : hardware::FindCluster(name);
+  if (cluster == nullptr) {
+    return Fail(Error::Kind::kInvalidInput,
+                name.empty() ? "--cluster NAME says on which machine the ranks talk"
+                             : fmt::format("no cluster is called '{}'; --cluster NAME says on "
+                                           "which machine the ranks talk",
+                                           name));
+  }
+  return cluster;
+}
+
+// Options that only make sense for one rank.
+Status CheckForRanks(const PredictArguments& arguments) {
+  const char* const refused = !arguments.measured.empty() ? "--measured"
+                              : !arguments.output.empty() ? "--output"
+                                                          : nullptr;
+  if (refused != nullptr) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("{}: several ranks; {} is for one", arguments.path, refused));
+  }
+  return {};
+}
+
+Status PredictAll(const PredictArguments& arguments, const workload::HostModel& host,
+                  trace::TraceSet& set) {
+  ORRERY_TRY_STATUS(CheckForRanks(arguments));
+  const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
+  RanksRequest request{.path = arguments.path,
+                       .models = arguments.models,
+                       .host_path = arguments.host,
+                       .as_json = arguments.as_json};
+  request.host = arguments.host.empty() ? nullptr : &host;
+  ORRERY_TRY(request.cluster, WantedCluster(arguments));
+  if (arguments.kernels == KernelTimes::kModel || !are_recorded) {
+    ORRERY_TRY(request.gpu, WantedGpu(arguments));
+  }
+  if (arguments.kernels == KernelTimes::kRecorded && !are_recorded) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: not every rank has recorded kernels", arguments.path));
+  }
+  auto text = PredictRanks(set, request);
+  if (!text) {
+    return FailWithin(arguments.path, text);
+  }
+  Print(*text);
+  return {};
+}
+
+Status Predict(const PredictArguments& arguments) {
+  if (arguments.path.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "TRACE is required (orrery predict --help)");
+  }
+  std::vector<std::string> paths{arguments.path};
+  if (!arguments.kineto.empty()) {
+    paths.push_back(arguments.kineto);
+  }
+  ORRERY_TRY(const workload::HostModel host, ReadHost(arguments.host));
+  ORRERY_TRY(ingest::Run run, ReadRanks(arguments, paths));
+  return run.set.ranks.size() == 1 ? PredictOne(arguments, host, run.set.ranks[0])
+                                   : PredictAll(arguments, host, run.set);
+}
+
+int RunPredict(const PredictArguments& arguments) {
+  const Status status = Predict(arguments);
+  return status ? kExitOk : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddPredictTraceCommand(CLI::App& predict, int& status) {
+  auto arguments = std::make_shared<PredictArguments>();
+  predict.add_option("TRACE", arguments->path,
+                     "execution trace or recording of one rank, or a folder with "
+                     "the execution traces of all ranks");
+  predict.add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME");
+  predict
+      .add_option(
+          "--model", arguments->models,
+          "times of operators, from `orrery fit kernels`, instead of the shipped ones; may be "
+          "repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  predict.add_option("--host", arguments->host, "costs of the host, from `orrery fit host`")
+      ->type_name("FILE");
+  predict
+      .add_option("--cluster", arguments->cluster,
+                  "machine on which several ranks talk (default: one with the GPU)")
+      ->type_name("NAME");
+  predict
+      .add_option("--kineto", arguments->kineto,
+                  "recording of the same job, for an execution trace")
+      ->type_name("FILE");
+  const std::map<std::string, KernelTimes> choices{{"auto", KernelTimes::kAuto},
+                                                   {"measured", KernelTimes::kRecorded},
+                                                   {"model", KernelTimes::kModel}};
+  predict
+      .add_option("--kernels", arguments->kernels,
+                  "times of kernels: measured in the recording, or of the models")
+      ->transform(CLI::CheckedTransformer(choices).description("auto, measured or model"))
+      ->default_str("auto");
+  predict
+      .add_option("--measured", arguments->measured,
+                  "recording to compare with: names the ten operators predicted worst")
+      ->type_name("FILE");
+  predict.add_option("--repetitions", arguments->repetitions, "how many steps to simulate")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1000));
+  predict.add_flag("--json", arguments->as_json, "print one JSON document");
+  predict.add_option("-o,--output", arguments->output, "write the predicted trace (.orr)")
+      ->type_name("FILE");
+  AddRunOptions(predict, arguments->run);
+  predict.callback([arguments, &predict, &status] {
+    if (predict.get_subcommands().empty()) {
+      status = RunPredict(*arguments);
+    }
+  });
+}
+
+}  // namespace orrery::cli

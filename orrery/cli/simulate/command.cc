@@ -1,0 +1,306 @@
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/byte_sink.h"
+#include "orrery/base/error.h"
+#include "orrery/cli/command.h"
+#include "orrery/compat/echo/echo_folder.h"
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/overlap_option.h"
+#include "orrery/cli/simulate/imports.h"
+#include "orrery/cli/simulate/options.h"
+#include "orrery/cli/simulate/output.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/cli/trace_output.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/report/simulation_page.h"
+#include "orrery/simulate/bottleneck.h"
+#include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/not_modelled.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/simulate/summary.h"
+#include "orrery/simulate/what_ifs.h"
+#include "orrery/workload/recorded/traced_job.h"
+#include "orrery/workload/job/framework.h"
+#include "orrery/workload/job/job_facts.h"
+#include "orrery/workload/job/job_file.h"
+
+namespace orrery::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// --gpu, --cluster and --gpu-of are settings that have a name of their own.
+Result<std::vector<std::string>> OverridesOf(const SimulateArguments& arguments) {
+  std::vector<std::string> overrides;
+  if (!arguments.cluster.empty()) {
+    overrides.push_back("cluster=" + arguments.cluster);
+  }
+  if (!arguments.gpu.empty()) {
+    overrides.push_back("gpu=" + arguments.gpu);
+  }
+  for (const std::string& text : arguments.gpu_of) {
+    ORRERY_TRY(std::string setting, GpuOfSetting(text));
+    overrides.push_back(std::move(setting));
+  }
+  overrides.insert(overrides.end(), arguments.settings.begin(), arguments.settings.end());
+  return overrides;
+}
+
+/// The machine on which the program of another tool runs; all else of a job is as it is made.
+Result<workload::Job> MachineOf(const SimulateArguments& arguments,
+                                const ImportedProgram& imported) {
+  const std::string& name = arguments.cluster.empty() ? imported.gpu : arguments.cluster;
+  if (name.empty()) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        "--cluster NAME says on which machine this program runs (data/hardware/clusters.yaml "
+        "lists them)");
+  }
+  const hardware::Cluster* const cluster = hardware::FindCluster(name);
+  if (cluster == nullptr) {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("--cluster {}: not in the catalogue (data/hardware/clusters.yaml)", name));
+  }
+  workload::Job machine;
+  machine.cluster = *cluster;
+  machine.gpus = static_cast<int>(imported.ensemble.num_ranks());
+  ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(!arguments.gpu.empty() ? arguments.gpu
+                                                      : imported.gpu.empty() ? cluster->gpu
+                                                                             : imported.gpu));
+  machine.gpu = *gpu;
+  if (const workload::Framework* const framework = workload::FindFramework(imported.framework)) {
+    machine.framework = *framework;
+  }
+  return machine;
+}
+
+// Where ranks of a job have different GPUs.
+std::vector<std::string> GpuOfProgram(const simulate::SimulatedStep& simulated) {
+  std::vector<std::string> names;
+  if (simulated.job != nullptr && !simulated.job->other_gpus.empty()) {
+    names.resize(simulated.rank_classes->programs.size());
+    for (const simulate::RankClass& rank_class : simulated.rank_classes->classes) {
+      names[rank_class.program] = workload::GpuOfRank(*simulated.job, rank_class.rank).name;
+    }
+  }
+  return names;
+}
+
+// Of a program without a job. How its kernels compute what the model needs was not described.
+std::optional<simulate::JobFigures> FiguresOf(const ImportedProgram& imported,
+                                              std::int64_t step_ps) {
+  if (imported.samples_per_step == 0 || step_ps == 0) {
+    return std::nullopt;
+  }
+  simulate::JobFigures figures;
+  figures.samples_per_s =
+      static_cast<double>(imported.samples_per_step) / (static_cast<double>(step_ps) * 1e-12);
+  if (imported.tokens_per_sample > 0) {
+    figures.tokens_per_s = figures.samples_per_s * static_cast<double>(imported.tokens_per_sample);
+  }
+  if (imported.described) {
+    figures.model = simulate::ModelUtilisation(*imported.described, step_ps);
+  }
+  return figures;
+}
+
+class SimulateRun {
+ public:
+  explicit SimulateRun(const SimulateArguments& arguments)
+      : arguments_(arguments), begin_(Clock::now()) {}
+
+  Status Run() {
+    if (!arguments_.trace.empty()) {
+      ORRERY_TRY_STATUS(TraceFormatOf(arguments_.trace).map([](TraceFormat) {}));
+    }
+    if (!arguments_.simulated.empty()) {
+      ORRERY_TRY(const std::string page, SimulatedWorkload(arguments_));
+      Print(page);
+      return {};
+    }
+    ORRERY_TRY(options_, EngineOptions(arguments_));
+    ORRERY_TRY(overlap_model_, LoadOverlapModel(options_));
+    const SimulateInput kind = InputKind(arguments_);
+    return kind == SimulateInput::kJob ? RunJob() : RunProgram(kind);
+  }
+
+ private:
+  Status RunJob() {
+    if (arguments_.inputs.size() > 1) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("one job at a time: {} and {} were given", arguments_.inputs[0],
+                              arguments_.inputs[1]));
+    }
+    ORRERY_TRY(const std::vector<std::string> overrides, OverridesOf(arguments_));
+    ORRERY_TRY(const workload::JobFile file,
+               workload::ReadJobFile(arguments_.inputs.front(), overrides));
+    ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
+    ORRERY_TRY(const simulate::Simulation simulation,
+               simulate::Simulate(file.job, models, options_));
+    SimulationAnswer answer;
+    title_ = file.job.name;
+    answer.title = workload::JobLine(file.job);
+    answer.job = &file.job;
+    answer.what_ifs = simulate::WhatIfs(file.job, options_);
+    answer.not_modelled = simulate::NotModelled(file.job, *simulation.generated, options_);
+    answer.not_modelled.insert(answer.not_modelled.end(), file.not_modelled.begin(),
+                               file.not_modelled.end());
+    const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline, &file.job};
+    answer.summary = simulate::Summarize(simulated);
+    return Finish(simulated, std::move(answer));
+  }
+
+  Status RunProgram(SimulateInput kind) {
+    if (!arguments_.gpu_of.empty()) {
+      return Fail(Error::Kind::kInvalidInput,
+                  "--gpu-of needs a job: programs of other tools bring the times of their kernels; "
+                  "--slow says how much longer a rank takes");
+    }
+    ORRERY_TRY(ImportedProgram imported, ImportProgram(kind, arguments_));
+    ORRERY_TRY(const workload::Job machine, MachineOf(arguments_, imported));
+    options_.steps_before = imported.steps_before;
+    ORRERY_TRY(const simulate::SimulatedEnsemble simulated,
+               simulate::SimulateEnsemble(machine, imported.ensemble, options_));
+    SimulationAnswer answer;
+    title_ =
+        std::filesystem::path(arguments_.from.empty() ? arguments_.inputs.front() : arguments_.from)
+            .filename()
+            .string();
+    answer.title = imported.title;
+    answer.remarks = imported.remarks;
+    answer.replayed = imported.replayed;
+    if (!imported.gpu.empty() && arguments_.cluster.empty() && machine.gpus > 1) {
+      answer.remarks.push_back(
+          fmt::format("Ranks talk as on {}, which has this GPU; --cluster NAME takes another.",
+                      machine.cluster.name));
+    }
+    const simulate::SimulatedStep step{&simulated.rank_classes, &simulated.timeline, nullptr};
+    answer.summary = simulate::Summarize(step);
+    answer.summary.figures = FiguresOf(imported, answer.summary.step_ps);
+    if (!imported.memory_of_program.empty()) {
+      simulate::SetMemory(simulated.rank_classes, imported.memory_of_program, answer.summary);
+    }
+    answer.what_ifs = simulate::WhatIfs(machine, options_);
+    answer.not_modelled = imported.notes;
+    const std::vector<std::string> of_faults = simulate::NotModelled(options_.faults);
+    answer.not_modelled.insert(answer.not_modelled.end(), of_faults.begin(), of_faults.end());
+    gpu_ = machine.gpu.name;
+    return Finish(step, std::move(answer));
+  }
+
+  Status Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
+    answer.bottleneck = simulate::BottleneckSentence(answer.summary);
+    answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
+    if (arguments_.as_json) {
+      answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);
+      Print(SimulationJson(answer));
+    } else {
+      Print(SimulationText(answer));
+    }
+    ORRERY_TRY_STATUS(WritePage(simulated, answer));
+    return WriteTrace(simulated);
+  }
+
+  Status WritePage(const simulate::SimulatedStep& simulated, const SimulationAnswer& answer) {
+    if (arguments_.html.empty()) {
+      return {};
+    }
+    report::SimulationPage page{.title = title_,
+                                .line = answer.title,
+                                .simulated = simulated,
+                                .summary = &answer.summary,
+                                .bottleneck = answer.bottleneck,
+                                .settings = {},
+                                .remarks = answer.remarks,
+                                .not_modelled = answer.not_modelled};
+    if (simulated.job != nullptr) {
+      page.settings = workload::JobFacts(*simulated.job);
+    }
+    for (const std::string& phrase : answer.what_ifs) {
+      page.settings.push_back({"what if", "", phrase});
+    }
+    ORRERY_TRY(const auto sink, CreateFile(arguments_.html));
+    ORRERY_TRY_STATUS(sink->Write(report::RenderSimulationPage(page)));
+    ORRERY_TRY_STATUS(sink->Close());
+    if (!arguments_.as_json) {
+      Print(fmt::format("{}: the report, for a browser\n", arguments_.html));
+    }
+    return {};
+  }
+
+  Status WriteTrace(const simulate::SimulatedStep& simulated) {
+    if (arguments_.trace.empty()) {
+      return {};
+    }
+    trace::TraceSet set =
+        simulate::EnsembleTrace(*simulated.rank_classes, *simulated.timeline,
+                                {.gpu = simulated.job != nullptr ? simulated.job->gpu.name : gpu_,
+                                 .gpu_of_program = GpuOfProgram(simulated)});
+    ORRERY_TRY_STATUS(WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {}));
+    if (!arguments_.as_json) {
+      Print(fmt::format("{}: traces of {} rank{} written\n", arguments_.trace, set.ranks.size(),
+                        set.ranks.size() == 1 ? "" : "s"));
+    }
+    return {};
+  }
+
+  const SimulateArguments& arguments_;
+  Clock::time_point begin_;
+  simulate::SimulationOptions options_;
+  std::shared_ptr<const overlap::Model> overlap_model_;
+  std::string gpu_;
+  std::string title_;  // of the page
+};
+
+// A folder of Echo's tracer is a way to name its files.
+Status ReadFrom(SimulateArguments& arguments) {
+  if (arguments.from.empty() && arguments.inputs.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "JOB is required (orrery --help lists what there is)");
+  }
+  if (arguments.from.empty()) {
+    return arguments.world == 0 ? Status()
+                                : Fail(Error::Kind::kInvalidInput,
+                                       "--world is of --from; a job says how many GPUs it has");
+  }
+  if (!arguments.inputs.empty()) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("--from {} is a job: {} is one too many",
+                                                        arguments.from, arguments.inputs.front()));
+  }
+  if (workload::HoldsTracedJob(arguments.from)) {
+    return {};
+  }
+  ORRERY_TRY(EchoFolder files, FindEchoFiles(arguments.from));
+  arguments.inputs = std::move(files.graphs);
+  arguments.echo_times = std::move(files.times);
+  return {};
+}
+
+int RunSimulate(SimulateArguments& arguments) {
+  Status status = ReadFrom(arguments);
+  if (status) {
+    status = SimulateRun(arguments).Run();
+  }
+  return status ? kExitOk : PrintError(status.error());
+}
+
+}  // namespace
+
+void AddSimulateCommand(CLI::App& app, int& status) {
+  auto arguments = std::make_shared<SimulateArguments>();
+  CLI::App* const verb =
+      app.add_subcommand("simulate", "The step time, memory and timeline of a training job");
+  AddSimulateOptions(*verb, *arguments);
+  verb->callback([arguments, &status] { status = RunSimulate(*arguments); });
+}
+
+}  // namespace orrery::cli

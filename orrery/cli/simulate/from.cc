@@ -1,0 +1,250 @@
+#include "orrery/cli/simulate/from.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "orrery/base/statistics.h"
+#include "orrery/cli/kernel_models.h"
+#include "orrery/cli/run_options.h"
+#include "orrery/cli/traced_description.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/hardware/cluster.h"
+#include "orrery/simulate/replay_calibration.h"
+#include "orrery/workload/recorded/traced_job.h"
+#include "orrery/workload/recorded/other_gpu.h"
+#include "orrery/workload/recorded/repeated_layers.h"
+#include "orrery/workload/recorded/traced_ensemble.h"
+#include "orrery/workload/recorded/traced_rank.h"
+#include "orrery/workload/recorded/traced_group_roles.h"
+
+namespace orrery::cli {
+namespace {
+
+using workload::Rank;
+using workload::TracedJob;
+using workload::TracedRank;
+
+/// Steps that are simulated before the one that counts; then hosts are as far ahead as they get.
+constexpr int kStepsBefore = 3;
+
+Result<const hardware::Gpu*> TracedGpu(const TracedJob& job) {
+  const hardware::Gpu* const gpu = hardware::FindGpu(job.gpu);
+  if (gpu == nullptr) {
+    return Fail(Error::Kind::kNotFound,
+                fmt::format("the job was traced on '{}', which is not in the catalogue "
+                            "(data/hardware/gpus.yaml)",
+                            job.gpu));
+  }
+  return gpu;
+}
+
+/// The GPU that ranks are to have: the one that is named, that of the cluster, or the traced one.
+Result<const hardware::Gpu*> WantedGpu(const SimulateArguments& arguments,
+                                       const hardware::Gpu& traced) {
+  if (!arguments.gpu.empty()) {
+    return GpuNamed(arguments.gpu);
+  }
+  const hardware::Cluster* const cluster =
+      arguments.cluster.empty() ? nullptr : hardware::FindCluster(arguments.cluster);
+  return cluster == nullptr ? &traced : GpuNamed(cluster->gpu);
+}
+
+// As the tracer writes it, or as packed folders have it; the first that is there.
+std::string RecordingPath(const TracedRank& rank) {
+  for (const char* const name : {"kineto.orr", "kineto.json.gz", "kineto.json.zst"}) {
+    std::string path = rank.Path(name);
+    if (std::error_code error; std::filesystem::exists(path, error)) {
+      return path;
+    }
+  }
+  return rank.Path("kineto.json");
+}
+
+Result<trace::Trace> ReadRecording(const TracedRank& rank) {
+  RunArguments run;
+  run.paths = {RecordingPath(rank)};
+  if (std::error_code error; !std::filesystem::exists(run.paths.front(), error)) {
+    return Fail(
+        Error::Kind::kNotFound,
+        fmt::format("rank {} was not recorded: {}", rank.rank,
+                    rank.steps.why.empty() ? "its folder has no kineto.json.gz" : rank.steps.why));
+  }
+  ORRERY_TRY(ingest::Run read, ReadRunWithProgress(run));
+  if (read.set.ranks.size() != 1) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {} ranks, where one is expected",
+                                                        run.paths.front(), read.set.ranks.size()));
+  }
+  return std::move(read.set.ranks.front());
+}
+
+std::string Milliseconds(double ms) {
+  return draw::FormatDuration({static_cast<std::int64_t>(ms * 1e6)});
+}
+
+class TracedImport {
+ public:
+  TracedImport(const SimulateArguments& arguments, const TracedJob& job)
+      : arguments_(arguments), job_(job), roles_(job) {}
+
+  Result<ImportedProgram> Import() {
+    ORRERY_TRY(const hardware::Gpu* const traced_gpu, TracedGpu(job_));
+    ORRERY_TRY(const hardware::Gpu* const gpu, WantedGpu(arguments_, *traced_gpu));
+    imported_.gpu = gpu->name;
+    imported_.framework = job_.is_sharded ? "torch-fsdp" : "pytorch";
+    imported_.steps_before = kStepsBefore;
+    imported_.remarks = job_.remarks;
+    std::vector<workload::Program> programs;
+    for (std::size_t traced = 0; traced < job_.ranks.size(); ++traced) {
+      ORRERY_TRY(workload::Program program, ProgramOf(traced, *traced_gpu, *gpu));
+      programs.push_back(std::move(program));
+      AddMemory(job_.ranks[traced], *gpu);
+    }
+    const Rank world = arguments_.world > 0 ? static_cast<Rank>(arguments_.world) : job_.world;
+    ORRERY_TRY(workload::TracedEnsemble all,
+               workload::EnsembleOfTracedJob(job_, roles_, std::move(programs), world));
+    imported_.ensemble = std::move(all.ensemble);
+    imported_.samples_per_step = workload::SamplesOfStep(job_, world);
+    imported_.tokens_per_sample = job_.sequence;
+    AddDescription(*gpu);
+    AddRemarks(all.remarks);
+    imported_.title = TitleOf(*traced_gpu, *gpu);
+    return std::move(imported_);
+  }
+
+ private:
+  Result<workload::Program> ProgramOf(std::size_t traced, const hardware::Gpu& from,
+                                      const hardware::Gpu& to) {
+    const TracedRank& rank = job_.ranks[traced];
+    ORRERY_TRY(trace::Trace recording, ReadRecording(rank));
+    ORRERY_TRY(const simulate::ReplayCalibration calibration,
+               simulate::CalibrateReplay(recording, rank.steps));
+    ORRERY_TRY(const trace::Trace adapted, Adapted(std::move(recording), from, to));
+    ORRERY_TRY(workload::TracedProgram program,
+               workload::ProgramOfTracedRank({.job = &job_,
+                                              .traced_rank = traced,
+                                              .roles = &roles_,
+                                              .recording = &adapted,
+                                              .host = &calibration.host,
+                                              .profiler_cost_ns = calibration.profiler_cost_ns,
+                                              .gpu = &to}));
+    AddRemarks(program.remarks);
+    AddMeasured(rank, calibration);
+    return std::move(program.recorded.program);
+  }
+
+  // What was not traced: more layers, another GPU.
+  Result<trace::Trace> Adapted(trace::Trace recording, const hardware::Gpu& from,
+                               const hardware::Gpu& to) {
+    if (HasFewerLayers()) {
+      ORRERY_TRY(recording, workload::RepeatLayers(std::move(recording),
+                                                   {.traced = job_.traced_layers,
+                                                    .wanted = job_.layers,
+                                                    .layer_parameters = job_.layer_parameters,
+                                                    .parameters = job_.parameters}));
+    }
+    if (&from != &to) {
+      ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments_.kernel_models));
+      const std::string remark =
+          workload::RemarkOn(workload::ScaleToGpu(from, to, models, recording));
+      if (!remark.empty()) {
+        AddRemarks({remark});
+      }
+    }
+    return recording;
+  }
+
+  [[nodiscard]] bool HasFewerLayers() const { return job_.traced_layers < job_.layers; }
+
+  void AddMeasured(const TracedRank& rank, const simulate::ReplayCalibration& calibration) {
+    if (rank.steps.step_ms.empty()) {
+      return;
+    }
+    imported_.replayed.push_back(
+        {.rank = rank.rank,
+         .step_ms = Mean(rank.steps.step_ms),
+         .profiler_cost_us = calibration.profiler_cost_ns * 1e-3,
+         .cost_source = std::string(simulate::ProfilerCostSourceName(calibration.source))});
+    imported_.remarks.push_back(fmt::format(
+        "Rank {} alone took {} a step without the profiler; {:.2f} us of the host's time for each "
+        "recorded event are the profiler's (from {}).",
+        rank.rank, Milliseconds(Mean(rank.steps.step_ms)), calibration.profiler_cost_ns * 1e-3,
+        simulate::ProfilerCostSourceName(calibration.source)));
+  }
+
+  // That of fewer layers says little.
+  void AddMemory(const TracedRank& rank, const hardware::Gpu& gpu) {
+    if (HasFewerLayers()) {
+      return;
+    }
+    imported_.memory_of_program.push_back({.peak_bytes = rank.steps.peak_allocated_bytes,
+                                           .needed_bytes = rank.steps.peak_reserved_bytes,
+                                           .usable_bytes = gpu.memory_size.count,
+                                           .parts = {}});
+  }
+
+  // What cannot be said of the model is not the end of a simulation.
+  void AddDescription(const hardware::Gpu& gpu) {
+    Result<std::optional<workload::Job>> described = ReadDescribedJob(arguments_.from, job_);
+    if (!described) {
+      AddRemarks({fmt::format("No utilisation: {}.", described.error().message())});
+      return;
+    }
+    imported_.described = std::move(*described);
+    if (imported_.described) {
+      imported_.described->gpu = gpu;
+      imported_.described->gpus = static_cast<int>(imported_.ensemble.num_ranks());
+      imported_.described->training.global_batch = imported_.samples_per_step;
+    }
+  }
+
+  // What is said of one rank need not be said of the next.
+  void AddRemarks(const std::vector<std::string>& remarks) {
+    for (const std::string& remark : remarks) {
+      if (std::find(imported_.remarks.begin(), imported_.remarks.end(), remark) ==
+          imported_.remarks.end()) {
+        imported_.remarks.push_back(remark);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string TitleOf(const hardware::Gpu& from, const hardware::Gpu& to) const {
+    const std::uint32_t ranks = imported_.ensemble.num_ranks();
+    return fmt::format("{}: traced on {}{}, {}{} rank{}{}", job_.name, from.name,
+                       &from == &to ? "" : ", simulated on " + to.name,
+                       job_.plan_kind.empty() ? "" : job_.plan_kind + ", ", ranks,
+                       ranks == 1 ? "" : "s",
+                       ranks == job_.world ? "" : fmt::format(" (of {} traced)", job_.world));
+  }
+
+  const SimulateArguments& arguments_;
+  const TracedJob& job_;
+  workload::TracedGroupRoles roles_;
+  ImportedProgram imported_;
+};
+
+}  // namespace
+
+Result<ImportedProgram> ImportTracedJob(const SimulateArguments& arguments) {
+  if (!arguments.settings.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "--set needs a job that is generated; a traced one is what was recorded (its "
+                "job.yaml, where it has one, can be changed)");
+  }
+  ORRERY_TRY(const TracedJob job, workload::ReadTracedJob(arguments.from));
+  Result<ImportedProgram> imported = TracedImport(arguments, job).Import();
+  if (!imported) {
+    return FailWithin(arguments.from, imported);
+  }
+  return imported;
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,239 @@
+#include "orrery/cli/simulate/imports.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include "orrery/cli/number_settings.h"
+#include "orrery/cli/simulate/from.h"
+#include "orrery/draw/json_writer.h"
+#include "orrery/draw/number_format.h"
+#include "orrery/workload/import/chakra_program.h"
+#include "orrery/workload/import/chakra_trace.h"
+#include "orrery/compat/echo/echo_graph.h"
+#include "orrery/compat/simai/simulation.h"
+#include "orrery/compat/simai/program.h"
+#include "orrery/compat/simai/workload.h"
+#include "orrery/workload/import/unpacked_file.h"
+
+namespace orrery::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsChakraName(const fs::path& path) {
+  return path.extension() == ".et" || path.stem().extension() == ".et";
+}
+
+// "all_reduce.12.et" is that of rank 12; names without a number come first.
+std::int64_t RankOfName(const fs::path& path) {
+  const std::string stem = path.stem().string();
+  const std::string_view number = std::string_view(stem).substr(stem.rfind('.') + 1);
+  std::int64_t rank = -1;
+  std::from_chars(number.data(), number.data() + number.size(), rank);
+  return rank;
+}
+
+bool HoldsChakra(const fs::path& path) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (IsChakraName(entry.path())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<fs::path> ChakraFiles(const std::vector<std::string>& inputs) {
+  std::vector<fs::path> files;
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    if (!fs::is_directory(input, error)) {
+      files.emplace_back(input);
+      continue;
+    }
+    for (const fs::directory_entry& entry : fs::directory_iterator(input, error)) {
+      if (IsChakraName(entry.path())) {
+        files.push_back(entry.path());
+      }
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const fs::path& lhs, const fs::path& rhs) {
+    return std::pair(RankOfName(lhs), lhs) < std::pair(RankOfName(rhs), rhs);
+  });
+  return files;
+}
+
+std::vector<std::string> NotesOf(const trace::ProblemLog& problems) {
+  std::vector<std::string> notes;
+  for (const trace::Problem& problem : problems.all()) {
+    notes.push_back(fmt::format("{} ({} times; first: {}).", problem.what,
+                                draw::FormatCount(problem.count), problem.first));
+  }
+  return notes;
+}
+
+Result<ImportedProgram> ImportChakra(const SimulateArguments& arguments) {
+  std::vector<workload::ChakraTrace> traces;
+  trace::ProblemLog problems;
+  for (const fs::path& file : ChakraFiles(arguments.inputs)) {
+    ORRERY_TRY(workload::ChakraTrace trace, workload::ReadChakra(file.string()));
+    problems.Merge(trace.problems);
+    traces.push_back(std::move(trace));
+  }
+  ORRERY_TRY(workload::ChakraEnsemble chakra, workload::EnsembleOfChakra(traces));
+  problems.Merge(chakra.problems);
+  return ImportedProgram{.title = fmt::format("{}: Chakra traces of {} ranks",
+                                              arguments.inputs.front(), traces.size()),
+                         .ensemble = std::move(chakra.ensemble),
+                         .notes = NotesOf(problems)};
+}
+
+Result<ImportedProgram> ImportSimai(const SimulateArguments& arguments) {
+  ORRERY_TRY(const workload::SimaiWorkload workload,
+             workload::ReadSimaiWorkload(arguments.inputs.front()));
+  ORRERY_TRY(workload::SimaiEnsemble simai, workload::EnsembleOfSimai(workload));
+  ImportedProgram imported{
+      .title = fmt::format("{}: SimAI workload, tp {}, ep {}, pp {}, {} ranks, {} micro-batches",
+                           arguments.inputs.front(), workload.tensor, workload.expert,
+                           workload.pipeline, simai.ensemble.num_ranks(), simai.microbatches),
+      .ensemble = {},
+      .notes = NotesOf(simai.problems)};
+  imported.ensemble = std::move(simai.ensemble);
+  return imported;
+}
+
+// Every rank runs the graph, and all reduce their gradients.
+workload::Ensemble DataParallel(workload::Program program, int gpus) {
+  workload::Ensemble ensemble;
+  ensemble.num_roles = static_cast<std::uint32_t>(program.roles.size());
+  ensemble.programs.push_back(std::move(program));
+  std::vector<workload::Rank> ranks;
+  for (int rank = 0; rank < gpus; ++rank) {
+    ranks.push_back(static_cast<workload::Rank>(rank));
+    ensemble.program_of_rank.push_back(0);
+    ensemble.gpu_of_rank.push_back(static_cast<network::GpuId>(rank));
+    ensemble.slowness_of_rank.push_back(1);
+  }
+  const workload::GroupId all = ensemble.AddGroup(ranks);
+  ensemble.group_of_role.assign(static_cast<std::size_t>(gpus) * ensemble.num_roles, all);
+  return ensemble;
+}
+
+Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
+  ORRERY_TRY(const std::vector<workload::EchoNode> graph,
+             workload::ReadEchoGraph(arguments.inputs));
+  ORRERY_TRY(const workload::EchoTimes times, workload::ReadEchoTimes(arguments.echo_times));
+  ORRERY_TRY(workload::EchoProgram echo, workload::ProgramOfEcho(graph, times));
+  ImportedProgram imported;
+  const int gpus = std::max({arguments.gpus, arguments.world, 1});
+  imported.title = fmt::format("{}: graph of Echo, {} nodes, {} buckets of gradients, {} rank{}",
+                               arguments.inputs.front(), echo.num_nodes, echo.num_buckets, gpus,
+                               gpus == 1 ? "" : "s");
+  const auto note = [&](const std::vector<std::string>& names, std::string_view what) {
+    if (!names.empty()) {
+      imported.notes.push_back(
+          fmt::format("{} {} (first: {}).", names.size(), what, names.front()));
+    }
+  };
+  note(echo.nodes_without_time, "nodes have no time and take none");
+  note(echo.times_without_node, "times belong to no node and are left out");
+  note(echo.inputs_without_node, "inputs belong to no node and are not awaited");
+  imported.ensemble = DataParallel(std::move(echo.program), gpus);
+  return imported;
+}
+
+std::string SimaiJson(const workload::SimaiStep& step) {
+  const double ns = 1e-9;
+  draw::JsonWriter json;
+  json.BeginObject();
+  json.Key("step_time_s").Number(step.total_ns() * ns);
+  json.Key("played").String("simai");
+  json.Key("breakdown_s").BeginObject();
+  json.Key("exposed.dp").Number(step.data_ns * ns);
+  json.Key("exposed.dp_ep").Number(step.expert_data_ns * ns);
+  json.Key("exposed.tp").Number(step.tensor_ns * ns);
+  json.Key("exposed.ep").Number(step.expert_ns * ns);
+  json.Key("exposed.pp").Number(step.pipeline_ns * ns);
+  json.Key("bubble").Number(step.bubble_ns * ns);
+  json.Key("compute").Number(step.compute_ns * ns);
+  json.EndObject();
+  json.EndObject();
+  return json.Finish();
+}
+
+}  // namespace
+
+SimulateInput InputKind(const SimulateArguments& arguments) {
+  if (!arguments.from.empty() && arguments.echo_times.empty()) {
+    return SimulateInput::kTraced;
+  }
+  if (!arguments.echo_times.empty()) {
+    return SimulateInput::kEcho;
+  }
+  const fs::path first = arguments.inputs.front();
+  std::error_code error;
+  if (fs::is_directory(first, error) ? HoldsChakra(first) : IsChakraName(first)) {
+    return SimulateInput::kChakra;
+  }
+  if (fs::is_regular_file(first, error)) {
+    const auto text = workload::ReadUnpackedFile(first.string());
+    if (text && workload::LooksLikeSimaiWorkload(*text)) {
+      return SimulateInput::kSimai;
+    }
+  }
+  return SimulateInput::kJob;
+}
+
+Result<ImportedProgram> ImportProgram(SimulateInput kind, const SimulateArguments& arguments) {
+  switch (kind) {
+    case SimulateInput::kChakra:
+      return ImportChakra(arguments);
+    case SimulateInput::kEcho:
+      return ImportEcho(arguments);
+    case SimulateInput::kTraced:
+      return ImportTracedJob(arguments);
+    case SimulateInput::kSimai:
+    case SimulateInput::kJob:
+      break;
+  }
+  return ImportSimai(arguments);
+}
+
+Result<std::string> PlayedWorkload(const SimulateArguments& arguments) {
+  if (arguments.simulated != "simai") {
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("--simulation: '{}' is no model of workloads; there is simai", arguments.simulated));
+  }
+  ORRERY_TRY(const NumberSettings settings,
+             ReadNumberSettings(arguments.played_settings, {{"nvlink", 360},
+                                                            {"nic", 48.5},
+                                                            {"nics", 8},
+                                                            {"server", 8},
+                                                            {"tp_overlap", 0},
+                                                            {"ep_overlap", 0},
+                                                            {"dp_overlap", 0},
+                                                            {"dp_ep_overlap", 0}}));
+  ORRERY_TRY(const workload::SimaiWorkload workload,
+             workload::ReadSimaiWorkload(arguments.inputs.front()));
+  const workload::SimaiSetting setting{
+      .machine = {.nvlink_gib_per_second = settings.at("nvlink"),
+                  .nic_gib_per_second = settings.at("nic"),
+                  .nics_per_server = static_cast<int>(settings.at("nics")),
+                  .gpus_per_server = static_cast<int>(settings.at("server"))},
+      .overlap = {.tensor = settings.at("tp_overlap"),
+                  .expert = settings.at("ep_overlap"),
+                  .data = settings.at("dp_overlap"),
+                  .expert_data = settings.at("dp_ep_overlap")}};
+  ORRERY_TRY(const workload::SimaiStep step, workload::SimulateSimai(workload, setting));
+  return arguments.as_json ? SimaiJson(step) : workload::SimaiStepText(step);
+}
+
+}  // namespace orrery::cli

@@ -1,0 +1,97 @@
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/test_ensembles.h"
+#include "orrery/compat/echo/echo_graph.h"
+#include "orrery/compat/simai/program.h"
+
+// Programs of other tools, simulated.
+
+namespace orrery::simulate {
+namespace {
+
+/// Communication costs nothing.
+class FreeTimes : public CommunicationTimes {
+ public:
+  [[nodiscard]] Result<std::int64_t> DurationPs(const workload::Communications::Row&,
+                                                std::span<const network::GpuId>) override {
+    return 0;
+  }
+};
+
+std::int64_t StepPs(const workload::Ensemble& ensemble, CommunicationTimes& times) {
+  const auto simulated = Simulate(Fold(ensemble, IslandLinkClass(8)), times);
+  EXPECT_TRUE(simulated.has_value()) << (simulated ? "" : simulated.error().message());
+  return simulated ? simulated->EndPs() : -1;
+}
+
+workload::Ensemble SimaiEnsembleOf(const std::string& keys) {
+  const auto workload =
+      workload::ParseSimaiWorkload("HYBRID_TRANSFORMER_FWD_IN_BCKWD " + keys +
+                                   "\n4\n"
+                                   "embedding_layer -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
+                                   "a -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
+                                   "b -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
+                                   "c -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n");
+  return workload::EnsembleOfSimai(*workload).value().ensemble;
+}
+
+// A micro-batch takes 8 ns forward and 8 ns backward: 1F1B is (m + p − 1) · 16, interleaved
+// (m + (p − 1) / v) · 16.
+TEST(ImportedProgramTest, ASimaiPipelineTakesWhatItsScheduleSays) {
+  FreeTimes free;
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("ga: 6"), free), 6 * 16'000);
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("pp: 4 ga: 8"), free), (8 + 3) * 16'000);
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("pp: 4 vpp: 2 ga: 8"), free), 8 * 16'000 + 3 * 8'000);
+}
+
+// Four all-reduces of 8 bytes at a picosecond a byte in each forward pass, all waited for.
+TEST(ImportedProgramTest, TensorCollectivesAreExposed) {
+  PlainTimes times;
+  EXPECT_EQ(StepPs(SimaiEnsembleOf("model_parallel_NPU_group: 2 ga: 3"), times),
+            3 * (16'000 + 4 * 8));
+}
+
+TEST(ImportedProgramTest, TheExampleOfSimaiIsSimulated) {
+  const std::string path = ORRERY_SHARED "/workloads/simai/workload_analytical.txt.gz";
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << "the shared workloads are not here: " << path;
+  }
+  const auto simai = workload::EnsembleOfSimai(workload::ReadSimaiWorkload(path).value()).value();
+  FreeTimes free;
+  // Without communication: computing, and a bubble that is not longer than that of unequal chunks.
+  const std::int64_t step_us = StepPs(simai.ensemble, free) / 1'000'000;
+  EXPECT_GT(step_us, 4'542'795);
+  EXPECT_LT(step_us, 4'542'795 * 12 / 10);
+}
+
+// Gradients of a at 2 ms, of b at 4 ms; buckets of 1,000,000,000 and 500,000,000 elements take 4
+// and 2 ms at a picosecond a byte: 2–6 and 6–8; the optimizer runs 8–9. Alone, nothing is reduced.
+TEST(ImportedProgramTest, BucketsOfEchoHideBehindTheBackwardPass) {
+  const auto graph = workload::ParseEchoGraph(R"json([
+      {"name": "output", "op": "output", "input_nodes": []},
+      {"name": "a", "op": "AccumulateGrad", "input_nodes": ["output"]},
+      {"name": "b", "op": "AccumulateGrad", "input_nodes": ["a"]},
+      {"name": "ddp_pre_0", "op": "ddp_pre", "input_nodes": ["a"]},
+      {"name": "ddp_Allreduce_0", "op": "ddp_Allreduce", "input_nodes": ["ddp_pre_0"],
+       "attrs": {"bucket_size": 1000000000}},
+      {"name": "ddp_pre_1", "op": "ddp_pre", "input_nodes": ["b", "ddp_Allreduce_0"]},
+      {"name": "ddp_Allreduce_1", "op": "ddp_Allreduce", "input_nodes": ["ddp_pre_1"],
+       "attrs": {"bucket_size": 500000000}}])json");
+  const workload::EchoTimes milliseconds{{"output", 0}, {"a", 2}, {"b", 2}, {"optimizer_step", 1}};
+  const auto step_ms = [&](workload::Rank ranks) {
+    PlainTimes times;
+    auto echo = workload::ProgramOfEcho(*graph, milliseconds);
+    return StepPs(workload::EnsembleOfEcho(std::move(echo->program), ranks), times) / 1'000'000'000;
+  };
+  EXPECT_EQ(step_ms(8), 9);
+  EXPECT_EQ(step_ms(1), 5);
+}
+
+}  // namespace
+}  // namespace orrery::simulate

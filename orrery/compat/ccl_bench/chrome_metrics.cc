@@ -1,0 +1,346 @@
+#include "orrery/compat/ccl_bench/chrome_metrics.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "orrery/analyze/card_fields.h"
+#include "orrery/compat/ccl_bench/chrome_slices.h"
+#include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/outcome.h"
+
+namespace orrery::compat::ccl_bench {
+namespace {
+
+using trace::RowId;
+using trace::Trace;
+
+enum class SliceKind : std::uint8_t { kComm, kCompute, kOther };
+
+// A slice with everything the suite reads out of it.
+struct ChromeRow {
+  SliceKind kind = SliceKind::kOther;
+  bool is_all_reduce = false;
+  double seconds = 0;
+  double message_bytes = 0;
+  std::size_t file = 0;
+  std::int64_t process = 0;
+  Interval time;
+  SliceFacts facts;
+};
+
+// The kind is looked for in "name category"; communication is tested first.
+class KindOfSlice {
+ public:
+  explicit KindOfSlice(const Trace& trace)
+      : is_comm_(trace, &IsChromeComm), is_compute_(trace, &IsChromeCompute) {}
+
+  SliceKind operator()(const Slice& slice) {
+    if (is_comm_(slice.name) || is_comm_(slice.category)) {
+      return SliceKind::kComm;
+    }
+    return is_compute_(slice.name) || is_compute_(slice.category) ? SliceKind::kCompute
+                                                                  : SliceKind::kOther;
+  }
+
+ private:
+  NameMemo is_comm_;
+  NameMemo is_compute_;
+};
+
+bool HasDeviceTimes(const CompatRun& run) {
+  bool found = false;
+  for (const Trace& trace : run.set->ranks) {
+    FactsMemo facts_of(trace);
+    ForEachSlice(trace, [&](const Slice& slice) {
+      found |= facts_of(slice.extra).device_seconds.has_value();
+    });
+  }
+  return found;
+}
+
+// Calls visit(row) for each slice of the run. Its time is the device's where any slice of the run
+// has one; else its duration.
+template <typename Visit>
+void ForEachChromeRow(const CompatRun& run, Visit visit) {
+  const bool has_device_times = HasDeviceTimes(run);
+  for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
+    const Trace& trace = run.set->ranks[file];
+    KindOfSlice kind_of(trace);
+    NameMemo is_all_reduce(trace, &IsChromeAllReduce);
+    FactsMemo facts_of(trace);
+    ForEachSlice(trace, [&](const Slice& slice) {
+      const SliceFacts& facts = facts_of(slice.extra);
+      visit(
+          ChromeRow{.kind = kind_of(slice),
+                    .is_all_reduce = is_all_reduce(slice.name),
+                    .seconds = has_device_times ? facts.device_seconds.value_or(0)
+                                                : Microseconds(slice.time.length_ns()) / 1e6,
+                    .message_bytes = facts.message_bytes.value_or(0),
+                    .file = file,
+                    .process = slice.track == trace::kNoRow ? 0 : trace.tracks.process[slice.track],
+                    .time = slice.time,
+                    .facts = facts});
+    });
+  }
+}
+
+struct KindTotal {
+  double seconds = 0;
+  double message_bytes = 0;
+  std::int64_t count = 0;
+};
+
+KindTotal TotalOf(const CompatRun& run, SliceKind kind) {
+  KindTotal total;
+  ForEachChromeRow(run, [&](const ChromeRow& row) {
+    if (row.kind == kind) {
+      total.seconds += row.seconds;
+      total.message_bytes += row.message_bytes;
+      ++total.count;
+    }
+  });
+  return total;
+}
+
+CompatResult SumOrZero(double sum, bool is_known) {
+  return is_known ? Number(sum) : StandIn(0.0);
+}
+
+bool IsAllReduceSample(const ChromeRow& row) {
+  return row.kind == SliceKind::kComm && row.is_all_reduce && row.message_bytes > 0 &&
+         row.seconds > 0;
+}
+
+struct Line {
+  double intercept = 0;
+  double slope = 0;
+};
+
+// Ordinary least squares; nothing when all x are equal.
+std::optional<Line> FitLine(const std::vector<std::pair<double, double>>& points) {
+  double mean_x = 0;
+  double mean_y = 0;
+  for (const auto& [x, y] : points) {
+    mean_x += x / static_cast<double>(points.size());
+    mean_y += y / static_cast<double>(points.size());
+  }
+  double covariance = 0;
+  double variance = 0;
+  for (const auto& [x, y] : points) {
+    covariance += (x - mean_x) * (y - mean_y);
+    variance += (x - mean_x) * (x - mean_x);
+  }
+  if (variance == 0) {
+    return std::nullopt;
+  }
+  const double slope = covariance / variance;
+  return Line{.intercept = mean_y - slope * mean_x, .slope = slope};
+}
+
+// T/(2(n−1)) = α + β·S/n over all-reduces; the suite takes the world for the group.
+std::optional<Line> FitHockney(const CompatRun& run) {
+  constexpr std::size_t kFewestSamples = 5;
+  const double world = CardNumber(*run.set, "total_count").value_or(0);
+  if (world < 2) {
+    return std::nullopt;
+  }
+  std::vector<std::pair<double, double>> points;
+  ForEachChromeRow(run, [&](const ChromeRow& row) {
+    if (IsAllReduceSample(row)) {
+      points.emplace_back(row.message_bytes / world, row.seconds / (2 * (world - 1)));
+    }
+  });
+  return points.size() < kFewestSamples ? std::nullopt : FitLine(points);
+}
+
+double FlopsPerToken(const CompatRun& run) {
+  return 6 * run.model_params;
+}
+
+}  // namespace
+
+std::optional<double> CommSeconds(const CompatRun& run) {
+  const KindTotal total = TotalOf(run, SliceKind::kComm);
+  return total.count > 0 ? std::optional(total.seconds) : std::nullopt;
+}
+
+CompatResult WallTime(const CompatRun& run) {
+  const auto wall_us = WallMicroseconds(run);
+  return wall_us ? Number(*wall_us / 1e6) : NotANumber();
+}
+
+CompatResult TotalComputeTime(const CompatRun& run) {
+  const KindTotal total = TotalOf(run, SliceKind::kCompute);
+  return SumOrZero(total.seconds, total.count > 0);
+}
+
+CompatResult TotalCommTime(const CompatRun& run) {
+  const KindTotal total = TotalOf(run, SliceKind::kComm);
+  return SumOrZero(total.seconds, total.count > 0);
+}
+
+CompatResult AvgCommKernelTime(const CompatRun& run) {
+  const KindTotal total = TotalOf(run, SliceKind::kComm);
+  return total.count > 0 ? Number(total.seconds / static_cast<double>(total.count)) : NotANumber();
+}
+
+CompatResult AllReduceCommTime(const CompatRun& run) {
+  double seconds = 0;
+  bool any = false;
+  ForEachChromeRow(run, [&](const ChromeRow& row) {
+    if (IsAllReduceSample(row)) {
+      seconds += row.seconds;
+      any = true;
+    }
+  });
+  return any ? Number(seconds) : NotANumber();
+}
+
+CompatResult ComputeUtilizationProxy(const CompatRun& run) {
+  struct ProcessUse {
+    Interval span;
+    double compute_seconds = 0;
+  };
+
+  std::map<std::pair<std::size_t, std::int64_t>, ProcessUse> use_of_process;
+  ForEachChromeRow(run, [&](const ChromeRow& row) {
+    const auto [use, is_new] =
+        use_of_process.try_emplace({row.file, row.process}, ProcessUse{row.time});
+    Interval& span = use->second.span;
+    span.begin_ns = std::min(span.begin_ns, row.time.begin_ns);
+    span.end_ns = std::max(span.end_ns, row.time.end_ns);
+    use->second.compute_seconds += row.kind == SliceKind::kCompute ? row.seconds : 0;
+  });
+  std::vector<double> ratios;
+  for (const auto& [process, use] : use_of_process) {
+    if (use.compute_seconds > 0 && use.span.length_ns() > 0) {
+      ratios.push_back(use.compute_seconds / (Microseconds(use.span.length_ns()) / 1e6));
+    }
+  }
+  return NumberOrNaN(PlainMean(ratios));
+}
+
+CompatResult NumCommKernels(const CompatRun& run) {
+  if (!CardNumber(*run.set, "total_count")) {
+    return Fails("the card has no total_count");
+  }
+  return Number(static_cast<double>(TotalOf(run, SliceKind::kComm).count));
+}
+
+CompatResult AvgCommBandwidth(const CompatRun& run) {
+  const auto world = CardNumber(*run.set, "total_count");
+  const KindTotal total = TotalOf(run, SliceKind::kComm);
+  if (!world || total.message_bytes <= 0 || total.seconds <= 0) {
+    return NotANumber();
+  }
+  return Number((*world - 1) * total.message_bytes / total.seconds / 1e9);
+}
+
+CompatResult HockneyAlpha(const CompatRun& run) {
+  const auto line = FitHockney(run);
+  return line ? Number(line->intercept) : NotANumber();
+}
+
+CompatResult HockneyBeta(const CompatRun& run) {
+  const auto line = FitHockney(run);
+  return line ? Number(line->slope) : NotANumber();
+}
+
+CompatResult HockneyInverseBeta(const CompatRun& run) {
+  const auto line = FitHockney(run);
+  return line && line->slope != 0 ? Number(1 / line->slope) : NotANumber();
+}
+
+CompatResult AchievedFlops(const CompatRun& run) {
+  double flops = 0;
+  double seconds = 0;
+  ForEachChromeRow(run, [&](const ChromeRow& row) {
+    if (row.facts.model_flops.value_or(0) > 0 && row.seconds > 0) {
+      flops += *row.facts.model_flops;
+      seconds += row.seconds;
+    }
+  });
+  return seconds > 0 ? Number(flops / seconds) : NotANumber();
+}
+
+CompatResult TotalModelFlops(const CompatRun& run) {
+  const FlopsOfRun flops = SumModelFlops(run);
+  return SumOrZero(flops.model_flops, flops.model_flops > 0);
+}
+
+CompatResult FlopsPerTokenUsed(const CompatRun& run) {
+  return Number(FlopsPerToken(run));
+}
+
+CompatResult EstimatedTotalTokens(const CompatRun& run) {
+  const double flops = SumModelFlops(run).model_flops;
+  return SumOrZero(flops / FlopsPerToken(run), flops > 0);
+}
+
+CompatResult EstimatedThroughput(const CompatRun& run) {
+  const double flops = SumModelFlops(run).model_flops;
+  const auto wall_us = WallMicroseconds(run);
+  if (flops <= 0 || !wall_us || *wall_us <= 0) {
+    return StandIn(0.0);
+  }
+  return Number(flops / FlopsPerToken(run) / (*wall_us / 1e6));
+}
+
+CompatResult CommKernelBreakdownTpu(const CompatRun& run) {
+  struct LabelTotal {
+    double total_us = 0;
+    std::int64_t count = 0;
+  };
+
+  if (run.set->ranks.size() != 1) {
+    return Fails("needs exactly one .json.gz file");
+  }
+  const Trace& trace = run.set->ranks.front();
+  std::map<std::string_view, LabelTotal> total_of_label;
+  std::unordered_map<StringId, std::string_view> label_of_name;
+  for (RowId row = 0; row < trace.activities.size(); ++row) {
+    const StringId name = trace.activities.name[row];
+    const auto [label, is_new] = label_of_name.try_emplace(name);
+    label->second = is_new ? CollectiveLabel(trace.Text(name)) : label->second;
+    if (!label->second.empty()) {
+      LabelTotal& total = total_of_label[label->second];
+      total.total_us += Microseconds(trace.activities.duration_ns[row]);
+      ++total.count;
+    }
+  }
+  if (total_of_label.empty()) {
+    return Fails("no collective in the file");
+  }
+  double total_us = 0;
+  Value table = Value::List();
+  for (const auto& [label, total] : total_of_label) {
+    total_us += total.total_us;
+    table.Add(Value::Object()
+                  .Set("collective", label)
+                  .Set("total_us", total.total_us)
+                  .Set("count", total.count)
+                  .Set("average_us", total.total_us / static_cast<double>(total.count)));
+  }
+  CompatResult result = Number(total_us);
+  result.detail.Set("collectives", std::move(table));
+  return result;
+}
+
+CompatResult EstimatedBandwidth(const CompatRun& run) {
+  double bytes = 0;
+  ForEachChromeRow(run,
+                   [&](const ChromeRow& row) { bytes += row.facts.accessed_bytes.value_or(0); });
+  const auto wall_us = WallMicroseconds(run);
+  return bytes > 0 && wall_us && *wall_us > 0 ? Number(bytes / (*wall_us / 1e6) / 1e9)
+                                              : NotANumber();
+}
+
+}  // namespace orrery::compat::ccl_bench

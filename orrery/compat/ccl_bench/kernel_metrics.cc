@@ -1,0 +1,269 @@
+#include "orrery/compat/ccl_bench/kernel_metrics.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "orrery/compat/ccl_bench/chrome_slices.h"
+#include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/launch_geometry.h"
+#include "orrery/compat/ccl_bench/model_family.h"
+#include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/outcome.h"
+#include "orrery/analyze/interval_set.h"
+
+namespace orrery::compat::ccl_bench {
+namespace {
+
+using trace::RowId;
+using trace::Trace;
+
+bool NoName(std::string_view /*name*/) {
+  return false;
+}
+
+// From the first begin to the last end of the kernels of all files.
+std::optional<Interval> KernelSpan(const CompatRun& run) {
+  std::optional<Interval> span;
+  for (const Trace& trace : run.set->ranks) {
+    const std::vector<RowId> rows = KernelRows(trace);
+    if (rows.empty()) {
+      continue;
+    }
+    const Interval own = SpanOf(trace, rows);
+    span =
+        span ? Interval{std::min(span->begin_ns, own.begin_ns), std::max(span->end_ns, own.end_ns)}
+             : own;
+  }
+  return span;
+}
+
+// Sums of durations by the text that groups them, over all files.
+class GroupSums {
+ public:
+  // Where the sum of a group lies; `key` stands for the text inside the file.
+  double& Of(const Trace& trace, std::size_t file, StringId key, std::string_view group) {
+    if (file != file_) {
+      file_ = file;
+      sum_of_key_.assign(trace.strings.size(), nullptr);
+    }
+    double*& sum = sum_of_key_[static_cast<std::size_t>(key)];
+    sum = sum == nullptr ? &sum_of_group_[std::string(group)] : sum;
+    return *sum;
+  }
+
+  [[nodiscard]] std::pair<std::string_view, double> Largest() const {
+    std::pair<std::string_view, double> largest{"", 0.0};
+    for (const auto& [group, sum] : sum_of_group_) {
+      largest = sum > largest.second ? std::pair<std::string_view, double>(group, sum) : largest;
+    }
+    return largest;
+  }
+
+ private:
+  std::map<std::string, double> sum_of_group_;
+  std::vector<double*> sum_of_key_;
+  std::size_t file_ = static_cast<std::size_t>(-1);
+};
+
+// Unions of kernels of all files laid over each other.
+IntervalSet UniteAllFiles(const CompatRun& run) {
+  std::vector<Interval> all;
+  for (const Trace& trace : run.set->ranks) {
+    const IntervalSet own = UniteKernels(trace);
+    all.insert(all.end(), own.intervals().begin(), own.intervals().end());
+  }
+  return IntervalSet::Of(all);
+}
+
+std::optional<double> BusyShare(const IntervalSet& busy, Interval span) {
+  return Share(Microseconds(busy.length_ns()), Microseconds(span.length_ns()));
+}
+
+std::optional<double> WeightedCoverage(const CompatRun& run) {
+  double covered_us = 0;
+  double all_us = 0;
+  for (const Trace& trace : run.set->ranks) {
+    const std::vector<std::optional<double>> blocks = RecordedBlocksPerSm(trace);
+    for (const RowId row : KernelRows(trace)) {
+      const RowId shape = trace.activities.shape[row];
+      if (shape != trace::kNoRow && blocks[shape]) {
+        const double duration_us = Microseconds(trace.activities.duration_ns[row]);
+        covered_us += std::min(*blocks[shape], 1.0) * duration_us;
+        all_us += duration_us;
+      }
+    }
+  }
+  return Share(covered_us, all_us);
+}
+
+std::optional<double> UnweightedCoverage(const CompatRun& run) {
+  const auto multiprocessors = FirstDeviceMultiprocessors(run);
+  std::vector<double> coverages;
+  for (const Trace& trace : run.set->ranks) {
+    for (const RowId row : KernelRows(trace)) {
+      const auto blocks = BlocksOf(trace, row);
+      if (blocks && multiprocessors) {
+        coverages.push_back(std::min(*blocks / *multiprocessors, 1.0) * 100.0);
+      }
+    }
+  }
+  return PlainMean(coverages);
+}
+
+bool IsAttention(std::string_view name) {
+  return HasWord(name, {"flash", "fmha", "attention", "attn", "mla"});
+}
+
+bool IsExpertRouting(std::string_view name) {
+  return HasWord(name, {"topk", "gating", "routing", "moe_align", "moe_sum", "count_and_sort"});
+}
+
+bool IsExpert(std::string_view name) {
+  return HasWord(name, {"moe", "expert", "grouped_gemm", "group_gemm"});
+}
+
+bool IsComputeOfGroup6(std::string_view name) {
+  return !HasWord(name, {"nccl", "cross_device_reduce"});
+}
+
+}  // namespace
+
+CompatResult TotalTraceTime(const CompatRun& run) {
+  const auto span = KernelSpan(run);
+  if (!span) {
+    return StandIn();
+  }
+  // The suite takes the µs of XLA files for ns.
+  const double units_per_second = SourceOf(run) == Source::kXla ? 1e9 : 1e6;
+  return Number(Microseconds(span->length_ns()) / units_per_second);
+}
+
+CompatResult TotalKernelTime(const CompatRun& run) {
+  const double sum_us = SumKernels(run, &NoName).all_us;
+  return sum_us > 0 ? Number(sum_us / 1e6) : StandIn();
+}
+
+CompatResult MoeFraction(const CompatRun& run) {
+  const KernelSums sums = SumKernels(run, SourceOf(run) == Source::kNsys ? &IsNsysMoe : &IsMoe);
+  return NumberOrUnknown(Share(sums.chosen_us, sums.all_us));
+}
+
+CompatResult DominantKernelConcentration(const CompatRun& run) {
+  const bool is_xla = SourceOf(run) == Source::kXla;
+  GroupSums sums;
+  double all_us = 0;
+  for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
+    const Trace& trace = run.set->ranks[file];
+    FactsMemo facts_of(trace);
+    for (const RowId row : KernelRows(trace)) {
+      const StringId key = is_xla ? ExtraOf(trace, row) : trace.activities.name[row];
+      const std::string_view group = is_xla ? facts_of(key).hlo_category : trace.Text(key);
+      if (group.empty()) {
+        continue;  // an operation of XLA without a category
+      }
+      const double duration_us = Microseconds(trace.activities.duration_ns[row]);
+      sums.Of(trace, file, key, group) += duration_us;
+      all_us += duration_us;
+    }
+  }
+  const auto [name, largest_us] = sums.Largest();
+  CompatResult result = NumberOrUnknown(Share(largest_us, all_us));
+  if (!result.is_missing) {
+    result.detail.Set("name", name);
+  }
+  return result;
+}
+
+CompatResult AggregateGpuUtilization(const CompatRun& run) {
+  if (SourceOf(run) == Source::kNsys) {
+    const auto span = KernelSpan(run);
+    return span ? NumberOrUnknown(BusyShare(UniteAllFiles(run), *span)) : StandIn();
+  }
+  std::vector<double> shares;
+  for (const Trace& trace : run.set->ranks) {
+    if (const auto share = BusyShare(UniteKernels(trace), SpanOf(trace, KernelRows(trace)))) {
+      shares.push_back(*share);
+    }
+  }
+  return NumberOrUnknown(PlainMean(shares));
+}
+
+CompatResult MeanSmCoverage(const CompatRun& run) {
+  return NumberOrUnknown(SourceOf(run) == Source::kNsys ? UnweightedCoverage(run)
+                                                        : WeightedCoverage(run));
+}
+
+CompatResult LoadImbalanceRatio(const CompatRun& run) {
+  std::vector<std::int64_t> busy_ns;
+  for (const Trace& trace : run.set->ranks) {
+    const IntervalSet busy = UniteKernels(trace);
+    if (!busy.empty()) {
+      busy_ns.push_back(busy.length_ns());
+    }
+  }
+  if (busy_ns.empty()) {
+    return StandIn();
+  }
+  const auto [least, most] = std::ranges::minmax(busy_ns);
+  return Number(Microseconds(most) / Microseconds(least));
+}
+
+CompatResult BreakDownSteps(const CompatRun& run) {
+  using Part = std::pair<std::string_view, NameTest>;
+  static constexpr auto kParts = std::to_array<Part>({{"comm", &IsNsysComm},
+                                                      {"attn", &IsAttention},
+                                                      {"moe_route", &IsExpertRouting},
+                                                      {"moe_expert", &IsExpert}});
+  if (SourceOf(run) != Source::kNsys) {
+    return Fails("needs a recording of nsys");
+  }
+  std::array<double, kParts.size() + 1> sums_us{};
+  for (const Trace& trace : run.set->ranks) {
+    std::unordered_map<StringId, std::size_t> part_of_name;
+    for (const RowId row : KernelRows(trace)) {
+      const auto [part, is_new] =
+          part_of_name.try_emplace(trace.activities.name[row], kParts.size());
+      for (std::size_t i = 0; is_new && i < kParts.size(); ++i) {
+        if (kParts[i].second(trace.Text(part->first))) {
+          part->second = i;
+          break;
+        }
+      }
+      sums_us[part->second] += Microseconds(trace.activities.duration_ns[row]);
+    }
+  }
+  const double all_us = SumKernels(run, &NoName).all_us;
+  if (all_us <= 0) {
+    return Fails("no kernels");
+  }
+  Value table = Value::List();
+  for (std::size_t i = 0; i < sums_us.size(); ++i) {
+    table.Add(Value::Object()
+                  .Set("part", i < kParts.size() ? kParts[i].first : "other")
+                  .Set("ms", sums_us[i] / 1000.0)
+                  .Set("percent", sums_us[i] / all_us * 100.0));
+  }
+  CompatResult result = Number(std::ranges::max(sums_us) / all_us * 100.0);
+  result.detail.Set("parts", std::move(table));
+  return result;
+}
+
+CompatResult KernelComputeTimeGroup6(const CompatRun& run) {
+  if (SourceOf(run) != Source::kNsys) {
+    return Fails("needs nsys_0.sqlite");
+  }
+  if (!FamilyOfGroup6(run)) {
+    return {.reason = "ccl-bench knows three model families"};
+  }
+  return Number(SumKernels(run, &IsComputeOfGroup6).chosen_us / 1e6);
+}
+
+}  // namespace orrery::compat::ccl_bench

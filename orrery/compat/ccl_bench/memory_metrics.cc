@@ -1,0 +1,259 @@
+#include "orrery/compat/ccl_bench/memory_metrics.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/compat/ccl_bench/chrome_slices.h"
+#include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/launch_geometry.h"
+#include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/outcome.h"
+#include "orrery/analyze/interval_set.h"
+#include "orrery/trace/enums.h"
+
+namespace orrery::compat::ccl_bench {
+namespace {
+
+using trace::ActivityKind;
+using trace::RowId;
+using trace::Trace;
+
+struct NamedInterval {
+  Interval time;
+  StringId name = StringId::kEmpty;
+};
+
+bool IsMemoryToolCategory(std::string_view category) {
+  return category.empty() || category == "Op" || category == "gpu_op" || category == "device_op";
+}
+
+// What the memory tools look at: kernels, and slices of odd or no category.
+std::vector<NamedInterval> MemoryToolSlices(const Trace& trace) {
+  std::vector<NamedInterval> slices;
+  for (const RowId row : KernelRows(trace)) {
+    slices.push_back(
+        {{trace.activities.begin_ns[row], EndNs(trace, row)}, trace.activities.name[row]});
+  }
+  ForEachSliceOf(trace.other_slices, [&](const Slice& slice) {
+    if (IsMemoryToolCategory(trace.Text(slice.category))) {
+      slices.push_back({slice.time, slice.name});
+    }
+  });
+  return slices;
+}
+
+// Sums over files: time in which copies run alone, and the span around everything.
+struct Transfer {
+  std::int64_t alone_ns = 0;
+  std::int64_t span_ns = 0;
+};
+
+Interval Around(const Interval& a, const Interval& b) {
+  return {std::min(a.begin_ns, b.begin_ns), std::max(a.end_ns, b.end_ns)};
+}
+
+Transfer TransferOfFile(const Trace& trace) {
+  NameMemo is_copy(trace,
+                   [](std::string_view name) { return MemoryClassOf(name) == MemoryClass::kCopy; });
+  NameMemo is_compute(trace, &IsMemoryCompute);
+  std::vector<Interval> copies;
+  std::vector<Interval> compute;
+  const std::vector<NamedInterval> slices = MemoryToolSlices(trace);
+  for (const NamedInterval& slice : slices) {
+    if (is_copy(slice.name)) {
+      copies.push_back(slice.time);
+    } else if (is_compute(slice.name)) {
+      compute.push_back(slice.time);
+    }
+  }
+  if (copies.empty()) {
+    return {};
+  }
+  Interval span = slices.front().time;
+  for (const NamedInterval& slice : slices) {
+    span = Around(span, slice.time);
+  }
+  const IntervalSet alone = Difference(IntervalSet::Of(copies), IntervalSet::Of(compute));
+  return {.alone_ns = alone.length_ns(), .span_ns = span.length_ns()};
+}
+
+// nsys: copies of the copy engines against the kernels of all devices together.
+Transfer TransferOfRecording(const CompatRun& run) {
+  std::vector<Interval> copies;
+  std::vector<Interval> kernels;
+  for (const Trace& trace : run.set->ranks) {
+    for (RowId row = 0; row < trace.activities.size(); ++row) {
+      const ActivityKind kind = trace.activities.kind[row];
+      const Interval time{trace.activities.begin_ns[row], EndNs(trace, row)};
+      if (kind == ActivityKind::kMemcpy) {
+        copies.push_back(time);
+      } else if (kind == ActivityKind::kKernel) {
+        kernels.push_back(time);
+      }
+    }
+  }
+  const IntervalSet copied = IntervalSet::Of(copies);
+  const IntervalSet busy = IntervalSet::Of(kernels);
+  const IntervalSet all = Union(copied, busy);
+  if (copied.empty()) {
+    return {};
+  }
+  return {.alone_ns = Difference(copied, busy).length_ns(),
+          .span_ns = all.intervals().back().end_ns - all.intervals().front().begin_ns};
+}
+
+// A transfer of XLA: from where its start was issued to where it was found done.
+struct Dma {
+  Interval time;
+  double bytes = 0;
+};
+
+std::vector<Dma> DmaTransfers(const Trace& trace) {
+  constexpr std::string_view kStart = "copy-start";
+  constexpr std::string_view kDone = "copy-done";
+  FactsMemo facts_of(trace);
+  std::map<std::pair<RowId, std::string_view>, RowId> start_of_suffix;
+  std::vector<Dma> transfers;
+  for (RowId row = 0; row < trace.activities.size(); ++row) {
+    const std::string_view name = trace.Text(trace.activities.name[row]);
+    const RowId track = trace.activities.track[row];
+    if (name.starts_with(kStart)) {
+      start_of_suffix[{track, name.substr(kStart.size())}] = row;
+    } else if (name.starts_with(kDone)) {
+      const auto start = start_of_suffix.find({track, name.substr(kDone.size())});
+      if (start != start_of_suffix.end()) {
+        transfers.push_back(
+            {.time = {trace.activities.begin_ns[start->second], trace.activities.begin_ns[row]},
+             .bytes = facts_of(ExtraOf(trace, start->second)).accessed_bytes.value_or(0)});
+        start_of_suffix.erase(start);
+      }
+    }
+  }
+  return transfers;
+}
+
+// Time in which only DMA runs, over the summed steps.
+Transfer TransferOfXlaFile(const Trace& trace) {
+  std::vector<Interval> transfers;
+  for (const Dma& dma : DmaTransfers(trace)) {
+    transfers.push_back(dma.time);
+  }
+  NameMemo is_compute(trace, &IsMemoryCompute);
+  IntervalSet compute;
+  for (const RowId row : KernelRows(trace)) {
+    if (is_compute(trace.activities.name[row])) {
+      compute.Append(trace.activities.begin_ns[row], EndNs(trace, row));
+    }
+  }
+  std::int64_t steps_ns = 0;
+  for (const std::int64_t duration_ns : trace.steps.duration_ns) {
+    steps_ns += duration_ns;
+  }
+  return {.alone_ns = Difference(IntervalSet::Of(transfers), compute).length_ns(),
+          .span_ns = transfers.empty() ? 0 : steps_ns};
+}
+
+struct Moved {
+  double bytes = 0;
+  double us = 0;
+
+  void Add(double more_bytes, std::int64_t duration_ns) {
+    if (more_bytes > 0) {
+      bytes += more_bytes;
+      us += Microseconds(duration_ns);
+    }
+  }
+};
+
+void AddCopies(const Trace& trace, Source source, Moved& moved) {
+  NameMemo is_copy(trace, &IsCopyName);
+  FactsMemo facts_of(trace);
+  for (RowId row = 0; row < trace.activities.size(); ++row) {
+    const bool counts = source == Source::kNsys ? trace.activities.kind[row] == ActivityKind::kMemcpy
+                                                : is_copy(trace.activities.name[row]);
+    if (counts) {
+      const auto bytes = static_cast<double>(trace.activities.bytes[row]);
+      moved.Add(bytes >= 0 ? bytes : facts_of(ExtraOf(trace, row)).accessed_bytes.value_or(0),
+                trace.activities.duration_ns[row]);
+    }
+  }
+}
+
+// Few blocks mean a kernel bound by memory, says the suite of recordings of nsys.
+std::optional<double> SmallGridShare(const CompatRun& run) {
+  constexpr double kMultiprocessorsIfUnknown = 108;
+  const double multiprocessors =
+      FirstDeviceMultiprocessors(run).value_or(kMultiprocessorsIfUnknown);
+  KernelSums sums;
+  for (const Trace& trace : run.set->ranks) {
+    for (const RowId row : KernelRows(trace)) {
+      const double duration_us = Microseconds(trace.activities.duration_ns[row]);
+      const auto blocks = BlocksOf(trace, row);
+      sums.all_us += duration_us;
+      sums.chosen_us += blocks && *blocks / multiprocessors < 0.5 ? duration_us : 0;
+    }
+  }
+  return Share(sums.chosen_us, sums.all_us);
+}
+
+std::optional<double> BoundByName(const CompatRun& run) {
+  KernelSums sums;
+  for (const Trace& trace : run.set->ranks) {
+    NameMemo is_bound(trace, &IsMemoryBound);
+    for (const NamedInterval& slice : MemoryToolSlices(trace)) {
+      const double duration_us = Microseconds(slice.time.length_ns());
+      sums.all_us += duration_us;
+      sums.chosen_us += is_bound(slice.name) ? duration_us : 0;
+    }
+  }
+  return Share(sums.chosen_us, sums.all_us);
+}
+
+}  // namespace
+
+CompatResult MemoryTransferOverhead(const CompatRun& run) {
+  const Source source = SourceOf(run);
+  Transfer sum;
+  if (source == Source::kNsys) {
+    sum = TransferOfRecording(run);
+  } else {
+    for (const Trace& trace : run.set->ranks) {
+      const Transfer own =
+          source == Source::kXla ? TransferOfXlaFile(trace) : TransferOfFile(trace);
+      sum.alone_ns += own.alone_ns;
+      sum.span_ns += own.span_ns;
+    }
+  }
+  const auto share = Share(Microseconds(sum.alone_ns), Microseconds(sum.span_ns));
+  return share && source == Source::kJson ? Number(Rounded(*share, 4)) : NumberOrUnknown(share);
+}
+
+CompatResult AverageMemoryBandwidth(const CompatRun& run) {
+  const Source source = SourceOf(run);
+  Moved moved;
+  for (const Trace& trace : run.set->ranks) {
+    if (source != Source::kXla) {
+      AddCopies(trace, source, moved);
+      continue;
+    }
+    for (const Dma& dma : DmaTransfers(trace)) {
+      moved.Add(dma.bytes, dma.time.length_ns());
+    }
+  }
+  return moved.us > 0 ? Number(moved.bytes / (moved.us * 1e3)) : StandIn();
+}
+
+CompatResult MemoryBoundFraction(const CompatRun& run) {
+  if (SourceOf(run) == Source::kNsys) {
+    return NumberOrUnknown(SmallGridShare(run));
+  }
+  const auto share = BoundByName(run);
+  return share ? Number(Rounded(*share, 4)) : StandIn();
+}
+
+}  // namespace orrery::compat::ccl_bench

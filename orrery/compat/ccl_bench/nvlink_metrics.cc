@@ -1,0 +1,183 @@
+#include "orrery/compat/ccl_bench/nvlink_metrics.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/link_intervals.h"
+#include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/outcome.h"
+
+namespace orrery::compat::ccl_bench {
+namespace {
+
+using trace::RowId;
+using trace::Trace;
+
+constexpr std::string_view kNoCounters = "no NVLink counters";
+
+Value DescribeInterval(const LinkInterval& interval) {
+  return Value::Object()
+      .Set("max_throughput_gbps", interval.GigabytesPerSecond())
+      .Set("link_id", interval.link)
+      .Set("direction", interval.direction)
+      .Set("timestamp_us", interval.begin_us)
+      .Set("interval_duration_us", interval.duration_us)
+      .Set("interval_bytes", interval.bytes);
+}
+
+// The `count` fastest intervals, the fastest first; equal ones in order of direction, link, time.
+std::vector<LinkInterval> FastestIntervals(const CompatRun& run, std::size_t count) {
+  std::vector<LinkInterval> intervals = LinkIntervals(run);
+  std::ranges::stable_sort(intervals, std::ranges::greater{}, &LinkInterval::GigabytesPerSecond);
+  intervals.resize(std::min(intervals.size(), count));
+  return intervals;
+}
+
+// A kernel that runs during an interval.
+struct OverlappingKernel {
+  std::string_view name;
+  double overlap_us = 0;
+};
+
+// Counters carry wall-clock times, so kernels must, too.
+const Trace* FindGpu(const CompatRun& run) {
+  for (std::size_t index = 0; index < run.set->ranks.size(); ++index) {
+    const bool has_wall_clock = run.set->ranks[index].info.time_origin == trace::TimeOrigin::kEpoch;
+    if (has_wall_clock && trace::RankOf(*run.set, index) == run.options.gpu) {
+      return &run.set->ranks[index];
+    }
+  }
+  return nullptr;
+}
+
+bool IsNccl(std::string_view name) {
+  return HasWord(name, {"nccl"});
+}
+
+std::vector<OverlappingKernel> KernelsDuring(const CompatRun& run, const Trace& trace,
+                                             const LinkInterval& interval) {
+  NameMemo is_nccl(trace, &IsNccl);
+  const std::int64_t begin_ns = interval.begin_us * 1000;
+  const std::int64_t end_ns = begin_ns + interval.duration_us * 1000;
+  std::vector<OverlappingKernel> kernels;
+  for (const RowId row : KernelRows(trace)) {
+    const std::int64_t overlap_ns =
+        std::min(end_ns, EndNs(trace, row)) - std::max(begin_ns, trace.activities.begin_ns[row]);
+    if (overlap_ns > 0 && (!run.options.nccl_only || is_nccl(trace.activities.name[row]))) {
+      kernels.push_back({trace.Text(trace.activities.name[row]), Microseconds(overlap_ns)});
+    }
+  }
+  std::ranges::stable_sort(kernels, std::ranges::greater{}, &OverlappingKernel::overlap_us);
+  return kernels;
+}
+
+Value DescribePeak(const CompatRun& run, const Trace& trace, const LinkInterval& interval) {
+  const std::vector<OverlappingKernel> kernels = KernelsDuring(run, trace, interval);
+  Value rows = Value::List();
+  std::int64_t num_nccl = 0;
+  for (const OverlappingKernel& kernel : kernels) {
+    const bool is_nccl = IsNccl(kernel.name);
+    num_nccl += is_nccl ? 1 : 0;
+    rows.Add(Value::Object()
+                 .Set("name", kernel.name)
+                 .Set("overlap_us", kernel.overlap_us)
+                 .Set("overlap_pct",
+                      kernel.overlap_us / static_cast<double>(interval.duration_us) * 100.0)
+                 .Set("is_nccl", is_nccl));
+  }
+  return DescribeInterval(interval)
+      .Set("num_kernels", kernels.size())
+      .Set("num_nccl_kernels", num_nccl)
+      .Set("kernels", std::move(rows));
+}
+
+}  // namespace
+
+CompatResult MaxThroughput(const CompatRun& run) {
+  const std::vector<LinkInterval> fastest = FastestIntervals(run, 1);
+  if (fastest.empty()) {
+    return Fails(kNoCounters);
+  }
+  CompatResult result = Number(fastest.front().GigabytesPerSecond());
+  result.detail = DescribeInterval(fastest.front());
+  return result;
+}
+
+CompatResult AvgThroughput(const CompatRun& run) {
+  const std::vector<LinkInterval> intervals = LinkIntervals(run);
+  double weighted = 0;
+  std::int64_t total_us = 0;
+  std::int64_t num_active = 0;
+  for (const LinkInterval& interval : intervals) {
+    weighted += interval.GigabytesPerSecond() * static_cast<double>(interval.duration_us);
+    total_us += interval.duration_us;
+    num_active += interval.bytes > 0 ? 1 : 0;
+  }
+  if (intervals.empty()) {
+    return Fails(kNoCounters);
+  }
+  CompatResult result = Number(weighted / static_cast<double>(total_us));
+  result.detail.Set("total_duration_us", total_us)
+      .Set("num_intervals", intervals.size())
+      .Set("num_active_intervals", num_active);
+  return result;
+}
+
+CompatResult TotalCommunication(const CompatRun& run) {
+  const std::vector<LinkInterval> intervals = LinkIntervals(run);
+  if (intervals.empty()) {
+    return Fails(kNoCounters);
+  }
+  std::int64_t received = 0;
+  std::int64_t sent = 0;
+  for (const LinkInterval& interval : intervals) {
+    (interval.direction == "rx" ? received : sent) += interval.bytes;
+  }
+  const bool is_both = run.options.direction == LinkDirection::kBoth;
+  const std::int64_t total = is_both ? (received + sent) / 2 : received + sent;
+  CompatResult result = Number(static_cast<double>(total));
+  result.detail.Set("total_bytes", total)
+      .Set("total_gb", static_cast<double>(total) / 1e9)
+      .Set("rx_bytes", received)
+      .Set("tx_bytes", sent);
+  return result;
+}
+
+CompatResult NvlinkAll(const CompatRun& run) {
+  CompatResult result = MaxThroughput(run);
+  if (result.value) {
+    Value parts = Value::Object();
+    parts.Set("max_throughput", std::move(result.detail))
+        .Set("avg_throughput",
+             AvgThroughput(run).detail.Set("avg_throughput_gbps", *AvgThroughput(run).value))
+        .Set("total_communication", TotalCommunication(run).detail);
+    result.detail = std::move(parts);
+  }
+  return result;
+}
+
+CompatResult PeakKernels(const CompatRun& run) {
+  const auto count = static_cast<std::size_t>(std::max(run.options.top, 1));
+  const std::vector<LinkInterval> fastest = FastestIntervals(run, count);
+  const Trace* trace = FindGpu(run);
+  if (fastest.empty() || trace == nullptr) {
+    return Fails(fastest.empty() ? kNoCounters : "no kernels of the GPU with wall-clock times");
+  }
+  CompatResult result = Number(fastest.front().GigabytesPerSecond());
+  if (count == 1) {
+    result.detail = DescribePeak(run, *trace, fastest.front());
+    return result;
+  }
+  Value peaks = Value::List();
+  for (const LinkInterval& interval : fastest) {
+    peaks.Add(DescribePeak(run, *trace, interval));
+  }
+  result.detail.Set("peaks", std::move(peaks));
+  return result;
+}
+
+}  // namespace orrery::compat::ccl_bench

@@ -1,0 +1,230 @@
+#include "orrery/compat/echo/echo_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/workload/import/inputs_first.h"
+
+namespace orrery::compat::echo {
+namespace {
+
+constexpr std::string_view kOptimizer = "optimizer_step";
+constexpr std::int64_t kBytesOfElement = 4;  // Echo traces in 32-bit floats
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
+
+bool IsOfBucket(const EchoNode& node) {
+  return node.op == "ddp_pre" || node.op == "ddp_Allreduce";
+}
+
+std::string_view CategoryOf(std::string_view op) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kCategories = {
+      {{"Embedding", "embedding"},
+       {"Linear", "product"},
+       {"addmm", "product"},
+       {"Addmm", "product"},
+       {"matmul", "product"},
+       {"MmBackward", "product"},
+       {"bmm", "product"},
+       {"Bmm", "product"},
+       {"Norm", "norm"},
+       {"oftmax", "softmax"},
+       {"ropout", "dropout"},
+       {"AccumulateGrad", "gradient"}}};
+  for (const auto& [part, category] : kCategories) {
+    if (op.find(part) != std::string_view::npos) {
+      return category;
+    }
+  }
+  return "other";
+}
+
+/// The nodes by number: who needs whom.
+struct Links {
+  std::vector<std::vector<std::size_t>> inputs;  // of a node
+  std::vector<std::string> unknown;              // inputs that are no nodes
+};
+
+Links LinksOf(std::span<const EchoNode> graph) {
+  std::map<std::string_view, std::size_t> number_of_name;
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    number_of_name.emplace(graph[i].name, i);
+  }
+  Links links{.inputs = std::vector<std::vector<std::size_t>>(graph.size()), .unknown = {}};
+  for (std::size_t i = 0; i < graph.size(); ++i) {
+    for (const std::string& input : graph[i].inputs) {
+      const auto found = number_of_name.find(input);
+      if (found == number_of_name.end()) {
+        links.unknown.push_back(input);
+        continue;
+      }
+      links.inputs[i].push_back(found->second);
+    }
+  }
+  return links;
+}
+
+class EchoBuilder {
+ public:
+  EchoBuilder(std::span<const EchoNode> graph, const EchoTimes& times)
+      : graph_(graph), times_(times), task_of_node_(graph.size(), kNone) {
+    result_.num_nodes = static_cast<std::int64_t>(graph.size());
+    is_backward_.resize(graph.size());
+    compute_ = program_.lanes.Append({.kind = LaneKind::kStream, .number = 0});
+    communication_ = program_.lanes.Append({.kind = LaneKind::kStream, .number = 1});
+    program_.roles.push_back(program_.strings.Intern("dp"));
+  }
+
+  Result<EchoProgram> Build() {
+    Links links = LinksOf(graph_);
+    const std::vector<std::size_t> order = InputsFirst(links.inputs);
+    if (order.size() < graph_.size()) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("node '{}' waits for itself",
+                              graph_[FirstMissing(order, graph_.size())].name));
+    }
+    for (const std::size_t node : order) {
+      MarkBackward(node, links);
+      if (IsOfBucket(graph_[node])) {
+        ORRERY_TRY_STATUS(AddBucket(node, links));
+      } else {
+        task_of_node_[node] =
+            AddCompute(graph_[node], is_backward_[node] ? Phase::kBackward : Phase::kForward);
+      }
+    }
+    AddOptimizer();
+    CollectUnused();
+    result_.inputs_without_node = std::move(links.unknown);
+    result_.program = std::move(program_);
+    return std::move(result_);
+  }
+
+ private:
+  // The backward pass is what comes behind the output.
+  void MarkBackward(std::size_t node, const Links& links) {
+    is_backward_[node] =
+        std::any_of(links.inputs[node].begin(), links.inputs[node].end(),
+                    [&](std::size_t i) { return is_backward_[i] || graph_[i].op == "output"; });
+  }
+
+  PartId PartOf(std::string_view category, Phase phase) {
+    const auto [found, is_new] = parts_.try_emplace({category, phase}, kNone);
+    if (is_new) {
+      found->second =
+          program_.parts.Append({.category = program_.strings.Intern(category), .phase = phase});
+    }
+    return found->second;
+  }
+
+  TaskId AddCompute(const EchoNode& node, Phase phase) {
+    const auto time = times_.find(node.name);
+    if (time == times_.end()) {
+      result_.nodes_without_time.push_back(node.name);
+    }
+    const double milliseconds = time == times_.end() ? 0 : time->second;
+    return program_.tasks.Append({.lane = compute_,
+                                  .kind = TaskKind::kKernel,
+                                  .duration_ps = std::llround(milliseconds * 1e9),
+                                  .name = program_.strings.Intern(node.name),
+                                  .part = PartOf(CategoryOf(node.op), phase)});
+  }
+
+  Status AddBucket(std::size_t index, const Links& links) {
+    const EchoNode& node = graph_[index];
+    const bool is_wait = node.op == "ddp_pre";
+    CommunicationId communication = kNone;
+    if (!is_wait) {
+      if (node.bucket_elements < 0 || node.bucket_elements > kMaxElements) {
+        return Fail(Error::Kind::kInvalidInput,
+                    fmt::format("node '{}' says no sensible bucket_size", node.name));
+      }
+      communication =
+          program_.communications.Append({.role = 0,
+                                          .kind = collective::CollectiveKind::kAllReduce,
+                                          .bytes = node.bucket_elements * kBytesOfElement,
+                                          .element = collective::Element::kFloat});
+      ++result_.num_buckets;
+    }
+    const TaskId task =
+        program_.tasks.Append({.lane = communication_,
+                               .kind = is_wait ? TaskKind::kWait : TaskKind::kCollective,
+                               .name = program_.strings.Intern(node.name),
+                               .part = PartOf("dp", Phase::kReduce),
+                               .communication = communication});
+    task_of_node_[index] = task;
+    for (const std::size_t input : links.inputs[index]) {
+      if (!IsOfBucket(graph_[input])) {  // those are in front of it on their stream
+        program_.edges.Append({.from = task_of_node_[input], .to = task});
+      }
+    }
+    return {};
+  }
+
+  void AddOptimizer() {
+    if (!times_.contains(kOptimizer)) {
+      return;
+    }
+    const EchoNode node{.name = std::string(kOptimizer), .op = "optimizer"};
+    const TaskId task = AddCompute(node, Phase::kOptimizer);
+    program_.tasks.part[task] = PartOf("optimizer", Phase::kOptimizer);
+    for (TaskId before = task; before-- > 0;) {
+      if (program_.tasks.lane[before] == communication_) {
+        program_.edges.Append({.from = before, .to = task});
+        return;
+      }
+    }
+  }
+
+  void CollectUnused() {
+    std::set<std::string_view> names{kOptimizer};
+    for (const EchoNode& node : graph_) {
+      names.insert(node.name);
+    }
+    for (const auto& [name, milliseconds] : times_) {
+      if (!names.contains(name)) {
+        result_.times_without_node.push_back(name);
+      }
+    }
+  }
+
+  std::span<const EchoNode> graph_;
+  const EchoTimes& times_;
+  EchoProgram result_;
+  Program program_;
+  LaneId compute_ = kNone;
+  LaneId communication_ = kNone;
+  std::map<std::pair<std::string_view, Phase>, PartId> parts_;
+  std::vector<TaskId> task_of_node_;
+  std::vector<bool> is_backward_;
+};
+
+}  // namespace
+
+Result<EchoProgram> ProgramOfEcho(std::span<const EchoNode> graph, const EchoTimes& times) {
+  if (graph.empty()) {
+    return Fail(Error::Kind::kInvalidInput, "the graph has no nodes");
+  }
+  return EchoBuilder(graph, times).Build();
+}
+
+Ensemble EnsembleOfEcho(Program program, Rank num_ranks) {
+  Ensemble ensemble;
+  ensemble.num_roles = static_cast<std::uint32_t>(program.roles.size());
+  ensemble.programs.push_back(std::move(program));
+  std::vector<Rank> all;
+  for (Rank rank = 0; rank < num_ranks; ++rank) {
+    all.push_back(rank);
+    ensemble.program_of_rank.push_back(0);
+    ensemble.gpu_of_rank.push_back(rank);
+    ensemble.slowness_of_rank.push_back(1);
+  }
+  const GroupId group = num_ranks > 1 ? ensemble.AddGroup(all) : kNoGroup;
+  ensemble.group_of_role.assign(static_cast<std::size_t>(num_ranks) * ensemble.num_roles, group);
+  return ensemble;
+}
+
+}  // namespace orrery::compat::echo

@@ -1,0 +1,291 @@
+#include "orrery/compat/simai/workload.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "orrery/base/decimal.h"
+#include "orrery/workload/import/unpacked_file.h"
+
+namespace orrery::compat::simai {
+namespace {
+
+using collective::CollectiveKind;
+using compat::simai::Group;
+
+constexpr std::string_view kBlanks = " \t\r";
+constexpr std::size_t kFieldsOfLayer = 12;
+// Beyond a day or a pebibyte a number is a mistake, and below them sums do not overflow.
+constexpr std::int64_t kMaxNanoseconds = 86'400'000'000'000;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 50;
+constexpr std::int64_t kMaxDegree = 1 << 20;
+constexpr std::int64_t kMaxGpus = 1 << 24;
+constexpr std::int64_t kMaxLayers = 1 << 24;
+
+constexpr std::array<std::string_view, 3> kFirstWords = {"HYBRID_TRANSFORMER_FWD_IN_BCKWD",
+                                                         "HYBRID_TRANSFORMER", "MICRO"};
+
+std::vector<std::string_view> Words(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::size_t begin = line.find_first_not_of(kBlanks); begin != std::string_view::npos;
+       begin = line.find_first_not_of(kBlanks, begin)) {
+    const std::size_t end = std::min(line.find_first_of(kBlanks, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = end;
+  }
+  return words;
+}
+
+/// Hands out the lines that are not blank, and counts all.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : rest_(text) {}
+
+  /// The words of the next line; none at the end.
+  std::vector<std::string_view> Next() {
+    while (!rest_.empty()) {
+      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+      const std::vector<std::string_view> words = Words(rest_.substr(0, end));
+      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      ++number_;
+      if (!words.empty()) {
+        return words;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  std::string_view rest_;
+  int number_ = 0;
+};
+
+tl::unexpected<Error> FailAt(const Lines& lines, std::string_view what) {
+  return Fail(Error::Kind::kInvalidInput, fmt::format("line {}: {}", lines.number(), what));
+}
+
+Result<std::int64_t> NumberIn(const Lines& lines, std::string_view what, std::string_view text,
+                              std::int64_t least, std::int64_t most) {
+  const std::optional<std::int64_t> number = ParseInteger(text);
+  if (!number || *number < least || *number > most) {
+    return FailAt(lines, fmt::format("{} is '{}', and must be a whole number from {} to {}", what,
+                                     text, least, most));
+  }
+  return *number;
+}
+
+// The first line: pairs of a key and its number, with a colon or without.
+
+int* DegreeNamed(std::string_view key, SimaiWorkload& workload) {
+  const std::array<std::pair<std::string_view, int*>, 6> degrees = {
+      {{"model_parallel_NPU_group", &workload.tensor},
+       {"ep", &workload.expert},
+       {"pp", &workload.pipeline},
+       {"vpp", &workload.chunks},
+       {"ga", &workload.accumulation},
+       {"all_gpus", &workload.gpus}}};
+  const auto* const found =
+      std::find_if(degrees.begin(), degrees.end(), [&](const auto& d) { return d.first == key; });
+  return found == degrees.end() ? nullptr : found->second;
+}
+
+std::string_view WithoutColon(std::string_view key) {
+  return key.ends_with(':') ? key.substr(0, key.size() - 1) : key;
+}
+
+Status ReadPair(const Lines& lines, std::string_view key, std::string_view value,
+                SimaiWorkload& workload) {
+  if (int* const degree = DegreeNamed(key, workload)) {
+    ORRERY_TRY(const std::int64_t number, NumberIn(lines, key, value, 1, kMaxDegree));
+    *degree = static_cast<int>(number);
+    return {};
+  }
+  if (key == "pp_comm") {
+    ORRERY_TRY(const std::int64_t number, NumberIn(lines, key, value, 0, kMaxBytes));
+    workload.pipeline_message = {number};
+    return {};
+  }
+  const bool is_recomputed = key == "checkpoints" || key == "checkpoint_initiates";
+  if (is_recomputed && value == "0") {
+    return {};
+  }
+  workload.problems.Loss(is_recomputed ? "layers that are computed again are not modelled"
+                                       : "keys of the first line that are not known",
+                         1, key);
+  return {};
+}
+
+Status ReadHeader(const Lines& lines, const std::vector<std::string_view>& words,
+                  SimaiWorkload& workload) {
+  if (words.empty() ||
+      std::find(kFirstWords.begin(), kFirstWords.end(), words[0]) == kFirstWords.end()) {
+    return FailAt(lines, fmt::format("a SimAI workload begins with {}, {} or {}, not with '{}'",
+                                     kFirstWords[0], kFirstWords[1], kFirstWords[2],
+                                     words.empty() ? "" : words[0]));
+  }
+  workload.is_micro = words[0] == "MICRO";
+  for (std::size_t i = 1; i < words.size();) {
+    if (ParseInteger(words[i])) {  // the list of a key that is not modelled
+      ++i;
+      continue;
+    }
+    if (i + 1 == words.size()) {
+      return FailAt(lines, fmt::format("'{}' has no number behind it", words[i]));
+    }
+    ORRERY_TRY_STATUS(ReadPair(lines, WithoutColon(words[i]), words[i + 1], workload));
+    i += 2;
+  }
+  return {};
+}
+
+// A layer: name, dependency, three passes of three fields, and one time more.
+
+std::optional<CollectiveKind> KindNamed(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kKinds = {
+      {{"ALLREDUCE", CollectiveKind::kAllReduce},
+       {"ALLGATHER", CollectiveKind::kAllGather},
+       {"REDUCESCATTER", CollectiveKind::kReduceScatter},
+       {"ALLTOALL", CollectiveKind::kAllToAll},
+       {"BROADCAST", CollectiveKind::kBroadcast}}};
+  const auto* const found =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& k) { return k.first == name; });
+  return found == kKinds.end() ? std::nullopt : std::optional(found->second);
+}
+
+Group TakeGroup(std::string_view& name, Group usual) {
+  constexpr std::array<std::pair<std::string_view, Group>, 2> kSuffixes = {
+      {{"_DP_EP", Group::kExpertData}, {"_EP", Group::kExpert}}};
+  for (const auto& [suffix, group] : kSuffixes) {
+    if (name.ends_with(suffix)) {
+      name.remove_suffix(suffix.size());
+      return group;
+    }
+  }
+  return usual;
+}
+
+struct PassColumns {
+  std::string_view name;
+  Group usual_group;
+  SimaiPass SimaiLayer::* pass;
+};
+
+constexpr std::array<PassColumns, 3> kPasses = {
+    {{"forward", Group::kTensor, &SimaiLayer::forward},
+     {"input gradient", Group::kTensor, &SimaiLayer::input_gradient},
+     {"weight gradient", Group::kData, &SimaiLayer::weight_gradient}}};
+
+Result<SimaiPass> PassOf(const Lines& lines, const PassColumns& columns,
+                         const std::string_view* words) {
+  SimaiPass pass;
+  ORRERY_TRY(pass.compute_ns, NumberIn(lines, fmt::format("the {}'s time", columns.name), words[0],
+                                       0, kMaxNanoseconds));
+  ORRERY_TRY(const std::int64_t size,
+             NumberIn(lines, fmt::format("the {}'s size", columns.name), words[2], 0, kMaxBytes));
+  std::string_view name = words[1];
+  if (name == "NONE") {
+    return pass;
+  }
+  const Group group = TakeGroup(name, columns.usual_group);
+  const std::optional<CollectiveKind> kind = KindNamed(name);
+  if (!kind) {
+    return FailAt(lines,
+                  fmt::format("'{}' is no collective: NONE, ALLREDUCE, ALLGATHER, REDUCESCATTER, "
+                              "ALLTOALL or BROADCAST, with _EP or _DP_EP behind it",
+                              words[1]));
+  }
+  pass.collective = {*kind, group, {size}};
+  return pass;
+}
+
+Result<SimaiLayer> LayerOf(const Lines& lines, const std::vector<std::string_view>& words) {
+  if (words.size() != kFieldsOfLayer) {
+    return FailAt(lines,
+                  fmt::format("{} fields, and a layer has {}", words.size(), kFieldsOfLayer));
+  }
+  SimaiLayer layer{.name = std::string(words[0])};
+  ORRERY_TRY(layer.dependency, NumberIn(lines, "the dependency", words[1], -1,
+                                        std::numeric_limits<std::int32_t>::max()));
+  for (std::size_t i = 0; i < kPasses.size(); ++i) {
+    ORRERY_TRY(layer.*kPasses[i].pass, PassOf(lines, kPasses[i], words.data() + 2 + 3 * i));
+  }
+  ORRERY_TRY(layer.process_ns, NumberIn(lines, "the last field", words.back(), 0, kMaxNanoseconds));
+  return layer;
+}
+
+// SimAI reads as many layers as are announced.
+Status ReadLayers(Lines& lines, std::int64_t announced, SimaiWorkload& workload) {
+  for (auto words = lines.Next(); !words.empty(); words = lines.Next()) {
+    if (static_cast<std::int64_t>(workload.layers.size()) == announced) {
+      workload.problems.Loss("layers beyond the announced number", 1,
+                             fmt::format("line {}", lines.number()));
+      continue;
+    }
+    ORRERY_TRY(SimaiLayer layer, LayerOf(lines, words));
+    workload.layers.push_back(std::move(layer));
+  }
+  const std::int64_t missing = announced - static_cast<std::int64_t>(workload.layers.size());
+  if (missing > 0) {
+    workload.problems.Loss("layers announced but not there", missing, "line 2");
+  }
+  return {};
+}
+
+Status CheckPlan(const SimaiWorkload& workload) {
+  const std::int64_t needed = std::int64_t{workload.tensor} * workload.pipeline;
+  if (needed * workload.expert > kMaxGpus) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("line 1: tensor {}, expert {} and pipeline {} make more than {} GPUs",
+                            workload.tensor, workload.expert, workload.pipeline, kMaxGpus));
+  }
+  if (workload.gpus == 0 || workload.gpus % needed == 0) {
+    return {};
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("line 1: all_gpus {} is no multiple of model_parallel_NPU_group {} times "
+                          "pp {}",
+                          workload.gpus, workload.tensor, workload.pipeline));
+}
+
+}  // namespace
+
+bool LooksLikeSimaiWorkload(std::string_view head) {
+  const std::vector<std::string_view> words = Lines(head).Next();
+  return !words.empty() &&
+         std::find(kFirstWords.begin(), kFirstWords.end(), words[0]) != kFirstWords.end();
+}
+
+Result<SimaiWorkload> ParseSimaiWorkload(std::string_view text) {
+  SimaiWorkload workload;
+  Lines lines(text);
+  const std::vector<std::string_view> header = lines.Next();
+  ORRERY_TRY_STATUS(ReadHeader(lines, header, workload));
+  ORRERY_TRY_STATUS(CheckPlan(workload));
+  const std::vector<std::string_view> count = lines.Next();
+  if (count.size() != 1) {
+    return FailAt(lines, "the second line gives the number of layers and nothing else");
+  }
+  ORRERY_TRY(const std::int64_t announced,
+             NumberIn(lines, "the number of layers", count[0], 1, kMaxLayers));
+  ORRERY_TRY_STATUS(ReadLayers(lines, announced, workload));
+  if (workload.layers.empty()) {
+    return FailAt(lines, "no layer follows");
+  }
+  return workload;
+}
+
+Result<SimaiWorkload> ReadSimaiWorkload(const std::string& path) {
+  ORRERY_TRY(const std::string text, ReadUnpackedFile(path));
+  Result<SimaiWorkload> workload = ParseSimaiWorkload(text);
+  if (!workload) {
+    return FailWithin(path, workload);
+  }
+  return workload;
+}
+
+}  // namespace orrery::compat::simai

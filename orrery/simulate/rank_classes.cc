@@ -1,0 +1,336 @@
+#include "orrery/simulate/rank_classes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include <tsl/robin_map.h>
+
+#include "orrery/base/check.h"
+#include "orrery/base/mix_bits.h"
+
+namespace orrery::simulate {
+namespace {
+
+using workload::Ensemble;
+using workload::GroupId;
+using workload::kNoGroup;
+using workload::Rank;
+
+using ChannelId = std::uint32_t;
+
+struct SpreadBits {
+  std::size_t operator()(std::uint64_t bits) const { return MixBits(bits); }
+};
+
+template <typename Key>
+using Numbering = tsl::robin_map<Key, std::uint32_t, SpreadBits>;
+
+// The number of `key`: those that are known keep theirs, a new one gets the next.
+template <typename Key>
+std::uint32_t NumberOf(Numbering<Key>& numbers, Key key) {
+  return numbers.try_emplace(key, static_cast<std::uint32_t>(numbers.size())).first->second;
+}
+
+std::uint64_t Joined(std::uint64_t lhs, std::uint64_t rhs) {
+  return MixBits(lhs * 0x9e3779b97f4a7c15 + rhs + 1);
+}
+
+// Where communication is matched: a group, or, where its members have it on several roles, the
+// group on one of them.
+struct Channels {
+  std::vector<ChannelId> of_role;  // rank · num_roles + role
+  std::vector<GroupId> group;      // by channel
+};
+
+class ChannelFinder {
+ public:
+  explicit ChannelFinder(const Ensemble& ensemble) : ensemble_(ensemble) {
+    channels_.of_role.assign(ensemble.group_of_role.size(), kNoGroup);
+    channels_.group.resize(ensemble.num_groups());
+    std::iota(channels_.group.begin(), channels_.group.end(), 0);
+    CountUses();
+  }
+
+  Channels Find() {
+    const std::vector<bool> is_used = UsedRoles();
+    for (std::size_t place = 0; place < ensemble_.group_of_role.size(); ++place) {
+      const GroupId group = ensemble_.group_of_role[place];
+      const std::size_t role = place % ensemble_.num_roles;
+      if (group != kNoGroup && is_used[role]) {
+        channels_.of_role[place] = ChannelOf(group, role);
+      }
+    }
+    return std::move(channels_);
+  }
+
+ private:
+  void CountUses() {
+    uses_.assign(ensemble_.num_groups(), 0);
+    for (const GroupId group : ensemble_.group_of_role) {
+      if (group != kNoGroup) {
+        ++uses_[group];
+      }
+    }
+  }
+
+  // GroupRoles on which some program communicates; the others make no difference.
+  [[nodiscard]] std::vector<bool> UsedRoles() const {
+    std::vector<bool> is_used(ensemble_.num_roles, false);
+    for (const workload::Program& program : ensemble_.programs) {
+      for (const std::uint32_t role : program.communications.role) {
+        ORRERY_CHECK(role < ensemble_.num_roles, "communications use the roles of the ensemble");
+        is_used[role] = true;
+      }
+    }
+    return is_used;
+  }
+
+  ChannelId ChannelOf(GroupId group, std::size_t role) {
+    const std::size_t num_members = ensemble_.Members(group).size();
+    ORRERY_CHECK(uses_[group] % num_members == 0, "all members of a group have it on a role");
+    if (uses_[group] == num_members) {
+      return group;
+    }
+    const std::uint64_t key = static_cast<std::uint64_t>(group) * ensemble_.num_roles + role;
+    const ChannelId channel = ensemble_.num_groups() + NumberOf(extra_, key);
+    if (channel == channels_.group.size()) {
+      channels_.group.push_back(group);
+    }
+    return channel;
+  }
+
+  const Ensemble& ensemble_;
+  Channels channels_;
+  std::vector<std::uint32_t> uses_;  // by group: pairs of a rank and a role
+  Numbering<std::uint64_t> extra_;   // (group, role) → channels beyond those of the groups
+};
+
+void PutGpusOf(const Ensemble& ensemble, GroupId group, std::vector<network::GpuId>& gpus) {
+  gpus.clear();
+  for (const Rank rank : ensemble.Members(group)) {
+    gpus.push_back(ensemble.gpu_of_rank[rank]);
+  }
+}
+
+std::vector<std::uint64_t> LinkClasses(const Ensemble& ensemble, const LinkClass& link_class) {
+  std::vector<std::uint64_t> classes;
+  classes.reserve(ensemble.num_groups());
+  std::vector<network::GpuId> gpus;
+  for (GroupId group = 0; group < ensemble.num_groups(); ++group) {
+    PutGpusOf(ensemble, group, gpus);
+    classes.push_back(link_class.Of(gpus));
+  }
+  return classes;
+}
+
+double SlownessOf(const Ensemble& ensemble, Rank rank) {
+  return ensemble.slowness_of_rank.empty() ? 1.0 : ensemble.slowness_of_rank[rank];
+}
+
+// Refines classes of ranks. Multisets are compared by sums of 64 spread bits.
+class Refinement {
+ public:
+  Refinement(const Ensemble& ensemble, const Channels& channels,
+             const std::vector<std::uint64_t>& link_of_group)
+      : ensemble_(ensemble), channels_(channels), link_of_group_(link_of_group) {
+    StartClasses();
+    FindMessages();
+  }
+
+  void Run() {
+    std::uint32_t before = 0;
+    do {
+      before = num_classes_;
+      LookAtGroups();
+      Split();
+    } while (num_classes_ != before);
+  }
+
+  [[nodiscard]] const std::vector<RankClassId>& class_of_rank() const { return class_of_rank_; }
+
+  // What a channel looks like; after Run equal for channels that behave alike.
+  [[nodiscard]] const std::vector<std::uint64_t>& look_of_channel() const {
+    return look_of_channel_;
+  }
+
+ private:
+  void StartClasses() {
+    Numbering<std::uint64_t> numbers;
+    class_of_rank_.resize(ensemble_.num_ranks());
+    for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
+      std::uint64_t slowness = 0;
+      const double value = SlownessOf(ensemble_, rank);
+      std::memcpy(&slowness, &value, sizeof(slowness));
+      class_of_rank_[rank] = NumberOf(numbers, Joined(slowness, ensemble_.program_of_rank[rank]));
+    }
+    num_classes_ = static_cast<std::uint32_t>(numbers.size());
+  }
+
+  // The members of a pair that sends and receives must differ: one of them is the lower.
+  void FindMessages() {
+    std::vector<bool> has_messages(ensemble_.num_roles, false);
+    for (const workload::Program& program : ensemble_.programs) {
+      for (std::size_t i = 0; i < program.communications.size(); ++i) {
+        if (program.communications.kind[i] == collective::CollectiveKind::kSendRecv) {
+          has_messages[program.communications.role[i]] = true;
+        }
+      }
+    }
+    is_lower_of_pair_.assign(channels_.of_role.size(), 0);
+    for (std::size_t place = 0; place < channels_.of_role.size(); ++place) {
+      const ChannelId channel = channels_.of_role[place];
+      if (channel != kNoGroup && has_messages[place % ensemble_.num_roles]) {
+        const auto rank = static_cast<Rank>(place / ensemble_.num_roles);
+        is_lower_of_pair_[place] = IsLowerOfPair(rank, channel) ? 1 : 0;
+      }
+    }
+  }
+
+  void LookAtGroups() {
+    look_of_channel_.resize(channels_.group.size());
+    for (ChannelId channel = 0; channel < channels_.group.size(); ++channel) {
+      look_of_channel_[channel] = link_of_group_[channels_.group[channel]];
+    }
+    std::size_t place = 0;
+    for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
+      const std::uint64_t bits = MixBits(class_of_rank_[rank] + 1);
+      for (std::uint32_t role = 0; role < ensemble_.num_roles; ++role, ++place) {
+        if (channels_.of_role[place] != kNoGroup) {
+          look_of_channel_[channels_.of_role[place]] += Joined(bits, role);
+        }
+      }
+    }
+  }
+
+  void Split() {
+    Numbering<std::uint64_t> numbers;
+    numbers.reserve(2 * static_cast<std::size_t>(num_classes_));
+    for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
+      class_of_rank_[rank] = NumberOf(numbers, SignatureOf(rank));
+    }
+    num_classes_ = static_cast<std::uint32_t>(numbers.size());
+  }
+
+  [[nodiscard]] std::uint64_t SignatureOf(Rank rank) const {
+    std::uint64_t bits = MixBits(class_of_rank_[rank] + 1);
+    std::size_t place = static_cast<std::size_t>(rank) * ensemble_.num_roles;
+    for (std::uint32_t role = 0; role < ensemble_.num_roles; ++role, ++place) {
+      const ChannelId channel = channels_.of_role[place];
+      bits = Joined(bits, channel == kNoGroup ? 0 : look_of_channel_[channel]);
+      bits += is_lower_of_pair_[place];
+    }
+    return bits;
+  }
+
+  [[nodiscard]] bool IsLowerOfPair(Rank rank, ChannelId channel) const {
+    const auto members = ensemble_.Members(channels_.group[channel]);
+    return members.size() == 2 && rank == std::min(members[0], members[1]);
+  }
+
+  const Ensemble& ensemble_;
+  const Channels& channels_;
+  const std::vector<std::uint64_t>& link_of_group_;
+  std::vector<std::uint8_t> is_lower_of_pair_;  // rank · num_roles + role
+  std::vector<RankClassId> class_of_rank_;
+  std::vector<std::uint64_t> look_of_channel_;
+  std::uint32_t num_classes_ = 0;
+};
+
+RankClasses EmptyCast(const Ensemble& ensemble) {
+  RankClasses rank_classes;
+  rank_classes.ensemble = &ensemble;
+  rank_classes.num_roles = ensemble.num_roles;
+  for (const workload::Program& program : ensemble.programs) {
+    rank_classes.programs.push_back(&program);
+  }
+  return rank_classes;
+}
+
+void AddRankClasses(RankClasses& rank_classes) {
+  const Ensemble& ensemble = *rank_classes.ensemble;
+  for (Rank rank = 0; rank < ensemble.num_ranks(); ++rank) {
+    const RankClassId rank_class = rank_classes.class_of_rank[rank];
+    if (rank_class < rank_classes.classes.size()) {
+      ++rank_classes.classes[rank_class].multiplicity;
+    } else {
+      rank_classes.classes.push_back({.program = ensemble.program_of_rank[rank],
+                              .slowness = SlownessOf(ensemble, rank),
+                              .rank = rank});
+    }
+  }
+}
+
+// `look_of_channel` tells which channels are one group of the rank_classes.
+void AddGroups(RankClasses& rank_classes, const Channels& channels,
+               const std::vector<std::uint64_t>& look_of_channel,
+               const std::vector<std::uint64_t>& link_of_group) {
+  const Ensemble& ensemble = *rank_classes.ensemble;
+  Numbering<std::uint64_t> numbers;
+  rank_classes.group_of_role.reserve(rank_classes.classes.size() * ensemble.num_roles);
+  for (const RankClass& rank_class : rank_classes.classes) {
+    const std::size_t first = static_cast<std::size_t>(rank_class.rank) * ensemble.num_roles;
+    for (std::size_t place = first; place < first + ensemble.num_roles; ++place) {
+      const ChannelId channel = channels.of_role[place];
+      if (channel == kNoGroup) {
+        rank_classes.group_of_role.push_back(kNoGroup);
+        continue;
+      }
+      const GroupClassId group = NumberOf(numbers, look_of_channel[channel]);
+      if (group == rank_classes.groups.size()) {
+        const GroupId real = channels.group[channel];
+        rank_classes.groups.push_back(
+            {.group = real,
+             .num_ranks = static_cast<std::uint32_t>(ensemble.Members(real).size()),
+             .link_class = link_of_group[real]});
+      }
+      ++rank_classes.groups[group].num_members;
+      rank_classes.group_of_role.push_back(group);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<network::GpuId> RankClasses::GpusOf(GroupClassId group) const {
+  std::vector<network::GpuId> gpus;
+  PutGpusOf(*ensemble, groups[group].group, gpus);
+  return gpus;
+}
+
+RankClasses Fold(const Ensemble& ensemble, const LinkClass& link_class) {
+  const Channels channels = ChannelFinder(ensemble).Find();
+  const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
+  Refinement refinement(ensemble, channels, link_of_group);
+  refinement.Run();
+  RankClasses rank_classes = EmptyCast(ensemble);
+  rank_classes.class_of_rank = refinement.class_of_rank();
+  AddRankClasses(rank_classes);
+  AddGroups(rank_classes, channels, refinement.look_of_channel(), link_of_group);
+  return rank_classes;
+}
+
+RankClasses Unfolded(const Ensemble& ensemble, const LinkClass& link_class) {
+  const Channels channels = ChannelFinder(ensemble).Find();
+  const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
+  RankClasses rank_classes = EmptyCast(ensemble);
+  rank_classes.class_of_rank.resize(ensemble.num_ranks());
+  std::iota(rank_classes.class_of_rank.begin(), rank_classes.class_of_rank.end(), 0);
+  AddRankClasses(rank_classes);
+  std::vector<std::uint64_t> looks(channels.group.size());
+  std::iota(looks.begin(), looks.end(), 0);
+  AddGroups(rank_classes, channels, looks, link_of_group);
+  return rank_classes;
+}
+
+RankClasses SingleRank(const workload::Program& program) {
+  RankClasses rank_classes;
+  rank_classes.programs = {&program};
+  rank_classes.classes = {RankClass{}};
+  rank_classes.class_of_rank = {0};
+  return rank_classes;
+}
+
+}  // namespace orrery::simulate

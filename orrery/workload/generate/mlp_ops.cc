@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orrery/workload/generate/block_ops.h"
+#include "orrery/workload/generate/operators.h"
+#include "orrery/workload/plan/expert_load.h"
+
+namespace orrery::workload {
+namespace {
+
+using collective::CollectiveKind;
+using kernel::Key;
+using kernel::OperatorKind;
+
+struct FunctionNames {
+  std::string_view forward;
+  std::string_view backward;
+};
+
+FunctionNames NamesOf(Activation activation) {
+  switch (activation) {
+    case Activation::kGelu:
+    case Activation::kWrittenOutGelu:
+      return {"gelu_tanh", "gelu_tanh_backward"};
+    case Activation::kRelu:
+    case Activation::kSquaredRelu:
+      return {"relu", "relu_backward"};
+    case Activation::kSilu:
+      return {"silu", "silu_backward"};
+  }
+  return {};
+}
+
+// Tokens of one rank and one micro-batch around its experts.
+struct RankTokens {
+  std::int64_t own = 0;       // before they are sent
+  std::int64_t sent = 0;      // copies, one for each expert that a token goes to
+  std::int64_t received = 0;  // that the busiest rank's experts compute
+};
+
+RankTokens TokensOf(const Experts& experts, const MicrobatchShape& shape) {
+  const Plan& plan = shape.plan();
+  RankTokens tokens;
+  tokens.own = plan.sequence_parallel ? shape.sharded_tokens : shape.tokens;
+  const ExpertTokens load = TokensOfExpertRank(experts, plan, tokens.own);
+  tokens.sent = std::llround(load.mean);
+  tokens.received = std::llround(std::ceil(load.busiest)) * plan.expert_tp;
+  return tokens;
+}
+
+void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
+  writer.Linear({"router", tokens, writer.shape().hidden, experts.count, Cut::kNothing});
+  writer.Forward(OperatorOp("choose experts", Category::kExperts,
+                              kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
+                                  .Set(Key::kRows, tokens)
+                                  .Set(Key::kCols, experts.count)
+                                  .Set(Key::kK, experts.per_token),
+                              8));
+}
+
+void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
+                  LayerWriter& writer) {
+  const auto permute = [&](std::string_view pass) {
+    return OperatorOp(name, Category::kExperts,
+                        kernel::Operator(OperatorKind::kMoePermute, writer.shape().type)
+                            .Set(Key::kTokens, tokens)
+                            .Set(Key::kK, experts.per_token)
+                            .Set(Key::kHidden, writer.shape().hidden)
+                            .Set(Key::kExperts, experts.count)
+                            .Set(Key::kPass, pass),
+                        4);
+  };
+  const bool is_out = name == "permute";
+  writer.Forward(permute(is_out ? "fwd" : "bwd"));
+  writer.Backward({permute(is_out ? "bwd" : "fwd")});
+}
+
+// Tokens on their way to experts or back; a backward pass goes the other way.
+// Where one copy goes to each node and is spread there, a token travels as often as its experts are
+// on different nodes: of `nodes`, k experts that are chosen evenly meet nodes · (1 − (1 −
+// 1/nodes)^k).
+std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const MicrobatchShape& shape) {
+  const Plan& plan = shape.plan();
+  if (plan.dispatch != TokenDispatch::kFlex) {
+    return copies;
+  }
+  const int ranks = plan.ep * plan.expert_tp;
+  const double nodes =
+      std::max(1.0, static_cast<double>(ranks) / std::max(shape.job->cluster.island.gpus, 1));
+  double met = nodes * (1 - std::pow(1 - 1 / nodes, static_cast<double>(per_token)));
+  if (plan.expert_nodes > 0) {
+    met = std::min(met, static_cast<double>(plan.expert_nodes));
+  }
+  return std::llround(static_cast<double>(copies) * met / static_cast<double>(per_token));
+}
+
+LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies, const MicrobatchShape& shape) {
+  // Tokens that products take in eight bits travel so; their sums do not.
+  const std::int64_t bytes =
+      gathers && shape.is_fp8() && shape.plan().dispatch == TokenDispatch::kFlex
+          ? 1
+          : shape.element_bytes;
+  Communication communication = {GroupRole::kExperts, CollectiveKind::kAllToAll, copies * shape.hidden * bytes,
+                       shape.element, 0};
+  if (shape.plan().dispatch == TokenDispatch::kAllGather) {
+    communication.kind = gathers ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
+    communication.bytes = shape.sharded_tokens * shape.plan().ep * shape.hidden * shape.element_bytes;
+  }
+  return CommunicationOp(name, communication);
+}
+
+int NumOperators(const std::vector<LayerOp>& steps) {
+  return static_cast<int>(
+      std::ranges::count_if(steps, [](const LayerOp& step) { return step.op.has_value(); }));
+}
+
+// Sends tokens to their experts; the shared expert runs meanwhile where the framework lets it.
+void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const bool is_sent = shape.plan().ep > 1;
+  const std::int64_t sent = SentCopies(copies, experts.per_token, shape);
+  LayerOp forward = TokenDispatchCommunication("dispatch", true, sent, shape);
+  LayerOp backward = TokenDispatchCommunication("dispatch", false, sent, shape);
+  const bool is_beside = is_sent && experts.shared && shape.framework().overlaps_experts;
+  if (is_beside) {
+    LayerWriter alone(shape);
+    WriteFeedForward(*experts.shared, shape.tokens, true, alone);
+    const UnitOps shared = alone.Finish();
+    forward.communication->beside = NumOperators(shared.forward);
+    backward.communication->beside = NumOperators(shared.backward);
+  }
+  if (is_sent) {
+    writer.Forward(forward);
+  }
+  if (is_beside) {
+    WriteFeedForward(*experts.shared, shape.tokens, true, writer);
+  }
+  if (is_sent) {
+    writer.Backward({backward});
+  }
+}
+
+void WriteCombine(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  if (shape.plan().ep > 1) {
+    const std::int64_t sent = SentCopies(copies, experts.per_token, shape);
+    writer.Forward(TokenDispatchCommunication("combine", false, sent, shape));
+    writer.Backward({TokenDispatchCommunication("combine", true, sent, shape)});
+  }
+}
+
+// Ranks that share experts by tensor parallelism gather tokens before and sum results behind them.
+void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  if (shape.plan().expert_tp == 1) {
+    return;
+  }
+  const auto step = [&](std::string_view name, CollectiveKind kind) {
+    return CommunicationOp(name, {GroupRole::kExpertTensor, kind,
+                               tokens * shape.hidden * shape.element_bytes, shape.element, 0});
+  };
+  if (is_before) {
+    writer.Forward(step("gather tokens", CollectiveKind::kAllGather));
+    writer.Backward({step("scatter token gradients", CollectiveKind::kReduceScatter)});
+  } else {
+    writer.Forward(step("scatter tokens", CollectiveKind::kReduceScatter));
+    writer.Backward({step("gather token gradients", CollectiveKind::kAllGather)});
+  }
+}
+
+void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
+                  std::int64_t out, LayerWriter& writer) {
+  const kernel::DataType type = writer.shape().products;
+  writer.Forward(
+      OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, out, in, type)));
+  LayerOp gradient =
+      OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, in, out, type));
+  if (writer.shape().is_frozen()) {
+    writer.Backward({gradient});
+    return;
+  }
+  LayerOp weights = gradient;
+  weights.is_wgrad = true;
+  writer.Backward({gradient, weights});
+  writer.KeepForWeights(tokens * (in + out) * writer.shape().gemm_bytes());
+}
+
+// A map of a chain: its function, and how many operands it reads.
+struct ChainedMap {
+  std::string_view function;
+  std::int64_t operands;
+};
+
+std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n, const MicrobatchShape& shape) {
+  const std::int64_t e = shape.element_bytes;
+  std::vector<LayerOp> steps;
+  for (const ChainedMap& map : maps) {
+    steps.push_back(OperatorOp("activation", Category::kElementwise,
+                                 Elementwise(map.function, n, map.operands * e, e, shape.type)));
+  }
+  return steps;
+}
+
+// x/2 · (1 + tanh(c · (x + d · x³))), map by map; backward, the sums of constants cost nothing, the
+// cube's gradient is three maps, and three gradients of x are added.
+void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
+  constexpr std::array<ChainedMap, 8> kForward{{{"mul", 1},
+                                                {"pow", 1},
+                                                {"mul", 1},
+                                                {"add", 2},
+                                                {"mul", 1},
+                                                {"tanh", 1},
+                                                {"add", 1},
+                                                {"mul", 2}}};
+  constexpr std::array<ChainedMap, 11> kBackward{{{"mul", 2},
+                                                  {"mul", 2},
+                                                  {"tanh_backward", 2},
+                                                  {"mul", 1},
+                                                  {"mul", 1},
+                                                  {"pow", 1},
+                                                  {"mul", 1},
+                                                  {"mul", 2},
+                                                  {"add", 2},
+                                                  {"mul", 1},
+                                                  {"add", 2}}};
+  for (LayerOp& step : ChainOps(kForward, n, writer.shape())) {
+    writer.Forward(std::move(step));
+  }
+  writer.Backward(ChainOps(kBackward, n, writer.shape()));
+}
+
+void WriteFunction(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
+                   LayerWriter& writer) {
+  const FunctionNames names = NamesOf(mlp.activation);
+  const std::int64_t e = writer.shape().element_bytes;
+  const std::int64_t n = rows * width;
+  const kernel::DataType type = writer.shape().type;
+  const Framework& framework = writer.shape().framework();
+  const bool is_fused = framework.fuses_bias_activation || framework.is_compiled;
+  if (!mlp.is_gated) {
+    if (mlp.has_bias && !is_fused) {
+      // The product adds it; its gradient is a sum of its own.
+      writer.Backward(
+          {OperatorOp("bias", Category::kElementwise, Elementwise("other", n, e, 0, type))});
+    }
+    if (mlp.activation == Activation::kWrittenOutGelu && !is_fused) {
+      WriteOutGelu(n, writer);
+      return;
+    }
+    if (mlp.activation == Activation::kSquaredRelu && !framework.is_compiled) {
+      // Frameworks have no kernel of it: relu and square, forward and backward.
+      writer.Elements({"relu", names.forward, names.backward, n, e, e, 2 * e, e});
+      writer.Elements({"square", "pow", "mul", n, e, e, 4 * e, 2 * e, 2});
+      return;
+    }
+    writer.Elements({"activation", names.forward, names.backward, n, e, e, 2 * e, e});
+  } else if (is_fused) {
+    writer.Elements({"gated activation", names.forward, names.backward, n, 2 * e, e, 3 * e, 2 * e});
+  } else {
+    writer.Elements({"activation", names.forward, names.backward, n, e, e, 2 * e, e});
+    writer.Elements({"gate", "mul", "mul", n, 2 * e, e, 4 * e, 2 * e, 2});
+  }
+}
+
+void WriteExpertLayer(const Experts& experts, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const Plan& plan = shape.plan();
+  const RankTokens tokens = TokensOf(experts, shape);
+  const std::int64_t local = std::max<std::int64_t>(1, experts.count / plan.ep);
+  const std::int64_t width = experts.expert.width / plan.expert_tp;
+  const bool is_beside = plan.ep > 1 && shape.framework().overlaps_experts;
+  if (experts.shared && !is_beside) {
+    WriteFeedForward(*experts.shared, shape.tokens, true, writer);
+  }
+  WriteRouter(experts, tokens.own, writer);
+  WritePermute("permute", tokens.own, experts, writer);
+  WriteDispatch(experts, tokens.sent, writer);
+  WriteExpertTensor(true, tokens.received, writer);
+  const std::int64_t up = experts.expert.is_gated ? 2 * width : width;
+  WriteGrouped("experts up", local, tokens.received, shape.hidden, up, writer);
+  WriteActivation(experts.expert, tokens.received, width, writer);
+  WriteGrouped("experts down", local, tokens.received, width, shape.hidden, writer);
+  WriteExpertTensor(false, tokens.received, writer);
+  WriteCombine(experts, tokens.sent, writer);
+  WritePermute("unpermute", tokens.own, experts, writer);
+}
+
+}  // namespace
+
+void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t width,
+                     LayerWriter& writer) {
+  writer.WritePart(writer.shape().plan().recompute_parts.activations,
+                   [&] { WriteFunction(mlp, rows, width, writer); });
+}
+
+void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, LayerWriter& writer) {
+  const MicrobatchShape& shape = writer.shape();
+  const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
+  // Norm and activation write what fp8 products read, forward and backward, as they go.
+  writer.Linear({.name = "mlp up",
+                 .rows = rows,
+                 .in = shape.hidden,
+                 .out = up,
+                 .cut = is_cut ? Cut::kColumns : Cut::kNothing,
+                 .casts_input = false,
+                 .casts_gradient = false,
+                 .branches = mlp.is_gated ? 2 : 1});
+  WriteActivation(mlp, rows, is_cut ? mlp.width / shape.tp : mlp.width, writer);
+  writer.Linear({.name = "mlp down",
+                 .rows = rows,
+                 .in = mlp.width,
+                 .out = shape.hidden,
+                 .cut = is_cut ? Cut::kRows : Cut::kNothing,
+                 .casts_input = false});
+}
+
+void WriteExperts(const Experts& experts, LayerWriter& writer) {
+  writer.WritePart(writer.shape().plan().recompute_parts.experts,
+                   [&] { WriteExpertLayer(experts, writer); });
+}
+
+}  // namespace orrery::workload

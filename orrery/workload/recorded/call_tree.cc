@@ -1,0 +1,257 @@
+#include "orrery/workload/recorded/call_tree.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace orrery::workload {
+namespace {
+
+using trace::kNoRow;
+using trace::Trace;
+
+struct Window {
+  std::int64_t begin_ns = std::numeric_limits<std::int64_t>::min();
+  std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
+
+  [[nodiscard]] bool Holds(std::int64_t at_ns) const { return begin_ns <= at_ns && at_ns < end_ns; }
+};
+
+/// Calls with their thread, before they are nested.
+using CallsOfThread = std::map<std::int64_t, std::vector<Call>>;
+
+// Fills num_descendants by nesting in time; calls are in order of begin, longer first.
+void NestByTime(std::vector<Call>& calls) {
+  std::vector<std::size_t> open;
+  const auto close = [&](std::size_t end) {
+    calls[open.back()].num_descendants = static_cast<std::uint32_t>(end - open.back() - 1);
+    open.pop_back();
+  };
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    while (!open.empty() && calls[open.back()].kind != CallKind::kRoot &&
+           calls[open.back()].begin_ns + calls[open.back()].duration_ns <= calls[i].begin_ns) {
+      close(i);
+    }
+    open.push_back(i);
+  }
+  while (!open.empty()) {
+    close(calls.size());
+  }
+}
+
+bool BeginsBefore(const Call& lhs, const Call& rhs) {
+  return std::tuple(lhs.begin_ns, -lhs.duration_ns, lhs.kind) <
+         std::tuple(rhs.begin_ns, -rhs.duration_ns, rhs.kind);
+}
+
+Call RootOf(std::int64_t begin_ns) {
+  return {.kind = CallKind::kRoot, .begin_ns = begin_ns};
+}
+
+bool IsBackwardName(std::string_view name) {
+  return name.starts_with("autograd::engine::evaluate_function");
+}
+
+/// Whether a thread is an autograd engine's: it begins with the backward pass, or does little else.
+/// The thread that waits for the engine runs nodes of the host itself, here and there.
+bool RunsBackward(const Trace& trace, const std::vector<Call>& calls) {
+  std::size_t num_backward = 0;
+  std::size_t num_calls = 0;
+  bool begins_backward = false;
+  ForEachChild(std::span(calls), 0, [&](std::uint32_t call) {
+    const bool is_backward = IsBackwardName(trace.Text(calls[call].name));
+    begins_backward |= is_backward && num_calls == 0;
+    num_backward += is_backward ? 1 : 0;
+    ++num_calls;
+  });
+  return begins_backward || 2 * num_backward > num_calls;
+}
+
+// Threads in order of their first call, with what the names tell.
+CallTree TreeOf(const Trace& trace, std::vector<ThreadCalls> threads) {
+  CallTree tree{.threads = std::move(threads)};
+  for (ThreadCalls& thread : tree.threads) {
+    thread.runs_backward = RunsBackward(trace, thread.calls);
+    for (const Call& call : thread.calls) {
+      tree.num_parameters += trace.Text(call.name) == "torch::autograd::AccumulateGrad" ? 1 : 0;
+    }
+  }
+  std::stable_sort(tree.threads.begin(), tree.threads.end(),
+                   [](const ThreadCalls& lhs, const ThreadCalls& rhs) {
+                     return lhs.calls[1].begin_ns < rhs.calls[1].begin_ns;
+                   });
+  return tree;
+}
+
+void CollectOperators(const Trace& trace, const Window& window, CallsOfThread& calls) {
+  for (RowId row = 0; row < trace.host_ops.size(); ++row) {
+    if (window.Holds(trace.host_ops.begin_ns[row])) {
+      calls[trace.host_ops.track[row]].push_back({.kind = CallKind::kOperator,
+                                                  .name = trace.host_ops.name[row],
+                                                  .row = row,
+                                                  .begin_ns = trace.host_ops.begin_ns[row],
+                                                  .duration_ns = trace.host_ops.duration_ns[row]});
+    }
+  }
+}
+
+void CollectAnnotations(const Trace& trace, const Window& window, CallsOfThread& calls) {
+  for (RowId row = 0; row < trace.annotations.size(); ++row) {
+    if (trace.annotations.kind[row] == trace::AnnotationKind::kHost &&
+        window.Holds(trace.annotations.begin_ns[row])) {
+      calls[trace.annotations.track[row]].push_back(
+          {.kind = CallKind::kAnnotation,
+           .name = trace.annotations.name[row],
+           .row = row,
+           .begin_ns = trace.annotations.begin_ns[row],
+           .duration_ns = trace.annotations.duration_ns[row]});
+    }
+  }
+}
+
+void CollectRuntimeCalls(const Trace& trace, const Window& window, CallsOfThread& calls) {
+  for (RowId row = 0; row < trace.runtime_calls.size(); ++row) {
+    const std::string_view name = trace.Text(trace.runtime_calls.name[row]);
+    const bool is_launch = IsLaunchName(name);
+    // A driver call inside a runtime call is that call's own work.
+    if ((is_launch || IsSynchronizeName(name)) && trace.runtime_calls.parent[row] == kNoRow &&
+        window.Holds(trace.runtime_calls.begin_ns[row])) {
+      calls[trace.runtime_calls.track[row]].push_back(
+          {.kind = is_launch ? CallKind::kLaunch : CallKind::kSynchronize,
+           .name = trace.runtime_calls.name[row],
+           .row = row,
+           .begin_ns = trace.runtime_calls.begin_ns[row],
+           .duration_ns = trace.runtime_calls.duration_ns[row]});
+    }
+  }
+}
+
+CallTree RecordedStep(const Trace& trace, const Window& window) {
+  CallsOfThread calls_of_thread;
+  CollectOperators(trace, window, calls_of_thread);
+  CollectAnnotations(trace, window, calls_of_thread);
+  CollectRuntimeCalls(trace, window, calls_of_thread);
+  std::vector<ThreadCalls> threads;
+  for (auto& [track, calls] : calls_of_thread) {
+    std::stable_sort(calls.begin(), calls.end(), BeginsBefore);
+    calls.insert(calls.begin(), RootOf(calls.front().begin_ns));
+    NestByTime(calls);
+    const auto row = static_cast<RowId>(track);
+    threads.push_back(
+        {.thread = row == kNoRow ? 0 : trace.tracks.thread[row], .calls = std::move(calls)});
+  }
+  return TreeOf(trace, std::move(threads));
+}
+
+bool IsHostNode(const Trace& graph, RowId node) {
+  const trace::GraphNodeKind kind = graph.graph_nodes.kind[node];
+  return kind == trace::GraphNodeKind::kOperator || kind == trace::GraphNodeKind::kAnnotation;
+}
+
+/// The host nodes below each node (and, at kNoRow's place, without one), in order of id.
+std::vector<std::vector<RowId>> ChildrenOf(const Trace& graph) {
+  std::vector<std::vector<RowId>> children(graph.graph_nodes.size() + 1);
+  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
+    const RowId parent = graph.graph_nodes.parent[node];
+    if (IsHostNode(graph, node)) {
+      children[parent == kNoRow ? graph.graph_nodes.size() : parent].push_back(node);
+    }
+  }
+  return children;
+}
+
+// Parents before children, without recursion: a graph may be deep.
+void AppendSubtree(const Trace& graph, const std::vector<std::vector<RowId>>& children, RowId root,
+                   std::vector<Call>& calls) {
+  std::vector<std::pair<RowId, std::size_t>> open;  // node, or its place once it is entered
+  constexpr std::size_t kToEnter = std::numeric_limits<std::size_t>::max();
+  open.emplace_back(root, kToEnter);
+  while (!open.empty()) {
+    auto& [node, place] = open.back();
+    if (place != kToEnter) {
+      calls[place].num_descendants = static_cast<std::uint32_t>(calls.size() - place - 1);
+      open.pop_back();
+      continue;
+    }
+    place = calls.size();
+    const RowId entered = node;
+    calls.push_back({.kind = graph.graph_nodes.kind[entered] == trace::GraphNodeKind::kAnnotation
+                                 ? CallKind::kAnnotation
+                                 : CallKind::kOperator,
+                     .name = graph.graph_nodes.name[entered],
+                     .row = entered,
+                     .begin_ns = graph.graph_nodes.id[entered]});
+    for (std::size_t i = children[entered].size(); i > 0; --i) {
+      open.emplace_back(children[entered][i - 1], kToEnter);
+    }
+  }
+}
+
+bool IsTop(const Trace& graph, RowId node) {
+  const RowId parent = graph.graph_nodes.parent[node];
+  return IsHostNode(graph, node) && (parent == kNoRow || !IsHostNode(graph, parent));
+}
+
+}  // namespace
+
+bool IsLaunchName(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kPrefixes{
+      "cudaLaunchKernel", "cuLaunchKernel",  "cudaMemcpyAsync",
+      "cudaMemsetAsync",  "cudaGraphLaunch", "cudaLaunchCooperativeKernel",
+      "hipLaunchKernel"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         name == "hipExtModuleLaunchKernel" || name == "hipModuleLaunchKernel" ||
+         name == "hipMemcpyAsync" || name == "hipMemsetAsync";
+}
+
+bool IsSynchronizeName(std::string_view name) {
+  return name == "cudaStreamSynchronize" || name == "cudaDeviceSynchronize" ||
+         name == "cudaEventSynchronize" || name == "hipStreamSynchronize" ||
+         name == "hipDeviceSynchronize" || name == "hipEventSynchronize";
+}
+
+std::vector<CallTree> RecordedSteps(const Trace& recording) {
+  std::vector<CallTree> steps;
+  for (RowId step = 0; step < recording.steps.size(); ++step) {
+    const std::int64_t begin_ns = recording.steps.begin_ns[step];
+    CallTree tree =
+        RecordedStep(recording, {begin_ns, begin_ns + recording.steps.duration_ns[step]});
+    if (!tree.threads.empty()) {
+      steps.push_back(std::move(tree));
+    }
+  }
+  if (steps.empty()) {
+    steps.push_back(RecordedStep(recording, {}));
+  }
+  return steps;
+}
+
+CallTree GraphStep(const Trace& graph) {
+  const auto children = ChildrenOf(graph);
+  std::map<std::int32_t, ThreadCalls> threads;
+  for (RowId node = 0; node < graph.graph_nodes.size(); ++node) {
+    if (!IsTop(graph, node)) {
+      continue;
+    }
+    ThreadCalls& thread = threads[graph.graph_nodes.thread[node]];
+    thread.thread = graph.graph_nodes.thread[node];
+    if (thread.calls.empty()) {
+      thread.calls.push_back(RootOf(graph.graph_nodes.id[node]));
+    }
+    AppendSubtree(graph, children, node, thread.calls);
+  }
+  std::vector<ThreadCalls> list;
+  for (auto& [number, thread] : threads) {
+    thread.calls[0].num_descendants = static_cast<std::uint32_t>(thread.calls.size() - 1);
+    list.push_back(std::move(thread));
+  }
+  return TreeOf(graph, std::move(list));
+}
+
+}  // namespace orrery::workload

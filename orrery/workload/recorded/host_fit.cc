@@ -1,0 +1,276 @@
+#include "orrery/workload/recorded/host_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include "orrery/base/statistics.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_samples.h"
+
+namespace orrery::workload {
+namespace {
+
+constexpr int kRounds = 20;
+constexpr double kPaceQuantile = 0.25;
+
+// What is left at least of a cost when the profiler's share is taken off, which is an average.
+constexpr double kLeastShare = 0.1;
+
+bool IsCount(HostPart part) {
+  return part == HostPart::kLaunches || part == HostPart::kWaits;
+}
+
+// Device times do not depend on how fast the host was.
+bool HasPace(HostPart part) {
+  return !IsCount(part) && part != HostPart::kLaunchLatency && part != HostPart::kKernelGap;
+}
+
+bool IsOperatorPart(HostPart part) {
+  return part == HostPart::kWhole || part == HostPart::kStart || part == HostPart::kBetween ||
+         part == HostPart::kEnd;
+}
+
+/// The mean of the middle half: as calm as a median, and it adds up.
+double MiddleMean(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t cut = values.size() / 4;
+  return Mean(std::span(values).subspan(cut, values.size() - 2 * cut));
+}
+
+double Logarithm(double value) {
+  return std::log(std::max(value, 1.0));
+}
+
+/// A cost of one name on one thread.
+struct Observation {
+  std::size_t name = 0;
+  std::size_t thread = 0;
+  double logarithm = 0;
+  double weight = 0;  // the time it stands for
+};
+
+double WeightedMedian(std::vector<std::pair<double, double>> values) {
+  std::sort(values.begin(), values.end());
+  double total = 0;
+  for (const auto& [value, weight] : values) {
+    total += weight;
+  }
+  double seen = 0;
+  for (const auto& [value, weight] : values) {
+    seen += weight;
+    if (seen >= total / 2) {
+      return value;
+    }
+  }
+  return 0;
+}
+
+/// logarithm ≈ cost(name) + pace(thread).
+struct Paces {
+  std::vector<double> cost_of_name;
+  std::vector<double> pace_of_thread;
+};
+
+void FitCosts(const std::vector<Observation>& observations, Paces& paces) {
+  std::vector<std::vector<double>> values(paces.cost_of_name.size());
+  for (const Observation& seen : observations) {
+    values[seen.name].push_back(seen.logarithm - paces.pace_of_thread[seen.thread]);
+  }
+  for (std::size_t name = 0; name < values.size(); ++name) {
+    paces.cost_of_name[name] = Median(values[name]);
+  }
+}
+
+void FitPaces(const std::vector<Observation>& observations, const std::vector<bool>& tells_pace,
+              Paces& paces) {
+  std::vector<std::vector<std::pair<double, double>>> values(paces.pace_of_thread.size());
+  for (const Observation& seen : observations) {
+    if (tells_pace[seen.name]) {
+      values[seen.thread].emplace_back(seen.logarithm - paces.cost_of_name[seen.name], seen.weight);
+    }
+  }
+  for (std::size_t thread = 0; thread < values.size(); ++thread) {
+    paces.pace_of_thread[thread] = values[thread].empty() ? 0 : WeightedMedian(values[thread]);
+  }
+}
+
+HostCost Spread(std::vector<double> values) {
+  HostCost cost{.mean = Mean(values), .count = static_cast<std::int64_t>(values.size())};
+  constexpr std::array<double, 5> kShares{0.1, 0.25, 0.5, 0.75, 0.9};
+  for (std::size_t i = 0; i < kShares.size(); ++i) {
+    cost.quantiles[i] = Quantile(values, kShares[i]);
+  }
+  return cost;
+}
+
+// Digits that no clock has would only make files larger.
+HostCost Rounded(HostCost cost, double parts_of_one) {
+  const auto round = [&](double& value) {
+    value = std::round(value * parts_of_one) / parts_of_one;
+  };
+  round(cost.typical);
+  round(cost.mean);
+  for (double& quantile : cost.quantiles) {
+    round(quantile);
+  }
+  return cost;
+}
+
+// Entries for names that were not recorded: the middle of those that were.
+void AddKinds(HostModel& model) {
+  std::map<HostModel::Key, std::vector<double>> typical_of_kind;
+  for (const auto& [key, cost] : model.entries()) {
+    const auto& [part, name] = key;
+    if (IsCount(part) || part == HostPart::kLaunchLatency || part == HostPart::kKernelGap) {
+      continue;
+    }
+    typical_of_kind[{part, std::string(HostModel::kAll)}].push_back(cost.typical);
+    if (IsOperatorPart(part)) {
+      const HostCost* launches = model.Find(HostPart::kLaunches, name);
+      const bool is_launching = launches != nullptr && launches->typical >= 0.5;
+      typical_of_kind[{part, std::string(KindOf(name, is_launching))}].push_back(cost.typical);
+    }
+  }
+  for (const auto& [key, values] : typical_of_kind) {
+    HostCost cost = Spread(values);
+    cost.typical = cost.quantiles[2];
+    model.Set(key.first, key.second, Rounded(cost, 1e1));
+  }
+}
+
+}  // namespace
+
+std::size_t HostFit::Add(const trace::Trace& recording) {
+  const std::size_t number = num_recordings_++;
+  const auto add = [&](const HostSample& sample) {
+    const std::string_view text = recording.Text(sample.name);
+    std::string name(text.empty() ? HostModel::kAll : BaseName(text));
+    Cell& cell =
+        cells_[{sample.part, std::move(name)}][2 * number + (sample.on_backward_thread ? 1 : 0)];
+    cell.values.push_back(sample.value);
+    cell.events += sample.events;
+  };
+  for (const CallTree& step : RecordedSteps(recording)) {
+    for (const HostSample& sample : SamplesOf(recording, step)) {
+      add(sample);
+    }
+  }
+  for (const HostSample& sample : DeviceSamplesOf(recording)) {
+    add(sample);
+  }
+  for (auto& [key, cells] : cells_) {
+    for (auto& [thread, cell] : cells) {
+      cell.typical = thread / 2 == number ? MiddleMean(cell.values) : cell.typical;
+    }
+  }
+  return number;
+}
+
+namespace {
+
+bool IsIn(const std::vector<std::size_t>& list, std::size_t number) {
+  return std::find(list.begin(), list.end(), number) != list.end();
+}
+
+/// The pace that a quarter of the threads that told one reach.
+double PaceToModel(const std::vector<Observation>& observations, const Paces& paces) {
+  std::vector<bool> is_used(paces.pace_of_thread.size(), false);
+  for (const Observation& seen : observations) {
+    is_used[seen.thread] = true;
+  }
+  std::vector<double> used;
+  for (std::size_t thread = 0; thread < is_used.size(); ++thread) {
+    if (is_used[thread]) {
+      used.push_back(paces.pace_of_thread[thread]);
+    }
+  }
+  std::sort(used.begin(), used.end());
+  return used.empty()
+             ? 0.0
+             : used[static_cast<std::size_t>(static_cast<double>(used.size() - 1) * kPaceQuantile)];
+}
+
+Paces FitAll(const std::vector<Observation>& observations, const std::vector<bool>& tells_pace,
+             std::size_t num_threads) {
+  Paces paces{.cost_of_name = std::vector<double>(tells_pace.size(), 0),
+              .pace_of_thread = std::vector<double>(num_threads, 0)};
+  for (int round = 0; round < kRounds; ++round) {
+    FitCosts(observations, paces);
+    FitPaces(observations, tells_pace, paces);
+  }
+  FitCosts(observations, paces);
+  return paces;
+}
+
+}  // namespace
+
+HostModel HostFit::Fit(const Options& options) const {
+  std::vector<Observation> observations;
+  std::vector<bool> tells_pace;
+  for (const auto& [key, cells] : cells_) {
+    std::size_t num_cells = 0;
+    for (const auto& [thread, cell] : cells) {
+      if (!IsIn(options.without, thread / 2)) {
+        observations.push_back({tells_pace.size(), thread, Logarithm(cell.typical),
+                                cell.typical * static_cast<double>(cell.values.size())});
+        ++num_cells;
+      }
+    }
+    const bool is_host_work = IsOperatorPart(key.first) || key.first == HostPart::kLaunch;
+    tells_pace.push_back(num_cells > 1 && is_host_work);
+  }
+  const Paces paces = FitAll(observations, tells_pace, 2 * num_recordings_);
+  const double pace = PaceToModel(observations, paces);
+  std::vector<double> scale_of_thread;
+  for (const double pace_of_thread : paces.pace_of_thread) {
+    scale_of_thread.push_back(std::exp(pace - pace_of_thread));
+  }
+
+  HostModel model;
+  model.profiler_cost_ns = options.profiler_cost_ns;
+  std::size_t name = 0;
+  for (const auto& [key, cells] : cells_) {
+    const double with_profiler = std::exp(paces.cost_of_name[name++] + pace);
+    HostCost cost = CostOf(key.first, cells, options, scale_of_thread);
+    if (HasPace(key.first)) {
+      cost.typical = std::max(with_profiler - cost.typical, kLeastShare * with_profiler);
+    }
+    if (cost.recordings > 0) {
+      model.Set(key.first, key.second, Rounded(cost, IsCount(key.first) ? 1e3 : 1e1));
+    }
+  }
+  AddKinds(model);
+  return model;
+}
+
+// The spread of a cost over the threads that count. Where it depends on the pace, `typical` is what
+// the profiler added; else it is the cost.
+HostCost HostFit::CostOf(HostPart part, const CellOfThread& cells, const Options& options,
+                         std::span<const double> scale_of_thread) const {
+  std::vector<double> values;
+  std::vector<double> added;
+  std::vector<double> typical;
+  for (const auto& [thread, cell] : cells) {
+    if (IsIn(options.without, thread / 2)) {
+      continue;
+    }
+    const double scale = HasPace(part) ? scale_of_thread[thread] : 1;
+    added.push_back(options.profiler_cost_ns * cell.events /
+                    static_cast<double>(cell.values.size()));
+    typical.push_back(IsCount(part) ? Mean(cell.values) : cell.typical);
+    for (std::size_t i = 0; options.with_spread && i < cell.values.size(); ++i) {
+      values.push_back(std::max(0.0, cell.values[i] * scale - added.back()));
+    }
+  }
+  if (added.empty()) {
+    return {};
+  }
+  HostCost cost = options.with_spread ? Spread(values) : HostCost{};
+  cost.recordings = static_cast<std::int64_t>(added.size());
+  cost.typical = HasPace(part) ? Mean(added) : Mean(typical);
+  return cost;
+}
+
+}  // namespace orrery::workload

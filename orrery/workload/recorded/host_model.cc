@@ -1,0 +1,174 @@
+#include "orrery/workload/recorded/host_model.h"
+
+#include <cmath>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace orrery::workload {
+namespace {
+
+constexpr std::array<std::string_view, kNumHostParts> kPartNames{
+    "whole", "start",          "between",   "end",          "launch", "synchronize",
+    "gap",   "gap_in_list",    "rest",      "rest_in_list", "turn",   "launches",
+    "waits", "launch_latency", "kernel_gap"};
+
+// The row that carries profiler_cost_ns; no part of the host.
+constexpr std::string_view kProfilerCost = "profiler_cost";
+
+constexpr std::array<std::string_view, 5> kQuantileColumns{"p10", "p25", "p50", "p75", "p90"};
+
+bool IsOperatorPart(HostPart part) {
+  return part == HostPart::kWhole || part == HostPart::kStart || part == HostPart::kBetween ||
+         part == HostPart::kEnd;
+}
+
+void AddRow(Table& table, std::string_view part, const std::string& name, const HostCost& cost) {
+  const std::size_t row = table.AddRow();
+  std::size_t column = 0;
+  table.Set(row, column++, std::string(part));
+  table.Set(row, column++, name);
+  table.Set(row, column++, cost.typical);
+  for (const double quantile : cost.quantiles) {
+    table.Set(row, column++, quantile);
+  }
+  table.Set(row, column++, cost.mean);
+  table.Set(row, column++, cost.count);
+  table.Set(row, column++, cost.recordings);
+}
+
+Result<HostCost> CostOf(const Table& table, std::size_t row) {
+  const auto typical = table.Number(row, "typical");
+  if (!typical || !std::isfinite(*typical) || *typical < 0) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("line {}: 'typical' must be a number that is not negative", row + 2));
+  }
+  HostCost cost{.typical = *typical};
+  for (std::size_t i = 0; i < kQuantileColumns.size(); ++i) {
+    cost.quantiles[i] = table.Number(row, kQuantileColumns[i]).value_or(*typical);
+  }
+  cost.mean = table.Number(row, "mean").value_or(*typical);
+  cost.count = table.Integer(row, "count").value_or(0);
+  cost.recordings = table.Integer(row, "recordings").value_or(0);
+  return cost;
+}
+
+}  // namespace
+
+std::string_view HostPartName(HostPart part) {
+  return kPartNames[static_cast<std::size_t>(part)];
+}
+
+std::optional<HostPart> FindHostPart(std::string_view name) {
+  for (std::size_t i = 0; i < kPartNames.size(); ++i) {
+    if (kPartNames[i] == name) {
+      return static_cast<HostPart>(i);
+    }
+  }
+  return std::nullopt;
+}
+
+void HostModel::Set(HostPart part, std::string name, const HostCost& cost) {
+  entries_.insert_or_assign(Key(part, std::move(name)), cost);
+}
+
+const HostCost* HostModel::Find(HostPart part, std::string_view name) const {
+  const auto found = entries_.find(Key(part, std::string(name)));
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+HostAnswer HostModel::Get(HostPart part, std::string_view name, bool launches) const {
+  if (const HostCost* cost = Find(part, name)) {
+    return {cost->typical, HostCostSource::kName};
+  }
+  if (IsOperatorPart(part)) {
+    if (const HostCost* cost = Find(part, KindOf(name, launches))) {
+      return {cost->typical, HostCostSource::kKind};
+    }
+  }
+  if (const HostCost* cost = Find(part, kAll)) {
+    return {cost->typical, HostCostSource::kGlobal};
+  }
+  return {};
+}
+
+std::string_view KindOf(std::string_view name, bool launches) {
+  if (launches) {
+    return "*kernel";
+  }
+  if (name.starts_with("autograd::engine")) {
+    return "*engine";
+  }
+  return name.starts_with("aten::") ? "*plain" : "*node";
+}
+
+std::string_view BaseName(std::string_view name) {
+  return name.substr(0, name.find('#'));
+}
+
+bool IsListWalk(std::string_view annotation, std::int64_t num_calls, std::int64_t num_parameters) {
+  return annotation.starts_with("Optimizer.") &&
+         num_calls < std::max<std::int64_t>(num_parameters, 3);
+}
+
+HostModel WithMeans(const HostModel& model) {
+  HostModel means = model;
+  for (const auto& [key, cost] : model.entries()) {
+    const auto& [part, name] = key;
+    const bool is_number = part == HostPart::kLaunches || part == HostPart::kWaits;
+    const bool is_of_device = part == HostPart::kLaunchLatency || part == HostPart::kKernelGap;
+    if (!is_number && !is_of_device && !name.starts_with(HostModel::kAll) && cost.count > 0) {
+      HostCost mean = cost;
+      mean.typical = cost.mean;
+      means.Set(part, name, mean);
+    }
+  }
+  return means;
+}
+
+Table HostTable(const HostModel& model) {
+  Table table;
+  table.AddColumn("part", Table::Type::kText);
+  table.AddColumn("name", Table::Type::kText);
+  table.AddColumn("typical", Table::Type::kNumber);
+  for (const std::string_view column : kQuantileColumns) {
+    table.AddColumn(std::string(column), Table::Type::kNumber);
+  }
+  table.AddColumn("mean", Table::Type::kNumber);
+  table.AddColumn("count", Table::Type::kInteger);
+  table.AddColumn("recordings", Table::Type::kInteger);
+  HostCost profiler{.typical = model.profiler_cost_ns, .mean = model.profiler_cost_ns};
+  profiler.quantiles.fill(model.profiler_cost_ns);
+  AddRow(table, kProfilerCost, std::string(HostModel::kAll), profiler);
+  for (const auto& [key, cost] : model.entries()) {
+    AddRow(table, HostPartName(key.first), key.second, cost);
+  }
+  return table;
+}
+
+Result<HostModel> HostModelOf(const Table& table) {
+  for (const std::string_view column : {"part", "name", "typical"}) {
+    if (!table.FindColumn(column)) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("line 1: no column '{}'; `orrery fit host` writes the file", column));
+    }
+  }
+  HostModel model;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const std::string_view part_name = table.Text(row, "part").value_or("");
+    ORRERY_TRY(const HostCost cost, CostOf(table, row));
+    if (part_name == kProfilerCost) {
+      model.profiler_cost_ns = cost.typical;
+      continue;
+    }
+    const std::optional<HostPart> part = FindHostPart(part_name);
+    if (!part) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("line {}: no such part of the host: {}", row + 2, part_name));
+    }
+    model.Set(*part, std::string(table.Text(row, "name").value_or("")), cost);
+  }
+  return model;
+}
+
+}  // namespace orrery::workload

@@ -1,0 +1,93 @@
+#include "orrery/workload/recorded/priced_calls.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::workload {
+namespace {
+
+using testing::ElementsAre;
+using trace::RowId;
+
+/// A graph of calls of one tensor of floats that return another of the same size.
+class Graph {
+ public:
+  RowId Add(std::string_view name, std::int64_t elements, RowId parent = trace::kNoRow) {
+    const std::string shape = "[[" + std::to_string(elements) + "]]";
+    return trace_.graph_nodes.Append(
+        {.name = Intern(name),
+         .input_values = Intern(R"json([[1, 2, 0, 0, 4, "cuda:0"]])json"),
+         .input_shapes = Intern(shape),
+         .input_types = Intern(R"json(["Tensor(float)"])json"),
+         .output_values = Intern(R"json([[3, 4, 0, 0, 4, "cuda:0"]])json"),
+         .output_shapes = Intern(shape),
+         .output_types = Intern(R"json(["Tensor(float)"])json"),
+         .parent = parent});
+  }
+
+  [[nodiscard]] std::vector<std::string> Priced() const {
+    std::vector<std::string> texts;
+    for (const PricedCall& call : PricedCalls(trace_)) {
+      for (const kernel::Operator& op : call.operators) {
+        texts.push_back(std::to_string(call.node) + " " + kernel::Text(op));
+      }
+    }
+    return texts;
+  }
+
+ private:
+  StringId Intern(std::string_view text) { return trace_.strings.Intern(text); }
+
+  trace::Trace trace_;
+};
+
+TEST(PricedCallsTest, NothingIsPricedBelowAPricedCall) {
+  Graph graph;
+  const RowId relu = graph.Add("aten::relu", 8);
+  graph.Add("aten::clamp_min", 8, relu);
+  EXPECT_THAT(graph.Priced(), ElementsAre("0 elementwise fn=relu n=8 wb=4 fp32"));
+}
+
+TEST(PricedCallsTest, CallsThatPassOnYieldToThoseBelow) {
+  Graph graph;
+  const RowId zeros = graph.Add("aten::zeros", 8);
+  graph.Add("aten::zero_", 8, zeros);
+  EXPECT_THAT(graph.Priced(), ElementsAre("1 fill n=8 fp32"));
+}
+
+TEST(PricedCallsTest, CallsThatPassOnArePricedWhereNothingIsRecordedBelow) {
+  Graph graph;
+  graph.Add("aten::zeros", 8);
+  EXPECT_THAT(graph.Priced(), ElementsAre("0 fill n=8 fp32"));
+}
+
+// Eight ranks hold a part each; the outer call speaks of the whole.
+TEST(PricedCallsTest, ASplitTensorCountsWithThePartOfThisRank) {
+  Graph graph;
+  const RowId whole = graph.Add("aten::sqrt", 64);
+  const RowId python = graph.Add("PythonSubclass", 64, whole);
+  graph.Add("aten::sqrt", 8, python);
+  EXPECT_THAT(graph.Priced(), ElementsAre("2 elementwise fn=sqrt n=8 wb=4 fp32"));
+}
+
+TEST(PricedCallsTest, PythonMayMakeOtherCalls) {
+  Graph graph;
+  const RowId whole = graph.Add("aten::sqrt", 64);
+  const RowId python = graph.Add("PythonSubclass", 64, whole);
+  graph.Add("aten::exp", 8, python);
+  EXPECT_THAT(graph.Priced(), ElementsAre("2 elementwise fn=exp n=8 wb=4 fp32"));
+}
+
+TEST(PricedCallsTest, TheUnknownIsSaidOnlyWhereNothingIsBelow) {
+  Graph graph;
+  const RowId outer = graph.Add("mine::outer", 8);
+  graph.Add("mine::inner", 8, outer);
+  EXPECT_THAT(graph.Priced(), ElementsAre("1 elementwise fn=other n=8 wb=4 fp32"));
+}
+
+}  // namespace
+}  // namespace orrery::workload

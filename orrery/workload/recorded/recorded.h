@@ -1,0 +1,96 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orrery/collective/request.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/recorded_costs.h"
+
+namespace orrery::workload {
+
+/// What a call communications with other ranks.
+struct RecordedCommunication {
+  std::string role = {};  // the group, as all its members call it
+  collective::CollectiveKind kind = collective::CollectiveKind::kAllReduce;
+  std::int64_t bytes = 0;  // as collective::Request counts
+  collective::Element element = collective::Element::kFloat;
+
+  /// Between two ranks; the role is then one of this direction and these two.
+  [[nodiscard]] bool IsMessage() const { return kind == collective::CollectiveKind::kSendRecv; }
+
+  bool operator==(const RecordedCommunication&) const = default;
+};
+
+/// What work on the GPU is for and what it takes of it: see Parts.
+struct DeviceRole {
+  std::string category = {};
+  Phase phase = Phase::kOther;
+  std::int32_t microbatch = -1;
+  std::uint32_t sm_share = 0;
+  std::uint32_t memory_share = 0;
+  std::uint32_t compute_share = 0;
+  std::uint8_t operation = kNoOperation;
+
+  bool operator==(const DeviceRole&) const = default;
+};
+
+/// Something that a call runs on the GPU.
+struct DeviceTask {
+  std::int64_t duration_ps = 0;
+  std::string name = {};
+  std::string launch = {};  // the call that hands it over; empty: the usual one
+  std::optional<RecordedCommunication> communication = {};
+  std::optional<DeviceRole> role = {};
+};
+
+/// Says what a node of an execution trace runs on the GPU itself, without its children: one entry
+/// for each launch, empty for an operator that launches nothing.
+using PriceNode = std::function<std::vector<DeviceTask>(RowId graph_node)>;
+
+/// How the costs of the host were found, counted in look-ups.
+struct HostCoverage {
+  std::array<std::int64_t, 4> lookups = {};  // by HostCostSource
+  std::int64_t operators = 0;
+  std::int64_t launches = 0;
+  std::int64_t waits = 0;
+};
+
+struct RecordedProgram {
+  Program program;
+  HostCoverage coverage;
+};
+
+/// Adds to a task what others than the profiler know of it: what it communications, what it is for.
+using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
+
+/// Makes a program from a step: host times from the model, kernels as recorded, each on its stream.
+/// The pauses of a thread during which another runs the backward pass become dependencies.
+///
+/// Where the profiler recorded synchronisation, streams wait for events of each other and the host
+/// for what it waited for; else streams run on, and the host waits for all of them.
+///
+/// With `costs`, those of the step place by place, the model is asked for nothing but what lies
+/// between host and GPU.
+[[nodiscard]] RecordedProgram ProgramOfRecording(const trace::Trace& recording,
+                                                 const CallTree& step, const HostModel& host,
+                                                 const CompleteTask& complete = {},
+                                                 const StepCosts* costs = nullptr);
+
+/// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
+/// one stream. Operators that read a value back wait for the stream.
+///
+/// An communication runs on a stream of its group, behind the kernels that were launched before it; the
+/// first kernel of a call that touches a storage it writes waits for it, as the waits that PyTorch
+/// puts between streams have it.
+[[nodiscard]] RecordedProgram ProgramOfGraph(const trace::Trace& graph, const CallTree& step,
+                                             const HostModel& host, const PriceNode& price);
+
+}  // namespace orrery::workload

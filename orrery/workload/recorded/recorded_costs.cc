@@ -1,0 +1,355 @@
+#include "orrery/workload/recorded/recorded_costs.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "orrery/base/statistics.h"
+#include "orrery/trace/row_index.h"
+#include "orrery/workload/recorded/profiler_share.h"
+
+namespace orrery::workload {
+namespace {
+
+using trace::kNoRow;
+using trace::Trace;
+
+// What is left at least of a cost when the profiler's share is taken off: where in the
+// neighbourhood of an event the profiler's time lies is known on average only.
+constexpr double kLeastShare = 0.1;
+
+// A stream takes about a thousand launches; with half as many before it, a launch may have waited.
+constexpr std::int64_t kClearlyFullQueue = 512;
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+
+/// Costs of one step as recorded, and how many events' profiler cost they hold.
+struct ThreadSamples {
+  ThreadCosts times;
+  ThreadCosts events;
+};
+
+std::int64_t EndOf(const Call& call) {
+  return call.begin_ns + call.duration_ns;
+}
+
+/// When the work ended that had been launched before a time, and how much of it waited.
+class DeviceQueue {
+ public:
+  explicit DeviceQueue(const Trace& recording) {
+    for (RowId row = 0; row < recording.activities.size(); ++row) {
+      const RowId launch = recording.activities.launch[row];
+      if (launch != kNoRow) {
+        const std::int64_t end_ns =
+            recording.activities.begin_ns[row] + recording.activities.duration_ns[row];
+        launched_.emplace_back(recording.runtime_calls.begin_ns[launch], end_ns);
+        ends_ns_.push_back(end_ns);
+      }
+    }
+    std::sort(launched_.begin(), launched_.end());
+    std::sort(ends_ns_.begin(), ends_ns_.end());
+    std::int64_t last_ns = kNever;
+    for (auto& [begin_ns, end_ns] : launched_) {
+      last_ns = std::max(last_ns, end_ns);
+      end_ns = last_ns;
+    }
+  }
+
+  /// The last end of what was launched before; far in the past if nothing was.
+  [[nodiscard]] std::int64_t EndOfLaunchedBefore(std::int64_t at_ns) const {
+    const std::size_t count = NumLaunchedBefore(at_ns);
+    return count == 0 ? kNever : launched_[count - 1].second;
+  }
+
+  [[nodiscard]] bool IsFull(std::int64_t at_ns) const {
+    const auto ended = std::upper_bound(ends_ns_.begin(), ends_ns_.end(), at_ns) - ends_ns_.begin();
+    return static_cast<std::int64_t>(NumLaunchedBefore(at_ns)) - ended > kClearlyFullQueue;
+  }
+
+ private:
+  [[nodiscard]] std::size_t NumLaunchedBefore(std::int64_t at_ns) const {
+    const auto found = std::lower_bound(
+        launched_.begin(), launched_.end(), at_ns,
+        [](const auto& launched, std::int64_t time_ns) { return launched.first < time_ns; });
+    return static_cast<std::size_t>(found - launched_.begin());
+  }
+
+  std::vector<std::pair<std::int64_t, std::int64_t>> launched_;  // begin, last end so far
+  std::vector<std::int64_t> ends_ns_;
+};
+
+/// The begins and ends of a thread's calls, in order.
+std::vector<std::int64_t> MomentsOf(const ThreadCalls& thread) {
+  std::vector<std::int64_t> moments;
+  for (std::size_t call = 1; call < thread.calls.size(); ++call) {
+    moments.push_back(thread.calls[call].begin_ns);
+    moments.push_back(EndOf(thread.calls[call]));
+  }
+  std::sort(moments.begin(), moments.end());
+  return moments;
+}
+
+/// The threads that hand over to each other: the one that waits for the backward pass, and those
+/// that run it.
+class HandOvers {
+ public:
+  explicit HandOvers(const CallTree& step) : moments_of_thread_(step.threads.size()) {
+    bool has_waiting = false;
+    for (std::size_t i = 0; i < step.threads.size(); ++i) {
+      const bool runs_backward = step.threads[i].runs_backward;
+      if (runs_backward || !has_waiting) {
+        moments_of_thread_[i] = MomentsOf(step.threads[i]);
+      }
+      has_waiting |= !runs_backward;
+    }
+  }
+
+  /// The last thing that another thread did before `at_ns`, if this one takes turns with it.
+  [[nodiscard]] std::int64_t LastOfOthers(std::size_t thread, std::int64_t at_ns) const {
+    std::int64_t last_ns = kNever;
+    if (moments_of_thread_[thread].empty()) {
+      return last_ns;
+    }
+    for (std::size_t other = 0; other < moments_of_thread_.size(); ++other) {
+      const auto& moments = moments_of_thread_[other];
+      const auto next = std::upper_bound(moments.begin(), moments.end(), at_ns);
+      if (other != thread && next != moments.begin()) {
+        last_ns = std::max(last_ns, *(next - 1));
+      }
+    }
+    return last_ns;
+  }
+
+ private:
+  std::vector<std::vector<std::int64_t>> moments_of_thread_;
+};
+
+class ThreadSampler {
+ public:
+  ThreadSampler(const ThreadCalls& thread, std::size_t number, const HandOvers& hand_overs,
+                const DeviceQueue& queue)
+      : calls_(thread.calls), number_(number), hand_overs_(hand_overs), queue_(queue) {
+    for (ThreadCosts* costs : {&samples_.times, &samples_.events}) {
+      costs->before_ns.resize(calls_.size());
+      costs->own_ns.resize(calls_.size());
+    }
+  }
+
+  ThreadSamples Take() {
+    for (std::uint32_t call = 0; call < calls_.size(); ++call) {
+      switch (calls_[call].kind) {
+        case CallKind::kLaunch:
+          AddLaunch(call);
+          break;
+        case CallKind::kSynchronize:
+          AddSynchronize(call);
+          break;
+        default:
+          AddChildren(call);
+      }
+    }
+    return std::move(samples_);
+  }
+
+ private:
+  void AddLaunch(std::uint32_t index) {
+    samples_.times.own_ns[index] = static_cast<double>(calls_[index].duration_ns);
+    samples_.events.own_ns[index] = ProfilerShareInside(CallKind::kLaunch);
+  }
+
+  // What is left once the awaited work has ended.
+  void AddSynchronize(std::uint32_t index) {
+    const Call& call = calls_[index];
+    const std::int64_t awaited_ns =
+        std::clamp(queue_.EndOfLaunchedBefore(call.begin_ns), call.begin_ns, EndOf(call));
+    samples_.times.own_ns[index] = static_cast<double>(EndOf(call) - awaited_ns);
+    samples_.events.own_ns[index] = ProfilerShareInside(CallKind::kSynchronize);
+  }
+
+  void AddChildren(std::uint32_t index) {
+    const Call& parent = calls_[index];
+    const double inside = ProfilerShareInside(parent.kind) / 2;
+    std::int64_t from_ns = parent.kind == CallKind::kRoot ? kNever : parent.begin_ns;
+    double events_before = inside;
+    ForEachChild(calls_, index, [&](std::uint32_t child_index) {
+      const Call& child = calls_[child_index];
+      if (const std::int64_t begin_ns = BeginOfGap(from_ns, child.begin_ns); begin_ns != kNever) {
+        samples_.times.before_ns[child_index] = Between(begin_ns, child.begin_ns);
+        samples_.events.before_ns[child_index] = events_before + ProfilerShareBeside(child.kind);
+      }
+      from_ns = EndOf(child);
+      events_before = ProfilerShareBeside(child.kind);
+    });
+    if (parent.kind != CallKind::kRoot) {
+      samples_.times.own_ns[index] = Between(BeginOfGap(from_ns, EndOf(parent)), EndOf(parent));
+      samples_.events.own_ns[index] = events_before + inside;
+    }
+  }
+
+  // The end of what the thread did before, or of what another did that handed over to it.
+  [[nodiscard]] std::int64_t BeginOfGap(std::int64_t from_ns, std::int64_t to_ns) const {
+    return std::max(from_ns, hand_overs_.LastOfOthers(number_, to_ns));
+  }
+
+  [[nodiscard]] static double Between(std::int64_t begin_ns, std::int64_t end_ns) {
+    return static_cast<double>(std::max<std::int64_t>(0, end_ns - begin_ns));
+  }
+
+  std::span<const Call> calls_;
+  std::size_t number_;
+  const HandOvers& hand_overs_;
+  const DeviceQueue& queue_;
+  ThreadSamples samples_;
+};
+
+/// The usual time of launches into queues with room, by name.
+std::map<StringId, double> UsualLaunches(std::span<const CallTree> steps,
+                                         const DeviceQueue& queue) {
+  std::map<StringId, std::vector<double>> times_of_name;
+  for (const CallTree& step : steps) {
+    for (const ThreadCalls& thread : step.threads) {
+      for (const Call& call : thread.calls) {
+        if (call.kind == CallKind::kLaunch && !queue.IsFull(call.begin_ns)) {
+          times_of_name[call.name].push_back(static_cast<double>(call.duration_ns));
+        }
+      }
+    }
+  }
+  std::map<StringId, double> usual;
+  for (const auto& [name, times] : times_of_name) {
+    usual[name] = Median(times);
+  }
+  return usual;
+}
+
+// A launch that waited for a place in the queue takes what launches usually take.
+void FixFullQueue(const ThreadCalls& thread, const std::map<StringId, double>& usual_of_name,
+                   const DeviceQueue& queue, ThreadCosts& times) {
+  for (std::size_t index = 0; index < thread.calls.size(); ++index) {
+    const Call& call = thread.calls[index];
+    const auto usual = usual_of_name.find(call.name);
+    if (call.kind == CallKind::kLaunch && usual != usual_of_name.end() &&
+        queue.IsFull(call.begin_ns)) {
+      times.own_ns[index] = std::min(times.own_ns[index], usual->second);
+    }
+  }
+}
+
+bool MakeSameCalls(const ThreadCalls& lhs, const ThreadCalls& rhs) {
+  return std::ranges::equal(lhs.calls, rhs.calls, [](const Call& a, const Call& b) {
+    // Markers of steps count, so names of ranges may differ.
+    return a.kind == b.kind && a.num_descendants == b.num_descendants &&
+           (a.name == b.name || a.kind == CallKind::kAnnotation);
+  });
+}
+
+bool MakeSameCalls(const CallTree& lhs, const CallTree& rhs) {
+  return std::ranges::equal(
+      lhs.threads, rhs.threads,
+      [](const ThreadCalls& a, const ThreadCalls& b) { return MakeSameCalls(a, b); });
+}
+
+/// One cost of a thread: what lies before a call, or what is its own.
+struct Place {
+  std::uint32_t call = 0;
+  bool is_before = false;
+};
+
+/// The costs of a thread in order of time.
+std::vector<Place> PlacesInTime(std::span<const Call> calls) {
+  std::vector<Place> places;
+  std::vector<std::uint32_t> open;
+  const auto close_before = [&](std::uint32_t index) {
+    while (!open.empty() && open.back() + 1 + calls[open.back()].num_descendants <= index) {
+      places.push_back({.call = open.back()});
+      open.pop_back();
+    }
+  };
+  for (std::uint32_t index = 1; index < calls.size(); ++index) {
+    close_before(index);
+    places.push_back({.call = index, .is_before = true});
+    open.push_back(index);
+  }
+  close_before(static_cast<std::uint32_t>(calls.size()));
+  return places;
+}
+
+double& CostAt(ThreadCosts& costs, const Place& place) {
+  return place.is_before ? costs.before_ns[place.call] : costs.own_ns[place.call];
+}
+
+// Replaces times by their medians over the steps: one hiccup is no cost of a call.
+void TakeMedians(std::vector<StepCosts>& steps) {
+  std::vector<double> values(steps.size());
+  for (std::size_t thread = 0; thread < steps[0].threads.size(); ++thread) {
+    for (const auto column : {&ThreadCosts::before_ns, &ThreadCosts::own_ns}) {
+      std::vector<double>& medians = steps[0].threads[thread].*column;
+      for (std::size_t place = 0; place < medians.size(); ++place) {
+        std::ranges::transform(steps, values.begin(), [&](const StepCosts& step) {
+          return (step.threads[thread].*column)[place];
+        });
+        medians[place] = Median(values);
+      }
+    }
+  }
+}
+
+/// The times of a step, and the events they hold.
+struct StepSamples {
+  StepCosts times;
+  StepCosts events;
+};
+
+StepSamples SamplesOfStep(const CallTree& step, const DeviceQueue& queue,
+                          const std::map<StringId, double>& usual_launches) {
+  const HandOvers hand_overs(step);
+  StepSamples samples;
+  for (std::size_t number = 0; number < step.threads.size(); ++number) {
+    const ThreadCalls& thread = step.threads[number];
+    ThreadSamples taken = ThreadSampler(thread, number, hand_overs, queue).Take();
+    FixFullQueue(thread, usual_launches, queue, taken.times);
+    samples.times.threads.push_back(std::move(taken.times));
+    samples.events.threads.push_back(std::move(taken.events));
+  }
+  return samples;
+}
+
+}  // namespace
+
+RecordedHost::RecordedHost(const Trace& recording, std::span<const CallTree> steps,
+                           std::size_t which)
+    : step_(steps[which]) {
+  const DeviceQueue queue(recording);
+  const std::map<StringId, double> usual_launches = UsualLaunches(steps, queue);
+  StepSamples samples = SamplesOfStep(step_, queue, usual_launches);
+  events_ = std::move(samples.events);
+  std::vector<StepCosts> times{std::move(samples.times)};
+  for (std::size_t other = 0; other < steps.size(); ++other) {
+    if (other != which && MakeSameCalls(steps[other], step_)) {
+      times.push_back(SamplesOfStep(steps[other], queue, usual_launches).times);
+    }
+  }
+  num_steps_ = times.size();
+  TakeMedians(times);
+  times_ = std::move(times[0]);
+}
+
+StepCosts RecordedHost::Without(double profiler_cost_ns) const {
+  StepCosts costs = times_;
+  StepCosts events = events_;
+  for (std::size_t thread = 0; thread < costs.threads.size(); ++thread) {
+    double owed_ns = 0;
+    for (const Place& place : PlacesInTime(step_.threads[thread].calls)) {
+      double& cost_ns = CostAt(costs.threads[thread], place);
+      owed_ns += profiler_cost_ns * CostAt(events.threads[thread], place);
+      const double taken_ns = std::min(owed_ns, (1 - kLeastShare) * cost_ns);
+      cost_ns -= taken_ns;
+      owed_ns -= taken_ns;
+    }
+  }
+  return costs;
+}
+
+}  // namespace orrery::workload

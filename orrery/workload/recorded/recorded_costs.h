@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "orrery/trace/trace.h"
+#include "orrery/workload/recorded/call_tree.h"
+
+namespace orrery::workload {
+
+/// What the calls of one thread cost the host, call by call of ThreadCalls, in nanoseconds.
+struct ThreadCosts {
+  std::vector<double> before_ns;  // what the caller does before it makes the call
+  std::vector<double> own_ns;     // a launch; of all others what is left behind their last call
+};
+
+/// What a step costs the host at each place, the profiler's share removed.
+struct StepCosts {
+  std::vector<ThreadCosts> threads;  // those of the CallTree
+};
+
+/// The costs of the host as one step of a recording has them at each place: the median over
+/// those steps that make the same calls.
+///
+/// Times in which the host waits are no costs: for the GPU in a synchronisation or before a launch
+/// into a full queue, and for the thread that runs the backward pass, or by it. What a thread takes
+/// to go on after another has handed over to it is a cost of its next call.
+class RecordedHost {
+ public:
+  /// The steps must outlive this.
+  RecordedHost(const trace::Trace& recording, std::span<const CallTree> steps, std::size_t which);
+
+  /// The costs less what the profiler took for each event. A tenth of each cost is left at least;
+  /// what it cannot give is taken from the next ones of its thread.
+  [[nodiscard]] StepCosts Without(double profiler_cost_ns) const;
+
+  /// How many steps make the same calls.
+  [[nodiscard]] std::size_t num_steps() const { return num_steps_; }
+
+ private:
+  const CallTree& step_;
+  std::size_t num_steps_ = 1;
+  StepCosts times_;
+  StepCosts events_;  // how many events' profiler cost the times hold
+};
+
+}  // namespace orrery::workload
