@@ -23,8 +23,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(orrery_settings INTERFACE -Wno-deprecated-declarations)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 sees overflows in std::string's operator+ that are not there (its bug 105651).
-  target_compile_options(orrery_settings INTERFACE -Wno-array-bounds -Wno-restrict)
+  # GCC 12 sees overflows inside std::string that are not there (its bugs 105329 and 105651).
+  target_compile_options(orrery_settings INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
+                         -Wno-stringop-overread)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(orrery_settings INTERFACE _GLIBCXX_ASSERTIONS)

@@ -1,14 +1,13 @@
 #include "orrery/cli/overlap_option.h"
 
-#include "orrery/cli/word_option.h"
+#include "orrery/cli/verb.h"
 #include "orrery/overlap/learned_model.h"
 
 namespace orrery::cli {
 
-void AddOverlapOption(CLI::App& verb, simulate::OverlapKind& overlap) {
+void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap) {
   overlap = simulate::OverlapKind::kModel;  // what the scalars of frameworks are fitted with
-  AddWordOption<simulate::OverlapKind>(
-      verb, "--overlap", overlap,
+  verb.AddChoice("--overlap", overlap,
       {{"none", simulate::OverlapKind::kNone},
        {"analytic", simulate::OverlapKind::kAnalytic},
        {"model", simulate::OverlapKind::kModel}},

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
 #include "orrery/overlap/model.h"
@@ -11,7 +10,7 @@
 namespace orrery::cli {
 
 /// Adds --overlap none|analytic|model to a verb that simulates.
-void AddOverlapOption(CLI::App& verb, simulate::OverlapKind& overlap);
+void AddOverlapOption(Verb& verb, simulate::OverlapKind& overlap);
 
 /// Loads what --overlap model asks: the model that `measure overlap --pipeline` installed for this
 /// user, or the one that is part of the program; nothing for the other kinds.

@@ -12,14 +12,14 @@
 
 namespace orrery::cli {
 
-void AddRunOptions(CLI::App& verb, RunArguments& arguments) {
-  verb.add_option("--threads", arguments.threads, "threads to use (default: one for each core)")
-      ->check(CLI::Range(0, 1024));
-  verb.add_option("--max-unpack-ratio", arguments.max_unpack_ratio,
+void AddRunOptions(Verb& verb, RunArguments& arguments) {
+  verb.AddOption("--threads", arguments.threads, "threads to use (default: one for each core)")
+      .Range(0, 1024);
+  verb.AddOption("--max-unpack-ratio", arguments.max_unpack_ratio,
                   "refuse packed files that grow by more than this factor")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb.add_option("--step-marker", arguments.step_marker,
+      .ShowDefault()
+      .Positive();
+  verb.AddOption("--step-marker", arguments.step_marker,
                   "regular expression for the names of ranges that are steps");
 }
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
 #include "orrery/ingest/run.h"
@@ -19,7 +18,7 @@ struct RunArguments {
 };
 
 /// Adds them to a verb; the paths are left to the verb.
-void AddRunOptions(CLI::App& verb, RunArguments& arguments);
+void AddRunOptions(Verb& verb, RunArguments& arguments);
 
 /// Reads the run with a progress line.
 [[nodiscard]] Result<ingest::Run> ReadRunWithProgress(const RunArguments& arguments);

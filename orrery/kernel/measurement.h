@@ -17,7 +17,7 @@ namespace orrery::kernel {
 /// What a measured time holds; models of one are no evaluates of another.
 enum class Timing : std::uint8_t {
   kKernels,  // durations of the kernels, added
-  kReplay,   // a captured graph played again by a serving stack
+  kReplay,   // a captured graph replayed by a serving stack
   kEager,    // a framework's call in a loop, its launch with it
 };
 

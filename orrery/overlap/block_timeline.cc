@@ -31,7 +31,7 @@ class BlockTimeline {
         waiting_(plan.blocks),
         shared_tiles_(std::max<std::int64_t>(0, plan.tiles - plan.blocks)) {}
 
-  double Play() {
+  double Simulate() {
     Begin(IsThere() ? plan_.first_pace : 1);
     while (!running_.empty() || waiting_ > 0) {
       now_ = NextTime();
@@ -112,7 +112,7 @@ double SlowdownByBlocks(const BlockPlan& plan, const Presence& presence) {
   }
   const auto tiles = static_cast<double>(rounds);
   const Presence in_tiles{.from = presence.from * tiles, .until = presence.until * tiles};
-  return BlockTimeline(plan, in_tiles).Play() / tiles;
+  return BlockTimeline(plan, in_tiles).Simulate() / tiles;
 }
 
 BlockPlan PlanOf(const Machine& machine, const Pair& pair) {

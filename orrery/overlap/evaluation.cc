@@ -74,7 +74,7 @@ std::vector<EvaluatedPair> Predicted(const Predictor& predictor, Rows rows) {
 }
 
 /// Simulates overlap_events out from one slowdown and one delay.
-Predictor Played(const std::string& name, std::function<Slowdown(const MeasuredPair&)> slowdown_of,
+Predictor SimulatedPredictor(const std::string& name, std::function<Slowdown(const MeasuredPair&)> slowdown_of,
                  std::function<double(const MeasuredPair&)> delay_us) {
   return {name,
           [slowdown_of = std::move(slowdown_of), delay_us](const MeasuredPair& row) {
@@ -114,7 +114,7 @@ Figures FiguresOf(const std::string& name, std::span<const EvaluatedPair> rows) 
 }
 
 Predictor Constant(const std::string& name, double factor) {
-  return Played(
+  return SimulatedPredictor(
       name, [factor](const MeasuredPair&) { return Slowdown{.compute = factor}; }, NoDelay);
 }
 
@@ -139,7 +139,7 @@ Predictor MedianOfName(Rows train) {
                               : any != median.end() ? any->second
                                                     : 1};
   };
-  return Played("median of the kernel's name", slowdown_of, NoDelay);
+  return SimulatedPredictor("median of the kernel's name", slowdown_of, NoDelay);
 }
 
 Arrival ArrivalIn(const MeasuredPair& row) {
@@ -147,7 +147,7 @@ Arrival ArrivalIn(const MeasuredPair& row) {
 }
 
 Predictor Analytic() {
-  return Played(
+  return SimulatedPredictor(
       "arithmetic",
       [](const MeasuredPair& row) { return AnalyticModel().SlowdownOf(row.machine, row.pair); },
       [](const MeasuredPair& row) {

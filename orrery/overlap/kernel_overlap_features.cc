@@ -95,7 +95,7 @@ class Row {
     Add(SignedLog(stay.end_us));
     Add(SignedLog(alone_us_ - stay.begin_us));
     Add(std::clamp(stay.delay_us / alone_us_, 0.0, kLatestBegin));
-    WritePlayed(overlap_event, stay);
+    WriteSimulated(overlap_event, stay);
     Add(SignedLog(alone_us_ - overlap_event.offset_us));
     Add(LnByBlocks(PresenceOf(Shifted(overlap_event, -kLaunchNoiseUs))));
     Add(LnByBlocks(PresenceOf(Shifted(overlap_event, kLaunchNoiseUs))));
@@ -110,7 +110,7 @@ class Row {
 
   void Add(double value) { into_.push_back(static_cast<float>(value)); }
 
-  void WritePlayed(const KernelOverlap& overlap_event, const Stay& stay) {
+  void WriteSimulated(const KernelOverlap& overlap_event, const Stay& stay) {
     const AnalyticParts parts = PartsOf(machine_, pair_);
     Slowdown slowdown{.compute = parts.compute, .communication = parts.communication};
     const OverlapTimeline timeline = SimulateOverlap(alone_us_, overlap_event, slowdown, stay.delay_us);

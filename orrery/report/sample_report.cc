@@ -48,7 +48,7 @@ class Run {
     }
   }
 
-  void Play();
+  void Fill();
   RunReport Report();
 
  private:
@@ -139,7 +139,7 @@ void Run::Layer(int layer) {
   }
 }
 
-void Run::Play() {
+void Run::Fill() {
   for (int layer = 0; layer < kNumLayers; ++layer) {
     Layer(layer);
   }
@@ -282,7 +282,7 @@ RunReport Run::Report() {
 
 RunReport SampleReport(std::int32_t num_ranks) {
   Run run(num_ranks);
-  run.Play();
+  run.Fill();
   return run.Report();
 }
 

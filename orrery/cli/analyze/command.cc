@@ -21,7 +21,7 @@
 #include "orrery/cli/command.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
-#include "orrery/cli/word_option.h"
+#include "orrery/cli/verb.h"
 #include "orrery/report/text_page.h"
 
 namespace orrery::cli {
@@ -143,54 +143,49 @@ Result<int> Analyze(AnalyzeArguments arguments) {
   return run.is_partial() ? kExitPartial : kExitOk;
 }
 
-int RunAnalyze(const AnalyzeArguments& arguments) {
-  const Result<int> status = Analyze(arguments);
-  return status ? *status : PrintError(status.error());
-}
-
-void AddMetricOptions(CLI::App& verb, AnalyzeArguments& arguments) {
-  verb.add_option("--metric", arguments.metrics, "only this metric; may be repeated")
-      ->allow_extra_args(false);
-  verb.add_flag("--list", arguments.lists, "list the metrics; with PATH whether each applies");
-  verb.add_option("--compat", arguments.compat, "use the definitions of another suite: ccl-bench")
-      ->check(CLI::IsMember({"ccl-bench"}));
-  verb.add_flag("--json", arguments.as_json, "print one JSON document");
-  verb.add_flag("--csv", arguments.as_csv, "print one line a metric");
-  verb.add_option("--html", arguments.html_file, "write a page with pictures to this file")
-      ->excludes("--compat");
-  verb.add_option("--nvlink-report", arguments.nvlink_file,
+void AddMetricOptions(Verb& verb, AnalyzeArguments& arguments) {
+  verb.AddOption("--metric", arguments.metrics, "only this metric; may be repeated")
+      .OneValueEach();
+  verb.AddFlag("--list", arguments.lists, "list the metrics; with PATH whether each applies");
+  verb.AddOption("--compat", arguments.compat, "use the definitions of another suite: ccl-bench")
+      .OneOf({"ccl-bench"});
+  verb.AddFlag("--json", arguments.as_json, "print one JSON document");
+  verb.AddFlag("--csv", arguments.as_csv, "print one line a metric");
+  verb.AddOption("--html", arguments.html_file, "write a page with pictures to this file")
+      .Excludes("--compat");
+  verb.AddOption("--nvlink-report", arguments.nvlink_file,
                   "write a page about NVLink throughput over time to this file")
-      ->excludes("--compat");
+      .Excludes("--compat");
 }
 
-void AddQuestionOptions(CLI::App& verb, AnalyzeArguments& arguments) {
+void AddQuestionOptions(Verb& verb, AnalyzeArguments& arguments) {
   static const std::map<std::string, bool> kWeights{{"bytes", false}, {"time", true}};
-  verb.add_option("--what-if", arguments.selection.what_if,
+  verb.AddOption("--what-if", arguments.selection.what_if,
                   "what_if: a question, as network=4, kernel:NAME=2, rank:3; may be repeated");
-  AddWordOption(verb, "--by", arguments.selection.options.distribute_by_time, kWeights,
+  verb.AddChoice("--by", arguments.selection.options.distribute_by_time, kWeights,
                 "traffic_distribution: what is counted (default: bytes)");
 }
 
-void AddLinkOptions(CLI::App& verb, AnalyzeArguments& arguments) {
+void AddLinkOptions(Verb& verb, AnalyzeArguments& arguments) {
   static const std::map<std::string, analyze::LinkDirection> kDirections{
       {"tx", analyze::LinkDirection::kSent}, {"rx", analyze::LinkDirection::kReceived}};
   analyze::AnalyzeOptions& options = arguments.selection.options;
-  verb.add_option("--link", options.link, "NVLink metrics: one link (default: all)");
-  AddWordOption(verb, "--direction", options.direction, kDirections,
+  verb.AddOption("--link", options.link, "NVLink metrics: one link (default: all)");
+  verb.AddChoice("--direction", options.direction, kDirections,
                 "NVLink metrics: one direction (default: both)");
-  verb.add_option("--gpu", options.gpu, "peak_kernels: whose kernels")->capture_default_str();
-  verb.add_option("--top", options.top, "peak_kernels: how many peaks")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb.add_flag("--nccl-only", options.nccl_only, "peak_kernels: communication kernels only");
+  verb.AddOption("--gpu", options.gpu, "peak_kernels: whose kernels").ShowDefault();
+  verb.AddOption("--top", options.top, "peak_kernels: how many peaks")
+      .ShowDefault()
+      .Positive();
+  verb.AddFlag("--nccl-only", options.nccl_only, "peak_kernels: communication kernels only");
 }
 
 }  // namespace
 
-void AddAnalyzeCommand(CLI::App& app, int& status) {
+void AddAnalyzeCommand(Verb& app) {
   auto arguments = std::make_shared<AnalyzeArguments>();
-  CLI::App* const verb = app.add_subcommand("analyze", "Metrics of a run: all, or --metric NAME");
-  verb->footer(
+  Verb verb = app.AddVerb("analyze", "Metrics of a run: all, or --metric NAME");
+  verb.Footer(
       "Without --metric: the page to read, most important finding first. A metric that does not\n"
       "apply says why in words. Waiting in collectives is told apart from moving data.\n\n"
       "Exit status: 0 whole, 2 unusable, 3 partial (the notes say what is lost).\n\n"
@@ -200,13 +195,13 @@ void AddAnalyzeCommand(CLI::App& app, int& status) {
       "  orrery analyze run/ --metric straggler --metric mfu --json\n"
       "  orrery analyze run/ --metric what_if --what-if network=4 --what-if rank:3\n"
       "  orrery analyze run/ --compat ccl-bench --csv");
-  verb->add_option("PATH", arguments->run.paths, "files and folders of one run");
-  AddMetricOptions(*verb, *arguments);
-  AddSelectionOptions(*verb, arguments->selection);
-  AddQuestionOptions(*verb, *arguments);
-  AddLinkOptions(*verb, *arguments);
-  AddRunOptions(*verb, arguments->run);
-  verb->callback([arguments, &status] { status = RunAnalyze(*arguments); });
+  verb.AddOption("PATH", arguments->run.paths, "files and folders of one run");
+  AddMetricOptions(verb, *arguments);
+  AddSelectionOptions(verb, arguments->selection);
+  AddQuestionOptions(verb, *arguments);
+  AddLinkOptions(verb, *arguments);
+  AddRunOptions(verb, arguments->run);
+  verb.OnRun([arguments] { return Analyze(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/analyze/what_if_option.h"
-#include "orrery/cli/word_option.h"
+#include "orrery/cli/verb.h"
 #include "orrery/trace/clock_alignment.h"
 
 namespace orrery::cli {
@@ -73,23 +73,23 @@ Result<std::vector<analyze::NamedMetric>> ChosenMetrics(const std::vector<std::s
   return chosen;
 }
 
-void AddSelectionOptions(CLI::App& verb, Selection& selection) {
+void AddSelectionOptions(Verb& verb, Selection& selection) {
   static const std::map<std::string, trace::AlignClocks> kAlign{
       {"auto", trace::AlignClocks::kIfItMatters},
       {"always", trace::AlignClocks::kAlways},
       {"off", trace::AlignClocks::kNever}};
   analyze::AnalyzeOptions& options = selection.options;
-  verb.add_option("--steps", selection.steps,
+  verb.AddOption("--steps", selection.steps,
                   "steps A:B, A included and B not (default: all but the first and the last)");
-  verb.add_option("--rank", options.ranks, "only devices of this rank; may be repeated");
-  verb.add_option("--min-bytes", options.min_bytes, "smallest message whose bandwidth counts")
-      ->capture_default_str();
-  AddWordOption(verb, "--align", options.align, kAlign,
+  verb.AddOption("--rank", options.ranks, "only devices of this rank; may be repeated");
+  verb.AddOption("--min-bytes", options.min_bytes, "smallest message whose bandwidth counts")
+      .ShowDefault();
+  verb.AddChoice("--align", options.align, kAlign,
                 "align clocks by the ends of collectives (default: auto, where it matters)");
-  verb.add_option("--launch-gap-us", selection.launch_gap_us,
+  verb.AddOption("--launch-gap-us", selection.launch_gap_us,
                   "a device gap below this is the cost of launching")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1'000'000));
+      .ShowDefault()
+      .Range(0, 1'000'000);
 }
 
 }  // namespace orrery::cli

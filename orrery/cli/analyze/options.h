@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
@@ -24,7 +23,7 @@ struct Selection {
 };
 
 /// Adds --steps, --rank, --min-bytes, --align and --launch-gap-us to a verb.
-void AddSelectionOptions(CLI::App& verb, Selection& selection);
+void AddSelectionOptions(Verb& verb, Selection& selection);
 
 /// Puts what was given as text into the options.
 [[nodiscard]] Status ReadSelection(Selection& selection);

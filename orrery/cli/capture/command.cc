@@ -3,10 +3,9 @@
 
 namespace orrery::cli {
 
-void AddCaptureCommand(CLI::App& app, int& status) {
-  CLI::App* const verb =
-      app.add_subcommand("capture", "Record what a program does on this machine's GPU");
-  verb->footer(
+void AddCaptureCommand(Verb& app) {
+  Verb verb = app.AddVerb("capture", "Record what a program does on this machine's GPU");
+  verb.Footer(
       "  orrery capture [--out run.orrs] [--operators] [--layers] -- python3 train.py [WORD]...\n"
       "  orrery capture --accesses [--kernel-name S] [--launch-count N] -- PROGRAM [WORD]...\n\n"
       "Runs the program unchanged and records kernels, copies, memory of the driver and of\n"
@@ -16,8 +15,8 @@ void AddCaptureCommand(CLI::App& app, int& status) {
       "program does; where that is 0, with 3 when something was lost and 2 when nothing was\n"
       "recorded. The work is done by orrery-capture, which needs python3, g++ and the CUDA\n"
       "toolkit; `orrery-capture capture --help` lists the options.");
-  KeepWordsBehindDashes(verb, "PROGRAM", "What to record, behind --");
-  HandOverToCapture(verb, "capture", status);
+  verb.KeepWordsBehindDashes("PROGRAM", "What to record, behind --");
+  HandOverToCapture(verb, "capture");
 }
 
 }  // namespace orrery::cli

@@ -3,9 +3,9 @@
 
 namespace orrery::cli {
 
-void AddMeasureCommand(CLI::App& app, int& status) {
-  CLI::App* const verb = app.add_subcommand("measure", "Measure this machine's GPU");
-  verb->footer(
+void AddMeasureCommand(Verb& app) {
+  Verb verb = app.AddVerb("measure", "Measure this machine's GPU");
+  verb.Footer(
       "WHAT:\n"
       "  kernels      single operators by the thousand, into a CSV that models are fitted to\n"
       "  collectives  NCCL's collectives by size, into a log as nccl-tests writes it\n"
@@ -16,7 +16,7 @@ void AddMeasureCommand(CLI::App& app, int& status) {
       "overlap and ceilings nvcc; collectives are measured by nccl-tests where it is installed,\n"
       "counters by ncu. `orrery doctor` says what of it is here, `orrery measure WHAT --help`\n"
       "lists the options.");
-  HandOverToCapture(verb, "measure", status);
+  HandOverToCapture(verb, "measure");
 }
 
 }  // namespace orrery::cli

@@ -54,17 +54,9 @@ int Become(std::string_view name, const std::vector<std::string>& words) {
 
 }  // namespace
 
-void KeepWordsBehindDashes(CLI::App* verb, const std::string& name,
-                           const std::string& description) {
-  verb->validate_positionals();
-  verb->add_option_function<std::string>(
-          name, [](const std::string&) {}, description)
-      ->check([](const std::string&) { return std::string("is for orrery-capture"); });
-}
-
-void HandOverToCapture(CLI::App* verb, std::string_view name, int& status) {
-  verb->prefix_command();
-  verb->final_callback([verb, name, &status] { status = Become(name, verb->remaining()); });
+void HandOverToCapture(Verb& verb, std::string_view name) {
+  verb.OnRunWithWords(
+      [name](const std::vector<std::string>& words) { return Become(name, words); });
 }
 
 }  // namespace orrery::cli

@@ -2,10 +2,9 @@
 #include "orrery/cli/command.h"
 
 namespace orrery::cli {
-void AddTraceCommand(CLI::App& app, int& status) {
-  CLI::App* const verb =
-      app.add_subcommand("trace", "Play single ranks of a large job on this machine's GPU");
-  verb->footer(
+void AddTraceCommand(Verb& app) {
+  Verb verb = app.AddVerb("trace", "Run single ranks of a large job on one GPU, without the others");
+  verb.Footer(
       "  orrery trace MODEL [--world N] [--dp N --tp N --pp N] [--fsdp | --ddp]\n"
       "  orrery trace --world N [--rank R,R] -- SCRIPT.py [WORD]...\n\n"
       "Runs one rank of each kind with a process group that has no peers, and records its\n"
@@ -17,8 +16,8 @@ void AddTraceCommand(CLI::App& app, int& status) {
       "was. The work is done by orrery-capture, which needs python3 with PyTorch 2.3 to 2.11 and "
       "a\n"
       "GPU; `orrery-capture trace --help` lists the options.");
-  KeepWordsBehindDashes(verb, "MODEL", "What to trace, see below");
-  HandOverToCapture(verb, "trace", status);
+  verb.KeepWordsBehindDashes("MODEL", "What to trace, see below");
+  HandOverToCapture(verb, "trace");
 }
 
 }  // namespace orrery::cli

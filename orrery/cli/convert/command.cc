@@ -88,47 +88,39 @@ void PrintLosses(const ingest::Run& run) {
   }
 }
 
-int RunConvert(ConvertArguments arguments) {
+Result<int> Convert(ConvertArguments arguments) {
   if (arguments.output.ends_with(".orrs")) {
-    return RunRecompress(arguments.input, arguments.output);
+    return Recompress(arguments.input, arguments.output);
   }
-  if (const auto format = TraceFormatOf(arguments.output); !format) {
-    return PrintError(format.error());
-  }
+  ORRERY_TRY([[maybe_unused]] const TraceFormat format, TraceFormatOf(arguments.output));
   arguments.run.paths = {arguments.input};
-  auto run = ReadRunWithProgress(arguments.run);
-  if (!run) {
-    return PrintError(run.error());
+  ORRERY_TRY(ingest::Run run, ReadRunWithProgress(arguments.run));
+  if (run.set.ranks.empty()) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{}: holds no trace to convert", arguments.input));
   }
-  if (run->set.ranks.empty()) {
-    return PrintError(Error(Error::Kind::kInvalidInput,
-                            fmt::format("{}: holds no trace to convert", arguments.input)));
+  ORRERY_TRY(const TraceOutput written,
+             WriteTraceFile(run.set, arguments.output,
+                            {.threads = arguments.run.threads, .align = arguments.align}));
+  PrintOutput(run.set, written);
+  if (written.is_for_viewer) {
+    PrintLeftOut(run.set);
   }
-  const auto written = WriteTraceFile(run->set, arguments.output,
-                                      {.threads = arguments.run.threads, .align = arguments.align});
-  if (!written) {
-    return PrintError(written.error());
+  if (written.left_out_of_snapshot) {
+    PrintLeftOut(*written.left_out_of_snapshot);
   }
-  PrintOutput(run->set, *written);
-  if (written->is_for_viewer) {
-    PrintLeftOut(run->set);
-  }
-  if (written->left_out_of_snapshot) {
-    PrintLeftOut(*written->left_out_of_snapshot);
-  }
-  PrintLosses(*run);
-  Print(fmt::format("{}: {} rank{} written\n", arguments.output, run->set.ranks.size(),
-                    run->set.ranks.size() == 1 ? "" : "s"));
-  return run->is_partial() ? kExitPartial : kExitOk;
+  PrintLosses(run);
+  Print(fmt::format("{}: {} rank{} written\n", arguments.output, run.set.ranks.size(),
+                    run.set.ranks.size() == 1 ? "" : "s"));
+  return run.is_partial() ? kExitPartial : kExitOk;
 }
 
 }  // namespace
 
-void AddConvertCommand(CLI::App& app, int& status) {
+void AddConvertCommand(Verb& app) {
   auto arguments = std::make_shared<ConvertArguments>();
-  CLI::App* const verb =
-      app.add_subcommand("convert", "Translate traces for viewers and for speed");
-  verb->footer(
+  Verb verb = app.AddVerb("convert", "Translate traces for viewers and for speed");
+  verb.Footer(
       "The name of OUT says the format:\n"
       "  .orr                 Orrery's container, everything kept, loads ten times faster than "
       "JSON\n"
@@ -146,18 +138,17 @@ void AddConvertCommand(CLI::App& app, int& status) {
       "  orrery convert run/ run.pftrace\n"
       "  orrery convert trace.json.gz trace.orr\n"
       "  orrery convert run.orrs run.pickle");
-  verb->add_option("IN", arguments->input, "file or folder of one run")->required();
-  verb->add_option("OUT", arguments->output, "file to write")->required();
+  verb.AddOption("IN", arguments->input, "file or folder of one run").Required();
+  verb.AddOption("OUT", arguments->output, "file to write").Required();
   const std::map<std::string, trace::AlignClocks> choices{
       {"auto", trace::AlignClocks::kIfItMatters},
       {"always", trace::AlignClocks::kAlways},
       {"off", trace::AlignClocks::kNever}};
-  verb->add_option("--align", arguments->align,
-                   "align the clocks of ranks by the ends of their collectives (viewers only)")
-      ->transform(CLI::CheckedTransformer(choices).description("auto, always or off"))
-      ->default_str("auto");
-  AddRunOptions(*verb, arguments->run);
-  verb->callback([arguments, &status] { status = RunConvert(*arguments); });
+  verb.AddChoice("--align", arguments->align, choices,
+                 "align the clocks of ranks by the ends of their collectives (viewers only)")
+      .ShowDefault("auto");
+  AddRunOptions(verb, arguments->run);
+  verb.OnRun([arguments] { return Convert(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -62,15 +62,11 @@ bool PrintLosses(const stream::StreamLosses& losses) {
 
 }  // namespace
 
-int RunRecompress(const std::string& input, const std::string& output) {
-  const auto done = RecompressFile(input, output);
-  if (!done) {
-    return PrintError(done.error());
-  }
-  const bool has_loss = PrintLosses(done->losses);
-  Print(fmt::format("{}: {} chunks, {} instead of {}\n", output,
-                    draw::FormatCount(done->num_chunks), draw::FormatBytes({done->bytes_after}),
-                    draw::FormatBytes({done->bytes_before})));
+Result<int> Recompress(const std::string& input, const std::string& output) {
+  ORRERY_TRY(const stream::Recompressed done, RecompressFile(input, output));
+  const bool has_loss = PrintLosses(done.losses);
+  Print(fmt::format("{}: {} chunks, {} instead of {}\n", output, draw::FormatCount(done.num_chunks),
+                    draw::FormatBytes({done.bytes_after}), draw::FormatBytes({done.bytes_before})));
   return has_loss ? kExitPartial : kExitOk;
 }
 

@@ -100,29 +100,24 @@ Result<int> Diff(DiffArguments arguments) {
   return before.is_partial() || after.is_partial() ? kExitPartial : kExitOk;
 }
 
-int RunDiff(const DiffArguments& arguments) {
-  const Result<int> status = Diff(arguments);
-  return status ? *status : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddDiffCommand(CLI::App& app, int& status) {
+void AddDiffCommand(Verb& app) {
   auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* const verb = app.add_subcommand("diff", "What changed between two runs");
-  verb->add_option("A", arguments->path_before, "file or folder of the first run")->required();
-  verb->add_option("B", arguments->path_after, "file or folder of the second run")->required();
-  verb->add_option("--fail-over", arguments->limit_percent,
+  Verb verb = app.AddVerb("diff", "What changed between two runs");
+  verb.AddOption("A", arguments->path_before, "file or folder of the first run").Required();
+  verb.AddOption("B", arguments->path_after, "file or folder of the second run").Required();
+  verb.AddOption("--fail-over", arguments->limit_percent,
                    "end with status 1 when a metric got worse by more than so many percent")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 1e6));
-  verb->add_option("--metric", arguments->metrics, "only this metric; may be repeated")
-      ->allow_extra_args(false);
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->add_flag("--csv", arguments->as_csv, "print one line for each thing compared");
-  AddSelectionOptions(*verb, arguments->selection);
-  AddRunOptions(*verb, arguments->run);
-  verb->callback([arguments, &status] { status = RunDiff(*arguments); });
+      .TypeName("PERCENT")
+      .Range(0.0, 1e6);
+  verb.AddOption("--metric", arguments->metrics, "only this metric; may be repeated")
+      .OneValueEach();
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.AddFlag("--csv", arguments->as_csv, "print one line for each thing compared");
+  AddSelectionOptions(verb, arguments->selection);
+  AddRunOptions(verb, arguments->run);
+  verb.OnRun([arguments] { return Diff(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -80,32 +80,26 @@ Result<int> EvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
   return kExitOk;
 }
 
-int RunEvaluateCollectives(const EvaluateCollectivesArguments& arguments) {
-  const Result<int> status = EvaluateCollectives(arguments);
-  return status ? *status : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddEvaluateCollectivesCommand(CLI::App& evaluate, int& status) {
+void AddEvaluateCollectivesCommand(Verb& evaluate) {
   auto arguments = std::make_shared<EvaluateCollectivesArguments>();
-  CLI::App* const verb =
-      evaluate.add_subcommand("collectives", "Predicted against measured times of collectives");
-  verb->add_option("DATA", arguments->paths,
+  Verb verb = evaluate.AddVerb("collectives", "Predicted against measured times of collectives");
+  verb.AddOption("DATA", arguments->paths,
                    "nccl-tests logs or tables; docs/formats/measured-collectives.md")
-      ->required();
-  verb->add_option("--model", arguments->model,
+      .Required();
+  verb.AddOption("--model", arguments->model,
                    "constants of `orrery fit collectives`, instead of the shipped ones")
-      ->type_name("FILE");
-  verb->add_option("--split", arguments->split,
+      .TypeName("FILE");
+  verb.AddOption("--split", arguments->split,
                    "fit on a part and evaluate the rest: random:20, above:gpus:16, each perhaps with "
                    ":seed=7")
-      ->type_name("RULE");
-  verb->add_option("--cluster", arguments->cluster, "the machine, where the data do not name it")
-      ->type_name("NAME");
-  verb->add_option("--min-bytes", arguments->min_bytes, "leave out smaller messages (1024)");
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->callback([arguments, &status] { status = RunEvaluateCollectives(*arguments); });
+      .TypeName("RULE");
+  verb.AddOption("--cluster", arguments->cluster, "the machine, where the data do not name it")
+      .TypeName("NAME");
+  verb.AddOption("--min-bytes", arguments->min_bytes, "leave out smaller messages (1024)");
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.OnRun([arguments] { return EvaluateCollectives(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -92,42 +92,37 @@ Result<int> EvaluateAll(const EvaluateArguments& arguments) {
   return evaluation.rejected == 0 ? kExitOk : kExitPartial;
 }
 
-int Finish(const Result<int>& status) {
-  return status ? *status : PrintError(status.error());
-}
-
-void AddEvaluateKernels(CLI::App& evaluate, int& status) {
+void AddEvaluateKernels(Verb& evaluate) {
   auto arguments = std::make_shared<EvaluateArguments>();
-  CLI::App* const verb =
-      evaluate.add_subcommand("kernels", "Predicted against measured times of operators");
-  AddEvaluationOptions(*verb, arguments->evaluation)->required();
-  verb->add_option("--predictions", arguments->predictions,
+  Verb verb = evaluate.AddVerb("kernels", "Predicted against measured times of operators");
+  AddEvaluationOptions(verb, arguments->evaluation).Required();
+  verb.AddOption("--predictions", arguments->predictions,
                    "write every evaluated row to this CSV (.gz, .zst)")
-      ->type_name("FILE");
-  verb->add_option("--svg", arguments->plot, "draw errors over times and by operator")
-      ->type_name("FILE");
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->callback([arguments, &status] { status = Finish(EvaluateKernels(*arguments)); });
+      .TypeName("FILE");
+  verb.AddOption("--svg", arguments->plot, "draw errors over times and by operator")
+      .TypeName("FILE");
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.OnRun([arguments] { return EvaluateKernels(*arguments); });
 }
 
-void AddEvaluateAll(CLI::App& evaluate, int& status) {
+void AddEvaluateAll(Verb& evaluate) {
   auto arguments = std::make_shared<EvaluateArguments>();
-  CLI::App* const verb = evaluate.add_subcommand("all", "One line for each family of models");
-  AddEvaluationOptions(*verb, arguments->evaluation);
-  verb->footer("Without DATA, the tables under data/measured of the source tree are evaluated.");
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->callback([arguments, &status] { status = Finish(EvaluateAll(*arguments)); });
+  Verb verb = evaluate.AddVerb("all", "One line for each family of models");
+  AddEvaluationOptions(verb, arguments->evaluation);
+  verb.Footer("Without DATA, the tables under data/measured of the source tree are evaluated.");
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.OnRun([arguments] { return EvaluateAll(*arguments); });
 }
 
 }  // namespace
 
-void AddEvaluateCommand(CLI::App& app, int& status) {
-  CLI::App* const verb = app.add_subcommand("evaluate", "Evaluate cost models on measurements");
-  verb->require_subcommand(1);
-  AddEvaluateKernels(*verb, status);
-  AddEvaluateCollectivesCommand(*verb, status);
-  AddEvaluateOverlapCommand(*verb, status);
-  AddEvaluateAll(*verb, status);
+void AddEvaluateCommand(Verb& app) {
+  Verb verb = app.AddVerb("evaluate", "Evaluate cost models on measurements");
+  verb.RequireVerb();
+  AddEvaluateKernels(verb);
+  AddEvaluateCollectivesCommand(verb);
+  AddEvaluateOverlapCommand(verb);
+  AddEvaluateAll(verb);
 }
 
 }  // namespace orrery::cli

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 
 namespace orrery::cli {
 
 // What `orrery evaluate` can evaluate beside kernels, one function and one file each.
 
-void AddEvaluateCollectivesCommand(CLI::App& evaluate, int& status);
-void AddEvaluateOverlapCommand(CLI::App& evaluate, int& status);
+void AddEvaluateCollectivesCommand(Verb& evaluate);
+void AddEvaluateOverlapCommand(Verb& evaluate);
 
 }  // namespace orrery::cli

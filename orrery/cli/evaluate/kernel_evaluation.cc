@@ -51,22 +51,22 @@ Result<kernel::Measurements> ReadRows(const KernelEvaluationArguments& evaluatio
 
 }  // namespace
 
-CLI::Option* AddEvaluationOptions(CLI::App& verb, KernelEvaluationArguments& evaluation) {
-  CLI::Option* const data = verb.add_option(
+Option AddEvaluationOptions(Verb& verb, KernelEvaluationArguments& evaluation) {
+  const Option data = verb.AddOption(
       "DATA", evaluation.paths, "tables of `orrery measure kernels`, NeuSight or aiconfigurator");
-  verb.add_option("--model", evaluation.models,
+  verb.AddOption("--model", evaluation.models,
                   "model file to evaluate instead of the shipped ones; may be repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  verb.add_option("--split", evaluation.split,
+      .TypeName("FILE")
+      .OneValueEach();
+  verb.AddOption("--split", evaluation.split,
                   "fit on a part and evaluate the rest: random:20, gpu, gpu:NAME, value:m:20, "
                   "above:m:4096, each perhaps with :seed=7")
-      ->type_name("RULE");
-  verb.add_flag("--unseen-gpu", evaluation.is_gpu_unseen,
+      .TypeName("RULE");
+  verb.AddFlag("--unseen-gpu", evaluation.is_gpu_unseen,
                 "evaluate each row by the models of all GPUs but its own");
-  verb.add_option("--max-spread", evaluation.largest_spread_percent,
+  verb.AddOption("--max-spread", evaluation.largest_spread_percent,
                   "leave out rows whose repeats differ by more percent (100)")
-      ->check(CLI::Range(0.0, 1e6));
+      .Range(0.0, 1e6);
   return data;
 }
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
 #include "orrery/cli/evaluate/output.h"
@@ -20,7 +19,7 @@ struct KernelEvaluationArguments {
 };
 
 /// Adds DATA, --model, --split, --unseen-gpu and --max-spread to a verb; returns the option DATA.
-CLI::Option* AddEvaluationOptions(CLI::App& verb, KernelEvaluationArguments& evaluation);
+Option AddEvaluationOptions(Verb& verb, KernelEvaluationArguments& evaluation);
 
 /// The measured tables of the source tree that the running program was built in (data/measured).
 [[nodiscard]] Result<std::vector<std::string>> OwnTables();

@@ -104,26 +104,20 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   return kExitOk;
 }
 
-int RunFitCollectives(const FitCollectivesArguments& arguments) {
-  const Result<int> status = FitCollectives(arguments);
-  return status ? *status : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddFitCollectivesCommand(CLI::App& fit, int& status) {
+void AddFitCollectivesCommand(Verb& fit) {
   auto arguments = std::make_shared<FitCollectivesArguments>();
-  CLI::App* const verb =
-      fit.add_subcommand("collectives", "Constants of machines, from measured collectives");
-  verb->add_option("DATA", arguments->paths,
+  Verb verb = fit.AddVerb("collectives", "Constants of machines, from measured collectives");
+  verb.AddOption("DATA", arguments->paths,
                    "nccl-tests logs or tables; docs/formats/measured-collectives.md")
-      ->required();
-  verb->add_option("-o,--output", arguments->output, "the model file to write")
-      ->type_name("FILE")
-      ->required();
-  verb->add_option("--cluster", arguments->cluster, "the machine, where the data do not name it")
-      ->type_name("NAME");
-  verb->callback([arguments, &status] { status = RunFitCollectives(*arguments); });
+      .Required();
+  verb.AddOption("-o,--output", arguments->output, "the model file to write")
+      .TypeName("FILE")
+      .Required();
+  verb.AddOption("--cluster", arguments->cluster, "the machine, where the data do not name it")
+      .TypeName("NAME");
+  verb.OnRun([arguments] { return FitCollectives(*arguments); });
 }
 
 }  // namespace orrery::cli

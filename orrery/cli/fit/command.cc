@@ -3,15 +3,15 @@
 
 namespace orrery::cli {
 
-void AddFitCommand(CLI::App& app, int& status) {
-  CLI::App* const verb = app.add_subcommand("fit", "Fit the models that predictions use");
-  verb->require_subcommand(1);
-  AddFitKernelsCommand(*verb, status);
-  AddFitCollectivesCommand(*verb, status);
-  AddFitFrameworksCommand(*verb, status);
-  AddFitHostCommand(*verb, status);
-  AddFitOverlapCommand(*verb, status);
-  AddFitSiblingsCommand(*verb, status);
+void AddFitCommand(Verb& app) {
+  Verb verb = app.AddVerb("fit", "Fit the models that predictions use");
+  verb.RequireVerb();
+  AddFitKernelsCommand(verb);
+  AddFitCollectivesCommand(verb);
+  AddFitFrameworksCommand(verb);
+  AddFitHostCommand(verb);
+  AddFitOverlapCommand(verb);
+  AddFitSiblingsCommand(verb);
 }
 
 }  // namespace orrery::cli

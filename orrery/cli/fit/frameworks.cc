@@ -77,25 +77,22 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
 
 }  // namespace
 
-void AddFitFrameworksCommand(CLI::App& fit, int& status) {
+void AddFitFrameworksCommand(Verb& fit) {
   auto arguments = std::make_shared<FitFrameworksArguments>();
-  CLI::App* const verb = fit.add_subcommand(
+  Verb verb = fit.AddVerb(
       "frameworks", "Fit what frameworks reach of kernels and collectives alone to published runs");
-  verb->add_option("TABLE", arguments->paths,
+  verb.AddOption("TABLE", arguments->paths,
                    "tables of published runs; docs/formats/published-runs.md")
-      ->required();
-  verb->add_option("-o,--output", arguments->output, "write the scalars to this file")
-      ->type_name("FILE");
-  verb->add_option("--only", arguments->only, "only frameworks whose name contains this")
-      ->type_name("TEXT");
-  verb->add_option("--without", arguments->without, "leave out sources whose name contains this")
-      ->type_name("TEXT");
-  verb->add_option("--rows", arguments->most_rows, "most rows of a source (120)")->type_name("INT");
-  AddOverlapOption(*verb, arguments->engine.overlap);
-  verb->callback([arguments, &status] {
-    const Result<int> result = FitFrameworks(*arguments);
-    status = result ? *result : PrintError(result.error());
-  });
+      .Required();
+  verb.AddOption("-o,--output", arguments->output, "write the scalars to this file")
+      .TypeName("FILE");
+  verb.AddOption("--only", arguments->only, "only frameworks whose name contains this")
+      .TypeName("TEXT");
+  verb.AddOption("--without", arguments->without, "leave out sources whose name contains this")
+      .TypeName("TEXT");
+  verb.AddOption("--rows", arguments->most_rows, "most rows of a source (120)").TypeName("INT");
+  AddOverlapOption(verb, arguments->engine.overlap);
+  verb.OnRun([arguments] { return FitFrameworks(*arguments); });
 }
 
 }  // namespace orrery::cli

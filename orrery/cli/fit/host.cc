@@ -153,38 +153,32 @@ Status FitHost(const FitHostArguments& arguments) {
   return {};
 }
 
-int RunFitHost(const FitHostArguments& arguments) {
-  const Status status = FitHost(arguments);
-  return status ? kExitOk : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddFitHostCommand(CLI::App& fit, int& status) {
+void AddFitHostCommand(Verb& fit) {
   auto arguments = std::make_shared<FitHostArguments>();
-  CLI::App* const verb =
-      fit.add_subcommand("host", "What the host spends on operators, from recorded traces");
-  verb->add_option("TRACE", arguments->run.paths, "recordings with operators and runtime calls")
-      ->required();
-  verb->add_option("--steps", arguments->steps,
+  Verb verb = fit.AddVerb("host", "What the host spends on operators, from recorded traces");
+  verb.AddOption("TRACE", arguments->run.paths, "recordings with operators and runtime calls")
+      .Required();
+  verb.AddOption("--steps", arguments->steps,
                    "CSV with columns name and step_ms, measured without the profiler; finds what "
                    "the profiler adds")
-      ->type_name("FILE");
-  verb->add_option("--kernels", arguments->measured_kernels,
+      .TypeName("FILE");
+  verb.AddOption("--kernels", arguments->measured_kernels,
                    "tables of `orrery measure kernels`: how often operators launch that no "
                    "recording has")
-      ->type_name("FILE");
-  verb->add_option("--profiler-cost", arguments->profiler_cost_us,
+      .TypeName("FILE");
+  verb.AddOption("--profiler-cost", arguments->profiler_cost_us,
                    "what the profiler adds to an event, instead of --steps")
-      ->type_name("US")
-      ->check(CLI::Range(0.0, 1e3));
-  verb->add_option("--without", arguments->without,
+      .TypeName("US")
+      .Range(0.0, 1e3);
+  verb.AddOption("--without", arguments->without,
                    "leave out the recording of this name; may be repeated")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  verb->add_option("-o,--output", arguments->output, "file to write")->required();
-  AddRunOptions(*verb, arguments->run);
-  verb->callback([arguments, &status] { status = RunFitHost(*arguments); });
+      .TypeName("NAME")
+      .OneValueEach();
+  verb.AddOption("-o,--output", arguments->output, "file to write").Required();
+  AddRunOptions(verb, arguments->run);
+  verb.OnRun([arguments] { return FitHost(*arguments); });
 }
 
 }  // namespace orrery::cli

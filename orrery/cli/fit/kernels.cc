@@ -99,30 +99,25 @@ Result<int> FitKernels(const FitKernelsArguments& arguments) {
   return kExitOk;
 }
 
-int RunFitKernels(const FitKernelsArguments& arguments) {
-  const Result<int> status = FitKernels(arguments);
-  return status ? *status : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddFitKernelsCommand(CLI::App& fit, int& status) {
+void AddFitKernelsCommand(Verb& fit) {
   auto arguments = std::make_shared<FitKernelsArguments>();
-  CLI::App* const verb = fit.add_subcommand("kernels", "Times of operators, from measurements");
-  verb->add_option("DATA", arguments->paths,
+  Verb verb = fit.AddVerb("kernels", "Times of operators, from measurements");
+  verb.AddOption("DATA", arguments->paths,
                    "tables of `orrery measure kernels`, NeuSight or aiconfigurator")
-      ->required();
-  verb->add_option("-o,--output", arguments->output, "the model file to write")
-      ->type_name("FILE")
-      ->required();
-  verb->add_option("--gpu", arguments->gpu, "only rows of this GPU")->type_name("NAME");
-  verb->add_option("--max-spread", arguments->largest_spread,
+      .Required();
+  verb.AddOption("-o,--output", arguments->output, "the model file to write")
+      .TypeName("FILE")
+      .Required();
+  verb.AddOption("--gpu", arguments->gpu, "only rows of this GPU").TypeName("NAME");
+  verb.AddOption("--max-spread", arguments->largest_spread,
                    "leave out rows whose repeats differ by more percent (20)")
-      ->check(CLI::Range(0.0, 1e6));
-  verb->add_option("--seed", arguments->seed, "of draws and splits (1)");
-  verb->add_flag("--no-figures", arguments->skip_figures,
+      .Range(0.0, 1e6);
+  verb.AddOption("--seed", arguments->seed, "of draws and splits (1)");
+  verb.AddFlag("--no-figures", arguments->skip_figures,
                  "do not evaluate a second fit on unseen shapes for the model's card");
-  verb->callback([arguments, &status] { status = RunFitKernels(*arguments); });
+  verb.OnRun([arguments] { return FitKernels(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -1,6 +1,5 @@
 #include <memory>
 
-#include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
@@ -36,35 +35,30 @@ Result<int> FitOverlap(FitOverlapArguments& arguments) {
   return FitOverlapPairs(arguments.pairs);
 }
 
-int RunFitOverlap(FitOverlapArguments& arguments) {
-  const Result<int> status = FitOverlap(arguments);
-  return status ? *status : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddFitOverlapCommand(CLI::App& fit, int& status) {
+void AddFitOverlapCommand(Verb& fit) {
   auto arguments = std::make_shared<FitOverlapArguments>();
-  CLI::App* const verb = fit.add_subcommand(
+  Verb verb = fit.AddVerb(
       "overlap", "How kernels slow each other down, from measured pairs or from recordings");
-  verb->add_option("DATA", arguments->pairs.paths,
+  verb.AddOption("DATA", arguments->pairs.paths,
                    "tables of `orrery measure overlap`; docs/formats/overlap-pairs.md");
-  verb->add_option("--from-traces", arguments->traces.runs,
+  verb.AddOption("--from-traces", arguments->traces.runs,
                    "the run without communication (or a profile of its kernels: CSV of Nsight "
                    "Compute), then the run with it")
-      ->type_name("A B")
-      ->expected(2);
-  verb->add_option("--counters", arguments->pairs.counters,
+      .TypeName("A B")
+      .NumValues(2);
+  verb.AddOption("--counters", arguments->pairs.counters,
                    "counters of the kernels: features/counters.csv, or for --from-traces a CSV of "
                    "Nsight Compute (details or raw page)")
-      ->type_name("FILE");
-  verb->add_option("-o,--output", arguments->pairs.output,
+      .TypeName("FILE");
+  verb.AddOption("-o,--output", arguments->pairs.output,
                    "the model file to write; for --from-traces the folder of tables")
-      ->type_name("PATH");
-  verb->add_option("--seed", arguments->pairs.seed, "of draws (1)");
-  verb->add_flag("--json", arguments->traces.as_json, "of --from-traces: one JSON document");
-  AddRunOptions(*verb, arguments->traces.reading);
-  verb->callback([arguments, &status] { status = RunFitOverlap(*arguments); });
+      .TypeName("PATH");
+  verb.AddOption("--seed", arguments->pairs.seed, "of draws (1)");
+  verb.AddFlag("--json", arguments->traces.as_json, "of --from-traces: one JSON document");
+  AddRunOptions(verb, arguments->traces.reading);
+  verb.OnRun([arguments] { return FitOverlap(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -66,22 +66,19 @@ Result<int> FitSiblings(const FitSiblingsArguments& arguments) {
 
 }  // namespace
 
-void AddFitSiblingsCommand(CLI::App& fit, int& status) {
+void AddFitSiblingsCommand(Verb& fit) {
   auto arguments = std::make_shared<FitSiblingsArguments>();
-  CLI::App* const verb = fit.add_subcommand(
+  Verb verb = fit.AddVerb(
       "siblings", "How GPUs of few measurements differ from what other GPUs say of them");
-  verb->add_option("DATA", arguments->paths, "tables as `orrery fit kernels` takes them")
-      ->required();
-  verb->add_option("-o,--output", arguments->output, "the file to write")
-      ->type_name("FILE")
-      ->required();
-  verb->add_option("--gpu", arguments->gpus, "only rows of this GPU; may be repeated")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  verb->callback([arguments, &status] {
-    const Result<int> result = FitSiblings(*arguments);
-    status = result ? *result : PrintError(result.error());
-  });
+  verb.AddOption("DATA", arguments->paths, "tables as `orrery fit kernels` takes them")
+      .Required();
+  verb.AddOption("-o,--output", arguments->output, "the file to write")
+      .TypeName("FILE")
+      .Required();
+  verb.AddOption("--gpu", arguments->gpus, "only rows of this GPU; may be repeated")
+      .TypeName("NAME")
+      .OneValueEach();
+  verb.OnRun([arguments] { return FitSiblings(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -13,21 +13,18 @@ struct InfoArguments {
   bool as_json = false;
 };
 
-int RunInfo(const InfoArguments& arguments) {
-  const auto run = ReadRunWithProgress(arguments.run);
-  if (!run) {
-    return PrintError(run.error());
-  }
-  Print(arguments.as_json ? InfoJson(*run) : InfoText(*run));
-  return run->is_partial() ? kExitPartial : kExitOk;
+Result<int> Info(const InfoArguments& arguments) {
+  ORRERY_TRY(const ingest::Run run, ReadRunWithProgress(arguments.run));
+  Print(arguments.as_json ? InfoJson(run) : InfoText(run));
+  return run.is_partial() ? kExitPartial : kExitOk;
 }
 
 }  // namespace
 
-void AddInfoCommand(CLI::App& app, int& status) {
+void AddInfoCommand(Verb& app) {
   auto arguments = std::make_shared<InfoArguments>();
-  CLI::App* const verb = app.add_subcommand("info", "Look at traces: ranks, counts, problems");
-  verb->footer(
+  Verb verb = app.AddVerb("info", "Look at traces: ranks, counts, problems");
+  verb.Footer(
       "Reads files and folders as one run. Formats are found from content: Kineto JSON, PyTorch\n"
       "execution traces, Nsight Systems SQLite exports, nccl-tests logs, workload cards, .orr;\n"
       "plain, gzip or zstd.\n\n"
@@ -35,10 +32,10 @@ void AddInfoCommand(CLI::App& app, int& status) {
       "Examples:\n"
       "  orrery info trace.json.gz\n"
       "  orrery info run/ --json | python3 -m json.tool");
-  verb->add_option("PATH", arguments->run.paths, "files and folders of one run")->required();
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  AddRunOptions(*verb, arguments->run);
-  verb->callback([arguments, &status] { status = RunInfo(*arguments); });
+  verb.AddOption("PATH", arguments->run.paths, "files and folders of one run").Required();
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  AddRunOptions(verb, arguments->run);
+  verb.OnRun([arguments] { return Info(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -157,11 +157,6 @@ Result<int> Memory(const MemoryArguments& arguments) {
   return read.is_partial() ? kExitPartial : kExitOk;
 }
 
-int RunMemory(const MemoryArguments& arguments) {
-  const Result<int> status = Memory(arguments);
-  return status ? *status : PrintError(status.error());
-}
-
 std::string Footer(const MemoryTools& tools) {
   std::string text = "Tools:\n";
   for (const auto& tool : tools) {
@@ -179,50 +174,45 @@ std::string Footer(const MemoryTools& tools) {
 }
 
 // Options of a tool stand under its name in --help.
-void AddToolOptions(CLI::App& verb, MemoryTools& tools) {
+void AddToolOptions(Verb& verb, MemoryTools& tools) {
   for (const auto& tool : tools) {
-    const std::size_t before = verb.get_options().size();
-    tool->AddOptions(verb);
-    const std::vector<CLI::Option*> options = verb.get_options();
-    for (std::size_t i = before; i < options.size(); ++i) {
-      options[i]->group(fmt::format("--tool {}", tool->name()));
-    }
+    verb.AddGroup(fmt::format("--tool {}", tool->name()),
+                  [&](Verb& group) { tool->AddOptions(group); });
   }
 }
 
 }  // namespace
 
-void AddMemoryCommand(CLI::App& app, int& status) {
+void AddMemoryCommand(Verb& app) {
   auto arguments = std::make_shared<MemoryArguments>();
-  CLI::App* const verb =
-      app.add_subcommand("memory", "What a recording says of memory: --tool NAME");
-  verb->footer(Footer(arguments->tools));
-  verb->add_option("PATH", arguments->sources.run.paths,
+  Verb verb = app.AddVerb("memory", "What a recording says of memory: --tool NAME");
+  verb.Footer(Footer(arguments->tools));
+  verb.AddOption("PATH", arguments->sources.run.paths,
                    "files and folders, as orrery info reads them");
-  verb->add_option("--paper", arguments->paper,
+  verb.AddOption("--paper", arguments->paper,
                    "all tools on each recording in a folder: the tables and figures of PASTA");
-  verb->add_option("--tool", arguments->tool, "one of the tools below");
-  verb->add_option(
+  verb.AddOption("--tool", arguments->tool, "one of the tools below");
+  verb.AddOption(
           "--times", arguments->sources.times,
           "another run of the same program, recorded with times (orrery capture without "
           "--accesses, Kineto, nsys): its launches give theirs to PATH; for several "
           "recordings one for all or one for each; for --paper a folder with the same names")
-      ->allow_extra_args(false);
-  verb->add_option("--rank", arguments->sources.rank, "only this rank");
-  verb->add_option("--top", arguments->sources.top, "how many rows of a long list")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->add_flag("--csv", arguments->as_csv, "print the first table with all its rows")
-      ->excludes("--json");
-  verb->add_option("--table", arguments->table, "--csv: another table, by its name in --json");
-  verb->add_option("--html", arguments->html_file, "write a page with pictures to this file");
-  verb->add_option("--svg", arguments->svg_file, "write the pictures to this file");
-  AddPieceOptions(*verb, arguments->pieces);
-  verb->get_option("--piece")->excludes("--times");
-  AddRunOptions(*verb, arguments->sources.run);
-  AddToolOptions(*verb, arguments->tools);
-  verb->callback([arguments, &status] { status = RunMemory(*arguments); });
+      .OneValueEach();
+  verb.AddOption("--rank", arguments->sources.rank, "only this rank");
+  verb.AddOption("--top", arguments->sources.top, "how many rows of a long list")
+      .ShowDefault()
+      .Positive();
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.AddFlag("--csv", arguments->as_csv, "print the first table with all its rows")
+      .Excludes("--json");
+  verb.AddOption("--table", arguments->table, "--csv: another table, by its name in --json");
+  verb.AddOption("--html", arguments->html_file, "write a page with pictures to this file");
+  verb.AddOption("--svg", arguments->svg_file, "write the pictures to this file");
+  AddPieceOptions(verb, arguments->pieces);
+  verb.FindOption("--piece").Excludes("--times");
+  AddRunOptions(verb, arguments->sources.run);
+  AddToolOptions(verb, arguments->tools);
+  verb.OnRun([arguments] { return Memory(*arguments); });
 }
 
 }  // namespace orrery::cli

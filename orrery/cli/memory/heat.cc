@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/tool.h"
-#include "orrery/cli/word_option.h"
+#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/heat_map.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
@@ -272,20 +272,20 @@ class HeatTool : public MemoryTool {
     return {memory::Need::kTouches};
   }
 
-  void AddOptions(CLI::App& verb) override {
+  void AddOptions(Verb& verb) override {
     static const std::map<std::string, memory::WindowUnit> kUnits{
         {"accesses", memory::WindowUnit::kAccesses},
         {"launches", memory::WindowUnit::kLaunches},
         {"ns", memory::WindowUnit::kNanoseconds}};
-    verb.add_option("--block", options_.block_bytes, "bytes of a row of the map")
-        ->capture_default_str()
-        ->check(CLI::Range(std::int64_t{32}, std::int64_t{1} << 40));
-    verb.add_option(
+    verb.AddOption("--block", options_.block_bytes, "bytes of a row of the map")
+        .ShowDefault()
+        .Range(std::int64_t{32}, std::int64_t{1} << 40);
+    verb.AddOption(
             "--window", options_.window,
             "length of a column of the map (default: a million, and twice as long until the "
             "map is small)")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 60));
-    AddWordOption(verb, "--window-by", options_.unit, kUnits,
+        .Range(std::int64_t{1}, std::int64_t{1} << 60);
+    verb.AddChoice("--window-by", options_.unit, kUnits,
                   "what windows count (default: accesses)");
   }
 

@@ -46,13 +46,13 @@ ingest::PiecesOptions OptionsOf(const MemoryTool& tool, const RunArguments& run,
 
 }  // namespace
 
-void AddPieceOptions(CLI::App& verb, PieceArguments& arguments) {
-  verb.add_flag("--whole", arguments.whole,
+void AddPieceOptions(Verb& verb, PieceArguments& arguments) {
+  verb.AddFlag("--whole", arguments.whole,
                 "read a large stream at once, for all lists; takes eight times its size in memory");
-  verb.add_option("--piece", arguments.piece_bytes,
+  verb.AddOption("--piece", arguments.piece_bytes,
                   "read a stream in pieces of about so many bytes, whatever its size")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->excludes("--whole");
+      .Range(std::int64_t{1}, std::int64_t{1} << 40)
+      .Excludes("--whole");
 }
 
 bool TakesPieces(const MemoryTool& tool, const RunArguments& run, const PieceArguments& arguments) {

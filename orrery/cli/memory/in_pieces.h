@@ -17,7 +17,7 @@ struct PieceArguments {
 };
 
 /// Adds them to a verb.
-void AddPieceOptions(CLI::App& verb, PieceArguments& arguments);
+void AddPieceOptions(Verb& verb, PieceArguments& arguments);
 
 /// Returns whether the tool is to take the recording in pieces: one event stream of 64 MiB or more.
 [[nodiscard]] bool TakesPieces(const MemoryTool& tool, const RunArguments& run,

@@ -149,16 +149,16 @@ class OverheadTool : public MemoryTool {
 
   [[nodiscard]] bool joins_times() const override { return false; }
 
-  void AddOptions(CLI::App& verb) override {
-    verb.add_option("--tolerance", tolerance_percent_,
+  void AddOptions(Verb& verb) override {
+    verb.AddOption("--tolerance", tolerance_percent_,
                     "how many percent of the total its parts may be off")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0, 100.0));
-    verb.add_option("--plain-ms", plain_ms_,
+        .ShowDefault()
+        .Range(0.0, 100.0);
+    verb.AddOption("--plain-ms", plain_ms_,
                     "how long a step (without steps: the whole) takes without recording, in "
                     "milliseconds, instead of --times; one for all recordings or one for each")
-        ->allow_extra_args(false)
-        ->check(CLI::PositiveNumber);
+        .OneValueEach()
+        .Positive();
   }
 
   [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {

@@ -144,30 +144,30 @@ class PatternsTool : public MemoryTool {
     return {memory::Need::kObjects, memory::Need::kTouches};
   }
 
-  void AddOptions(CLI::App& verb) override {
-    verb.add_option("--min-bytes", options_.min_bytes, "leave smaller objects out")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    verb.add_option("--idle-launches", options_.idle_launches,
+  void AddOptions(Verb& verb) override {
+    verb.AddOption("--min-bytes", options_.min_bytes, "leave smaller objects out")
+        .ShowDefault()
+        .NonNegative();
+    verb.AddOption("--idle-launches", options_.idle_launches,
                     "idle: accesses more than so many launches, copies and sets apart")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
-    verb.add_option("--leak-steps", options_.leak_steps,
+        .ShowDefault()
+        .NonNegative();
+    verb.AddOption("--leak-steps", options_.leak_steps,
                     "leak: not accessed during the last so many steps")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber);
-    verb.add_option("--similar", options_.similar_percent,
+        .ShowDefault()
+        .Positive();
+    verb.AddOption("--similar", options_.similar_percent,
                     "redundant: at most so many percent smaller than the idle object")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0, 1000.0));
-    verb.add_option("--touched", options_.touched_percent,
+        .ShowDefault()
+        .Range(0.0, 1000.0);
+    verb.AddOption("--touched", options_.touched_percent,
                     "overallocated: less than so many percent touched")
-        ->capture_default_str()
-        ->check(CLI::Range(0.0, 100.0));
-    verb.add_option("--uneven", options_.uneven_variation,
+        .ShowDefault()
+        .Range(0.0, 100.0);
+    verb.AddOption("--uneven", options_.uneven_variation,
                     "uneven: accesses of pages deviate by more than so many times their mean")
-        ->capture_default_str()
-        ->check(CLI::NonNegativeNumber);
+        .ShowDefault()
+        .NonNegative();
   }
 
   [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {

@@ -128,7 +128,7 @@ MemoryTable ToolTable(const Trace& trace, const MemoryTools& tools) {
                                 {"status", "runs", MemoryUnit::kText},
                                 {"reason", "why not", MemoryUnit::kText, 0}}};
   for (const auto& tool : tools) {
-    const Status met = memory::CheckNeeds(tool->needs(), trace);
+    const Status met = memory::CheckNeeds(tool.Needs(), trace);
     table.rows.push_back({std::string(tool->name()), std::string(met ? "yes" : "no"),
                           met ? std::string() : met.error().message()});
   }

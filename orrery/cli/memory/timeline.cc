@@ -14,7 +14,7 @@
 #include "orrery/cli/memory/timeline_picture.h"
 #include "orrery/cli/memory/timeline_tables.h"
 #include "orrery/cli/memory/tool.h"
-#include "orrery/cli/word_option.h"
+#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/line_chart.h"
 #include "orrery/draw/number_format.h"
 
@@ -221,13 +221,11 @@ class TimelineTool : public MemoryTool {
 
   [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
 
-  void AddOptions(CLI::App& verb) override {
-    AddWordOption<Axis>(
-        verb, "--by", axis_,
+  void AddOptions(Verb& verb) override {
+    verb.AddChoice("--by", axis_,
         {{"time", Axis::kTime}, {"event", Axis::kEvent}, {"operator", Axis::kOperator}},
         "what memory is drawn against (time)");
-    AddWordOption<StackBy>(
-        verb, "--stack", stack_,
+    verb.AddChoice("--stack", stack_,
         {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
         "what columns are divided by: what memory is for, or the operator that allocated it "
         "(category)");
@@ -238,7 +236,7 @@ class TimelineTool : public MemoryTool {
                                           "two files are two recordings to compare, by the share "
                                           "of their steps, by operators or change by change; "
                                           "otherwise files are ranks of one run");
-    verb.add_flag("--all-points", has_all_points_,
+    verb.AddFlag("--all-points", has_all_points_,
                   "every change in the table curve, not only those that are drawn");
   }
 

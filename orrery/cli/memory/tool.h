@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
 #include "orrery/memory/needs.h"
@@ -80,7 +79,7 @@ class MemoryTool {
   [[nodiscard]] virtual bool joins_times() const { return true; }
 
   /// Adds options of its own, bound to its members. Names must differ from those of other tools.
-  virtual void AddOptions([[maybe_unused]] CLI::App& verb) {}
+  virtual void AddOptions([[maybe_unused]] Verb& verb) {}
 
   /// Null for tools that need a recording whole. Of the input only `top` and `threads` are used.
   [[nodiscard]] virtual std::unique_ptr<MemoryAnalysis> Begin(

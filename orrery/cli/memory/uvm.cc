@@ -12,7 +12,7 @@
 
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/memory/uvm_page.h"
-#include "orrery/cli/word_option.h"
+#include "orrery/cli/verb.h"
 #include "orrery/hardware/gpu.h"
 
 namespace orrery::cli {
@@ -37,26 +37,25 @@ class UvmTool : public MemoryTool {
 
   [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
 
-  void AddOptions(CLI::App& verb) override {
+  void AddOptions(Verb& verb) override {
     static const std::map<std::string, Costs> kCosts{{"measured", Costs::kMeasured},
                                                      {"published", Costs::kPublished}};
-    CLI::Option* const capacity =
-        verb.add_option("--capacity", capacity_bytes_, "bytes of the GPU's memory")
-            ->check(CLI::PositiveNumber);
-    verb.add_option("--oversubscription", factors_,
+    const Option capacity = verb.AddOption("--capacity", capacity_bytes_, "bytes of the GPU's memory")
+            .Positive();
+    verb.AddOption("--oversubscription", factors_,
                     "memory as a part of the footprint: 3 is a third (default: 1 and 3)")
-        ->check(CLI::Range(0.01, 1e6))
-        ->excludes(capacity);
-    verb.add_option("--uvm-page", page_bytes_, "bytes of a page: 4096, …, 65536");
-    verb.add_option("--repeat", iterations_, "play the recording so many times (default: 2)")
-        ->check(CLI::Range(1, 1000));
-    verb.add_option("--lookahead", max_lookahead_, "try tensor level up to so many operators ahead")
-        ->check(CLI::Range(0, 1000));
-    AddWordOption(verb, "--costs", costs_, kCosts,
+        .Range(0.01, 1e6)
+        .Excludes(capacity);
+    verb.AddOption("--uvm-page", page_bytes_, "bytes of a page: 4096, …, 65536");
+    verb.AddOption("--repeat", iterations_, "repeat the recording so many times (default: 2)")
+        .Range(1, 1000);
+    verb.AddOption("--lookahead", max_lookahead_, "try tensor level up to so many operators ahead")
+        .Range(0, 1000);
+    verb.AddChoice("--costs", costs_, kCosts,
                   "measured: on an H200 in a virtual machine (default); published: from papers");
-    verb.add_flag("--prefetch-stream", has_prefetch_stream_,
+    verb.AddFlag("--prefetch-stream", has_prefetch_stream_,
                   "prefetch calls come from a stream of their own, which is idle");
-    verb.add_option("--gpu", gpu_, "whose memory and link, as orrery's catalogue calls it");
+    verb.AddOption("--gpu", gpu_, "whose memory and link, as orrery's catalogue calls it");
   }
 
   [[nodiscard]] Result<report::MemoryPage> Run(const MemoryInput& input) const override {
@@ -114,7 +113,7 @@ class UvmTool : public MemoryTool {
   void AddCases(const UvmRun& run, const Parameters& parameters,
                 std::vector<UvmCase>& cases) const {
     if (capacity_bytes_) {
-      cases.push_back(Played(run, parameters, 0, *capacity_bytes_));
+      cases.push_back(Simulated(run, parameters, 0, *capacity_bytes_));
       return;
     }
     std::vector<double> factors = factors_;
@@ -123,11 +122,11 @@ class UvmTool : public MemoryTool {
     }
     for (const double factor : factors) {
       cases.push_back(
-          Played(run, parameters, factor, memory::uvm::CapacityOf(run.collected.workload, factor)));
+          Simulated(run, parameters, factor, memory::uvm::CapacityOf(run.collected.workload, factor)));
     }
   }
 
-  static UvmCase Played(const UvmRun& run, const Parameters& parameters, double factor,
+  static UvmCase Simulated(const UvmRun& run, const Parameters& parameters, double factor,
                         std::int64_t capacity_bytes) {
     const auto rates = memory::uvm::RatesOn(*run.gpu, parameters);
     return {.run = &run,

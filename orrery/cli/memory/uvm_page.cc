@@ -128,7 +128,7 @@ MemoryPage UvmPage(const std::vector<UvmCase>& cases, const Parameters& paramete
                  UvmObjectTable(cases, top), UvmBasisTable(cases),     UvmScheduleTable(cases)};
   page.pictures = PicturesOf(cases);
   page.sentences = {
-      "A simulation: all memory of the GPU is taken as managed, the recording is played one work "
+      "A simulation: all memory of the GPU is taken as managed, the recording is replayed one work "
       "after the other.",
       fmt::format("Costs of faults and copies {} (data/memory/uvm.yaml): elsewhere read orders and "
                   "ratios, not times. Throttling of pages that thrash is not modelled.",

@@ -248,7 +248,7 @@ MemoryTable UvmScheduleTable(const std::vector<UvmCase>& cases) {
 
 MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
   MemoryTable table{.key = "basis",
-                    .heading = "what was played",
+                    .heading = "what was simulated",
                     .columns = {{"recording", "recording", MemoryUnit::kText},
                                 {"gpu", "GPU", MemoryUnit::kText},
                                 {"footprint_bytes", "footprint", MemoryUnit::kBytes},

@@ -261,10 +261,10 @@ class WorkingSetTool : public MemoryTool {
     return {memory::Need::kObjects, memory::Need::kTouches};
   }
 
-  void AddOptions(CLI::App& verb) override {
-    verb.add_option("--page", page_bytes_, "smallest page of the page level, in bytes")
-        ->capture_default_str()
-        ->check(CLI::Range(std::int64_t{32}, std::int64_t{1} << 30));
+  void AddOptions(Verb& verb) override {
+    verb.AddOption("--page", page_bytes_, "smallest page of the page level, in bytes")
+        .ShowDefault()
+        .Range(std::int64_t{32}, std::int64_t{1} << 30);
   }
 
   [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {

@@ -10,7 +10,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/collective_data.h"
 #include "orrery/cli/command.h"
-#include "orrery/cli/predict/simulated_collective.h"
+#include "orrery/cli/predict/emulated_collective.h"
 #include "orrery/cli/predict/commands.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/collective/closed_form.h"
@@ -32,8 +32,8 @@ struct PredictCollectiveArguments {
   std::string nccl_version;
   std::string model;
   std::string matrix;
-  std::string simulated;
-  std::string played_settings;
+  std::string emulated;
+  std::string emulated_settings;
   bool by_flows = false;
   bool as_json = false;
 };
@@ -224,65 +224,63 @@ Status PredictUneven(const PredictCollectiveArguments& arguments) {
 }
 
 /// What another simulator would say.
-Status Play(const PredictCollectiveArguments& arguments) {
+Status Emulate(const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const collective::Request request, collective::ParseRequest(arguments.request));
-  ORRERY_TRY(const Duration time, PlayedTime(arguments.simulated, arguments.played_settings, request));
+  ORRERY_TRY(const Duration time, EmulatedCollectiveTime(arguments.emulated, arguments.emulated_settings, request));
   if (!arguments.as_json) {
     Print(fmt::format("{} of {} bytes as {} simulates it: {} ns\n", Name(request.kind),
-                      request.size.count, arguments.simulated, time.nanoseconds));
+                      request.size.count, arguments.emulated, time.nanoseconds));
     return {};
   }
   draw::JsonWriter json;
   json.BeginObject();
   json.Key("collective").String(Name(request.kind));
   json.Key("bytes").Number(static_cast<double>(request.size.count));
-  json.Key("played").String(arguments.simulated);
+  json.Key("played").String(arguments.emulated);
   json.Key("time_ns").Number(static_cast<double>(time.nanoseconds));
   json.EndObject();
   Print(json.Finish());
   return {};
 }
 
-int RunPredictCollective(const PredictCollectiveArguments& arguments) {
-  const Status status = !arguments.simulated.empty()   ? Play(arguments)
-                        : !arguments.matrix.empty() ? PredictUneven(arguments)
-                                                    : PredictCollective(arguments);
-  return status ? kExitOk : PrintError(status.error());
+Status Predict(const PredictCollectiveArguments& arguments) {
+  return !arguments.emulated.empty() ? Emulate(arguments)
+         : !arguments.matrix.empty() ? PredictUneven(arguments)
+                                     : PredictCollective(arguments);
 }
 
 }  // namespace
 
-void AddPredictCollectiveCommand(CLI::App& predict, int& status) {
+void AddPredictCollectiveCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictCollectiveArguments>();
-  CLI::App* const verb =
-      predict.add_subcommand("collective", "The time of a collective on a cluster");
-  verb->add_option("COLLECTIVE", arguments->request, "such as 'allreduce 64MiB bf16'")->required();
-  verb->add_option("--cluster", arguments->cluster, "machine of data/hardware/clusters.yaml")
-      ->type_name("NAME");
-  verb->add_option("--gpus", arguments->gpus, "how many take part, node by node");
-  verb->add_option("--gpus-per-node", arguments->gpus_per_node, "of each node (all)");
-  verb->add_option("--env", arguments->environment,
+  Verb verb = predict.AddVerb("collective", "The time of a collective on a cluster");
+  verb.AddOption("COLLECTIVE", arguments->request, "such as 'allreduce 64MiB bf16'").Required();
+  verb.AddOption("--cluster", arguments->cluster, "machine of data/hardware/clusters.yaml")
+      .TypeName("NAME");
+  verb.AddOption("--gpus", arguments->gpus, "how many take part, node by node");
+  verb.AddOption("--gpus-per-node", arguments->gpus_per_node, "of each node (all)");
+  verb.AddOption("--env", arguments->environment,
                    "what is set for NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128")
-      ->type_name("TEXT");
-  verb->add_option("--nccl", arguments->nccl_version, "version of NCCL (the model's)")
-      ->type_name("VERSION");
-  verb->add_option("--model", arguments->model,
+      .TypeName("TEXT");
+  verb.AddOption("--nccl", arguments->nccl_version, "version of NCCL (the model's)")
+      .TypeName("VERSION");
+  verb.AddOption("--model", arguments->model,
                    "constants of `orrery fit collectives`, instead of the shipped ones")
-      ->type_name("FILE");
-  verb->add_option("--matrix", arguments->matrix,
+      .TypeName("FILE");
+  verb.AddOption("--matrix", arguments->matrix,
                    "for alltoallv: a CSV of as many columns as ranks, a header, and what each rank "
                    "sends to each")
-      ->type_name("FILE");
-  verb->add_option("--play", arguments->simulated,
+      .TypeName("FILE");
+  verb.AddOption("--emulate,--play", arguments->emulated,
                    "what another simulator would say: astra-sim or simai; no cluster is needed")
-      ->type_name("MODEL");
-  verb->add_option("--with", arguments->played_settings,
-                   "settings of the model that is simulated, such as npus=8,bandwidth=50")
-      ->type_name("KEY=VALUE,...");
-  verb->add_flag("--flow", arguments->by_flows,
+      .TypeName("MODEL");
+  verb.AddOption("--with", arguments->emulated_settings,
+                   "settings of the model that is emulated, such as npus=8,bandwidth=50")
+      .TypeName("KEY=VALUE,...");
+  verb.AddFlag("--flow", arguments->by_flows,
                  "as flows over the cluster's links, which names the link that is waited for");
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->callback([arguments, &status] { status = RunPredictCollective(*arguments); });
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.OnRun([arguments] { return Predict(*arguments); });
 }
 
 }  // namespace orrery::cli

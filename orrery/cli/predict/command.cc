@@ -3,13 +3,12 @@
 
 namespace orrery::cli {
 
-void AddPredictCommand(CLI::App& app, int& status) {
-  CLI::App* const verb =
-      app.add_subcommand("predict", "The step time of a recorded or traced rank on a GPU");
-  AddPredictTraceCommand(*verb, status);
-  AddPredictKernelCommand(*verb, status);
-  AddPredictCollectiveCommand(*verb, status);
-  AddPredictOverlapCommand(*verb, status);
+void AddPredictCommand(Verb& app) {
+  Verb verb = app.AddVerb("predict", "The step time of a recorded or traced rank on a GPU");
+  AddPredictTraceCommand(verb);
+  AddPredictKernelCommand(verb);
+  AddPredictCollectiveCommand(verb);
+  AddPredictOverlapCommand(verb);
 }
 
 }  // namespace orrery::cli

@@ -121,27 +121,22 @@ Status PredictKernels(const PredictKernelArguments& arguments) {
   return {};
 }
 
-int RunPredictKernels(const PredictKernelArguments& arguments) {
-  const Status status = PredictKernels(arguments);
-  return status ? kExitOk : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddPredictKernelCommand(CLI::App& predict, int& status) {
+void AddPredictKernelCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictKernelArguments>();
-  CLI::App* const verb = predict.add_subcommand("kernel", "The time of single operators on a GPU");
-  verb->add_option("OPERATOR", arguments->operators,
+  Verb verb = predict.AddVerb("kernel", "The time of single operators on a GPU");
+  verb.AddOption("OPERATOR", arguments->operators,
                    "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
-      ->required();
-  verb->add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME")->required();
-  verb->add_option(
+      .Required();
+  verb.AddOption("--gpu", arguments->gpu, "GPU to predict for").TypeName("NAME").Required();
+  verb.AddOption(
           "--model", arguments->models,
           "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->callback([arguments, &status] { status = RunPredictKernels(*arguments); });
+      .TypeName("FILE")
+      .OneValueEach();
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.OnRun([arguments] { return PredictKernels(*arguments); });
 }
 
 }  // namespace orrery::cli

@@ -126,37 +126,31 @@ Status PredictOverlap(const PredictOverlapArguments& arguments) {
   return {};
 }
 
-int RunPredictOverlap(const PredictOverlapArguments& arguments) {
-  const Status status = PredictOverlap(arguments);
-  return status ? kExitOk : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddPredictOverlapCommand(CLI::App& predict, int& status) {
+void AddPredictOverlapCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictOverlapArguments>();
-  CLI::App* const verb =
-      predict.add_subcommand("overlap", "How long a kernel takes beside communication");
-  verb->add_option("OPERATOR", arguments->op, "\"gemm m=4096 n=4096 k=4096 bf16\"")->required();
-  verb->add_option("--gpu", arguments->gpu, "the GPU")->type_name("NAME")->required();
-  verb->add_option("--alone-us", arguments->alone_us, "its time alone, where it was measured");
-  verb->add_option("--blocks", arguments->communication.blocks,
+  Verb verb = predict.AddVerb("overlap", "How long a kernel takes beside communication");
+  verb.AddOption("OPERATOR", arguments->op, "\"gemm m=4096 n=4096 k=4096 bf16\"").Required();
+  verb.AddOption("--gpu", arguments->gpu, "the GPU").TypeName("NAME").Required();
+  verb.AddOption("--alone-us", arguments->alone_us, "its time alone, where it was measured");
+  verb.AddOption("--blocks", arguments->communication.blocks,
                    "thread blocks (channels) of communication (16)")
-      ->check(CLI::Range(1, 1'024));
-  verb->add_option("--gbps", arguments->gbps, "what communication sends on alone, GB/s")
-      ->check(CLI::Range(0.0, 1e5));
-  verb->add_option("--pattern", arguments->pattern, "copy, reduce_copy (usual), spin, ll or ll128");
-  verb->add_option("--place", arguments->place, "of its buffers: hbm (usual), l2 or host");
-  verb->add_option("--priority", arguments->priority,
+      .Range(1, 1'024);
+  verb.AddOption("--gbps", arguments->gbps, "what communication sends on alone, GB/s")
+      .Range(0.0, 1e5);
+  verb.AddOption("--pattern", arguments->pattern, "copy, reduce_copy (usual), spin, ll or ll128");
+  verb.AddOption("--place", arguments->place, "of its buffers: hbm (usual), l2 or host");
+  verb.AddOption("--priority", arguments->priority,
                    "whose stream goes first: same (usual), communication or compute");
-  verb->add_option("--grid", arguments->kernel.blocks, "blocks of the kernel, where known");
-  verb->add_option("--block", arguments->kernel.threads, "threads of a block");
-  verb->add_option("--registers", arguments->kernel.registers, "of a thread");
-  verb->add_option("--shared", arguments->kernel.shared_bytes, "bytes of a block");
-  verb->add_option("--model", arguments->model, "a model of `orrery fit overlap`")
-      ->type_name("FILE");
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->callback([arguments, &status] { status = RunPredictOverlap(*arguments); });
+  verb.AddOption("--grid", arguments->kernel.blocks, "blocks of the kernel, where known");
+  verb.AddOption("--block", arguments->kernel.threads, "threads of a block");
+  verb.AddOption("--registers", arguments->kernel.registers, "of a thread");
+  verb.AddOption("--shared", arguments->kernel.shared_bytes, "bytes of a block");
+  verb.AddOption("--model", arguments->model, "a model of `orrery fit overlap`")
+      .TypeName("FILE");
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.OnRun([arguments] { return PredictOverlap(*arguments); });
 }
 
 }  // namespace orrery::cli

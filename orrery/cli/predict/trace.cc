@@ -268,60 +268,50 @@ Status Predict(const PredictArguments& arguments) {
                                    : PredictAll(arguments, host, run.set);
 }
 
-int RunPredict(const PredictArguments& arguments) {
-  const Status status = Predict(arguments);
-  return status ? kExitOk : PrintError(status.error());
-}
-
 }  // namespace
 
-void AddPredictTraceCommand(CLI::App& predict, int& status) {
+void AddPredictTraceCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictArguments>();
-  predict.add_option("TRACE", arguments->path,
+  predict.AddOption("TRACE", arguments->path,
                      "execution trace or recording of one rank, or a folder with "
                      "the execution traces of all ranks");
-  predict.add_option("--gpu", arguments->gpu, "GPU to predict for")->type_name("NAME");
+  predict.AddOption("--gpu", arguments->gpu, "GPU to predict for").TypeName("NAME");
   predict
-      .add_option(
+      .AddOption(
           "--model", arguments->models,
           "times of operators, from `orrery fit kernels`, instead of the shipped ones; may be "
           "repeated")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  predict.add_option("--host", arguments->host, "costs of the host, from `orrery fit host`")
-      ->type_name("FILE");
+      .TypeName("FILE")
+      .OneValueEach();
+  predict.AddOption("--host", arguments->host, "costs of the host, from `orrery fit host`")
+      .TypeName("FILE");
   predict
-      .add_option("--cluster", arguments->cluster,
+      .AddOption("--cluster", arguments->cluster,
                   "machine on which several ranks talk (default: one with the GPU)")
-      ->type_name("NAME");
+      .TypeName("NAME");
   predict
-      .add_option("--kineto", arguments->kineto,
+      .AddOption("--kineto", arguments->kineto,
                   "recording of the same job, for an execution trace")
-      ->type_name("FILE");
+      .TypeName("FILE");
   const std::map<std::string, KernelTimes> choices{{"auto", KernelTimes::kAuto},
                                                    {"measured", KernelTimes::kRecorded},
                                                    {"model", KernelTimes::kModel}};
   predict
-      .add_option("--kernels", arguments->kernels,
-                  "times of kernels: measured in the recording, or of the models")
-      ->transform(CLI::CheckedTransformer(choices).description("auto, measured or model"))
-      ->default_str("auto");
+      .AddChoice("--kernels", arguments->kernels, choices,
+                 "times of kernels: measured in the recording, or of the models")
+      .ShowDefault("auto");
   predict
-      .add_option("--measured", arguments->measured,
+      .AddOption("--measured", arguments->measured,
                   "recording to compare with: names the ten operators predicted worst")
-      ->type_name("FILE");
-  predict.add_option("--repetitions", arguments->repetitions, "how many steps to simulate")
-      ->capture_default_str()
-      ->check(CLI::Range(2, 1000));
-  predict.add_flag("--json", arguments->as_json, "print one JSON document");
-  predict.add_option("-o,--output", arguments->output, "write the predicted trace (.orr)")
-      ->type_name("FILE");
+      .TypeName("FILE");
+  predict.AddOption("--repetitions", arguments->repetitions, "how many steps to simulate")
+      .ShowDefault()
+      .Range(2, 1000);
+  predict.AddFlag("--json", arguments->as_json, "print one JSON document");
+  predict.AddOption("-o,--output", arguments->output, "write the predicted trace (.orr)")
+      .TypeName("FILE");
   AddRunOptions(predict, arguments->run);
-  predict.callback([arguments, &predict, &status] {
-    if (predict.get_subcommands().empty()) {
-      status = RunPredict(*arguments);
-    }
-  });
+  predict.OnRun([arguments] { return Predict(*arguments); });
 }
 
 }  // namespace orrery::cli

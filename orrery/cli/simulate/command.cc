@@ -123,8 +123,8 @@ class SimulateRun {
     if (!arguments_.trace.empty()) {
       ORRERY_TRY_STATUS(TraceFormatOf(arguments_.trace).map([](TraceFormat) {}));
     }
-    if (!arguments_.simulated.empty()) {
-      ORRERY_TRY(const std::string page, SimulatedWorkload(arguments_));
+    if (!arguments_.emulated.empty()) {
+      ORRERY_TRY(const std::string page, EmulatedWorkload(arguments_));
       Print(page);
       return {};
     }
@@ -285,22 +285,18 @@ Status ReadFrom(SimulateArguments& arguments) {
   return {};
 }
 
-int RunSimulate(SimulateArguments& arguments) {
-  Status status = ReadFrom(arguments);
-  if (status) {
-    status = SimulateRun(arguments).Run();
-  }
-  return status ? kExitOk : PrintError(status.error());
+Status Simulate(SimulateArguments& arguments) {
+  ORRERY_TRY_STATUS(ReadFrom(arguments));
+  return SimulateRun(arguments).Run();
 }
 
 }  // namespace
 
-void AddSimulateCommand(CLI::App& app, int& status) {
+void AddSimulateCommand(Verb& app) {
   auto arguments = std::make_shared<SimulateArguments>();
-  CLI::App* const verb =
-      app.add_subcommand("simulate", "The step time, memory and timeline of a training job");
-  AddSimulateOptions(*verb, *arguments);
-  verb->callback([arguments, &status] { status = RunSimulate(*arguments); });
+  Verb verb = app.AddVerb("simulate", "The step time, memory and timeline of a training job");
+  AddSimulateOptions(verb, *arguments);
+  verb.OnRun([arguments] { return Simulate(*arguments); });
 }
 
 }  // namespace orrery::cli

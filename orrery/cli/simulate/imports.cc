@@ -206,14 +206,14 @@ Result<ImportedProgram> ImportProgram(SimulateInput kind, const SimulateArgument
   return ImportSimai(arguments);
 }
 
-Result<std::string> PlayedWorkload(const SimulateArguments& arguments) {
-  if (arguments.simulated != "simai") {
+Result<std::string> EmulatedWorkload(const SimulateArguments& arguments) {
+  if (arguments.emulated != "simai") {
     return Fail(
         Error::Kind::kInvalidInput,
-        fmt::format("--simulation: '{}' is no model of workloads; there is simai", arguments.simulated));
+        fmt::format("--emulate: '{}' is no model of workloads; there is simai", arguments.emulated));
   }
   ORRERY_TRY(const NumberSettings settings,
-             ReadNumberSettings(arguments.played_settings, {{"nvlink", 360},
+             ReadNumberSettings(arguments.emulated_settings, {{"nvlink", 360},
                                                             {"nic", 48.5},
                                                             {"nics", 8},
                                                             {"server", 8},

@@ -47,6 +47,6 @@ enum class SimulateInput { kJob, kSimai, kChakra, kEcho, kTraced };
                                                     const SimulateArguments& arguments);
 
 /// What another simulator says of its own workload; a page of text, or JSON.
-[[nodiscard]] Result<std::string> SimulatedWorkload(const SimulateArguments& arguments);
+[[nodiscard]] Result<std::string> EmulatedWorkload(const SimulateArguments& arguments);
 
 }  // namespace orrery::cli

@@ -54,71 +54,71 @@ constexpr const char* kFooter =
     "  orrery simulate job.yaml --gpu B200 --json\n"
     "  orrery simulate job.yaml --gpu-of ranks=8-15:A100-80GB --fail node=0:nic=2\n"
     "  orrery simulate --from llama-1b-fsdp64 --world 1024\n"
-    "  orrery simulate workload.txt --simulation simai --with nvlink=360,nic=48.5";
+    "  orrery simulate workload.txt --emulate simai --with nvlink=360,nic=48.5";
 
-void AddWhatIfs(CLI::App& verb, SimulateArguments& arguments) {
-  verb.add_option("--set", arguments.settings,
+void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
+  verb.AddOption("--set", arguments.settings,
                   "change a key of the job: plan.tp=4; may be repeated")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  verb.add_option("--gpu", arguments.gpu, "another GPU of data/hardware/gpus.yaml")
-      ->type_name("NAME");
-  verb.add_option("--cluster", arguments.cluster, "another machine of data/hardware/clusters.yaml")
-      ->type_name("NAME");
-  verb.add_option("--slow", arguments.slow,
+      .TypeName("KEY=VALUE")
+      .OneValueEach();
+  verb.AddOption("--gpu", arguments.gpu, "another GPU of data/hardware/gpus.yaml")
+      .TypeName("NAME");
+  verb.AddOption("--cluster", arguments.cluster, "another machine of data/hardware/clusters.yaml")
+      .TypeName("NAME");
+  verb.AddOption("--slow", arguments.slow,
                   "a rank whose kernels take longer: rank=7:1.3; may be repeated")
-      ->type_name("rank=N:FACTOR")
-      ->allow_extra_args(false);
-  verb.add_option("--gpu-of", arguments.gpu_of,
+      .TypeName("rank=N:FACTOR")
+      .OneValueEach();
+  verb.AddOption("--gpu-of", arguments.gpu_of,
                   "ranks that have another GPU: ranks=8-15:A100-80GB; may be repeated")
-      ->type_name("ranks=A-B:NAME")
-      ->allow_extra_args(false);
-  verb.add_option("--fail", arguments.fail, "a NIC that is down: node=3:nic=2; may be repeated")
-      ->type_name("node=N:nic=K")
-      ->allow_extra_args(false);
-  verb.add_option("--degrade", arguments.degrade,
+      .TypeName("ranks=A-B:NAME")
+      .OneValueEach();
+  verb.AddOption("--fail", arguments.fail, "a NIC that is down: node=3:nic=2; may be repeated")
+      .TypeName("node=N:nic=K")
+      .OneValueEach();
+  verb.AddOption("--degrade", arguments.degrade,
                   "a node whose NICs carry a share: node=3:0.5; may be repeated")
-      ->type_name("node=N:SHARE")
-      ->allow_extra_args(false);
-  verb.add_option("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
-      ->check(CLI::Range(0.0, 1.0));
+      .TypeName("node=N:SHARE")
+      .OneValueEach();
+  verb.AddOption("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
+      .Range(0.0, 1.0);
   AddOverlapOption(verb, arguments.overlap);
-  verb.add_flag("--no-fold", arguments.no_fold, "simulate every rank, also those that are alike");
+  verb.AddFlag("--no-fold", arguments.no_fold, "simulate every rank, also those that are alike");
 }
 
 }  // namespace
 
-void AddSimulateOptions(CLI::App& verb, SimulateArguments& arguments) {
-  verb.footer(kFooter);
-  verb.add_option("JOB", arguments.inputs, "a job, or a program of another tool");
-  verb.add_option("--from", arguments.from,
+void AddSimulateOptions(Verb& verb, SimulateArguments& arguments) {
+  verb.Footer(kFooter);
+  verb.AddOption("JOB", arguments.inputs, "a job, or a program of another tool");
+  verb.AddOption("--from", arguments.from,
                   "a job that `orrery trace` recorded, instead of JOB; or what Echo's tracer wrote")
-      ->type_name("FOLDER");
-  verb.add_option("--world", arguments.world,
+      .TypeName("FOLDER");
+  verb.AddOption("--world", arguments.world,
                   "ranks of the job of --from: more or fewer that are data-parallel (as traced)")
-      ->check(CLI::Range(1, 1 << 20));
+      .Range(1, 1 << 20);
   AddWhatIfs(verb, arguments);
-  verb.add_flag("--json", arguments.as_json, "print one JSON document");
-  verb.add_option("--html", arguments.html,
+  verb.AddFlag("--json", arguments.as_json, "print one JSON document");
+  verb.AddOption("--html", arguments.html,
                   "write a page with the pipeline's timeline to this file")
-      ->type_name("FILE");
-  verb.add_option("--trace", arguments.trace,
+      .TypeName("FILE");
+  verb.AddOption("--trace", arguments.trace,
                   "write the step as traces: .orr, .json[.gz], .pftrace")
-      ->type_name("OUT");
-  verb.add_option("--models", arguments.kernel_models,
+      .TypeName("OUT");
+  verb.AddOption("--models", arguments.kernel_models,
                   "models of `orrery fit kernels`, instead of the shipped ones")
-      ->type_name("FILE");
-  verb.add_option("--echo-ops", arguments.echo_times,
+      .TypeName("FILE");
+  verb.AddOption("--echo-ops", arguments.echo_times,
                   "times of operators of Echo's tracer; JOB are its graphs")
-      ->type_name("FILE");
-  verb.add_option("--gpus", arguments.gpus, "ranks of a graph of Echo (1)")
-      ->check(CLI::Range(1, 1 << 20));
-  verb.add_option("--play", arguments.simulated,
+      .TypeName("FILE");
+  verb.AddOption("--gpus", arguments.gpus, "ranks of a graph of Echo (1)")
+      .Range(1, 1 << 20);
+  verb.AddOption("--emulate,--play", arguments.emulated,
                   "what another simulator would say of its workload: simai; no cluster is needed")
-      ->type_name("MODEL");
-  verb.add_option("--with", arguments.simulated_settings,
-                  "settings of the model that is simulated, such as nvlink=360,nic=48.5")
-      ->type_name("KEY=VALUE,...");
+      .TypeName("MODEL");
+  verb.AddOption("--with", arguments.emulated_settings,
+                  "settings of the model that is emulated, such as nvlink=360,nic=48.5")
+      .TypeName("KEY=VALUE,...");
 }
 
 Result<simulate::SlowRank> ParseSlowRank(const std::string& text) {

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 
 #include "orrery/base/error.h"
 #include "orrery/simulate/simulation.h"
@@ -20,8 +19,8 @@ struct SimulateArguments {
   std::string cluster;
   int gpus = 0;  // of programs that do not say it
   std::vector<std::string> echo_times;
-  std::string simulated;
-  std::string simulated_settings;
+  std::string emulated;
+  std::string emulated_settings;
   std::vector<std::string> kernel_models;
   bool no_fold = false;
   simulate::OverlapKind overlap = simulate::OverlapKind::kAnalytic;
@@ -36,7 +35,7 @@ struct SimulateArguments {
 };
 
 /// Adds them to the verb.
-void AddSimulateOptions(CLI::App& verb, SimulateArguments& arguments);
+void AddSimulateOptions(Verb& verb, SimulateArguments& arguments);
 
 /// Reads "rank=7:1.3": rank 7 takes 1.3 times as long.
 [[nodiscard]] Result<simulate::SlowRank> ParseSlowRank(const std::string& text);

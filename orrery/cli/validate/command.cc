@@ -98,36 +98,32 @@ Result<int> Validate(const ValidateArguments& arguments) {
 
 }  // namespace
 
-void AddValidateCommand(CLI::App& app, int& status) {
+void AddValidateCommand(Verb& app) {
   auto arguments = std::make_shared<ValidateArguments>();
-  CLI::App* const verb =
-      app.add_subcommand("validate", "Simulated against measured steps of published runs");
-  verb->add_option("TRUTH", arguments->path,
+  Verb verb = app.AddVerb("validate", "Simulated against measured steps of published runs");
+  verb.AddOption("TRUTH", arguments->path,
                    "a table of measured runs (.csv, .csv.gz); docs/formats/published-runs.md")
-      ->required();
-  verb->add_option("--source", arguments->source, "rows whose source has this text in it only")
-      ->type_name("TEXT");
-  verb->add_option("--grade", arguments->grades, "rows of these grades only: A,A-")
-      ->type_name("LIST")
-      ->delimiter(',');
-  verb->add_option("--model", arguments->models,
+      .Required();
+  verb.AddOption("--source", arguments->source, "rows whose source has this text in it only")
+      .TypeName("TEXT");
+  verb.AddOption("--grade", arguments->grades, "rows of these grades only: A,A-")
+      .TypeName("LIST")
+      .Delimiter(',');
+  verb.AddOption("--model", arguments->models,
                    "kernel models of `orrery fit`, instead of the shipped ones")
-      ->type_name("FILE");
-  verb->add_option("--frameworks", arguments->frameworks,
+      .TypeName("FILE");
+  verb.AddOption("--frameworks", arguments->frameworks,
                    "scalars of `orrery fit frameworks`, instead of the shipped ones")
-      ->type_name("FILE");
-  verb->add_option("--csv", arguments->table, "write every row with its error or refusal")
-      ->type_name("FILE");
-  verb->add_option("--svg", arguments->plot, "draw predicted against measured steps by source")
-      ->type_name("FILE");
-  AddOverlapOption(*verb, arguments->engine.overlap);
-  verb->add_option("--threads", arguments->threads, "at most this many (one for each core)")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_flag("--json", arguments->as_json, "print one JSON document");
-  verb->callback([arguments, &status] {
-    const Result<int> result = Validate(*arguments);
-    status = result ? *result : PrintError(result.error());
-  });
+      .TypeName("FILE");
+  verb.AddOption("--csv", arguments->table, "write every row with its error or refusal")
+      .TypeName("FILE");
+  verb.AddOption("--svg", arguments->plot, "draw predicted against measured steps by source")
+      .TypeName("FILE");
+  AddOverlapOption(verb, arguments->engine.overlap);
+  verb.AddOption("--threads", arguments->threads, "at most this many (one for each core)")
+      .NonNegative();
+  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.OnRun([arguments] { return Validate(*arguments); });
 }
 
 }  // namespace orrery::cli

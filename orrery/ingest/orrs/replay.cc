@@ -95,7 +95,7 @@ class Player {
     replay_.of_set.resize(recording.All<stream::Set>().size());
   }
 
-  void Play(const Moment& moment) {
+  void Replay(const Moment& moment) {
     switch (moment.kind) {
       case Kind::kObject:
         return Enter(recording_.All<stream::Object>()[moment.index]);
@@ -242,7 +242,7 @@ class Player {
 Replay ReplayEvents(Recording& recording, Lives before) {
   Player player(recording, std::move(before));
   for (const Moment& moment : MomentsInOrder(recording)) {
-    player.Play(moment);
+    player.Replay(moment);
   }
   return player.Finish();
 }

@@ -69,7 +69,7 @@ class Lives {
  public:
   explicit Lives(trace::ProblemLog& problems) : problems_(problems) {}
 
-  void Play(const MemoryStep& step) {
+  void Replay(const MemoryStep& step) {
     const auto key = std::pair(step.is_virtual, step.address);
     const auto known = alive_.find(key);
     if (known != alive_.end()) {
@@ -193,7 +193,7 @@ void ProcessRows::Finish() {
   });
   Lives lives(trace_.problems);
   for (const MemoryStep& step : steps_) {
-    lives.Play(step);
+    lives.Replay(step);
   }
   AppendObjects(lives.objects(), trace_.memory_objects);
 }

@@ -29,7 +29,7 @@ class Player {
     begin_ns_ = memory.entries.empty() ? 0 : memory.entries.front().time_ns;
   }
 
-  void Play() {
+  void Replay() {
     StartState start = Rewind(memory_);
     Begin(start);
     for (std::size_t i = 0; i < memory_.entries.size(); ++i) {
@@ -252,7 +252,7 @@ class Player {
 
 void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
                  std::vector<trace::MemoryObjects::Row>& objects) {
-  Player(memory, trace, objects).Play();
+  Player(memory, trace, objects).Replay();
 }
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -30,7 +30,7 @@ class EventReplay {
   explicit EventReplay(const trace::Trace& trace)
       : trace_(trace), events_(trace.memory_events), operators_(trace) {}
 
-  MemoryHistory Play() {
+  MemoryHistory Replay() {
     for (RowId row = 0; row < events_.size(); ++row) {
       ReplayEvent(row);
     }
@@ -137,7 +137,7 @@ class EventReplay {
 }  // namespace
 
 MemoryHistory HistoryOfEvents(const trace::Trace& trace) {
-  return EventReplay(trace).Play();
+  return EventReplay(trace).Replay();
 }
 
 }  // namespace orrery::memory::timeline

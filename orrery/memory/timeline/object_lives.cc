@@ -19,7 +19,7 @@ class ObjectReplay {
   explicit ObjectReplay(const trace::Trace& trace)
       : trace_(trace), objects_(trace.memory_objects) {}
 
-  MemoryHistory Play() {
+  MemoryHistory Replay() {
     FindHolders();
     for (RowId row = 0; row < objects_.size(); ++row) {
       AddObject(row);
@@ -190,7 +190,7 @@ class ObjectReplay {
 }  // namespace
 
 MemoryHistory HistoryOfObjects(const trace::Trace& trace) {
-  return ObjectReplay(trace).Play();
+  return ObjectReplay(trace).Replay();
 }
 
 }  // namespace orrery::memory::timeline

@@ -56,7 +56,7 @@ class ListScheduler {
   }
 
   /// When each device begins and ends; nothing when all wait for each other.
-  std::optional<std::vector<Window>> Play() {
+  std::optional<std::vector<Window>> Schedule() {
     bool moves = true;
     while (moves) {
       moves = false;
@@ -145,7 +145,7 @@ class ListScheduler {
 };
 
 int Makespan(const PipelineShape& shape, PassTimes times) {
-  const auto windows = ListScheduler(shape, times).Play();
+  const auto windows = ListScheduler(shape, times).Schedule();
   EXPECT_TRUE(windows.has_value());
   int end = 0;
   for (const Window& window : windows.value_or(std::vector<Window>())) {
@@ -194,7 +194,7 @@ TEST(PipelineScheduleTest, InterleavingDividesTheBubbleByTheChunks) {
 TEST(PipelineScheduleTest, ZeroBubbleVKeepsEveryDeviceBusy) {
   for (const int stages : {2, 4, 8}) {
     const auto windows =
-        ListScheduler(Shape(PipelineSchedule::kZeroBubbleV, stages, 2, 2 * stages), kTens).Play();
+        ListScheduler(Shape(PipelineSchedule::kZeroBubbleV, stages, 2, 2 * stages), kTens).Schedule();
     ASSERT_TRUE(windows);
     for (const Window& window : *windows) {
       EXPECT_EQ(window.length(), 2 * 2 * stages * 30);
@@ -311,7 +311,7 @@ bool Meets(const PipelineShape& shape, int chunk, int microbatch) {
 
 RC_GTEST_PROP(PipelineScheduleProperty, NobodyWaitsForEver, ()) {
   const PipelineShape shape = ArbitraryShape();
-  RC_ASSERT(ListScheduler(shape, {3, 4, 2}).Play().has_value());
+  RC_ASSERT(ListScheduler(shape, {3, 4, 2}).Schedule().has_value());
 }
 
 RC_GTEST_PROP(PipelineScheduleProperty, EveryPassIsRunOnceAndWeightsAfterInputs, ()) {

@@ -10,7 +10,7 @@ namespace orrery::cli {
 
 /// Simulates another simulator's model ("astra-sim", "simai") with settings "npus=8,bandwidth=50".
 /// All-gather of ASTRA-sim is asked with the share that every NPU gives, as its workloads do.
-[[nodiscard]] Result<Duration> PlayedTime(const std::string& model, const std::string& settings,
+[[nodiscard]] Result<Duration> EmulatedCollectiveTime(const std::string& model, const std::string& settings,
                                           const collective::Request& request);
 
 }  // namespace orrery::cli

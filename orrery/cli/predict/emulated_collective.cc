@@ -1,4 +1,4 @@
-#include "orrery/cli/predict/simulated_collective.h"
+#include "orrery/cli/predict/emulated_collective.h"
 
 #include <string_view>
 
@@ -15,12 +15,12 @@ namespace astra_sim = collective::astra_sim;
 namespace simai = collective::simai;
 using collective::CollectiveKind;
 
-tl::unexpected<Error> NotPlayed(std::string_view model, CollectiveKind kind) {
+tl::unexpected<Error> NotEmulated(std::string_view model, CollectiveKind kind) {
   return Fail(Error::Kind::kUnsupported,
               fmt::format("{} of {} is not simulated", collective::Name(kind), model));
 }
 
-Result<Duration> PlayAstraSim(const std::string& text, const collective::Request& request) {
+Result<Duration> EmulateAstraSim(const std::string& text, const collective::Request& request) {
   ORRERY_TRY(
       const NumberSettings settings,
       ReadNumberSettings(
@@ -38,7 +38,7 @@ Result<Duration> PlayAstraSim(const std::string& text, const collective::Request
     case CollectiveKind::kReduceScatter:
       return astra_sim::RingReduceScatterTime(system, request.size);
     default:
-      return NotPlayed("ASTRA-sim", request.kind);
+      return NotEmulated("ASTRA-sim", request.kind);
   }
 }
 
@@ -53,7 +53,7 @@ Result<simai::Kind> SimaiKind(CollectiveKind kind) {
     case CollectiveKind::kAllToAll:
       return simai::Kind::kAllToAll;
     default:
-      return NotPlayed("SimAI", kind);
+      return NotEmulated("SimAI", kind);
   }
 }
 
@@ -86,16 +86,16 @@ Result<Duration> SimulateSimai(const std::string& text, const collective::Reques
 
 }  // namespace
 
-Result<Duration> PlayedTime(const std::string& model, const std::string& settings,
+Result<Duration> EmulatedCollectiveTime(const std::string& model, const std::string& settings,
                             const collective::Request& request) {
   if (model == "astra-sim") {
-    return PlayAstraSim(settings, request);
+    return EmulateAstraSim(settings, request);
   }
   if (model == "simai") {
     return SimulateSimai(settings, request);
   }
   return Fail(Error::Kind::kInvalidInput,
-              fmt::format("--simulation: '{}' is no model; there are astra-sim and simai", model));
+              fmt::format("--emulate: '{}' is no model; there are astra-sim and simai", model));
 }
 
 }  // namespace orrery::cli

@@ -1,0 +1,233 @@
+#include "orrery/cli/verb.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "orrery/cli/terminal.h"
+
+namespace orrery::cli {
+namespace {
+
+// CLI11 says of a wrong verb only that one is missing.
+bool IsUnknownVerb(const CLI::App& app, int argc, char** argv) {
+  const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
+  return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty();
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : "|") + word;
+  }
+  return text;
+}
+
+int Parse(CLI::App& app, int argc, char** argv, const int& status) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "orrery: {} (orrery --help lists what there is)\n", error.what());
+    return kExitUnusable;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "orrery: out of memory\n");
+    return kExitUnusable;
+  }
+  return status;
+}
+
+}  // namespace
+
+Option& Option::TypeName(const std::string& name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::Required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::ShowDefault() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::ShowDefault(const std::string& text) {
+  option_->default_str(text);
+  return *this;
+}
+
+Option& Option::Range(double low, double high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::Range(std::int64_t low, std::int64_t high) {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option& Option::Positive() {
+  option_->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Option& Option::NonNegative() {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option& Option::OneOf(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
+}
+
+Option& Option::OneValueEach() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option& Option::NumValues(int count) {
+  option_->expected(count);
+  return *this;
+}
+
+Option& Option::Delimiter(char delimiter) {
+  option_->delimiter(delimiter);
+  return *this;
+}
+
+Option& Option::Excludes(const std::string& other) {
+  option_->excludes(other);
+  return *this;
+}
+
+Option& Option::Excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option& Option::Needs(const std::string& other) {
+  option_->needs(other);
+  return *this;
+}
+
+Option& Option::Needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Verb Verb::AddVerb(const std::string& name, const std::string& description) {
+  return {app_->add_subcommand(name, description), status_};
+}
+
+void Verb::RequireVerb() {
+  app_->require_subcommand(1);
+}
+
+void Verb::Footer(const std::string& text) {
+  app_->footer(text);
+}
+
+template <typename T>
+Option Verb::AddOption(const std::string& name, T& target, const std::string& description) {
+  return Option(app_->add_option(name, target, description));
+}
+
+#define ORRERY_OPTION_TYPE(...)                                       \
+  template Option Verb::AddOption(const std::string&, __VA_ARGS__&, \
+                                  const std::string&)
+ORRERY_OPTION_TYPE(std::string);
+ORRERY_OPTION_TYPE(std::vector<std::string>);
+ORRERY_OPTION_TYPE(std::optional<std::string>);
+ORRERY_OPTION_TYPE(int);
+ORRERY_OPTION_TYPE(std::int64_t);
+ORRERY_OPTION_TYPE(std::uint32_t);
+ORRERY_OPTION_TYPE(std::uint64_t);
+ORRERY_OPTION_TYPE(double);
+ORRERY_OPTION_TYPE(std::optional<int>);
+ORRERY_OPTION_TYPE(std::optional<std::int64_t>);
+ORRERY_OPTION_TYPE(std::optional<double>);
+ORRERY_OPTION_TYPE(std::vector<double>);
+#undef ORRERY_OPTION_TYPE
+
+Option Verb::AddFlag(const std::string& name, bool& target, const std::string& description) {
+  return Option(app_->add_flag(name, target, description));
+}
+
+Option Verb::FindOption(const std::string& name) const {
+  return Option(app_->get_option(name));
+}
+
+// CLI11's own transformer shows enumerations as unprintable characters, in help and in errors.
+Option Verb::AddWords(const std::string& name, std::vector<std::string> words,
+                      std::function<void(std::size_t)> choose, const std::string& description) {
+  const std::string choices = Joined(words);
+  const auto take = [words = std::move(words), choose = std::move(choose), name,
+                     choices](const std::string& word) {
+    const auto found = std::find(words.begin(), words.end(), word);
+    if (found == words.end()) {
+      throw CLI::ValidationError(name, word + " is none of " + choices);
+    }
+    choose(static_cast<std::size_t>(found - words.begin()));
+  };
+  return Option(
+      app_->add_option_function<std::string>(name, take, description)->type_name(choices));
+}
+
+void Verb::AddGroup(const std::string& title, const std::function<void(Verb&)>& add) {
+  const std::size_t before = app_->get_options().size();
+  add(*this);
+  const std::vector<CLI::Option*> options = app_->get_options();
+  for (std::size_t i = before; i < options.size(); ++i) {
+    options[i]->group(title);
+  }
+}
+
+void Verb::SetRun(std::function<Result<int>()> run) {
+  app_->callback([app = app_, run = std::move(run), status = status_] {
+    if (!app->get_subcommands().empty()) {
+      return;
+    }
+    const Result<int> result = run();
+    *status = result ? *result : PrintError(result.error());
+  });
+}
+
+void Verb::OnRunWithWords(std::function<int(const std::vector<std::string>&)> run) {
+  app_->prefix_command();
+  app_->final_callback([app = app_, run = std::move(run), status = status_] {
+    *status = run(app->remaining());
+  });
+}
+
+void Verb::KeepWordsBehindDashes(const std::string& positional, const std::string& description) {
+  app_->validate_positionals();
+  app_->add_option_function<std::string>(
+          positional, [](const std::string&) {}, description)
+      ->check([](const std::string&) { return std::string("is for orrery-capture"); });
+}
+
+int RunCommandLine(int argc, char** argv, const std::string& description,
+                   const std::string& version, const std::function<void(Verb&)>& add_verbs) {
+  CLI::App app(description);
+  app.set_version_flag("--version", version);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(30);
+  int status = kExitOk;
+  Verb program(&app, &status);
+  add_verbs(program);
+  if (IsUnknownVerb(app, argc, argv)) {
+    fmt::print(stderr, "orrery: no such verb: {} (orrery --help lists them)\n", argv[1]);
+    return kExitUnusable;
+  }
+  return Parse(app, argc, argv, status);
+}
+
+}  // namespace orrery::cli

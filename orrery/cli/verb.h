@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "orrery/base/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace orrery::cli {
+
+/// What the program ends with.
+enum ExitStatus : int {
+  kExitOk = 0,
+  kExitWorse = 1,     // a comparison found what it was told to look for
+  kExitUnusable = 2,  // wrong input; one sentence on standard error says which
+  kExitPartial = 3,   // something was kept and something lost; the output says what
+};
+
+/// An option of a verb. A handle: copies are the same option.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+
+  Option& TypeName(const std::string& name);
+  Option& Required();
+
+  /// Shows the value that the target has now as the default in --help.
+  Option& ShowDefault();
+  Option& ShowDefault(const std::string& text);
+
+  Option& Range(double low, double high);
+  Option& Range(std::int64_t low, std::int64_t high);
+  Option& Range(int low, int high) { return Range(std::int64_t{low}, std::int64_t{high}); }
+  Option& Positive();
+  Option& NonNegative();
+  Option& OneOf(const std::vector<std::string>& words);
+
+  /// Takes one value each time it is given, so that words behind it are not swallowed.
+  Option& OneValueEach();
+  /// Takes exactly so many values.
+  Option& NumValues(int count);
+  Option& Delimiter(char delimiter);
+
+  Option& Excludes(const std::string& other);
+  Option& Excludes(const Option& other);
+  Option& Needs(const std::string& other);
+  Option& Needs(const Option& other);
+
+ private:
+  CLI::Option* option_;
+};
+
+/// A verb of the command line, or the program itself, which has verbs. A handle: copies are the
+/// same verb. CLI11 does the work in verb.cc and nowhere else, because its header takes eight
+/// seconds to compile.
+class Verb {
+ public:
+  Verb(CLI::App* app, int* status) : app_(app), status_(status) {}
+
+  /// Adds a verb below this one.
+  Verb AddVerb(const std::string& name, const std::string& description);
+  /// Running this verb means running one below it.
+  void RequireVerb();
+  void Footer(const std::string& text);
+
+  /// Adds an option, or a positional argument if `name` has no dashes; its value is stored in
+  /// `target`. Defined for the types that verb.cc lists.
+  template <typename T>
+  Option AddOption(const std::string& name, T& target, const std::string& description);
+  Option AddFlag(const std::string& name, bool& target, const std::string& description);
+  [[nodiscard]] Option FindOption(const std::string& name) const;
+
+  /// Adds an option that takes one of a few words, each of which stands for a value.
+  template <typename T>
+  Option AddChoice(const std::string& name, T& target, const std::map<std::string, T>& choices,
+                   const std::string& description) {
+    std::vector<std::string> words;
+    std::vector<T> values;
+    for (const auto& [word, value] : choices) {
+      words.push_back(word);
+      values.push_back(value);
+    }
+    return AddWords(
+        name, std::move(words),
+        [&target, values = std::move(values)](std::size_t chosen) { target = values[chosen]; },
+        description);
+  }
+
+  /// Shows the options that `add` adds under a title of their own.
+  void AddGroup(const std::string& title, const std::function<void(Verb&)>& add);
+
+  /// Runs `run` when the user gives this verb and none below it. It returns a Status or the exit
+  /// status of the program; its error is printed.
+  template <typename Run>
+  void OnRun(Run run) {
+    SetRun([run = std::move(run)]() -> Result<int> {
+      if constexpr (std::is_same_v<decltype(run()), Status>) {
+        return run().map([] { return int{kExitOk}; });
+      } else {
+        return run();
+      }
+    });
+  }
+
+  /// Hands all words behind the verb over to `run`, unread.
+  void OnRunWithWords(std::function<int(const std::vector<std::string>&)> run);
+
+  /// Adds a positional that takes no word, so that words behind "--" are handed over too. CLI11
+  /// ends a verb at "--", and forgets it, unless the verb still expects a word.
+  void KeepWordsBehindDashes(const std::string& positional, const std::string& description);
+
+ private:
+  void SetRun(std::function<Result<int>()> run);
+  Option AddWords(const std::string& name, std::vector<std::string> words,
+                  std::function<void(std::size_t)> choose, const std::string& description);
+
+  CLI::App* app_;
+  int* status_;
+};
+
+/// Parses the command line and runs the verb that it names; returns the exit status.
+int RunCommandLine(int argc, char** argv, const std::string& description,
+                   const std::string& version, const std::function<void(Verb&)>& add_verbs);
+
+}  // namespace orrery::cli
