@@ -15,7 +15,7 @@ ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
 
 .DEFAULT_GOAL := build
-.PHONY: help packages fuzz-packages lint-packages build demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
+.PHONY: help packages fuzz-packages lint-packages build program benches demo models collective-models overlap-model sibling-levels test bench bench-analyze bench-memory bench-kernels bench-network bench-collectives bench-simulate fuzz asan tsan lint format \
   install clean
 
 help:  ## show this list
@@ -24,54 +24,60 @@ help:  ## show this list
 packages:  ## install the Debian packages of packages.txt that are missing
 	@tools/install_packages packages.txt
 
-build: build/build.ninja  ## build everything; the program is build/orrery (the default)
+build: build/build.ninja  ## build the program, build/orrery, and all tests (the default)
 	cmake --build build -j $(JOBS)
+
+program: build/build.ninja  ## build the program alone, build/orrery, without tests and benchmarks
+	cmake --build build -j $(JOBS) --target orrery
+
+benches: program
+	cmake --build build -j $(JOBS) --target benches
 
 build/build.ninja: CMakePresets.json | packages
 	cmake --preset release
 
-demo: build  ## simulate Llama 3 70B on 512 H100s, then look at a small recorded trace; under build/demo
+demo: program  ## simulate Llama 3 70B on 512 H100s, then look at a small recorded trace; under build/demo
 	tools/demo build/orrery $(SAMPLE) build/demo
 
-models: build  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
+models: program  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
 	tools/fit_models $(GPUS)
 
-overlap-model: build  ## fit the shipped model of overlap again, from data/measured
+overlap-model: program  ## fit the shipped model of overlap again, from data/measured
 	build/orrery fit overlap data/measured/h200/overlap-1.csv.gz data/measured/h200/overlap-2.csv.gz \
 	  --counters data/measured/h200/overlap-counters-1.csv.gz -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
 
-sibling-levels: build  ## fit what few rows say of GPUs without tables of products again, from ../shared/kernels
+sibling-levels: program  ## fit what few rows say of GPUs without tables of products again, from ../shared/kernels
 	build/orrery fit siblings ../shared/kernels/neusight/e2e_nodes.csv.gz --gpu MI100 --gpu MI210 \
 	  -o data/models/sibling_levels.yaml || [ $$? -eq 3 ]
-	cmake --build build -j $(JOBS)
+	cmake --build build -j $(JOBS) --target orrery
 
-collective-models: build  ## fit the shipped constants of collectives again, from ../shared
+collective-models: program  ## fit the shipped constants of collectives again, from ../shared
 	build/orrery fit collectives ../shared/truth/nccl.csv ../shared/kernels/aiconfigurator/*_nccl.csv.gz \
 	  -o data/models/collectives.yaml || [ $$? -eq 3 ]
-	cmake --build build -j $(JOBS)
+	cmake --build build -j $(JOBS) --target orrery
 
 test: build  ## build, then run every test
 	ctest --test-dir build --output-on-failure -j2
 
-bench: build  ## speed and memory of reading against Python (BYTES=1000000000, LARGE=1 for > 4 GB)
+bench: benches  ## speed and memory of reading against Python (BYTES=1000000000, LARGE=1 for > 4 GB)
 	python3 bench/ingest.py --build build --bytes $(BYTES) $(if $(LARGE),--large)
 
-bench-analyze: build  ## speed and memory of all metrics (RANKS=64, HTA=path of a checkout to compare with)
+bench-analyze: benches  ## speed and memory of all metrics (RANKS=64, HTA=path of a checkout to compare with)
 	python3 bench/analyze.py --build build --ranks $(RANKS) $(if $(HTA),--hta $(HTA))
 
-bench-memory: build  ## speed and memory of the memory tools on a generated stream
+bench-memory: benches  ## speed and memory of the memory tools on a generated stream
 	python3 bench/memory.py --build build
 
-bench-kernels: build  ## speed of predicting operators: a million distinct ones, one again
+bench-kernels: benches  ## speed of predicting operators: a million distinct ones, one again
 	python3 bench/kernels.py --build build
 
-bench-network: build  ## speed of simulating flows over a network, against SimGrid
+bench-network: benches  ## speed of simulating flows over a network, against SimGrid
 	python3 bench/network.py --build build
 
-bench-collectives: build  ## speed of predicting collectives: closed form, flows over 1,024 GPUs
+bench-collectives: benches  ## speed of predicting collectives: closed form, flows over 1,024 GPUs
 	python3 bench/collectives.py --build build
 
-bench-simulate: build  ## speed of simulating jobs: 8,192 and 131,072 GPUs, 1,024 ranks one by one
+bench-simulate: benches  ## speed of simulating jobs: 8,192 and 131,072 GPUs, 1,024 ranks one by one
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
 
 fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
@@ -101,14 +107,17 @@ build-tsan/build.ninja: CMakePresets.json | packages
 lint-packages: packages
 	@tools/install_packages packages-lint.txt
 
-lint: build lint-packages  ## format, clang-tidy, layers, headers that compile alone (FILES=regex limits clang-tidy)
-	tools/lint build $(JOBS) $(FILES)
+build-lint/build.ninja: CMakePresets.json | packages
+	cmake --preset lint
+
+lint: build-lint/build.ninja lint-packages  ## format, clang-tidy, layers, headers that compile alone (FILES=regex limits clang-tidy)
+	tools/lint build-lint $(JOBS) $(FILES)
 
 format: lint-packages  ## rewrite all C++ sources in the house format
 	git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
-install: build  ## install program, manual page and documents under PREFIX=/usr/local
+install: program  ## install program, manual page and documents under PREFIX=/usr/local
 	cmake --install build --prefix $(PREFIX)
 
 clean:  ## remove everything that was built
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-lint build-tsan build-fuzz

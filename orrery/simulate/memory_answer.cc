@@ -24,17 +24,17 @@ std::int64_t UsableBytes(const hardware::Gpu& gpu) {
 }
 
 StageMemory MemoryOfRankClass(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class) {
-  MemoryTimeline timeline = MemoryOf(rank_classes, timeline, rank_class, {.rounds_like_allocator = true});
+  MemoryTimeline memory = MemoryOf(rank_classes, timeline, rank_class, {.rounds_like_allocator = true});
   const std::int64_t passing =
-      std::max<std::int64_t>(0, timeline.peak_bytes - HeldBytes(rank_classes.ProgramOf(rank_class)));
+      std::max<std::int64_t>(0, memory.peak_bytes - HeldBytes(rank_classes.ProgramOf(rank_class)));
   const double gaps =
       workload::DefaultMemoryConstants().fragmentation * static_cast<double>(passing);
   return {.program = rank_classes.classes[rank_class].program,
           .rank_class = rank_class,
-          .peak_bytes = timeline.peak_bytes,
-          .needed_bytes = timeline.peak_bytes + std::llround(gaps),
-          .peak_ps = timeline.peak_ps,
-          .parts = std::move(timeline.parts)};
+          .peak_bytes = memory.peak_bytes,
+          .needed_bytes = memory.peak_bytes + std::llround(gaps),
+          .peak_ps = memory.peak_ps,
+          .parts = std::move(memory.parts)};
 }
 
 }  // namespace

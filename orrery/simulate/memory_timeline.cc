@@ -91,22 +91,22 @@ MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timelin
   for (workload::RowId row = 0; row < program.held_memory.size(); ++row) {
     usage.Add(program.held_memory.category[row], program.held_memory.bytes[row]);
   }
-  MemoryTimeline timeline;
-  timeline.peak_bytes = usage.total();
+  MemoryTimeline memory;
+  memory.peak_bytes = usage.total();
   Usage at_peak = usage;
-  AddPoint(timeline.curve, 0, usage.total());
+  AddPoint(memory.curve, 0, usage.total());
   const std::size_t first = timeline.First(rank_class, options.repetition);
   for (const MemoryStep& step : MemorySteps(program, timeline, first)) {
     usage.Add(step.category, step.bytes);
-    AddPoint(timeline.curve, step.at_ps, usage.total());
-    if (usage.total() > timeline.peak_bytes) {
-      timeline.peak_bytes = usage.total();
-      timeline.peak_ps = step.at_ps;
+    AddPoint(memory.curve, step.at_ps, usage.total());
+    if (usage.total() > memory.peak_bytes) {
+      memory.peak_bytes = usage.total();
+      memory.peak_ps = step.at_ps;
       at_peak = usage;
     }
   }
-  timeline.parts = at_peak.Parts(program);
-  return timeline;
+  memory.parts = at_peak.Parts(program);
+  return memory;
 }
 
 }  // namespace orrery::simulate

@@ -15,7 +15,7 @@ namespace orrery::simulate {
 /// What communication costs once all are there.
 struct TransferCost {
   std::int64_t duration_ps = 0;
-  SideCode side = 0;  // of its kernel; 0 when nobody wants to know
+  KernelCode side = 0;  // of its kernel; 0 when nobody wants to know
 };
 
 /// Remembers what communication costs, so that equal groups are asked for once.

@@ -62,13 +62,13 @@ void ForEachPartEdge(const DependencyGraph& graph, const NodeNumbering& numberin
 template <typename Visit>
 void ForEachRendezvousEdge(const DependencyGraph& graph, const NodeNumbering& numbering,
                         const Rendezvous& rendezvous, Visit&& visit) {
-  for (std::size_t rendezvous = 0; rendezvous < rendezvous.size(); ++rendezvous) {
-    const NodeId node = numbering.OfMeeting(rendezvous);
-    for (const RendezvousMember& member : rendezvous.MembersOf(rendezvous)) {
+  for (std::size_t index = 0; index < rendezvous.size(); ++index) {
+    const NodeId node = numbering.OfRendezvous(index);
+    for (const RendezvousMember& member : rendezvous.MembersOf(index)) {
       visit(PartEdge{.from = numbering.Of(member.place, member.start),
                      .to = node,
                      .kind = EdgeKind::kRendezvous,
-                     .label = rendezvous.instance[rendezvous]});
+                     .label = rendezvous.instance[index]});
       if (member.end != kNoNode) {
         const NodeId end = numbering.Of(member.place, member.end);
         visit(PartEdge{.from = node,
@@ -76,7 +76,7 @@ void ForEachRendezvousEdge(const DependencyGraph& graph, const NodeNumbering& nu
                        .weight_ns = graph.time_ns[end] - graph.time_ns[node],
                        .kind = EdgeKind::kRendezvous,
                        .time_class = TimeClass::kTransfer,
-                       .label = rendezvous.instance[rendezvous]});
+                       .label = rendezvous.instance[index]});
       }
     }
   }

@@ -74,8 +74,8 @@ void OrderNodes(const RankPart& part, std::int64_t origin_ns, OrderedNodes nodes
 }
 
 void OrderNodes(const Rendezvous& rendezvous, std::int64_t origin_ns, OrderedNodes nodes) {
-  for (NodeId rendezvous = 0; rendezvous < rendezvous.size(); ++rendezvous) {
-    nodes[rendezvous] = {KeyOf(rendezvous.time_ns[rendezvous] - origin_ns, Phase::kRendezvous), rendezvous};
+  for (NodeId index = 0; index < rendezvous.size(); ++index) {
+    nodes[index] = {KeyOf(rendezvous.time_ns[index] - origin_ns, Phase::kRendezvous), index};
   }
   std::ranges::sort(nodes);
 }

@@ -21,7 +21,7 @@ class NodeNumbering {
 
   [[nodiscard]] NodeId Of(std::size_t place, NodeId node) const { return new_id_[place][node]; }
 
-  [[nodiscard]] NodeId OfMeeting(std::size_t rendezvous) const { return new_id_.back()[rendezvous]; }
+  [[nodiscard]] NodeId OfRendezvous(std::size_t rendezvous) const { return new_id_.back()[rendezvous]; }
 
  private:
   std::vector<std::vector<NodeId>> new_id_;  // of each part, then of the rendezvous

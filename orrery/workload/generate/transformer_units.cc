@@ -17,13 +17,13 @@ constexpr std::string_view kEnds = "activations of embedding and head";
 class UnitsBuilder {
  public:
   UnitsBuilder(const Job& job, const Transformer& model, const PipelineShape& shape)
-      : job_(job), model_(model), shape_(shape), shape_(MicrobatchShapeOf(job, model)) {}
+      : job_(job), model_(model), shape_(shape), microbatch_(MicrobatchShapeOf(job, model)) {}
 
   Result<ModelUnits> Build() {
     AddKinds();
     ORRERY_TRY_STATUS(DealUnits());
-    units_.message_bytes = shape_.tokens * shape_.hidden * shape_.element_bytes /
-                           (job_.plan.sequence_parallel ? shape_.tp : 1);
+    units_.message_bytes = microbatch_.tokens * microbatch_.hidden * microbatch_.element_bytes /
+                           (job_.plan.sequence_parallel ? microbatch_.tp : 1);
     return std::move(units_);
   }
 
@@ -33,10 +33,10 @@ class UnitsBuilder {
                       UnitMemory memory, const std::vector<ParameterTensor>& adapters = {}) {
     memory.weight_inputs = steps.weight_inputs;
     units_.memory.push_back(memory);
-    units_.tensors.push_back(shape_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
+    units_.tensors.push_back(microbatch_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
                                                 : LocalTensors(tensors, job_.plan));
     if (job_.framework.copies_shards && job_.plan.sharding == Sharding::kParameters) {
-      AddCopiesOfShards(units_.tensors.back().parameters().dense, shape_, steps);
+      AddCopiesOfShards(units_.tensors.back().parameters().dense, microbatch_, steps);
     }
     units_.kinds.push_back(std::move(steps));
     return units_.kinds.size() - 1;
@@ -44,12 +44,12 @@ class UnitsBuilder {
 
   void AddKinds() {
     const std::int64_t vocabulary = PaddedVocabulary(job_, model_);
-    embedding_ = AddKind(EmbeddingOps(shape_, model_), EmbeddingTensors(model_, vocabulary),
+    embedding_ = AddKind(EmbeddingOps(microbatch_, model_), EmbeddingTensors(model_, vocabulary),
                          EmbeddingMemory());
     for (const auto* runs : {&model_.encoder, &model_.blocks}) {
       for (const BlockRun& run : *runs) {
         const std::size_t kind =
-            AddKind(BlockOps(shape_, model_, run.block), TensorsOf(run.block, model_.hidden),
+            AddKind(BlockOps(microbatch_, model_, run.block), TensorsOf(run.block, model_.hidden),
                     BlockMemory(run.block),
                     AdapterTensors(run.block, model_.hidden, job_.training.adapter_rank));
         kind_of_block_.insert(kind_of_block_.end(), static_cast<std::size_t>(run.count), kind);
@@ -59,7 +59,7 @@ class UnitsBuilder {
       AddExtraPrediction(vocabulary);
     }
     // A head that is the embedding has parameters of its own where it is on another stage.
-    head_ = AddKind(HeadOps(shape_, model_),
+    head_ = AddKind(HeadOps(microbatch_, model_),
                     HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1),
                     HeadMemory(vocabulary));
   }
@@ -75,7 +75,7 @@ class UnitsBuilder {
     memory.input += head.input;
     memory.logits = head.logits;
     memory.logits_copy = head.logits_copy;
-    extra_ = AddKind(ExtraPredictionOps(shape_, model_), tensors, memory);
+    extra_ = AddKind(ExtraPredictionOps(microbatch_, model_), tensors, memory);
   }
 
   [[nodiscard]] ActivationSetting Setting() const {
@@ -146,9 +146,9 @@ class UnitsBuilder {
   // Gradients of an embedding that the first and the last stage both hold.
   [[nodiscard]] std::int64_t TiedBytes() const {
     const bool is_shared =
-        model_.is_tied && shape_.stages > 1 && !shape_.is_frozen() &&
+        model_.is_tied && shape_.stages > 1 && !microbatch_.is_frozen() &&
         PartOf(shape_, {0, 0}) != PartOf(shape_, {shape_.stages - 1, shape_.chunks - 1});
-    return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / shape_.tp *
+    return is_shared ? PaddedVocabulary(job_, model_) * model_.hidden / microbatch_.tp *
                            job_.training.precision.gradient_bytes
                      : 0;
   }
@@ -156,7 +156,7 @@ class UnitsBuilder {
   const Job& job_;
   const Transformer& model_;
   const PipelineShape& shape_;
-  MicrobatchShape shape_;
+  MicrobatchShape microbatch_;
   ModelUnits units_;
   std::size_t embedding_ = 0;
   std::size_t head_ = 0;
