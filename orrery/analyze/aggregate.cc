@@ -63,7 +63,7 @@ void NoteScope(const RunView& run, Value& detail) {
     ranks.insert(device.rank);
     steps = std::max(steps, device.windows.size());
     for (const Window& window : device.windows) {
-      has_markers |= window.step != trace::kNoRow;
+      has_markers |= window.step != kNoRow;
     }
   }
   detail.Set("ranks_used", ranks.size());

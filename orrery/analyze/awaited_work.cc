@@ -10,8 +10,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::SyncKind;
 
 bool IsWait(const trace::Syncs& syncs, RowId row) {

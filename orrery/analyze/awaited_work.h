@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
@@ -20,7 +20,7 @@ class AwaitedWork {
 
   /// Returns when the last work ended that the activity's stream was told to wait for between its
   /// previous launch and the launch of the activity.
-  [[nodiscard]] std::optional<std::int64_t> EndNs(trace::RowId activity) const;
+  [[nodiscard]] std::optional<std::int64_t> EndNs(RowId activity) const;
 
  private:
   struct Launch {

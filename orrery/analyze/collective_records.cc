@@ -9,8 +9,6 @@ namespace orrery::analyze {
 namespace {
 
 using trace::CollectiveKind;
-using trace::kNoRow;
-using trace::RowId;
 
 CollectiveRecord MatchedRecord(const RunView& run, std::size_t instance) {
   const auto& matched = run.matched;

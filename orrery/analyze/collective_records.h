@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 
@@ -28,7 +28,7 @@ struct CollectiveRecord {
   bool is_matched = false;           // else the duration of one rank, which may hold waiting
   std::size_t instance = 0;          // MatchedCollectives, when matched
   std::uint32_t rank_index = 0;      // of the first member
-  trace::RowId row = trace::kNoRow;  // Collectives of that rank
+  RowId row = kNoRow;  // Collectives of that rank
 
   /// Returns the bus bandwidth in bytes per second, when size, group and duration are known.
   [[nodiscard]] std::optional<double> BusBandwidth() const;
@@ -45,11 +45,11 @@ struct CollectiveRecord {
 /// Returns how many ranks take part in a collective of a rank: as its group says, else as many as
 /// were matched, else all ranks; -1 when nothing says.
 [[nodiscard]] std::int32_t NumParticipants(const RunView& run, std::uint32_t rank_index,
-                                           trace::RowId row);
+                                           RowId row);
 
 /// Whether two collectives of a rank are calls that the same kernel served.
-[[nodiscard]] bool AreServedTogether(const trace::Collectives& table, trace::RowId a,
-                                     trace::RowId b);
+[[nodiscard]] bool AreServedTogether(const trace::Collectives& table, RowId a,
+                                     RowId b);
 
 /// How many steps are selected, at least 1.
 [[nodiscard]] std::int64_t NumSteps(const RunView& run);
@@ -58,6 +58,6 @@ struct CollectiveRecord {
 /// Calls `visit(row)` for each collective of the device's rank that ran on a device in a selected
 /// step.
 void ForEachCollective(const RunView& run, const DeviceView& device,
-                       const std::function<void(trace::RowId)>& visit);
+                       const std::function<void(RowId)>& visit);
 
 }  // namespace orrery::analyze

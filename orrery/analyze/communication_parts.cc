@@ -6,8 +6,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // What matching found out about a collective.
 void AddFacts(const RunView& run, const DeviceView& device, RowId collective,

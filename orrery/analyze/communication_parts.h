@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/analyze/dimension.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze {

@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, kNumCopyKinds> kKindNames{"set",  "HtoD",
 
 }  // namespace
 
-CopyKind CopyKindOf(const trace::Activities& activities, trace::RowId row) {
+CopyKind CopyKindOf(const trace::Activities& activities, RowId row) {
   if (activities.kind[row] == trace::ActivityKind::kMemset) {
     return CopyKind::kNone;
   }

@@ -13,7 +13,7 @@ inline constexpr std::size_t kNumCopyKinds =
 
 /// Returns the kind of a copy, unknown where it was not recorded; sets stand where copies have
 /// none.
-[[nodiscard]] trace::CopyKind CopyKindOf(const trace::Activities& activities, trace::RowId row);
+[[nodiscard]] trace::CopyKind CopyKindOf(const trace::Activities& activities, RowId row);
 
 /// Returns "HtoD", "DtoD", …; "set" for none.
 [[nodiscard]] std::string_view CopyKindName(trace::CopyKind kind);

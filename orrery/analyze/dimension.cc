@@ -7,7 +7,7 @@
 #include <string>
 
 #include "orrery/analyze/card_fields.h"
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/number_list.h"
 #include "orrery/trace/collective_groups.h"
 
@@ -16,8 +16,6 @@ namespace {
 
 using enum Dimension;
 using trace::CollectiveKind;
-using trace::kNoRow;
-using trace::RowId;
 
 struct DescriptionPattern {
   std::string_view needle;  // in the lower-case description

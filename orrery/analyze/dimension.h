@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::analyze {
 

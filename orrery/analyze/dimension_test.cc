@@ -22,7 +22,7 @@ struct Case {
 
 DimensionOf DimensionIn(const Case& of, trace::WorkloadCard card = {}) {
   Rank rank(0);
-  const trace::RowId group = rank.Group("7", of.ranks, of.size, of.description);
+  const RowId group = rank.Group("7", of.ranks, of.size, of.description);
   rank.Collective({.kind = of.kind, .span = {0, 10}, .group = group});
   trace::TraceSet set;
   set.ranks.push_back(rank.Finish());

@@ -8,7 +8,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::RowId;
 
 struct OpenSlice {
   std::string_view name;

@@ -4,8 +4,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "orrery/analyze/interval_set.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
@@ -16,7 +16,7 @@ using HostTimes = std::unordered_map<std::string, std::int64_t>;
 
 /// Returns the self times of operators and runtime calls on a thread inside an interval; they sum
 /// to its length.
-[[nodiscard]] HostTimes SelfTimes(const trace::Trace& trace, trace::RowId thread,
+[[nodiscard]] HostTimes SelfTimes(const trace::Trace& trace, RowId thread,
                                   Interval interval);
 
 }  // namespace orrery::analyze

@@ -12,8 +12,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 class GapFinder {
  public:

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::analyze {
 
@@ -27,7 +27,7 @@ inline constexpr int kNumIdleCauses = 5;
 struct IdleGap {
   Interval time;  // inside one window
   IdleCause cause = IdleCause::kUnknown;
-  trace::RowId ended_by = trace::kNoRow;  // the activity; none when the window ends first
+  RowId ended_by = kNoRow;  // the activity; none when the window ends first
   std::uint32_t window = 0;               // of the device
 };
 

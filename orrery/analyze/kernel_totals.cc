@@ -13,7 +13,6 @@ namespace orrery::analyze {
 namespace {
 
 using trace::KernelClass;
-using trace::RowId;
 
 void Merge(KernelTotal& into, const KernelTotal& from) {
   const bool is_new = into.count == 0;
@@ -29,7 +28,7 @@ void Merge(KernelTotal& into, const KernelTotal& from) {
 
 std::int64_t WaitOf(const RunView& run, const DeviceView& device, RowId activity) {
   const RowId collective = run.TraceOf(device).activities.collective[activity];
-  return collective == trace::kNoRow
+  return collective == kNoRow
              ? 0
              : run.waits.WaitOfRow(run.matched, device.rank_index, collective);
 }

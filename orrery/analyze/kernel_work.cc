@@ -17,8 +17,6 @@ namespace orrery::analyze {
 namespace {
 
 using trace::KernelClass;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 std::optional<KernelWork> CostModelWork(const Trace& trace, RowId row) {

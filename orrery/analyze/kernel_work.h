@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::analyze {
@@ -19,7 +19,7 @@ enum class WorkSource : std::uint8_t { kCostModel, kShapes };
 
 /// What is known of the work of a kernel.
 struct KernelWork {
-  trace::RowId activity = trace::kNoRow;
+  RowId activity = kNoRow;
   std::optional<double> flops = {};
   std::optional<double> bytes = {};
   trace::DataType type = trace::DataType::kUnknown;

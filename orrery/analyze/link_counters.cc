@@ -73,7 +73,7 @@ std::map<std::int32_t, DeviceSamples> SamplesByDevice(const trace::Trace& trace)
   std::map<StringId, std::optional<LinkDirection>> direction_of_name;
   std::map<std::int32_t, DeviceSamples> by_device;
   const trace::Counters& counters = trace.counters;
-  for (trace::RowId row = 0; row < counters.size(); ++row) {
+  for (RowId row = 0; row < counters.size(); ++row) {
     const auto [entry, is_new] = direction_of_name.try_emplace(counters.name[row]);
     if (is_new) {
       entry->second = UserDataDirection(trace.Text(counters.name[row]));

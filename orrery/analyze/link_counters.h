@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/trace.h"
 

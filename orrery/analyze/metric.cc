@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::analyze {
 std::optional<NamedMetric> FindMetric(std::string_view name) {

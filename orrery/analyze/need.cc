@@ -20,7 +20,6 @@ namespace {
 
 using trace::CollectiveKind;
 using trace::KernelClass;
-using trace::RowId;
 
 bool HasDeviceTime(const RunView& run) {
   return std::ranges::any_of(run.devices,

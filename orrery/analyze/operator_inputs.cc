@@ -42,7 +42,7 @@ std::optional<double> TensorInput::Bytes() const {
   return size < 0 ? std::nullopt : std::optional(Elements() * static_cast<double>(size));
 }
 
-OperatorInputs::OperatorInputs(const trace::Trace& trace, trace::RowId host_op) {
+OperatorInputs::OperatorInputs(const trace::Trace& trace, RowId host_op) {
   const trace::HostOps& operators = trace.host_ops;
   const auto shapes = ArrayItems(trace.Text(operators.input_dims[host_op]));
   const auto types = ArrayItems(trace.Text(operators.input_types[host_op]));

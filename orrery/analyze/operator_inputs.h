@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
@@ -26,7 +26,7 @@ struct TensorInput {
 /// What a call of an operator was given, by position.
 class OperatorInputs {
  public:
-  OperatorInputs(const trace::Trace& trace, trace::RowId host_op);
+  OperatorInputs(const trace::Trace& trace, RowId host_op);
 
   /// Returns the tensor at a position; nothing for scalars, lists, what was left out and what the
   /// file does not tell.

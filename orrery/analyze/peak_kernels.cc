@@ -10,7 +10,6 @@ namespace orrery::analyze {
 namespace {
 
 using trace::KernelClass;
-using trace::RowId;
 
 // The counters of the GPU that was asked for; those of an unnumbered GPU when there are no others.
 const GpuTraffic* TrafficOfGpu(const LinkTraffic& traffic, std::int32_t gpu) {

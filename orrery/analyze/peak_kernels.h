@@ -8,13 +8,13 @@
 #include "orrery/analyze/link_counters.h"
 #include "orrery/analyze/link_summary.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::analyze {
 
 /// A kernel that ran during an interval of the link counters.
 struct KernelInPeak {
-  trace::RowId activity = trace::kNoRow;
+  RowId activity = kNoRow;
   std::int64_t overlap_ns = 0;
 };
 

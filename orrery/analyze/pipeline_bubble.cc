@@ -13,8 +13,6 @@ namespace orrery::analyze {
 namespace {
 
 using trace::CollectiveKind;
-using trace::kNoRow;
-using trace::RowId;
 
 // Ranks joined by pairs of send and receive: a forest of rank indices.
 class RankGroups {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze {

@@ -106,7 +106,7 @@ class OneForwardOneBackward {
     for (int i = 0; i < stages_; ++i) {
       ranks += (i == 0 ? "" : ", ") + std::to_string(i);
     }
-    const trace::RowId group =
+    const RowId group =
         rank.Group("pp", ranks + "]", stages_, "PIPELINE_MODEL_PARALLEL_GROUP");
     rank.Step(0, {-100, 100'000});
     for (const Task& task : orders_[static_cast<std::size_t>(stage)]) {

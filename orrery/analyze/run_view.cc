@@ -14,7 +14,6 @@ namespace orrery::analyze {
 namespace {
 
 using trace::KernelClass;
-using trace::RowId;
 
 std::map<std::int32_t, std::vector<RowId>> ActivitiesByDevice(const trace::Trace& trace) {
   std::map<std::int32_t, std::vector<RowId>> by_device;
@@ -22,7 +21,7 @@ std::map<std::int32_t, std::vector<RowId>> ActivitiesByDevice(const trace::Trace
   std::vector<RowId>* rows = nullptr;
   for (RowId row = 0; row < trace.activities.size(); ++row) {
     const RowId track = trace.activities.track[row];
-    const std::int32_t device = track == trace::kNoRow ? -1 : trace.tracks.device[track];
+    const std::int32_t device = track == kNoRow ? -1 : trace.tracks.device[track];
     if (rows == nullptr || device != last_device) {
       rows = &by_device[device];
       last_device = device;

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/waits.h"
 #include "orrery/base/table.h"
 #include "orrery/trace/clock_alignment.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace_set.h"
@@ -73,7 +73,7 @@ struct Measurement {
 struct Window {
   Interval time;
   std::int64_t last_end_ns = 0;       // of what the step launched
-  trace::RowId step = trace::kNoRow;  // Steps of the rank; kNoRow: the whole recording
+  RowId step = kNoRow;  // Steps of the rank; kNoRow: the whole recording
   std::int64_t number = -1;           // of the step
   std::int64_t marker_ns = 0;         // how long the marker lasted on the host
 };
@@ -98,7 +98,7 @@ struct DeviceView {
   std::uint32_t rank_index = 0;  // TraceSet::ranks
   std::int32_t rank = 0;
   std::int32_t device = -1;
-  std::vector<trace::RowId> activities;  // all of the device, in order of begin
+  std::vector<RowId> activities;  // all of the device, in order of begin
   std::vector<Window> windows;           // of the selected steps
   std::vector<Breakdown> breakdowns;     // of each window
   Breakdown total;                       // over the windows
@@ -126,7 +126,7 @@ struct RunView {
     return set->ranks[device.rank_index];
   }
 
-  [[nodiscard]] trace::KernelClass ClassOf(const DeviceView& device, trace::RowId activity) const {
+  [[nodiscard]] trace::KernelClass ClassOf(const DeviceView& device, RowId activity) const {
     return classes[device.rank_index][activity];
   }
 
@@ -149,7 +149,7 @@ struct RunView {
 
 /// Returns whether a step is selected on a rank with these steps (metrics.md 1.3: all but the first
 /// and the last when there are more than two).
-[[nodiscard]] std::vector<trace::RowId> SelectedSteps(const trace::Trace& trace,
+[[nodiscard]] std::vector<RowId> SelectedSteps(const trace::Trace& trace,
                                                       const AnalyzeOptions& options);
 
 }  // namespace orrery::analyze

@@ -7,7 +7,7 @@
 
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/idle_gaps.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze {

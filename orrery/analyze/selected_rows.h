@@ -14,7 +14,7 @@ template <typename Visit>
 void ForEachSelected(const RunView& run, const DeviceView& device, Visit&& visit) {
   const trace::Activities& activities = run.TraceOf(device).activities;
   std::size_t window = 0;
-  for (const trace::RowId row : device.activities) {
+  for (const RowId row : device.activities) {
     const std::int64_t begin_ns = activities.begin_ns[row];
     while (window < device.windows.size() && device.windows[window].time.end_ns <= begin_ns) {
       ++window;

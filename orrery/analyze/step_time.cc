@@ -19,7 +19,7 @@ std::vector<RankSteps> StepsOfRanks(const RunView& run) {
   for (const std::uint32_t place : ChosenRanks(run)) {
     const trace::Trace& trace = run.set->ranks[place];
     RankSteps steps{.rank = trace::RankOf(*run.set, place)};
-    for (const trace::RowId step : SelectedSteps(trace, run.options)) {
+    for (const RowId step : SelectedSteps(trace, run.options)) {
       steps.seconds.push_back(static_cast<double>(trace.steps.duration_ns[step]) / 1e9);
     }
     if (!steps.seconds.empty()) {
@@ -36,7 +36,7 @@ Interval RecordedTime(const RunView& run, bool& is_device_time) {
                  std::numeric_limits<std::int64_t>::min()};
   for (const DeviceView& device : run.devices) {
     const trace::Activities& activities = run.TraceOf(device).activities;
-    for (const trace::RowId row : device.activities) {
+    for (const RowId row : device.activities) {
       Extend(whole, activities.begin_ns[row],
              activities.begin_ns[row] + activities.duration_ns[row]);
     }

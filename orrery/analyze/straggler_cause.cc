@@ -17,8 +17,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // Two collectives of one group, one after the other.
 struct Neighbours {

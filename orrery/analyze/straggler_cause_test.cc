@@ -26,7 +26,7 @@ trace::TraceSet ThreeRanks(const std::vector<RankShape>& shapes) {
   trace::TraceSet set;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Rank rank(static_cast<std::int32_t>(i));
-    const trace::RowId group = rank.Group("tp", "[0, 1, 2]", 3);
+    const RowId group = rank.Group("tp", "[0, 1, 2]", 3);
     rank.Step(0, {0, 200});
     const std::int64_t first = rank.Call({50, 52});
     const std::int64_t compute = rank.Call({shapes[i].launched, shapes[i].launched + 1});

@@ -58,7 +58,7 @@ class Rank {
   }
 
   /// A group of ranks, as a JSON array; returns the row for Collective.
-  trace::RowId Group(std::string_view name, std::string_view ranks, std::int32_t size,
+  RowId Group(std::string_view name, std::string_view ranks, std::int32_t size,
                      std::string_view description = "") {
     return trace_.process_groups.Append({.name = Text(name),
                                          .description = Text(description),
@@ -69,7 +69,7 @@ class Rank {
   struct Communication {
     trace::CollectiveKind kind = trace::CollectiveKind::kAllReduce;
     Span span = {};
-    trace::RowId group = trace::kNoRow;
+    RowId group = kNoRow;
     std::int64_t bytes = -1;
     std::int64_t sequence = -1;
     std::int32_t peer = -1;
@@ -131,7 +131,7 @@ class Rank {
   /// Sorts, links and hands out the trace; nothing may be added afterwards.
   trace::Trace Finish() {
     trace::FinishTrace(trace_);
-    for (trace::RowId row = 0; row < trace_.activities.size(); ++row) {
+    for (RowId row = 0; row < trace_.activities.size(); ++row) {
       LinkCollective(row);
     }
     return std::move(trace_);
@@ -142,8 +142,8 @@ class Rank {
  private:
   StringId Text(std::string_view text) { return trace_.strings.Intern(text); }
 
-  trace::RowId TrackOf(trace::TrackKind kind, std::int64_t thread, std::int32_t device) {
-    for (trace::RowId row = 0; row < trace_.tracks.size(); ++row) {
+  RowId TrackOf(trace::TrackKind kind, std::int64_t thread, std::int32_t device) {
+    for (RowId row = 0; row < trace_.tracks.size(); ++row) {
       if (trace_.tracks.kind[row] == kind && trace_.tracks.thread[row] == thread) {
         return row;
       }
@@ -151,11 +151,11 @@ class Rank {
     return trace_.tracks.Append({.kind = kind, .thread = thread, .device = device});
   }
 
-  trace::RowId HostTrack(std::int64_t thread) {
+  RowId HostTrack(std::int64_t thread) {
     return TrackOf(trace::TrackKind::kHost, thread, -1);
   }
 
-  trace::RowId StreamTrack(std::int64_t stream) {
+  RowId StreamTrack(std::int64_t stream) {
     return TrackOf(trace::TrackKind::kDevice, stream, 0);
   }
 
@@ -169,8 +169,8 @@ class Rank {
                               .correlation = correlation});
   }
 
-  void LinkCollective(trace::RowId activity) {
-    for (trace::RowId row = 0; row < trace_.collectives.size(); ++row) {
+  void LinkCollective(RowId activity) {
+    for (RowId row = 0; row < trace_.collectives.size(); ++row) {
       if (trace_.collectives.begin_ns[row] == trace_.activities.begin_ns[activity] &&
           trace_.collectives.track[row] == trace_.activities.track[activity] &&
           trace_.collectives.name[row] == trace_.activities.name[activity]) {

@@ -54,7 +54,7 @@ struct Sums {
 Sums EngineSums(const RunView& run) {
   Sums sums;
   for (const trace::Trace& trace : run.set->ranks) {
-    for (const trace::RowId step : SelectedSteps(trace, run.options)) {
+    for (const RowId step : SelectedSteps(trace, run.options)) {
       if (const auto engine = ParseEngineStep(trace.Text(trace.steps.name[step]))) {
         sums.tokens += engine->context_tokens + engine->generated_tokens;
         sums.ns += trace.steps.duration_ns[step];

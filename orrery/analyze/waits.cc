@@ -41,7 +41,7 @@ class UsefulTime {
   [[nodiscard]] std::optional<std::uint32_t> Root() const {
     for (const std::uint32_t member : matched_.MembersOf(instance_)) {
       const std::uint32_t rank_index = matched_.members.rank_index[member];
-      const trace::RowId row = matched_.members.collective[member];
+      const RowId row = matched_.members.collective[member];
       const std::int32_t root = set_.ranks[rank_index].collectives.peer[row];
       if (root >= 0 && root == trace::RankOf(set_, rank_index)) {
         return member;
@@ -78,22 +78,22 @@ bool IsSound(const trace::MatchedCollectives& matched, std::size_t instance,
   });
 }
 
-std::vector<std::vector<trace::RowId>> MembersOfRows(const trace::MatchedCollectives& matched) {
+std::vector<std::vector<RowId>> MembersOfRows(const trace::MatchedCollectives& matched) {
   // Members come in order of instance, so each rank's list is sorted.
-  std::vector<std::vector<std::pair<std::uint32_t, trace::RowId>>> by_instance(
+  std::vector<std::vector<std::pair<std::uint32_t, RowId>>> by_instance(
       matched.ranks.size());
   for (std::uint32_t instance = 0; instance < matched.size(); ++instance) {
     for (const std::uint32_t member : matched.MembersOf(instance)) {
       by_instance[matched.members.rank_index[member]].emplace_back(instance, member);
     }
   }
-  std::vector<std::vector<trace::RowId>> members(matched.ranks.size());
+  std::vector<std::vector<RowId>> members(matched.ranks.size());
   for (std::size_t rank = 0; rank < matched.ranks.size(); ++rank) {
-    for (const trace::RowId instance : matched.ranks[rank].instance_of_row) {
+    for (const RowId instance : matched.ranks[rank].instance_of_row) {
       const auto found = std::ranges::lower_bound(by_instance[rank], instance, {},
-                                                  &std::pair<std::uint32_t, trace::RowId>::first);
+                                                  &std::pair<std::uint32_t, RowId>::first);
       const bool is_member = found != by_instance[rank].end() && found->first == instance;
-      members[rank].push_back(is_member ? found->second : trace::kNoRow);
+      members[rank].push_back(is_member ? found->second : kNoRow);
     }
   }
   return members;
@@ -102,12 +102,12 @@ std::vector<std::vector<trace::RowId>> MembersOfRows(const trace::MatchedCollect
 }  // namespace
 
 std::int64_t CollectiveWaits::WaitOfRow(const trace::MatchedCollectives& matched,
-                                        std::uint32_t rank_index, trace::RowId row) const {
-  const trace::RowId member = member_of_row[rank_index][row];
-  if (member == trace::kNoRow) {
+                                        std::uint32_t rank_index, RowId row) const {
+  const RowId member = member_of_row[rank_index][row];
+  if (member == kNoRow) {
     return 0;
   }
-  const trace::RowId instance = matched.ranks[rank_index].instance_of_row[row];
+  const RowId instance = matched.ranks[rank_index].instance_of_row[row];
   return is_sound[instance] != 0 ? wait_ns[member] : 0;
 }
 

@@ -21,13 +21,13 @@ struct CollectiveWaits {
   /// no member ended before all had come.
   std::vector<std::uint8_t> is_sound;
   std::int64_t num_doubtful = 0;  // instances that are not
-  /// [rank][row of Collectives]: the row of MatchedCollectives::members, or trace::kNoRow. Rows
+  /// [rank][row of Collectives]: the row of MatchedCollectives::members, or kNoRow. Rows
   /// that one coalesced call served share a member.
-  std::vector<std::vector<trace::RowId>> member_of_row;
+  std::vector<std::vector<RowId>> member_of_row;
 
   /// Returns how long a collective of a rank waited; 0 when it is unmatched or doubtful.
   [[nodiscard]] std::int64_t WaitOfRow(const trace::MatchedCollectives& matched,
-                                       std::uint32_t rank_index, trace::RowId row) const;
+                                       std::uint32_t rank_index, RowId row) const;
 };
 
 /// Splits by kind of operation: collectives whose outputs need every input wait for the last

@@ -28,7 +28,7 @@ trace::TraceSet AllReduces(const std::vector<std::vector<Span>>& spans_of_ranks)
     for (std::size_t other = 1; other < spans_of_ranks.size(); ++other) {
       ranks += ", " + std::to_string(other);
     }
-    const trace::RowId group =
+    const RowId group =
         rank.Group("tp", ranks + "]", static_cast<std::int32_t>(spans_of_ranks.size()));
     std::int64_t sequence = 0;
     for (const Span& span : spans_of_ranks[i]) {
@@ -72,10 +72,10 @@ TEST(WaitsTest, AnEndBeforeTheLastArrivalIsDoubtful) {
 trace::TraceSet Pair(Span send, Span receive) {
   trace::TraceSet set;
   Rank sender(0);
-  const trace::RowId group = sender.Group("pp", "[0, 1]", 2);
+  const RowId group = sender.Group("pp", "[0, 1]", 2);
   sender.Collective({.kind = CollectiveKind::kSend, .span = send, .group = group, .peer = 1});
   Rank receiver(1);
-  const trace::RowId same = receiver.Group("pp", "[0, 1]", 2);
+  const RowId same = receiver.Group("pp", "[0, 1]", 2);
   receiver.Collective({.kind = CollectiveKind::kRecv, .span = receive, .group = same, .peer = 0});
   set.ranks.push_back(sender.Finish());
   set.ranks.push_back(receiver.Finish());

@@ -21,6 +21,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/packing.h"
 #include "orrery/base/table.h"
+#include "orrery/base/text.h"
 
 namespace orrery {
 namespace {
@@ -129,11 +130,6 @@ class Tokenizer {
   std::int64_t line_ = 1;
 };
 
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
 // "007" is an identifier, not seven.
 bool HasLeadingZero(std::string_view text) {
   const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
@@ -142,7 +138,7 @@ bool HasLeadingZero(std::string_view text) {
 
 template <typename T>
 std::optional<T> ParseValue(std::string_view field) {
-  const std::string_view text = Trimmed(field);
+  const std::string_view text = Trimmed(field, " ");
   T value{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);

@@ -7,14 +7,12 @@
 #include <string_view>
 #include <system_error>
 
+#include "orrery/base/text.h"
+
 namespace orrery {
 namespace {
 
 constexpr std::int64_t kLimit = std::int64_t{1} << 61;
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // A decimal number taken apart: digits * 10^exponent. Digits beyond the 19th are dropped from the
 // integer and only move the exponent.

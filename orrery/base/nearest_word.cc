@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery {
 

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/decimal.h"
 
 namespace orrery::collective {

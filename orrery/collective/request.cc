@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::collective {
 namespace {

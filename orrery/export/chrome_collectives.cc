@@ -96,7 +96,7 @@ void WriteCollectives(const trace::TraceSet& set, std::span<const CollectiveSpan
   WriteRowNames(places, events);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (const CollectiveRow::Slice& slice : rows[row].slices) {
-      const auto track = static_cast<trace::RowId>(row);
+      const auto track = static_cast<RowId>(row);
       WriteSlice(set, collectives[slice.span], slice.figures,
                  places.Thread(track, slice.lane).place, events);
     }

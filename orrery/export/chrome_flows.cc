@@ -6,8 +6,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 struct ArrowEnd {
   std::string_view place;

@@ -10,7 +10,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 using trace::TraceSet;
 

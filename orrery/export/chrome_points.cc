@@ -11,7 +11,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::RowId;
 
 // Opens an instant event up to its arguments.
 void BeginInstant(const ChromeRank& rank, std::string_view category, StringId name, RowId track,
@@ -19,7 +18,7 @@ void BeginInstant(const ChromeRank& rank, std::string_view category, StringId na
   const DrawnTracks tracks(rank.trace);
   JsonWriter& json = events.Begin();
   // Without a track the mark concerns everything.
-  json.Raw(track == trace::kNoRow ? "\"ph\":\"i\",\"s\":\"g\",\"cat\":"
+  json.Raw(track == kNoRow ? "\"ph\":\"i\",\"s\":\"g\",\"cat\":"
                                   : "\"ph\":\"i\",\"s\":\"t\",\"cat\":");
   json.String(category);
   json.Raw(",\"name\":");
@@ -85,7 +84,7 @@ std::string CounterPlace(const ChromeRank& rank, RowId row) {
   const DrawnTracks tracks(rank.trace);
   const std::int32_t device = rank.trace.counters.device[row];
   const RowId track = rank.trace.counters.track[row];
-  if (track == trace::kNoRow && device >= 0 && rank.like_kineto) {
+  if (track == kNoRow && device >= 0 && rank.like_kineto) {
     return fmt::format("\"pid\":\"GPU {} Counters\",\"tid\":0", device);
   }
   return rank.rows.Thread(tracks.Of(track)).place;

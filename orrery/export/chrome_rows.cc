@@ -13,7 +13,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 using trace::TrackKind;
 

@@ -35,7 +35,7 @@ struct ChromeRows {
   std::vector<ChromeThread> threads;
   std::vector<std::size_t> first_thread_of_track;  // its lanes follow; see DrawnTracks
 
-  [[nodiscard]] const ChromeThread& Thread(trace::RowId drawn_track, Lane lane = 0) const {
+  [[nodiscard]] const ChromeThread& Thread(RowId drawn_track, Lane lane = 0) const {
     return threads[first_thread_of_track[drawn_track] + lane];
   }
 };
@@ -54,7 +54,7 @@ struct ChromeRows {
 [[nodiscard]] std::int64_t RankNumber(const trace::Trace& trace, std::size_t rank_index);
 
 /// Returns the name of a track as people read it: "stream 7", "thread 598 (pt_autograd_0)".
-[[nodiscard]] std::string TrackTitle(const trace::Trace& trace, trace::RowId drawn_track);
+[[nodiscard]] std::string TrackTitle(const trace::Trace& trace, RowId drawn_track);
 
 /// Returns the title of a lane: that of its track, and the lane's number from the second on.
 [[nodiscard]] std::string LaneTitle(std::string_view track_title, Lane lane);

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::exporting {
 
 /// One rank's part in a collective.
 struct CollectiveMember {
   std::size_t rank_index = 0;               // into TraceSet::ranks
-  trace::RowId collective = trace::kNoRow;  // Collectives of that rank
+  RowId collective = kNoRow;  // Collectives of that rank
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t wait_ns = 0;  // of it, spent waiting for other members

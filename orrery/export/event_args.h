@@ -26,7 +26,7 @@ void KnownInteger(Args& args, std::string_view key, std::int64_t value) {
 }
 
 template <typename Args>
-void VisitGroupArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitGroupArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::ProcessGroups& groups = trace.process_groups;
   args.Text("Process Group Name", groups.name[row]);
   args.Text("Process Group Description", groups.description[row]);
@@ -38,7 +38,7 @@ void VisitGroupArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
 
 /// The size in elements as PyTorch has it, or in bytes where only that is known.
 template <typename Args>
-void VisitMessageSizes(const trace::Collectives& collectives, trace::RowId row, Args& args) {
+void VisitMessageSizes(const trace::Collectives& collectives, RowId row, Args& args) {
   KnownInteger(args, "In msg nelems", collectives.in_elements[row]);
   KnownInteger(args, "Out msg nelems", collectives.out_elements[row]);
   if (collectives.in_elements[row] < 0 && collectives.out_elements[row] < 0) {
@@ -48,7 +48,7 @@ void VisitMessageSizes(const trace::Collectives& collectives, trace::RowId row, 
 }
 
 template <typename Args>
-void VisitPeer(const trace::Collectives& collectives, trace::RowId row, Args& args) {
+void VisitPeer(const trace::Collectives& collectives, RowId row, Args& args) {
   const bool receives = collectives.kind[row] == trace::CollectiveKind::kRecv;
   KnownInteger(args, receives ? "Src Rank" : "Dst Rank", collectives.peer[row]);
 }
@@ -56,7 +56,7 @@ void VisitPeer(const trace::Collectives& collectives, trace::RowId row, Args& ar
 /// Without a name nothing is told: the file had no arguments, and what was found otherwise is
 /// found again.
 template <typename Args>
-void VisitCollectiveArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitCollectiveArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::Collectives& collectives = trace.collectives;
   if (collectives.name[row] == StringId::kEmpty) {
     return;
@@ -68,7 +68,7 @@ void VisitCollectiveArgs(const trace::Trace& trace, trace::RowId row, Args& args
   }
   args.Text("In split size", collectives.in_splits[row]);
   args.Text("Out split size", collectives.out_splits[row]);
-  if (collectives.group[row] != trace::kNoRow) {
+  if (collectives.group[row] != kNoRow) {
     VisitGroupArgs(trace, collectives.group[row], args);
   }
   VisitPeer(collectives, row, args);
@@ -79,7 +79,7 @@ void VisitCollectiveArgs(const trace::Trace& trace, trace::RowId row, Args& args
 }
 
 template <typename Args>
-void VisitLaunchShapeArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitLaunchShapeArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::LaunchShapes::Row shape = trace.launch_shapes.At(row);
   KnownInteger(args, "registers per thread", shape.registers_per_thread);
   KnownInteger(args, "shared memory", shape.shared_memory_bytes);
@@ -95,7 +95,7 @@ void VisitLaunchShapeArgs(const trace::Trace& trace, trace::RowId row, Args& arg
 
 /// The stream a row ran on; its thread may be another one, where slices overlap.
 template <typename Args>
-void VisitPlaceArgs(const trace::Trace& trace, trace::RowId track, Args& args) {
+void VisitPlaceArgs(const trace::Trace& trace, RowId track, Args& args) {
   if (track < trace.tracks.size() && trace.tracks.kind[track] == trace::TrackKind::kDevice) {
     KnownInteger(args, "device", trace.tracks.device[track]);
     args.Integer("stream", trace.tracks.thread[track]);
@@ -103,17 +103,17 @@ void VisitPlaceArgs(const trace::Trace& trace, trace::RowId track, Args& args) {
 }
 
 template <typename Args>
-void VisitActivityArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitActivityArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::Activities& activities = trace.activities;
   KnownInteger(args, "External id", activities.external_id[row]);
   VisitPlaceArgs(trace, activities.track[row], args);
   KnownInteger(args, "correlation", activities.correlation[row]);
   KnownInteger(args, "bytes", activities.bytes[row]);
   KnownInteger(args, "graph node id", activities.graph_node[row]);
-  if (activities.shape[row] != trace::kNoRow) {
+  if (activities.shape[row] != kNoRow) {
     VisitLaunchShapeArgs(trace, activities.shape[row], args);
   }
-  if (activities.collective[row] != trace::kNoRow) {
+  if (activities.collective[row] != kNoRow) {
     VisitCollectiveArgs(trace, activities.collective[row], args);
   }
   args.Fields(activities.extra[row]);
@@ -121,7 +121,7 @@ void VisitActivityArgs(const trace::Trace& trace, trace::RowId row, Args& args) 
 
 /// `collective` is the call that the operator stands for, or kNoRow.
 template <typename Args>
-void VisitHostOpArgs(const trace::Trace& trace, trace::RowId row, trace::RowId collective,
+void VisitHostOpArgs(const trace::Trace& trace, RowId row, RowId collective,
                      Args& args) {
   const trace::HostOps& ops = trace.host_ops;
   KnownInteger(args, "External id", ops.external_id[row]);
@@ -137,7 +137,7 @@ void VisitHostOpArgs(const trace::Trace& trace, trace::RowId row, trace::RowId c
   KnownInteger(args, "Ev Idx", ops.event_index[row]);
   args.Text("Call stack", ops.call_stack[row]);
   args.Text("Module Hierarchy", ops.module_hierarchy[row]);
-  if (collective != trace::kNoRow) {
+  if (collective != kNoRow) {
     VisitCollectiveArgs(trace, collective, args);
     if (trace.collectives.is_async[collective] != 0) {
       args.Flag("Is asynchronized op", true);
@@ -147,7 +147,7 @@ void VisitHostOpArgs(const trace::Trace& trace, trace::RowId row, trace::RowId c
 }
 
 template <typename Args>
-void VisitRuntimeCallArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitRuntimeCallArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::RuntimeCalls& calls = trace.runtime_calls;
   KnownInteger(args, "External id", calls.external_id[row]);
   KnownInteger(args, "cbid", calls.callback_id[row]);
@@ -159,7 +159,7 @@ void VisitRuntimeCallArgs(const trace::Trace& trace, trace::RowId row, Args& arg
 }
 
 template <typename Args>
-void VisitAnnotationArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitAnnotationArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::Annotations& annotations = trace.annotations;
   KnownInteger(args, "External id", annotations.external_id[row]);
   if (annotations.record_function_id[row] != 0) {
@@ -170,7 +170,7 @@ void VisitAnnotationArgs(const trace::Trace& trace, trace::RowId row, Args& args
 }
 
 template <typename Args>
-void VisitPythonCallArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitPythonCallArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::PythonCalls& calls = trace.python_calls;
   KnownInteger(args, "Python id", calls.python_id[row]);
   KnownInteger(args, "Python parent id", calls.python_parent_id[row]);
@@ -180,7 +180,7 @@ void VisitPythonCallArgs(const trace::Trace& trace, trace::RowId row, Args& args
 }
 
 template <typename Args>
-void VisitSyncArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitSyncArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::Syncs& syncs = trace.syncs;
   const bool records = syncs.kind[row] == trace::SyncKind::kEventRecord;
   if (!records &&
@@ -197,7 +197,7 @@ void VisitSyncArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
 }
 
 template <typename Args>
-void VisitMemoryEventArgs(const trace::Trace& trace, trace::RowId row, Args& args) {
+void VisitMemoryEventArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::MemoryEvents& events = trace.memory_events;
   args.Integer("Device Type", static_cast<std::int64_t>(events.device_kind[row]));
   args.Integer("Device Id", events.device[row]);

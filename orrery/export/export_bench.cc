@@ -33,10 +33,10 @@ trace::TraceSet MakeRun() {
   const StringId call = trace.strings.Intern("cudaLaunchKernel");
   const StringId kernel = trace.strings.Intern("void gemm_kernel<" + std::string(200, 'x') + ">");
   const StringId dims = trace.strings.Intern("[[4096, 1024], [1024, 4096]]");
-  const trace::RowId host = trace.tracks.Append({.process = 538, .thread = 538});
-  const trace::RowId stream = trace.tracks.Append(
+  const RowId host = trace.tracks.Append({.process = 538, .thread = 538});
+  const RowId stream = trace.tracks.Append(
       {.kind = trace::TrackKind::kDevice, .process = 0, .thread = 7, .device = 0});
-  const trace::RowId shape = trace.launch_shapes.Append({.grid_x = 16,
+  const RowId shape = trace.launch_shapes.Append({.grid_x = 16,
                                                          .grid_y = 1,
                                                          .grid_z = 1,
                                                          .block_x = 256,
@@ -51,7 +51,7 @@ trace::TraceSet MakeRun() {
                            .track = host,
                            .external_id = i,
                            .input_dims = dims});
-    const trace::RowId launch = trace.runtime_calls.Append({.begin_ns = at_ns + 1'000,
+    const RowId launch = trace.runtime_calls.Append({.begin_ns = at_ns + 1'000,
                                                             .duration_ns = 4'000,
                                                             .name = call,
                                                             .track = host,

@@ -39,8 +39,8 @@ double BusFactor(CollectiveKind kind, double num_ranks) {
 
 std::string_view DescriptionOf(const TraceSet& set, const CollectiveMember& member) {
   const trace::Trace& trace = set.ranks[member.rank_index];
-  const trace::RowId group = trace.collectives.group[member.collective];
-  return group == trace::kNoRow ? std::string_view()
+  const RowId group = trace.collectives.group[member.collective];
+  return group == kNoRow ? std::string_view()
                                 : trace.Text(trace.process_groups.description[group]);
 }
 

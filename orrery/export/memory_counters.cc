@@ -15,7 +15,7 @@ std::string_view DeviceWord(trace::DeviceKind kind) {
 
 }  // namespace
 
-std::string MemoryCounterName(const trace::Trace& trace, trace::RowId memory_event) {
+std::string MemoryCounterName(const trace::Trace& trace, RowId memory_event) {
   const trace::DeviceKind kind = trace.memory_events.device_kind[memory_event];
   if (kind == trace::DeviceKind::kCpu) {
     return fmt::format("{}CPU", kPrefix);

@@ -12,7 +12,6 @@
 namespace orrery::exporting::perfetto {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 enum class PointKind : std::uint8_t { kMemory, kCounter, kInstant, kArrowBegin, kArrowEnd };

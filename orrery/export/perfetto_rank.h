@@ -27,7 +27,7 @@ void WritePoints(const Rank& rank, Sequence& sequence);
 /// Numbers for arrows, unique in the file: those of different ranks and uses never meet.
 enum class FlowUse : std::uint64_t { kLaunch, kBackward, kOther };
 
-[[nodiscard]] inline std::uint64_t FlowId(const Rank& rank, FlowUse use, trace::RowId row) {
+[[nodiscard]] inline std::uint64_t FlowId(const Rank& rank, FlowUse use, RowId row) {
   return ((rank.index * 4 + static_cast<std::uint64_t>(use) + 1) << 32U) | row;
 }
 

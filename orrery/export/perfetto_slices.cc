@@ -12,8 +12,6 @@
 namespace orrery::exporting::perfetto {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // Indices of the slices in order of begin, ties longer first: parents before children.
 std::vector<std::uint32_t> InTimeOrder(std::span<const PlacedSlice> slices) {

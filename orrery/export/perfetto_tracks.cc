@@ -8,7 +8,6 @@
 namespace orrery::exporting::perfetto {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 using trace::TrackKind;
 

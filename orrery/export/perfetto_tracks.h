@@ -34,7 +34,7 @@ class RankTracks {
              std::uint64_t parent, std::int32_t order, TrackUuids& uuids, Sequence& sequence);
 
   /// The track of a lane; see DrawnTracks.
-  [[nodiscard]] std::uint64_t Lane(trace::RowId drawn_track, exporting::Lane lane = 0) const {
+  [[nodiscard]] std::uint64_t Lane(RowId drawn_track, exporting::Lane lane = 0) const {
     return lanes_[drawn_track][lane];
   }
 
@@ -45,7 +45,7 @@ class RankTracks {
  private:
   std::uint64_t Describe(const std::string& identity, std::uint64_t parent, std::string name);
   std::uint64_t Device(std::int32_t device);
-  void DescribeLanes(trace::RowId drawn_track, const std::string& identity, std::uint64_t parent);
+  void DescribeLanes(RowId drawn_track, const std::string& identity, std::uint64_t parent);
   void DescribeThreads();
   void DescribeStreams();
 

@@ -9,8 +9,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 using trace::TrackKind;
 

@@ -32,8 +32,8 @@ inline constexpr std::size_t kNumSliceKinds = 9;
 struct PlacedSlice {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
-  trace::RowId row = trace::kNoRow;
-  trace::RowId track = trace::kNoRow;  // an index as for RankLayout::num_lanes
+  RowId row = kNoRow;
+  RowId track = kNoRow;  // an index as for RankLayout::num_lanes
   SliceKind kind = SliceKind::kOther;
   Lane lane = 0;
 };
@@ -56,7 +56,7 @@ struct RankLayout {
   static constexpr std::uint32_t kNotDrawn = std::numeric_limits<std::uint32_t>::max();
 
   /// The lane of a row that is drawn.
-  [[nodiscard]] Lane LaneOf(SliceKind kind, trace::RowId row) const {
+  [[nodiscard]] Lane LaneOf(SliceKind kind, RowId row) const {
     return slices[slice_of_row[static_cast<std::size_t>(kind)][row]].lane;
   }
 };
@@ -64,19 +64,19 @@ struct RankLayout {
 /// The tracks that are drawn: those of the trace and two of our own behind them.
 struct DrawnTracks {
   explicit DrawnTracks(const trace::Trace& trace)
-      : none(static_cast<trace::RowId>(trace.tracks.size())), steps(none + 1), count(none + 2) {}
+      : none(static_cast<RowId>(trace.tracks.size())), steps(none + 1), count(none + 2) {}
 
   /// Where a row with this track goes.
-  [[nodiscard]] trace::RowId Of(trace::RowId track) const { return track < none ? track : none; }
+  [[nodiscard]] RowId Of(RowId track) const { return track < none ? track : none; }
 
-  trace::RowId none;  // for rows that name no track
-  trace::RowId steps;
+  RowId none;  // for rows that name no track
+  RowId steps;
   std::size_t count;
 };
 
 /// Until when a collective of one rank waits for other ranks.
 struct CollectiveWait {
-  trace::RowId collective = trace::kNoRow;
+  RowId collective = kNoRow;
   std::int64_t until_ns = 0;
 };
 

@@ -4,7 +4,6 @@
 
 namespace orrery::exporting {
 
-using trace::RowId;
 
 RowLists::RowLists(std::size_t num_targets, const std::vector<RowId>& target_of_row)
     : begins_(num_targets + 1, 0) {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::exporting {
 
@@ -13,15 +13,15 @@ namespace orrery::exporting {
 class RowLists {
  public:
   /// `target_of_row` is the link column; `num_targets` is the size of the table it points into.
-  RowLists(std::size_t num_targets, const std::vector<trace::RowId>& target_of_row);
+  RowLists(std::size_t num_targets, const std::vector<RowId>& target_of_row);
 
-  [[nodiscard]] std::span<const trace::RowId> RowsOf(trace::RowId target) const {
+  [[nodiscard]] std::span<const RowId> RowsOf(RowId target) const {
     return std::span(rows_).subspan(begins_[target], begins_[target + 1] - begins_[target]);
   }
 
  private:
   std::vector<std::size_t> begins_;
-  std::vector<trace::RowId> rows_;
+  std::vector<RowId> rows_;
 };
 
 }  // namespace orrery::exporting

@@ -3,7 +3,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::int64_t kMicrosecond = 1000;

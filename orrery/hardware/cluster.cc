@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/check.h"
 #include "orrery/hardware/embedded_catalogue.h"
 

@@ -7,7 +7,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
 #include "orrery/hardware/name_match.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 
 namespace orrery::hardware {
 

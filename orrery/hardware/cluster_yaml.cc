@@ -10,10 +10,10 @@
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 
 namespace orrery::hardware {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/hardware/embedded_catalogue.h"
 
 namespace orrery::hardware {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::hardware {
 namespace {

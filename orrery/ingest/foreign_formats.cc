@@ -7,14 +7,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/text.h"
 #include "orrery/ingest/input_file.h"
 
 namespace orrery::ingest {
 namespace {
-
-bool Contains(std::string_view text, std::string_view what) {
-  return text.find(what) != std::string_view::npos;
-}
 
 bool IsText(std::string_view head) {
   return std::none_of(head.begin(), head.end(), [](char c) {

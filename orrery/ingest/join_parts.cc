@@ -9,13 +9,11 @@
 #include <utility>
 
 #include "orrery/ingest/rank_names.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::ingest {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // New rows [first_row, …) of a column name rows of the part: they become rows of the whole.
 void Resolve(std::vector<RowId>& column, std::size_t first_row, std::span<const RowId> row_of) {
@@ -63,7 +61,7 @@ void AppendPart(trace::Trace& into, const trace::Trace& part) {
   const std::size_t num_objects = into.memory_objects.size();
   const auto append = [&](auto& table, const auto& from) {
     const std::size_t before = table.size();
-    trace::AppendRows(table, from, strings);
+    AppendRows(table, from, strings);
     if constexpr (requires { table.track; }) {
       Resolve(table.track, before, tracks);
     }

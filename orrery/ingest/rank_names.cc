@@ -12,14 +12,10 @@
 #include <string_view>
 #include <system_error>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::ingest {
 namespace {
-
-bool IsDigit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
 
 std::optional<std::int32_t> NumberAt(std::string_view text, std::size_t at) {
   std::int32_t number = 0;

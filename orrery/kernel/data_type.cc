@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::kernel {
 

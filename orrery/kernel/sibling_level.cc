@@ -10,7 +10,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/statistics.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/kernel/model_set.h"
 
 namespace orrery::kernel {
@@ -80,7 +80,7 @@ std::optional<SiblingLevel> LevelOf(const ModelSet& models, const Rows& rows) {
   return level;
 }
 
-SiblingLevel ReadLevel(hardware::YamlFields& fields) {
+SiblingLevel ReadLevel(YamlFields& fields) {
   SiblingLevel level;
   level.gpu = fields.Text("gpu");
   if (const hardware::Gpu* gpu = hardware::FindGpu(level.gpu); !gpu || gpu->name != level.gpu) {
@@ -156,13 +156,13 @@ Result<SiblingLevels> ParseSiblingLevels(const std::string& text, const std::str
     return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", name, error.what()));
   }
   std::optional<Error> error;
-  hardware::YamlFields fields(file, name, error);
+  YamlFields fields(file, name, error);
   if (fields.Text("format") != kFormat || fields.Count("version", 1) != 1) {
     fields.Wrong("format", fmt::format("must be {} of version 1", kFormat), "another");
   }
   SiblingLevels read;
   read.sources = fields.Texts("sources");
-  for (hardware::YamlFields& level : fields.Maps("levels")) {
+  for (YamlFields& level : fields.Maps("levels")) {
     read.levels.push_back(ReadLevel(level));
   }
   fields.RefuseOthers();

@@ -8,7 +8,6 @@ namespace orrery::memory {
 namespace {
 
 using trace::Coverage;
-using trace::RowId;
 
 constexpr std::array<std::string_view, kNumCoverages> kCoverageNames{
     "exact", "by argument", "by descriptor", "partial", "unseen"};
@@ -27,7 +26,7 @@ std::vector<Coverage> CoverageOfActivities(const trace::Trace& trace) {
   std::vector<Coverage> coverages(trace.activities.size(), Coverage::kUnseen);
   for (RowId row = 0; row < trace.observations.size(); ++row) {
     const RowId activity = trace.observations.activity[row];
-    if (activity != trace::kNoRow) {
+    if (activity != kNoRow) {
       coverages[activity] = trace.observations.coverage[row];
     }
   }

@@ -3,7 +3,6 @@
 namespace orrery::memory {
 
 using trace::MemoryClass;
-using trace::RowId;
 
 FootprintClass FootprintClassOf(MemoryClass memory_class) {
   return memory_class == MemoryClass::kTensor    ? FootprintClass::kTensor
@@ -66,7 +65,7 @@ void FootprintWalk::SetFootprint() {
 // no byte to the total.
 bool FootprintWalk::IsInsideForLife(RowId object) const {
   const RowId parent = lifetimes_->objects().parent[object];
-  return parent != trace::kNoRow && parent < object && lifetimes_->LivesAround(parent, object) &&
+  return parent != kNoRow && parent < object && lifetimes_->LivesAround(parent, object) &&
          Intersection(RangeOfObject(parent), RangeOfObject(object)) == RangeOfObject(object);
 }
 

@@ -41,12 +41,12 @@ class FootprintWalk {
   [[nodiscard]] const Footprint& At(std::int64_t order);
 
  private:
-  void Born(trace::RowId object);
-  void Died(trace::RowId object);
+  void Born(RowId object);
+  void Died(RowId object);
   void SetFootprint();
-  [[nodiscard]] ByteRange RangeOfObject(trace::RowId object) const;
-  [[nodiscard]] bool IsInsideForLife(trace::RowId object) const;
-  [[nodiscard]] CoveredBytes& ClassOf(trace::RowId object);
+  [[nodiscard]] ByteRange RangeOfObject(RowId object) const;
+  [[nodiscard]] bool IsInsideForLife(RowId object) const;
+  [[nodiscard]] CoveredBytes& ClassOf(RowId object);
 
   const Lifetimes* lifetimes_;
   LifetimeWalk walk_;

@@ -8,7 +8,6 @@ namespace orrery::memory {
 namespace {
 
 using trace::MemoryClass;
-using trace::RowId;
 
 // A segment of 4096 bytes in an allocation of 8192, two tensors of 512 in the segment:
 // tensors 1024, segments 4096, other 8192, and the allocation holds them all.

@@ -11,7 +11,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
 
 constexpr std::array<std::string_view, 3> kUnitNames{"accesses", "launches", "nanoseconds"};
 constexpr std::array<std::string_view, kNumHeatSources> kSourceNames{

@@ -53,7 +53,7 @@ struct HeatCell {
 /// order of row. Of a whole trace it is the row.
 using ObjectNumber = std::uint32_t;
 
-inline constexpr ObjectNumber kNoObject = trace::kNoRow;
+inline constexpr ObjectNumber kNoObject = kNoRow;
 
 /// A block with accesses, and the object that most of them went to.
 struct HeatBlock {

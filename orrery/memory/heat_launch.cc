@@ -8,8 +8,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 __extension__ using Product = unsigned __int128;  // of accesses and bytes
 

@@ -43,20 +43,20 @@ class LaunchHeat {
   // Accesses that lie somewhere in a range.
   struct SpreadAccesses {
     ByteRange range;
-    trace::RowId object = trace::kNoRow;
+    RowId object = kNoRow;
     std::int64_t accesses = 0;
   };
 
   void AddLanes(const WorkItem& item);
   [[nodiscard]] bool AddPages(const WorkItem& item);
-  void AddRun(trace::RowId row, const WorkItem& item);
+  void AddRun(RowId row, const WorkItem& item);
   [[nodiscard]] bool AreRunsInOrder();
   void ListPages(const WorkItem& item);
   void ListTouches(const WorkItem& item);
   void AddListed();
   void Add(const SpreadAccesses& spread);
   void Add(std::uint64_t block, LivingHeat& object, std::int64_t accesses);
-  [[nodiscard]] trace::RowId IfAlive(trace::RowId object, const WorkItem& item) const;
+  [[nodiscard]] RowId IfAlive(RowId object, const WorkItem& item) const;
 
   const RecordedWork& work_;
   const trace::Trace& trace_;
@@ -64,7 +64,7 @@ class LaunchHeat {
   Lifetimes lifetimes_;
   ObjectMap owners_;
   std::vector<SpreadAccesses> listed_;  // of the launch at hand
-  std::vector<trace::RowId> runs_;
+  std::vector<RowId> runs_;
 };
 
 }  // namespace orrery::memory

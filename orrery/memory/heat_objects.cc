@@ -9,8 +9,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // Larger objects in small blocks keep only those that are accessed.
 constexpr std::uint64_t kMostBlocksInARow = 65'536;

@@ -59,7 +59,7 @@ class HeatObjects {
   void EndPiece();
 
   /// The object of a row of the piece; kNoRow: all that no object owns.
-  [[nodiscard]] LivingHeat& Of(trace::RowId row);
+  [[nodiscard]] LivingHeat& Of(RowId row);
 
   /// Ends all lives, and says what `heat` has of objects.
   void Finish(AccessHeat& heat);
@@ -84,8 +84,8 @@ class HeatObjects {
     ObjectHeat heat;
   };
 
-  [[nodiscard]] Identity IdentityOf(trace::RowId row) const;
-  [[nodiscard]] std::unique_ptr<LivingHeat> Begin(trace::RowId row, ObjectNumber number);
+  [[nodiscard]] Identity IdentityOf(RowId row) const;
+  [[nodiscard]] std::unique_ptr<LivingHeat> Begin(RowId row, ObjectNumber number);
   void End(const LivingHeat& object);
   void KeepMost();
   void Describe(AccessHeat& heat) const;

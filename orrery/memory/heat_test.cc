@@ -14,8 +14,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::int64_t kMebibyte = 1 << 20;
 

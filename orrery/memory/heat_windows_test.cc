@@ -10,7 +10,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::RowId;
 
 constexpr std::int64_t kMillion = 1'000'000;
 

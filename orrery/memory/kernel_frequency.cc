@@ -9,7 +9,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::RowId;
 
 template <typename Item>
 void SortByCount(std::vector<Item>& items, std::string Item::*name) {

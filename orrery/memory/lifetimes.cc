@@ -6,7 +6,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::RowId;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
@@ -53,7 +52,7 @@ std::vector<RowId> Lifetimes::Around(RowId object) const {
   std::vector<RowId> around;
   // A damaged file may say that objects lie in each other.
   for (RowId parent = objects_->parent[object];
-       parent != trace::kNoRow && around.size() < objects_->size();
+       parent != kNoRow && around.size() < objects_->size();
        parent = objects_->parent[parent]) {
     around.push_back(parent);
   }

@@ -19,27 +19,27 @@ class Lifetimes {
   [[nodiscard]] const trace::MemoryObjects& objects() const { return *objects_; }
 
   /// Born at `order` or before, and freed after it or never.
-  [[nodiscard]] bool IsAlive(trace::RowId object, std::int64_t order) const;
+  [[nodiscard]] bool IsAlive(RowId object, std::int64_t order) const;
 
   /// Whether `outer` lives whenever `inner` does.
-  [[nodiscard]] bool LivesAround(trace::RowId outer, trace::RowId inner) const;
+  [[nodiscard]] bool LivesAround(RowId outer, RowId inner) const;
 
   /// All of them, in order of row. Costs a pass; walk with LifetimeWalk where orders ascend.
-  [[nodiscard]] std::vector<trace::RowId> AliveAt(std::int64_t order) const;
+  [[nodiscard]] std::vector<RowId> AliveAt(std::int64_t order) const;
 
   /// Returns the objects that the object lies in, innermost first.
-  [[nodiscard]] std::vector<trace::RowId> Around(trace::RowId object) const;
+  [[nodiscard]] std::vector<RowId> Around(RowId object) const;
 
   /// Rows in order of birth, and those that are freed in order of death; ties by row. What dies as
   /// it is born is in neither.
-  [[nodiscard]] std::span<const trace::RowId> by_birth() const { return by_birth_; }
+  [[nodiscard]] std::span<const RowId> by_birth() const { return by_birth_; }
 
-  [[nodiscard]] std::span<const trace::RowId> by_death() const { return by_death_; }
+  [[nodiscard]] std::span<const RowId> by_death() const { return by_death_; }
 
  private:
   const trace::MemoryObjects* objects_;
-  std::vector<trace::RowId> by_birth_;
-  std::vector<trace::RowId> by_death_;
+  std::vector<RowId> by_birth_;
+  std::vector<RowId> by_death_;
 };
 
 /// Walks through births and deaths once, for orders that ascend.

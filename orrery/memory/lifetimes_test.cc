@@ -11,7 +11,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::RowId;
 
 TEST(Lifetimes, AnObjectLivesFromItsBirthUntilBeforeItsDeath) {
   TestRecording recording;

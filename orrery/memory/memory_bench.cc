@@ -19,7 +19,6 @@ namespace orrery::memory {
 namespace {
 
 using trace::MemoryClass;
-using trace::RowId;
 
 constexpr int kLaunches = 50'000;
 constexpr std::uint64_t kTouches = 20;

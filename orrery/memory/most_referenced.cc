@@ -9,12 +9,12 @@ namespace {
 
 std::vector<std::int64_t> AccessesOfActivities(const trace::Trace& trace) {
   std::vector<std::int64_t> accesses(trace.activities.size(), 0);
-  for (trace::RowId touch = 0; touch < trace.touches.size(); ++touch) {
-    const trace::RowId activity = trace.touches.activity[touch];
+  for (RowId touch = 0; touch < trace.touches.size(); ++touch) {
+    const RowId activity = trace.touches.activity[touch];
     const trace::Coverage coverage = trace.touches.coverage[touch];
     const bool is_counted =
         coverage == trace::Coverage::kExact || coverage == trace::Coverage::kPartial;
-    if (activity != trace::kNoRow && is_counted) {
+    if (activity != kNoRow && is_counted) {
       accesses[activity] += std::max<std::int64_t>(trace.touches.lanes[touch], 0);
     }
   }
@@ -30,9 +30,9 @@ struct PlaceUse {
 std::map<std::pair<StringId, StringId>, PlaceUse> UsesOfPlaces(const trace::Trace& trace) {
   const std::vector<std::int64_t> accesses = AccessesOfActivities(trace);
   std::map<std::pair<StringId, StringId>, PlaceUse> uses;
-  for (trace::RowId row = 0; row < trace.observations.size(); ++row) {
-    const trace::RowId activity = trace.observations.activity[row];
-    if (activity != trace::kNoRow &&
+  for (RowId row = 0; row < trace.observations.size(); ++row) {
+    const RowId activity = trace.observations.activity[row];
+    if (activity != kNoRow &&
         trace.activities.kind[activity] == trace::ActivityKind::kKernel) {
       PlaceUse& use = uses[{trace.activities.name[activity], trace.observations.call_stack[row]}];
       ++use.num_launches;

@@ -10,7 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using trace::RowId;
 
 std::optional<MostReferenced> FindMostReferenced(const trace::Trace& trace) {
   ReferenceCounter counter;

@@ -10,13 +10,12 @@ namespace {
 
 using trace::ActivityKind;
 using trace::CoverageKind;
-using trace::RowId;
 using trace::Trace;
 
 // Copies and sets always say what they touch; that alone is no sight of kernels.
 bool HasKernelTouches(const Trace& trace) {
   return std::ranges::any_of(trace.touches.activity, [&](RowId activity) {
-    return activity != trace::kNoRow && trace.activities.kind[activity] == ActivityKind::kKernel;
+    return activity != kNoRow && trace.activities.kind[activity] == ActivityKind::kKernel;
   });
 }
 

@@ -47,7 +47,7 @@ TEST(Needs, TracesOfOtherProfilersNameTheirFormat) {
 
 TEST(Needs, TouchesOfCopiesAreNoSightOfKernels) {
   TestRecording recording;
-  const trace::RowId object = recording.Born(0x1000, 64);
+  const RowId object = recording.Born(0x1000, 64);
   recording.Launched("a", trace::Coverage::kUnseen);
   recording.Touched(recording.Copied("copy"), object, 64, 0);
   EXPECT_TRUE(WhyUnmet(Need::kTouches, recording.trace));

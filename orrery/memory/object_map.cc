@@ -7,8 +7,6 @@
 
 namespace orrery::memory {
 
-using trace::kNoRow;
-using trace::RowId;
 
 void ObjectMap::AdvanceTo(std::int64_t order) {
   const trace::MemoryObjects& objects = lifetimes_->objects();

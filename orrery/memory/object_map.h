@@ -19,16 +19,16 @@ class ObjectMap {
 
   void AdvanceTo(std::int64_t order);
 
-  [[nodiscard]] trace::RowId Find(std::uint64_t address) const;
+  [[nodiscard]] RowId Find(std::uint64_t address) const;
 
  private:
   static constexpr std::size_t kNumLevels = 3;
 
   // Of several objects at one address, the one that was born last is the last.
-  using ByAddress = std::multimap<std::uint64_t, trace::RowId>;
+  using ByAddress = std::multimap<std::uint64_t, RowId>;
 
-  [[nodiscard]] ByAddress& LevelOf(trace::RowId object);
-  [[nodiscard]] trace::RowId FindIn(const ByAddress& objects, std::uint64_t address) const;
+  [[nodiscard]] ByAddress& LevelOf(RowId object);
+  [[nodiscard]] RowId FindIn(const ByAddress& objects, std::uint64_t address) const;
 
   const Lifetimes* lifetimes_;
   LifetimeWalk walk_;

@@ -7,9 +7,7 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
 using trace::MemoryClass;
-using trace::RowId;
 
 // PASTA defect 2: an access in a gap, at the end, and below the first object is unknown.
 TEST(ObjectMap, GapsEndsAndWhatIsBelowBelongToNobody) {

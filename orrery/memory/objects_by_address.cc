@@ -6,8 +6,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // Allocation, segment, tensor; a damaged file may say that objects lie in each other.
 constexpr int kMaxDepth = 8;

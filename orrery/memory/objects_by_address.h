@@ -15,13 +15,13 @@ class ObjectsByAddress {
  public:
   using Place = std::uint32_t;
 
-  static constexpr Place kNowhere = trace::kNoRow;
+  static constexpr Place kNowhere = kNoRow;
 
   explicit ObjectsByAddress(const Lifetimes& lifetimes);
 
   /// Returns the place of an object that lives at `order`; kNowhere for others and for kNoRow.
-  [[nodiscard]] Place AliveAt(trace::RowId object, std::int64_t order) const {
-    if (object == trace::kNoRow) {
+  [[nodiscard]] Place AliveAt(RowId object, std::int64_t order) const {
+    if (object == kNoRow) {
       return kNowhere;
     }
     const Place place = place_of_[object];
@@ -47,10 +47,10 @@ class ObjectsByAddress {
     std::int64_t birth = 0;
     std::int64_t death = 0;
     Place outermost = kNowhere;  // where it is the same all the object's life
-    trace::RowId object = trace::kNoRow;
+    RowId object = kNoRow;
   };
 
-  [[nodiscard]] Place OutermostForLife(trace::RowId object) const;
+  [[nodiscard]] Place OutermostForLife(RowId object) const;
   [[nodiscard]] Place SearchOutermost(Place place, std::int64_t order) const;
 
   const Lifetimes* lifetimes_;

@@ -9,9 +9,7 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
 using trace::MemoryClass;
-using trace::RowId;
 
 using Places = std::vector<ObjectsByAddress::Place>;
 

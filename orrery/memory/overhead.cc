@@ -58,7 +58,7 @@ std::optional<std::int64_t> RecordedStepNs(const trace::Trace& trace) {
 OverheadSummary OverheadOf(const trace::Trace& trace) {
   OverheadSummary summary;
   const trace::Overheads& rows = trace.overheads;
-  for (trace::RowId row = 0; row < rows.size(); ++row) {
+  for (RowId row = 0; row < rows.size(); ++row) {
     if (rows.phase[row] == OverheadPhase::kTotal) {
       summary.total_ns = summary.total_ns.value_or(0) + rows.total_ns[row];
       continue;

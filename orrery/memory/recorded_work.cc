@@ -6,8 +6,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 StringId IdOfRow(const std::vector<StringId>& names, RowId row) {
   return row == kNoRow ? StringId::kEmpty : names[row];

@@ -13,28 +13,28 @@ namespace orrery::memory {
 /// Rows of a table by the activity that they belong to.
 class RowsByActivity {
  public:
-  RowsByActivity(std::span<const trace::RowId> activity_of_row, std::size_t num_activities);
+  RowsByActivity(std::span<const RowId> activity_of_row, std::size_t num_activities);
 
   /// Rows in the order of their table.
-  [[nodiscard]] std::span<const trace::RowId> Of(trace::RowId activity) const {
+  [[nodiscard]] std::span<const RowId> Of(RowId activity) const {
     return std::span(rows_).subspan(first_[activity], first_[activity + 1] - first_[activity]);
   }
 
  private:
   std::vector<std::size_t> first_;
-  std::vector<trace::RowId> rows_;
+  std::vector<RowId> rows_;
 };
 
 /// One launch, copy or set and all that is known of what it did. The spans are rows of Touches,
 /// PageRuns and Accesses, and live as long as their RecordedWork.
 struct WorkItem {
-  trace::RowId activity = trace::kNoRow;
-  trace::RowId observation = trace::kNoRow;
+  RowId activity = kNoRow;
+  RowId observation = kNoRow;
   std::int64_t order = 0;
   trace::Coverage coverage = trace::Coverage::kUnseen;
-  std::span<const trace::RowId> touches = {};
-  std::span<const trace::RowId> page_runs = {};
-  std::span<const trace::RowId> accesses = {};
+  std::span<const RowId> touches = {};
+  std::span<const RowId> page_runs = {};
+  std::span<const RowId> accesses = {};
 };
 
 /// The device work of a trace in the order in which the host asked for it: the one way in which
@@ -63,7 +63,7 @@ class RecordedWork {
   }
 
   [[nodiscard]] bool IsKernel(const WorkItem& item) const {
-    return item.activity != trace::kNoRow &&
+    return item.activity != kNoRow &&
            trace_->activities.kind[item.activity] == trace::ActivityKind::kKernel;
   }
 
@@ -80,20 +80,20 @@ class RecordedWork {
   [[nodiscard]] std::int32_t DeviceOf(const WorkItem& item) const;
 
   /// Returns whether counts stand behind a touch; else it is only known what can be reached.
-  [[nodiscard]] bool IsCounted(trace::RowId touch) const {
+  [[nodiscard]] bool IsCounted(RowId touch) const {
     const trace::Coverage coverage = trace_->touches.coverage[touch];
     return coverage == trace::Coverage::kExact || coverage == trace::Coverage::kPartial;
   }
 
   /// Objects of the item's touches, each once, in order of row: those with counts, or those that
   /// are only known by argument or descriptor.
-  [[nodiscard]] std::vector<trace::RowId> CountedObjects(const WorkItem& item) const;
-  [[nodiscard]] std::vector<trace::RowId> ReachableObjects(const WorkItem& item) const;
+  [[nodiscard]] std::vector<RowId> CountedObjects(const WorkItem& item) const;
+  [[nodiscard]] std::vector<RowId> ReachableObjects(const WorkItem& item) const;
 
  private:
   [[nodiscard]] bool HasObservations() const { return !trace_->observations.empty(); }
 
-  [[nodiscard]] std::vector<trace::RowId> Objects(const WorkItem& item, bool counted) const;
+  [[nodiscard]] std::vector<RowId> Objects(const WorkItem& item, bool counted) const;
 
   const trace::Trace* trace_;
   RowsByActivity touches_;

@@ -9,7 +9,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::RowId;
 
 TEST(RecordedWork, ItemsComeInOrderWithTheirRows) {
   TestRecording recording;

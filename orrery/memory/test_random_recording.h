@@ -25,7 +25,7 @@ class RandomRecording : public TestRecording {
   }
 
  private:
-  using RowId = trace::RowId;
+  using RowId = RowId;
 
   void AddEvent() {
     const int what = *rc::gen::inRange(0, 8);
@@ -44,7 +44,7 @@ class RandomRecording : public TestRecording {
   void AddObject() {
     using trace::MemoryClass;
     const RowId parent = objects_.empty() || *rc::gen::inRange(0, 3) == 0
-                             ? trace::kNoRow
+                             ? kNoRow
                              : *rc::gen::elementOf(objects_);
     const RowId object =
         Born(64 * *rc::gen::inRange<std::uint64_t>(0, 300), *rc::gen::inRange(0, 9000),
@@ -70,7 +70,7 @@ class RandomRecording : public TestRecording {
 
   RowId Operator() {
     const std::string name = *rc::gen::element<std::string>("", "aten::add", "aten::mm");
-    return name.empty() ? trace::kNoRow
+    return name.empty() ? kNoRow
                         : trace.host_ops.Append({.name = trace.strings.Intern(name)});
   }
 
@@ -117,7 +117,7 @@ class RandomRecording : public TestRecording {
         Reached(launch, object);
         break;
       case 1:
-        Touched(launch, trace::kNoRow, *rc::gen::inRange(0, 5000), 0);
+        Touched(launch, kNoRow, *rc::gen::inRange(0, 5000), 0);
         break;
       default:
         Touched(launch, object, *rc::gen::inRange(0, 5000), *rc::gen::inRange(0, 5000));

@@ -11,9 +11,9 @@ class TestRecording {
  public:
   trace::Trace trace;
 
-  trace::RowId Born(std::uint64_t address, std::int64_t bytes,
+  RowId Born(std::uint64_t address, std::int64_t bytes,
                     trace::MemoryClass memory_class = trace::MemoryClass::kTensor,
-                    trace::RowId parent = trace::kNoRow) {
+                    RowId parent = kNoRow) {
     return trace.memory_objects.Append({.address = address,
                                         .bytes = bytes,
                                         .memory_class = memory_class,
@@ -21,18 +21,18 @@ class TestRecording {
                                         .parent = parent});
   }
 
-  void Died(trace::RowId object) { trace.memory_objects.death_order[object] = ++order_; }
+  void Died(RowId object) { trace.memory_objects.death_order[object] = ++order_; }
 
-  trace::RowId Launched(std::string_view name, trace::Coverage coverage = trace::Coverage::kExact,
+  RowId Launched(std::string_view name, trace::Coverage coverage = trace::Coverage::kExact,
                         std::int64_t duration_ns = 10) {
     return Work(trace::ActivityKind::kKernel, name, coverage, duration_ns);
   }
 
-  trace::RowId Copied(std::string_view name) {
+  RowId Copied(std::string_view name) {
     return Work(trace::ActivityKind::kMemcpy, name, trace::Coverage::kExact, 10);
   }
 
-  void Touched(trace::RowId activity, trace::RowId object, std::int64_t read_bytes,
+  void Touched(RowId activity, RowId object, std::int64_t read_bytes,
                std::int64_t write_bytes) {
     trace.touches.Append({.activity = activity,
                           .object = object,
@@ -44,7 +44,7 @@ class TestRecording {
                           .warps = (read_bytes + write_bytes + 127) / 128});
   }
 
-  void Reached(trace::RowId activity, trace::RowId object) {
+  void Reached(RowId activity, RowId object) {
     trace.touches.Append({.activity = activity,
                           .object = object,
                           .coverage = trace::Coverage::kByArgument,
@@ -55,9 +55,9 @@ class TestRecording {
   [[nodiscard]] std::int64_t order() const { return order_; }
 
  private:
-  trace::RowId Work(trace::ActivityKind kind, std::string_view name, trace::Coverage coverage,
+  RowId Work(trace::ActivityKind kind, std::string_view name, trace::Coverage coverage,
                     std::int64_t duration_ns) {
-    const trace::RowId activity = trace.activities.Append({.begin_ns = ++order_ * 100,
+    const RowId activity = trace.activities.Append({.begin_ns = ++order_ * 100,
                                                            .duration_ns = duration_ns,
                                                            .name = trace.strings.Intern(name),
                                                            .kind = kind});

@@ -8,8 +8,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::int64_t kNotRecorded = -1;
 constexpr std::int64_t kLargestSector = 512;

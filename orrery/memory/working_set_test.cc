@@ -12,9 +12,7 @@ namespace orrery::memory {
 namespace {
 
 using trace::Coverage;
-using trace::kNoRow;
 using trace::MemoryClass;
-using trace::RowId;
 using Level = WorkingSetLevel;
 
 // An allocation of 64 KiB with a segment of 32 KiB, and in it a tensor of 10,000 bytes that begins

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "orrery/base/text.h"
+
 namespace orrery::network {
 namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 }  // namespace
 

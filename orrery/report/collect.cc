@@ -58,7 +58,7 @@ std::string StepsText(const RunView& run) {
   if (most == run.devices.end() || most->windows.empty()) {
     return "no steps";
   }
-  if (most->windows.front().step == trace::kNoRow) {
+  if (most->windows.front().step == kNoRow) {
     return "the whole recording (no step markers)";
   }
   return most->windows.size() == 1 ? "1 step" : fmt::format("{} steps", most->windows.size());

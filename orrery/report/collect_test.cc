@@ -28,7 +28,7 @@ struct Sizes {
 // Compute from 0, an all-reduce of 1 MB from `arrival` to `end`, compute until 300.
 trace::Trace RankWithCollective(std::int32_t number, Sizes sizes) {
   Rank rank(number);
-  const trace::RowId group = rank.Group("0", "[0,1,2]", 3);
+  const RowId group = rank.Group("0", "[0,1,2]", 3);
   rank.Kernel("gemm", {0, 80});
   rank.Collective(
       {.span = {sizes.arrival, sizes.end}, .group = group, .bytes = 1'000'000, .sequence = 1});
@@ -69,7 +69,7 @@ TEST(CollectTest, CommunicationSplitsIntoWaitingAndTransfer) {
 TEST(CollectTest, WaitingUnderComputeIsNotCounted) {
   trace::TraceSet set = ThreeRanks();
   Rank busy(0);
-  const trace::RowId group = busy.Group("0", "[0,1,2]", 3);
+  const RowId group = busy.Group("0", "[0,1,2]", 3);
   busy.Kernel("gemm", {0, 145});
   busy.Collective({.span = {100, 240}, .group = group, .bytes = 1'000'000, .sequence = 1});
   busy.Kernel("gemm", {250, 300});
@@ -131,7 +131,7 @@ TEST(CollectTest, GroupsWithoutACommonRankShareAColumn) {
   for (std::int32_t number = 0; number < 4; ++number) {
     Rank rank(number);
     const bool is_low = number < 2;
-    const trace::RowId group = rank.Group(is_low ? "low" : "high", is_low ? "[0,1]" : "[2,3]", 2);
+    const RowId group = rank.Group(is_low ? "low" : "high", is_low ? "[0,1]" : "[2,3]", 2);
     for (std::int64_t call = 0; call < 3; ++call) {
       rank.Collective({.span = {100 * call + number, 100 * call + 50},
                        .group = group,

@@ -15,8 +15,6 @@ namespace orrery::report {
 namespace {
 
 using analyze::DeviceView;
-using analyze::Interval;
-using analyze::IntervalSet;
 using analyze::RunView;
 
 DeviceParts PartsOf(const RunView& run, const DeviceView& device) {
@@ -107,7 +105,7 @@ std::optional<StepTimeline> FirstStep(const RunView& run, const std::vector<Devi
   }
   const analyze::Window& chosen = first->windows.front();
   const Interval span = SpanOfStep(run, chosen.number);
-  StepTimeline timeline{.step = chosen.step == trace::kNoRow
+  StepTimeline timeline{.step = chosen.step == kNoRow
                                     ? "The whole recording"
                                     : fmt::format("Step {}", chosen.number),
                         .length_ns = span.length_ns()};

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/report/run_report.h"
 
@@ -12,7 +12,7 @@ namespace orrery::report {
 /// The selected time of one device, cut into parts that exclude each other, in the order of Part;
 /// what is in none of them is idle. Compute comes first, then transfer, waiting and memory.
 /// Communication without a sound match counts as transfer: it may contain waiting.
-using DeviceParts = std::array<analyze::IntervalSet, kNumParts - 1>;
+using DeviceParts = std::array<IntervalSet, kNumParts - 1>;
 
 /// Returns the parts of each of run.devices. Linear in the events; devices in parallel.
 [[nodiscard]] std::vector<DeviceParts> PartsOfDevices(const analyze::RunView& run);

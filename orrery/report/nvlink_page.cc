@@ -154,7 +154,7 @@ std::string PeaksTable(const analyze::RunView& run, const GpuTraffic& gpu,
                   .style = "hops"};
   const std::int64_t start_ns = StartOf(gpu);
   for (std::size_t i = 0; i < peaks.size(); ++i) {
-    const analyze::Interval time = peaks[i].interval->time;
+    const Interval time = peaks[i].interval->time;
     const bool has_kernels = i < with_kernels.peaks.size();
     const double share = has_kernels
                              ? 100 * static_cast<double>(with_kernels.peaks[i].communication_ns) /

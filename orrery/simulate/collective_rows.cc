@@ -8,14 +8,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/trace/data_types.h"
 
 namespace orrery::simulate {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using workload::GroupId;
 using workload::kNoGroup;
 using workload::kNone;
@@ -86,10 +85,6 @@ std::string DescriptionOf(const std::string& dimension) {
     }
   }
   return dimension;
-}
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class CollectiveRows {
   CollectiveRows(const RankClasses& rank_classes, const TracedRank& traced, trace::Trace& trace);
 
   /// The row of a communication that ran as an activity; kNoRow for those without a group.
-  trace::RowId Add(const TaskTimes& times, workload::TaskId task, trace::RowId activity);
+  RowId Add(const TaskTimes& times, workload::TaskId task, RowId activity);
 
  private:
   void AddGroups();
@@ -43,7 +43,7 @@ class CollectiveRows {
   CompiledProgram score_;
 
   // By role.
-  std::vector<trace::RowId> group_of_role_;
+  std::vector<RowId> group_of_role_;
   std::vector<std::int32_t> peer_of_role_;  // of pairs
 };
 

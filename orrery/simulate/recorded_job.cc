@@ -16,7 +16,6 @@
 namespace orrery::simulate {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 using workload::HostModel;
 using workload::Program;

@@ -113,7 +113,7 @@ bool TaskRows::IsActivity(TaskId task) const {
   return kind == TaskKind::kKernel || kind == TaskKind::kCollective;
 }
 
-trace::RowId TaskRows::AddActivity(const TaskTimes& times, TaskId task) {
+RowId TaskRows::AddActivity(const TaskTimes& times, TaskId task) {
   const TaskId launch = program_.tasks.launch[task];
   return trace_.activities.Append(
       {.begin_ns = BeginNs(times, task),

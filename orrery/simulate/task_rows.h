@@ -50,7 +50,7 @@ class TaskRows {
   void AddRuntimeCalls(const TaskTimes& times);
 
   /// A kernel or a collective on a stream.
-  trace::RowId AddActivity(const TaskTimes& times, workload::TaskId task);
+  RowId AddActivity(const TaskTimes& times, workload::TaskId task);
 
   /// When it had room on the GPU.
   [[nodiscard]] static std::int64_t BeginNs(const TaskTimes& times, workload::TaskId task) {

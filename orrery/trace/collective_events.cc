@@ -6,7 +6,7 @@
 
 #include "orrery/trace/collective_groups.h"
 #include "orrery/trace/collective_lanes.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 

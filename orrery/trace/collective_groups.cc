@@ -16,7 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/number_list.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 

@@ -14,7 +14,7 @@
 
 #include "orrery/trace/collective_events.h"
 #include "orrery/trace/collective_groups.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"

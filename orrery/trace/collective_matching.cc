@@ -16,7 +16,7 @@
 #include "orrery/trace/collective_groups.h"
 #include "orrery/trace/collective_lanes.h"
 #include "orrery/trace/collective_slots.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/trace_set.h"

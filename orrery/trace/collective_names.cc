@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 

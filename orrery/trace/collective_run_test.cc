@@ -16,7 +16,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/trace/collective_matching.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/test_runs.h"

@@ -10,7 +10,7 @@
 
 #include "orrery/trace/collective_events.h"
 #include "orrery/trace/collective_lanes.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/position_alignment.h"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/row_index.h"

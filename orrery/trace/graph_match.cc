@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/trace.h"

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::trace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/trace/collective_groups.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::trace {
@@ -51,7 +51,7 @@ inline constexpr std::uint8_t kUnreliable =
   X(std::uint8_t, flags, 0)                                   \
   X(std::uint32_t, first_member, 0)                           \
   X(std::uint32_t, num_members, 0)
-ORRERY_TRACE_TABLE(MatchedInstances, ORRERY_MATCHED_INSTANCE_COLUMNS);
+ORRERY_TABLE(MatchedInstances, ORRERY_MATCHED_INSTANCE_COLUMNS);
 
 /// Members of all instances, those of one instance together and in order of rank; a sender comes
 /// before its receiver. A coalesced call is one member with its first row.
@@ -60,7 +60,7 @@ ORRERY_TRACE_TABLE(MatchedInstances, ORRERY_MATCHED_INSTANCE_COLUMNS);
   X(RowId, collective, kNoRow)    /* of that rank */    \
   X(std::int64_t, begin_ns, 0)                          \
   X(std::int64_t, end_ns, 0)
-ORRERY_TRACE_TABLE(MatchedMembers, ORRERY_MATCHED_MEMBER_COLUMNS);
+ORRERY_TABLE(MatchedMembers, ORRERY_MATCHED_MEMBER_COLUMNS);
 
 /// What became of the collectives of one rank, in rows of its table.
 struct RankMatching {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 
 // The tables of a Trace that say what device work did to memory, where a recording tells. As in
@@ -33,7 +33,7 @@ namespace orrery::trace {
   X(StringId, call_stack, StringId::kEmpty) /* frames, the innermost first */ \
   X(RowId, host_op, kNoRow)                 /* that allocated it */           \
   X(RowId, parent, kNoRow)                  /* MemoryObjects: what it lies in */
-ORRERY_TRACE_TABLE(MemoryObjects, ORRERY_MEMORY_OBJECT_COLUMNS);
+ORRERY_TABLE(MemoryObjects, ORRERY_MEMORY_OBJECT_COLUMNS);
 
 /// How each launch, copy and set of a recording was seen, in order. A launch that was left out has
 /// its reason, and the probability with which such a launch is taken.
@@ -44,7 +44,7 @@ ORRERY_TRACE_TABLE(MemoryObjects, ORRERY_MEMORY_OBJECT_COLUMNS);
   X(StringId, reason, StringId::kEmpty)   \
   X(double, inclusion_probability, 1.0)   \
   X(StringId, call_stack, StringId::kEmpty)
-ORRERY_TRACE_TABLE(Observations, ORRERY_OBSERVATION_COLUMNS);
+ORRERY_TABLE(Observations, ORRERY_OBSERVATION_COLUMNS);
 
 /// What one activity did to one object: bytes issued (which exceed the object when data are read
 /// again), 32-byte sectors, accesses of lanes and of warps. Without an object: addresses that no
@@ -63,7 +63,7 @@ ORRERY_TRACE_TABLE(Observations, ORRERY_OBSERVATION_COLUMNS);
   X(std::int64_t, warps, -1)              \
   X(std::uint64_t, address, 0)            \
   X(std::int64_t, extent_bytes, -1)
-ORRERY_TRACE_TABLE(Touches, ORRERY_TOUCH_COLUMNS);
+ORRERY_TABLE(Touches, ORRERY_TOUCH_COLUMNS);
 
 /// Pages that an activity touched, neighbours with equal counts in one row. `address` is that of
 /// the first page, `accesses` is for each page.
@@ -74,7 +74,7 @@ ORRERY_TRACE_TABLE(Touches, ORRERY_TOUCH_COLUMNS);
   X(std::int64_t, num_pages, 0)    \
   X(std::int64_t, page_bytes, 0)   \
   X(std::int64_t, accesses, -1)
-ORRERY_TRACE_TABLE(PageRuns, ORRERY_PAGE_RUN_COLUMNS);
+ORRERY_TABLE(PageRuns, ORRERY_PAGE_RUN_COLUMNS);
 
 /// Single accesses of warps, of activities that were recorded in full. Lane i is active if
 /// `lane_mask` has bit i. It is at address + i * stride, or, if there is a `first_lane`, the k-th
@@ -92,11 +92,11 @@ ORRERY_TRACE_TABLE(PageRuns, ORRERY_PAGE_RUN_COLUMNS);
   X(std::uint64_t, address, 0)                                 \
   X(std::int64_t, stride, 0)                                   \
   X(RowId, first_lane, kNoRow) /* AccessLanes */
-ORRERY_TRACE_TABLE(Accesses, ORRERY_ACCESS_COLUMNS);
+ORRERY_TABLE(Accesses, ORRERY_ACCESS_COLUMNS);
 
 /// Addresses of lanes that follow no rule.
 #define ORRERY_ACCESS_LANE_COLUMNS(X) X(std::uint64_t, address, 0)
-ORRERY_TRACE_TABLE(AccessLanes, ORRERY_ACCESS_LANE_COLUMNS);
+ORRERY_TABLE(AccessLanes, ORRERY_ACCESS_LANE_COLUMNS);
 
 /// What the recorder says of its own sight: what it patched, left out, dropped and could not see.
 #define ORRERY_COVERAGE_COUNT_COLUMNS(X)      \
@@ -106,7 +106,7 @@ ORRERY_TRACE_TABLE(AccessLanes, ORRERY_ACCESS_LANE_COLUMNS);
   X(std::int32_t, device, -1)                 \
   X(RowId, activity, kNoRow)                  \
   X(std::uint64_t, address, 0) /* a sample */
-ORRERY_TRACE_TABLE(CoverageCounts, ORRERY_COVERAGE_COUNT_COLUMNS);
+ORRERY_TABLE(CoverageCounts, ORRERY_COVERAGE_COUNT_COLUMNS);
 
 /// What the recording itself cost. The total is measured on its own.
 #define ORRERY_OVERHEAD_COLUMNS(X)               \
@@ -115,6 +115,6 @@ ORRERY_TRACE_TABLE(CoverageCounts, ORRERY_COVERAGE_COUNT_COLUMNS);
   X(std::int64_t, count, 0)                      \
   X(std::int64_t, bytes, 0)                      \
   X(std::int32_t, device, -1)
-ORRERY_TRACE_TABLE(Overheads, ORRERY_OVERHEAD_COLUMNS);
+ORRERY_TABLE(Overheads, ORRERY_OVERHEAD_COLUMNS);
 
 }  // namespace orrery::trace

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/links.h"
 #include "orrery/trace/trace.h"

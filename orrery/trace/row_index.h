@@ -7,7 +7,7 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::trace {
 

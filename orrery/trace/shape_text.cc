@@ -7,17 +7,10 @@
 #include <vector>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/text.h"
 
 namespace orrery::trace {
 namespace {
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \n\r\t");
-  if (begin == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(begin, text.find_last_not_of(" \n\r\t") - begin + 1);
-}
 
 // The product of "[4, 8]"; an empty shape is one element.
 std::optional<std::int64_t> Product(const std::vector<std::string_view>& dims) {

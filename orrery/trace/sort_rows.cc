@@ -7,7 +7,7 @@
 
 #include <tbb/task_group.h>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"

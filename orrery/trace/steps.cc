@@ -16,7 +16,8 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -25,10 +26,6 @@ namespace orrery::trace {
 namespace {
 
 using NameTest = std::function<bool(std::string_view)>;
-
-bool IsDigit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
 
 // "iteration12", "iteration 12", "train step 12", "step 12": the word, an optional space, digits.
 bool IsNumbered(std::string_view name, std::string_view word) {

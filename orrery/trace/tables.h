@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 
 // The tables of a Trace. Times are integer nanoseconds, sizes bytes; -1 (or kNoRow) means "not
@@ -23,7 +23,7 @@ namespace orrery::trace {
   X(std::int32_t, device, -1)                                   \
   X(StringId, process_name, StringId::kEmpty)                   \
   X(StringId, name, StringId::kEmpty)
-ORRERY_TRACE_TABLE(Tracks, ORRERY_TRACK_COLUMNS);
+ORRERY_TABLE(Tracks, ORRERY_TRACK_COLUMNS);
 
 /// Accelerators the profiler saw.
 #define ORRERY_DEVICE_COLUMNS(X)       \
@@ -34,7 +34,7 @@ ORRERY_TRACE_TABLE(Tracks, ORRERY_TRACK_COLUMNS);
   X(std::int32_t, compute_major, -1)   \
   X(std::int32_t, compute_minor, -1)   \
   X(StringId, extra, StringId::kEmpty)
-ORRERY_TRACE_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
+ORRERY_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
 
 /// How a kernel was launched; few distinct rows, shared by many kernels.
 #define ORRERY_LAUNCH_SHAPE_COLUMNS(X)                                 \
@@ -48,7 +48,7 @@ ORRERY_TRACE_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
   X(std::int64_t, shared_memory_bytes, -1)                             \
   X(std::int32_t, occupancy_percent, -1) /* the profiler's estimate */ \
   X(StringId, extra, StringId::kEmpty)
-ORRERY_TRACE_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
+ORRERY_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
 
 /// Work on a device: kernels, copies, sets, and what other accelerators run.
 #define ORRERY_ACTIVITY_COLUMNS(X)             \
@@ -67,7 +67,7 @@ ORRERY_TRACE_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
   X(RowId, host_op, kNoRow)                    \
   X(RowId, collective, kNoRow)                 \
   X(StringId, extra, StringId::kEmpty)
-ORRERY_TRACE_TABLE(Activities, ORRERY_ACTIVITY_COLUMNS);
+ORRERY_TABLE(Activities, ORRERY_ACTIVITY_COLUMNS);
 
 /// Operators of the framework on the host. Shapes, types and values are JSON text.
 #define ORRERY_HOST_OP_COLUMNS(X)                            \
@@ -92,7 +92,7 @@ ORRERY_TRACE_TABLE(Activities, ORRERY_ACTIVITY_COLUMNS);
   X(RowId, forward_op, kNoRow) /* of a backward operator */  \
   X(RowId, collective, kNoRow) /* the one it asks for */     \
   X(RowId, graph_node, kNoRow) /* GraphNodes */
-ORRERY_TRACE_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
+ORRERY_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
 
 /// Calls of the accelerator's runtime and driver libraries.
 #define ORRERY_RUNTIME_CALL_COLUMNS(X)                                     \
@@ -108,7 +108,7 @@ ORRERY_TRACE_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
   X(StringId, extra, StringId::kEmpty)                                     \
   X(RowId, parent, kNoRow) /* RuntimeCalls: the call that made this one */ \
   X(RowId, host_op, kNoRow)
-ORRERY_TRACE_TABLE(RuntimeCalls, ORRERY_RUNTIME_CALL_COLUMNS);
+ORRERY_TABLE(RuntimeCalls, ORRERY_RUNTIME_CALL_COLUMNS);
 
 /// Named ranges that people put into their programs, on the host and mirrored on the device.
 #define ORRERY_ANNOTATION_COLUMNS(X)                                               \
@@ -124,7 +124,7 @@ ORRERY_TRACE_TABLE(RuntimeCalls, ORRERY_RUNTIME_CALL_COLUMNS);
   X(RowId, parent, kNoRow)     /* Annotations, same track */                       \
   X(RowId, host, kNoRow)       /* Annotations: the host range of a device range */ \
   X(RowId, graph_node, kNoRow) /* GraphNodes */
-ORRERY_TRACE_TABLE(Annotations, ORRERY_ANNOTATION_COLUMNS);
+ORRERY_TABLE(Annotations, ORRERY_ANNOTATION_COLUMNS);
 
 /// Training or inference steps, found from markers.
 #define ORRERY_STEP_COLUMNS(X)        \
@@ -133,7 +133,7 @@ ORRERY_TRACE_TABLE(Annotations, ORRERY_ANNOTATION_COLUMNS);
   X(StringId, name, StringId::kEmpty) \
   X(std::int64_t, number, -1)         \
   X(RowId, annotation, kNoRow)
-ORRERY_TRACE_TABLE(Steps, ORRERY_STEP_COLUMNS);
+ORRERY_TABLE(Steps, ORRERY_STEP_COLUMNS);
 
 /// Groups of ranks that communicate. `ranks` is a JSON array; empty when the file does not say.
 #define ORRERY_PROCESS_GROUP_COLUMNS(X)                                          \
@@ -146,7 +146,7 @@ ORRERY_TRACE_TABLE(Steps, ORRERY_STEP_COLUMNS);
   X(std::int32_t, rank_start, -1)                                                \
   X(std::int32_t, rank_stride, -1)                                               \
   X(std::uint64_t, communicator, 0) /* where the tool names it (nsys, old execution traces) */
-ORRERY_TRACE_TABLE(ProcessGroups, ORRERY_PROCESS_GROUP_COLUMNS);
+ORRERY_TABLE(ProcessGroups, ORRERY_PROCESS_GROUP_COLUMNS);
 
 /// Collective and point-to-point calls of this rank. The time is that of the kernels when there are
 /// any (`num_kernels` > 0), else of the call on the host.
@@ -171,7 +171,7 @@ ORRERY_TRACE_TABLE(ProcessGroups, ORRERY_PROCESS_GROUP_COLUMNS);
   X(RowId, graph_node, kNoRow) /* GraphNodes */                                                \
   X(RowId, track, kNoRow)      /* stream of its first kernel */                                \
   X(std::int32_t, num_kernels, 0)
-ORRERY_TRACE_TABLE(Collectives, ORRERY_COLLECTIVE_COLUMNS);
+ORRERY_TABLE(Collectives, ORRERY_COLLECTIVE_COLUMNS);
 
 /// Waits of the host or of a stream, and event records.
 #define ORRERY_SYNC_COLUMNS(X)                                                         \
@@ -188,7 +188,7 @@ ORRERY_TRACE_TABLE(Collectives, ORRERY_COLLECTIVE_COLUMNS);
   X(std::int64_t, record_correlation, -1) /* of the event record that is waited for */ \
   X(StringId, extra, StringId::kEmpty)                                                 \
   X(RowId, call, kNoRow) /* RuntimeCalls */
-ORRERY_TRACE_TABLE(Syncs, ORRERY_SYNC_COLUMNS);
+ORRERY_TABLE(Syncs, ORRERY_SYNC_COLUMNS);
 
 /// Allocations (bytes > 0) and frees (bytes < 0) of the framework's allocator.
 #define ORRERY_MEMORY_EVENT_COLUMNS(X)         \
@@ -202,7 +202,7 @@ ORRERY_TRACE_TABLE(Syncs, ORRERY_SYNC_COLUMNS);
   X(RowId, track, kNoRow)                      \
   X(StringId, name, StringId::kEmpty)          \
   X(StringId, extra, StringId::kEmpty)
-ORRERY_TRACE_TABLE(MemoryEvents, ORRERY_MEMORY_EVENT_COLUMNS);
+ORRERY_TABLE(MemoryEvents, ORRERY_MEMORY_EVENT_COLUMNS);
 
 /// Samples of named counters.
 #define ORRERY_COUNTER_COLUMNS(X)     \
@@ -211,7 +211,7 @@ ORRERY_TRACE_TABLE(MemoryEvents, ORRERY_MEMORY_EVENT_COLUMNS);
   X(RowId, track, kNoRow)             \
   X(std::int32_t, device, -1)         \
   X(double, value, 0.0)
-ORRERY_TRACE_TABLE(Counters, ORRERY_COUNTER_COLUMNS);
+ORRERY_TABLE(Counters, ORRERY_COUNTER_COLUMNS);
 
 /// Python functions on the host.
 #define ORRERY_PYTHON_CALL_COLUMNS(X)   \
@@ -225,7 +225,7 @@ ORRERY_TRACE_TABLE(Counters, ORRERY_COUNTER_COLUMNS);
   X(std::int32_t, event_index, -1)      \
   X(StringId, extra, StringId::kEmpty)  \
   X(RowId, parent, kNoRow) /* PythonCalls */
-ORRERY_TRACE_TABLE(PythonCalls, ORRERY_PYTHON_CALL_COLUMNS);
+ORRERY_TABLE(PythonCalls, ORRERY_PYTHON_CALL_COLUMNS);
 
 /// Marks without a duration.
 #define ORRERY_INSTANT_COLUMNS(X)         \
@@ -234,7 +234,7 @@ ORRERY_TRACE_TABLE(PythonCalls, ORRERY_PYTHON_CALL_COLUMNS);
   X(StringId, category, StringId::kEmpty) \
   X(RowId, track, kNoRow)                 \
   X(StringId, extra, StringId::kEmpty)
-ORRERY_TRACE_TABLE(Instants, ORRERY_INSTANT_COLUMNS);
+ORRERY_TABLE(Instants, ORRERY_INSTANT_COLUMNS);
 
 /// Slices of categories that have no table: profiler overhead, profiler windows, unknown ones.
 #define ORRERY_OTHER_SLICE_COLUMNS(X)     \
@@ -244,7 +244,7 @@ ORRERY_TRACE_TABLE(Instants, ORRERY_INSTANT_COLUMNS);
   X(StringId, category, StringId::kEmpty) \
   X(RowId, track, kNoRow)                 \
   X(StringId, extra, StringId::kEmpty)
-ORRERY_TRACE_TABLE(OtherSlices, ORRERY_OTHER_SLICE_COLUMNS);
+ORRERY_TABLE(OtherSlices, ORRERY_OTHER_SLICE_COLUMNS);
 
 /// Arrows of the file that have no link column (launch and forward-backward arrows become links).
 #define ORRERY_FLOW_COLUMNS(X)            \
@@ -255,7 +255,7 @@ ORRERY_TRACE_TABLE(OtherSlices, ORRERY_OTHER_SLICE_COLUMNS);
   X(StringId, category, StringId::kEmpty) \
   X(StringId, name, StringId::kEmpty)     \
   X(std::int64_t, id, 0)
-ORRERY_TRACE_TABLE(Flows, ORRERY_FLOW_COLUMNS);
+ORRERY_TABLE(Flows, ORRERY_FLOW_COLUMNS);
 
 /// Nodes of a PyTorch execution trace: operators without times, in order of `id` (start order).
 /// Values, shapes, types and strides are JSON text.
@@ -284,13 +284,13 @@ ORRERY_TRACE_TABLE(Flows, ORRERY_FLOW_COLUMNS);
   X(RowId, parent, kNoRow) /* GraphNodes */                                                       \
   X(RowId, host_op, kNoRow)                                                                       \
   X(RowId, annotation, kNoRow)
-ORRERY_TRACE_TABLE(GraphNodes, ORRERY_GRAPH_NODE_COLUMNS);
+ORRERY_TABLE(GraphNodes, ORRERY_GRAPH_NODE_COLUMNS);
 
 /// What the file says about itself, key and value (strings as they are, all else as JSON text).
 #define ORRERY_METADATA_COLUMNS(X)     \
   X(StringId, key, StringId::kEmpty)   \
   X(StringId, value, StringId::kEmpty) \
   X(std::uint8_t, is_json, 0)
-ORRERY_TRACE_TABLE(Metadata, ORRERY_METADATA_COLUMNS);
+ORRERY_TABLE(Metadata, ORRERY_METADATA_COLUMNS);
 
 }  // namespace orrery::trace

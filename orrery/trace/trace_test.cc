@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::trace {

@@ -7,18 +7,17 @@
 
 #include "orrery/base/string_table.h"
 #include "orrery/collective/request.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::workload {
 
-using trace::RowId;
 using TaskId = RowId;
 using LaneId = RowId;
 using CallId = RowId;
 using PartId = RowId;
 using CommunicationId = RowId;
 
-inline constexpr RowId kNone = trace::kNoRow;
+inline constexpr RowId kNone = kNoRow;
 
 /// No kernel::OperatorKind: what a part computes is not known.
 inline constexpr std::uint8_t kNoOperation = 0xFF;
@@ -54,7 +53,7 @@ enum class Phase : std::uint8_t {
   X(LaneKind, kind, LaneKind::kHostThread) \
   X(std::int64_t, number, 0)               \
   X(std::int64_t, gap_ps, 0) /* the least time between the end of a task and the next begin */
-ORRERY_TRACE_TABLE(Lanes, ORRERY_PROGRAM_LANE_COLUMNS);
+ORRERY_TABLE(Lanes, ORRERY_PROGRAM_LANE_COLUMNS);
 
 /// Operators and annotations that tasks belong to, in order of begin on their lane.
 #define ORRERY_PROGRAM_CALL_COLUMNS(X) \
@@ -64,7 +63,7 @@ ORRERY_TRACE_TABLE(Lanes, ORRERY_PROGRAM_LANE_COLUMNS);
   X(std::uint8_t, is_annotation, 0)    \
   X(TaskId, first_task, kNone)         \
   X(TaskId, last_task, kNone)
-ORRERY_TRACE_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
+ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
 
 /// What many tasks have in common: what they are for and what they take of the GPU while they run.
 #define ORRERY_PROGRAM_PART_COLUMNS(X)                                                          \
@@ -75,7 +74,7 @@ ORRERY_TRACE_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
   X(std::uint32_t, memory_share, 0)        /* of the memory's bandwidth alone, in millionths */ \
   X(std::uint32_t, compute_share, 0)       /* of the peak of its type alone, in millionths */   \
   X(std::uint8_t, operation, kNoOperation) /* a kernel::OperatorKind */
-ORRERY_TRACE_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
+ORRERY_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
 
 /// All that a part says, for those who look for one like it.
 [[nodiscard]] inline auto ContentOf(const Parts::Row& row) {
@@ -90,20 +89,20 @@ ORRERY_TRACE_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
   X(collective::CollectiveKind, kind, collective::CollectiveKind::kAllReduce)            \
   X(std::int64_t, bytes, 0) /* as collective::Request counts; of a message its size */   \
   X(collective::Element, element, collective::Element::kBfloat16)
-ORRERY_TRACE_TABLE(Communications, ORRERY_PROGRAM_COMMUNICATION_COLUMNS);
+ORRERY_TABLE(Communications, ORRERY_PROGRAM_COMMUNICATION_COLUMNS);
 
 /// Memory that a task takes when it begins or gives back when it ends.
 #define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                   \
   X(TaskId, task, kNone)                                                   \
   X(StringId, category, StringId::kEmpty) /* "activations", "logits", … */ \
   X(std::int64_t, bytes, 0) /* above 0: taken at the begin; below: given back at the end */
-ORRERY_TRACE_TABLE(MemoryChanges, ORRERY_PROGRAM_MEMORY_COLUMNS);
+ORRERY_TABLE(MemoryChanges, ORRERY_PROGRAM_MEMORY_COLUMNS);
 
 /// Memory that is held all the time.
 #define ORRERY_PROGRAM_HELD_COLUMNS(X)    \
   X(StringId, category, StringId::kEmpty) \
   X(std::int64_t, bytes, 0)
-ORRERY_TRACE_TABLE(HeldMemory, ORRERY_PROGRAM_HELD_COLUMNS);
+ORRERY_TABLE(HeldMemory, ORRERY_PROGRAM_HELD_COLUMNS);
 
 /// Tasks; those of one lane run in order of their ids.
 #define ORRERY_PROGRAM_TASK_COLUMNS(X)                                    \
@@ -116,14 +115,14 @@ ORRERY_TRACE_TABLE(HeldMemory, ORRERY_PROGRAM_HELD_COLUMNS);
   X(PartId, part, kNone)                                                  \
   X(std::int32_t, microbatch, -1)                                         \
   X(CommunicationId, communication, kNone)
-ORRERY_TRACE_TABLE(Tasks, ORRERY_PROGRAM_TASK_COLUMNS);
+ORRERY_TABLE(Tasks, ORRERY_PROGRAM_TASK_COLUMNS);
 
 /// `to` begins no earlier than `lag_ps` after the end of `from`.
 #define ORRERY_PROGRAM_EDGE_COLUMNS(X) \
   X(TaskId, from, kNone)               \
   X(TaskId, to, kNone)                 \
   X(std::int64_t, lag_ps, 0)
-ORRERY_TRACE_TABLE(Edges, ORRERY_PROGRAM_EDGE_COLUMNS);
+ORRERY_TABLE(Edges, ORRERY_PROGRAM_EDGE_COLUMNS);
 
 /// What one rank executes in one step: lanes of tasks with dependencies. Times are integer
 /// picoseconds. Columns, so that millions of tasks fit and are walked quickly.

@@ -17,8 +17,6 @@
 namespace orrery {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 // A set with the one rank of a file.

@@ -123,7 +123,7 @@ TEST(DiffTest, WaitingIsAPartOfACollective) {
     trace::TraceSet set;
     for (std::int32_t number = 0; number < 2; ++number) {
       Rank rank(number);
-      const trace::RowId group = rank.Group("0", "[0, 1]", 2);
+      const RowId group = rank.Group("0", "[0, 1]", 2);
       const std::int64_t begin = number == 0 ? 100 : 100 + late;
       rank.Kernel("sgemm", {0, 100});
       rank.Collective({.kind = trace::CollectiveKind::kAllReduce,

@@ -36,7 +36,7 @@ std::vector<MemoryPeak> PeakMemory(const RunView& run) {
   std::map<std::string, std::int64_t> peaks;
   for (const std::uint32_t rank : ChosenRanks(run)) {
     const trace::MemoryEvents& events = run.set->ranks[rank].memory_events;
-    for (trace::RowId row = 0; row < events.size(); ++row) {
+    for (RowId row = 0; row < events.size(); ++row) {
       const std::string_view device = KindName(events.device_kind[row]);
       Raise(peaks, device, "allocated", events.total_allocated_bytes[row]);
       Raise(peaks, device, "reserved", events.total_reserved_bytes[row]);

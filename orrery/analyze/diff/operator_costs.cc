@@ -7,15 +7,13 @@
 #include <vector>
 
 #include "orrery/analyze/diff/run_costs.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/selected_rows.h"
 #include "orrery/base/parallel.h"
 
 namespace orrery::analyze::diff {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 /// By the interned name of a rank's operators.

@@ -18,7 +18,6 @@
 namespace orrery::analyze::diff {
 namespace {
 
-using trace::RowId;
 
 std::vector<NamedCost> ToList(const std::map<std::string, Cost>& costs, double num_steps) {
   std::vector<NamedCost> list;
@@ -32,11 +31,11 @@ std::vector<NamedCost> ToList(const std::map<std::string, Cost>& costs, double n
 void AddCollectives(const RunView& run, const DeviceView& device,
                     std::map<std::string, Cost>& costs) {
   const trace::Trace& trace = run.TraceOf(device);
-  RowId previous = trace::kNoRow;
+  RowId previous = kNoRow;
   ForEachCollective(run, device, [&](RowId row) {
     Cost& cost = costs[std::string(trace::CollectiveKindName(trace.collectives.kind[row]))];
     const bool is_new =
-        previous == trace::kNoRow || !AreServedTogether(trace.collectives, previous, row);
+        previous == kNoRow || !AreServedTogether(trace.collectives, previous, row);
     previous = row;
     cost.bytes +=
         static_cast<double>(std::max<std::int64_t>(trace::EventOfRow(trace, row).bytes, 0));

@@ -5,23 +5,18 @@
 #include <limits>
 
 #include "orrery/analyze/graph/full_queue.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 // Without a record: a call that ends later than this after an activity did not wait for it.
 constexpr std::int64_t kInferredWithinNs = 20'000;
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // A call that waited, and the starts of the activities it waited for.
 struct BlockedCall {

@@ -10,8 +10,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // What is preferred among edges that explain a node equally well: the smallest.
 auto Preference(const DependencyGraph& graph, EdgeId edge) {

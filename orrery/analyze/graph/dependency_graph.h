@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::analyze {
 
@@ -74,7 +74,7 @@ inline constexpr std::uint32_t kNoLabel = 0xFFFF'FFFF;
 
 /// The operator or runtime call that was open on a thread: the label of edges along threads.
 struct HostLabel {
-  trace::RowId row = trace::kNoRow;
+  RowId row = kNoRow;
   bool is_call = false;
 };
 
@@ -122,7 +122,7 @@ struct DependencyGraph {
   static constexpr std::uint32_t kNoPlace = 0xFFFF'FFFF;
   std::vector<std::int64_t> time_ns;
   std::vector<NodeKind> node_kind;
-  std::vector<trace::RowId> node_row;     // of its table; of a rendezvous: the matched instance
+  std::vector<RowId> node_row;     // of its table; of a rendezvous: the matched instance
   std::vector<std::uint32_t> node_place;  // in order of rank; kNoPlace: of no rank
   std::vector<EdgeId> first_edge;         // one more than nodes
 

@@ -197,7 +197,7 @@ TEST(DependencyGraphTest, ThreadsTakeTurns) {
   rank.Operator("backward", {150, 400}, 2);
   rank.Kernel("k", {5, 6}, 7, rank.Call({0, 1}));
   trace::Trace trace = rank.Finish();
-  for (trace::RowId row = 0; row < trace.host_ops.size(); ++row) {
+  for (RowId row = 0; row < trace.host_ops.size(); ++row) {
     if (trace.Text(trace.host_ops.name[row]) == "backward") {
       trace.host_ops.forward_op[row] = 0;
     }
@@ -215,7 +215,7 @@ TEST(DependencyGraphTest, ABufferedMessageIsNotWaitedForByItsSender) {
   trace::TraceSet set;
   for (std::int32_t number = 0; number < 2; ++number) {
     Rank rank(number);
-    const trace::RowId group = rank.Group("0", "[0, 1]", 2);
+    const RowId group = rank.Group("0", "[0, 1]", 2);
     const bool sends = number == 0;
     rank.Collective({.kind = sends ? trace::CollectiveKind::kSend : trace::CollectiveKind::kRecv,
                      .span = sends ? test_run::Span{10, 20} : test_run::Span{30, 40},

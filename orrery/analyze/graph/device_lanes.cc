@@ -10,7 +10,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::RowId;
 
 std::int64_t EndOf(const trace::Activities& activities, RowId row) {
   return activities.begin_ns[row] + activities.duration_ns[row];
@@ -34,7 +33,7 @@ std::vector<std::vector<RowId>> RowsByTrack(const RankPart& part, RowRange rows)
   for (RowId row = rows.first; row < rows.end; ++row) {
     if (EndOf(activities, row) <= part.device_window.end_ns) {
       const RowId track = activities.track[row];
-      by_track[track == trace::kNoRow ? num_tracks : track].push_back(row);
+      by_track[track == kNoRow ? num_tracks : track].push_back(row);
     }
   }
   return by_track;
@@ -104,7 +103,7 @@ void AddDeviceNodes(RankPart& part) {
     if (!by_track[track].empty()) {
       const bool is_known = track + 1 < by_track.size();
       SortLane(part.trace->activities, by_track[track]);
-      AddStream(part, is_known ? static_cast<RowId>(track) : trace::kNoRow, by_track[track]);
+      AddStream(part, is_known ? static_cast<RowId>(track) : kNoRow, by_track[track]);
       part.counts.num_activities += static_cast<std::int64_t>(by_track[track].size());
     }
   }

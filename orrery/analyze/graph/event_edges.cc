@@ -13,8 +13,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::int64_t kInferredWithinNs = 20'000;
 

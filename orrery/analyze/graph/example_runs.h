@@ -28,7 +28,7 @@ struct RankOfF {
 /// One rank of example F: K1 on stream 7, the all-reduce on stream 20 after K1, K2 after that.
 inline test_run::Rank MakeRankOfF(std::int32_t number, const RankOfF& times) {
   test_run::Rank rank(number);
-  const trace::RowId group = rank.Group("0", "[0, 1]", 2);
+  const RowId group = rank.Group("0", "[0, 1]", 2);
   rank.Kernel("K1", times.k1, 7, rank.Call({0, 5}));
   // Records and waits take no time of their own.
   const auto at = [](test_run::Span span) { return test_run::Span{span.begin, span.begin}; };
@@ -91,7 +91,7 @@ inline Example MakeC() {
   trace::TraceSet set;
   for (std::int32_t number = 0; number < 3; ++number) {
     test_run::Rank rank(number);
-    const trace::RowId group = rank.Group("0", "[0, 1, 2]", 3);
+    const RowId group = rank.Group("0", "[0, 1, 2]", 3);
     const std::int64_t launch = kLaunchAt[number];
     const auto collective = [&](test_run::Span span, std::int64_t sequence, std::int64_t call) {
       rank.Collective({.span = span,

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "orrery/analyze/graph/rank_part.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::analyze {
 

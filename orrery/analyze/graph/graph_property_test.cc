@@ -110,7 +110,7 @@ class Player {
   }
 
   Rank rank_;
-  trace::RowId group_ = trace::kNoRow;
+  RowId group_ = kNoRow;
   std::int64_t host_ = 0;
   std::map<std::int64_t, std::int64_t> free_;  // when a stream has done its work
   std::int64_t arrival_ = 0;
@@ -222,13 +222,13 @@ RC_GTEST_PROP(GraphPropertyTest, TheStepIsAtLeastTheWorkOfEveryLane, ()) {
   const Example example = GeneratedRun();
   const DependencyGraph graph = BuildGraph(example.view);
   const std::int64_t step_ns = WhatIf(example.view, graph).RemoveUnexplained().StepNs();
-  std::map<std::pair<std::uint32_t, trace::RowId>, std::int64_t> work_ns;
+  std::map<std::pair<std::uint32_t, RowId>, std::int64_t> work_ns;
   for (NodeId node = 0; node < graph.num_nodes(); ++node) {
     if (graph.node_kind[node] != NodeKind::kActivityEnd) {
       continue;
     }
     const std::uint32_t place = graph.node_place[node];
-    const trace::RowId row = graph.node_row[node];
+    const RowId row = graph.node_row[node];
     for (const EdgeId edge : graph.EdgesTo(node)) {
       work_ns[{place, example.set.ranks[place].activities.track[row]}] += graph.weight_ns[edge];
     }

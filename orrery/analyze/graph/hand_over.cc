@@ -12,7 +12,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::RowId;
 
 constexpr std::int64_t kBurstGapNs = 50'000;          // a longer pause ends a burst
 constexpr std::int64_t kLongestHandOverNs = 100'000;  // the rest stays unexplained
@@ -29,7 +28,7 @@ std::set<std::pair<RowId, RowId>> TracksInTurns(const RankPart& part) {
   const RowRange rows = RowsWithin(ops.begin_ns, part.host_window);
   for (RowId row = rows.first; row < rows.end; ++row) {
     const RowId forward = ops.forward_op[row];
-    if (forward != trace::kNoRow && ops.track[forward] != ops.track[row]) {
+    if (forward != kNoRow && ops.track[forward] != ops.track[row]) {
       pairs.emplace(ops.track[forward], ops.track[row]);
     }
   }

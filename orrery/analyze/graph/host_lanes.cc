@@ -10,7 +10,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::RowId;
 
 struct HostEvent {
   std::int64_t begin_ns = 0;
@@ -103,7 +102,7 @@ std::vector<ThreadNodes> NodesByTrack(const RankPart& part) {
   ForEachHostEvent(part, [&](const auto& table, RowId row, bool is_call) {
     const std::int64_t begin_ns = table.begin_ns[row];
     const std::int64_t end_ns = begin_ns + table.duration_ns[row];
-    if (table.track[row] != trace::kNoRow && end_ns <= part.host_window.end_ns) {
+    if (table.track[row] != kNoRow && end_ns <= part.host_window.end_ns) {
       const bool hides_inside = is_call && blocking.Of(table.name[row]) != Blocking::kNever;
       threads[table.track[row]].Begin(
           {begin_ns, end_ns, {.row = row, .is_call = is_call}, hides_inside});

@@ -12,8 +12,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 

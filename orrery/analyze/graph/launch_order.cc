@@ -11,8 +11,8 @@ LaunchOrder::LaunchOrder(const RankPart& part, const Lane& lane) : first_(lane.f
   std::int64_t latest_ns = std::numeric_limits<std::int64_t>::min();
   launched_ns_.reserve((lane.end - lane.first) / 2);
   for (NodeId start = lane.first; start < lane.end; start += 2) {
-    const trace::RowId launch = part.trace->activities.launch[part.row[start]];
-    if (launch != trace::kNoRow) {
+    const RowId launch = part.trace->activities.launch[part.row[start]];
+    if (launch != kNoRow) {
       latest_ns = std::max(latest_ns, part.trace->runtime_calls.begin_ns[launch]);
     }
     launched_ns_.push_back(latest_ns);

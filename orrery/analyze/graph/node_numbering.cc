@@ -181,7 +181,7 @@ std::vector<OrderedNodes> CutIntoLists(std::vector<OrderedNode>& all,
   return lists;
 }
 
-void Append(DependencyGraph& graph, std::int64_t time_ns, NodeKind kind, trace::RowId row,
+void Append(DependencyGraph& graph, std::int64_t time_ns, NodeKind kind, RowId row,
             std::uint32_t place) {
   graph.time_ns.push_back(time_ns);
   graph.node_kind.push_back(kind);
@@ -206,7 +206,7 @@ NodeNumbering::NodeNumbering(const std::vector<RankPart>& parts, const Rendezvou
     new_id_[list].resize(lists[list].size());
   });
   Reserve(graph, all.size() + 2);
-  Append(graph, span.begin_ns, NodeKind::kSource, trace::kNoRow, DependencyGraph::kNoPlace);
+  Append(graph, span.begin_ns, NodeKind::kSource, kNoRow, DependencyGraph::kNoPlace);
   ListMerger merger(lists);
   while (!merger.empty()) {
     const auto [list, node] = merger.Next();
@@ -220,7 +220,7 @@ NodeNumbering::NodeNumbering(const std::vector<RankPart>& parts, const Rendezvou
              static_cast<std::uint32_t>(list));
     }
   }
-  Append(graph, span.end_ns, NodeKind::kSink, trace::kNoRow, DependencyGraph::kNoPlace);
+  Append(graph, span.end_ns, NodeKind::kSink, kNoRow, DependencyGraph::kNoPlace);
 }
 
 }  // namespace orrery::analyze

@@ -6,7 +6,7 @@
 
 namespace orrery::analyze {
 
-NodeId RankPart::AddNode(std::int64_t at_ns, NodeKind node_kind, trace::RowId node_row) {
+NodeId RankPart::AddNode(std::int64_t at_ns, NodeKind node_kind, RowId node_row) {
   time_ns.push_back(at_ns);
   kind.push_back(node_kind);
   row.push_back(node_row);
@@ -30,7 +30,7 @@ void RankPart::AddEdge(const PartEdge& edge) {
 const Lane* RankPart::FindStream(std::int32_t device, std::int64_t stream) const {
   const trace::Tracks& tracks = trace->tracks;
   for (const Lane& lane : streams) {
-    const bool is_it = lane.track != trace::kNoRow && tracks.thread[lane.track] == stream &&
+    const bool is_it = lane.track != kNoRow && tracks.thread[lane.track] == stream &&
                        (device < 0 || tracks.device[lane.track] == device);
     if (is_it) {
       return &lane;
@@ -42,8 +42,8 @@ const Lane* RankPart::FindStream(std::int32_t device, std::int64_t stream) const
 RowRange RowsWithin(const std::vector<std::int64_t>& begin_ns, Interval window) {
   const auto first = std::ranges::lower_bound(begin_ns, window.begin_ns);
   const auto end = std::upper_bound(first, begin_ns.end(), window.end_ns);
-  return {.first = static_cast<trace::RowId>(first - begin_ns.begin()),
-          .end = static_cast<trace::RowId>(end - begin_ns.begin())};
+  return {.first = static_cast<RowId>(first - begin_ns.begin()),
+          .end = static_cast<RowId>(end - begin_ns.begin())};
 }
 
 }  // namespace orrery::analyze

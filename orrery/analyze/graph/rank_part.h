@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/interval_set.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/trace.h"
 
@@ -21,25 +21,25 @@ class RowMap {
  public:
   RowMap() = default;
 
-  RowMap(trace::RowId first_row, std::size_t num_rows)
+  RowMap(RowId first_row, std::size_t num_rows)
       : first_row_(first_row), number_of_row_(num_rows, kNoNode) {}
 
-  void Set(trace::RowId row, std::uint32_t number) { number_of_row_[row - first_row_] = number; }
+  void Set(RowId row, std::uint32_t number) { number_of_row_[row - first_row_] = number; }
 
   /// Returns kNoNode (which is also kNoRow) for rows outside and rows never set.
-  [[nodiscard]] std::uint32_t Find(trace::RowId row) const {
+  [[nodiscard]] std::uint32_t Find(RowId row) const {
     const bool is_inside = row >= first_row_ && row - first_row_ < number_of_row_.size();
     return is_inside ? number_of_row_[row - first_row_] : kNoNode;
   }
 
  private:
-  trace::RowId first_row_ = 0;
+  RowId first_row_ = 0;
   std::vector<std::uint32_t> number_of_row_;
 };
 
 /// The nodes of one thread, or of one stream in pairs of start and end.
 struct Lane {
-  trace::RowId track = trace::kNoRow;
+  RowId track = kNoRow;
   NodeId first = 0;
   NodeId end = 0;
 
@@ -67,7 +67,7 @@ struct RankPart {
 
   std::vector<std::int64_t> time_ns;
   std::vector<NodeKind> kind;
-  std::vector<trace::RowId> row;
+  std::vector<RowId> row;
   std::vector<std::uint32_t> open;  // of host nodes: packed label of what is open before
   std::vector<Lane> threads;
   std::vector<Lane> streams;
@@ -86,7 +86,7 @@ struct RankPart {
 
   [[nodiscard]] NodeId num_nodes() const { return static_cast<NodeId>(time_ns.size()); }
 
-  NodeId AddNode(std::int64_t at_ns, NodeKind node_kind, trace::RowId node_row);
+  NodeId AddNode(std::int64_t at_ns, NodeKind node_kind, RowId node_row);
 
   /// Adds an edge unless the recording shows the opposite order; a weight that is larger than the
   /// time between the nodes becomes that time. Both are counted.
@@ -98,8 +98,8 @@ struct RankPart {
 
 /// The rows of a table with `begin_ns` that begin inside a window.
 struct RowRange {
-  trace::RowId first = 0;
-  trace::RowId end = 0;
+  RowId first = 0;
+  RowId end = 0;
 
   [[nodiscard]] std::size_t size() const { return end - first; }
 };

@@ -9,12 +9,11 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::RowId;
 
 // A collective that shares its kernel with others is not named by the kernel: found by its time.
 NodeId StartAt(const RankPart& part, RowId track, std::int64_t begin_ns) {
   const auto lane = std::ranges::find(part.streams, track, &Lane::track);
-  if (lane == part.streams.end() || track == trace::kNoRow) {
+  if (lane == part.streams.end() || track == kNoRow) {
     return kNoNode;
   }
   NodeId low = 0;
@@ -129,7 +128,7 @@ void IndexCollectives(RankPart& part) {
   for (const Lane& lane : part.streams) {
     for (NodeId start = lane.first; start < lane.end; start += 2) {
       const RowId collective = part.trace->activities.collective[part.row[start]];
-      if (collective == trace::kNoRow) {
+      if (collective == kNoRow) {
         continue;
       }
       const NodeId first = part.first_of_collective.Find(collective);

@@ -34,7 +34,7 @@ std::optional<StepWindow> WholeRecording(const RunView& run) {
 
 std::set<std::int64_t> SelectedNumbers(const trace::Trace& trace, const AnalyzeOptions& options) {
   std::set<std::int64_t> numbers;
-  for (const trace::RowId step : SelectedSteps(trace, options)) {
+  for (const RowId step : SelectedSteps(trace, options)) {
     numbers.insert(trace.steps.number[step]);
   }
   return numbers;
@@ -58,18 +58,18 @@ std::optional<std::set<std::int64_t>> CommonNumbers(const RunView& run) {
 }
 
 // Markers of some tools have no number, so that several steps share one: the first counts.
-trace::RowId FirstStepWithNumber(const trace::Trace& trace, const AnalyzeOptions& options,
+RowId FirstStepWithNumber(const trace::Trace& trace, const AnalyzeOptions& options,
                                  std::int64_t number) {
-  for (const trace::RowId step : SelectedSteps(trace, options)) {
+  for (const RowId step : SelectedSteps(trace, options)) {
     if (trace.steps.number[step] == number) {
       return step;
     }
   }
-  return trace::kNoRow;
+  return kNoRow;
 }
 
 // Of all devices of the rank.
-Interval DeviceWindow(const RunView& run, std::uint32_t rank_index, trace::RowId row) {
+Interval DeviceWindow(const RunView& run, std::uint32_t rank_index, RowId row) {
   Interval whole = kNothing;
   for (const DeviceView& device : run.devices) {
     for (const Window& window : device.windows) {
@@ -84,8 +84,8 @@ Interval DeviceWindow(const RunView& run, std::uint32_t rank_index, trace::RowId
 // Adds the step of one rank to the window of all.
 void AddRank(const RunView& run, std::uint32_t rank_index, StepWindow& step) {
   const trace::Trace& trace = run.set->ranks[rank_index];
-  const trace::RowId row = FirstStepWithNumber(trace, run.options, step.number);
-  if (row == trace::kNoRow) {
+  const RowId row = FirstStepWithNumber(trace, run.options, step.number);
+  if (row == kNoRow) {
     return;
   }
   const std::int64_t begin_ns = trace.steps.begin_ns[row];

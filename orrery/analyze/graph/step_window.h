@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze {

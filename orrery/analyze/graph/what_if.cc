@@ -10,7 +10,6 @@
 namespace orrery::analyze {
 namespace {
 
-using trace::RowId;
 
 // Says whether names contain a text; each name of a rank is looked at once.
 class NameFilter {
@@ -68,10 +67,10 @@ class ActivityMatcher {
  private:
   bool IsFromOperator(const trace::Trace& trace, std::uint32_t place, RowId activity) {
     RowId op = trace.activities.host_op[activity];
-    while (op != trace::kNoRow && !operators_[place].Matches(trace.host_ops.name[op])) {
+    while (op != kNoRow && !operators_[place].Matches(trace.host_ops.name[op])) {
       op = trace.host_ops.parent[op];
     }
-    return op != trace::kNoRow;
+    return op != kNoRow;
   }
 
   const RunView& run_;

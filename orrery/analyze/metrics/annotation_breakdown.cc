@@ -18,8 +18,6 @@
 namespace orrery::analyze::annotation_breakdown {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // By name; work without an annotation is under the empty one.
 using TotalOfAnnotation = std::map<std::string_view, DurationTotal>;

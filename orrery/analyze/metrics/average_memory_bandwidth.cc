@@ -54,7 +54,7 @@ using MovedByKind = std::array<Moved, kNumCopyKinds>;
 
 void AddDevice(const RunView& run, const DeviceView& device, MovedByKind& by_kind, Moved& copies) {
   const trace::Activities& activities = run.TraceOf(device).activities;
-  ForEachSelected(run, device, [&](trace::RowId row) {
+  ForEachSelected(run, device, [&](RowId row) {
     const std::int64_t bytes = activities.bytes[row];
     const std::int64_t ns = activities.duration_ns[row];
     const bool is_copy = activities.kind[row] == ActivityKind::kMemcpy;

@@ -14,7 +14,6 @@ namespace orrery::analyze::break_down_steps {
 namespace {
 
 using trace::KernelClass;
-using trace::RowId;
 
 // Compute time by class: where kernels of several classes run together, the one that began first
 // has the time until it ends, so that the classes sum to the compute time.

@@ -15,7 +15,6 @@
 namespace orrery::analyze::coll_call_num {
 namespace {
 
-using trace::RowId;
 
 // Operations of a device: those the trace lists, else its communication kernels.
 struct Operations {
@@ -43,10 +42,10 @@ Operations FromKernels(const RunView& run, const DeviceView& device) {
 Operations OperationsOf(const RunView& run, const DeviceView& device) {
   Operations operations;
   const trace::Trace& trace = run.TraceOf(device);
-  RowId previous = trace::kNoRow;
+  RowId previous = kNoRow;
   ForEachCollective(run, device, [&](RowId row) {
     const trace::Collectives& table = trace.collectives;
-    const bool is_fused = previous != trace::kNoRow && AreServedTogether(table, previous, row);
+    const bool is_fused = previous != kNoRow && AreServedTogether(table, previous, row);
     previous = row;
     if (!is_fused) {
       ++operations.by_kind[std::string(trace::CollectiveKindName(table.kind[row]))];

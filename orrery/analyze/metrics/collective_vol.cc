@@ -13,7 +13,6 @@ namespace orrery::analyze::collective_vol {
 namespace {
 
 using trace::CollectiveKind;
-using trace::RowId;
 
 struct Volume {
   std::int64_t bytes = 0;

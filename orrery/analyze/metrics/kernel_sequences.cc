@@ -18,8 +18,6 @@
 namespace orrery::analyze::kernel_sequences {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::size_t kShortestSequence = 2;
 constexpr std::size_t kNumSequencesShown = 20;

@@ -17,8 +17,6 @@
 namespace orrery::analyze::launch_stats {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // What is worth a look; the limits are those of Holistic Trace Analysis.
 constexpr std::int64_t kLongCallNs = 50'000;

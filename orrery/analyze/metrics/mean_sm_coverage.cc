@@ -13,7 +13,6 @@
 namespace orrery::analyze::mean_sm_coverage {
 namespace {
 
-using trace::RowId;
 
 // Weighted by duration, for compute, communication and both.
 struct Coverage {
@@ -51,7 +50,7 @@ int Multiprocessors(const trace::Trace& trace, std::int32_t device) {
 }
 
 std::optional<double> BlocksOf(const trace::LaunchShapes& shapes, RowId shape) {
-  if (shape == trace::kNoRow || shapes.grid_x[shape] < 1) {
+  if (shape == kNoRow || shapes.grid_x[shape] < 1) {
     return std::nullopt;
   }
   return static_cast<double>(shapes.grid_x[shape]) *

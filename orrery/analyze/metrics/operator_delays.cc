@@ -18,8 +18,6 @@
 namespace orrery::analyze::operator_delays {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::size_t kNumOperatorsShown = 20;
 

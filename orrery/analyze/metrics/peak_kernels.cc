@@ -20,11 +20,11 @@ double Microseconds(std::int64_t nanoseconds) {
 
 Value KernelRow(const RunView& run, const PeakWithKernels& peak, const KernelInPeak& kernel) {
   const trace::Trace& trace = run.TraceOf(*peak.device);
-  const trace::RowId collective = trace.activities.collective[kernel.activity];
+  const RowId collective = trace.activities.collective[kernel.activity];
   Value row = Value::Object();
   row.Set("kernel", trace.Text(trace.activities.name[kernel.activity]));
   row.Set("class", trace::KernelClassName(run.ClassOf(*peak.device, kernel.activity)));
-  row.Set("collective", collective == trace::kNoRow
+  row.Set("collective", collective == kNoRow
                             ? Value()
                             : Value(trace::CollectiveKindName(trace.collectives.kind[collective])));
   row.Set("overlap_us", Microseconds(kernel.overlap_ns));

@@ -14,8 +14,6 @@
 namespace orrery::analyze::queue_length {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // A launch blocks the host when so many wait in one stream.
 constexpr std::int64_t kFullQueue = 1024;

@@ -16,13 +16,13 @@ std::optional<double> MeanActive(const RunView& run, const DeviceView& device) {
   const IntervalSet& selected = run.selected[device.rank_index];
   double weighted = 0;
   std::int64_t total_ns = 0;
-  std::optional<trace::RowId> previous;
-  const auto add = [&](trace::RowId sample, std::int64_t end_ns) {
+  std::optional<RowId> previous;
+  const auto add = [&](RowId sample, std::int64_t end_ns) {
     const std::int64_t inside_ns = selected.LengthWithin(trace.counters.begin_ns[sample], end_ns);
     weighted += trace.counters.value[sample] * static_cast<double>(inside_ns);
     total_ns += inside_ns;
   };
-  for (trace::RowId row = 0; row < trace.counters.size(); ++row) {
+  for (RowId row = 0; row < trace.counters.size(); ++row) {
     const bool is_here =
         trace.counters.device[row] < 0 || trace.counters.device[row] == device.device;
     if (!is_here || !trace.Text(trace.counters.name[row]).starts_with("SMs Active")) {

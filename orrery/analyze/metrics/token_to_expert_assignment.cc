@@ -15,7 +15,6 @@
 namespace orrery::analyze::token_to_expert_assignment {
 namespace {
 
-using trace::RowId;
 
 // Tokens of each expert, from gate logs.
 std::vector<double> FromGateLogs(const RunView& run) {

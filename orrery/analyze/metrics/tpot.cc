@@ -16,7 +16,7 @@ std::vector<double> DecodeSeconds(const trace::Trace& trace) {
   std::vector<double> known;
   std::vector<double> all;
   bool names_tell = false;
-  for (trace::RowId step = 0; step < trace.steps.size(); ++step) {
+  for (RowId step = 0; step < trace.steps.size(); ++step) {
     const double seconds = static_cast<double>(trace.steps.duration_ns[step]) / 1e9;
     const auto engine = ParseEngineStep(trace.Text(trace.steps.name[step]));
     names_tell |= engine && engine->generated_tokens > 0;

@@ -14,7 +14,6 @@
 namespace orrery::analyze::traffic_distribution {
 namespace {
 
-using trace::RowId;
 
 struct Traffic {
   double bus_bytes = 0;

@@ -12,7 +12,7 @@ namespace {
 
 // The first engine step with a prompt; where names do not tell, the first step.
 std::optional<double> FirstPrefillSeconds(const trace::Trace& trace) {
-  for (trace::RowId step = 0; step < trace.steps.size(); ++step) {
+  for (RowId step = 0; step < trace.steps.size(); ++step) {
     const auto engine = ParseEngineStep(trace.Text(trace.steps.name[step]));
     if (!engine || engine->num_prompts > 0) {
       return static_cast<double>(trace.steps.duration_ns[step]) / 1e9;

@@ -27,7 +27,7 @@ trace::KernelClass SlowestClass(const RunView& run, const DependencyGraph& graph
       continue;
     }
     const std::uint32_t rank_index = graph.rank_index[graph.node_place[node]];
-    const trace::RowId row = graph.node_row[node];
+    const RowId row = graph.node_row[node];
     const trace::KernelClass kernel_class = run.classes[rank_index][row];
     if (trace::IsCompute(kernel_class)) {
       sums_ns[static_cast<std::size_t>(kernel_class)] +=

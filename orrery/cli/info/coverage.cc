@@ -33,13 +33,13 @@ void AddRank(const trace::Trace& rank, TextTable& table) {
     }
   }
   const trace::CoverageCounts& counts = rank.coverage_counts;
-  for (trace::RowId row = 0; row < counts.size(); ++row) {
+  for (RowId row = 0; row < counts.size(); ++row) {
     table.AddRow({number, std::string(memory::CoverageKindName(counts.kind[row])),
                   FormatCount(counts.count[row]), std::string(rank.Text(counts.name[row]))});
   }
 }
 
-void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, trace::RowId row) {
+void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, RowId row) {
   const trace::CoverageCounts& counts = rank.coverage_counts;
   json.BeginObject();
   json.Key("kind").String(memory::CoverageKindName(counts.kind[row]));
@@ -48,7 +48,7 @@ void WriteCount(draw::JsonWriter& json, const trace::Trace& rank, trace::RowId r
   json.EndObject();
 }
 
-void WriteOverhead(draw::JsonWriter& json, const trace::Overheads& overheads, trace::RowId row) {
+void WriteOverhead(draw::JsonWriter& json, const trace::Overheads& overheads, RowId row) {
   json.BeginObject();
   json.Key("phase").String(memory::OverheadPhaseName(overheads.phase[row]));
   json.Key("total_ns").Integer(overheads.total_ns[row]);
@@ -75,12 +75,12 @@ void WriteCoverage(draw::JsonWriter& json, const trace::Trace& rank) {
   }
   json.EndObject();
   json.Key("counts").BeginArray();
-  for (trace::RowId row = 0; row < rank.coverage_counts.size(); ++row) {
+  for (RowId row = 0; row < rank.coverage_counts.size(); ++row) {
     WriteCount(json, rank, row);
   }
   json.EndArray();
   json.Key("overhead").BeginArray();
-  for (trace::RowId row = 0; row < rank.overheads.size(); ++row) {
+  for (RowId row = 0; row < rank.overheads.size(); ++row) {
     WriteOverhead(json, rank.overheads, row);
   }
   json.EndArray();

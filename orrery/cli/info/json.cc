@@ -6,7 +6,7 @@
 #include "orrery/draw/json_writer.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/summary.h"
@@ -64,7 +64,7 @@ std::string_view OriginName(trace::TimeOrigin origin) {
 
 void WriteGroups(JsonWriter& json, const trace::Trace& rank) {
   json.Key("process_groups").BeginArray();
-  for (trace::RowId row = 0; row < rank.process_groups.size(); ++row) {
+  for (RowId row = 0; row < rank.process_groups.size(); ++row) {
     json.BeginObject();
     WriteText(json, "name", rank.Text(rank.process_groups.name[row]));
     WriteText(json, "description", rank.Text(rank.process_groups.description[row]));

@@ -13,7 +13,7 @@
 #include "orrery/draw/text_table.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/run.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/summary.h"
@@ -153,7 +153,7 @@ TextTable GroupTable(const std::vector<trace::Trace>& ranks) {
   std::vector<std::vector<std::string>> seen;
   for (const trace::Trace& rank : ranks) {
     const trace::ProcessGroups& groups = rank.process_groups;
-    for (trace::RowId row = 0; row < groups.size(); ++row) {
+    for (RowId row = 0; row < groups.size(); ++row) {
       const std::string_view name = rank.Text(groups.name[row]);
       const std::vector<std::string> cells{
           name.empty() ? "(not named)" : std::string(name),

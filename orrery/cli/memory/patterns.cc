@@ -28,11 +28,11 @@ using report::MemoryPage;
 using report::MemoryTable;
 using report::MemoryUnit;
 
-Table::Cell ObjectCell(const trace::Trace& trace, trace::RowId object) {
-  return object == trace::kNoRow ? Table::Cell() : Table::Cell(trace.memory_objects.id[object]);
+Table::Cell ObjectCell(const trace::Trace& trace, RowId object) {
+  return object == kNoRow ? Table::Cell() : Table::Cell(trace.memory_objects.id[object]);
 }
 
-std::string SiteOfObject(const trace::Trace& trace, trace::RowId object) {
+std::string SiteOfObject(const trace::Trace& trace, RowId object) {
   const trace::MemoryObjects& objects = trace.memory_objects;
   return memory::timeline::SiteText(trace, {.is_from_before = objects.birth_order[object] < 0,
                                             .object = object,

@@ -86,7 +86,7 @@ RC_GTEST_PROP(MemoryPieces, AnyCuttingHasTheCoverageAndTheNeedsOfTheWhole, ()) {
 
 TEST(MemoryPieces, SingleLaunchesAreListedForWholeRecordingsOnly) {
   memory::TestRecording recording;
-  const trace::RowId object = recording.Born(0x1000, 64);
+  const RowId object = recording.Born(0x1000, 64);
   recording.Touched(recording.Launched("a"), object, 8, 0);  // order 2
   recording.Touched(recording.Launched("b"), object, 8, 0);
   const MemoryTools tools = AllMemoryTools();

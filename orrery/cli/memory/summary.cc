@@ -20,7 +20,6 @@ namespace {
 using report::MemoryPage;
 using report::MemoryTable;
 using report::MemoryUnit;
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::array<std::string_view, 4> kActivityNames{"kernels", "copies", "sets", "other"};

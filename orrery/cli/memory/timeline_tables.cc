@@ -150,8 +150,8 @@ MemoryTable OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top) {
       const Life& life = rank.history.lives[owner.life];
       AddRow(table, timeline,
              {NumberCell(
-                  life.object != trace::kNoRow,
-                  life.object == trace::kNoRow ? 0 : rank.trace->memory_objects.id[life.object]),
+                  life.object != kNoRow,
+                  life.object == kNoRow ? 0 : rank.trace->memory_objects.id[life.object]),
               life.bytes, life.begin_ns - timeline.points.front().time_ns, owner.category,
               owner.site, owner.region, owner.frame});
     }

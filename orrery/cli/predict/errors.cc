@@ -32,9 +32,9 @@ void AddPredicted(const workload::Program& program, ErrorOfName& errors) {
 // Kernels launched inside of steps only: others belong to steps that were cut off.
 void AddMeasured(const trace::Trace& measured, ErrorOfName& errors) {
   const auto num_steps = static_cast<double>(std::max<std::size_t>(1, measured.steps.size()));
-  for (trace::RowId row = 0; row < measured.activities.size(); ++row) {
-    const trace::RowId op = measured.activities.host_op[row];
-    if (op != trace::kNoRow) {
+  for (RowId row = 0; row < measured.activities.size(); ++row) {
+    const RowId op = measured.activities.host_op[row];
+    if (op != kNoRow) {
       errors[std::string(measured.Text(measured.host_ops.name[op]))].measured_s +=
           static_cast<double>(measured.activities.duration_ns[row]) * 1e-9 / num_steps;
     }

@@ -146,7 +146,7 @@ Result<workload::RecordedProgram> ProgramOf(const PredictArguments& arguments,
   ORRERY_TRY(const workload::GraphPrices prices, PricesOf(arguments, rank, host, prediction));
   NoteUnknown(prices, prediction);
   prediction.pricing = prices.summary;
-  const workload::PriceNode price = [&](trace::RowId node) { return prices.tasks_of_node[node]; };
+  const workload::PriceNode price = [&](RowId node) { return prices.tasks_of_node[node]; };
   return workload::ProgramOfGraph(rank, workload::GraphStep(rank), host, price);
 }
 

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"

@@ -19,7 +19,6 @@
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 enum class SliceKind : std::uint8_t { kComm, kCompute, kOther };
@@ -85,7 +84,7 @@ void ForEachChromeRow(const CompatRun& run, Visit visit) {
                                                 : Microseconds(slice.time.length_ns()) / 1e6,
                     .message_bytes = facts.message_bytes.value_or(0),
                     .file = file,
-                    .process = slice.track == trace::kNoRow ? 0 : trace.tracks.process[slice.track],
+                    .process = slice.track == kNoRow ? 0 : trace.tracks.process[slice.track],
                     .time = slice.time,
                     .facts = facts});
     });

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "orrery/base/text.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/analyze/json_fields.h"
 #include "orrery/trace/tables.h"
@@ -13,12 +14,7 @@
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
-
-bool IsDigit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
 
 // The bytes of an element by the first number of its type ("bf16", "f8e4m3fn"); "pred" is a byte.
 double ElementBytesOf(std::string_view type) {
@@ -78,7 +74,7 @@ SliceFacts ReadFacts(std::string_view extra) {
 
 StringId ExtraOf(const Trace& trace, RowId activity) {
   const RowId shape = trace.activities.shape[activity];
-  return shape == trace::kNoRow ? trace.activities.extra[activity]
+  return shape == kNoRow ? trace.activities.extra[activity]
                                 : trace.launch_shapes.extra[shape];
 }
 

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "orrery/compat/ccl_bench/compat.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
@@ -21,16 +21,16 @@ struct Slice {
   StringId name = StringId::kEmpty;
   StringId category = StringId::kEmpty;  // where the table does not imply it
   StringId extra = StringId::kEmpty;
-  trace::RowId track = trace::kNoRow;
+  RowId track = kNoRow;
 };
 
 /// Returns the arguments of an activity that have no column.
-[[nodiscard]] StringId ExtraOf(const trace::Trace& trace, trace::RowId activity);
+[[nodiscard]] StringId ExtraOf(const trace::Trace& trace, RowId activity);
 
 /// Calls `visit(slice)` for each row of a table with durations.
 template <typename Table, typename Visit>
 void ForEachSliceOf(const Table& table, Visit&& visit) {
-  for (trace::RowId row = 0; row < table.size(); ++row) {
+  for (RowId row = 0; row < table.size(); ++row) {
     Slice slice{.time = {table.begin_ns[row], table.begin_ns[row] + table.duration_ns[row]},
                 .name = table.name[row],
                 .extra = table.extra[row],
@@ -45,7 +45,7 @@ void ForEachSliceOf(const Table& table, Visit&& visit) {
 /// Calls `visit(slice)` for each slice of a file, table by table.
 template <typename Visit>
 void ForEachSlice(const trace::Trace& trace, Visit&& visit) {
-  trace::RowId activity = 0;
+  RowId activity = 0;
   ForEachSliceOf(trace.activities, [&](Slice slice) {
     slice.extra = ExtraOf(trace, activity++);
     visit(slice);

@@ -17,7 +17,6 @@ namespace orrery::compat::ccl_bench {
 namespace {
 
 using trace::CollectiveKind;
-using trace::RowId;
 using trace::Trace;
 
 // A communication kernel with the size that the rank put in.
@@ -49,7 +48,7 @@ std::vector<SizedKernel> SizedKernels(const Trace& trace) {
   std::vector<SizedKernel> kernels;
   for (const RowId row : KernelRows(trace)) {
     const RowId collective = trace.activities.collective[row];
-    if (collective == trace::kNoRow || !HasSizeArguments(trace, collective)) {
+    if (collective == kNoRow || !HasSizeArguments(trace, collective)) {
       continue;
     }
     const RowId group = trace.collectives.group[collective];
@@ -57,7 +56,7 @@ std::vector<SizedKernel> SizedKernels(const Trace& trace) {
     kernels.push_back(
         {.kind = KindOf(trace, row, collective),
          .in_bytes = static_cast<double>(std::max<std::int64_t>(in_bytes, 0)),
-         .group_size = group == trace::kNoRow
+         .group_size = group == kNoRow
                            ? 0.0
                            : static_cast<double>(trace.process_groups.num_ranks[group]),
          .us = Microseconds(trace.activities.duration_ns[row])});

@@ -14,12 +14,11 @@
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/outcome.h"
 #include "orrery/compat/ccl_bench/step_markers.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 std::optional<double> ShareOf(const KernelSums& sums) {
@@ -71,7 +70,7 @@ std::vector<double> FractionsOfXlaDevices(const Trace& trace) {
   for (RowId row = 0; row < trace.activities.size(); ++row) {
     const double duration_us = Microseconds(trace.activities.duration_ns[row]);
     const RowId track = trace.activities.track[row];
-    KernelSums& sums = sums_of_device[track == trace::kNoRow ? -1 : trace.tracks.device[track]];
+    KernelSums& sums = sums_of_device[track == kNoRow ? -1 : trace.tracks.device[track]];
     sums.all_us += duration_us;
     sums.chosen_us += is_comm(trace.activities.name[row]) ? duration_us : 0;
   }

@@ -16,7 +16,7 @@
 #include "orrery/compat/ccl_bench/outcome.h"
 #include "orrery/compat/ccl_bench/peer_to_peer.h"
 #include "orrery/compat/ccl_bench/step_metrics.h"
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::compat::ccl_bench {

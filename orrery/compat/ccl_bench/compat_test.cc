@@ -139,7 +139,7 @@ TEST(CompatTest, CoverageComesFromTheProfilersArgument) {
   trace::Trace& trace = rank.trace();
   for (const std::string_view blocks : {"0.25", "7.5"}) {
     const std::string fields = "\"queued\": 0, \"blocks per SM\": " + std::string(blocks);
-    const trace::RowId shape = trace.launch_shapes.Append({.extra = trace.strings.Intern(fields)});
+    const RowId shape = trace.launch_shapes.Append({.extra = trace.strings.Intern(fields)});
     trace.activities.shape[shape] = shape;
   }
   trace::TraceSet set;
@@ -162,7 +162,7 @@ TEST(CompatTest, TransferOverheadSeesCopyKernelsOnly) {
 // 2²⁷ bytes in 1 ms with 4 ranks: 0.125 GiB · 1.5 / 1 ms.
 TEST(CompatTest, SizesComeFromTheArgumentsOfKernelsAlone) {
   Rank rank(0);
-  const trace::RowId group = rank.Group("0", "[0,1,2,3]", 4);
+  const RowId group = rank.Group("0", "[0,1,2,3]", 4);
   rank.Collective({.span = {0, 1000}, .group = group, .bytes = 1 << 27});
   rank.trace().collectives.in_elements[0] = 1 << 26;
   trace::TraceSet set;
@@ -220,7 +220,7 @@ TEST(CompatTest, XlaOperationsCarryTheirFlops) {
   Rank rank(0);
   rank.Kernel("fusion.1", {0, 1}).Kernel("all-reduce.2", {1, 4}).Kernel("fusion.3", {4, 5});
   trace::Trace& trace = rank.trace();
-  for (const trace::RowId row : {0u, 2u}) {
+  for (const RowId row : {0u, 2u}) {
     trace.activities.extra[row] =
         trace.strings.Intern(R"json("hlo_category": "fusion", "model_flops": "2000000000")json");
   }

@@ -17,12 +17,11 @@
 #include "orrery/compat/ccl_bench/model_family.h"
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 bool NoName(std::string_view /*name*/) {
@@ -94,7 +93,7 @@ std::optional<double> WeightedCoverage(const CompatRun& run) {
     const std::vector<std::optional<double>> blocks = RecordedBlocksPerSm(trace);
     for (const RowId row : KernelRows(trace)) {
       const RowId shape = trace.activities.shape[row];
-      if (shape != trace::kNoRow && blocks[shape]) {
+      if (shape != kNoRow && blocks[shape]) {
         const double duration_us = Microseconds(trace.activities.duration_ns[row]);
         covered_us += std::min(*blocks[shape], 1.0) * duration_us;
         all_us += duration_us;

@@ -15,7 +15,6 @@ namespace orrery::compat::ccl_bench {
 namespace {
 
 using trace::ActivityKind;
-using trace::RowId;
 using trace::Trace;
 
 // ROCm's own copies and fills stand in the file as kernels; the reader knows better.

@@ -6,7 +6,7 @@
 
 #include "orrery/compat/ccl_bench/compat.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::compat::ccl_bench {
@@ -31,15 +31,15 @@ enum class Source { kJson, kNsys, kXla };
 [[nodiscard]] std::optional<double> Share(double part, double whole);
 
 /// Returns the activities that have the category `kernel` in a Chrome JSON file; in order of begin.
-[[nodiscard]] std::vector<trace::RowId> KernelRows(const trace::Trace& trace);
+[[nodiscard]] std::vector<RowId> KernelRows(const trace::Trace& trace);
 
 /// Returns the end of an activity.
-[[nodiscard]] inline std::int64_t EndNs(const trace::Trace& trace, trace::RowId activity) {
+[[nodiscard]] inline std::int64_t EndNs(const trace::Trace& trace, RowId activity) {
   return trace.activities.begin_ns[activity] + trace.activities.duration_ns[activity];
 }
 
 /// From the first begin to the last end of rows in order of begin; empty: {0, 0}.
-[[nodiscard]] Interval SpanOf(const trace::Trace& trace, const std::vector<trace::RowId>& rows);
+[[nodiscard]] Interval SpanOf(const trace::Trace& trace, const std::vector<RowId>& rows);
 
 /// Durations of kernels added up, and of those that have a property.
 struct KernelSums {

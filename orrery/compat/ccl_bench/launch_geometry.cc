@@ -5,7 +5,6 @@
 
 namespace orrery::compat::ccl_bench {
 
-using trace::RowId;
 using trace::Trace;
 
 std::vector<std::optional<double>> RecordedBlocksPerSm(const Trace& trace) {
@@ -18,7 +17,7 @@ std::vector<std::optional<double>> RecordedBlocksPerSm(const Trace& trace) {
 
 std::optional<double> BlocksOf(const Trace& trace, RowId activity) {
   const RowId shape = trace.activities.shape[activity];
-  if (shape == trace::kNoRow || trace.launch_shapes.grid_x[shape] < 0) {
+  if (shape == kNoRow || trace.launch_shapes.grid_x[shape] < 0) {
     return std::nullopt;
   }
   return static_cast<double>(trace.launch_shapes.grid_x[shape]) *

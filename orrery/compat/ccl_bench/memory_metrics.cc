@@ -13,14 +13,13 @@
 #include "orrery/compat/ccl_bench/launch_geometry.h"
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
 using trace::ActivityKind;
-using trace::RowId;
 using trace::Trace;
 
 struct NamedInterval {

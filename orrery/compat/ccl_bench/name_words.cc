@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

@@ -14,12 +14,11 @@
 #include "orrery/compat/ccl_bench/kernel_rows.h"
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 // The least and the most NCCL time of a file.

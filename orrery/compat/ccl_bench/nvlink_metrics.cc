@@ -14,7 +14,6 @@
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::string_view kNoCounters = "no NVLink counters";

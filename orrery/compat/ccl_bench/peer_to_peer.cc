@@ -10,13 +10,12 @@
 #include "orrery/compat/ccl_bench/model_family.h"
 #include "orrery/compat/ccl_bench/name_words.h"
 #include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 bool IsNvlinkSent(std::string_view name) {

@@ -15,7 +15,6 @@
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 // The number of "ProfilerStep#12", which must end there.

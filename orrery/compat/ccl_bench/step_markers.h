@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::compat::ccl_bench {

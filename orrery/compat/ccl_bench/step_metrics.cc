@@ -13,7 +13,7 @@
 #include "orrery/compat/ccl_bench/measured_tables.h"
 #include "orrery/compat/ccl_bench/outcome.h"
 #include "orrery/compat/ccl_bench/step_markers.h"
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {

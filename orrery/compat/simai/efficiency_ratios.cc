@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/check.h"
 #include "orrery/compat/embedded_simai_ratios.h"
 

@@ -32,9 +32,9 @@ Frame FrameOf(std::string_view text) {
           .line = line};
 }
 
-void SnapshotFrames::Write(trace::RowId object) {
+void SnapshotFrames::Write(RowId object) {
   const StringId stack = trace_.memory_objects.call_stack[object];
-  trace::RowId op = trace_.memory_objects.host_op[object];
+  RowId op = trace_.memory_objects.host_op[object];
   const auto [known, is_new] = lists_.try_emplace({stack, op}, 0);
   if (!is_new) {
     pickle_.Again(known->second);
@@ -47,7 +47,7 @@ void SnapshotFrames::Write(trace::RowId object) {
     WriteFrame(FrameOf(lines.substr(0, end)));
     lines = end == std::string_view::npos ? std::string_view() : lines.substr(end + 1);
   }
-  for (int depth = 0; op != trace::kNoRow && depth < kMaxOperators; ++depth) {
+  for (int depth = 0; op != kNoRow && depth < kMaxOperators; ++depth) {
     WriteFrame({.name = std::string(trace_.Text(trace_.host_ops.name[op])), .file = "operator"});
     op = trace_.host_ops.parent[op];
   }

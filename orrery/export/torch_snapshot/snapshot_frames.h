@@ -31,14 +31,14 @@ class SnapshotFrames {
       : trace_(trace), pickle_(pickle) {}
 
   /// Writes the list of an object's frames.
-  void Write(trace::RowId object);
+  void Write(RowId object);
 
  private:
   void WriteFrame(const Frame& frame);
 
   const trace::Trace& trace_;
   PickleWriter& pickle_;
-  std::map<std::pair<StringId, trace::RowId>, PickleWriter::Reference> lists_;
+  std::map<std::pair<StringId, RowId>, PickleWriter::Reference> lists_;
 };
 
 }  // namespace orrery::exporting

@@ -9,7 +9,6 @@ namespace orrery::exporting {
 namespace {
 
 using trace::MemoryClass;
-using trace::RowId;
 
 // Far more devices than a machine has.
 constexpr std::int32_t kMaxDevices = 4096;
@@ -21,7 +20,7 @@ class Planner {
 
   SnapshotPlan Plan() {
     for (RowId row = 0; row < objects_.size(); ++row) {
-      if (IsTensor(row) && objects_.parent[row] != trace::kNoRow) {
+      if (IsTensor(row) && objects_.parent[row] != kNoRow) {
         holds_tensors_[objects_.parent[row]] = true;
       }
     }
@@ -60,7 +59,7 @@ class Planner {
 
   void AddObject(RowId row) {
     const bool is_tensor = IsTensor(row);
-    const bool is_orphan = is_tensor && objects_.parent[row] == trace::kNoRow;
+    const bool is_orphan = is_tensor && objects_.parent[row] == kNoRow;
     if (!is_tensor && !IsSegment(row)) {
       ++plan_.num_outside;
       return;

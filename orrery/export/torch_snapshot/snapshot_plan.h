@@ -13,14 +13,14 @@ enum class SnapshotAction : std::uint8_t { kFree, kSegmentFree, kSegmentAlloc, k
 struct SnapshotStep {
   std::int64_t order = 0;
   SnapshotAction action = SnapshotAction::kAlloc;
-  trace::RowId object = trace::kNoRow;
+  RowId object = kNoRow;
 };
 
 /// A segment that is there at the end, with the tensors in it by address. They lie behind each
 /// other without overlap.
 struct SnapshotSegment {
-  trace::RowId object = trace::kNoRow;
-  std::vector<trace::RowId> tensors = {};
+  RowId object = kNoRow;
+  std::vector<RowId> tensors = {};
 };
 
 /// What a snapshot says of one device.

@@ -10,7 +10,6 @@
 namespace orrery::exporting {
 namespace {
 
-using trace::RowId;
 
 // PyTorch's allocator keeps requests of up to 1 MiB in segments of 2 MiB.
 constexpr std::int64_t kSmallSegmentBytes = 2 << 20;

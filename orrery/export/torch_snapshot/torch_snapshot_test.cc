@@ -16,7 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using trace::MemoryClass;
-using trace::RowId;
 
 std::vector<std::pair<SnapshotAction, RowId>> ActionsOf(const SnapshotDevice& device) {
   std::vector<std::pair<SnapshotAction, RowId>> actions;

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
 
 namespace orrery::ingest::card {
@@ -16,19 +16,13 @@ constexpr std::int64_t kMaxBytes = 1 << 20;
 
 constexpr std::array<std::string_view, 2> kMarkers{"workload", "metric_source"};
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\"'";
-  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
-
 // A key without indentation; the text need not be good YAML.
 bool NamesCard(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || line.starts_with(' ') || line.starts_with('\t')) {
     return false;
   }
-  const std::string_view key = Trimmed(line.substr(0, colon));
+  const std::string_view key = Trimmed(line.substr(0, colon), " \t\r\"'");
   return std::any_of(kMarkers.begin(), kMarkers.end(),
                      [&](std::string_view marker) { return SameIgnoringCase(key, marker); });
 }
@@ -77,7 +71,7 @@ void SplitList(const std::string& path, ScalarsByPath& values) {
   std::string_view rest = joined;
   for (std::size_t index = 0; !rest.empty();) {
     const std::size_t comma = rest.find(',');
-    const std::string_view item = Trimmed(rest.substr(0, comma));
+    const std::string_view item = Trimmed(rest.substr(0, comma), " \t\r\"'");
     if (!item.empty()) {
       values.emplace(fmt::format("{}.{}", path, index++), item);
     }

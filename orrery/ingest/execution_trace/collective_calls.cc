@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/text.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
 
@@ -13,7 +14,6 @@ namespace {
 
 using trace::CollectiveKind;
 using trace::DataType;
-using trace::RowId;
 using trace::Trace;
 
 // "[]" and everything that is no list say that there are no splits.
@@ -138,11 +138,6 @@ void ReadAttributes(const std::optional<JsonElement>& attributes, CollectiveCall
   if (const auto flag = Field(attributes, "is_asynchronized_op"); flag && !flag->get(is_async)) {
     call.is_async = is_async;
   }
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
-  return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
 // "Tensor[] tensors", "bool async_op=True" -> "tensors", "async_op".

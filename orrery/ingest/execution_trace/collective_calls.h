@@ -34,13 +34,13 @@ struct CollectiveCall {
 /// Reads a node `record_param_comms`: its inputs, whose layout depends on the generation, and the
 /// attributes that newer writers add. Nothing for "wait".
 [[nodiscard]] std::optional<CollectiveCall> ReadRecordedCall(const trace::Trace& trace,
-                                                             trace::RowId node);
+                                                             RowId node);
 
 /// Whether the name is one of a communication operator ("c10d::allreduce_",
 /// "_c10d_functional::all_reduce"); waits are not.
 [[nodiscard]] bool IsCollectiveOperator(std::string_view name);
 
 /// Reads a communication operator; its schema says which input is what.
-[[nodiscard]] CollectiveCall ReadOperatorCall(const trace::Trace& trace, trace::RowId node);
+[[nodiscard]] CollectiveCall ReadOperatorCall(const trace::Trace& trace, RowId node);
 
 }  // namespace orrery::ingest::execution_trace

@@ -10,8 +10,6 @@
 namespace orrery::ingest::execution_trace {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 struct CallOfNode {

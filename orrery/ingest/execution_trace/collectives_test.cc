@@ -11,7 +11,6 @@ namespace {
 
 using trace::CollectiveKind;
 using trace::DataType;
-using trace::kNoRow;
 using trace::Trace;
 
 std::string Flat(const std::string& nodes) {
@@ -60,7 +59,7 @@ TEST(ExecutionTraceCollectives, ReadsTheGroupSizeOf2024AndKeepsPointersApart) {
   ASSERT_EQ(trace.process_groups.size(), 2U);
   EXPECT_EQ(trace.process_groups.num_ranks[0], 8);
   EXPECT_EQ(trace.process_groups.num_ranks[1], 2);
-  EXPECT_EQ(trace.collectives.group, (std::vector<trace::RowId>{0, 1, 0}));
+  EXPECT_EQ(trace.collectives.group, (std::vector<RowId>{0, 1, 0}));
   EXPECT_EQ(trace.collectives.in_elements[0], 120) << "lists are summed";
   EXPECT_EQ(trace.collectives.in_bytes[0], 240);
   EXPECT_EQ(trace.collectives.data_type[0], DataType::kFloat16);

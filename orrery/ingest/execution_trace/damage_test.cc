@@ -9,8 +9,6 @@ namespace orrery::ingest::execution_trace {
 namespace {
 
 using ::testing::HasSubstr;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 const std::string kNodeA = R"({"name": "a", "id": 3, "parent": 1, "scope": 0})";

@@ -13,8 +13,6 @@ namespace orrery::ingest::execution_trace {
 namespace {
 
 using trace::ActivityKind;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 ActivityKind KindOf(std::string_view category) {

@@ -12,7 +12,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using trace::GraphNodeKind;
-using trace::kNoRow;
 using trace::Trace;
 
 bool Matches(std::string_view text) {

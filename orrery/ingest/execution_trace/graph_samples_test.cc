@@ -16,7 +16,6 @@ namespace {
 
 using trace::GraphLinkRule;
 using trace::GraphLinkSummary;
-using trace::kNoRow;
 using trace::Trace;
 
 Trace ReadShared(std::string_view name) {
@@ -48,8 +47,8 @@ Linked Link(const std::string& kineto, const std::string& graph) {
 
 // Checks that each link leads back and that names agree.
 void ExpectLinksAgree(const Trace& trace) {
-  for (trace::RowId node = 0; node < trace.graph_nodes.size(); ++node) {
-    if (const trace::RowId op = trace.graph_nodes.host_op[node]; op != kNoRow) {
+  for (RowId node = 0; node < trace.graph_nodes.size(); ++node) {
+    if (const RowId op = trace.graph_nodes.host_op[node]; op != kNoRow) {
       EXPECT_EQ(trace.host_ops.graph_node[op], node);
       EXPECT_EQ(trace.host_ops.name[op], trace.graph_nodes.name[node]);
     }
@@ -89,7 +88,7 @@ TEST_F(GraphSamples, TellMegatronsCollectivesTheirSizes) {
                              "astra-sim/megatron-tp8/megatron_et_3.json.gz");
   const trace::Collectives& calls = linked.trace.collectives;
   EXPECT_EQ(calls.size(), 85U);
-  for (trace::RowId row = 0; row < calls.size(); ++row) {
+  for (RowId row = 0; row < calls.size(); ++row) {
     EXPECT_NE(calls.graph_node[row], kNoRow) << "row " << row;
     EXPECT_GT(calls.in_bytes[row], 0) << "row " << row;
     EXPECT_GT(calls.sequence[row], 0) << "row " << row;
@@ -116,7 +115,7 @@ TEST_F(GraphSamples, LinkRecordingsOfTheSameStepById) {
   EXPECT_EQ(linked.summary.linked, 5264);
   EXPECT_EQ(linked.summary.unlinked, 0);
   EXPECT_EQ(CountLinkedRows(linked.trace), 5264);
-  for (trace::RowId row = 0; row < linked.trace.collectives.size(); ++row) {
+  for (RowId row = 0; row < linked.trace.collectives.size(); ++row) {
     EXPECT_NE(linked.trace.collectives.group[row], kNoRow) << "row " << row;
   }
 }

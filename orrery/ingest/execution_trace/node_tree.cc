@@ -13,8 +13,6 @@ namespace {
 
 using trace::GraphNodeKind;
 using trace::GraphNodes;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 // File order is the order in which operators ended; id order is that in which they began.
@@ -28,7 +26,7 @@ void SortById(GraphNodes& nodes, std::vector<std::int64_t>& parent_ids) {
   for (const RowId row : order) {
     sorted_ids.push_back(parent_ids[row]);
   }
-  trace::PermuteRows(nodes, order);
+  PermuteRows(nodes, order);
   parent_ids = std::move(sorted_ids);
 }
 

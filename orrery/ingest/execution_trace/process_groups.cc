@@ -9,9 +9,7 @@
 namespace orrery::ingest::execution_trace {
 namespace {
 
-using trace::kNoRow;
 using trace::ProcessGroups;
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::string_view kInitName = "## process_group:init ##";

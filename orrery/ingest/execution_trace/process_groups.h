@@ -25,10 +25,10 @@ void ReadDeclaredGroups(trace::Trace& trace);
 
 /// Returns the group that a call means, with what the call knows filled in; adds it if it is new.
 /// A call that does not say belongs to the only group, where there is one, else to none.
-[[nodiscard]] trace::RowId ResolveGroup(trace::Trace& trace, const GroupMention& mention);
+[[nodiscard]] RowId ResolveGroup(trace::Trace& trace, const GroupMention& mention);
 
 /// Returns the global rank of member `rank_in_group`, -1 if the group does not tell.
-[[nodiscard]] std::int32_t GlobalRank(const trace::Trace& trace, trace::RowId group,
+[[nodiscard]] std::int32_t GlobalRank(const trace::Trace& trace, RowId group,
                                       std::int32_t rank_in_group);
 
 }  // namespace orrery::ingest::execution_trace

@@ -35,11 +35,11 @@ inline trace::Trace ReadPath(const std::string& path) {
 }
 
 /// Returns the row of the node with `id`.
-inline trace::RowId RowOf(const trace::Trace& trace, std::int64_t id) {
+inline RowId RowOf(const trace::Trace& trace, std::int64_t id) {
   const auto& ids = trace.graph_nodes.id;
   const auto found = std::find(ids.begin(), ids.end(), id);
   EXPECT_NE(found, ids.end()) << "no node " << id;
-  return static_cast<trace::RowId>(found - ids.begin());
+  return static_cast<RowId>(found - ids.begin());
 }
 
 /// Returns how often problems were met whose text begins with `what`.

@@ -119,7 +119,7 @@ TEST_P(ExecutionTraceSample, GivesEveryNodeAndCall) {
     EXPECT_EQ(trace.collectives.size(), independent.collectives);
   }
   EXPECT_FALSE(trace.problems.has_loss());
-  for (const trace::RowId node : trace.collectives.graph_node) {
+  for (const RowId node : trace.collectives.graph_node) {
     EXPECT_LT(node, trace.graph_nodes.size());
   }
 }
@@ -127,8 +127,8 @@ TEST_P(ExecutionTraceSample, GivesEveryNodeAndCall) {
 TEST_P(ExecutionTraceSample, HangsTogetherFromOneRoot) {
   const Trace trace = Read();
   std::size_t without_parent = 0;
-  for (trace::RowId row = 0; row < trace.graph_nodes.size(); ++row) {
-    without_parent += trace.graph_nodes.parent[row] == trace::kNoRow ? 1 : 0;
+  for (RowId row = 0; row < trace.graph_nodes.size(); ++row) {
+    without_parent += trace.graph_nodes.parent[row] == kNoRow ? 1 : 0;
     EXPECT_TRUE(row == 0 || trace.graph_nodes.id[row - 1] < trace.graph_nodes.id[row]);
   }
   EXPECT_EQ(without_parent, 1U);
@@ -192,7 +192,7 @@ TEST(ExecutionTraceSamples, GiveFakeGroupsTheirSizes) {
   }
   const Trace fsdp = ReadShared("h200/fake-fsdp64.et.json.gz");
   EXPECT_EQ(fsdp.info.world_size, 64);
-  for (trace::RowId row = 0; row < fsdp.collectives.size(); ++row) {
+  for (RowId row = 0; row < fsdp.collectives.size(); ++row) {
     EXPECT_EQ(fsdp.collectives.group[row], 0U);
     const bool gathers = fsdp.collectives.kind[row] == trace::CollectiveKind::kAllGather;
     const std::int64_t small =

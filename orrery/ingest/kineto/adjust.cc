@@ -13,7 +13,7 @@
 
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/kineto/chunk.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -23,8 +23,6 @@ namespace {
 
 using trace::ActivityKind;
 using trace::CopyKind;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::int64_t kDayNs = std::int64_t{86'400} * 1'000'000'000;

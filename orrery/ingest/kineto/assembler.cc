@@ -13,20 +13,18 @@
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/categories.h"
 #include "orrery/ingest/kineto/chunk.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::ingest::kineto {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 // The bytes of a row, for finding equal rows; strings are those of the whole trace by then.
 template <typename Table>
 std::string KeyOf(const Table& table, RowId row) {
   std::string key;
-  trace::ForEachColumn(table, [&]<typename T>(const char*, const std::vector<T>& column) {
+  ForEachColumn(table, [&]<typename T>(const char*, const std::vector<T>& column) {
     const T value = column[row];
     char bytes[sizeof(T)];
     std::memcpy(bytes, &value, sizeof(T));
@@ -40,7 +38,7 @@ template <typename Table>
 std::vector<RowId> MergeDistinct(const Table& from, const std::vector<StringId>& strings,
                                  Table& into, tsl::robin_map<std::string, RowId>& known) {
   Table mapped;
-  trace::AppendRows(mapped, from, strings);
+  AppendRows(mapped, from, strings);
   std::vector<RowId> here;
   here.reserve(mapped.size());
   for (RowId row = 0; row < mapped.size(); ++row) {
@@ -96,7 +94,7 @@ void Assembler::MergeRows(const Chunk& chunk, const std::vector<StringId>& strin
 
   const auto append = [&](auto& into, const auto& from) {
     const std::size_t first = into.size();
-    trace::AppendRows(into, from, strings);
+    AppendRows(into, from, strings);
     if constexpr (requires { into.track; }) {
       Renumber(into.track, first, track_here);
     }

@@ -34,9 +34,9 @@ class Assembler {
   void MergeRows(const Chunk& chunk, const std::vector<StringId>& strings);
 
   trace::Trace trace_;
-  tsl::robin_map<std::string, trace::RowId> tracks_;
-  tsl::robin_map<std::string, trace::RowId> shapes_;
-  tsl::robin_map<std::string, trace::RowId> groups_;
+  tsl::robin_map<std::string, RowId> tracks_;
+  tsl::robin_map<std::string, RowId> shapes_;
+  tsl::robin_map<std::string, RowId> groups_;
   std::vector<FlowEnd> flow_ends_;
   std::vector<TrackName> track_names_;
   std::int64_t num_events_ = 0;

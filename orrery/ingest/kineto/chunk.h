@@ -11,7 +11,7 @@ namespace orrery::ingest::kineto {
 struct FlowEnd {
   std::int64_t time_ns = 0;
   std::int64_t id = 0;
-  trace::RowId track = trace::kNoRow;
+  RowId track = kNoRow;
   StringId category = StringId::kEmpty;
   StringId name = StringId::kEmpty;
   bool is_start = false;

@@ -15,7 +15,7 @@
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/json_text.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/shape_text.h"
@@ -29,9 +29,7 @@ using trace::ArrayItems;
 using trace::CollectiveKind;
 using trace::Collectives;
 using trace::DataType;
-using trace::kNoRow;
 using trace::NumElements;
-using trace::RowId;
 using trace::Trace;
 
 // Which kernels communicate, asked once for each name.
@@ -364,7 +362,7 @@ class Builder {
     for (RowId place = 0; place < order.size(); ++place) {
       new_place[order[place]] = place;
     }
-    trace::PermuteRows(all, order);
+    PermuteRows(all, order);
     for (std::vector<RowId>* links : {&trace_.activities.collective, &trace_.host_ops.collective}) {
       for (RowId& link : *links) {
         link = link == kNoRow ? kNoRow : new_place[link];
@@ -389,7 +387,7 @@ class Builder {
         kept.push_back(row);
       }
     }
-    trace::PermuteRows(groups, kept);
+    PermuteRows(groups, kept);
     for (RowId& group : trace_.collectives.group) {
       group = group == kNoRow ? kNoRow : new_place[group];
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/adjust.h"
@@ -17,7 +18,7 @@
 #include "orrery/ingest/kineto/metadata.h"
 #include "orrery/ingest/kineto/own_export.h"
 #include "orrery/ingest/kineto/pipeline.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
@@ -27,10 +28,6 @@ namespace {
 
 // Microseconds of this size count from 1970: the profiler's clock reads so since 2001.
 constexpr std::int64_t kEarliestEpochNs = std::int64_t{1'000'000'000} * 1'000'000'000;
-
-bool Contains(std::string_view text, std::string_view what) {
-  return text.find(what) != std::string_view::npos;
-}
 
 bool Matches(const InputFile& file) {
   const std::string_view head = file.head();
@@ -105,7 +102,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   assembler.NameTracks();
   trace::Trace trace = std::move(assembler.trace());
   const TimeBase time_base = ReadMetadata(frame->head, frame->tail, trace);
-  const std::vector<trace::RowId> home = UndoExport(trace);
+  const std::vector<RowId> home = UndoExport(trace);
   const bool is_xla = SortOutXla(trace);
   Describe(trace, assembler.features(), time_base.base_ns.has_value(), is_xla);
   ClassifyCopies(trace);

@@ -14,7 +14,7 @@
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/pipeline.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
@@ -24,7 +24,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using trace::kNoRow;
 using trace::Trace;
 
 Trace ReadText(std::string_view text, const ReadOptions& options = {.threads = 1}) {

@@ -12,7 +12,7 @@
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/kineto/json_text.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
@@ -182,7 +182,7 @@ class MetadataReader {
         .ranks_cut = static_cast<std::uint8_t>(ranks.find("...") != std::string::npos),
     };
     trace::ProcessGroups& groups = trace_.process_groups;
-    for (trace::RowId known = 0; known < groups.size(); ++known) {
+    for (RowId known = 0; known < groups.size(); ++known) {
       if (groups.name[known] == row.name && groups.ranks[known] == row.ranks) {
         groups.backend[known] = row.backend;
         groups.description[known] = row.description;

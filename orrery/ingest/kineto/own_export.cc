@@ -7,7 +7,7 @@
 
 #include <simdjson.h>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 
@@ -16,8 +16,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 // A thread of the file that holds rows of another one.
@@ -105,7 +103,7 @@ void DropEmptiedTracks(Trace& trace, std::vector<RowId>& home) {
       kept.push_back(row);
     }
   }
-  trace::PermuteRows(trace.tracks, kept);
+  PermuteRows(trace.tracks, kept);
   for (RowId& track : home) {
     track = number[track];
   }
@@ -136,7 +134,7 @@ void Drop(Table& table, IsDerived&& is_derived) {
     }
   }
   if (kept.size() < table.size()) {
-    trace::PermuteRows(table, kept);
+    PermuteRows(table, kept);
   }
 }
 

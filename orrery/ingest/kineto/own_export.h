@@ -12,6 +12,6 @@ namespace orrery::ingest::kineto {
 ///
 /// Returns where each track's rows are now, for links that the trace does not hold yet; empty when
 /// nothing moved.
-std::vector<trace::RowId> UndoExport(trace::Trace& trace);
+std::vector<RowId> UndoExport(trace::Trace& trace);
 
 }  // namespace orrery::ingest::kineto

@@ -12,13 +12,12 @@
 #include "orrery/ingest/kineto/categories.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/json_text.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {
 namespace {
 
-using trace::RowId;
 
 trace::DeviceKind DeviceKindOf(std::int64_t device_type) {
   return device_type == 0   ? trace::DeviceKind::kCpu
@@ -136,7 +135,7 @@ void RowBuilder::AddHostOp(EventTokens& event, Times times) {
       .call_stack = Text(event.Arg(ArgKey::kCallStack)),
       .module_hierarchy = Text(event.Arg(ArgKey::kModuleHierarchy)),
       .extra = Extra(event, is_collective ? kUsed | kCollectiveKeys : kUsed),
-      .collective = is_collective ? AddCollective(event) : trace::kNoRow,
+      .collective = is_collective ? AddCollective(event) : kNoRow,
   });
 }
 

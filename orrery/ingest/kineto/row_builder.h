@@ -34,7 +34,7 @@ class RowBuilder {
     trace::TrackKind kind;
     std::string_view process;
     std::string_view thread;
-    trace::RowId row;
+    RowId row;
   };
 
   void AddSlice(EventTokens& event);
@@ -51,16 +51,16 @@ class RowBuilder {
   void AddFlowEnd(EventTokens& event);
   void AddTrackName(EventTokens& event);
 
-  trace::RowId AddCollective(const EventTokens& event);
-  trace::RowId AddProcessGroup(const EventTokens& event);
-  trace::RowId LaunchShape(EventTokens& event);
+  RowId AddCollective(const EventTokens& event);
+  RowId AddProcessGroup(const EventTokens& event);
+  RowId LaunchShape(EventTokens& event);
 
   std::optional<std::int64_t> TimeOf(const EventTokens& event);
   std::optional<Times> TimesOf(const EventTokens& event);
 
-  trace::RowId HostTrack(const EventTokens& event);
-  trace::RowId DeviceTrack(const EventTokens& event);
-  trace::RowId Track(trace::TrackKind kind, std::string_view process, std::string_view thread);
+  RowId HostTrack(const EventTokens& event);
+  RowId DeviceTrack(const EventTokens& event);
+  RowId Track(trace::TrackKind kind, std::string_view process, std::string_view thread);
 
   std::int64_t Integer(const EventTokens& event, ArgKey key, std::int64_t otherwise);
   StringId Text(std::string_view token);
@@ -73,8 +73,8 @@ class RowBuilder {
 
   Chunk& chunk_;
   std::vector<KnownTrack> tracks_;
-  tsl::robin_map<std::string, trace::RowId> shapes_;
-  tsl::robin_map<std::string, trace::RowId> groups_;
+  tsl::robin_map<std::string, RowId> shapes_;
+  tsl::robin_map<std::string, RowId> groups_;
   std::string unescaped_;
 };
 

@@ -12,7 +12,7 @@
 #include "orrery/ingest/kineto/json_text.h"
 #include "orrery/ingest/kineto/row_builder.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 
@@ -21,7 +21,6 @@
 namespace orrery::ingest::kineto {
 namespace {
 
-using trace::RowId;
 
 // The three numbers of "[4, 1, 1]".
 std::array<std::int32_t, 3> TripleOf(std::string_view token) {
@@ -71,7 +70,7 @@ void RowBuilder::AddActivity(EventTokens& event, Times times, trace::ActivityKin
   }
   const bool is_collective = event.Has(ArgKey::kCollectiveName);
   const bool has_shape = (event.present & kShape) != 0;
-  const RowId collective = is_collective ? AddCollective(event) : trace::kNoRow;
+  const RowId collective = is_collective ? AddCollective(event) : kNoRow;
   const StringId extra =
       Extra(event, kUsed | kShape | (is_collective ? kCollectiveKeys : std::uint64_t{0}));
   chunk_.rows.activities.Append({
@@ -84,7 +83,7 @@ void RowBuilder::AddActivity(EventTokens& event, Times times, trace::ActivityKin
       .external_id = Integer(event, ArgKey::kExternalId, -1),
       .bytes = Integer(event, ArgKey::kBytes, -1),
       .graph_node = Integer(event, ArgKey::kGraphNode, -1),
-      .shape = has_shape ? LaunchShape(event) : trace::kNoRow,
+      .shape = has_shape ? LaunchShape(event) : kNoRow,
       .collective = collective,
       .extra = has_shape ? StringId::kEmpty : extra,
   });
@@ -146,7 +145,7 @@ RowId RowBuilder::AddProcessGroup(const EventTokens& event) {
     key += '\n';
   }
   if (key.size() == 4) {
-    return trace::kNoRow;
+    return kNoRow;
   }
   if (const auto known = groups_.find(key); known != groups_.end()) {
     return known->second;

@@ -22,11 +22,10 @@ namespace {
 
 using trace::CollectiveKind;
 using trace::CommunicationKernel;
-using trace::RowId;
 using trace::Trace;
 
 struct Kernel {
-  RowId activity = trace::kNoRow;
+  RowId activity = kNoRow;
   CommunicationKernel what = {};
 };
 
@@ -71,7 +70,7 @@ std::vector<Kernel> FindKernels(const Trace& trace) {
 std::ptrdiff_t FindOperation(const Trace& trace, const std::vector<NcclOperation>& operations,
                              const Kernel& kernel) {
   const RowId launch = trace.activities.launch[kernel.activity];
-  if (launch == trace::kNoRow) {
+  if (launch == kNoRow) {
     return -1;
   }
   const std::pair place(trace.runtime_calls.track[launch], trace.runtime_calls.begin_ns[launch]);
@@ -232,7 +231,7 @@ class CollectiveWriter {
     row.kind = CommonKind(calls);
     row.peer = CommonPeer(calls);
     const std::uint64_t communicator = calls[0].communicator;
-    row.group = communicator == 0 ? trace::kNoRow : GroupOf(communicator);
+    row.group = communicator == 0 ? kNoRow : GroupOf(communicator);
     const auto known = record_.communicators.find(communicator);
     const MessageSizes sizes =
         SumMessageSizes(calls, known == record_.communicators.end() ? -1 : known->second.num_ranks);
@@ -260,7 +259,7 @@ class CollectiveWriter {
   }
 
   RowId GroupOf(std::uint64_t communicator) {
-    const auto [entry, is_new] = groups_.try_emplace(communicator, trace::kNoRow);
+    const auto [entry, is_new] = groups_.try_emplace(communicator, kNoRow);
     if (is_new) {
       const auto known = record_.communicators.find(communicator);
       entry->second = trace_.process_groups.Append(

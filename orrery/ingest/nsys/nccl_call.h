@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {
@@ -16,7 +16,7 @@ struct NcclCall {
 
   Role role = Role::kData;
   trace::CollectiveKind kind = trace::CollectiveKind::kUnknown;
-  trace::RowId track = trace::kNoRow;
+  RowId track = kNoRow;
   Interval time = {};
   StringId name = StringId::kEmpty;
   std::uint64_t communicator = 0;  // 0: the export holds no payloads

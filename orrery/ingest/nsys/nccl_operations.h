@@ -10,7 +10,7 @@ namespace orrery::ingest::nsys {
 /// Calls of NCCL that were issued together: one call, or all calls of a group. Their kernels are
 /// launched on the same thread between `begin_ns` and `end_ns`.
 struct NcclOperation {
-  trace::RowId track = trace::kNoRow;
+  RowId track = kNoRow;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::vector<NcclCall> calls = {};  // those that move data

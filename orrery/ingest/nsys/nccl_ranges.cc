@@ -50,7 +50,7 @@ bool IsNcclRange(std::int64_t domain, std::string_view name) {
   return domain != 0 && name.starts_with("nccl");
 }
 
-void AddNcclRange(RankBuilder& rank, std::string_view name, trace::RowId track,
+void AddNcclRange(RankBuilder& rank, std::string_view name, RowId track,
                   const Interval& time, const std::optional<std::vector<PayloadValue>>& payload) {
   NcclCall call{.track = track, .time = time, .name = rank.Intern(name)};
   if (payload) {

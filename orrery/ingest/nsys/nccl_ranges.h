@@ -19,7 +19,7 @@ inline constexpr std::string_view kNcclDomain = "NCCL";
 
 /// Keeps a range of NCCL for the collectives: a call that moves data, the bounds of a group, or the
 /// creation of a communicator.
-void AddNcclRange(RankBuilder& rank, std::string_view name, trace::RowId track,
+void AddNcclRange(RankBuilder& rank, std::string_view name, RowId track,
                   const Interval& time, const std::optional<std::vector<PayloadValue>>& payload);
 
 }  // namespace orrery::ingest::nsys

@@ -146,7 +146,7 @@ TEST_F(NsysFormatTest, AKernelHasItsNameShapeStreamAndLaunch) {
   EXPECT_EQ(shape.block_x, 128);
   EXPECT_EQ(shape.registers_per_thread, 32);
   EXPECT_EQ(shape.shared_memory_bytes, 124);
-  ASSERT_NE(trace.activities.launch[0], trace::kNoRow);
+  ASSERT_NE(trace.activities.launch[0], kNoRow);
   const auto call = trace.runtime_calls.At(trace.activities.launch[0]);
   EXPECT_EQ(trace.Text(call.name), "cudaLaunchKernel");
   EXPECT_EQ(trace.Text(call.extra), R"("symbol":"cudaLaunchKernel_v7000")");
@@ -240,7 +240,7 @@ TEST_F(NsysFormatTest, AProcessWithTwoDevicesIsTwoRanksAndHostRowsFollowTheirWor
   EXPECT_EQ(traces[0].Text(traces[0].annotations.name[0]), "no launch");
   ASSERT_EQ(traces[1].annotations.size(), 1U);
   EXPECT_EQ(traces[1].Text(traces[1].annotations.name[0]), "second device");
-  EXPECT_NE(traces[1].activities.launch[0], trace::kNoRow);
+  EXPECT_NE(traces[1].activities.launch[0], kNoRow);
 }
 
 // Both processes use correlation id 10; each kernel must find the call of its own process.

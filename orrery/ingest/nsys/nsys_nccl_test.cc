@@ -185,7 +185,7 @@ TEST_F(NsysNcclTest, AKernelWithoutARangeAndARangeWithoutAKernelAreRowsOfTheirOw
 
   ASSERT_EQ(trace.collectives.size(), 2U);
   EXPECT_EQ(trace.collectives.kind[0], CollectiveKind::kAllReduce);
-  EXPECT_EQ(trace.collectives.group[0], trace::kNoRow);
+  EXPECT_EQ(trace.collectives.group[0], kNoRow);
   EXPECT_EQ(trace.collectives.num_kernels[1], 0);
   EXPECT_EQ(trace.collectives.begin_ns[1], 500);
   EXPECT_EQ(trace.collectives.in_bytes[1], 64);

@@ -129,7 +129,7 @@ TEST_F(NsysSampleTest, EachSendRecvKernelIsACollectiveOfItsGroupCall) {
   for (const Trace& trace : content_.traces) {
     std::int64_t with_kernels = 0;
     std::int64_t with_call = 0;
-    for (trace::RowId row = 0; row < trace.collectives.size(); ++row) {
+    for (RowId row = 0; row < trace.collectives.size(); ++row) {
       if (trace.collectives.num_kernels[row] > 0) {
         ++with_kernels;
         EXPECT_EQ(trace.collectives.kind[row], trace::CollectiveKind::kSendRecv);
@@ -143,7 +143,7 @@ TEST_F(NsysSampleTest, EachSendRecvKernelIsACollectiveOfItsGroupCall) {
     EXPECT_EQ(with_kernels, 33);
     EXPECT_EQ(trace.activities.size() - static_cast<std::size_t>(std::count(
                                             trace.activities.collective.begin(),
-                                            trace.activities.collective.end(), trace::kNoRow)),
+                                            trace.activities.collective.end(), kNoRow)),
               33U);
   }
 }
@@ -161,7 +161,7 @@ TEST_F(NsysSampleTest, EmittedOperatorsAreHostOperatorsAndHoldTheLaunches) {
   EXPECT_EQ(content_.traces[0].Text(content_.traces[0].annotations.domain[0]), "NCCL");
   const auto& activities = content_.traces[0].activities;
   const auto unlinked =
-      std::count(activities.host_op.begin(), activities.host_op.end(), trace::kNoRow);
+      std::count(activities.host_op.begin(), activities.host_op.end(), kNoRow);
   EXPECT_LT(unlinked, static_cast<std::int64_t>(activities.size()) / 10);
 }
 
@@ -222,7 +222,7 @@ TEST_F(NsysSampleTest, SyntheticExportsWithFiveTablesAreReadAndLinked) {
     EXPECT_EQ(CountRows(content_), CountAllByQuery()) << name;
     ASSERT_EQ(content_.traces.size(), 1U);
     const auto& launches = content_.traces[0].activities.launch;
-    EXPECT_EQ(std::count(launches.begin(), launches.end(), trace::kNoRow), 0) << name;
+    EXPECT_EQ(std::count(launches.begin(), launches.end(), kNoRow), 0) << name;
   }
 }
 

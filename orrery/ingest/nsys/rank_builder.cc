@@ -10,7 +10,6 @@
 namespace orrery::ingest::nsys {
 namespace {
 
-using trace::RowId;
 
 // Positions in a LaunchKey.
 constexpr std::size_t kRegisters = 6;
@@ -41,7 +40,7 @@ StringId RankBuilder::Name(std::int64_t string_id) {
 }
 
 RowId RankBuilder::HostTrack(std::int64_t global_tid) {
-  const auto [entry, is_new] = host_tracks_.try_emplace(global_tid, trace::kNoRow);
+  const auto [entry, is_new] = host_tracks_.try_emplace(global_tid, kNoRow);
   if (is_new) {
     const ProcessKey process = ProcessOf(global_tid);
     entry.value() = trace.tracks.Append({.kind = trace::TrackKind::kHost,
@@ -54,7 +53,7 @@ RowId RankBuilder::HostTrack(std::int64_t global_tid) {
 }
 
 RowId RankBuilder::StreamTrack(std::int64_t stream) {
-  const auto [entry, is_new] = stream_tracks_.try_emplace(stream, trace::kNoRow);
+  const auto [entry, is_new] = stream_tracks_.try_emplace(stream, kNoRow);
   if (is_new) {
     entry.value() = trace.tracks.Append(
         {.kind = trace::TrackKind::kDevice,
@@ -68,7 +67,7 @@ RowId RankBuilder::StreamTrack(std::int64_t stream) {
 }
 
 RowId RankBuilder::Shape(const LaunchKey& key) {
-  const auto [entry, is_new] = shapes_.try_emplace(key, trace::kNoRow);
+  const auto [entry, is_new] = shapes_.try_emplace(key, kNoRow);
   if (is_new) {
     JsonFields extra;
     for (std::size_t i = kStaticShared; i < key.size(); ++i) {

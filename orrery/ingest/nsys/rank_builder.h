@@ -54,12 +54,12 @@ class RankBuilder {
 
   StringId Intern(std::string_view text) { return trace.strings.Intern(text); }
 
-  trace::RowId HostTrack(std::int64_t global_tid);
+  RowId HostTrack(std::int64_t global_tid);
 
   /// The track of a stream of this rank's device; stream -1 is for waits that name no stream.
-  trace::RowId StreamTrack(std::int64_t stream);
+  RowId StreamTrack(std::int64_t stream);
 
-  trace::RowId Shape(const LaunchKey& key);
+  RowId Shape(const LaunchKey& key);
 
   /// The arguments of an activity that have no column.
   StringId ActivityExtra(std::int64_t context, std::int64_t graph);
@@ -79,9 +79,9 @@ class RankBuilder {
   ProcessKey process_;
   std::int32_t device_;
   tsl::robin_map<std::int64_t, StringId> names_;
-  tsl::robin_map<std::int64_t, trace::RowId> host_tracks_;
-  tsl::robin_map<std::int64_t, trace::RowId> stream_tracks_;
-  tsl::robin_map<LaunchKey, trace::RowId, HashLaunchKey> shapes_;
+  tsl::robin_map<std::int64_t, RowId> host_tracks_;
+  tsl::robin_map<std::int64_t, RowId> stream_tracks_;
+  tsl::robin_map<LaunchKey, RowId, HashLaunchKey> shapes_;
   std::map<std::pair<std::int64_t, std::int64_t>, StringId> activity_extras_;
 };
 

@@ -67,7 +67,7 @@ using CallTimes = tsl::robin_map<std::int64_t, std::int64_t>;
 
 CallTimes BeginOfCalls(const trace::RuntimeCalls& calls) {
   CallTimes begin_of_call;
-  for (trace::RowId row = 0; row < calls.size(); ++row) {
+  for (RowId row = 0; row < calls.size(); ++row) {
     if (calls.correlation[row] >= 0) {
       begin_of_call.try_emplace(calls.correlation[row], calls.begin_ns[row]);
     }

@@ -67,7 +67,7 @@ void LaunchTouches::Add(const AccessLine& access, const Operation& operation) {
   sectors_ += static_cast<std::int64_t>(sectors.size());
 }
 
-void LaunchTouches::AppendTo(trace::RowId activity, trace::Trace& trace) const {
+void LaunchTouches::AppendTo(RowId activity, trace::Trace& trace) const {
   trace.touches.Append({.activity = activity,
                         .read_bytes = read_bytes_,
                         .write_bytes = write_bytes_,
@@ -107,7 +107,7 @@ void AppendAccess(const AccessLine& access, const Operation& operation, trace::A
     row.address = access.addresses[first] - static_cast<std::uint64_t>(*stride) * first;
   } else {
     row.address = access.addresses[first];
-    row.first_lane = static_cast<trace::RowId>(trace.access_lanes.size());
+    row.first_lane = static_cast<RowId>(trace.access_lanes.size());
     ForEachLane(access,
                 [&](std::uint64_t address) { trace.access_lanes.Append({.address = address}); });
   }

@@ -19,7 +19,7 @@ class LaunchTouches {
   [[nodiscard]] bool empty() const { return warps_ == 0; }
 
   /// Appends a touch without an object, and the pages.
-  void AppendTo(trace::RowId activity, trace::Trace& trace) const;
+  void AppendTo(RowId activity, trace::Trace& trace) const;
 
  private:
   std::int64_t read_bytes_ = 0;

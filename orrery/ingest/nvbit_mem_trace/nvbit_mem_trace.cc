@@ -22,7 +22,6 @@
 namespace orrery::ingest::nvbit_mem_trace {
 namespace {
 
-using trace::RowId;
 
 constexpr std::string_view kMarker = "MEMTRACE: CTX ";
 
@@ -97,7 +96,7 @@ class Recording {
     const auto device = device_of_context_.try_emplace(
         context, static_cast<std::int32_t>(device_of_context_.size()));
     const auto [track, is_new] =
-        track_of_stream_.try_emplace(std::pair(context, stream), trace::kNoRow);
+        track_of_stream_.try_emplace(std::pair(context, stream), kNoRow);
     if (is_new) {
       track->second =
           trace_.tracks.Append({.kind = trace::TrackKind::kDevice,

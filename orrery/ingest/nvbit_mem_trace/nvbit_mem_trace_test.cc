@@ -16,7 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using trace::Coverage;
-using trace::kNoRow;
 
 std::string Launch(std::int64_t id, std::string_view name = "add(float*, int)") {
   return fmt::format(

@@ -15,7 +15,6 @@ namespace {
 namespace codes = stream::codes;
 using ::testing::ElementsAre;
 using trace::Coverage;
-using trace::kNoRow;
 using trace::MemoryClass;
 
 // PASTA defect 1: Read from the first address, written to the second.

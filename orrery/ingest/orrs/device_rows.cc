@@ -16,7 +16,6 @@ namespace {
 
 namespace codes = stream::codes;
 using trace::ActivityKind;
-using trace::RowId;
 
 // Parts of 10^9, as the stream writes probabilities.
 constexpr double kAllPpb = 1e9;
@@ -152,7 +151,7 @@ class WorkList {
     const auto key =
         std::tuple(row.grid_x, row.grid_y, row.grid_z, row.block_x, row.block_y, row.block_z,
                    row.registers_per_thread, row.shared_memory_bytes, row.extra);
-    const auto [shape, is_new] = shapes_.try_emplace(key, trace::kNoRow);
+    const auto [shape, is_new] = shapes_.try_emplace(key, kNoRow);
     if (is_new) {
       shape->second = recording_.trace->launch_shapes.Append(row);
     }

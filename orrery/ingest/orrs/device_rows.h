@@ -14,7 +14,7 @@ namespace orrery::ingest::orrs {
 /// The rows of activities by the number of their event, and what is still to be done for them when
 /// the rows of objects and operators are known.
 struct DeviceRows {
-  tsl::robin_map<std::uint64_t, trace::RowId> activity_of_event;
+  tsl::robin_map<std::uint64_t, RowId> activity_of_event;
   std::vector<std::uint64_t> event_of_activity;
 };
 

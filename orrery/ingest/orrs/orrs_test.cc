@@ -16,7 +16,6 @@ namespace codes = stream::codes;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using trace::Coverage;
-using trace::kNoRow;
 using trace::MemoryClass;
 
 TEST(OrrsTest, ASmallStreamFillsItsTables) {
@@ -86,7 +85,7 @@ TEST(OrrsTest, BitmapsAndRunsOfPagesSayTheSame) {
 TEST(OrrsTest, ADescriptorGivesAnExtentAndNoCounts) {
   const trace::Trace trace = ReadBytes(SmallStream());
 
-  const trace::RowId last = static_cast<trace::RowId>(trace.touches.size() - 1);
+  const RowId last = static_cast<RowId>(trace.touches.size() - 1);
   EXPECT_EQ(trace.touches.coverage[last], Coverage::kByDescriptor);
   EXPECT_EQ(trace.touches.read_bytes[last], -1);
   EXPECT_EQ(trace.touches.lanes[last], -1);

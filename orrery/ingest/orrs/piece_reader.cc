@@ -44,14 +44,14 @@ void ReserveTouches(const Piece& piece, const StreamIndex& index, trace::Touches
     const stream::ChunkHeader& header = index.chunks[i].header;
     num_records += header.type == ChunkType::kTouches ? header.num_records : 0;
   }
-  trace::ForEachColumn(touches, [&](const char*, auto& column) { column.reserve(num_records); });
+  ForEachColumn(touches, [&](const char*, auto& column) { column.reserve(num_records); });
 }
 
 // Keeps the memory of the tables: pieces are alike, and giving it back and asking for it again
 // would take a quarter of the time.
 void Clear(trace::Trace& trace) {
   trace::ForEachTable(trace, [](const char*, auto& table) {
-    trace::ForEachColumn(table, [](const char*, auto& column) { column.clear(); });
+    ForEachColumn(table, [](const char*, auto& column) { column.clear(); });
   });
   trace.info = {};
   trace.problems = {};

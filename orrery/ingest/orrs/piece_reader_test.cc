@@ -17,8 +17,6 @@ namespace orrery::ingest::orrs {
 namespace {
 
 namespace codes = stream::codes;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 // Tests run side by side: each has a file of its own.

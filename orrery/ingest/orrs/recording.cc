@@ -18,7 +18,6 @@ namespace orrery::ingest::orrs {
 namespace {
 
 namespace codes = stream::codes;
-using trace::RowId;
 
 constexpr std::uint64_t kAllLanes = 0xFFFFFFFF;
 
@@ -104,8 +103,8 @@ void Recording::Add(const stream::Chunk& chunk, const stream::OrderRange& range)
   }
 }
 
-trace::RowId Recording::HostTrack(std::uint64_t thread) {
-  const auto [track, is_new] = track_of_thread_.try_emplace(thread, trace::kNoRow);
+RowId Recording::HostTrack(std::uint64_t thread) {
+  const auto [track, is_new] = track_of_thread_.try_emplace(thread, kNoRow);
   if (is_new) {
     track->second = trace->tracks.Append(
         {.kind = trace::TrackKind::kHost, .process = process_, .thread = Signed(thread)});
@@ -113,10 +112,10 @@ trace::RowId Recording::HostTrack(std::uint64_t thread) {
   return track->second;
 }
 
-trace::RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context,
+RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context,
                                     std::uint64_t stream) {
   const auto [track, is_new] =
-      track_of_stream_.try_emplace(std::array{device, context, stream}, trace::kNoRow);
+      track_of_stream_.try_emplace(std::array{device, context, stream}, kNoRow);
   if (is_new) {
     const std::string name = context == 0 ? fmt::format("stream {}", stream)
                                           : fmt::format("context {} stream {}", context, stream);

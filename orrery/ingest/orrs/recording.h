@@ -39,8 +39,8 @@ class Recording {
   }
 
   /// The track of a host thread, or of a stream; made when it is first asked for.
-  trace::RowId HostTrack(std::uint64_t thread);
-  trace::RowId DeviceTrack(std::uint64_t device, std::uint64_t context, std::uint64_t stream);
+  RowId HostTrack(std::uint64_t thread);
+  RowId DeviceTrack(std::uint64_t device, std::uint64_t context, std::uint64_t stream);
 
   trace::Trace* trace;
   Names names;
@@ -76,8 +76,8 @@ class Recording {
              std::vector<stream::SourceLine>>
       lists_;
   std::int64_t process_ = 0;
-  std::map<std::uint64_t, trace::RowId> track_of_thread_;
-  std::map<std::array<std::uint64_t, 3>, trace::RowId> track_of_stream_;
+  std::map<std::uint64_t, RowId> track_of_thread_;
+  std::map<std::array<std::uint64_t, 3>, RowId> track_of_stream_;
 };
 
 }  // namespace orrery::ingest::orrs

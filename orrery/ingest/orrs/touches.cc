@@ -19,8 +19,6 @@ namespace orrery::ingest::orrs {
 namespace {
 
 using trace::Coverage;
-using trace::kNoRow;
-using trace::RowId;
 
 class Linker {
  public:

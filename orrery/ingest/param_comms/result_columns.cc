@@ -7,7 +7,7 @@
 #include <string>
 #include <system_error>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::ingest::param_comms {
 namespace {

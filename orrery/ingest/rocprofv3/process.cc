@@ -18,7 +18,6 @@ namespace orrery::ingest::rocprofv3 {
 namespace {
 
 using trace::CopyKind;
-using trace::RowId;
 
 // CPUs are no devices of a trace; memory that belongs to them is told by their numbers.
 constexpr std::string_view kHostAgent = "host agent ";
@@ -199,7 +198,7 @@ void ProcessRows::Finish() {
 }
 
 RowId ProcessRows::DeviceTrack(std::int32_t device, std::int64_t stream) {
-  const auto [track, is_new] = device_tracks_.try_emplace(std::pair(device, stream), trace::kNoRow);
+  const auto [track, is_new] = device_tracks_.try_emplace(std::pair(device, stream), kNoRow);
   if (is_new) {
     track->second =
         trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
@@ -212,7 +211,7 @@ RowId ProcessRows::DeviceTrack(std::int32_t device, std::int64_t stream) {
 }
 
 RowId ProcessRows::HostTrack(std::int64_t process, std::int64_t thread) {
-  const auto [track, is_new] = host_tracks_.try_emplace(std::pair(process, thread), trace::kNoRow);
+  const auto [track, is_new] = host_tracks_.try_emplace(std::pair(process, thread), kNoRow);
   if (is_new) {
     track->second = trace_.tracks.Append(
         {.kind = trace::TrackKind::kHost, .process = process, .thread = thread});
@@ -225,7 +224,7 @@ RowId ProcessRows::ShapeOf(const Dispatch& dispatch) {
   const auto& [block_x, block_y, block_z] = dispatch.workgroup;
   const auto [shape, is_new] = shapes_.try_emplace(
       {x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes},
-      trace::kNoRow);
+      kNoRow);
   if (is_new) {
     shape->second = trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
                                                  .grid_y = NumBlocks(y, block_y),

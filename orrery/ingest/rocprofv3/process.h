@@ -95,15 +95,15 @@ class ProcessRows {
   void Finish();
 
  private:
-  trace::RowId DeviceTrack(std::int32_t device, std::int64_t stream);
-  trace::RowId HostTrack(std::int64_t process, std::int64_t thread);
-  trace::RowId ShapeOf(const Dispatch& dispatch);
+  RowId DeviceTrack(std::int32_t device, std::int64_t stream);
+  RowId HostTrack(std::int64_t process, std::int64_t thread);
+  RowId ShapeOf(const Dispatch& dispatch);
 
   trace::Trace& trace_;
   std::vector<MemoryStep> steps_;
-  std::map<std::pair<std::int64_t, std::int64_t>, trace::RowId> device_tracks_;
-  std::map<std::pair<std::int64_t, std::int64_t>, trace::RowId> host_tracks_;
-  std::map<std::array<std::int64_t, 8>, trace::RowId> shapes_;
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> device_tracks_;
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> host_tracks_;
+  std::map<std::array<std::int64_t, 8>, RowId> shapes_;
 };
 
 /// Completes the trace of a process: memory is told apart by whether its agent is a GPU (it is, if

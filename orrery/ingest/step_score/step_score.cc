@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
 
 namespace orrery::ingest::step_score {
@@ -28,18 +29,12 @@ struct Setting {
 // Keys as FlattenYaml folds them.
 constexpr std::array kSettings{Setting{"g0", "g0"}, Setting{"t0", "t0_s"}, Setting{"w", "w"}};
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n\"'";
-  const std::size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
-
 // The text need not be good YAML.
 bool HasKey(std::string_view text, std::string_view wanted) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     const std::size_t colon = line.find(':');
-    if (colon != std::string_view::npos && Trimmed(line.substr(0, colon)) == wanted) {
+    if (colon != std::string_view::npos && Trimmed(line.substr(0, colon), " \t\r\n\"'") == wanted) {
       return true;
     }
     text.remove_prefix(std::min(line.size() + 1, text.size()));
@@ -61,7 +56,7 @@ std::optional<T> NumberOf(std::string_view text) {
 }
 
 std::optional<std::int64_t> CountOf(std::string_view text) {
-  const auto count = NumberOf<std::int64_t>(Trimmed(text));
+  const auto count = NumberOf<std::int64_t>(Trimmed(text, " \t\r\n\"'"));
   return count && *count > 0 ? count : std::nullopt;
 }
 

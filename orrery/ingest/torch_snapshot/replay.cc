@@ -15,7 +15,6 @@ namespace orrery::ingest::torch_snapshot {
 namespace {
 
 using trace::MemoryClass;
-using trace::RowId;
 using Object = trace::MemoryObjects::Row;
 
 std::int64_t Signed(std::uint64_t value) {
@@ -172,7 +171,7 @@ class Player {
                                     .birth_order = order,
                                     .name = block.name,
                                     .call_stack = block.call_stack,
-                                    .parent = segment == nullptr ? trace::kNoRow : segment->value});
+                                    .parent = segment == nullptr ? kNoRow : segment->value});
     blocks_[block.address] = {.object = object, .is_free_requested = block.is_free_requested};
     allocated_bytes_ += block.is_free_requested ? 0 : Signed(block.bytes);
   }
@@ -200,7 +199,7 @@ class Player {
   }
 
   struct Alive {
-    RowId object = trace::kNoRow;
+    RowId object = kNoRow;
     bool is_free_requested = false;
   };
 

@@ -18,7 +18,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using trace::kNoRow;
 using trace::MemoryClass;
 
 Result<FileContent> ReadResult(const std::string& bytes) {

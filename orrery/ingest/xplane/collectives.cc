@@ -4,8 +4,8 @@ namespace orrery::ingest::xplane {
 
 void LinkCollectives(Recording& recording) {
   trace::Activities& activities = recording.trace.activities;
-  for (trace::RowId row = 0; row < activities.size(); ++row) {
-    if (activities.collective[row] == trace::kNoRow) {
+  for (RowId row = 0; row < activities.size(); ++row) {
+    if (activities.collective[row] == kNoRow) {
       continue;
     }
     trace::Collectives::Row collective = recording.collectives[activities.collective[row]];

@@ -13,6 +13,7 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/text.h"
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/nsys/json_fields.h"
 #include "orrery/ingest/xplane/async_pairs.h"
@@ -27,16 +28,10 @@ namespace orrery::ingest::xplane {
 namespace {
 
 using trace::ActivityKind;
-using trace::kNoRow;
-using trace::RowId;
 
 // Nanoseconds of this size count from 1970.
 constexpr std::int64_t kEarliestEpochNs = std::int64_t{1'000'000'000} * 1'000'000'000;
 constexpr std::string_view kAsyncLine = "Async XLA Ops";
-
-bool Contains(std::string_view text, std::string_view what) {
-  return text.find(what) != std::string_view::npos;
-}
 
 enum class LinePlace {
   kHost,

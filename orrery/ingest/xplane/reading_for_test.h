@@ -32,9 +32,9 @@ inline trace::Trace ReadBytes(const std::string& bytes) {
 }
 
 /// Returns the rows of activities with this name, in order of time.
-inline std::vector<trace::RowId> RowsNamed(const trace::Trace& trace, std::string_view name) {
-  std::vector<trace::RowId> rows;
-  for (trace::RowId row = 0; row < trace.activities.size(); ++row) {
+inline std::vector<RowId> RowsNamed(const trace::Trace& trace, std::string_view name) {
+  std::vector<RowId> rows;
+  for (RowId row = 0; row < trace.activities.size(); ++row) {
     if (trace.Text(trace.activities.name[row]) == name) {
       rows.push_back(row);
     }

@@ -22,7 +22,7 @@ struct Recording {
   std::vector<trace::Collectives::Row> collectives;
 
   /// Rows of launch shapes by the text they were read from.
-  tsl::robin_map<std::uint32_t, trace::RowId> shape_of_details;
+  tsl::robin_map<std::uint32_t, RowId> shape_of_details;
 
   /// When the profile began, since 1970.
   std::optional<std::int64_t> profile_start_ns;

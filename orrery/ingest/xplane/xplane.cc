@@ -113,7 +113,7 @@ void CountFromEpoch(Recording& recording, std::int64_t start_ns) {
                     table.begin_ns;
                     table.track;
                   }) {
-      for (trace::RowId row = 0; row < table.size(); ++row) {
+      for (RowId row = 0; row < table.size(); ++row) {
         table.begin_ns[row] += recording.has_epoch_times[table.track[row]] ? 0 : start_ns;
       }
     }

@@ -13,7 +13,6 @@ namespace orrery::ingest::xplane {
 namespace {
 
 using trace::ActivityKind;
-using trace::RowId;
 using trace::Trace;
 
 // Recordings of others; the tests are skipped where they are not.
@@ -102,8 +101,8 @@ TEST_F(XplaneSamples, KernelsOfTheGpuHaveLaunchesAndShapes) {
   EXPECT_EQ(trace.info.time_origin, trace::TimeOrigin::kEpoch);
   EXPECT_EQ(trace.devices.size(), 8U);
   for (RowId row = 0; row < trace.activities.size(); ++row) {
-    EXPECT_NE(trace.activities.shape[row], trace::kNoRow);
-    EXPECT_NE(trace.activities.launch[row], trace::kNoRow);
+    EXPECT_NE(trace.activities.shape[row], kNoRow);
+    EXPECT_NE(trace.activities.launch[row], kNoRow);
   }
 }
 

@@ -19,7 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using trace::ActivityKind;
 using trace::CollectiveKind;
-using trace::kNoRow;
 using trace::Trace;
 
 TEST(XplaneTest, OperationsOfACoreAreKernelsWithTheStatsOfTheirKind) {
@@ -99,7 +98,7 @@ TEST(XplaneTest, AnAsynchronousCopyIsPutTogetherFromItsHalves) {
   EXPECT_EQ(trace.activities.begin_ns[0], 10);
   EXPECT_EQ(trace.activities.duration_ns[0], 40);
   EXPECT_EQ(trace.activities.bytes[0], 32);
-  const trace::RowId track = trace.activities.track[0];
+  const RowId track = trace.activities.track[0];
   EXPECT_EQ(trace.Text(trace.tracks.name[track]), "Async XLA Ops");
   EXPECT_EQ(trace.tracks.thread[track], 4);
   EXPECT_EQ(ProblemCount(trace, "asynchronous operation put together"), 1);
@@ -113,7 +112,7 @@ TEST(XplaneTest, TheProfilersLineOfAsynchronousWorkWinsOverTheHalves) {
 
   ASSERT_EQ(trace.activities.size(), 3U);
   ASSERT_EQ(RowsNamed(trace, "async-copy").size(), 1U);
-  const trace::RowId copy = RowsNamed(trace, "async-copy")[0];
+  const RowId copy = RowsNamed(trace, "async-copy")[0];
   EXPECT_EQ(trace.activities.kind[copy], ActivityKind::kMemcpy);
   EXPECT_EQ(trace.activities.duration_ns[copy], 39);
 }

@@ -24,7 +24,7 @@ using timeline::TimelinesOf;
 trace::Trace Holding(const std::vector<std::pair<std::string, std::int64_t>>& objects) {
   TestRecording recording;
   for (const auto& [frame, bytes] : objects) {
-    const trace::RowId object = recording.Born(0x1000, bytes);
+    const RowId object = recording.Born(0x1000, bytes);
     recording.trace.memory_objects.call_stack[object] = recording.trace.strings.Intern(frame);
   }
   return std::move(recording.trace);
@@ -56,7 +56,7 @@ TEST(SiteDiffTest, DifferencesOfSitesAddUpToThatOfThePeaks) {
 // By-argument launches are counted as launches, and their bytes are not known.
 TEST(KernelDiffTest, TrafficIsThatOfLaunchesThatWereCounted) {
   TestRecording before;
-  const trace::RowId object = before.Born(0x1000, 64);
+  const RowId object = before.Born(0x1000, 64);
   before.Touched(before.Launched("add"), object, 32, 16);
   before.Reached(before.Launched("add", trace::Coverage::kByArgument), object);
   TestRecording after;

@@ -19,7 +19,7 @@ void AddItem(const RecordedWork& work, const WorkItem& item, KernelTraffic& traf
     return;
   }
   ++traffic.num_counted;
-  for (const trace::RowId touch : item.touches) {
+  for (const RowId touch : item.touches) {
     if (work.IsCounted(touch)) {
       traffic.read_bytes += std::max<std::int64_t>(touches.read_bytes[touch], 0);
       traffic.write_bytes += std::max<std::int64_t>(touches.write_bytes[touch], 0);

@@ -13,8 +13,6 @@ namespace orrery::memory {
 namespace {
 
 using trace::ActivityKind;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 TimesJoin CountMatches(const Trace& accesses, const LaunchMatch& match) {
@@ -74,7 +72,7 @@ void SortActivities(Trace& trace) {
   for (RowId row = 0; row < order.size(); ++row) {
     new_row[order[row]] = row;
   }
-  trace::PermuteRows(trace.activities, order);
+  PermuteRows(trace.activities, order);
   trace::ForEachTable(trace, [&]<typename Table>(const char*, Table& table) {
     if constexpr (requires { table.activity; }) {
       for (RowId& activity : table.activity) {

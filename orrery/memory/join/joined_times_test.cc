@@ -10,7 +10,6 @@ namespace orrery::memory {
 namespace {
 
 using trace::Coverage;
-using trace::RowId;
 
 // Work of TestRecording begins at 100 times its order.
 TestRecording Recorded() {

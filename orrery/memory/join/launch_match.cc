@@ -8,8 +8,6 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 using Values = std::span<const std::uint64_t>;
 

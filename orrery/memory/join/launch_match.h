@@ -23,7 +23,7 @@ struct SequenceAlignment {
 
 /// Which device work of two runs is the same.
 struct LaunchMatch {
-  std::vector<trace::RowId> partners = {};  // of each activity of the first run; or kNoRow
+  std::vector<RowId> partners = {};  // of each activity of the first run; or kNoRow
   std::int64_t num_only_second = 0;
   bool is_cut = false;
 };

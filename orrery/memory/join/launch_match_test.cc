@@ -12,8 +12,6 @@ namespace orrery::memory {
 namespace {
 
 using trace::ActivityKind;
-using trace::kNoRow;
-using trace::RowId;
 
 using Values = std::vector<std::uint64_t>;
 

@@ -12,8 +12,6 @@ namespace orrery::memory {
 namespace {
 
 using trace::ActivityKind;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 // Numbers what can be the same work, in two traces together.

@@ -11,7 +11,7 @@ namespace orrery::memory {
 /// for it. Signatures are equal for what can be the same work in two runs: kernels of one name
 /// without template arguments, one grid and one block; copies and sets of one kind and size.
 struct LaunchSequence {
-  std::vector<trace::RowId> rows = {};  // Activities
+  std::vector<RowId> rows = {};  // Activities
   std::vector<std::uint64_t> signatures = {};
 };
 

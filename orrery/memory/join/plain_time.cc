@@ -7,9 +7,7 @@
 namespace orrery::memory {
 namespace {
 
-using trace::kNoRow;
 using trace::OverheadPhase;
-using trace::RowId;
 using trace::Trace;
 
 // From begin to begin: recordings of accesses do not say when work ended.

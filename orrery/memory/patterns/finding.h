@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 namespace orrery::memory::patterns {
 
@@ -43,8 +43,8 @@ struct PatternOptions {
 
 struct Finding {
   Pattern pattern = Pattern::kUnused;
-  trace::RowId object = trace::kNoRow;  // MemoryObjects; of a copy its destination
-  trace::RowId other = trace::kNoRow;   // … that could be used instead; the source of a copy
+  RowId object = kNoRow;  // MemoryObjects; of a copy its destination
+  RowId other = kNoRow;   // … that could be used instead; the source of a copy
   std::int64_t bytes = 0;               // that the finding is about
   std::int64_t peak_saved_bytes = 0;    // of the highest footprint of the device
   double byte_seconds_saved = 0;

@@ -18,7 +18,7 @@ std::int64_t SlowPeak(const trace::MemoryObjects& objects, std::int64_t last_ord
   std::int64_t peak = 0;
   for (std::int64_t order = 0; order <= last_order; ++order) {
     std::int64_t total = begin <= order && order < end ? -bytes : 0;
-    for (trace::RowId row = 0; row < objects.size(); ++row) {
+    for (RowId row = 0; row < objects.size(); ++row) {
       const std::int64_t death = objects.death_order[row];
       total += objects.birth_order[row] <= order && (death < 0 || order < death)
                    ? objects.bytes[row]
@@ -31,7 +31,7 @@ std::int64_t SlowPeak(const trace::MemoryObjects& objects, std::int64_t last_ord
 
 TestRecording RandomRecording() {
   TestRecording recording;
-  std::vector<trace::RowId> alive;
+  std::vector<RowId> alive;
   const auto actions = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 4));
   for (const int action : actions) {
     if (action < 2) {
@@ -55,7 +55,7 @@ RC_GTEST_PROP(FootprintTest, SavingsAreThoseOfCountingAnew, ()) {
   const RecordedWork work(recording.trace);
   const ObjectUses uses(work);
   const Footprint footprint(uses, -1);
-  const auto object = *rc::gen::inRange<trace::RowId>(0, static_cast<trace::RowId>(objects.size()));
+  const auto object = *rc::gen::inRange<RowId>(0, static_cast<RowId>(objects.size()));
   const std::int64_t last = recording.order() + 1;
   const std::int64_t death = objects.death_order[object] < 0 ? last : objects.death_order[object];
   const auto begin = *rc::gen::inRange(objects.birth_order[object], death + 1);

@@ -6,9 +6,7 @@ namespace orrery::memory::patterns {
 namespace {
 
 using trace::Coverage;
-using trace::kNoRow;
 using trace::MemoryClass;
-using trace::RowId;
 
 constexpr std::uint32_t kNoUse = std::numeric_limits<std::uint32_t>::max();
 

@@ -18,7 +18,7 @@ inline constexpr std::int64_t kAfterAll = std::numeric_limits<std::int64_t>::max
 struct Access {
   std::size_t position = 0;  // of the work item in RecordedWork
   std::int64_t order = 0;
-  trace::RowId touch = trace::kNoRow;
+  RowId touch = kNoRow;
   bool may_read = false;
   bool may_write = false;
   bool is_counted = false;
@@ -26,7 +26,7 @@ struct Access {
 
 /// The life of an object and its accesses in order.
 struct Use {
-  trace::RowId object = trace::kNoRow;
+  RowId object = kNoRow;
   std::int64_t birth = kBeforeAll;  // orders
   std::int64_t death = kAfterAll;
   std::vector<Access> accesses = {};
@@ -46,7 +46,7 @@ class ObjectUses {
   [[nodiscard]] std::span<const Use> all() const { return uses_; }
 
   /// The use of an object; nullptr: not one of them.
-  [[nodiscard]] const Use* Of(trace::RowId object) const;
+  [[nodiscard]] const Use* Of(RowId object) const;
 
   [[nodiscard]] const RecordedWork& work() const { return *work_; }
 
@@ -67,7 +67,7 @@ class ObjectUses {
  private:
   void ChooseObjects();
   void AddAccesses();
-  [[nodiscard]] trace::RowId ActivityOf(const Access& access) const;
+  [[nodiscard]] RowId ActivityOf(const Access& access) const;
 
   const RecordedWork* work_;
   std::vector<Use> uses_;

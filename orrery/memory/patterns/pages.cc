@@ -6,7 +6,6 @@
 namespace orrery::memory::patterns {
 namespace {
 
-using trace::RowId;
 
 AddressRange RangeOf(const ObjectUses& uses, const Use& use) {
   const std::uint64_t begin = uses.trace().memory_objects.address[use.object];

@@ -12,7 +12,6 @@ namespace orrery::memory::patterns {
 namespace {
 
 using trace::Coverage;
-using trace::RowId;
 
 constexpr std::int64_t kPage = 4096;
 

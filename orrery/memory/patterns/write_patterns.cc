@@ -15,8 +15,6 @@ namespace orrery::memory::patterns {
 namespace {
 
 using trace::ActivityKind;
-using trace::kNoRow;
-using trace::RowId;
 
 /// Returns whether an access writes every byte and reads none: a copy or set over the whole object,
 /// or a kernel that writes so much and touches all its pages.

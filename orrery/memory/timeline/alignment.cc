@@ -44,7 +44,7 @@ class HighestByPart {
 std::pair<std::int64_t, std::int64_t> WindowOf(const AlignedSide& side) {
   const trace::Steps& steps = side.trace->steps;
   if (!steps.empty()) {
-    const trace::RowId last = static_cast<trace::RowId>(steps.size() - 1);
+    const RowId last = static_cast<RowId>(steps.size() - 1);
     return {steps.begin_ns.front(), steps.begin_ns[last] + steps.duration_ns[last]};
   }
   const std::vector<Point>& points = side.timeline->points;
@@ -88,7 +88,7 @@ struct OperatorSequence {
 OperatorSequence SequenceOf(const AlignedSide& side, StringTable& names) {
   OperatorSequence sequence;
   const OperatorIndex operators(*side.trace);
-  for (const trace::RowId row : operators.outermost()) {
+  for (const RowId row : operators.outermost()) {
     const std::string_view text = side.trace->Text(side.trace->host_ops.name[row]);
     sequence.texts.push_back(text);
     sequence.names.push_back(static_cast<std::uint64_t>(names.Intern(text)));

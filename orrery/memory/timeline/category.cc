@@ -5,8 +5,6 @@
 namespace orrery::memory::timeline {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 constexpr std::string_view kBefore = "held before the recording";
 constexpr std::string_view kUnknown = "unknown";

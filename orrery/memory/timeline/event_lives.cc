@@ -16,7 +16,6 @@
 namespace orrery::memory::timeline {
 namespace {
 
-using trace::RowId;
 
 // What simulated jobs hold beside the allocator.
 constexpr std::array<std::string_view, 2> kOutsideNames = {"CUDA context", "communication buffers"};

@@ -47,8 +47,8 @@ struct Life {
   std::int64_t end_ns = kNeverNs;
   std::int64_t bytes = 0;
   bool is_from_before = false;  // there when the recording began
-  trace::RowId object = trace::kNoRow;
-  trace::RowId host_op = trace::kNoRow;
+  RowId object = kNoRow;
+  RowId host_op = kNoRow;
   StringId name = StringId::kEmpty;
   StringId call_stack = StringId::kEmpty;
 };

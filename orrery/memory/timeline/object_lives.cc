@@ -10,9 +10,7 @@
 namespace orrery::memory::timeline {
 namespace {
 
-using trace::kNoRow;
 using trace::MemoryClass;
-using trace::RowId;
 
 class ObjectReplay {
  public:

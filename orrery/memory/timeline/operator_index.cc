@@ -6,8 +6,6 @@
 namespace orrery::memory::timeline {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 bool IsOptimizer(std::string_view name) {
   return name.starts_with("Optimizer.step") || name == "optimizer";

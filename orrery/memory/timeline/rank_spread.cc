@@ -65,7 +65,7 @@ std::vector<GroupSpread> SpreadOfGroups(std::span<const trace::Trace* const> ran
   std::set<std::pair<std::string, std::vector<std::int32_t>>> groups;
   for (const trace::Trace* const rank : ranks_of_run) {
     const trace::Trace& trace = *rank;
-    for (trace::RowId row = 0; row < trace.process_groups.size(); ++row) {
+    for (RowId row = 0; row < trace.process_groups.size(); ++row) {
       const std::string kind(trace.Text(trace.process_groups.description[row]));
       std::vector<std::int32_t> ranks = RanksIn(trace.Text(trace.process_groups.ranks[row]));
       if (!kind.empty() && ranks.size() > 1) {

@@ -9,8 +9,6 @@
 namespace orrery::memory::timeline {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 template <typename Table>
 std::string PathOf(const trace::Trace& trace, const Table& table, RowId row) {

@@ -194,8 +194,8 @@ class PlaceWriter {
         history_.lives[change.life].is_from_before) {
       return categories_.Of(change);
     }
-    const trace::RowId host_op = history_.lives[change.life].host_op;
-    return host_op == trace::kNoRow ? std::string_view("no operator")
+    const RowId host_op = history_.lives[change.life].host_op;
+    return host_op == kNoRow ? std::string_view("no operator")
                                     : trace_.Text(trace_.host_ops.name[operators_.RootOf(host_op)]);
   }
 

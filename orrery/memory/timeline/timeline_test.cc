@@ -21,7 +21,6 @@ namespace {
 
 using testing::ElementsAre;
 using trace::MemoryClass;
-using trace::RowId;
 
 /// Builds traces whose operators follow each other on one thread.
 class TestTrace {
@@ -31,7 +30,7 @@ class TestTrace {
   trace::Trace trace;
 
   RowId Operator(std::string_view name, std::int64_t begin_ns, std::int64_t end_ns,
-                 RowId parent = trace::kNoRow) {
+                 RowId parent = kNoRow) {
     return trace.host_ops.Append({.begin_ns = begin_ns,
                                   .duration_ns = end_ns - begin_ns,
                                   .name = trace.strings.Intern(name),
@@ -60,7 +59,7 @@ class TestTrace {
   }
 
   RowId Object(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t bytes,
-               MemoryClass memory_class = MemoryClass::kTensor, RowId host_op = trace::kNoRow) {
+               MemoryClass memory_class = MemoryClass::kTensor, RowId host_op = kNoRow) {
     return trace.memory_objects.Append(
         {.begin_ns = begin_ns,
          .duration_ns = end_ns < 0 ? -1 : end_ns - begin_ns,

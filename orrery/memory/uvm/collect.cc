@@ -14,8 +14,6 @@ namespace orrery::memory::uvm {
 namespace {
 
 using trace::Coverage;
-using trace::kNoRow;
-using trace::RowId;
 
 std::int32_t BusiestDevice(const RecordedWork& work) {
   std::map<std::int32_t, std::int64_t> works_of_device;

@@ -12,7 +12,6 @@ using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using trace::Coverage;
 using trace::MemoryClass;
-using trace::RowId;
 
 constexpr std::int64_t kSmallPage = 4096;
 constexpr std::uint64_t kBase = std::uint64_t{1} << 30;
@@ -85,7 +84,7 @@ TEST(UvmCollectTest, PinnedMemoryAndAddressesOfNobodyAreLeftOut) {
   const RowId pinned = recording.Born(kBase, 100 * kSmallPage, MemoryClass::kPinned);
   const RowId launch = recording.Launched("k");
   recording.Touched(launch, pinned, 100, 0);
-  recording.Touched(launch, trace::kNoRow, 100, 0);
+  recording.Touched(launch, kNoRow, 100, 0);
 
   const Collected collected = CollectOn(recording.trace);
 

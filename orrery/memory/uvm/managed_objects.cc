@@ -6,9 +6,7 @@
 namespace orrery::memory::uvm {
 namespace {
 
-using trace::kNoRow;
 using trace::MemoryClass;
-using trace::RowId;
 
 // More than a GPU has, and deeper than allocators nest: such numbers come from damaged files.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;

@@ -19,20 +19,20 @@ class ManagedObjects {
   ManagedObjects(const trace::Trace& trace, std::int32_t device, WorkloadBuilder& builder);
 
   /// Returns the object of a row of MemoryObjects, or nothing where it is not managed.
-  [[nodiscard]] std::optional<std::size_t> Find(trace::RowId row) const;
+  [[nodiscard]] std::optional<std::size_t> Find(RowId row) const;
 
   /// Returns what of `memory` lies in the object of a row.
-  [[nodiscard]] AddressRange Inside(trace::RowId row, const ByteRange& memory) const;
+  [[nodiscard]] AddressRange Inside(RowId row, const ByteRange& memory) const;
 
-  [[nodiscard]] AddressRange All(trace::RowId row) const;
+  [[nodiscard]] AddressRange All(RowId row) const;
 
   /// Returns the most bytes of roots that are alive at once, in whole pages.
   [[nodiscard]] std::int64_t PeakBytes(const Workload& workload) const;
 
  private:
-  [[nodiscard]] bool IsManaged(trace::RowId row) const;
-  [[nodiscard]] trace::RowId Outermost(trace::RowId row) const;
-  [[nodiscard]] trace::RowId ContainerOf(trace::RowId row) const;
+  [[nodiscard]] bool IsManaged(RowId row) const;
+  [[nodiscard]] RowId Outermost(RowId row) const;
+  [[nodiscard]] RowId ContainerOf(RowId row) const;
   void AddRoots(WorkloadBuilder& builder);
   void AddObjects(WorkloadBuilder& builder);
   void FillLeaves(WorkloadBuilder& builder) const;

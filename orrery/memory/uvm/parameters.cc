@@ -8,7 +8,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/memory/uvm/embedded_uvm.h"
 
 namespace orrery::memory::uvm {
@@ -16,10 +16,10 @@ namespace {
 
 Parameters ReadParameters(const char* costs_key, const char* cost_source) {
   std::optional<Error> wrong;
-  hardware::YamlFields all(YAML::Load(kEmbeddedUvm)["uvm"], "uvm", wrong);
-  hardware::YamlFields driver = all.Map("driver");
-  hardware::YamlFields costs = all.Map(costs_key);
-  hardware::YamlFields simulation = all.Map("play");
+  YamlFields all(YAML::Load(kEmbeddedUvm)["uvm"], "uvm", wrong);
+  YamlFields driver = all.Map("driver");
+  YamlFields costs = all.Map(costs_key);
+  YamlFields simulation = all.Map("play");
   Parameters parameters{
       .block_bytes = driver.Size("block_bytes", 1),
       .page_bytes = driver.Size("page_bytes", 1),

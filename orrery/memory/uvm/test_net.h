@@ -25,25 +25,25 @@ class TestNet {
   explicit TestNet(std::int64_t segment_bytes) : segment_bytes_(segment_bytes) {}
 
   /// A tensor that was there before the recording.
-  trace::RowId Weight(std::int64_t bytes) { return NewTensor(bytes, -1); }
+  RowId Weight(std::int64_t bytes) { return NewTensor(bytes, -1); }
 
   /// Operators begin before they allocate.
   void Begin(std::string_view name) {
     op_ = trace.host_ops.Append({.begin_ns = ++order_, .name = trace.strings.Intern(name)});
   }
 
-  trace::RowId Tensor(std::int64_t bytes) { return NewTensor(bytes, ++order_); }
+  RowId Tensor(std::int64_t bytes) { return NewTensor(bytes, ++order_); }
 
-  void Free(trace::RowId tensor) {
-    const trace::RowId segment = trace.memory_objects.parent[tensor];
+  void Free(RowId tensor) {
+    const RowId segment = trace.memory_objects.parent[tensor];
     trace.memory_objects.death_order[tensor] = ++order_;
     used_of_segment_[segment].erase(trace.memory_objects.address[tensor]);
   }
 
-  void Kernel(std::initializer_list<trace::RowId> tensors) {
+  void Kernel(std::initializer_list<RowId> tensors) {
     std::int64_t bytes = 0;
-    const auto activity = static_cast<trace::RowId>(trace.activities.size());
-    for (const trace::RowId tensor : tensors) {
+    const auto activity = static_cast<RowId>(trace.activities.size());
+    for (const RowId tensor : tensors) {
       bytes += trace.memory_objects.bytes[tensor];
       trace.touches.Append({.activity = activity,
                             .object = tensor,
@@ -58,7 +58,7 @@ class TestNet {
   }
 
  private:
-  trace::RowId NewTensor(std::int64_t bytes, std::int64_t birth) {
+  RowId NewTensor(std::int64_t bytes, std::int64_t birth) {
     for (auto& [segment, used] : used_of_segment_) {
       std::uint64_t at = trace.memory_objects.address[segment];
       const std::uint64_t end =
@@ -74,11 +74,11 @@ class TestNet {
         return Place(segment, at, bytes, birth);
       }
     }
-    const trace::RowId segment = NewSegment(std::max(bytes, segment_bytes_), birth);
+    const RowId segment = NewSegment(std::max(bytes, segment_bytes_), birth);
     return Place(segment, trace.memory_objects.address[segment], bytes, birth);
   }
 
-  trace::RowId Place(trace::RowId segment, std::uint64_t address, std::int64_t bytes,
+  RowId Place(RowId segment, std::uint64_t address, std::int64_t bytes,
                      std::int64_t birth) {
     used_of_segment_[segment][address] = bytes;
     return trace.memory_objects.Append({.begin_ns = order_,
@@ -86,12 +86,12 @@ class TestNet {
                                         .bytes = bytes,
                                         .memory_class = trace::MemoryClass::kTensor,
                                         .birth_order = birth,
-                                        .host_op = birth < 0 ? trace::kNoRow : op_,
+                                        .host_op = birth < 0 ? kNoRow : op_,
                                         .parent = segment});
   }
 
-  trace::RowId NewSegment(std::int64_t bytes, std::int64_t birth) {
-    const trace::RowId segment =
+  RowId NewSegment(std::int64_t bytes, std::int64_t birth) {
+    const RowId segment =
         trace.memory_objects.Append({.begin_ns = order_,
                                      .address = next_address_,
                                      .bytes = bytes,
@@ -105,8 +105,8 @@ class TestNet {
   std::int64_t segment_bytes_;
   std::int64_t order_ = 0;
   std::uint64_t next_address_ = std::uint64_t{1} << 40;
-  trace::RowId op_ = trace::kNoRow;
-  std::map<trace::RowId, std::map<std::uint64_t, std::int64_t>> used_of_segment_;
+  RowId op_ = kNoRow;
+  std::map<RowId, std::map<std::uint64_t, std::int64_t>> used_of_segment_;
 };
 
 struct LayerSizes {
@@ -120,24 +120,24 @@ struct LayerSizes {
 /// One training step of a chain of layers: forward with scratch memory, backward, update.
 inline trace::Trace TrainingStep(const LayerSizes& sizes) {
   TestNet net(sizes.segment_bytes);
-  std::vector<trace::RowId> weights;
-  std::vector<trace::RowId> gradients;
-  std::vector<trace::RowId> outputs = {net.Weight(sizes.output_bytes)};
+  std::vector<RowId> weights;
+  std::vector<RowId> gradients;
+  std::vector<RowId> outputs = {net.Weight(sizes.output_bytes)};
   for (int layer = 0; layer < sizes.num_layers; ++layer) {
     weights.push_back(net.Weight(sizes.weight_bytes));
   }
   for (int layer = 0; layer < sizes.num_layers; ++layer) {
     net.Begin("forward");
-    const trace::RowId scratch = net.Tensor(sizes.scratch_bytes);
+    const RowId scratch = net.Tensor(sizes.scratch_bytes);
     outputs.push_back(net.Tensor(sizes.output_bytes));
     net.Kernel({outputs[outputs.size() - 2], scratch});
     net.Kernel({scratch, weights[static_cast<std::size_t>(layer)], outputs.back()});
     net.Free(scratch);
   }
-  trace::RowId incoming = net.Tensor(sizes.output_bytes);
+  RowId incoming = net.Tensor(sizes.output_bytes);
   for (int layer = sizes.num_layers; layer-- > 0;) {
     net.Begin("backward");
-    const trace::RowId outgoing = net.Tensor(sizes.output_bytes);
+    const RowId outgoing = net.Tensor(sizes.output_bytes);
     gradients.push_back(net.Tensor(sizes.weight_bytes));
     net.Kernel({incoming, weights[static_cast<std::size_t>(layer)], outgoing});
     net.Kernel({incoming, outputs[static_cast<std::size_t>(layer)], gradients.back()});

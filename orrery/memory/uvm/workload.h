@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "orrery/memory/uvm/page_mask.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 
 // What the simulator of managed memory simulates: plain numbers, made of a recording (collect.h) or by
 // hand (workload_builder.h). Each piece of driver memory has pages of its own, so that memory that
@@ -31,7 +31,7 @@ struct PageRange {
 struct Root {
   PageRange pages;
   std::size_t end_work = kNoIndex;  // freed before this work; kNoIndex: never
-  trace::RowId row = trace::kNoRow;
+  RowId row = kNoRow;
 };
 
 /// What is prefetched as one: a tensor, a segment, an allocation.
@@ -41,7 +41,7 @@ struct Object {
   std::size_t container = kNoIndex;     // Objects: what prefetch at object level takes in its place
   std::size_t first_operator = 0;       // alive when operators from here …
   std::size_t end_operator = kNoIndex;  // … to before this one begin
-  trace::RowId row = trace::kNoRow;
+  RowId row = kNoRow;
 };
 
 struct Touch {

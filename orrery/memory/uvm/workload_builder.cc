@@ -16,7 +16,7 @@ WorkloadBuilder::WorkloadBuilder(std::int64_t page_bytes, std::int64_t block_byt
   workload_.pages_per_block = static_cast<int>(block_bytes / page_bytes);
 }
 
-std::size_t WorkloadBuilder::AddRoot(const AddressRange& memory, trace::RowId row) {
+std::size_t WorkloadBuilder::AddRoot(const AddressRange& memory, RowId row) {
   const auto block_bytes = static_cast<std::uint64_t>(block_bytes_);
   const auto in_block = static_cast<std::int64_t>(memory.address % block_bytes);
   const auto next_block = static_cast<std::int64_t>(workload_.NumBlocks());
@@ -47,7 +47,7 @@ PageRange WorkloadBuilder::PagesOf(std::size_t root, const AddressRange& memory)
 }
 
 std::optional<std::size_t> WorkloadBuilder::AddObject(std::size_t root, const AddressRange& memory,
-                                                      trace::RowId row) {
+                                                      RowId row) {
   const PageRange pages = PagesOf(root, memory);
   if (pages.count == 0) {
     return std::nullopt;

@@ -23,12 +23,12 @@ class WorkloadBuilder {
   WorkloadBuilder(std::int64_t page_bytes, std::int64_t block_bytes);
 
   /// Gives the memory pages of its own, at the same place in a block as its address has.
-  std::size_t AddRoot(const AddressRange& memory, trace::RowId row = trace::kNoRow);
+  std::size_t AddRoot(const AddressRange& memory, RowId row = kNoRow);
 
   /// Adds what lies in a root; what is outside of the root is cut off. Nothing if none of it is
   /// inside.
   std::optional<std::size_t> AddObject(std::size_t root, const AddressRange& memory,
-                                       trace::RowId row = trace::kNoRow);
+                                       RowId row = kNoRow);
 
   /// What object level takes in place of `object`.
   void SetContainer(std::size_t object, std::size_t container);

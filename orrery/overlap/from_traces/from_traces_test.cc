@@ -189,7 +189,7 @@ TEST(DerivedPairs, ARunWithoutCommunicationIsRefused) {
 
 trace::Trace NcclTrace() {
   trace::Trace trace;
-  const trace::RowId shape = trace.launch_shapes.Append({.grid_x = 24,
+  const RowId shape = trace.launch_shapes.Append({.grid_x = 24,
                                                          .grid_y = 1,
                                                          .grid_z = 1,
                                                          .block_x = 544,

@@ -12,8 +12,6 @@
 namespace orrery::overlap::from_traces {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 
 /// The launch of an activity; zeros where the recording does not have it.
 struct Launch {

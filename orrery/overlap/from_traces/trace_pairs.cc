@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::overlap::from_traces {
@@ -19,7 +19,7 @@ constexpr std::size_t kWindow = 9;
 
 /// The communication of one device.
 struct DeviceCommunication {
-  analyze::IntervalSet united;
+  IntervalSet united;
   std::vector<std::uint32_t> kernels;  // in order of begin
 };
 

@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/orr/block_codec.h"
 #include "orrery/trace/orr/huge_pages.h"
 #include "orrery/trace/orr/layout.h"

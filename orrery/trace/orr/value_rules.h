@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "orrery/base/string_table.h"
-#include "orrery/trace/columns.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/orr/layout.h"
 
 namespace orrery::trace::orr {

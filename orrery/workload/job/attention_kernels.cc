@@ -9,7 +9,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/check.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/embedded_attention_kernels.h"
 
 namespace orrery::workload {
@@ -32,7 +32,7 @@ std::vector<KernelRate> ReadRates() {
   std::vector<KernelRate> rates;
   std::optional<Error> error;
   for (const YAML::Node& node : YAML::Load(kEmbeddedAttentionKernels)["attention_kernels"]) {
-    hardware::YamlFields fields(node, "kernel of attention", error);
+    YamlFields fields(node, "kernel of attention", error);
     KernelRate rate;
     rate.kernel =
         fields.Choice("kernel", std::span<const Spelling<AttentionKernel>>(kOlderKernels));

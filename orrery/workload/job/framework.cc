@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/check.h"
 #include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"

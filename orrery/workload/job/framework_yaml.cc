@@ -12,13 +12,12 @@
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::workload {
 namespace {
 
 using hardware::Spelling;
-using hardware::YamlFields;
 
 constexpr std::array<Spelling<AttentionKernel>, 4> kAttentionKernels{{
     {"flash", AttentionKernel::kFlash},

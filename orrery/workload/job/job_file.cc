@@ -8,7 +8,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/mapped_file.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/job/framework_yaml.h"
 #include "orrery/workload/job/job_overrides.h"
 #include "orrery/workload/job/megatron_arguments.h"
@@ -20,7 +20,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::YamlFields;
 
 constexpr std::int64_t kMostGpus = 1'000'000'000;
 

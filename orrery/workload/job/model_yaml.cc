@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/mapped_file.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/kernel/work.h"
 #include "orrery/workload/model/dlrm.h"
@@ -17,7 +17,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::YamlFields;
 
 constexpr double kMostBytes = 1e16;
 

@@ -14,7 +14,6 @@ namespace orrery::workload {
 namespace {
 
 using hardware::Spelling;
-using hardware::YamlFields;
 using kernel::DataType;
 
 constexpr std::array<Spelling<PipelineSchedule>, 6> kSchedules{{

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 
 namespace orrery::workload {
 

@@ -14,7 +14,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::YamlFields;
 
 constexpr std::array<std::int64_t, 19> kRows{
     1'000,     2'000,     5'000,      7'500,      10'000,    20'000,    50'000,

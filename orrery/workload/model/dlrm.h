@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/model/model.h"
 #include "orrery/workload/plan/plan.h"
 
@@ -39,6 +39,6 @@ struct TableShard {
 /// Reads a recommendation model: `dense_features`, `bottom`, `top`, and its tables as `rows` with
 /// one `dim` and `pool` for all, as a list `tables` of {rows, dim, pool}, or as
 /// `random: {tables, seed}`. What is absent stays as in `base`.
-[[nodiscard]] Dlrm ReadDlrm(hardware::YamlFields& fields, const Dlrm& base);
+[[nodiscard]] Dlrm ReadDlrm(YamlFields& fields, const Dlrm& base);
 
 }  // namespace orrery::workload

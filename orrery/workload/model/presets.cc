@@ -9,10 +9,10 @@
 #include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/ascii_case.h"
+#include "orrery/base/text.h"
 #include "orrery/base/check.h"
 #include "orrery/base/nearest_word.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/embedded_models.h"
 #include "orrery/workload/model/convolutional.h"
 #include "orrery/workload/model/dlrm.h"
@@ -20,11 +20,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::YamlFields;
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 bool IsLetter(char c) {
   const char lower = LowerCase(c);

@@ -12,7 +12,6 @@ namespace orrery::workload {
 namespace {
 
 using hardware::Spelling;
-using hardware::YamlFields;
 
 constexpr std::array<Spelling<Activation>, 5> kActivations{{
     {"gelu", Activation::kGelu},

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::workload {
@@ -69,7 +69,7 @@ struct TransformerShape {
 [[nodiscard]] Result<Transformer> MakeTransformer(const TransformerShape& shape);
 
 /// Reads the fields of a shape, each called like the member; what is absent stays as in `base`.
-[[nodiscard]] TransformerShape ReadTransformerShape(hardware::YamlFields& fields,
+[[nodiscard]] TransformerShape ReadTransformerShape(YamlFields& fields,
                                                     const TransformerShape& base);
 
 }  // namespace orrery::workload

@@ -7,7 +7,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/error.h"
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/workload/embedded_memory.h"
 
 namespace orrery::workload {
@@ -16,7 +16,7 @@ namespace {
 MemoryConstants ReadConstants() {
   std::optional<Error> error;
   const YAML::Node node = YAML::Load(kEmbeddedMemory)["memory"];
-  hardware::YamlFields fields(node, "memory", error);
+  YamlFields fields(node, "memory", error);
   MemoryConstants constants;
   constants.context_bytes = std::llround(fields.Positive("context_bytes"));
   constants.communicator_bytes = std::llround(fields.Positive("communicator_bytes"));

@@ -210,7 +210,7 @@ AtenValue RecordedArgument(const ArgumentText& text) {
 
 }  // namespace
 
-kernel::AtenCall CallOfNode(const trace::Trace& trace, trace::RowId graph_node) {
+kernel::AtenCall CallOfNode(const trace::Trace& trace, RowId graph_node) {
   const trace::GraphNodes& nodes = trace.graph_nodes;
   return {.name = trace.Text(nodes.name[graph_node]),
           .inputs = ParseSide(trace, {.values = nodes.input_values[graph_node],
@@ -223,7 +223,7 @@ kernel::AtenCall CallOfNode(const trace::Trace& trace, trace::RowId graph_node) 
                                                    .strides = nodes.output_strides[graph_node]}))};
 }
 
-kernel::AtenCall CallOfOperator(const trace::Trace& trace, trace::RowId host_op) {
+kernel::AtenCall CallOfOperator(const trace::Trace& trace, RowId host_op) {
   const trace::HostOps& operators = trace.host_ops;
   const Items shapes = ArrayItems(trace.Text(operators.input_dims[host_op]));
   const Items types = ArrayItems(trace.Text(operators.input_types[host_op]));

@@ -26,7 +26,7 @@ struct Side {
 kernel::AtenCall CallOf(trace::Trace& trace, std::string_view name, const Side& inputs,
                         const Side& outputs = {}) {
   StringTable& strings = trace.strings;
-  const trace::RowId row =
+  const RowId row =
       trace.graph_nodes.Append({.name = strings.Intern(name),
                                 .input_values = strings.Intern(inputs.values),
                                 .input_shapes = strings.Intern(inputs.shapes),

@@ -12,7 +12,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
 using trace::Trace;
 
 struct Window {

@@ -15,7 +15,6 @@ namespace {
 
 using kernel::OperatorKind;
 using trace::ActivityKind;
-using trace::kNoRow;
 
 constexpr std::uint32_t kMillion = 1'000'000;
 

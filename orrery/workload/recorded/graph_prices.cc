@@ -18,7 +18,6 @@ namespace orrery::workload {
 namespace {
 
 using kernel::Operator;
-using trace::kNoRow;
 using trace::Trace;
 
 /// Large GPUs have their cache in two halves, and what processors of both read is kept in both.

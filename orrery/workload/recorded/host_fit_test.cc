@@ -14,7 +14,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::RowId;
 using trace::Trace;
 
 /// A step of 0–200: relu 20–60 launches at 30–40, view 100–104 does nothing recorded.
@@ -169,7 +168,7 @@ Trace Graph() {
                                      .parent = parent});
   };
   using enum trace::GraphNodeKind;
-  const RowId root = add(1, "[process]", 0, trace::kNoRow, kRoot);
+  const RowId root = add(1, "[process]", 0, kNoRow, kRoot);
   add(2, "aten::relu", 1, root);
   const RowId backward = add(3, "autograd::engine::evaluate_function: ReluBackward0", 2, root);
   add(4, "aten::threshold_backward", 2, backward);

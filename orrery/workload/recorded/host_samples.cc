@@ -11,7 +11,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
 using trace::Trace;
 
 class StepSampler {

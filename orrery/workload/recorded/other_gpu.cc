@@ -17,8 +17,6 @@ namespace orrery::workload {
 namespace {
 
 using trace::CopyKind;
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::size_t kMostNamesSaid = 5;

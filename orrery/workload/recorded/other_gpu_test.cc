@@ -20,7 +20,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using trace::RowId;
 using trace::Trace;
 
 /// Every operator takes 2 s on the slow GPU and 1 s on others.

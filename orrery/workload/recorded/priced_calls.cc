@@ -11,8 +11,6 @@ namespace orrery::workload {
 namespace {
 
 using kernel::AtenMeaning;
-using trace::kNoRow;
-using trace::RowId;
 
 // What stands between a call and those that Python makes for it.
 bool IsPythonDispatch(std::string_view name) {

@@ -9,7 +9,7 @@ namespace orrery::workload {
 
 /// A call that asks something of the GPU, with all that it calls itself.
 struct PricedCall {
-  trace::RowId node = trace::kNoRow;  // GraphNodes, or HostOps of a recording
+  RowId node = kNoRow;  // GraphNodes, or HostOps of a recording
   kernel::AtenMeaning meaning = kernel::AtenMeaning::kPriced;
   std::vector<kernel::Operator> operators;
 };

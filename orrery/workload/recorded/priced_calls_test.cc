@@ -11,12 +11,11 @@ namespace orrery::workload {
 namespace {
 
 using testing::ElementsAre;
-using trace::RowId;
 
 /// A graph of calls of one tensor of floats that return another of the same size.
 class Graph {
  public:
-  RowId Add(std::string_view name, std::int64_t elements, RowId parent = trace::kNoRow) {
+  RowId Add(std::string_view name, std::int64_t elements, RowId parent = kNoRow) {
     const std::string shape = "[[" + std::to_string(elements) + "]]";
     return trace_.graph_nodes.Append(
         {.name = Intern(name),

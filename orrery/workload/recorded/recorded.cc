@@ -17,7 +17,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
 using trace::Trace;
 
 constexpr std::int64_t kUsualStream = 7;  // the number that profilers give the default stream

@@ -12,7 +12,6 @@ namespace {
 
 using collective::CollectiveKind;
 using collective::Element;
-using trace::kNoRow;
 using trace::Trace;
 
 std::optional<CollectiveKind> KindOf(trace::CollectiveKind kind) {

@@ -13,7 +13,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
 using trace::Trace;
 
 // What is left at least of a cost when the profiler's share is taken off: where in the

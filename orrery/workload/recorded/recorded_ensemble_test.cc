@@ -15,7 +15,6 @@ namespace {
 
 using collective::CollectiveKind;
 using ::testing::ElementsAre;
-using trace::kNoRow;
 using trace::Trace;
 
 /// An execution trace written call by call, all on one thread.

@@ -5,8 +5,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::SyncKind;
 using trace::Trace;
 

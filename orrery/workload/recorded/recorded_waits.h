@@ -38,7 +38,7 @@ struct HostWait {
 /// Who waits for whom in a recording.
 struct RecordedWaits {
   std::vector<StreamWait> of_streams;
-  std::map<trace::RowId, HostWait> of_calls;  // by RuntimeCalls
+  std::map<RowId, HostWait> of_calls;  // by RuntimeCalls
   std::int64_t unknown = 0;                   // streams that wait for an event nobody recorded
 };
 

@@ -18,8 +18,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::string_view kLayerPrefix = "layer#";

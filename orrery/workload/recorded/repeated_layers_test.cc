@@ -26,7 +26,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using trace::RowId;
 using trace::Trace;
 
 constexpr std::int64_t kForward = 10;   // of a layer, µs
@@ -275,7 +274,7 @@ void AddLayerRanges(Trace& recording) {
       recording.annotations.Append(range);
     }
   }
-  std::ranges::fill(recording.host_ops.forward_op, trace::kNoRow);
+  std::ranges::fill(recording.host_ops.forward_op, kNoRow);
   trace::FinishTrace(recording);
 }
 

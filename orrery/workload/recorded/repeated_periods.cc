@@ -12,8 +12,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
-using trace::RowId;
 using trace::Trace;
 
 /// A period with how long host and GPU take for it.

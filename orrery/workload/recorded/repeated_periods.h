@@ -9,7 +9,7 @@ namespace orrery::workload {
 
 /// One turn of something that a host thread does again and again.
 struct HostPeriod {
-  trace::RowId track = trace::kNoRow;
+  RowId track = kNoRow;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t previous_begin_ns = 0;  // the turn before ends where this one begins

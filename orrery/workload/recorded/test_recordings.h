@@ -23,7 +23,7 @@ class RecordingWriter {
   /// What is written from now on is on the other thread.
   void SwitchThread() { std::swap(thread_, backward_thread_); }
 
-  trace::RowId Operator(const std::string& name, std::int64_t begin, std::int64_t end,
+  RowId Operator(const std::string& name, std::int64_t begin, std::int64_t end,
                         std::int64_t sequence = -1, std::int64_t forward_thread = -1) {
     return trace.host_ops.Append({.begin_ns = begin * 1000 * pace_,
                                   .duration_ns = (end - begin) * 1000 * pace_,
@@ -56,7 +56,7 @@ class RecordingWriter {
   /// Launches on that stream from now on.
   void SwitchStream(std::int64_t number) {
     stream_number_ = number;
-    for (trace::RowId track = 0; track < trace.tracks.size(); ++track) {
+    for (RowId track = 0; track < trace.tracks.size(); ++track) {
       if (trace.tracks.kind[track] == trace::TrackKind::kDevice &&
           trace.tracks.thread[track] == number) {
         stream_ = track;
@@ -119,9 +119,9 @@ class RecordingWriter {
   std::int64_t stream_number_ = 7;
   std::map<std::int64_t, std::int64_t> stream_of_event_;
   std::int64_t correlation_ = 0;
-  trace::RowId thread_ = 0;
-  trace::RowId backward_thread_ = 0;
-  trace::RowId stream_ = 0;
+  RowId thread_ = 0;
+  RowId backward_thread_ = 0;
+  RowId stream_ = 0;
 };
 
 }  // namespace orrery::workload

@@ -20,7 +20,6 @@
 namespace orrery::workload {
 namespace {
 
-using trace::kNoRow;
 using trace::Trace;
 
 constexpr std::string_view kCommunicationPrefix = "orrery.collective#";

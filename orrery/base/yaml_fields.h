@@ -14,7 +14,7 @@
 
 #include "orrery/base/error.h"
 
-namespace orrery::hardware {
+namespace orrery {
 
 /// A spelling and what it means.
 template <typename Value>
@@ -107,4 +107,4 @@ class YamlFields {
   std::set<std::string, std::less<>> asked_;
 };
 
-}  // namespace orrery::hardware
+}  // namespace orrery

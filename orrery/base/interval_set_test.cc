@@ -1,4 +1,4 @@
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-namespace orrery::analyze {
+namespace orrery {
 namespace {
 
 IntervalSet SetOf(const std::vector<Interval>& intervals) {
@@ -69,4 +69,4 @@ RC_GTEST_PROP(IntervalSetProperty, AgreesWithSetsOfInstants, ()) {
 }
 
 }  // namespace
-}  // namespace orrery::analyze
+}  // namespace orrery

@@ -1,4 +1,4 @@
-#include "orrery/hardware/yaml_fields.h"
+#include "orrery/base/yaml_fields.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "orrery/base/nearest_word.h"
 
-namespace orrery::hardware {
+namespace orrery {
 namespace {
 
 std::string Shown(const YAML::Node& node) {
@@ -213,4 +213,4 @@ void YamlFields::RefuseOthers() {
   }
 }
 
-}  // namespace orrery::hardware
+}  // namespace orrery

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace orrery::analyze {
+namespace orrery {
 
 /// The time from `begin_ns` up to and without `end_ns`.
 struct Interval {
@@ -59,4 +59,4 @@ class IntervalSet {
 /// Returns the length of the intersection without making it.
 [[nodiscard]] std::int64_t OverlapNs(const IntervalSet& a, const IntervalSet& b);
 
-}  // namespace orrery::analyze
+}  // namespace orrery

@@ -10,9 +10,9 @@
 
 #include "orrery/base/string_table.h"
 
-namespace orrery::trace {
+namespace orrery {
 
-/// The number of a row in one table of a Trace.
+/// The number of a row in a table of columns.
 using RowId = std::uint32_t;
 
 inline constexpr RowId kNoRow = std::numeric_limits<RowId>::max();
@@ -52,14 +52,14 @@ void PermuteRows(Table& table, std::span<const RowId> order) {
   });
 }
 
-}  // namespace orrery::trace
+}  // namespace orrery
 
 /// Defines a table from its list of columns: `COLUMNS(X)` calls `X(type, name, default)` for each.
 /// One list gives the columns, a Row with the defaults, and what storage, sorting and comparison
 /// need, so that adding a column is one line. `VisitColumns(visit, tables...)` calls
 /// `visit(name, column of each table...)`. Append is a template only so that a source that appends
 /// nothing does not pay for compiling it.
-#define ORRERY_TRACE_TABLE(Table, COLUMNS)                                \
+#define ORRERY_TABLE(Table, COLUMNS)                                \
   struct Table {                                                          \
     struct Row {                                                          \
       COLUMNS(ORRERY_TABLE_ROW_FIELD)                                     \

@@ -1,8 +1,8 @@
-#include "orrery/analyze/interval_set.h"
+#include "orrery/base/interval_set.h"
 
 #include <algorithm>
 
-namespace orrery::analyze {
+namespace orrery {
 namespace {
 
 // Calls `visit(begin, end)` for each part that lies in both sets.
@@ -117,4 +117,4 @@ std::int64_t OverlapNs(const IntervalSet& a, const IntervalSet& b) {
   return total;
 }
 
-}  // namespace orrery::analyze
+}  // namespace orrery

@@ -1,0 +1,22 @@
+#include "orrery/base/text.h"
+
+#include <algorithm>
+
+namespace orrery {
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) { return LowerCase(c); });
+  return lower;
+}
+
+bool SameIgnoringCase(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return LowerCase(x) == LowerCase(y); });
+}
+
+std::string_view Trimmed(std::string_view text, std::string_view blanks) {
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
+}  // namespace orrery
