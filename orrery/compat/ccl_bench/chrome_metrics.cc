@@ -17,6 +17,9 @@
 #include "orrery/compat/ccl_bench/outcome.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::CardNumber;
+
 namespace {
 
 using trace::Trace;

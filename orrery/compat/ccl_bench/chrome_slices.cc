@@ -12,6 +12,10 @@
 #include "orrery/trace/tables.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::JsonField;
+using analyze::JsonNumber;
+
 namespace {
 
 using trace::Trace;

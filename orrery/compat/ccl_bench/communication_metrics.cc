@@ -17,6 +17,9 @@
 #include "orrery/base/interval_set.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::CardNumber;
+
 namespace {
 
 using trace::Trace;

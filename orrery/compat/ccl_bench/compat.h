@@ -14,6 +14,9 @@
 /// that old tables can be continued. For numbers to act on use the metrics of this program.
 namespace orrery::compat::ccl_bench {
 
+using analyze::AnalyzeOptions;
+using analyze::Measurement;
+
 /// What the suite looks at: every file that was read, on the clocks of the files.
 struct CompatRun {
   const trace::TraceSet* set = nullptr;  // before clocks are aligned

@@ -5,6 +5,8 @@
 
 namespace orrery::compat::ccl_bench {
 
+using analyze::JsonNumber;
+
 using trace::Trace;
 
 std::vector<std::optional<double>> RecordedBlocksPerSm(const Trace& trace) {

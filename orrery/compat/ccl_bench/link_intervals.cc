@@ -9,6 +9,9 @@
 #include "orrery/compat/ccl_bench/measured_tables.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::LinkDirection;
+
 namespace {
 
 struct Sample {

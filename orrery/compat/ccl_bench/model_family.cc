@@ -6,6 +6,9 @@
 #include "orrery/analyze/card_fields.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::CardText;
+
 namespace {
 
 constexpr std::string_view kPcieFamily = "qwen-32b";

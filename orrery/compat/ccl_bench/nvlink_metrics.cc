@@ -12,6 +12,9 @@
 #include "orrery/compat/ccl_bench/outcome.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::LinkDirection;
+
 namespace {
 
 using trace::Trace;

@@ -14,6 +14,9 @@
 #include "orrery/trace/tables.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::CardParallelSize;
+
 namespace {
 
 using trace::Trace;

@@ -16,6 +16,10 @@
 #include "orrery/base/interval_set.h"
 
 namespace orrery::compat::ccl_bench {
+
+using analyze::CardNumber;
+using analyze::CardText;
+
 namespace {
 
 using trace::Trace;

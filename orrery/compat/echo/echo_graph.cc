@@ -11,6 +11,20 @@
 #include "orrery/workload/import/inputs_first.h"
 
 namespace orrery::compat::echo {
+
+using workload::CommunicationId;
+using workload::FirstMissing;
+using workload::GroupId;
+using workload::InputsFirst;
+using workload::LaneId;
+using workload::LaneKind;
+using workload::PartId;
+using workload::Phase;
+using workload::TaskId;
+using workload::TaskKind;
+using workload::kNoGroup;
+using workload::kNone;
+
 namespace {
 
 constexpr std::string_view kOptimizer = "optimizer_step";

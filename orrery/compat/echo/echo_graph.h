@@ -14,6 +14,10 @@
 /// Graphs and times of operators as Echo's workload tracer writes them (docs/formats/echo.md).
 namespace orrery::compat::echo {
 
+using workload::Ensemble;
+using workload::Program;
+using workload::Rank;
+
 struct EchoNode {
   std::string name;
   std::string op = {};

@@ -6,6 +6,11 @@
 #include <gtest/gtest.h>
 
 namespace orrery::compat::echo {
+
+using workload::LaneId;
+using workload::Phase;
+using workload::TaskId;
+
 namespace {
 
 using ::testing::ElementsAre;

@@ -11,6 +11,9 @@
 #include "orrery/workload/import/unpacked_file.h"
 
 namespace orrery::compat::echo {
+
+using workload::ReadUnpackedFile;
+
 namespace {
 
 using ingest::JsonElement;

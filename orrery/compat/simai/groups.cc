@@ -6,6 +6,12 @@
 #include "orrery/workload/generate/layer_op.h"
 
 namespace orrery::compat::simai {
+
+using workload::GroupId;
+using workload::GroupRole;
+using workload::kNoGroup;
+using workload::kNumGroupRoles;
+
 namespace {
 
 class GroupWriter {

@@ -4,6 +4,9 @@
 
 namespace orrery::compat::simai {
 
+using workload::Ensemble;
+using workload::Rank;
+
 /// The numbers of ranks in each direction.
 struct SimaiDegrees {
   Rank tensor = 1;

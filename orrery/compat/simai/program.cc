@@ -16,6 +16,27 @@
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::compat::simai {
+
+using workload::CommunicationId;
+using workload::GroupRole;
+using workload::LaneId;
+using workload::LaneKind;
+using workload::Name;
+using workload::PartId;
+using workload::Phase;
+using workload::PipelinePass;
+using workload::PipelineSchedule;
+using workload::PipelineShape;
+using workload::PipelineStep;
+using workload::PositionOf;
+using workload::Program;
+using workload::ScheduleOf;
+using workload::TaskId;
+using workload::TaskKind;
+using workload::Tasks;
+using workload::kNone;
+using workload::kNumGroupRoles;
+
 namespace {
 
 using collective::CollectiveKind;

@@ -9,6 +9,8 @@
 
 namespace orrery::compat::simai {
 
+using workload::Ensemble;
+
 struct SimaiEnsemble {
   Ensemble ensemble;
   int microbatches = 1;

@@ -10,6 +10,15 @@
 #include "orrery/workload/generate/layer_op.h"
 
 namespace orrery::compat::simai {
+
+using workload::GroupId;
+using workload::GroupRole;
+using workload::Program;
+using workload::Rank;
+using workload::TaskId;
+using workload::TaskKind;
+using workload::kNoGroup;
+
 namespace {
 
 using ::testing::ElementsAre;

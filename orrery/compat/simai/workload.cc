@@ -11,6 +11,9 @@
 #include "orrery/workload/import/unpacked_file.h"
 
 namespace orrery::compat::simai {
+
+using workload::ReadUnpackedFile;
+
 namespace {
 
 using collective::CollectiveKind;
