@@ -4,6 +4,7 @@
 
 
 #include "orrery/base/error.h"
+#include "orrery/cli/verb.h"
 #include "orrery/overlap/model.h"
 #include "orrery/simulate/simulation.h"
 

@@ -7,6 +7,7 @@
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
 #include "orrery/trace/steps.h"
 

@@ -12,7 +12,7 @@ namespace {
 // Memory that is held from the begin to the end leaves no gaps.
 std::int64_t HeldBytes(const workload::Program& program) {
   std::int64_t held = 0;
-  for (workload::RowId row = 0; row < program.held_memory.size(); ++row) {
+  for (RowId row = 0; row < program.held_memory.size(); ++row) {
     held += program.held_memory.bytes[row];
   }
   return held;

@@ -68,7 +68,7 @@ std::vector<MemoryStep> MemorySteps(const Program& program, const Timeline& time
                                     std::size_t first) {
   std::vector<MemoryStep> steps;
   steps.reserve(program.memory_changes.size());
-  for (workload::RowId row = 0; row < program.memory_changes.size(); ++row) {
+  for (RowId row = 0; row < program.memory_changes.size(); ++row) {
     const workload::MemoryChanges::Row change = program.memory_changes.At(row);
     const std::size_t index = first + change.task;
     steps.push_back(
@@ -88,7 +88,7 @@ MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timelin
                         const MemoryOptions& options) {
   const Program& program = rank_classes.ProgramOf(rank_class);
   Usage usage(options.rounds_like_allocator);
-  for (workload::RowId row = 0; row < program.held_memory.size(); ++row) {
+  for (RowId row = 0; row < program.held_memory.size(); ++row) {
     usage.Add(program.held_memory.category[row], program.held_memory.bytes[row]);
   }
   MemoryTimeline memory;

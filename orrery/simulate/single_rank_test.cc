@@ -219,7 +219,7 @@ RC_GTEST_PROP(EngineProperty, TasksOfALaneDoNotOverlapAndDependenciesHold,
   const Timeline timeline = *SimulateSingleRank(program, {.repetitions = 2});
   for (int repetition = 0; repetition < 2; ++repetition) {
     const std::size_t first = timeline.First(0, repetition);
-    for (workload::RowId edge = 0; edge < program.edges.size(); ++edge) {
+    for (RowId edge = 0; edge < program.edges.size(); ++edge) {
       RC_ASSERT(timeline.begin_ps[first + program.edges.to[edge]] >=
                 timeline.end_ps[first + program.edges.from[edge]]);
     }

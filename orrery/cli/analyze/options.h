@@ -8,6 +8,7 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
+#include "orrery/cli/verb.h"
 #include "orrery/ingest/run.h"
 
 namespace orrery::cli {

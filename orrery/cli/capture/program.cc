@@ -12,6 +12,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/program_folder.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/cli/verb.h"
 
 namespace orrery::cli {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "orrery/base/error.h"
+
 namespace orrery::cli {
 
 /// `orrery convert STREAM OUT.orrs`: packs the chunks of a stream and leaves its records as they

@@ -69,23 +69,23 @@ Status AddCollectives(const std::vector<std::string>& paths, FamilyEvaluation& e
 }
 
 Result<int> EvaluateAll(const EvaluateArguments& arguments) {
-  KernelEvaluationArguments evaluation = arguments.evaluation;
-  const bool are_own = evaluation.paths.empty();
+  KernelEvaluationArguments options = arguments.evaluation;
+  const bool are_own = options.paths.empty();
   if (are_own) {
-    ORRERY_TRY(evaluation.paths, OwnTables());
+    ORRERY_TRY(options.paths, OwnTables());
   }
-  const std::vector<std::string> collectives = TakeCollectives(evaluation.paths);
+  const std::vector<std::string> collectives = TakeCollectives(options.paths);
   FamilyEvaluation evaluation;
   evaluation.split = "all rows, by the shipped models";
-  if (!evaluation.paths.empty()) {
-    ORRERY_TRY(const KernelEvaluationResult kernels, EvaluateKernels(evaluation));
+  if (!options.paths.empty()) {
+    ORRERY_TRY(const KernelEvaluationResult kernels, EvaluateKernels(options));
     evaluation.split = kernels.split;
     AddFamilies(kernels, evaluation);
   }
   if (!collectives.empty()) {
     ORRERY_TRY_STATUS(AddCollectives(collectives, evaluation));
   }
-  if (are_own && evaluation.split.empty() && evaluation.models.empty()) {
+  if (are_own && options.split.empty() && options.models.empty()) {
     evaluation.split += ", which have learned from them (--split evaluates unseen rows)";
   }
   Print(arguments.as_json ? FamiliesJson(evaluation) : FamiliesText(evaluation));

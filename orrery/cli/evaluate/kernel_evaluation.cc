@@ -10,6 +10,7 @@
 #include "orrery/cli/kernel_models.h"
 #include "orrery/cli/program_folder.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/cli/verb.h"
 #include "orrery/kernel/evaluation.h"
 #include "orrery/kernel/fit.h"
 #include "orrery/kernel/row_split.h"
@@ -93,28 +94,28 @@ Result<std::vector<std::string>> OwnTables() {
   return paths;
 }
 
-Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& evaluation) {
+Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& options) {
   std::optional<kernel::SplitRule> rule;
-  if (!evaluation.split.empty()) {
-    ORRERY_TRY(rule, kernel::SplitRule::Parse(evaluation.split));
+  if (!options.split.empty()) {
+    ORRERY_TRY(rule, kernel::SplitRule::Parse(options.split));
   }
-  KernelEvaluationResult evaluation;
-  ORRERY_TRY(evaluation.data, ReadRows(evaluation));
+  KernelEvaluationResult result;
+  ORRERY_TRY(result.data, ReadRows(options));
   if (rule) {
-    evaluation.split = rule->Text();
-    ORRERY_TRY(evaluation.rows, EvaluateSplit(evaluation.data.rows, *rule));
-    return evaluation;
+    result.split = rule->Text();
+    ORRERY_TRY(result.rows, EvaluateSplit(result.data.rows, *rule));
+    return result;
   }
-  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(evaluation.models));
-  evaluation.split =
-      evaluation.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
-  if (evaluation.is_gpu_unseen) {
-    evaluation.split += " of other GPUs";
-    evaluation.rows = kernel::EvaluateHeldOut(models, evaluation.data.rows);
-    return evaluation;
+  ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(options.models));
+  result.split =
+      options.models.empty() ? "all rows, by the shipped models" : "all rows, by the given models";
+  if (options.is_gpu_unseen) {
+    result.split += " of other GPUs";
+    result.rows = kernel::EvaluateHeldOut(models, result.data.rows);
+    return result;
   }
-  evaluation.rows = kernel::Evaluate(models, evaluation.data.rows);
-  return evaluation;
+  result.rows = kernel::Evaluate(models, result.data.rows);
+  return result;
 }
 
 }  // namespace orrery::cli

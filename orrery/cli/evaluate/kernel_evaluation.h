@@ -6,6 +6,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/cli/evaluate/output.h"
+#include "orrery/cli/verb.h"
 
 namespace orrery::cli {
 

@@ -139,26 +139,26 @@ std::string NotUsedText(const kernel::Measurements& data) {
              : fmt::format("\nNot used: {} rows\n{}\n", data.rejected.size(), RejectedText(data));
 }
 
-std::string EvaluationText(const KernelEvaluationResult& evaluation) {
-  const kernel::KernelEvaluation evaluation = kernel::Summarize(evaluation.rows);
+std::string EvaluationText(const KernelEvaluationResult& result) {
+  const kernel::KernelEvaluation evaluation = kernel::Summarize(result.rows);
   TextTable table = FigureTable({{"operator"}, {"GPU"}, {"timing"}});
   for (const kernel::EvaluatedGroup& group :
-       kernel::GroupsOf(evaluation.rows, kernel::GroupBy::kOperatorGpu)) {
+       kernel::GroupsOf(result.rows, kernel::GroupBy::kOperatorGpu)) {
     AddFigures(table,
                {group.operator_name, group.gpu, std::string(kernel::TimingName(group.timing))},
                group.figures);
   }
   AddFigures(table, {"all", "", ""}, evaluation.overall);
-  std::string text = fmt::format("Evaluated: {}; errors in %\n\n", evaluation.split) + table.Render();
+  std::string text = fmt::format("Evaluated: {}; errors in %\n\n", result.split) + table.Render();
   text += DistributionText(evaluation.overall);
   text += WorstText(evaluation.worst);
-  return text + NotUsedText(evaluation.data);
+  return text + NotUsedText(result.data);
 }
 
-std::string EvaluationJson(const KernelEvaluationResult& evaluation) {
-  const kernel::KernelEvaluation evaluation = kernel::Summarize(evaluation.rows);
+std::string EvaluationJson(const KernelEvaluationResult& result) {
+  const kernel::KernelEvaluation evaluation = kernel::Summarize(result.rows);
   Value document = Value::Object();
-  document.Set("split", evaluation.split);
+  document.Set("split", result.split);
   Value overall = Value::Object();
   SetFigures(overall, evaluation.overall);
   document.Set("overall", std::move(overall));
@@ -173,7 +173,7 @@ std::string EvaluationJson(const KernelEvaluationResult& evaluation) {
     groups.Add(std::move(object));
   }
   document.Set("groups", std::move(groups));
-  document.Set("rejected_rows", static_cast<std::int64_t>(evaluation.data.rejected.size()));
+  document.Set("rejected_rows", static_cast<std::int64_t>(result.data.rejected.size()));
   draw::JsonWriter json;
   draw::WriteValue(json, document);
   return json.Finish();

@@ -10,6 +10,7 @@
 
 #include "orrery/base/progress.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/cli/verb.h"
 #include "orrery/ingest/pieces.h"
 #include "orrery/trace/steps.h"
 

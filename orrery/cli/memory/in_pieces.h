@@ -6,6 +6,7 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/run_options.h"
+#include "orrery/cli/verb.h"
 #include "orrery/report/memory_page.h"
 
 namespace orrery::cli {

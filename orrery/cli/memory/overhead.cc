@@ -16,6 +16,7 @@
 
 #include "orrery/cli/memory/overhead_tables.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/memory/join/plain_time.h"

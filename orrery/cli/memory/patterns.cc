@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"

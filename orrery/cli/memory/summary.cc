@@ -127,7 +127,7 @@ MemoryTable ToolTable(const Trace& trace, const MemoryTools& tools) {
                                 {"status", "runs", MemoryUnit::kText},
                                 {"reason", "why not", MemoryUnit::kText, 0}}};
   for (const auto& tool : tools) {
-    const Status met = memory::CheckNeeds(tool.Needs(), trace);
+    const Status met = memory::CheckNeeds(tool->needs(), trace);
     table.rows.push_back({std::string(tool->name()), std::string(met ? "yes" : "no"),
                           met ? std::string() : met.error().message()});
   }

@@ -229,7 +229,7 @@ class TimelineTool : public MemoryTool {
         {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
         "what columns are divided by: what memory is for, or the operator that allocated it "
         "(category)");
-    AddWordOption<std::optional<AlignBy>>(verb, "--align", align_,
+    verb.AddChoice<std::optional<AlignBy>>("--align", align_,
                                           {{"progress", AlignBy::kProgress},
                                            {"operator", AlignBy::kOperator},
                                            {"event", AlignBy::kEvent}},

@@ -9,6 +9,7 @@
 
 
 #include "orrery/base/error.h"
+#include "orrery/cli/verb.h"
 #include "orrery/memory/needs.h"
 #include "orrery/report/memory_page.h"
 #include "orrery/trace/trace.h"

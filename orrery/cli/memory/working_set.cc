@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/verb.h"
 #include "orrery/draw/chart/line_chart.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/kernel_line.h"

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "orrery/cli/verb.h"
+
 
 namespace orrery::cli {
 

@@ -11,8 +11,8 @@
 namespace orrery::cli {
 namespace {
 
-namespace astra_sim = collective::astra_sim;
-namespace simai = collective::simai;
+namespace astra_sim = compat::astra_sim;
+namespace simai = compat::simai;
 using collective::CollectiveKind;
 
 tl::unexpected<Error> NotEmulated(std::string_view model, CollectiveKind kind) {

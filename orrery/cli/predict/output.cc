@@ -46,7 +46,7 @@ std::string PricingText(const workload::PricingSummary& pricing) {
   for (std::size_t rung = 0; rung < pricing.operators.size(); ++rung) {
     if (pricing.operators[rung] > 0) {
       text += fmt::format("{} {} by {}", text.empty() ? ":" : ",", pricing.operators[rung],
-                          kernel::RungName(static_cast<kernel::Rung>(rung)));
+                          kernel::EstimateSourceName(static_cast<kernel::EstimateSource>(rung)));
     }
   }
   return text + fmt::format("; {} outside of what was measured", pricing.extrapolated);
@@ -95,7 +95,7 @@ void WriteHost(const Prediction& prediction, JsonWriter& json) {
 }
 
 void WritePricing(const workload::PricingSummary& pricing, JsonWriter& json) {
-  constexpr std::array<const char*, workload::kNumRungs> kKeys{
+  constexpr std::array<const char*, workload::kNumEstimateSources> kKeys{
       "operators_of_this_gpu", "operators_of_siblings", "operators_of_all_gpus",
       "operators_by_roofline"};
   json.Key("models").BeginObject();

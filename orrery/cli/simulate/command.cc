@@ -279,7 +279,7 @@ Status ReadFrom(SimulateArguments& arguments) {
   if (workload::HoldsTracedJob(arguments.from)) {
     return {};
   }
-  ORRERY_TRY(EchoFolder files, FindEchoFiles(arguments.from));
+  ORRERY_TRY(compat::echo::EchoFolder files, compat::echo::FindEchoFiles(arguments.from));
   arguments.inputs = std::move(files.graphs);
   arguments.echo_times = std::move(files.times);
   return {};

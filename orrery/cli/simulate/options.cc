@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "orrery/cli/overlap_option.h"
+#include "orrery/cli/verb.h"
 
 namespace orrery::cli {
 namespace {

@@ -5,6 +5,7 @@
 
 
 #include "orrery/base/error.h"
+#include "orrery/cli/verb.h"
 #include "orrery/simulate/simulation.h"
 
 namespace orrery::cli {
