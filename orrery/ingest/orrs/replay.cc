@@ -95,7 +95,7 @@ class Player {
     replay_.of_set.resize(recording.All<stream::Set>().size());
   }
 
-  void Replay(const Moment& moment) {
+  void Apply(const Moment& moment) {
     switch (moment.kind) {
       case Kind::kObject:
         return Enter(recording_.All<stream::Object>()[moment.index]);
@@ -242,7 +242,7 @@ class Player {
 Replay ReplayEvents(Recording& recording, Lives before) {
   Player player(recording, std::move(before));
   for (const Moment& moment : MomentsInOrder(recording)) {
-    player.Replay(moment);
+    player.Apply(moment);
   }
   return player.Finish();
 }
