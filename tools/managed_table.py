@@ -6,7 +6,7 @@ import managed_patterns as patterns
 
 def _name(row):
     if row["experiment"] == "lanes":
-        return f"{row['blocks']} pages, each in a block of its own"
+        return f"{row['blocks']} pages, each in a separate block"
     if row["experiment"] == "pages":
         return f"{row['pages_per_block']} pages in each of {row['blocks']} blocks, {row['order']}"
     if row["experiment"] == "stream":
@@ -16,7 +16,7 @@ def _name(row):
 
 
 def _backing(row):
-    return "host" if row["backing"] == "written" else "nobody"
+    return "host" if row["backing"] == "written" else "never written"
 
 
 def _compared(program, row, write, policy):
