@@ -46,7 +46,7 @@ def readable(seconds):
     return f"{seconds * 1e9:8.1f} ns"
 
 
-def judge(what, seconds, most):
+def check(what, seconds, most):
     is_met = most is None or seconds <= most
     bound = "" if most is None else f"  (at most {readable(most).strip()}{'' if is_met else '; MISSED'})"
     print(f"{what:52} {readable(seconds):12}{bound}")
@@ -62,7 +62,7 @@ def main():
     rounds = [run_benchmarks(program) for _ in range(max(arguments.rounds, 1))]
     is_met = True
     for what, name, most in FIGURES:
-        is_met &= judge(what, statistics.median(times[name] for times in rounds), most)
+        is_met &= check(what, statistics.median(times[name] for times in rounds), most)
     sys.exit(0 if is_met else 1)
 
 

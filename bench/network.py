@@ -60,7 +60,7 @@ def medians(program, rounds):
     return {name: statistics.median(result[name] for result in results) for name in results[0]}
 
 
-def judge(what, value, unit, bound, is_met):
+def check(what, value, unit, bound, is_met):
     print(f"{what:52} {value:10.3f} {unit:2}  ({bound}{'' if is_met else '; MISSED'})")
     return is_met
 
@@ -74,7 +74,7 @@ def judge_races(times):
             continue
         print(f"{what + ', SimGrid':52} {times[theirs] * 1e3:10.3f} ms")
         ratio = times[theirs] / times[ours]
-        is_met &= judge(what + ", ratio", ratio, "", f"at least {least}", ratio >= least)
+        is_met &= check(what + ", ratio", ratio, "", f"at least {least}", ratio >= least)
     return is_met
 
 
@@ -84,7 +84,7 @@ def judge_disjoint(times):
     for size in DISJOINT_SIZES:
         print(f"{f'disjoint traffic, {size:,} flows, per flow and link':52} {cost[size]:10.3f} ns")
     growth = cost[DISJOINT_SIZES[-1]] / cost[DISJOINT_SIZES[0]]
-    return judge("disjoint traffic, growth of that over two decades", growth, "",
+    return check("disjoint traffic, growth of that over two decades", growth, "",
                  f"at most {MOST_GROWTH}", growth <= MOST_GROWTH)
 
 
@@ -96,7 +96,7 @@ def main():
     times = medians(arguments.build / "modules/network/network_bench", max(arguments.rounds, 1))
     is_met = judge_races(times)
     for what, name, most in LIMITS:
-        is_met &= judge(what, times[name], "s", f"at most {most:g}", times[name] <= most)
+        is_met &= check(what, times[name], "s", f"at most {most:g}", times[name] <= most)
     is_met &= judge_disjoint(times)
     sys.exit(0 if is_met else 1)
 

@@ -172,8 +172,8 @@ def output(*command):
 
 
 def answer(program, path, tool):
-    twin = path.parent.parent / "coarse" / path.name
-    times = ["--times", twin] if twin.exists() else []
+    coarse = path.parent.parent / "coarse" / path.name
+    times = ["--times", coarse] if coarse.exists() else []
     return json.loads(output(program, "memory", path, *times, "--tool", tool, "--json"))
 
 

@@ -74,7 +74,7 @@ def predict(program, host, *arguments):
     return json.loads(run(program, "predict", *arguments, "--host", host, "--gpu", "h200", "--json"))
 
 
-def judge(program, traces, kernels, steps_file, interval, model, folder):
+def evaluate(program, traces, kernels, steps_file, interval, model, folder):
     host = pathlib.Path(folder) / f"{model}.csv"
     recordings = [traces / f"{name}.kineto.json.gz" for name in MODELS]
     run(program, "fit", "host", *recordings, "--steps", steps_file, "--without", model,
@@ -126,7 +126,7 @@ def main():
     steps_file = options.shared / "truth" / "h200_steps.csv"
     steps = measured_steps(steps_file)
     with tempfile.TemporaryDirectory() as folder:
-        rows = [judge(options.program, options.shared / "traces" / "h200", kernels, steps_file, steps[model], model,
+        rows = [evaluate(options.program, options.shared / "traces" / "h200", kernels, steps_file, steps[model], model,
                       folder) for model in MODELS]
     text = HEAD + "\n".join([*step_table(rows), "", *active_table(rows), ""])
     if options.write:
