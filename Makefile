@@ -1,4 +1,4 @@
-# The front door. What really happens is in CMakePresets.json, the CMake files and tools/.
+# Entry points. The build itself is defined by CMakePresets.json, the CMake files and tools/.
 
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
@@ -8,8 +8,8 @@ RANKS ?= 64
 
 SAMPLE := tests/data/h200/fake-tp8.kineto.json.gz
 
-# LeakSanitizer of GCC 12 costs four seconds a process on aarch64; leaks are looked for by the
-# fuzzers, which clang builds.
+# LeakSanitizer of GCC 12 costs four seconds per process on aarch64; the fuzzers, built with clang,
+# check for leaks.
 ifeq ($(shell uname -m),aarch64)
 ASAN_SETTINGS := ASAN_OPTIONS=detect_leaks=0
 endif
@@ -21,7 +21,7 @@ endif
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' Makefile
 
-packages:  ## install the Debian packages of packages.txt that are missing
+packages:  ## install missing Debian packages of packages.txt
 	@tools/install_packages packages.txt
 
 build: build/build.ninja  ## build the program, build/orrery, and all tests (the default)
@@ -36,51 +36,51 @@ benches: program
 build/build.ninja: CMakePresets.json | packages
 	cmake --preset release
 
-demo: program  ## simulate Llama 3 70B on 512 H100s, then look at a small recorded trace; under build/demo
+demo: program  ## simulate Llama 3 70B on 512 H100s, then inspect a small recorded trace; output in build/demo
 	tools/demo build/orrery $(SAMPLE) build/demo
 
-models: program  ## fit all shipped models again, from data/measured and ../shared/kernels (GPUS="H200 T4" only these)
+models: program  ## refit all shipped kernel models from data/measured and ../shared/kernels (GPUS="H200 T4" for only these)
 	tools/fit_models $(GPUS)
 
-overlap-model: program  ## fit the shipped model of overlap again, from data/measured
+overlap-model: program  ## refit the shipped overlap model from data/measured
 	build/orrery fit overlap data/measured/h200/overlap-1.csv.gz data/measured/h200/overlap-2.csv.gz \
 	  --counters data/measured/h200/overlap-counters-1.csv.gz -o data/models/overlap.orrmodel || [ $$? -eq 3 ]
 
-sibling-levels: program  ## fit what few rows say of GPUs without tables of products again, from ../shared/kernels
+sibling-levels: program  ## refit scale factors for GPUs with few GEMM measurements, from ../shared/kernels
 	build/orrery fit siblings ../shared/kernels/neusight/e2e_nodes.csv.gz --gpu MI100 --gpu MI210 \
 	  -o data/models/sibling_levels.yaml || [ $$? -eq 3 ]
 	cmake --build build -j $(JOBS) --target orrery
 
-collective-models: program  ## fit the shipped constants of collectives again, from ../shared
+collective-models: program  ## refit the shipped collective constants from ../shared
 	build/orrery fit collectives ../shared/truth/nccl.csv ../shared/kernels/aiconfigurator/*_nccl.csv.gz \
 	  -o data/models/collectives.yaml || [ $$? -eq 3 ]
 	cmake --build build -j $(JOBS) --target orrery
 
-test: build  ## build, then run every test
+test: build  ## build, then run all tests
 	ctest --test-dir build --output-on-failure -j2
 
-bench: benches  ## speed and memory of reading against Python (BYTES=1000000000, LARGE=1 for > 4 GB)
+bench: benches  ## speed and memory of trace reading, compared with Python (BYTES=1000000000, LARGE=1 for > 4 GB)
 	python3 bench/ingest.py --build build --bytes $(BYTES) $(if $(LARGE),--large)
 
-bench-analyze: benches  ## speed and memory of all metrics (RANKS=64, HTA=path of a checkout to compare with)
+bench-analyze: benches  ## speed and memory of all metrics (RANKS=64, HTA=checkout to compare with)
 	python3 bench/analyze.py --build build --ranks $(RANKS) $(if $(HTA),--hta $(HTA))
 
 bench-memory: benches  ## speed and memory of the memory tools on a generated stream
 	python3 bench/memory.py --build build
 
-bench-kernels: benches  ## speed of predicting operators: a million distinct ones, one again
+bench-kernels: benches  ## speed of operator prediction: a million distinct operators, one repeated
 	python3 bench/kernels.py --build build
 
-bench-network: benches  ## speed of simulating flows over a network, against SimGrid
+bench-network: benches  ## speed of the network flow simulation, compared with SimGrid
 	python3 bench/network.py --build build
 
-bench-collectives: benches  ## speed of predicting collectives: closed form, flows over 1,024 GPUs
+bench-collectives: benches  ## speed of collective prediction: closed form, flows over 1,024 GPUs
 	python3 bench/collectives.py --build build
 
-bench-simulate: benches  ## speed of simulating jobs: 8,192 and 131,072 GPUs, 1,024 ranks one by one
+bench-simulate: benches  ## speed of job simulation: 8,192 and 131,072 GPUs, 1,024 ranks without folding
 	python3 bench/simulate.py --build build --write docs/validation/simulate-speed.md
 
-fuzz: build-fuzz/build.ninja  ## run every fuzzer for SECONDS=60
+fuzz: build-fuzz/build.ninja  ## run each fuzzer for SECONDS=60
 	cmake --build build-fuzz -j $(JOBS)
 	python3 tools/run_fuzzers.py --build build-fuzz --seconds $(SECONDS)
 
@@ -90,14 +90,14 @@ fuzz-packages: packages
 build-fuzz/build.ninja: CMakePresets.json | fuzz-packages
 	cmake --preset fuzz
 
-asan: build-asan/build.ninja  ## every test under the address and undefined-behaviour sanitizers
+asan: build-asan/build.ninja  ## all tests under the address and undefined-behaviour sanitizers
 	cmake --build build-asan -j $(JOBS)
 	$(ASAN_SETTINGS) ctest --test-dir build-asan --output-on-failure -j2
 
 build-asan/build.ninja: CMakePresets.json | packages
 	cmake --preset dev
 
-tsan: build-tsan/build.ninja  ## every test under the thread sanitizer
+tsan: build-tsan/build.ninja  ## all tests under the thread sanitizer
 	cmake --build build-tsan -j $(JOBS)
 	ctest --test-dir build-tsan --output-on-failure -j2
 
@@ -110,14 +110,14 @@ lint-packages: packages
 build-lint/build.ninja: CMakePresets.json | packages
 	cmake --preset lint
 
-lint: build-lint/build.ninja lint-packages  ## format, clang-tidy, layers, headers that compile alone (FILES=regex limits clang-tidy)
+lint: build-lint/build.ninja lint-packages  ## format, clang-tidy, layers, self-contained headers (FILES=regex limits clang-tidy)
 	tools/lint build-lint $(JOBS) $(FILES)
 
-format: lint-packages  ## rewrite all C++ sources in the house format
+format: lint-packages  ## rewrite all C++ sources in the project format
 	git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
 
-install: program  ## install program, manual page and documents under PREFIX=/usr/local
+install: program  ## install program, manual page and documentation under PREFIX=/usr/local
 	cmake --install build --prefix $(PREFIX)
 
-clean:  ## remove everything that was built
+clean:  ## remove all build directories
 	rm -rf build build-asan build-lint build-tsan build-fuzz

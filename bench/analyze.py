@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures how long and in how much memory `orrery analyze` computes all its metrics.
+"""Measures time and memory of `orrery analyze` for all metrics.
 
     bench/analyze.py --build build [--shared ../shared] [--ranks 64] [--bytes 200000000]
                      [--hta CHECKOUT] [--rounds 3] [--folder KEEP]
 
-Three parts, each in processes of its own, files in the page cache, medians of the rounds:
+Three parts, each in separate processes, files in the page cache, medians of the rounds:
  1. all metrics of the real 8-rank Megatron run, from its JSON (needs ../shared);
  2. all metrics of a generated run, from .orr, at a quarter, a half and all of its ranks: time,
     memory, and whether the cost grows in proportion;
@@ -72,7 +72,7 @@ def measure_real_run(build, shared, rounds):
 
 
 def generate(build, folder, ranks, size):
-    """Makes rank*.orr, one rank at a time so that little JSON lies on disk at once."""
+    """Generates rank*.orr, one rank at a time to limit the JSON on disk."""
     if (folder / f"rank{ranks - 1}.orr").exists():
         return
     subprocess.run([build / "bench/generate_kineto", "--bytes", str(size), "--ranks", str(ranks),

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures how fast the time of a collective is predicted.
+"""Measures the speed of collective prediction.
 
     bench/collectives.py --build build [--rounds 3]
 
-Prints medians of the rounds: the closed form with and without NCCL's choice of algorithm, and flows
-of collectives over 1,024 GPUs under three tiers of switches, routing and all. Exits with 1 when a
-figure misses what it must reach.
+Prints medians of the rounds: the closed form with and without NCCL's algorithm selection, and flows
+of collectives over 1,024 GPUs under three tiers of switches, including routing. Exits with 1 when a
+target is missed.
 """
 
 import argparse
@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 
-# What, benchmark, the most seconds; nothing when none is asked for.
+# Name, benchmark, maximum seconds (none: no target).
 FIGURES = (
     ("closed form, choice included", "BM_ClosedFormChoosing", 1e-6),
     ("closed form of one way", "BM_ClosedForm", 1e-6),
@@ -29,9 +29,9 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def run_benchmarks(program):
-    """Returns the seconds of each benchmark by name; those that failed are left out.
+    """Returns the seconds of each benchmark by name; failed ones are omitted.
 
-    All of them use one thread: processor time, so that other work on the machine does not decide it.
+    All use one thread: CPU time, so that other work on the machine does not matter.
     """
     done = subprocess.run([program, "--benchmark_format=json"], check=True, capture_output=True,
                           text=True)
@@ -46,7 +46,7 @@ def readable(seconds):
     return f"{seconds * 1e9:8.1f} ns"
 
 
-def judge(what, seconds, most):
+def check(what, seconds, most):
     is_met = most is None or seconds <= most
     bound = "" if most is None else f"  (at most {readable(most).strip()}{'' if is_met else '; MISSED'})"
     print(f"{what:52} {readable(seconds):12}{bound}")
@@ -62,7 +62,7 @@ def main():
     rounds = [run_benchmarks(program) for _ in range(max(arguments.rounds, 1))]
     is_met = True
     for what, name, most in FIGURES:
-        is_met &= judge(what, statistics.median(times[name] for times in rounds), most)
+        is_met &= check(what, statistics.median(times[name] for times in rounds), most)
     sys.exit(0 if is_met else 1)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests that generated traces are what the profiler could have written.
+"""Tests that generated traces are plausible profiler output.
 
     bench/generate_kineto_test.py PROGRAM
 """

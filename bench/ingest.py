@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures how fast and in how much memory traces are read, against Python's json.load.
+"""Measures speed and memory of trace reading, compared with Python's json.load.
 
     bench/ingest.py --build build [--bytes 1000000000] [--rounds 3] [--json OUT]
     bench/ingest.py --build build --large
 
-Generates a Kineto trace, plain and packed, and an .orr of it; then reads each in a process of its
-own, round after round, so that a slow moment of the machine hits all alike. Figures are medians;
+Generates a Kineto trace, plain and compressed, and an .orr of it; then reads each in a separate
+process, in interleaved rounds, so that disturbances affect all equally. Results are medians;
 files are in the page cache. --large reads a file of more than 4 GB and checks that nothing is lost.
 """
 
@@ -32,7 +32,7 @@ print(json.dumps({"seconds": seconds, "peak_bytes": peak}))
 
 
 class Case:
-    """One way to read the trace, and what was measured of it."""
+    """One reading method and its measurements."""
 
     def __init__(self, name, command):
         self.name = name

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures how fast times of operators are predicted with the shipped models of the H200.
+"""Measures the speed of operator prediction with the shipped models of the H200.
 
     bench/kernels.py --build build [--rounds 3]
 
-Prints the seconds for a million distinct operators in one batch on two threads, features and all,
-nothing remembered, and the microseconds for an operator that was asked for before: medians of the
-rounds, and what they may be at most. Exits with 1 when one is above.
+Prints the seconds for a million distinct operators in one batch on two threads, including features,
+without memoization, and the microseconds for a memoized operator: medians of the
+rounds, and their limits. Exits with 1 when one is exceeded.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import pathlib
 import subprocess
 import sys
 
-# Name of the benchmark, what it is, unit, how many of that unit are a nanosecond, the most allowed.
+# Benchmark, description, unit, units per nanosecond, maximum.
 FIGURES = (
     ("BM_PredictDistinct/operators:1000000/threads:2/real_time",
      "a million distinct operators", "s", 1e-9, 5.0),

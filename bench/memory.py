@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Speed and memory of the memory tools on a generated stream: bench/memory.py --build build [--launches 3000000].
 
-The default is a stream of 1 GB. `--whole` reads it at once, as tools do that need all of it."""
+The default is a stream of 1 GB. `--whole` reads it at once, as tools that need all of it do."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ TOOLS = ("kernel-frequency", "working-set", "heat")
 
 
 def measured(words):
-    """Seconds and the peak of memory in bytes."""
+    """Seconds and peak memory in bytes."""
     begin = time.monotonic()
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build"))
     parser.add_argument("--launches", type=int, default=3000000)
     parser.add_argument("--whole", action="store_true", help="read the stream at once instead of in pieces")
-    parser.add_argument("--tools", default=",".join(TOOLS), help="by comma")
+    parser.add_argument("--tools", default=",".join(TOOLS), help="comma-separated")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         stream = os.path.join(folder, "generated.orrs")

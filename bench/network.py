@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how fast flows over a network are simulated, against SimGrid in the same run.
+"""Measures the speed of the network flow simulation, compared with SimGrid in the same run.
 
     bench/network.py --build build [--rounds 3]
 
 Prints medians of the rounds: a uniform shift and 4,096 flows of distinct random sizes on a fat tree
-of 4,096 hosts, ours and SimGrid's processor time with their ratio; an all-to-all over 1,024 GPUs
-under three tiers, routing and all; and traffic on disjoint links for 1,000 to 100,000 flows, by flow
-and link. Exits with 1 when a figure misses what it must reach. Without SimGrid the ratios are left
-out.
+of 4,096 hosts, our and SimGrid's CPU time with their ratio; an all-to-all over 1,024 GPUs
+under three tiers, including routing; and traffic on disjoint links for 1,000 to 100,000 flows, by flow
+and link. Exits with 1 when a target is missed. Without SimGrid the ratios are
+omitted.
 """
 
 import argparse
@@ -17,13 +17,13 @@ import statistics
 import subprocess
 import sys
 
-# What, our benchmark, SimGrid's, the least ratio.
+# Name, our benchmark, SimGrid's, minimum ratio.
 RACES = (
     ("uniform shift", "BM_Shift", "BM_ShiftSimgrid", 100),
     ("4,096 random sizes", "BM_RandomSizes", "BM_RandomSizesSimgrid", 20),
 )
 RACERS = {ours for _, ours, _, _ in RACES}
-# What, benchmark, the most seconds.
+# Name, benchmark, maximum seconds.
 LIMITS = (
     ("all-to-all over 1,024 GPUs, step by step, hashed", "BM_AllToAllInSteps", 2.0),
     ("all-to-all over 1,024 GPUs, all at once, by target", "BM_AllToAllAtOnce", 2.0),
@@ -37,10 +37,10 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 
 
 def run_benchmarks(program, pattern):
-    """Returns the seconds of each benchmark by name; those that were skipped are left out.
+    """Returns the seconds of each benchmark by name; skipped ones are omitted.
 
-    Our side of a race counts processor time, as SimGrid's does in its own process, so that other work
-    on the machine does not decide it.
+    Comparisons use CPU time, as SimGrid's side does in its own process, so that other work
+    on the machine does not matter.
     """
     done = subprocess.run([program, f"--benchmark_filter={pattern}", "--benchmark_format=json"],
                           check=True, capture_output=True, text=True)
@@ -54,13 +54,13 @@ def run_benchmarks(program, pattern):
 
 
 def medians(program, rounds):
-    """Ours and SimGrid's take turns, so that what else the machine does hits both."""
+    """Ours and SimGrid's alternate, so that other load affects both."""
     pattern = "Shift|RandomSizes|AllToAllInSteps|AllToAllAtOnce$|Disjoint|Build"
     results = [run_benchmarks(program, pattern) for _ in range(rounds)]
     return {name: statistics.median(result[name] for result in results) for name in results[0]}
 
 
-def judge(what, value, unit, bound, is_met):
+def check(what, value, unit, bound, is_met):
     print(f"{what:52} {value:10.3f} {unit:2}  ({bound}{'' if is_met else '; MISSED'})")
     return is_met
 
@@ -74,7 +74,7 @@ def judge_races(times):
             continue
         print(f"{what + ', SimGrid':52} {times[theirs] * 1e3:10.3f} ms")
         ratio = times[theirs] / times[ours]
-        is_met &= judge(what + ", ratio", ratio, "", f"at least {least}", ratio >= least)
+        is_met &= check(what + ", ratio", ratio, "", f"at least {least}", ratio >= least)
     return is_met
 
 
@@ -84,7 +84,7 @@ def judge_disjoint(times):
     for size in DISJOINT_SIZES:
         print(f"{f'disjoint traffic, {size:,} flows, per flow and link':52} {cost[size]:10.3f} ns")
     growth = cost[DISJOINT_SIZES[-1]] / cost[DISJOINT_SIZES[0]]
-    return judge("disjoint traffic, growth of that over two decades", growth, "",
+    return check("disjoint traffic, growth of that over two decades", growth, "",
                  f"at most {MOST_GROWTH}", growth <= MOST_GROWTH)
 
 
@@ -96,7 +96,7 @@ def main():
     times = medians(arguments.build / "modules/network/network_bench", max(arguments.rounds, 1))
     is_met = judge_races(times)
     for what, name, most in LIMITS:
-        is_met &= judge(what, times[name], "s", f"at most {most:g}", times[name] <= most)
+        is_met &= check(what, times[name], "s", f"at most {most:g}", times[name] <= most)
     is_met &= judge_disjoint(times)
     sys.exit(0 if is_met else 1)
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures how fast training jobs are simulated, and how much memory that takes.
+"""Measures speed and memory of the simulation of training jobs.
 
     bench/simulate.py --build build [--rounds 3] [--write docs/validation/simulate-speed.md]
 
-Runs the program as a user does, loading of models included: GPT-175B on 8,192 GPUs, the same on
-131,072, and 1,024 ranks folded and one by one, which must agree to the last unit. Then the events
-a second of the engine alone, on one core. Prints medians of the rounds and exits with 1 when a
-figure misses what it must reach. Limits are for the time on the clock: on a busy
-machine look at the processor time beside it, and at the load that is printed.
+Runs the whole program, including model loading: GPT-175B on 8,192 GPUs, the same on
+131,072, and 1,024 ranks with and without folding, which must agree exactly. Then the events
+per second of the engine alone, on one core. Prints medians of the rounds and exits with 1 when a
+target is missed. Limits apply to wall time: on a busy
+machine look at the CPU time, and at the printed load average.
 """
 
 import argparse
@@ -26,7 +26,7 @@ GB = 1e9
 
 
 class Run:
-    """One simulation: its answer, seconds and bytes."""
+    """One simulation: its result, seconds and bytes."""
 
     def __init__(self, program, overrides=(), options=()):
         command = [program, "simulate", JOB, "--json", *options]
@@ -45,14 +45,14 @@ class Run:
 
 
 def process_usage(process):
-    """Waits for the process as wait4 does, and tells what it used."""
+    """Waits for the process with wait4 and returns its resource usage."""
     pid, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return pid, process.returncode, usage
 
 
 def engine_events_per_second(build):
-    """The fastest of the engine's benchmarks of a play, as events a second of one core."""
+    """Events per second of the engine's benchmarks on one core."""
     program = build / "modules/simulate/simulate_bench"
     if not program.exists():
         return {}
@@ -63,7 +63,7 @@ def engine_events_per_second(build):
 
 
 class Report:
-    """Lines of a table, and whether all limits were met."""
+    """Rows of a table, and whether all targets were met."""
 
     def __init__(self):
         self.rows = []
@@ -82,47 +82,47 @@ class Report:
                          for what, value, limit, missed in self.rows)
 
     def markdown(self):
-        lines = ["| what | measured | must be |", "|---|---:|---|"]
+        lines = ["| quantity | measured | target |", "|---|---:|---|"]
         lines += [f"| {what} | {value} | {limit} {missed} |" for what, value, limit, missed in self.rows]
         return "\n".join(lines)
 
 
 def add_job(report, name, runs, most_seconds, most_bytes=None):
-    report.add(f"{name}: time on the clock", statistics.median(run.seconds for run in runs), "s",
+    report.add(f"{name}: wall time", statistics.median(run.seconds for run in runs), "s",
                most=most_seconds)
-    report.add(f"{name}: processor time",
+    report.add(f"{name}: CPU time",
                statistics.median(run.processor_seconds for run in runs), "s")
     report.add(f"{name}: memory", max(run.bytes for run in runs) / GB, "GB",
                most=most_bytes and most_bytes / GB)
     answer = runs[0].answer
     report.add(f"{name}: events", answer["events"], "events")
     report.add(f"{name}: rank classes", answer["rank_classes"], "classes")
-    report.add(f"{name}: simulated seconds a step", answer["step_time_s"], "s")
+    report.add(f"{name}: simulated step time", answer["step_time_s"], "s")
 
 
 def add_unfolded(report, program):
     folded = Run(program, SMALL)
     unfolded = Run(program, SMALL, ("--no-fold",))
-    report.add("1,024 ranks one by one: time on the clock", unfolded.seconds, "s", most=30)
-    report.add("1,024 ranks one by one: processor time", unfolded.processor_seconds, "s")
-    report.add("1,024 ranks one by one: memory", unfolded.bytes / GB, "GB")
-    report.add("1,024 ranks one by one: events", unfolded.answer["events"], "events")
+    report.add("1,024 ranks without folding: wall time", unfolded.seconds, "s", most=30)
+    report.add("1,024 ranks without folding: CPU time", unfolded.processor_seconds, "s")
+    report.add("1,024 ranks without folding: memory", unfolded.bytes / GB, "GB")
+    report.add("1,024 ranks without folding: events", unfolded.answer["events"], "events")
     keys = ("step_time_s", "breakdown_s", "exposed_communication_s")
     differences = sum(folded.answer[key] != unfolded.answer[key] for key in keys)
-    report.add("1,024 ranks: figures that differ from the folded ones", differences, "figures", most=0)
+    report.add("1,024 ranks: results that differ from the folded ones", differences, "results", most=0)
 
 
 def load_text():
-    """How busy the machine was just before."""
-    return f"{os.getloadavg()[0]:.1f} processes wanted its {os.cpu_count()} cores in the last minute"
+    """Load average before the run."""
+    return f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 def write(path, report, load):
     path.write_text(
-        "# How fast jobs are simulated\n\n"
-        "Made by `make bench-simulate`. Times are those of the whole program, its start and the "
-        "loading of kernel models\nincluded. Limits hold for the time on the clock. How busy the "
-        f"machine was before: {load}.\n\n" + report.markdown() + "\n")
+        "# Simulation speed\n\n"
+        "Generated by `make bench-simulate`. Times are those of the whole program, including start-up "
+        "and loading of kernel models.\nLimits apply to wall time. Load average before the run: "
+        f"{load}.\n\n" + report.markdown() + "\n")
 
 
 def main():
@@ -134,13 +134,13 @@ def main():
     program = arguments.build / "orrery"
     report = Report()
     load = load_text()
-    print(f"The machine: {load}.")
+    print(f"Load average: {load}.")
     rounds = range(max(arguments.rounds, 1))
     add_job(report, "GPT-175B on 8,192 GPUs", [Run(program) for _ in rounds], 1, GB)
     add_job(report, "GPT-175B on 131,072 GPUs", [Run(program, LARGE) for _ in rounds], 5)
     add_unfolded(report, program)
     for name, rate in engine_events_per_second(arguments.build).items():
-        report.add(f"engine, {name}", rate, "events/s", least=2e6 if "Play" in name else None)
+        report.add(f"engine, {name}", rate, "events/s", least=2e6 if "Simulate" in name else None)
     print(report.text())
     if arguments.write:
         write(arguments.write, report, load)

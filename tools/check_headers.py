@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that every header compiles alone.
+"""Checks that every header compiles on its own.
 
     tools/check_headers.py --build build [--jobs N] [--root .]
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks who uses whom.
+"""Checks module dependencies.
 
     tools/check_layers.py --layers build/layers.txt --allowed tools/layers_allowed.txt --root .
 
-Three rules: a module declares (DEPS) only modules of lower floors; a file includes only what its
-module declares; and every source is named by a list in its module's build files.
+Three rules: a module declares (DEPS) only modules of lower layers; a file includes only what its
+module declares; and every source is listed in its module's build files.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def parse_layers(text):
 
 
 def parse_floors(text):
-    """Returns the floor of each module, 1 the lowest."""
+    """Returns the layer of each module, 1 the lowest."""
     lines = [line.partition("#")[0].split() for line in text.splitlines()]
     floors = [modules for modules in lines if modules]
     return {module: number for number, modules in enumerate(floors, 1) for module in modules}
@@ -57,7 +57,7 @@ def include_violations(layers, root):
 
 
 def unlisted_sources(layers, root):
-    """A source that no list names is not built, and nobody notices."""
+    """An unlisted source would silently not be built."""
     for module in sorted(layers):
         folder = root / "orrery" / module
         lists = [*folder.rglob("CMakeLists.txt"), *folder.rglob("*.cmake")]

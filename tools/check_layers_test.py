@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/check_layers.py on made-up trees."""
+"""Tests of tools/check_layers.py on synthetic trees."""
 
 import pathlib
 import subprocess

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the costs of managed memory (data/memory/uvm.yaml) from measurements of one GPU.
+"""Fits the costs of managed memory (data/memory/uvm.yaml) to measurements of one GPU.
 
     tools/fit_uvm.py --program build/orrery data/memory/managed/h200.jsonl [--write data/memory/uvm.yaml]
 
-Only the microbenchmark counts (capture/measure_managed), no recording of a model. Counts of batches, blocks and pages come
-from the simulator, which plays each pattern with the driver's own prefetch on, as it was measured; the costs are the least
+Only the microbenchmark is used (capture/measure_managed), no recording of a model. Counts of batches, blocks and pages come
+from the simulator, which runs each pattern with the driver's own prefetch on, as it was measured; the costs are the least
 squares of relative errors, none below zero. Every third row of a kind is held out. Prints costs and errors.
 """
 
@@ -16,7 +16,7 @@ import sys
 
 import managed_patterns as patterns
 
-HOST_GBPS = 64  # of the H200 in data/hardware/gpus.yaml, which shares are of
+HOST_GBPS = 64  # host link of the H200 in data/hardware/gpus.yaml, the reference of shares
 LEAF = 65536
 NO_TIME_NS = 2000
 LARGE = 16 << 20
@@ -27,7 +27,7 @@ def is_held_out(place):
 
 
 def fault_rows(rows):
-    """Cold kernels whose memory the host wrote or nobody did, with whether they are held out."""
+    """Cold kernels with memory written by the host or never, with whether they are held out."""
     chosen = []
     for kind in ("chase", "lanes", "pages", "stream"):
         of_kind = [row for row in rows if row["experiment"] == kind and not row["resident"]
@@ -49,7 +49,7 @@ def counts(program, row):
 
 
 def solve(matrix, right):
-    """Gauss with pivots; `matrix` is square and small."""
+    """Gaussian elimination with pivoting; `matrix` is square and small."""
     size = len(right)
     rows = [list(matrix[i]) + [right[i]] for i in range(size)]
     for i in range(size):
@@ -90,13 +90,13 @@ def fit_faults(program, rows):
 
 
 def prefetch_rows(rows):
-    """Calls in a stream that still works, where they were measured; else in one that does not."""
+    """Calls in a busy stream, where they were measured; else in an idle one."""
     behind = [row for row in rows if row["experiment"] == "behind"]
     return behind or [row for row in rows if row["experiment"] == "prefetch" and row["access"] == "to_gpu"]
 
 
 def prefetch_counts(row):
-    """(one, calls, calls that move anything, blocks, GB copied, GB empty)."""
+    """(one, calls, calls that move data, blocks, GB copied, GB empty)."""
     blocks = row["calls"] * -(-row["bytes"] // row["calls"] // patterns.BLOCK)
     gigabytes = 0 if row["resident"] else row["bytes"] / 1e9
     is_written = row["backing"] == "written"

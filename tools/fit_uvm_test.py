@@ -53,7 +53,7 @@ class Fit(unittest.TestCase):
         self.assertAlmostEqual(found[0], 10)
         self.assertAlmostEqual(found[1], 3)
 
-    # The times fall with the second count, which no cost can do: it is zero.
+    # The times decrease with the second count, which would be a negative cost: it is zero.
     def test_no_cost_is_below_zero(self):
         self.assertEqual(fit_uvm.least_squares([[1, 0], [1, 1]], [10, 8])[1], 0)
 
@@ -63,7 +63,7 @@ class Fit(unittest.TestCase):
         self.assertEqual([held_out for _, held_out in fit_uvm.fault_rows(rows)],
                          [False, True, False, False, True, False, False])
 
-    # 2 calls of 3 MiB: two blocks each; what is there moves nothing.
+    # 2 calls of 3 MiB: two blocks each; resident pages do not move.
     def test_prefetches_are_counted_in_calls_blocks_and_bytes(self):
         cold = row(experiment="prefetch", access="to_gpu", calls=2, bytes=6 << 20)
         self.assertEqual(fit_uvm.prefetch_counts(cold), [1, 2, 2, 4, (6 << 20) / 1e9, 0])

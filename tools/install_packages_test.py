@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of tools/install_packages on a made-up machine: fake dpkg-query and apt-get on PATH."""
+"""Tests of tools/install_packages on a simulated machine: fake dpkg-query and apt-get on PATH."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ TOOLS = ["bash", "cat", "comm", "dirname", "env", "grep", "mkdir", "sed", "sha25
 
 
 class Machine:
-    """A repository and a system in a temporary folder."""
+    """A repository and a system in a temporary directory."""
 
     def __init__(self, folder, with_dpkg=True, system="debian", is_root=True):
         self.folder = pathlib.Path(folder)

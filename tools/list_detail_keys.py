@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Lists what stands in the `detail` of each metric, as the table of docs/formats/analyze-json.md.
+"""Lists the keys in the `detail` of each metric, as the table of docs/formats/analyze-json.md.
 
-Runs `orrery analyze --json` on each run given and unites what it finds:
+Runs `orrery analyze --json` on each given run and merges the results:
 
     python3 tools/list_detail_keys.py build/orrery RUN...
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes the small kernel model and the times it tells that a test compares on every machine.
+"""Generates the small kernel model and its predictions that a test compares on every machine.
 
 Run it after the features or the fitting of kernel models have changed:
 
     tools/make_kernel_golden.py --program build/orrery
 
 A few rows of data/measured/h200 are fitted to tests/data/kernels/small.orrmodel; the operators of
-other rows, some of them enlarged beyond what was measured, and their times under that model go to
+other rows, some of them beyond the measured sizes, and their times predicted by that model go to
 tests/data/kernels/golden.csv, which orrery/kernel/machines_test.cc compares at 1e-6.
 """
 
@@ -28,7 +28,7 @@ SIZES = re.compile(r"\b(m|sk|b|n|outer|rows|lookups)=(\d+)")
 
 
 def unpacked(path):
-    """The text of a table; Python itself knows gzip only."""
+    """The text of a table; Python's library has gzip only."""
     if path.suffix == ".gz":
         return gzip.decompress(path.read_bytes()).decode()
     return subprocess.run(["zstd", "-dc", path], stdout=subprocess.PIPE, check=True).stdout.decode()

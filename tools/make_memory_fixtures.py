@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the made-up recordings of memory under tests/data: event streams, PyTorch snapshots and a
-database of rocprofv3.
+"""Writes the synthetic memory recordings under tests/data: event streams, PyTorch snapshots and a
+rocprofv3 database.
 
     tools/make_memory_fixtures.py [--output tests/data]
 
-Streams are written from the table of records in docs/formats/orrs.md, with nothing of Orrery's C++,
+Streams are written from the table of records in docs/formats/orrs.md, independently of Orrery's C++,
 so that reading them also tests that document. Snapshots are written by Python's own pickle. The
 database is the recording of tests/data/rocprofv3/run in rocpd's third schema. The same call gives the same bytes.
 """
@@ -37,7 +37,7 @@ def read_schema():
 
 
 class Chunk:
-    """Records of one chunk type; the second and later ones count on from the one before."""
+    """Records of one chunk type; fields of later ones are relative to the previous."""
 
     def __init__(self, schema, kind, first_sequence=0):
         self.schema, self.kind, self.first_sequence = schema, kind, first_sequence
@@ -56,7 +56,7 @@ class Chunk:
         return self
 
     def encode(self, value, how):
-        """Returns the bytes of a field, and whether it may be left out at the end."""
+        """Returns the bytes of a field, and whether it may be omitted at the end."""
         if how.startswith("Δ"):
             before = self.before.get(how[1:], 0)
             value = value or 0
@@ -78,7 +78,7 @@ class Chunk:
 
 
 def training_stream(schema, rank, has_end=True):
-    """Two launches with a tensor between them, one of them left out by sampling, and a copy."""
+    """Two launches with a tensor between them, one of them skipped by sampling, and a memcpy."""
     def chunk(kind, first=0):
         return Chunk(schema, kind, first)
 
@@ -127,7 +127,7 @@ def training_stream(schema, rank, has_end=True):
 
 
 def stacks_stream(schema):
-    """Launches that say where they were asked for: one kernel twice, from two places, and another once."""
+    """Launches with call stacks: one kernel twice, from two call sites, and another once."""
     header = Chunk(schema, 1).add("Process", producer="make_memory_fixtures", process=42, time_origin=1)
     names = ["void add<float>(float*)", "layer_norm", "launch (libtorch_cuda.so+0x1a2b)", "model.py:12 forward",
              "model.py:31 attention", "train.py:7 step"]
@@ -250,7 +250,7 @@ ROCPD_TABLES = {
 
 
 class Rocpd:
-    """A database of rocprofv3 with the columns that a reader can use, and its views by name."""
+    """A rocprofv3 database with the columns that a reader uses, and its views by name."""
 
     def __init__(self):
         self.database = sqlite3.connect(":memory:", isolation_level=None)
@@ -285,7 +285,7 @@ class Rocpd:
 
 
 def rocpd_database():
-    """What the tables under tests/data/rocprofv3/run say, two calls and a marker."""
+    """The content of the tables under tests/data/rocprofv3/run, two calls and a marker."""
     rocpd = Rocpd()
     rocpd.add("rocpd_metadata", "schema_version", "3")
     rocpd.add("rocpd_info_node", "node")

@@ -1,4 +1,4 @@
-"""The experiments of capture/measure_managed as event streams, so that the simulator of managed memory can play them."""
+"""The experiments of capture/measure_managed as event streams, for the managed memory simulator."""
 
 import json
 import pathlib
@@ -33,7 +33,7 @@ def page_order(row):
 
 
 def runs_of(pages):
-    """[(first page, how many)] of neighbours."""
+    """[(first page, count)] of adjacent pages."""
     runs = []
     for page in pages:
         if runs and page == runs[-1][0] + runs[-1][1]:
@@ -104,7 +104,7 @@ def write_faults(row, path, duration_ns):
 
 
 def write_prefetch(row, path, duration_ns):
-    """One kernel that touches one object for each call."""
+    """One kernel that touches one object per call."""
     stream = Stream(path)
     size = row["bytes"] // row["calls"]
     apart = -(-size // BLOCK) * BLOCK

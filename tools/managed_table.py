@@ -6,7 +6,7 @@ import managed_patterns as patterns
 
 def _name(row):
     if row["experiment"] == "lanes":
-        return f"{row['blocks']} pages, each in a block of its own"
+        return f"{row['blocks']} pages, each in a separate block"
     if row["experiment"] == "pages":
         return f"{row['pages_per_block']} pages in each of {row['blocks']} blocks, {row['order']}"
     if row["experiment"] == "stream":
@@ -16,17 +16,17 @@ def _name(row):
 
 
 def _backing(row):
-    return "host" if row["backing"] == "written" else "nobody"
+    return "host" if row["backing"] == "written" else "none"
 
 
 def _compared(program, row, write, policy):
-    """(simulated, measured) without the kernel itself, which is the shortest there is."""
+    """(simulated, measured) without the kernel time itself, which is minimal."""
     outcome = patterns.played(program, row, write, fit_uvm.NO_TIME_NS)[policy]
     return outcome["total_ns"], row["median_ns"]
 
 
 def compare(program, rows):
-    """[(row, held out, simulated, measured)] of all patterns that the simulator can play."""
+    """[(row, held out, simulated, measured)] of all patterns that the simulator supports."""
     compared = [(row, held_out, *_compared(program, row, patterns.write_faults, "driver"))
                 for row, held_out in fit_uvm.fault_rows(rows) if row["experiment"] != "chase"]
     for place, row in enumerate(fit_uvm.prefetch_rows(rows)):

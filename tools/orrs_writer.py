@@ -1,4 +1,4 @@
-"""Bytes of event streams (docs/formats/orrs.md), for programs that make streams by hand."""
+"""Bytes of event streams (docs/formats/orrs.md), for programs that write streams directly."""
 
 import pathlib
 import struct
@@ -27,7 +27,7 @@ def file_header(major=1, minor=0):
 
 
 def sealed_chunk(kind, first_sequence, num_records, payload):
-    """A chunk that is not packed, with its two checksums."""
+    """An uncompressed chunk with its two checksums."""
     head = b"ORCK" + struct.pack("<HHQIIIII", kind, 0, first_sequence, num_records, len(payload), len(payload), 0,
                                  crc32c(payload))
     return head + struct.pack("<I", crc32c(head)) + payload

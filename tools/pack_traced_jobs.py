@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes folders of `orrery trace` small enough to keep in a repository; `orrery simulate --from` reads them as before.
+"""Shrinks directories of `orrery trace` for storage in a repository; `orrery simulate --from` reads them as before.
 
     tools/pack_traced_jobs.py --program build/orrery FROM TO [--execution NAME,NAME] [--memory NAME,NAME]
 
-Of each job in FROM: recordings become .orr (a quarter of the packed JSON), and execution traces and memory events are kept
-of the named jobs only, of their first rank.
+Of each job in FROM: recordings become .orr (a quarter of the compressed JSON); execution traces and memory events are kept
+only for the first rank of the named jobs.
 """
 
 import argparse
@@ -20,7 +20,7 @@ def pack_rank(program, root, source, target, kept):
     target.mkdir(parents=True)
     for name in kept:
         shutil.copyfile(source / name, target / name)
-    # A packed recording names the file it was made from: that must not be a path of this machine.
+    # A converted recording names its source file: that must not be an absolute path.
     recording = (source / "kineto.json.gz").relative_to(root)
     command = [program, "convert", str(recording), str(target / "kineto.orr")]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the commands that a page shows and puts in what they print.
+"""Runs the commands shown in a document and inserts their output.
 
     tools/refresh_outputs.py --program build/orrery [--check] PAGE...
 
-In blocks that begin with ```console, lines "$ …" are commands of bash, run in the root of the repository with `orrery` in
-the path; what follows a command is its output. Blocks of other kinds are left alone. With --check nothing is written: exit
-status 1 where an output differs by more than the time that a run took.
+In blocks that begin with ```console, lines "$ …" are bash commands, run in the root of the repository with `orrery` in
+the path; the lines after a command are its output. Other blocks are not changed. With --check nothing is written: exit
+status 1 if an output differs other than in run time.
 """
 
 import argparse
@@ -22,7 +22,7 @@ RUN_TIME = re.compile(r" in [0-9.]+ s$")
 
 
 def output_of(command, folder):
-    """What a command prints, with errors, as lines."""
+    """The output of a command, including errors, as lines."""
     path = {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, env={**os.environ, **path}, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
@@ -30,7 +30,7 @@ def output_of(command, folder):
 
 
 def refreshed(text, run):
-    """The page with the outputs that `run(command)` gives."""
+    """The document with the outputs of `run(command)`."""
     lines, is_inside = [], False
     for line in text.split("\n"):
         if is_inside and line == END:

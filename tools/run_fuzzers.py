@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every fuzzer for a while and fails if one finds something.
+"""Runs every fuzzer for a limited time and fails if one finds an error.
 
     tools/run_fuzzers.py --build build-fuzz [--seconds 60] [--jobs 2] [--only NAME]
 
-A fuzzer starts from small files: those of its own folder under tests/fuzz_seeds, and pieces of the
-traces under tests/data and, where it is there, ../shared. What a fuzzer learns stays in
-BUILD/corpus/NAME; what it finds goes to BUILD/findings/NAME.
+A fuzzer starts from small files: those of its own directory under tests/fuzz_seeds, and pieces of the
+traces under tests/data and, if it exists, ../shared. Its corpus is kept in
+BUILD/corpus/NAME; its findings go to BUILD/findings/NAME.
 """
 
 import argparse
@@ -27,13 +27,13 @@ ROWS_KEPT = 120
 
 @dataclasses.dataclass
 class Seeds:
-    """Where a fuzzer's seeds come from, under tests/data and ../shared, and how long they may get."""
+    """Sources of a fuzzer's seeds, under tests/data and ../shared, and their maximum length."""
 
     globs: list
     max_len: int = 65536
 
 
-# By the start of the fuzzer's name; the first that fits is taken.
+# By prefix of the fuzzer's name; the first match is used.
 SEEDS = [
     ("kineto", Seeds(["traces/**/*kineto*.json*", "traces/hta/**/*.json.gz", "traces/kineto/*",
                       "traces/tracelens/**/*.json.gz", "h200/*.kineto.json.gz"])),
@@ -80,7 +80,7 @@ def seeds_of(name):
 
 
 def thinned(value, depth=0):
-    """Returns a JSON value with the long lists near its top cut down to some of their rows."""
+    """Returns a JSON value with the long lists near its top truncated to some of their rows."""
     if depth > 2:
         return value
     if isinstance(value, dict):
@@ -91,7 +91,7 @@ def thinned(value, depth=0):
 
 
 def small_form(path):
-    """Returns at most MAX_SEED_BYTES of the unpacked file, whole where that can be had."""
+    """Returns at most MAX_SEED_BYTES of the decompressed file, valid as a whole where possible."""
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
         content = gzip.decompress(content)

@@ -44,7 +44,7 @@ class BadCase(Exception):
 
 @dataclasses.dataclass
 class Step:
-    """One command, the lines before it, and what it is expected to do (as lines of the case)."""
+    """One command, the lines before it, and its expected result (as lines of the case)."""
 
     before: list
     command: list
@@ -109,7 +109,7 @@ def output_lines(mark, text):
 
 
 def run_command(command, folder, environment):
-    """Runs one command and returns what it did as lines of a case."""
+    """Runs one command and returns its result as lines of a case."""
     script = "\n".join(line[2:] for line in command)
     try:
         done = subprocess.run(["bash", "-o", "pipefail", "-c", script], cwd=folder,
@@ -123,7 +123,7 @@ def run_command(command, folder, environment):
 
 
 def make_folder(folder, path, root, program):
-    """Prepares the folder of a case; returns it and the environment of its commands."""
+    """Prepares the directory of a case; returns it and the environment of its commands."""
     work, bin_folder = folder / "work", folder / "bin"
     files = path.with_suffix(".files")
     if files.is_dir():
@@ -140,7 +140,7 @@ def make_folder(folder, path, root, program):
     (bin_folder / "orrery").symlink_to(program.resolve())
     environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC", "HOME": str(work),
                    "PATH": f"{bin_folder}:{os.environ['PATH']}"}
-    for name in ("COLUMNS", "XDG_DATA_HOME"):  # an installed model would answer
+    for name in ("COLUMNS", "XDG_DATA_HOME"):  # otherwise an installed model would be used
         environment.pop(name, None)
     return work, environment
 
@@ -150,7 +150,7 @@ def shared_folder(root):
 
 
 def run_case(case, path, root, program):
-    """Returns, for each step, what it really did."""
+    """Returns the actual result of each step."""
     with tempfile.TemporaryDirectory(prefix="golden-") as folder:
         work, environment = make_folder(pathlib.Path(folder), path, root, program)
         return [run_command(step.command, work, environment) for step in case.steps]
@@ -205,7 +205,7 @@ def exit_status(outcomes):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", required=True, type=pathlib.Path)
-    parser.add_argument("--update", action="store_true", help="write what the commands really do")
+    parser.add_argument("--update", action="store_true", help="update the cases with the actual output")
     parser.add_argument("--root", type=pathlib.Path,
                         default=pathlib.Path(__file__).resolve().parent.parent)
     parser.add_argument("cases", nargs="+", type=pathlib.Path)

@@ -1,7 +1,7 @@
-"""What one step of a traced job exchanges, worked out from the model and the plan alone.
+"""Communication of one step of a traced job, derived from the model and the plan alone.
 
-`expected(facts, rank)` takes the content of trace.json and returns {(kind, bytes): how often}; `recorded(folder, rank)` is
-the same of what was recorded. Formulas are those of bf16 parameters and gradients without accumulation.
+`expected(facts, rank)` takes the content of trace.json and returns {(kind, bytes): count}; `recorded(folder, rank)` is
+the same from the recording. Formulas assume bf16 parameters and gradients without accumulation.
 """
 
 import collections
@@ -22,7 +22,7 @@ def expected(facts, rank):
 
 
 def has_formula(facts):
-    """A script of one's own may exchange anything."""
+    """A user script may communicate anything."""
     return facts["plan"]["kind"] in _FORMULAS
 
 
@@ -41,13 +41,13 @@ def _hidden(facts):
 
 
 def _ddp(facts, _):
-    """Each bucket of gradients once."""
+    """Each gradient bucket once."""
     for size in bucket_bytes(_gpt2_tensors(facts)[::-1]):
         yield "all_reduce", size
 
 
 def bucket_bytes(tensors):
-    """Tensors in the order in which gradients become ready; a bucket is closed as soon as it has reached its limit, which
+    """Tensors in the order in which gradients become ready; a bucket is closed when it reaches its limit, which
     is 1 MiB for the first one and 25 MiB for all others."""
     filled, limit = 0, FIRST_BUCKET_BYTES
     for elements in tensors:
@@ -60,8 +60,8 @@ def bucket_bytes(tensors):
 
 
 def _gpt2_tensors(facts):
-    """Elements of each parameter as the model defines them; the head is the embedding. Gradients become ready the other
-    way round."""
+    """Elements of each parameter as the model defines them; the head is the embedding. Gradients become ready in reverse
+    order."""
     width, positions, words = _hidden(facts), 1024, 50257
     norm = [width, width]
     attention = [3 * width * width, 3 * width, width * width, width]
@@ -86,13 +86,13 @@ def _llama_rest(config):
 
 
 def unit_bytes(shapes, ranks):
-    """Each parameter is cut along its first dimension, which is padded to a multiple of the ranks."""
+    """Each parameter is sharded along its first dimension, which is padded to a multiple of the ranks."""
     return ELEMENT_BYTES * sum(-(-shape[0] // ranks) * ranks * (shape[1] if len(shape) > 1 else 1) for shape in shapes)
 
 
 def _fsdp2(facts, _):
-    """A unit for each layer, and one for what is left. A layer is gathered for the forward pass, given back, and gathered
-    again for the backward pass; the root keeps what it gathered. Each unit's gradients are scattered once."""
+    """One unit per layer, and one for the rest. A layer is gathered for the forward pass, freed, and gathered
+    again for the backward pass; the root stays gathered. Each unit's gradients are reduce-scattered once."""
     ranks, config = _size_of(facts, "dp"), facts["model"]["config"]
     root = unit_bytes(_llama_rest(config), ranks)
     layer = unit_bytes(llama_layer(config), ranks)
@@ -104,18 +104,18 @@ def _fsdp2(facts, _):
 
 
 def _tensor(facts, _):
-    """Forward, a layer sums what its two row-wise matrices give (output of attention, down). Backward, each column-wise
-    matrix sums the gradient of its input by itself: queries, keys, values, gate and up. The embedding, cut by words, sums
-    forward; the head sums its input's gradient. The loss over cut logits exchanges a maximum, a sum of exponentials and
-    the logit of the target for each token, in fp32."""
+    """Forward, a layer all-reduces the results of its two row-parallel matrices (attention output, down). Backward, each
+    column-parallel matrix all-reduces its own input gradient: Q, K, V, gate and up. The vocabulary-parallel embedding all-reduces
+    forward; the head all-reduces its input gradient. The loss over sharded logits all-reduces a maximum, a sum of exponentials
+    and the target logit of each token, in fp32."""
     training, layers = facts["training"], facts["model"]["layers"]
     yield from [("all_reduce", _activation_bytes(facts))] * (layers * (2 + 5) + 1 + 1)
     yield from [("all_reduce", training["micro_batch"] * training["sequence"] * 4)] * 3
 
 
 def _pipeline(facts, rank):
-    """Each micro-batch's activations go to the next stage and their gradient comes back; and the same with the stage
-    before."""
+    """Each micro-batch's activations go to the next stage and their gradient comes back; likewise for the previous
+    stage."""
     stages, microbatches = _size_of(facts, "pp"), facts["plan"]["microbatches"]
     neighbours = (rank > 0) + (rank < stages - 1)
     for kind in ("send", "receive"):

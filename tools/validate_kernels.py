@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges kernel models on rows they have not seen and writes docs/validation/kernels.md.
+"""Evaluates kernel models on held-out rows and writes docs/validation/kernels.md.
 
 tools/validate_kernels.py --program build/orrery --write docs/validation/kernels.md
 Needs ../shared/kernels; takes about a quarter of an hour on two cores.
@@ -69,10 +69,10 @@ def figures(entry, limit=None):
 
 def ours(program):
     result = evaluate(program, OURS, "--split", "random:20", "--max-spread", "10")
-    yield "## Operators on the H200, a fifth of the shapes unseen"
+    yield "## Operators on the H200, a fifth of the shapes held out"
     yield ""
     yield ("`orrery evaluate kernels data/measured/h200/{kernels,attention}-*.csv.* --split random:20 "
-           "--max-spread 10`; wanted: MAPE ≤ 8 %, GMAE ≤ 5 %.")
+           "--max-spread 10`; target: MAPE ≤ 8 %, GMAE ≤ 5 %.")
     yield ""
     yield line("operator", "rows", "MAPE %", "GMAE %", "bias %", "met")
     yield "|---|---:|---:|---:|---:|---|"
@@ -83,16 +83,16 @@ def ours(program):
     overall = result["overall"]
     yield line("**all**", *figures(overall, (8, 5)))
     yield ""
-    yield (f"{met} of {len(by_operator)} operators meet both. Median error of all rows "
+    yield (f"{met} of {len(by_operator)} operators meet both targets. Median error of all rows "
            f"{overall['median']:.1f} %, 95th percentile {overall['p95']:.0f} %.")
     yield ""
 
 
 def unseen_m(program):
-    yield "## GEMM of serving stacks, values of m unseen"
+    yield "## GEMM of serving stacks, values of m held out"
     yield ""
     yield ("`orrery evaluate kernels ../shared/kernels/aiconfigurator/h200_sxm_gemm.csv.gz --split "
-           "value:m:20:seed=1`; wanted: MAPE ≤ 4 %, GMAE ≤ 2.5 %.")
+           "value:m:20:seed=1`; target: MAPE ≤ 4 %, GMAE ≤ 2.5 %.")
     yield ""
     yield line("GPU", "seed", "rows", "MAPE %", "GMAE %", "bias %", "met")
     yield "|---|---|---:|---:|---:|---:|---|"
@@ -105,7 +105,7 @@ def unseen_m(program):
 
 
 def other_served(program):
-    yield "## Attention and experts of serving stacks, a fifth of the shapes unseen"
+    yield "## Attention and experts of serving stacks, a fifth of the shapes held out"
     yield ""
     yield line("GPU", "operator", "rows", "MAPE %", "GMAE %", "bias %")
     yield "|---|---|---:|---:|---:|---:|"
@@ -119,9 +119,9 @@ def other_served(program):
 
 def neusight_table(program):
     result = evaluate(program, neusight(*NEUSIGHT_NAMES, "conv"), "--split", "random:20")
-    yield "## NeuSight's operators, a fifth of the shapes unseen"
+    yield "## NeuSight's operators, a fifth of the shapes held out"
     yield ""
-    yield "Models of one GPU each; wanted: MAPE ≤ 7 % (T4 ≤ 11 %). The last rows leave convolution out."
+    yield "One model per GPU; target: MAPE ≤ 7 % (T4 ≤ 11 %). The last rows exclude convolution."
     yield ""
     yield line("operator", "GPU", "rows", "MAPE %", "GMAE %", "bias %", "met")
     yield "|---|---|---:|---:|---:|---:|---|"
@@ -138,8 +138,8 @@ def unseen_gpu(program):
     result = evaluate(program, neusight(*NEUSIGHT_NAMES, "conv"), "--unseen-gpu")
     yield "## An unseen GPU"
     yield ""
-    yield ("`orrery evaluate kernels … --unseen-gpu`: each row is judged by the shipped models of all "
-           "*other* GPUs. Wanted: MAPE ≤ 15 %. NeuSight publishes 13.8 to 56.7 % for operators out of "
+    yield ("`orrery evaluate kernels … --unseen-gpu`: each row is predicted by the shipped models of all *other* GPUs. Target: MAPE ≤ 15 %. NeuSight publishes 13.8 to 56.7 % for operators out of"
+           " "
            "its distribution.")
     yield ""
     yield line("operator", "GPU", "rows", "MAPE %", "GMAE %", "bias %", "met")
@@ -153,7 +153,7 @@ def unseen_gpu(program):
 
 
 def falls(time_of_shape):
-    """Counts pairs of a product and its double, and the doubles that take less than 95 %."""
+    """Counts pairs of a GEMM and its double, and the doubles that take less than 95 %."""
     pairs = fallen = 0
     for (dtype, *sizes), time in time_of_shape.items():
         for place in range(3):
@@ -180,8 +180,8 @@ def doubling(program):
         predicted[shape] = float(row["predicted_us"])
     yield "## Doubling a size"
     yield ""
-    yield ("Pairs of a product and its double along m, n or k in aiconfigurator's H200 table: how many "
-           "doubles take less than 95 % of the time. Wanted: no prediction.")
+    yield ("Pairs of a GEMM and its double along m, n or k in aiconfigurator's H200 table: how many doubles take less than 95 % of the time. Target: no prediction."
+           "")
     yield ""
     yield line("times", "pairs", "falls", "%")
     yield "|---|---:|---:|---:|"
@@ -197,9 +197,9 @@ def main():
     parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
     lines = ["# Kernel models: predicted against measured", "",
-             "Made by `tools/validate_kernels.py --program build/orrery --write "
-             "docs/validation/kernels.md`. Errors in percent of the measured time; rows judged were "
-             "not trained on.", ""]
+             "Generated by `tools/validate_kernels.py --program build/orrery --write "
+             "docs/validation/kernels.md`. Errors in percent of the measured time; evaluated rows are held out of the fit."
+             "", ""]
     for part in (ours, unseen_m, other_served, neusight_table, unseen_gpu, doubling):
         lines += part(options.program)
         print(f"validate_kernels: {part.__name__} done", file=sys.stderr, flush=True)

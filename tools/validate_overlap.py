@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How well overlap is predicted: pairs on the H200, and steps of DDP on eight A100s beside what Echo published.
+"""Accuracy of the overlap prediction: pairs on the H200, and DDP steps on eight A100s compared with Echo's publication.
 
 tools/validate_overlap.py --program build/orrery [--write FILE]: the tables of docs/validation/overlap.md between its
 marks "made by tools/validate_overlap.py".
@@ -28,10 +28,10 @@ LATER_PAIRS = MEASURED / "overlap-3.csv.gz"  # nothing is fitted to it
 COUNTERS = MEASURED / "overlap-counters-1.csv.gz"
 MODEL = ROOT / "data" / "models" / "overlap.orrmodel"
 HELD_OUT = ("kernel", "width", "pattern", "place", "row")
-SPLITS = (7, 11, 12, 13)  # the model was made with the first
+SPLITS = (7, 11, 12, 13)  # the model was developed with the first
 
 GPUS = 8
-DIVISORS = (1, 8)  # of the samples a GPU: as in the example, and an eighth
+DIVISORS = (1, 8)  # of the samples per GPU: as in the example, and an eighth
 
 # arXiv 2412.12487: step with overlap over step without.
 PUBLISHED = {"bert-large": 1.391, "gpt2": 1.481, "vgg19": 1.377, "resnet152": 1.435}
@@ -63,7 +63,7 @@ def batch_of(job):
 
 
 class Steps:
-    """One job with `batch` samples on each of its GPUs, played without communication and in three ways with it."""
+    """One job with `batch` samples on each of its GPUs, simulated without communication and with it in three overlap modes."""
 
     def __init__(self, program, name, divisor):
         job = JOBS / f"{name}.yaml"
@@ -94,8 +94,8 @@ class Steps:
 
 
 def table(program):
-    header = ("job", "samples a GPU", "one GPU, ms", "step without, ms", "sums move, ms", "analytic / without",
-              "model / without", "model / one GPU", "kernels held up / alone", "of computing time", "Echo")
+    header = ("job", "samples/GPU", "one GPU, ms", "step without slowdown, ms", "all-reduce, ms", "analytic / without",
+              "model / without", "model / one GPU", "slowed kernels / alone", "of compute time", "Echo")
     lines = [line(*header), "|---|" + "---:|" * (len(header) - 1)]
     for divisor in DIVISORS:
         for name, published in PUBLISHED.items():
@@ -106,7 +106,7 @@ def table(program):
 def evaluate(program, *arguments):
     command = [str(part) for part in (program, "evaluate", "overlap", *arguments, "--json")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):  # 3: rows that carry a reason do not count
+    if done.returncode not in (0, 3):  # 3: some rows are rejected with a reason
         sys.exit(f"validate_overlap: {' '.join(command)}: {done.stderr}")
     return json.loads(done.stdout)
 
@@ -125,7 +125,7 @@ NAMES = ("rows", "MAPE %", "median %", "within 5 %", "10 %", "15 %", "R² of ln 
 
 
 def shown_predictors(found):
-    """The learned model with all that was measured and as a plan knows it, then what it is compared with."""
+    """The learned model with and without launch data, then the baselines."""
     return [*found["predictors"][:1], found["as_planned"], *found["predictors"][1:]]
 
 
@@ -144,7 +144,7 @@ def read_pairs(path):
 
 
 def figures_of_new_kernels(predictions):
-    """A sentence on the kernels of the later table that are in no table that was learned from."""
+    """A sentence on the kernels of the later table that are not in the training tables."""
     known = {kernel_of(row) for path in PAIRS for row in read_pairs(path)}
     later = read_pairs(LATER_PAIRS)
     with open(predictions, newline="", encoding="utf-8") as file:
@@ -152,32 +152,32 @@ def figures_of_new_kernels(predictions):
                   if kernel_of(later[int(row["line"]) - 2]) not in known]
     kernels = {kernel_of(row) for row in later}
     within = 100 * statistics.fmean(error <= 10 for error in errors)
-    return (f"{len(kernels & known)} of its {len(kernels)} kernels happen to be in the first two tables as well; without "
+    return (f"{len(kernels & known)} of its {len(kernels)} kernels are also in the first two tables; without "
             f"them: {len(errors)} rows, MAPE {statistics.fmean(errors):.2f} %, {within:.1f} % within 10 %.")
 
 
 def later_tables(program):
-    """The shipped model on pairs that were measured after it was done."""
+    """The shipped model on pairs measured after it was finished."""
     with tempfile.TemporaryDirectory() as folder:
         predictions = pathlib.Path(folder) / "predictions.csv"
         found = evaluate(program, LATER_PAIRS, "--model", MODEL, "--predictions", predictions)
         new_kernels = figures_of_new_kernels(predictions)
-    lines = ["Measured after the model was done (seed 3), judged by the model that is shipped:", "",
-             line("predictor", *NAMES, "R² of ln stretch"), "|---|" + "---:|" * (len(NAMES) + 1)]
-    # Medians of names would be those of the very rows that are judged.
+    lines = ["Measured after the model was finished (seed 3), evaluated with the shipped model:", "",
+             line("predictor", *NAMES, "R² of ln slowdown"), "|---|" + "---:|" * (len(NAMES) + 1)]
+    # Medians of names would be those of the evaluated rows themselves.
     lines += [line(figures["name"], *figure_cells(figures), f"{figures['r2_of_stretch']:.3f}")
               for figures in shown_predictors(found) if not figures["name"].startswith("median")]
-    error, is_right, is_found = wait_cells(found)
-    lines += ["", f"Waits: median error {error}, {is_right} right, {is_found} found. Communication's own time: "
+    error, precision, recall = wait_cells(found)
+    lines += ["", f"Waits: median error {error}, precision {precision}, recall {recall}. Communication time: "
               f"{found['communication']['mape']:.2f} %. {new_kernels}", ""]
     return lines
 
 
 def split_table(program, first):
-    """`first`: what the first split gave, which takes as long as each of the others."""
+    """`first`: the result of the first split, which is expensive to repeat."""
     lines = ["Kernels held out, by split:", "",
-             line("split", "rows", "MAPE %", "within 10 %", "R² of ln time", "R² of ln stretch", "waits: median error",
-                  "as a plan knows it: MAPE %"), "|---|" + "---:|" * 7]
+             line("split", "rows", "MAPE %", "within 10 %", "R² of ln time", "R² of ln slowdown", "waits: median error",
+                  "without launch data: MAPE %"), "|---|" + "---:|" * 7]
     for seed in SPLITS:
         found = first if seed == SPLITS[0] else evaluate_split(program, "kernel", seed)
         learned = found["predictors"][0]
@@ -188,10 +188,10 @@ def split_table(program, first):
 
 
 def held_out_tables(found_by):
-    lines = ["Held out of the first two tables:", "", line("held out by", "predictor", *NAMES, "R² of ln stretch"),
+    lines = ["Held out of the first two tables:", "", line("held out by", "predictor", *NAMES, "R² of ln slowdown"),
              "|---|---|" + "---:|" * (len(NAMES) + 1)]
     more = [line("held out by", "rows", "steady", "communication second", "computing second",
-                 "communication's own time", "waits: median error", "is right", "is found"),
+                 "communication time", "waits: median error", "precision", "recall"),
             "|---|" + "---:|" * 8]
     for held_out, found in found_by.items():
         shown = shown_predictors(found)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Simulated against measured training steps: the tables of docs/validation/training.md and the picture beside it.
+"""Simulated against measured training steps: the tables of docs/validation/training.md and its plot.
 
 tools/validate_training.py --program build/orrery [--write FILE]; needs ../shared. With --leave-out the table of
 docs/validation/training-left-out.md instead.
@@ -81,7 +81,7 @@ def is_healthy_nanotron(row):
     return (from_source("nanotron")(row) and (number(row["tp"]) or 1) <= 8 and (number(row["mfu_pct"]) or 0) > 10)
 
 
-# What is wanted: which rows, the largest mean error, the largest error of one row.
+# Targets: which rows, the largest mean error, the largest error of one row.
 LIMITS = (
     ("Korthikanti et al., table 5", from_source("Korthikanti"), 4, 9),
     ("vTrain, one node", from_source("vTrain", "single-node"), 8, None),
@@ -93,9 +93,9 @@ LIMITS = (
 
 
 def limits(rows, neusight):
-    yield "## What is wanted"
+    yield "## Targets"
     yield ""
-    yield "Rows of grade A and A-. Errors of the step time in percent of the measured one."
+    yield "Rows of grade A and A-. Errors are in percent of the measured step time."
     yield ""
     yield line("rows of", "rows", "simulated", "MAPE %", "limit", "median %", "largest %", "met")
     yield "|---|---:|---:|---:|---:|---:|---:|---|"
@@ -113,12 +113,12 @@ def limits(rows, neusight):
     for name, figures in (("all grades", everything), ("A and A-", headline)):
         share = 100 * figures["simulated"] / figures["rows"]
         yield (f"Simulated, {name}: {figures['simulated']} of {figures['rows']} rows, {share:.1f} % "
-               f"(wanted: 95 %): {met(share >= 95)}.")
+               f"(target: 95 %): {met(share >= 95)}.")
     yield ""
 
 
 def by_source(rows):
-    yield "## By source, every grade"
+    yield "## By source, all grades"
     yield ""
     yield line("source", "grade", "rows", "simulated", "MAPE %", "median %", "largest %")
     yield "|---|---|---:|---:|---:|---:|---:|"
@@ -178,7 +178,7 @@ def short_list(title, result, table, columns):
 
 
 def odd_labels(result, table, most=0.8):
-    """Labels whose forward pass is out of proportion. They count in every figure; a reader should know of them."""
+    """Lists labels with an implausible forward pass. They are included in all numbers, and reported."""
     with open(table, newline="", encoding="utf-8") as file:
         cells = {row["id"]: row for row in csv.DictReader(file)}
     shares = {}
@@ -190,14 +190,14 @@ def odd_labels(result, table, most=0.8):
     rest = [abs(100 * (p["predicted_s"] / p["measured_s"] - 1)) for p in result["predictions"] if p["id"] not in odd]
     named = ", ".join(f"{name} ({share:.2f})" for name, share in odd.items())
     usual = statistics.median(shares.values())
-    yield (f"A backward pass does twice the products of the forward pass: the forward pass takes {usual:.2f} of it in the "
-           f"middle one of these labels. It takes more than {most} in {len(odd)}: {named}. Why is not told. They count in "
-           f"every figure here; the mean error of the others is {statistics.fmean(rest):.2f} %.")
+    yield (f"A backward pass has twice the GEMMs of the forward pass: the forward pass takes {usual:.2f} of it in the "
+           f"median of these labels. It takes more than {most} in {len(odd)}: {named}. The reason is not stated. They are included in all numbers here;"
+           f" the mean error of the others is {statistics.fmean(rest):.2f} %.")
     yield ""
 
 
 def unfinished_table(path):
-    """Writes configurations without a result as published rows: like a run of the same sweep and model that has one."""
+    """Writes configurations without a result as published rows, modelled on a run of the same sweep and model that has one."""
     with open(TRUTH, newline="", encoding="utf-8") as file:
         sweep = [row for row in csv.DictReader(file) if from_source("nanotron")(row)]
     alike = {row["params_b"]: row for row in sweep}
@@ -219,15 +219,15 @@ def memory(program, headline):
     yield ""
     ran, lost = headline["simulated"], len(headline["out_of_memory"])
     share = 100 * lost / ran
-    yield (f"Of {ran} rows of grade A and A- that ran, {lost} are called out of memory: {share:.1f} % "
-           f"(wanted: at most 2 %): {met(share <= 2)}.")
+    yield (f"Of {ran} rows of grade A and A- that ran, {lost} are predicted out of memory: {share:.1f} % "
+           f"(target: at most 2 %): {met(share <= 2)}.")
     with tempfile.TemporaryDirectory() as folder:
         table = pathlib.Path(folder) / "unfinished.csv"
         unfinished_table(table)
         result = validate(program, table)
-    yield (f"Of {result['rows']} configurations of the same sweep as nanotron's rows that gave no result "
+    yield (f"Of {result['rows']} configurations of the same sweep as nanotron's rows without a result "
            f"(`unfinished_runs.csv`: the cause is not stated), {result['simulated']} can be simulated and "
-           f"{len(result['out_of_memory'])} are called out of memory: "
+           f"{len(result['out_of_memory'])} are predicted out of memory: "
            f"{100 * len(result['out_of_memory']) / max(1, result['simulated']):.1f} %.")
     yield ""
     by_size = {}
@@ -235,7 +235,7 @@ def memory(program, headline):
         size_of = {row["id"]: row["params_b"] for row in csv.DictReader(file)}
     for row in result["predictions"]:
         by_size.setdefault(size_of[row["id"]], []).append(row["id"])
-    yield line("parameters, 10⁹", "configurations without a result", "called out of memory", "%")
+    yield line("parameters, 10⁹", "configurations without a result", "predicted out of memory", "%")
     yield "|---:|---:|---:|---:|"
     for size, found in sorted(by_size.items(), key=lambda item: float(item[0])):
         full = len(set(found) & set(result["out_of_memory"]))
@@ -262,13 +262,13 @@ def fit_without(program, source, file):
 
 
 def left_out(program, rows):
-    yield "# Each source left out of the fit of frameworks"
+    yield "# Framework fits with each source held out"
     yield ""
     yield ("`orrery fit frameworks training.csv --without SOURCE --rows 8 -o FILE`, then `orrery validate --frameworks "
-           "FILE` on that source: what a team that was never seen may expect. A framework that only this source uses "
-           "then has no fitted scalar at all; those of Megatron of 2021 and of HAI-LLM never have.")
+           "FILE` on that source: the expected accuracy for unseen sources. A framework that only this source uses then has no fitted scalars; those of Megatron of 2021 and of HAI-LLM never have any."
+           "")
     yield ""
-    yield line("source", "rows", "MAPE % fitted", "MAPE % left out")
+    yield line("source", "rows", "MAPE % fitted", "MAPE % held out")
     yield "|---|---:|---:|---:|"
     sources = sorted({row["source"] for row in rows.of(is_headline)})
     with tempfile.TemporaryDirectory() as folder:
@@ -284,7 +284,7 @@ def left_out(program, rows):
 
 
 def training_only(result):
-    """NeuSight's table without its rows of inference, which are refused by design."""
+    """NeuSight's table without its inference rows, which are refused by design."""
     errors = [abs(100 * (p["predicted_s"] / p["measured_s"] - 1)) for p in result["predictions"]]
     rows = result["rows"] - sum("inference" in row["reason"] for row in result["refused"])
     return {"rows": rows, "simulated": len(errors), "mape": statistics.fmean(errors),
@@ -300,10 +300,9 @@ def document(program, picture):
     rows = Rows(everything, TRUTH)
     yield "# Training steps: simulated against measured"
     yield ""
-    yield ("Made by `tools/validate_training.py --program build/orrery --write docs/validation/training.md`: every row of "
-           "`../shared/truth/training.csv` becomes a job ([published-runs.md](../formats/published-runs.md)), which "
-           "`orrery validate` simulates. No constant belongs to a row or a source; those of hardware and of framework "
-           "profiles are in `data/`.")
+    yield ("Generated by `tools/validate_training.py --program build/orrery --write docs/validation/training.md`: every row of "
+           "`../shared/truth/training.csv` becomes a job ([published-runs.md](../formats/published-runs.md)), which `orrery validate` simulates. No constant is specific to a row or a source; constants of hardware and framework profiles are in `data/`."
+           "")
     yield ""
     if picture:
         yield f"![Predicted over measured time of each step, by source]({pathlib.Path(picture).name})"
@@ -312,7 +311,7 @@ def document(program, picture):
     yield from by_source(rows)
     yield from groups(headline)
     yield from memory(program, headline)
-    yield "What a team that was never seen may expect: [training-left-out.md](training-left-out.md)."
+    yield "Expected accuracy for unseen sources: [training-left-out.md](training-left-out.md)."
     yield ""
     yield from short_list("NeuSight's training labels", neusight, NEUSIGHT,
                           ("device", "model", "seqlen", "batch", "option"))
@@ -328,11 +327,11 @@ def main():
     parser.add_argument("--program", default=str(ROOT / "build" / "orrery"))
     parser.add_argument("--write", type=pathlib.Path)
     parser.add_argument("--leave-out", action="store_true",
-                        help="only this table: frameworks fitted again without each source (ten minutes)")
+                        help="only this table: frameworks refitted without each source (ten minutes)")
     options = parser.parse_args()
     for table in (TRUTH, SINGLE, UNFINISHED, NEUSIGHT):
         if not table.exists():
-            sys.exit(f"validate_training: {table} is not there")
+            sys.exit(f"validate_training: {table} does not exist")
     picture = str(options.write.with_suffix(".svg")) if options.write else None
     lines = (left_out(options.program, Rows(validate(options.program, TRUTH), TRUTH)) if options.leave_out
              else document(options.program, picture))

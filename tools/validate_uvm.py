@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether the simulator of managed memory shows the orders of Figures 11 and 12 of the PASTA paper.
+"""Checks whether the managed memory simulator reproduces the rankings of Figures 11 and 12 of the PASTA paper.
 
     tools/validate_uvm.py --program build/orrery [--write FILE] [--section NAME] [--costs published] [--managed FILE.jsonl] STREAM...
 
-Plays each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
-not hold. --write puts both into docs/validation/uvm.md between its marks, those of a section where one is named. Without streams it plays the two networks of
-tests/data/orrs/make_net.py. With --managed also what the simulator makes of the microbenchmark that its costs come from.
+Simulates each stream with memory for all of it and for a third, prints the table and the rules, and fails where a rule does
+not hold. --write puts both into docs/validation/uvm.md between its marks, those of a section where one is named. Without streams it simulates the two networks of
+tests/data/orrs/make_net.py. With --managed also the simulated times of the microbenchmark to which its costs are fitted.
 """
 
 import argparse
@@ -23,8 +23,8 @@ END = "<!-- end -->"
 
 COSTS, RECORDINGS = "costs", "recordings"  # sections of the document
 ENOUGH, A_THIRD = "footprint / 1", "footprint / 3"
-IN_FULL = 0.8  # segments of which operators use so much may gain from object level at a third
-ALIKE = 0.05  # relative time by which one level may be behind the other and still count as no worse
+IN_FULL = 0.8  # with segments used to this degree, object level may gain at a third
+ALIKE = 0.05  # relative time within which one level counts as no worse than the other
 
 
 class Recording:
@@ -51,9 +51,9 @@ class Recording:
         enough = {policy: self.time(ENOUGH, policy) for policy in ("object", "tensor")}
         third = {policy: self.time(A_THIRD, policy) for policy in ("object", "tensor")}
         rules = [
-            ("memory suffices: object level helps", enough["object"] < 1),
-            ("memory suffices: tensor level helps", enough["tensor"] < 1),
-            ("memory suffices: object level is no worse", enough["object"] <= enough["tensor"] + ALIKE),
+            ("sufficient memory: object level helps", enough["object"] < 1),
+            ("sufficient memory: tensor level helps", enough["tensor"] < 1),
+            ("sufficient memory: object level is no worse", enough["object"] <= enough["tensor"] + ALIKE),
             ("a third: tensor level is no worse than object level", third["tensor"] <= third["object"] + ALIKE),
             ("a third: object level is worse than none", third["object"] > 1 or self.segment_use >= IN_FULL),
         ]

@@ -1,4 +1,4 @@
-"""A training script of one's own, as torchrun would start it: a small transformer under FSDP2 or DDP.
+"""An example training script, as torchrun would start it: a small transformer under FSDP2 or DDP.
 
 orrery trace --world 64 -- examples/trace/train.py --layers 8
 torchrun --nproc-per-node 8 examples/trace/train.py     (the same file, on eight real GPUs)
