@@ -155,6 +155,7 @@ ORRERY_OPTION_TYPE(std::optional<int>);
 ORRERY_OPTION_TYPE(std::optional<std::int64_t>);
 ORRERY_OPTION_TYPE(std::optional<double>);
 ORRERY_OPTION_TYPE(std::vector<double>);
+ORRERY_OPTION_TYPE(std::vector<int>);
 #undef ORRERY_OPTION_TYPE
 
 Option Verb::AddFlag(const std::string& name, bool& target, const std::string& description) {
