@@ -55,6 +55,7 @@ function(orrery_module)
     target_link_libraries(${M_NAME}_test PRIVATE orrery_${M_NAME} ${M_TEST_LIBS}
                           GTest::gmock GTest::gtest_main)
     orrery_precompile(${M_NAME}_test orrery_test_pch)
+    target_compile_options(${M_NAME}_test PRIVATE ${ORRERY_TEST_OPTIONS})
     target_compile_definitions(${M_NAME}_test PRIVATE
       ORRERY_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
       ORRERY_SHARED="${PROJECT_SOURCE_DIR}/../shared")

@@ -33,8 +33,6 @@ class TestPiece {
   [[nodiscard]] const trace::Trace& trace() const { return piece_; }
 
  private:
-  using RowId = RowId;
-  static constexpr RowId kNoRow = kNoRow;
 
   [[nodiscard]] bool IsInside(std::int64_t order) const { return order >= begin_ && order < end_; }
 

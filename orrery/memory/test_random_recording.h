@@ -25,7 +25,6 @@ class RandomRecording : public TestRecording {
   }
 
  private:
-  using RowId = RowId;
 
   void AddEvent() {
     const int what = *rc::gen::inRange(0, 8);
