@@ -22,8 +22,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12 implements std::stable_sort with a function that it deprecates itself.
   target_compile_options(orrery_settings INTERFACE -Wno-deprecated-declarations)
 endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 sees overflows inside std::string that are not there (its bugs 105329 and 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  # GCC 12 and 13 see overflows inside the standard library that do not exist (105329, 105651).
   target_compile_options(orrery_settings INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow
                          -Wno-stringop-overread)
 endif()
