@@ -10,15 +10,12 @@
 namespace orrery::exporting {
 
 /// Writes the keys in front of the events, from the opening bracket on, for readers of Kineto.
-/// `base_ns` is what times count from.
+/// Times count from `base_ns`.
 void WriteFrameHead(const trace::TraceSet& set, std::int64_t base_ns, JsonWriter& json);
 
-/// Writes what stands behind the events: the key "orrery" and the closing bracket. `rows` are
-/// those of the ranks.
+/// Writes what follows the events: the key "orrery" and the closing bracket. `rows` are those of the
+/// ranks.
 void WriteFrameTail(const trace::TraceSet& set, const std::vector<ChromeRows>& rows,
                     std::int64_t base_ns, JsonWriter& json);
-
-/// Tells whether the times of the set count from 1970.
-[[nodiscard]] bool HasEpochTimes(const trace::TraceSet& set);
 
 }  // namespace orrery::exporting

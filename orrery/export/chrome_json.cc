@@ -1,20 +1,104 @@
 #include "orrery/export/chrome_json.h"
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "orrery/export/chrome_collectives.h"
+#include <fmt/format.h>
+
 #include "orrery/export/chrome_events.h"
 #include "orrery/export/chrome_frame.h"
 #include "orrery/export/chrome_rows.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/rank_layout.h"
-#include "orrery/export/recorded_time.h"
+#include "orrery/export/slice_names.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {
 
 using trace::TraceSet;
+
+// The rows of the process: a thread for each group and lane, numbered from 1.
+ChromeRows RowsOf(const std::vector<CollectiveRow>& rows, std::int64_t pid, std::int64_t rank_end) {
+  ChromeRows result;
+  const std::string pid_text = pid < 0 ? "\"collectives\"" : fmt::format("{}", pid);
+  result.processes.push_back(
+      {.pid = pid_text, .name = "collectives", .labels = {}, .sort_index = 10 * rank_end});
+  for (const CollectiveRow& row : rows) {
+    result.first_thread_of_track.push_back(result.threads.size());
+    for (Lane lane = 0; lane < row.num_lanes; ++lane) {
+      const auto tid = static_cast<std::int64_t>(result.threads.size()) + 1;
+      result.threads.push_back({.process = 0,
+                                .tid = fmt::format("{}", tid),
+                                .name = LaneTitle("group " + row.group, lane),
+                                .sort_index = tid,
+                                .place = fmt::format("\"pid\":{},\"tid\":{}", pid_text, tid)});
+    }
+  }
+  return result;
+}
+
+std::int64_t RankOf(const TraceSet& set, const CollectiveMember& member) {
+  return RankNumber(set.ranks[member.rank_index], member.rank_index);
+}
+
+void WriteArgs(const TraceSet& set, const CollectiveSpan& span, const CollectiveMetrics& metrics,
+               JsonWriter& json) {
+  json.Write("\"members\": [");
+  for (std::size_t i = 0; i < span.members.size(); ++i) {
+    json.Write(i == 0 ? "" : ", ", RankOf(set, span.members[i]));
+  }
+  json.Write("], \"last rank\": ", RankOf(set, span.members[metrics.last_member]));
+  json.Write(", \"wait sum (us)\": ", JsonMicroseconds{metrics.wait_sum_ns});
+  json.Write(", \"transfer (us)\": ", JsonMicroseconds{metrics.transfer_ns});
+  if (span.bytes >= 0) {
+    json.Write(", \"bytes\": ", span.bytes);
+  }
+  if (metrics.bus_bytes_per_second >= 0) {
+    json.Write(", \"busbw (GB/s)\": ", metrics.bus_bytes_per_second / 1e9);
+  }
+}
+
+void WriteSlice(const TraceSet& set, const CollectiveSpan& span, const CollectiveMetrics& metrics,
+                const std::string& place, ChromeEvents& events) {
+  JsonWriter& json = events.json();
+  events.Begin("\"ph\":\"X\",\"cat\":\"orrery_collective\",\"name\":", JsonText{span.name});
+  events.Place(place, metrics.begin_ns);
+  json.Write(",\"dur\":", JsonMicroseconds{metrics.end_ns - metrics.begin_ns}, ",\"args\":{");
+  WriteArgs(set, span, metrics, json);
+  json.Write("}}");
+}
+
+std::int64_t EndOfRanks(const TraceSet& set) {
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < set.ranks.size(); ++i) {
+    end = std::max(end, RankNumber(set.ranks[i], i) + 1);
+  }
+  return end;
+}
+
+// Writes a process "collectives" with number `pid` (below zero: a name instead, as Kineto does for
+// rows that are not a process) and a thread for each group: one slice for each collective, from the first
+// arrival to the last end.
+void WriteCollectives(const TraceSet& set, std::span<const CollectiveSpan> collectives,
+                      std::int64_t pid, ChromeEvents& events) {
+  const std::vector<CollectiveRow> rows = LayOutCollectives(collectives);
+  if (rows.empty()) {
+    return;
+  }
+  const ChromeRows places = RowsOf(rows, pid, EndOfRanks(set));
+  WriteRowNames(places, events);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (const CollectiveRow::Slice& slice : rows[row].slices) {
+      const auto track = static_cast<RowId>(row);
+      WriteSlice(set, collectives[slice.span], slice.metrics,
+                 places.Thread(track, slice.lane).place, events);
+    }
+  }
+}
 
 // Numbering starts at 1: process 0 is the idle process to Perfetto.
 constexpr std::int64_t kFirstPid = 1;
@@ -71,12 +155,12 @@ Status WriteChromeJson(const TraceSet& set, std::span<const CollectiveSpan> coll
   ChromeEvents events(json, base_ns);
   SetWriter writer(set, events);
   WriteFrameHead(set, base_ns, json);
-  json.Raw("\"traceEvents\": [");
+  json.Write("\"traceEvents\": [");
   for (std::size_t i = 0; i < set.ranks.size(); ++i) {
     writer.WriteRank(i, waits[i]);
   }
   writer.WriteCollectiveSlices(collectives);
-  json.Raw("\n]");
+  json.Write("\n]");
   WriteFrameTail(set, writer.rows(), base_ns, json);
   return json.Flush();
 }

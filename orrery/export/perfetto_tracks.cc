@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "orrery/export/chrome_rows.h"
+#include "orrery/export/slice_names.h"
 
 namespace orrery::exporting::perfetto {
 namespace {
@@ -15,11 +15,10 @@ bool IsOnDevice(const Trace& trace, RowId drawn_track) {
   return drawn_track < trace.tracks.size() && trace.tracks.kind[drawn_track] == TrackKind::kDevice;
 }
 
-// What a thread or stream is, by the numbers of the profiler; names where those are made up.
+// Identifies a thread or stream by the profiler's numbers, or by name where those are synthetic.
 std::string IdentityOf(const Trace& trace, RowId drawn_track) {
-  const DrawnTracks tracks(trace);
-  if (drawn_track >= tracks.none) {
-    return drawn_track == tracks.steps ? "steps" : "no track";
+  if (drawn_track >= DrawnTracks(trace).none) {
+    return TrackTitle(trace, drawn_track);
   }
   const trace::Tracks::Row track = trace.tracks.At(drawn_track);
   if (track.kind == TrackKind::kDevice) {
@@ -28,14 +27,6 @@ std::string IdentityOf(const Trace& trace, RowId drawn_track) {
   return fmt::format("process {} {} thread {} {}", track.process,
                      track.process < 0 ? trace.Text(track.process_name) : "", track.thread,
                      track.thread < 0 ? trace.Text(track.name) : "");
-}
-
-bool IsUsed(const Trace& trace, const RankLayout& layout, RowId drawn_track) {
-  const DrawnTracks tracks(trace);
-  if (drawn_track < tracks.none) {
-    return true;
-  }
-  return drawn_track == tracks.steps ? layout.uses_steps : layout.uses_no_track;
 }
 
 }  // namespace
@@ -62,8 +53,16 @@ RankTracks::RankTracks(const Trace& trace, const RankLayout& layout, std::int64_
       lanes_(layout.num_lanes.size()) {
   rank_track_ = uuids_.Of(rank_name_);
   sequence_.Describe({.uuid = rank_track_, .parent = parent, .name = rank_name_, .order = order});
-  DescribeThreads();
-  DescribeStreams();
+  for (RowId track = 0; track < lanes_.size(); ++track) {
+    if (!IsOnDevice(trace_, track) && layout_.IsUsed(track)) {
+      DescribeLanes(track, rank_track_);
+    }
+  }
+  for (RowId track = 0; track < trace_.tracks.size(); ++track) {
+    if (IsOnDevice(trace_, track)) {
+      DescribeLanes(track, Device(trace_.tracks.device[track]));
+    }
+  }
 }
 
 std::uint64_t RankTracks::Describe(const std::string& identity, std::uint64_t parent,
@@ -74,28 +73,12 @@ std::uint64_t RankTracks::Describe(const std::string& identity, std::uint64_t pa
   return uuid;
 }
 
-void RankTracks::DescribeLanes(RowId drawn_track, const std::string& identity,
-                               std::uint64_t parent) {
+void RankTracks::DescribeLanes(RowId drawn_track, std::uint64_t parent) {
+  const std::string identity = IdentityOf(trace_, drawn_track);
   const std::string title = TrackTitle(trace_, drawn_track);
   for (exporting::Lane lane = 0; lane < layout_.num_lanes[drawn_track]; ++lane) {
     lanes_[drawn_track].push_back(
         Describe(fmt::format("{} / lane {}", identity, lane), parent, LaneTitle(title, lane)));
-  }
-}
-
-void RankTracks::DescribeThreads() {
-  for (RowId track = 0; track < lanes_.size(); ++track) {
-    if (!IsOnDevice(trace_, track) && IsUsed(trace_, layout_, track)) {
-      DescribeLanes(track, IdentityOf(trace_, track), rank_track_);
-    }
-  }
-}
-
-void RankTracks::DescribeStreams() {
-  for (RowId track = 0; track < trace_.tracks.size(); ++track) {
-    if (IsOnDevice(trace_, track)) {
-      DescribeLanes(track, IdentityOf(trace_, track), Device(trace_.tracks.device[track]));
-    }
   }
 }
 

@@ -14,8 +14,8 @@
 
 namespace orrery::exporting::perfetto {
 
-/// Gives tracks their numbers: a hash of what the track is ("rank 3 / device 0"), so that the same
-/// trace gives the same numbers. Equal or clashing identities get different ones.
+/// Assigns the ids of tracks: a hash of their identity ("rank 3 / device 0"), so that the same trace
+/// gives the same ids. Equal identities and hash collisions get different ids.
 class TrackUuids {
  public:
   std::uint64_t Of(std::string identity);
@@ -24,8 +24,8 @@ class TrackUuids {
   std::set<std::uint64_t> taken_;
 };
 
-/// The tracks of one rank: the rank, below it host threads and devices, below those the streams,
-/// and counters with what they count.
+/// The tracks of one rank: the rank, below it host threads and devices, below those streams and
+/// counters.
 class RankTracks {
  public:
   /// Describes the tree in `sequence`. `parent` is the track above the rank, or 0; `order` is its
@@ -45,9 +45,7 @@ class RankTracks {
  private:
   std::uint64_t Describe(const std::string& identity, std::uint64_t parent, std::string name);
   std::uint64_t Device(std::int32_t device);
-  void DescribeLanes(RowId drawn_track, const std::string& identity, std::uint64_t parent);
-  void DescribeThreads();
-  void DescribeStreams();
+  void DescribeLanes(RowId drawn_track, std::uint64_t parent);
 
   const trace::Trace& trace_;
   const RankLayout& layout_;

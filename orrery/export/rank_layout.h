@@ -55,6 +55,16 @@ struct RankLayout {
 
   static constexpr std::uint32_t kNotDrawn = std::numeric_limits<std::uint32_t>::max();
 
+  /// Tells whether a track has anything to draw. Tracks of the trace always count as used, to keep
+  /// their names.
+  [[nodiscard]] bool IsUsed(RowId drawn_track) const {
+    const std::size_t num_trace_tracks = num_lanes.size() - 2;
+    if (drawn_track < num_trace_tracks) {
+      return true;
+    }
+    return drawn_track == num_trace_tracks ? uses_no_track : uses_steps;
+  }
+
   /// The lane of a row that is drawn.
   [[nodiscard]] Lane LaneOf(SliceKind kind, RowId row) const {
     return slices[slice_of_row[static_cast<std::size_t>(kind)][row]].lane;

@@ -63,12 +63,4 @@ std::vector<GroupImportance> PermutationImportance(
   return importances;
 }
 
-std::vector<FeatureGroup> SingleFeatures(const DataSet& data) {
-  std::vector<FeatureGroup> groups;
-  for (std::size_t feature = 0; feature < data.num_features(); ++feature) {
-    groups.push_back({.name = data.feature_names()[feature], .features = {feature}});
-  }
-  return groups;
-}
-
 }  // namespace orrery::learn

@@ -41,7 +41,4 @@ struct GroupImportance {
     const DataSet& data, std::span<const RowIndex> rows, std::span<const FeatureGroup> groups,
     const Predictor& predict, const ErrorFigure& error, const PermutationOptions& options = {});
 
-/// Puts each feature into a group of its own.
-[[nodiscard]] std::vector<FeatureGroup> SingleFeatures(const DataSet& data);
-
 }  // namespace orrery::learn

@@ -30,8 +30,7 @@ void Append(learn::DataSet& data, const MeasuredPair& row, std::span<const float
   data.Append({.features = features,
                .target = target,
                .weight = weight,
-               .groups = {row.kernel},
-               .label = row.kernel});
+               .groups = {row.kernel}});
 }
 
 void Append(learn::DataSet& data, const MeasuredPair& row, const Pair& pair, const Arrival& arrival,
