@@ -144,6 +144,17 @@ double YamlFields::Number(std::string_view key, double least, double fallback) {
   return number;
 }
 
+std::vector<double> YamlFields::Numbers(std::string_view key, double least) {
+  const YAML::Node value = Node(key);
+  std::vector<double> numbers;
+  if (!value.IsSequence() || !YAML::convert<std::vector<double>>::decode(value, numbers) ||
+      !std::ranges::all_of(numbers, [least](double n) { return std::isfinite(n) && n >= least; })) {
+    Wrong(key, fmt::format("must be a list of numbers of at least {}", least), Shown(value));
+    numbers.clear();
+  }
+  return numbers;
+}
+
 double YamlFields::Positive(std::string_view key, std::optional<double> fallback) {
   if (fallback && !Has(key)) {
     asked_.emplace(key);

@@ -52,8 +52,7 @@ class FlowIds {
  public:
   /// Returns `preferred` if it is below the ids handed out here and not in use yet, else a new id.
   std::int64_t Take(std::int64_t preferred) {
-    const bool is_free =
-        preferred >= 0 && preferred < next_ && taken_.insert(preferred).second;
+    const bool is_free = preferred >= 0 && preferred < next_ && taken_.insert(preferred).second;
     return is_free ? preferred : next_++;
   }
 

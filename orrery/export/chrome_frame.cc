@@ -177,8 +177,8 @@ void WriteLanes(const ChromeRows& rows, JsonWriter& json) {
                                 ? rows.first_thread_of_track[track + 1]
                                 : rows.threads.size();
     for (std::size_t thread = first + 1; thread < end; ++thread) {
-      json.Write(any ? ", {" : "{", rows.threads[thread].place, ",\"of\":",
-                 rows.threads[first].tid, "}");
+      json.Write(any ? ", {" : "{", rows.threads[thread].place, ",\"of\":", rows.threads[first].tid,
+                 "}");
       any = true;
     }
   }

@@ -13,8 +13,8 @@ namespace orrery::exporting {
 /// Times count from `base_ns`.
 void WriteFrameHead(const trace::TraceSet& set, std::int64_t base_ns, JsonWriter& json);
 
-/// Writes what follows the events: the key "orrery" and the closing bracket. `rows` are those of the
-/// ranks.
+/// Writes what follows the events: the key "orrery" and the closing bracket. `rows` are those of
+/// the ranks.
 void WriteFrameTail(const trace::TraceSet& set, const std::vector<ChromeRows>& rows,
                     std::int64_t base_ns, JsonWriter& json);
 

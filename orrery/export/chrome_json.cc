@@ -81,8 +81,8 @@ std::int64_t EndOfRanks(const TraceSet& set) {
 }
 
 // Writes a process "collectives" with number `pid` (below zero: a name instead, as Kineto does for
-// rows that are not a process) and a thread for each group: one slice for each collective, from the first
-// arrival to the last end.
+// rows that are not a process) and a thread for each group: one slice for each collective, from the
+// first arrival to the last end.
 void WriteCollectives(const TraceSet& set, std::span<const CollectiveSpan> collectives,
                       std::int64_t pid, ChromeEvents& events) {
   const std::vector<CollectiveRow> rows = LayOutCollectives(collectives);

@@ -136,10 +136,11 @@ std::map<std::int32_t, std::size_t> AddRankProcesses(const Trace& trace, std::in
   std::map<std::int32_t, std::size_t> process_of_device;
   for (const std::int32_t device : DevicesWithTracks(trace)) {
     ++first_pid;
-    process_of_device[device] = builder.Process({.pid = fmt::format("{}", first_pid),
-                                                 .name = fmt::format("rank {} · GPU {}", rank, device),
-                                                 .labels = {},
-                                                 .sort_index = 10 * rank + 1});
+    process_of_device[device] =
+        builder.Process({.pid = fmt::format("{}", first_pid),
+                         .name = fmt::format("rank {} · GPU {}", rank, device),
+                         .labels = {},
+                         .sort_index = 10 * rank + 1});
   }
   return process_of_device;
 }

@@ -13,13 +13,14 @@ namespace {
 // Begins at 100, 130, 190 and ends at 240, 241, 239: all wait for the third, that is 90, 60 and 0;
 // the shortest is its 49.
 TEST(CollectiveSpansTest, MetricsFollowFromTheMembers) {
-  const CollectiveSpan span{.group = "g",
-                      .name = "all_reduce",
-                      .bytes = 490,
-                      .bus_factor = 1.5,
-                      .members = {{.rank_index = 0, .begin_ns = 100, .end_ns = 240, .wait_ns = 90},
-                                  {.rank_index = 1, .begin_ns = 130, .end_ns = 241, .wait_ns = 60},
-                                  {.rank_index = 2, .begin_ns = 190, .end_ns = 239}}};
+  const CollectiveSpan span{
+      .group = "g",
+      .name = "all_reduce",
+      .bytes = 490,
+      .bus_factor = 1.5,
+      .members = {{.rank_index = 0, .begin_ns = 100, .end_ns = 240, .wait_ns = 90},
+                  {.rank_index = 1, .begin_ns = 130, .end_ns = 241, .wait_ns = 60},
+                  {.rank_index = 2, .begin_ns = 190, .end_ns = 239}}};
   const CollectiveMetrics metrics = MetricsOf(span);
   EXPECT_EQ(metrics.wait_sum_ns, 150);
   EXPECT_EQ(metrics.transfer_ns, 49);

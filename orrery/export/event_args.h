@@ -123,8 +123,7 @@ void VisitActivityArgs(const trace::Trace& trace, RowId row, Args& args) {
 
 /// `collective` is the call that the operator stands for, or kNoRow.
 template <typename Args>
-void VisitHostOpArgs(const trace::Trace& trace, RowId row, RowId collective,
-                     Args& args) {
+void VisitHostOpArgs(const trace::Trace& trace, RowId row, RowId collective, Args& args) {
   const trace::HostOps& ops = trace.host_ops;
   KnownInteger(args, "External id", ops.external_id[row]);
   if (ops.record_function_id[row] != 0) {

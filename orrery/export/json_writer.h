@@ -75,7 +75,8 @@ class JsonWriter {
   std::size_t used_ = 0;
 };
 
-/// The strings of one trace, written as JSON. Checks each for escapes only once, since names repeat.
+/// The strings of one trace, written as JSON. Checks each for escapes only once, since names
+/// repeat.
 class JsonStrings {
  public:
   explicit JsonStrings(const StringTable& strings);

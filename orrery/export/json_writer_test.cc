@@ -49,9 +49,8 @@ TEST(JsonWriterTest, NumbersThatJsonDoesNotKnowAreNull) {
 
 TEST(JsonWriterTest, TextLongerThanTheBufferComesOutWhole) {
   const std::string longer(3 << 20, 'x');
-  const std::string written = Written([&](JsonWriter& json) {
-    json.Write("[", JsonText{longer}, "]");
-  });
+  const std::string written =
+      Written([&](JsonWriter& json) { json.Write("[", JsonText{longer}, "]"); });
   EXPECT_EQ(written, "[\"" + longer + "\"]");
 }
 

@@ -217,7 +217,7 @@ class PointWriter {
   void WriteInstant(const Point& point) {
     const trace::Instants& table = rank_.trace.instants;
     StartInstant(table.track[point.row], table.name[point.row],
-              rank_.trace.Text(table.category[point.row]));
+                 rank_.trace.Text(table.category[point.row]));
     Finish(point);
   }
 
@@ -225,7 +225,7 @@ class PointWriter {
     const trace::Flows& table = rank_.trace.flows;
     const bool begins = point.kind == PointKind::kArrowBegin;
     StartInstant(begins ? table.begin_track[point.row] : table.end_track[point.row],
-              table.name[point.row], rank_.trace.Text(table.category[point.row]));
+                 table.name[point.row], rank_.trace.Text(table.category[point.row]));
     const std::uint64_t id = FlowId(rank_, FlowKind::kOther, point.row);
     if (begins) {
       sequence_.Flows({&id, 1});

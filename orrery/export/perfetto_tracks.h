@@ -14,8 +14,8 @@
 
 namespace orrery::exporting::perfetto {
 
-/// Assigns the ids of tracks: a hash of their identity ("rank 3 / device 0"), so that the same trace
-/// gives the same ids. Equal identities and hash collisions get different ids.
+/// Assigns the ids of tracks: a hash of their identity ("rank 3 / device 0"), so that the same
+/// trace gives the same ids. Equal identities and hash collisions get different ids.
 class TrackUuids {
  public:
   std::uint64_t Of(std::string identity);

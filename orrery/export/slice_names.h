@@ -37,8 +37,7 @@ class SliceNames {
   /// Returns the collective whose arguments an operator carries, or kNoRow. PyTorch puts them on
   /// the operator record_param_comms and nowhere else.
   [[nodiscard]] RowId CollectiveOfOp(RowId host_op) const {
-    return trace_.host_ops.name[host_op] == carrier_ ? trace_.host_ops.collective[host_op]
-                                                     : kNoRow;
+    return trace_.host_ops.name[host_op] == carrier_ ? trace_.host_ops.collective[host_op] : kNoRow;
   }
 
  private:

@@ -15,7 +15,8 @@ namespace orrery::learn {
 namespace {
 
 double ErrorOn(const DataSet& data, std::span<const RowIndex> rows, const Forest& forest) {
-  return test_data::MeanAbsoluteError(forest.PredictRows(data.FeaturesOf(rows)), data.TargetsOf(rows));
+  return test_data::MeanAbsoluteError(forest.PredictRows(data.FeaturesOf(rows)),
+                                      data.TargetsOf(rows));
 }
 
 TEST(BoostedTrees, LearnsACurve) {

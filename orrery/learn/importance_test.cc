@@ -33,8 +33,8 @@ TEST(Importance, CopiesShareTheirImportanceUnlessShuffledTogether) {
   const DataSet data = Copies();
   const std::vector<FeatureGroup> groups = {
       {"one", {0}}, {"pair", {0, 1}}, {"noise", {2}}, {"one", {0}}};
-  const auto importance =
-      PermutationImportance(data, data.AllRows(), groups, PredictMean, test_data::MeanAbsoluteError);
+  const auto importance = PermutationImportance(data, data.AllRows(), groups, PredictMean,
+                                                test_data::MeanAbsoluteError);
   ASSERT_EQ(importance.size(), 4);
   EXPECT_NEAR(importance[0].mean_increase, 33, 5);
   EXPECT_NEAR(importance[1].mean_increase, 67, 10);

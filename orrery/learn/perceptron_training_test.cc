@@ -61,7 +61,7 @@ TEST(PerceptronTraining, BackPropagationGivesTheGradient) {
 double TestError(const DataSet& data, const Split& split, const PerceptronOptions& options) {
   const auto trained = TrainPerceptron(data, split.training(), options);
   return test_data::MeanAbsoluteError(trained->perceptron.PredictRows(data.FeaturesOf(split.test)),
-                           data.TargetsOf(split.test));
+                                      data.TargetsOf(split.test));
 }
 
 // A network that learnt nothing is off by 0.7.

@@ -49,7 +49,8 @@ RC_GTEST_PROP(Split, EveryRowIsInOnePartTogetherWithItsDuplicate, ()) {
 
 // 2,000 shapes: the shares have standard deviations of about 0.01, so 0.05 is five of them.
 TEST(Split, MeetsTheSharesOnAverage) {
-  const Split split = SplitAtRandom(MakeDuplicates(4'000), {.validation_share = 0.1, .seed = 7}, 0.2);
+  const Split split =
+      SplitAtRandom(MakeDuplicates(4'000), {.validation_share = 0.1, .seed = 7}, 0.2);
   EXPECT_NEAR(static_cast<double>(split.test.size()) / 4'000, 0.2, 0.05);
   EXPECT_NEAR(static_cast<double>(split.validation.size()) / 4'000, 0.1, 0.05);
 }

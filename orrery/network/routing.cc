@@ -107,7 +107,6 @@ void SprayOver(const Topology& topology, SwitchGraph& graph, std::span<const Way
   spraying.AppendTo(route);
 }
 
-
 std::uint64_t HashOf(std::initializer_list<std::uint64_t> parts) {
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
   std::uint64_t hash = 0;

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/base/string_table.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/graph_match.h"
 #include "orrery/trace/row_index.h"
@@ -186,20 +186,6 @@ void NoteLink(Trace& recording, const GraphLinkSummary& summary) {
 }
 
 }  // namespace
-
-std::string_view GraphLinkRuleName(GraphLinkRule rule) {
-  switch (rule) {
-    case GraphLinkRule::kNone:
-      return "not linked";
-    case GraphLinkRule::kRecordFunctionId:
-      return "record function ids";
-    case GraphLinkRule::kThreadOrder:
-      return "order of calls";
-    case GraphLinkRule::kStepOrder:
-      return "order of calls in a step";
-  }
-  return "not linked";
-}
 
 GraphLinkSummary LinkGraph(Trace& recording, Trace&& graph) {
   const Trace from = std::move(graph);

@@ -1,22 +1,18 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "orrery/trace/graph_match.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 
-/// What became of the nodes of an execution trace.
+/// How many nodes of an execution trace were linked.
 struct GraphLinkSummary {
   GraphLinkRule rule = GraphLinkRule::kNone;
   std::int64_t linked = 0;    // operators and annotations that have a row in the recording
   std::int64_t unlinked = 0;  // those that have none
 };
-
-/// Returns "record function ids", "order of calls", …
-[[nodiscard]] std::string_view GraphLinkRuleName(GraphLinkRule rule);
 
 /// Moves the graph nodes of an execution trace into the recording of the same rank, and links them
 /// with its operators and annotations (see MatchGraph) and through these with its collectives,
