@@ -64,8 +64,7 @@ class YamlFields {
   template <typename Value>
   [[nodiscard]] Value Choice(std::string_view key, std::span<const Spelling<Value>> spellings,
                              std::optional<Value> fallback = {}) {
-    if (fallback && !Has(key)) {
-      asked_.emplace(key);
+    if (fallback && IsAbsent(key)) {
       return *fallback;
     }
     const std::string word = Text(key);
@@ -102,6 +101,8 @@ class YamlFields {
   void RefuseOthers();
 
  private:
+  // Marks a field as known and returns whether the mapping lacks it.
+  [[nodiscard]] bool IsAbsent(std::string_view key);
   void Note(std::string_view key, std::string_view problem);
 
   YAML::Node node_;

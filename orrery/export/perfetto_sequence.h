@@ -33,7 +33,7 @@ class PacketFile {
   Status status_;
 };
 
-/// A track as people see it in the tree.
+/// A track in the tree.
 struct TrackDescription {
   std::uint64_t uuid = 0;
   std::uint64_t parent = 0;  // 0: none

@@ -79,8 +79,8 @@ std::vector<PlacedSlice> InsertWaits(std::vector<PlacedSlice> slices, const Kern
   return result;
 }
 
-// What gives way to what where a track does not nest. On streams the work stays; on threads the
-// operators and calls do.
+// The layer of a slice where a track does not nest: device work stays on the first lane of streams,
+// operators and calls on that of threads.
 std::uint8_t LayerOf(SliceKind kind, bool on_device) {
   switch (kind) {
     case SliceKind::kActivity:

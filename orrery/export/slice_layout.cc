@@ -12,7 +12,7 @@ namespace {
 // The ends of the slices that are open on one lane, outermost first.
 class OpenLane {
  public:
-  // Closes what ended before `slice` begins, and tells whether it fits into what is still open.
+  // Closes what ended before `slice` begins, and returns whether it fits into what is still open.
   bool Fits(const LayoutSlice& slice) {
     while (!open_ends_.empty() && open_ends_.back() <= slice.begin_ns) {
       open_ends_.pop_back();

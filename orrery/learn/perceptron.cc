@@ -16,8 +16,8 @@ namespace orrery::learn {
 namespace {
 
 constexpr std::size_t kBlockRows = 64;
-// The product of matrices takes columns in groups of up to eight and handles a rest by other
-// instructions; whole groups keep a row's result the same wherever it stands.
+// The GEMM processes columns in groups of up to eight and a remainder with other instructions;
+// whole groups make a row's result independent of its position.
 constexpr std::size_t kColumnGroup = 8;
 
 constexpr std::uint32_t kMaxWidth = 1 << 16;

@@ -22,11 +22,8 @@ std::vector<double> KnownValues(const DataSet& data, std::span<const RowIndex> r
   return values;
 }
 
-double FactorFor(std::vector<double> values, double mean) {
-  for (double& value : values) {
-    value = (value - mean) * (value - mean);
-  }
-  const double deviation = std::sqrt(Mean(values));
+double FactorFor(std::span<const double> values, double mean) {
+  const double deviation = StandardDeviation(values);
   // Rounding leaves a constant column with a little spread that means nothing.
   return deviation > 1e-6 * std::abs(mean) && deviation > 0 ? 1 / deviation : 0;
 }

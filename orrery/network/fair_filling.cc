@@ -63,7 +63,7 @@ void FairFilling::JoinAll() {
     Join(row);
   }
   has_all_ = true;
-  // The sums begin anew, without what flows held.
+  // The sums restart, without what flows held.
   ++round_;
   set_links_.clear();
   num_absorbed_ = 0;

@@ -64,7 +64,7 @@ class FairFilling {
     [[nodiscard]] double Level() const;
   };
 
-  // What a link needs beside when some of its flows are outside of the set.
+  // The further state of a link when some of its flows are outside of the set.
   struct SharedLink {
     double fixed_rest = 0;  // capacity less what flows outside of the set hold
     double set_load = 0;    // of the flows in the set

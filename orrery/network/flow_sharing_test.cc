@@ -10,7 +10,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/network/random_traffic.h"
+#include "orrery/network/test_traffic.h"
 
 namespace orrery::network {
 namespace {

@@ -29,7 +29,7 @@ std::int64_t LaterBy(std::int64_t time_ps, double span_ps) {
   return time_ps + static_cast<std::int64_t>(rounded);
 }
 
-// What the clock knows of a flow; the table knows the rest.
+// The timing of a flow; the table has the rest.
 struct Transfer {
   double remaining_bytes = 0;
   std::int64_t start_ps = 0;
@@ -162,7 +162,7 @@ class FlowSimulation::State {
   [[nodiscard]] const FlowSimulationWork& work() const { return work_; }
 
  private:
-  // Without flows under way all rows can be used again, so that long runs do not grow.
+  // Without active flows all rows can be reused, so that long runs do not grow.
   void ForgetEnded() {
     if (unfinished_ > 0 || transfers_.empty()) {
       return;

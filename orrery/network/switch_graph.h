@@ -35,9 +35,9 @@ class SwitchGraph {
 
   SwitchGraph(const Topology& topology, std::span<const std::uint8_t> is_down);
 
-  [[nodiscard]] std::span<const Attachment> ways_up(GpuId gpu) const { return up_.Row(gpu); }
+  [[nodiscard]] std::span<const Attachment> uplinks(GpuId gpu) const { return up_.Row(gpu); }
 
-  [[nodiscard]] std::span<const Attachment> ways_down(GpuId gpu) const { return down_.Row(gpu); }
+  [[nodiscard]] std::span<const Attachment> downlinks(GpuId gpu) const { return down_.Row(gpu); }
 
   /// Links to other switches.
   [[nodiscard]] std::span<const Edge> edges(std::uint32_t place) const { return out_.Row(place); }

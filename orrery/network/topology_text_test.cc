@@ -108,10 +108,8 @@ TEST(TopologyTextTest, MistakesInAstraSimYamlAreNamedWithTheirField) {
             "net: topology must be a list of Ring, Switch and FullyConnected, not 'Mesh'");
   EXPECT_EQ(MessageOf(kRing, "[8]", "[8, 4]"),
             "net: npus_count must have one entry for each of 1 dimensions, not '2 entries'");
-  EXPECT_EQ(
-      MessageOf(kRing, "[50]", "[-1]"),
-      "net: bandwidth must be a list of numbers of at least 0, not 'something that is not one "
-      "value'");
+  EXPECT_EQ(MessageOf(kRing, "[50]", "[-1]"),
+            "net: bandwidth must be a list of numbers of at least 0, not 'a list'");
   EXPECT_EQ(MessageOf(kRing, "[Ring]\nnpus_count: [8]", "[FullyConnected]\nnpus_count: [99999]"),
             "net: npus_count of FullyConnected must be at most 2048 (use a Switch), not '99999'");
 }

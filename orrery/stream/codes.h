@@ -33,7 +33,7 @@ enum MemoryClass : std::uint64_t {
   kStaticClass = 6,
 };
 
-/// What a free says: the framework asks first, and the memory is free when the stream has passed.
+/// Phases of a free: the framework requests it, and it completes when the stream has passed.
 enum FreePhase : std::uint64_t { kFreed = 0, kFreeRequested = 1, kFreeCompleted = 2 };
 
 enum CopyKind : std::uint64_t {

@@ -46,7 +46,7 @@ class Registers {
   std::array<std::uint64_t, kNumRegisters> values_{};
 };
 
-/// Writes one field and tells whether it is other than zero.
+/// Writes one field and returns whether it is not zero.
 template <Encoding encoding, typename T>
 bool EncodeField(const T& value, Registers& registers, BoundedWriter& writer) noexcept {
   if constexpr (encoding == Encoding::kText) {

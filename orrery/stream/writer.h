@@ -130,7 +130,8 @@ class StreamFile {
 
   ~StreamFile() { Close(); }
 
-  /// Creates the file anew and writes its header; false, and `error()` says why, if it cannot.
+  /// Creates or truncates the file and writes its header; on failure returns false and sets
+  /// `error()`.
   [[nodiscard]] bool Create(const char* path) noexcept {
     Close();
     error_ = 0;

@@ -220,7 +220,7 @@ std::int64_t FloorDivide(std::int64_t dividend, std::int64_t divisor) {
   return quotient * divisor > dividend ? quotient - 1 : quotient;
 }
 
-// Whole seconds and the rest apart, so that the products fit.
+// Whole seconds and the rest separately, so that the products do not overflow.
 std::int64_t DriftNs(std::int64_t drift_ps_per_s, std::int64_t elapsed_ns) {
   const std::int64_t seconds = FloorDivide(elapsed_ns, kNsPerSecond);
   const std::int64_t rest_ns = elapsed_ns - seconds * kNsPerSecond;

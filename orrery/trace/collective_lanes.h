@@ -46,7 +46,7 @@ struct CollectiveLane {
 struct RankRows {
   std::vector<RowId> first_row_of_event;  // for each row; kNoRow when it is left out
   std::int64_t num_without_kernels = 0;   // left out: the rank has kernels, this call none
-  std::int64_t num_in_groups_of_one = 0;  // left out: nobody to communicate with
+  std::int64_t num_in_groups_of_one = 0;  // left out: no peers
 };
 
 struct CollectiveLanes {

@@ -20,8 +20,8 @@
 namespace orrery::trace {
 namespace {
 
-// Files with whole microseconds round begin and end apart, so a child may seem to end this much
-// after its parent.
+// Files with whole microseconds round begin and end separately, so a child may seem to end this
+// much after its parent.
 constexpr std::int64_t kOverhangNs = 1'000;
 
 enum class SliceKind { kAnnotation, kOperator, kCall };

@@ -63,7 +63,7 @@ struct RankMatching {
   std::int64_t num_matched = 0;
   std::int64_t num_unmatched = 0;
   std::int64_t num_without_kernels = 0;   // left out: the rank has kernels, this call none
-  std::int64_t num_in_groups_of_one = 0;  // left out: nobody to communicate with
+  std::int64_t num_in_groups_of_one = 0;  // left out: no peers
   std::vector<RowId> instance_of_row;     // kNoRow when unmatched or left out
 
   bool operator==(const RankMatching&) const = default;
@@ -94,7 +94,7 @@ struct MatchedCollectives {
   bool operator==(const MatchedCollectives&) const = default;
 };
 
-/// Returns whether nobody can finish such a collective before everybody has begun it.
+/// Returns whether no rank can finish such a collective before all ranks have begun it.
 [[nodiscard]] bool IsSynchronising(CollectiveKind kind);
 
 /// Returns when the last member began.

@@ -45,11 +45,11 @@ struct PositionAlignment {
 /// Profiles start and stop at different collectives, so every shift up to 16 places, then up to a
 /// step, then any, is tried until one agrees in all signatures of a sufficient overlap and in time.
 /// Among shifts that agree, the one whose differences of end times scatter least wins: the scatter
-/// does not change with the offset between two clocks. Shifts that scatter equally little are told
-/// apart by the smallest offset; when that is no clear difference (20 %), by step markers; and
-/// when these do not help, the answer is ambiguous. When no shift agrees, equal numbers of items
-/// are paired as they stand if that explains the sequences as well as a longest common subsequence
-/// does; else the subsequence decides.
+/// does not change with the offset between two clocks. Of shifts that scatter equally little
+/// the one with the smallest offset wins; when that is no clear difference (20 %), step markers
+/// decide; and when these do not help, the answer is ambiguous. When no shift agrees, equal numbers
+/// of items are paired as they stand if that explains the sequences as well as a longest common
+/// subsequence does; else the subsequence decides.
 ///
 /// Agreement of all shifts costs O(n) together (Z function), the time of a shift at most 1,024
 /// samples, the subsequence at most 2,048 edits.

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "orrery/base/string_table.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/enums.h"
 
 // The tables of a Trace. Times are integer nanoseconds, sizes bytes; -1 (or kNoRow) means "not
@@ -50,7 +50,7 @@ ORRERY_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
 
-/// Work on a device: kernels, copies, sets, and what other accelerators run.
+/// Work on a device: kernels, memcpys, memsets, and the work of other accelerators.
 #define ORRERY_ACTIVITY_COLUMNS(X)             \
   X(std::int64_t, begin_ns, 0)                 \
   X(std::int64_t, duration_ns, 0)              \
@@ -90,7 +90,7 @@ ORRERY_TABLE(Activities, ORRERY_ACTIVITY_COLUMNS);
   X(RowId, parent, kNoRow)     /* HostOps */                 \
   X(RowId, annotation, kNoRow) /* innermost one around it */ \
   X(RowId, forward_op, kNoRow) /* of a backward operator */  \
-  X(RowId, collective, kNoRow) /* the one it asks for */     \
+  X(RowId, collective, kNoRow) /* the one it requests */     \
   X(RowId, graph_node, kNoRow) /* GraphNodes */
 ORRERY_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
 
@@ -110,7 +110,7 @@ ORRERY_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
   X(RowId, host_op, kNoRow)
 ORRERY_TABLE(RuntimeCalls, ORRERY_RUNTIME_CALL_COLUMNS);
 
-/// Named ranges that people put into their programs, on the host and mirrored on the device.
+/// Named ranges of the user (NVTX, record_function), on the host and mirrored on the device.
 #define ORRERY_ANNOTATION_COLUMNS(X)                                               \
   X(std::int64_t, begin_ns, 0)                                                     \
   X(std::int64_t, duration_ns, 0)                                                  \

@@ -12,7 +12,7 @@
 
 namespace orrery::trace {
 
-/// What is known about a rank beside its rows.
+/// Properties of a rank besides its rows.
 struct TraceInfo {
   std::int32_t rank = -1;  // -1: the content does not say
   std::int32_t world_size = -1;

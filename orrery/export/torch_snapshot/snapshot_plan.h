@@ -16,14 +16,13 @@ struct SnapshotStep {
   RowId object = kNoRow;
 };
 
-/// A segment that is there at the end, with the tensors in it by address. They lie behind each
-/// other without overlap.
+/// A segment that exists at the end, with its tensors by address, without overlap.
 struct SnapshotSegment {
   RowId object = kNoRow;
   std::vector<RowId> tensors = {};
 };
 
-/// What a snapshot says of one device.
+/// The snapshot of one device.
 struct SnapshotDevice {
   std::vector<SnapshotStep> history = {};
   std::vector<SnapshotSegment> segments = {};
@@ -31,7 +30,7 @@ struct SnapshotDevice {
 
 struct SnapshotPlan {
   std::vector<SnapshotDevice> devices = {};  // by number
-  std::int64_t num_outside = 0;    // objects that are not the allocator's: a snapshot has no place
+  std::int64_t num_outside = 0;              // objects outside of the framework's allocator
   std::int64_t num_misplaced = 0;  // tensors at the end that overlap others or leave their segment
 };
 
