@@ -12,7 +12,6 @@
 #include "orrery/export/perfetto_events.h"
 #include "orrery/export/perfetto_fields.h"
 #include "orrery/export/perfetto_sequence.h"
-#include "orrery/export/perfetto_tracks.h"
 #include "orrery/export/rank_layout.h"
 #include "orrery/export/slice_names.h"
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "orrery/export/perfetto_sequence.h"
-#include "orrery/export/perfetto_tracks.h"
 #include "orrery/export/rank_layout.h"
 #include "orrery/trace/trace.h"
 

@@ -11,7 +11,6 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/statistics.h"
-#include "orrery/learn/adam.h"
 #include "orrery/learn/perceptron_gradient.h"
 #include "orrery/learn/random.h"
 

@@ -1,11 +1,44 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "orrery/trace/graph_match.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {
+
+/// How graph nodes were found to be rows of a recording.
+enum class GraphLinkRule : std::uint8_t {
+  kNone,              // they were not
+  kRecordFunctionId,  // both files number the calls
+  kThreadOrder,       // each thread runs the same operators in the same order
+  kStepOrder,         // the nodes are one step, and the recording repeats it
+};
+
+/// Says that `node` and a row of host_ops, or of annotations, are the same operator.
+struct GraphMatch {
+  RowId node = kNoRow;
+  RowId row = kNoRow;
+  bool is_annotation = false;
+};
+
+struct GraphMatches {
+  GraphLinkRule rule = GraphLinkRule::kNone;
+  std::vector<GraphMatch> matches;  // a node of a repeated step has several
+};
+
+/// Whether a node is something that a recording shows on a host thread: an operator or an
+/// annotation, but not a root, GPU work or the observer's own list of process groups.
+[[nodiscard]] bool IsHostWork(const Trace& trace, RowId node);
+
+/// Finds the host rows that the graph nodes of the same trace stand for.
+///
+/// By record function ids where the recording has them. Otherwise by order: per thread, nodes in
+/// order of id correspond to operators and annotations in order of external id. Rows that began
+/// before the observer exist only in the recording and are skipped; where the whole sequence of a
+/// thread occurs several times, the nodes are of one step and every repetition is matched. Names
+/// decide: fewer than 99 % that agree, or fewer than 99 % of the nodes found, give no match at all.
+[[nodiscard]] GraphMatches MatchGraph(const Trace& trace);
 
 /// How many nodes of an execution trace were linked.
 struct GraphLinkSummary {

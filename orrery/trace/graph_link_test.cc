@@ -11,7 +11,6 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
-#include "orrery/trace/graph_match.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::trace {

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "orrery/export/torch_snapshot/pickle_writer.h"
-#include "orrery/export/torch_snapshot/snapshot_frames.h"
 #include "orrery/export/torch_snapshot/snapshot_plan.h"
 
 namespace orrery::exporting {
