@@ -10,6 +10,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/network/test_fair_sharing.h"
 #include "orrery/network/test_traffic.h"
 
 namespace orrery::network {
