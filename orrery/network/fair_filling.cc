@@ -42,7 +42,7 @@ double FairFilling::CongestedCapacity(LinkId link) const {
          (loses_goodput_[link] == 0 ? 1 : congestion_->Goodput(table_->num_on_link(link)));
 }
 
-void FairFilling::Left(FlowRow flow) {
+void FairFilling::FlowRemoved(FlowRow flow) {
   for (const TableUse& use : table_->uses(flow)) {
     if (is_changed_[use.link] == 0) {
       is_changed_[use.link] = 1;

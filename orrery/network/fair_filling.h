@@ -31,10 +31,10 @@ class FairFilling {
               const CongestionModel* congestion, std::vector<std::uint8_t> loses_goodput);
 
   /// Notes that a flow was put on its links.
-  void Came(FlowRow flow) { Join(flow); }
+  void FlowAdded(FlowRow flow) { Join(flow); }
 
   /// Notes that a flow was taken off its links.
-  void Left(FlowRow flow);
+  void FlowRemoved(FlowRow flow);
 
   /// Whether something was noted since the last refill.
   [[nodiscard]] bool is_stale() const { return !set_.empty() || !changed_links_.empty(); }
@@ -45,8 +45,8 @@ class FairFilling {
     double old_level;
   };
 
-  /// Notes that all flows were taken off their links, in place of Left for each.
-  void LeftAll() { ForgetChanges(); }
+  /// Notes that all flows were taken off their links, in place of FlowRemoved for each.
+  void AllFlowsRemoved() { ForgetChanges(); }
 
   /// Makes the table fair again and returns the flows that were filled.
   [[nodiscard]] std::span<const Filled> Refill();

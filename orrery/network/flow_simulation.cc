@@ -186,7 +186,7 @@ class FlowSimulation::State {
     }
     transfer.is_on_links = true;
     table_.PutOnLinks(row);
-    filling_.Came(row);
+    filling_.FlowAdded(row);
   }
 
   // Takes what came and left into account.
@@ -271,14 +271,14 @@ class FlowSimulation::State {
     }
     if (unfinished_ == starts_.size()) {
       table_.TakeAllOffLinks();
-      filling_.LeftAll();
+      filling_.AllFlowsRemoved();
       return;
     }
     for (const FlowEnd& end : ended_) {
       const auto row = static_cast<FlowRow>(end.flow - first_id_);
       if (transfers_[row].is_on_links) {
         table_.TakeOffLinks(row);
-        filling_.Left(row);
+        filling_.FlowRemoved(row);
       }
     }
   }
