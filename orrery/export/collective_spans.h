@@ -68,7 +68,7 @@ struct CollectiveRow {
 [[nodiscard]] std::vector<CollectiveRow> LayOutCollectives(
     std::span<const CollectiveSpan> collectives);
 
-/// Tells whether any rank's times count from 1970.
+/// Returns whether any rank's times count from 1970.
 [[nodiscard]] bool HasEpochTimes(const trace::TraceSet& set);
 
 /// Returns the earliest time of anything that is written, 0 when there is nothing.

@@ -61,7 +61,7 @@ bool ComesFirst(const PlacedSlice& lhs, const PlacedSlice& rhs) {
          std::tie(rhs.track, rhs.begin_ns, lhs.end_ns, rhs.kind, rhs.row);
 }
 
-// Puts each wait behind its kernel.
+// Inserts each wait after its kernel.
 std::vector<PlacedSlice> InsertWaits(std::vector<PlacedSlice> slices, const KernelWaits& waits) {
   if (waits.empty()) {
     return slices;

@@ -38,7 +38,7 @@ struct PlacedSlice {
   Lane lane = 0;
 };
 
-/// Where the slices of one rank are drawn.
+/// The layout of the slices of one rank.
 struct RankLayout {
   /// All slices, by track, then begin, ties longer first.
   std::vector<PlacedSlice> slices;
@@ -55,8 +55,8 @@ struct RankLayout {
 
   static constexpr std::uint32_t kNotDrawn = std::numeric_limits<std::uint32_t>::max();
 
-  /// Tells whether a track has anything to draw. Tracks of the trace always count as used, to keep
-  /// their names.
+  /// Returns whether a track has anything to draw. Tracks of the trace always count as used, to
+  /// keep their names.
   [[nodiscard]] bool IsUsed(RowId drawn_track) const {
     const std::size_t num_trace_tracks = num_lanes.size() - 2;
     if (drawn_track < num_trace_tracks) {

@@ -89,7 +89,7 @@ Result<std::vector<Placed>> Arrange(const Tree& tree, std::size_t num_features) 
 
 }  // namespace
 
-// Where the walkers stand: each has a tree and a row of keys of its own.
+// The positions of all lanes: each has its own tree and row of keys.
 struct Forest::Walk {
   std::array<const Node*, kLanes> nodes;
   std::array<const std::int32_t*, kLanes> keys;

@@ -12,7 +12,7 @@
 
 namespace orrery::learn {
 
-/// Where the parameters of one layer lie among those of all.
+/// The offsets of the parameters of one layer.
 struct LayerPlace {
   Eigen::Index inputs = 0;
   Eigen::Index outputs = 0;
@@ -62,7 +62,7 @@ struct Batch {
   Eigen::RowVectorXf weights;
 };
 
-/// What a network's parameters are to be evaluated by.
+/// The loss of a network as a function of its parameters.
 struct NetworkLoss {
   std::vector<LayerPlace> places;
   Activation activation = Activation::kRelu;

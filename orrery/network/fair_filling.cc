@@ -77,7 +77,7 @@ void FairFilling::JoinLimitedBy(LinkId link) {
   });
 }
 
-// Looks at a link for the first time in this refill.
+// Initializes a link at its first use in this refill.
 void FairFilling::OpenShared(LinkId link) {
   open_[link].round = round_;
   set_links_.push_back(link);
@@ -108,7 +108,7 @@ void FairFilling::AbsorbShared(FlowRow row) {
   }
 }
 
-// Takes newcomers into the sums of their links.
+// Adds new flows of the set to the sums of their links.
 void FairFilling::Absorb() {
   for (std::size_t i = filled_.size(); i < set_.size(); ++i) {
     filled_.push_back({.flow = set_[i], .old_level = table_->flow(set_[i]).level});

@@ -49,7 +49,7 @@ class TimeQueue {
     std::ranges::push_heap(heap_, std::greater<>());
   }
 
-  // Takes `entries` in place of what it had. The first time often has many, which need no heap.
+  // Replaces the content by `entries`. The first time often has many, which need no heap.
   void Reset(std::span<const QueueEntry> entries) {
     front_.clear();
     heap_.clear();
@@ -189,7 +189,7 @@ class FlowSimulation::State {
     filling_.FlowAdded(row);
   }
 
-  // Takes what came and left into account.
+  // Updates rates for the flows that were added and removed.
   void Settle() {
     if (!filling_.is_stale()) {
       return;

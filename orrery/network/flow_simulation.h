@@ -76,8 +76,8 @@ class FlowSimulation {
   /// When the next flow starts or ends; nothing when all have ended.
   [[nodiscard]] std::optional<std::int64_t> NextEventPs();
 
-  /// Goes on to the next time at which flows end and returns them; empty when all have ended. Flows
-  /// may be added between calls, with a start not before the ends that were returned.
+  /// Advances to the next time at which flows end and returns them; empty when all have ended.
+  /// Flows may be added between calls, with a start not before the ends that were returned.
   std::span<const FlowEnd> Advance();
 
   /// Runs until all flows have ended and returns the time of each, by id; 0 for flows that had

@@ -16,7 +16,7 @@ struct IslandRanks {
   std::vector<std::uint32_t> ranks{};  // ascending
 };
 
-/// Which GPU each rank of a group has.
+/// The GPU of each rank of a group.
 class Placement {
  public:
   /// Fails when a GPU does not exist or has two ranks.

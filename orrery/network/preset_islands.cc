@@ -126,9 +126,8 @@ Status CheckGpuCount(std::uint64_t num_gpus) {
   if (num_gpus <= kMostGpus) {
     return {};
   }
-  return Fail(
-      Error::Kind::kLimit,
-      fmt::format("a topology has at most {} GPUs; ask for fewer than {}", kMostGpus, num_gpus));
+  return Fail(Error::Kind::kLimit,
+              fmt::format("a topology has at most {} GPUs, not {}", kMostGpus, num_gpus));
 }
 
 NodeId AddSwitches(TopologyBuilder& builder, std::uint32_t count, std::string_view prefix) {

@@ -49,7 +49,7 @@ struct PcieTree {
 
 [[nodiscard]] Result<Topology> MakePcieTree(const PcieTree& tree);
 
-/// What a cluster repeats: GPUs around an NVSwitch (none when there is one GPU), and NICs. NIC i
+/// A server of a cluster: GPUs around an NVSwitch (none when there is one GPU), and NICs. NIC i
 /// serves the GPUs whose position divided by (gpus / nics) is i.
 struct Server {
   std::uint32_t num_gpus = 8;

@@ -28,7 +28,7 @@ struct Amount {
   std::int64_t latency_ps = 0;  // largest so far
 };
 
-// What has arrived where, in the order of the switches' places, so that sums have one order.
+// The amounts at switches, in the order of their places, so that sums are deterministic.
 using AmountAt = std::map<std::uint32_t, Amount>;
 
 void Arrive(AmountAt& amounts, std::uint32_t place, const Amount& more) {

@@ -8,7 +8,7 @@
 
 namespace orrery::stream {
 
-/// Where an intact chunk lies, and which events its records belong to.
+/// The location of an intact chunk, and the events that its records belong to.
 struct ChunkPlace {
   ChunkHeader header;
   std::uint64_t offset = 0;  // of the header in the file

@@ -4,7 +4,7 @@
 
 #include "orrery/stream/field.h"
 
-// What happened, in order: the records of EVT chunks. See schema.h for the rules of change.
+// The events in order: the records of EVT chunks. See schema.h for the rules of change.
 
 namespace orrery::stream {
 

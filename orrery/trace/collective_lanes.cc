@@ -154,7 +154,7 @@ std::int64_t StreamNumber(const Trace& trace, RowId track) {
   return track == kNoRow ? -1 : trace.tracks.thread[track];
 }
 
-// Gives lanes without a group one that stands for their stream: by number when all ranks use the
+// Names groups after streams for lanes without a group: by number when all ranks use the
 // same numbers, each once; else by order of first use.
 class StreamNames {
  public:

@@ -57,7 +57,7 @@ struct HostRow {
   std::int64_t begin_ns = 0;
 };
 
-// What one thread ran, in order, and the names to compare it by.
+// The calls of one thread in order, and their names.
 template <typename Item>
 struct Sequence {
   std::vector<Item> items;
@@ -307,7 +307,7 @@ void FillGroup(ProcessGroups& groups, RowId row, const ProcessGroups::Row& other
   FillUnknown(groups.rank_start[row], other.rank_start, unknown.rank_start);
   FillUnknown(groups.rank_stride[row], other.rank_stride, unknown.rank_stride);
   FillUnknown(groups.communicator[row], other.communicator, unknown.communicator);
-  // A list that the profiler has cut is worth less than a whole one.
+  // A complete list replaces a truncated one.
   if (groups.ranks[row] == StringId::kEmpty ||
       (groups.ranks_cut[row] != 0 && other.ranks_cut == 0)) {
     groups.ranks[row] = other.ranks;
@@ -365,7 +365,7 @@ void FillCollective(Collectives& all, RowId row, const Collectives::Row& known, 
   FillUnknown(all.group[row], known.group, kNoRow);
   FillUnknown(all.data_type[row], known.data_type, DataType::kUnknown);
   FillUnknown<std::int32_t>(all.peer[row], known.peer, -1);
-  // Sequence numbers count on from step to step, and all-to-all sends what the data ask for.
+  // Sequence numbers count on from step to step, and the sizes of all-to-all depend on the data.
   if (is_same_step) {
     FillUnknown<std::int64_t>(all.sequence[row], known.sequence, -1);
   }

@@ -7,7 +7,7 @@
 
 namespace orrery::trace {
 
-/// How graph nodes were found to be rows of a recording.
+/// How graph nodes were matched with rows of a recording.
 enum class GraphLinkRule : std::uint8_t {
   kNone,              // they were not
   kRecordFunctionId,  // both files number the calls
@@ -15,7 +15,7 @@ enum class GraphLinkRule : std::uint8_t {
   kStepOrder,         // the nodes are one step, and the recording repeats it
 };
 
-/// Says that `node` and a row of host_ops, or of annotations, are the same operator.
+/// A `node` and a row of host_ops, or of annotations, that are the same operator.
 struct GraphMatch {
   RowId node = kNoRow;
   RowId row = kNoRow;
@@ -27,11 +27,11 @@ struct GraphMatches {
   std::vector<GraphMatch> matches;  // a node of a repeated step has several
 };
 
-/// Whether a node is something that a recording shows on a host thread: an operator or an
+/// Whether a recording has the node on a host thread: an operator or an
 /// annotation, but not a root, GPU work or the observer's own list of process groups.
 [[nodiscard]] bool IsHostWork(const Trace& trace, RowId node);
 
-/// Finds the host rows that the graph nodes of the same trace stand for.
+/// Matches the graph nodes of a trace with its host rows.
 ///
 /// By record function ids where the recording has them. Otherwise by order: per thread, nodes in
 /// order of id correspond to operators and annotations in order of external id. Rows that began

@@ -46,11 +46,11 @@ ORRERY_TABLE(MemoryObjects, ORRERY_MEMORY_OBJECT_COLUMNS);
   X(StringId, call_stack, StringId::kEmpty)
 ORRERY_TABLE(Observations, ORRERY_OBSERVATION_COLUMNS);
 
-/// What one activity did to one object: bytes issued (which exceed the object when data are read
-/// again), 32-byte sectors, accesses of lanes and of warps. Without an object: addresses that no
-/// object owns. Known only by argument or descriptor: all counts are -1, and [address, address +
-/// extent_bytes) is what the activity can reach. Copies and sets have their extent too, which
-/// exceeds their bytes when rows have gaps.
+/// The accesses of one activity to one object: bytes issued (which exceed the object when data are
+/// read again), 32-byte sectors, accesses of lanes and of warps. Without an object: addresses that
+/// no object owns. Known only by argument or descriptor: all counts are -1, and [address, address +
+/// extent_bytes) is what the activity can reach. Memcpys and memsets have their extent too,
+/// which exceeds their bytes when rows have gaps.
 #define ORRERY_TOUCH_COLUMNS(X)           \
   X(RowId, activity, kNoRow)              \
   X(RowId, object, kNoRow)                \

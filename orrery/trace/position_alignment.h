@@ -9,13 +9,13 @@
 
 namespace orrery::trace {
 
-/// One collective of a rank as the alignment sees it.
+/// One collective of a rank.
 struct SequenceItem {
   std::uint64_t signature = 0;  // equal for equal kind, type and size
   std::int64_t end_ns = 0;
 };
 
-/// What step markers say about two sequences.
+/// Information from step markers about two sequences.
 struct StepHints {
   std::int64_t items_per_step = 0;                  // 0: no steps
   std::optional<std::int64_t> shift_by_steps = {};  // reference position - other position
@@ -23,7 +23,7 @@ struct StepHints {
 
 inline constexpr std::int64_t kNoPosition = std::numeric_limits<std::int64_t>::min();
 
-/// Where the items of a sequence belong in a reference sequence.
+/// The positions of the items of a sequence in a reference sequence.
 struct PositionAlignment {
   enum class Method {
     kShift,        // item i is at position i + shift, which may lie outside the reference

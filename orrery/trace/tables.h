@@ -14,7 +14,7 @@
 
 namespace orrery::trace {
 
-/// Where slices are drawn: a host thread or a device stream. `process` and `thread` are the numbers
+/// A host thread or a device stream. `process` and `thread` are the numbers
 /// the profiler gave; text ids of old files are mapped to negative numbers and kept in `name`.
 #define ORRERY_TRACK_COLUMNS(X)                                 \
   X(TrackKind, kind, TrackKind::kHost)                          \
@@ -36,7 +36,7 @@ ORRERY_TABLE(Tracks, ORRERY_TRACK_COLUMNS);
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
 
-/// How a kernel was launched; few distinct rows, shared by many kernels.
+/// Launch configurations of kernels; few distinct rows, shared by many kernels.
 #define ORRERY_LAUNCH_SHAPE_COLUMNS(X)                                 \
   X(std::int32_t, grid_x, -1)                                          \
   X(std::int32_t, grid_y, -1)                                          \
@@ -227,7 +227,7 @@ ORRERY_TABLE(Counters, ORRERY_COUNTER_COLUMNS);
   X(RowId, parent, kNoRow) /* PythonCalls */
 ORRERY_TABLE(PythonCalls, ORRERY_PYTHON_CALL_COLUMNS);
 
-/// Marks without a duration.
+/// Instant events.
 #define ORRERY_INSTANT_COLUMNS(X)         \
   X(std::int64_t, begin_ns, 0)            \
   X(StringId, name, StringId::kEmpty)     \
@@ -286,7 +286,7 @@ ORRERY_TABLE(Flows, ORRERY_FLOW_COLUMNS);
   X(RowId, annotation, kNoRow)
 ORRERY_TABLE(GraphNodes, ORRERY_GRAPH_NODE_COLUMNS);
 
-/// What the file says about itself, key and value (strings as they are, all else as JSON text).
+/// Metadata of the file, key and value (strings as they are, all else as JSON text).
 #define ORRERY_METADATA_COLUMNS(X)     \
   X(StringId, key, StringId::kEmpty)   \
   X(StringId, value, StringId::kEmpty) \

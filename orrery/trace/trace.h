@@ -27,7 +27,8 @@ struct TraceInfo {
   bool operator==(const TraceInfo&) const = default;
 };
 
-/// What one rank did, recorded or predicted: tables of columns that share one set of strings.
+/// The activity of one rank, recorded or predicted: tables of columns that share one set of
+/// strings.
 struct Trace {
   TraceInfo info;
   ProblemLog problems;

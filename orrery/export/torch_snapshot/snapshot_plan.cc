@@ -82,7 +82,7 @@ class Planner {
     }
   }
 
-  // What was there before the recording has no beginning in the history.
+  // Objects that are older than the recording have no allocation in the history.
   void AddLife(RowId row, SnapshotAction begin, SnapshotAction end) {
     std::vector<SnapshotStep>& history = DeviceOf(row).history;
     if (objects_.birth_order[row] >= 0) {

@@ -42,7 +42,7 @@ class SnapshotFrames {
   std::map<std::pair<StringId, RowId>, PickleWriter::Reference> lists_;
 };
 
-/// What happens to an object in a snapshot's history, in the order of things that happen at once.
+/// An action in a snapshot's history, in the order of simultaneous actions.
 enum class SnapshotAction : std::uint8_t { kFree, kSegmentFree, kSegmentAlloc, kAlloc };
 
 struct SnapshotStep {

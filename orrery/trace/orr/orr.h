@@ -17,7 +17,7 @@ namespace orrery::trace {
 /// were altered by a text-mode transfer.
 inline constexpr std::string_view kOrrMagic("\x89ORR\r\n\x1a\n", 8);
 
-/// Tells from the first bytes of a file whether it is a container, of whatever version.
+/// Detects a container, of any version, from the first bytes of a file.
 [[nodiscard]] inline bool IsOrr(std::string_view head) {
   return head.starts_with(kOrrMagic);
 }

@@ -37,8 +37,7 @@ void AdviseHugePages(const void* data, std::size_t bytes) {
   }
 }
 
-
-/// What is known of a column before its blocks are read.
+/// The description of a column before its blocks are read.
 struct ColumnPlan {
   std::string place;  // "rank 0, table host_ops, column name", for messages
   const BlockList* blocks = nullptr;
@@ -47,7 +46,7 @@ struct ColumnPlan {
   std::uint64_t num_targets = 0;  // strings of the rank, or rows of the table that links name
 };
 
-/// Tells how many different values a column of T may hold, counted as in `OrdinalOf`.
+/// Returns how many different values a column of T may have, counted as in `OrdinalOf`.
 template <typename T>
 std::uint64_t NumOrdinals(const ColumnPlan& plan) {
   if constexpr (std::is_same_v<T, StringId>) {
@@ -114,7 +113,6 @@ Status ReadColumn(const ColumnPlan& plan, BlockDecoder& decoder, std::vector<T>&
   return {};
 }
 
-
 auto Damaged(std::string_view place, std::string_view what) {
   return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}: {}", place, what, kDamageFix));
 }
@@ -144,7 +142,7 @@ std::uint64_t RowBytes() {
   return bytes;
 }
 
-// What a column holds that the file does not have.
+// The default value of a column that the file does not have.
 template <typename Table, typename T>
 T DefaultOf(std::string_view column_name) {
   T value{};
