@@ -78,7 +78,7 @@ Value ReadChoice(YamlFields& fields, std::string_view key,
 
 // The member of the part that is overridden; none in the catalogue, where a field is required.
 template <typename Part, typename T>
-std::optional<T> BaseValue(const Part* base, T Part::*member) {
+std::optional<T> BaseValue(const Part* base, T Part::* member) {
   return base == nullptr ? std::nullopt : std::optional<T>(base->*member);
 }
 

@@ -82,7 +82,7 @@ class SwitchGraph {
   // The links of a node in one direction, and the end of a link that is away from the node.
   struct Direction {
     std::span<const LinkId> (Topology::*links)(NodeId) const;
-    NodeId Link::*far_end;
+    NodeId Link::* far_end;
   };
 
   static constexpr Direction kForward{&Topology::out_links, &Link::to};

@@ -71,7 +71,7 @@ template <Encoding encoding_, typename Record>
 struct Field {
   static constexpr Encoding encoding = encoding_;
   const char* name;
-  typename Value<encoding_>::Type Record::*member;
+  typename Value<encoding_>::Type Record::* member;
 };
 
 }  // namespace schema
