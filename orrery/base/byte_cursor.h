@@ -9,7 +9,7 @@
 
 namespace orrery {
 
-/// Puts numbers and text into bytes, little-endian. Records begin with their length, so that
+/// Encodes numbers and text, little-endian. Records begin with their length, so that
 /// readers can skip what later versions append to them.
 class ByteWriter {
  public:
@@ -38,8 +38,8 @@ class ByteWriter {
   std::string bytes_;
 };
 
-/// Takes out what ByteWriter put in. Reading past the end gives zeros and sets `failed()`, so a
-/// caller checks once.
+/// Reads what ByteWriter wrote. Reading past the end gives zeros and sets `failed()`, so a caller
+/// checks once.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -68,8 +68,8 @@ class ByteReader {
     return static_cast<Enum>(failed_ ? 0 : value);
   }
 
-  /// Calls `read(reader)` with a reader of the next record. Bytes that it leaves are those of a
-  /// later version; they are skipped and counted.
+  /// Calls `read(reader)` with a reader of the next record. Bytes that it does not read
+  /// are of a later version; they are skipped and counted.
   template <typename Read>
   void Record(Read&& read) {
     ByteReader record(Take(Number<std::uint32_t>()));
@@ -81,7 +81,7 @@ class ByteReader {
 
   [[nodiscard]] bool failed() const { return failed_; }
 
-  /// For callers that find the bytes to be wrong in ways of their own.
+  /// For callers with checks of their own.
   void SetFailed() { failed_ = true; }
 
   /// The bytes that records held beyond what was read of them, and those still to be read here.

@@ -9,8 +9,8 @@
 
 namespace orrery {
 
-/// Where bytes go. Nothing counts as written before `Close` succeeded; a sink that is destroyed
-/// unclosed leaves nothing behind.
+/// An output of bytes. Nothing counts as written before `Close` succeeded; a sink that is destroyed
+/// without Close leaves no file.
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
@@ -37,16 +37,16 @@ class MemorySink : public ByteSink {
   std::string bytes_;
 };
 
-/// Writes to a temporary file beside `path`, which Close renames, so that `path` is never half
-/// written. What is not a regular file (a pipe, /dev/stdout) is written directly.
+/// Writes to a temporary file next to `path`, which Close renames, so that `path` is never half
+/// written. Special files (a pipe, /dev/stdout) are written directly.
 [[nodiscard]] Result<std::unique_ptr<ByteSink>> CreateFile(const std::string& path);
 
-/// Compresses on the way to `packed`; closing closes that too. The same input gives the same bytes
+/// Compresses into `packed`; Close closes that too. The same input gives the same bytes
 /// on one machine type.
 [[nodiscard]] std::unique_ptr<ByteSink> Pack(std::unique_ptr<ByteSink> packed,
                                              Compression compression);
 
-/// Creates a file that is compressed as its name asks (see CompressionOfName).
+/// Creates a file that is compressed according to its name (see CompressionOfName).
 [[nodiscard]] Result<std::unique_ptr<ByteSink>> CreatePackedFile(const std::string& path);
 
 }  // namespace orrery

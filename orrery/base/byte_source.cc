@@ -170,7 +170,7 @@ class ZstdDecoder : public Decoder {
 
   void Restart() override { wanted_ = ZSTD_initDStream(stream_.get()); }
 
-  // Feeds no more than the decoder asks for, one block a step: what a step produced is lost when
+  // Feeds no more than the decoder requests, one block per step: the output of a step is lost when
   // damage follows in the same step.
   Progress Step(std::string_view packed, std::span<char> out) override {
     ZSTD_inBuffer in{packed.data(), std::min(packed.size(), wanted_), 0};
@@ -271,7 +271,7 @@ class UnpackingSource : public ByteSource {
     return produced;
   }
 
-  // A packed file may be several packed files in a row; anything else behind one is noise.
+  // A packed file may be several packed files in a row; anything else after one is noise.
   Status NextMember() {
     ORRERY_TRY_STATUS(input_.Refill(4));
     if (input_.size() == 0) {

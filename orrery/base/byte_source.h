@@ -11,7 +11,7 @@
 
 namespace orrery {
 
-/// A stream of bytes from outside.
+/// A stream of input bytes.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -25,13 +25,13 @@ class ByteSource {
 
 enum class Compression { kNone, kGzip, kZstd };
 
-/// Tells from the first bytes how the rest is compressed.
+/// Detects the compression from the first bytes.
 [[nodiscard]] Compression SniffCompression(std::string_view head);
 
 struct UnpackLimits {
   /// Unpacked bytes for each packed byte; real traces reach 40, a bomb 1,000.
   double max_ratio = 250;
-  /// Below this many unpacked bytes the ratio is not looked at.
+  /// Below this many unpacked bytes the ratio is not checked.
   std::int64_t free_bytes = 64 << 20;
 };
 
@@ -42,7 +42,7 @@ struct UnpackLimits {
 [[nodiscard]] std::unique_ptr<ByteSource> OpenMemory(std::string_view bytes);
 
 /// Undoes gzip (any number of members) or zstd, found from the content; other bytes pass through.
-/// Damaged or cut input gives what could be unpacked, then the end with `damage()` set. More
+/// Damaged or truncated input gives what could be unpacked, then the end with `damage()` set. More
 /// output than `limits` allow is an error.
 [[nodiscard]] std::unique_ptr<ByteSource> Unpack(std::unique_ptr<ByteSource> packed,
                                                  const UnpackLimits& limits = {});

@@ -67,7 +67,7 @@ class EditSearch {
                    [static_cast<std::size_t>((diagonal + edits) / 2)];
   }
 
-  // Whether the best way onto the diagonal leaves out a value of the second sequence.
+  // Whether the best path to the diagonal skips a value of the second sequence.
   [[nodiscard]] bool StepsInSecond(std::int64_t edits, std::int64_t diagonal) const {
     return diagonal == -edits || (diagonal != edits && Reached(edits - 1, diagonal - 1) <
                                                            Reached(edits - 1, diagonal + 1));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kLimit = std::int64_t{1} << 61;
 
-// A decimal number taken apart: digits * 10^exponent. Digits beyond the 19th are dropped from the
+// A parsed decimal number: digits * 10^exponent. Digits beyond the 19th are dropped from the
 // integer and only move the exponent.
 struct Decimal {
   bool negative = false;

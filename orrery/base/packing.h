@@ -8,14 +8,13 @@
 
 namespace orrery {
 
-/// Packs `bytes` so that `Unpack` gives them back; kNone copies them.
+/// Compresses `bytes`; kNone copies them.
 [[nodiscard]] std::string Pack(std::string_view bytes, Compression compression);
 
-/// Tells from a file name we were given to write how to pack: ".gz", ".zst", or not at all.
+/// Returns the compression for a file name to write: by ".gz", ".zst", or none.
 [[nodiscard]] Compression CompressionOfName(std::string_view path);
 
-/// Writes a file, packed as its name asks; an existing one is replaced when all is
-/// written.
+/// Writes a file, compressed according to its name; an existing file is replaced at the end.
 [[nodiscard]] Status WriteFile(const std::string& path, std::string_view bytes);
 
 }  // namespace orrery

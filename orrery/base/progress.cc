@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kEraseToEnd = "\x1b[K";
 
-// A line that wraps cannot be overwritten, so its middle gives way.
+// A line that wraps cannot be overwritten, so its middle is elided.
 std::string Shortened(std::string line, std::size_t width) {
   constexpr std::string_view kGap = "...";
   if (line.size() <= width || width <= kGap.size()) {

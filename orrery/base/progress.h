@@ -11,8 +11,8 @@
 
 namespace orrery {
 
-/// One line that tells how far long work is: "[12/40] rank3.json". On a terminal it overwrites
-/// itself and vanishes at the end; elsewhere nothing is printed. May be updated by many threads.
+/// The progress of long work in one line: "[12/40] rank3.json". On a terminal it overwrites itself
+/// and is erased at the end; elsewhere nothing is printed. Thread-safe.
 class ProgressLine {
  public:
   struct Options {
@@ -34,7 +34,7 @@ class ProgressLine {
   /// equals `total`) are always shown. A `total` of 0 is unknown: "[12] …".
   void Update(std::int64_t done, std::int64_t total, std::string_view what);
 
-  /// Takes the line away, so that other output can follow.
+  /// Erases the line, so that other output can follow.
   void Clear();
 
  private:

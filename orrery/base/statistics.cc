@@ -69,6 +69,16 @@ double MedianAbsoluteDeviation(std::span<const double> values) {
   return Median(distances);
 }
 
+double StandardDeviation(std::span<const double> values) {
+  const double mean = Mean(values);
+  std::vector<double> squares;
+  squares.reserve(values.size());
+  for (const double value : values) {
+    squares.push_back((value - mean) * (value - mean));
+  }
+  return std::sqrt(Mean(squares));
+}
+
 double GeometricMean(std::span<const double> values) {
   std::vector<double> logarithms;
   logarithms.reserve(values.size());

@@ -78,5 +78,10 @@ TEST(StatisticsDeathTest, AQuantileOutsideTheRangeIsOurMistake) {
   EXPECT_DEATH(static_cast<void>(Quantile(Values{1}, 1.5)), "between 0 and 1");
 }
 
+TEST(StatisticsTest, StandardDeviationDividesByTheNumberOfValues) {
+  EXPECT_DOUBLE_EQ(StandardDeviation(std::vector<double>{1, 3}), 1);
+  EXPECT_TRUE(std::isnan(StandardDeviation({})));
+}
+
 }  // namespace
 }  // namespace orrery

@@ -56,19 +56,19 @@ std::optional<std::size_t> Table::FindColumn(std::string_view name) const {
   return std::nullopt;
 }
 
-std::optional<double> Table::Number(std::size_t row, std::string_view column) const {
+const Table::Cell& Table::CellOf(std::size_t row, std::string_view column) const {
+  static const Cell kMissing;
   const auto index = FindColumn(column);
-  if (!index) {
-    return std::nullopt;
-  }
-  const Cell& cell = At(row, *index);
+  return index ? At(row, *index) : kMissing;
+}
+
+std::optional<double> Table::Number(std::size_t row, std::string_view column) const {
+  const Cell& cell = CellOf(row, column);
   if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
     return static_cast<double>(*integer);
   }
-  if (const auto* number = std::get_if<double>(&cell)) {
-    return *number;
-  }
-  return std::nullopt;
+  const auto* number = std::get_if<double>(&cell);
+  return number == nullptr ? std::nullopt : std::optional(*number);
 }
 
 std::optional<double> Table::NumberInText(std::size_t row, std::string_view column) const {
@@ -83,20 +83,12 @@ std::optional<double> Table::NumberInText(std::size_t row, std::string_view colu
 }
 
 std::optional<std::int64_t> Table::Integer(std::size_t row, std::string_view column) const {
-  const auto index = FindColumn(column);
-  if (!index) {
-    return std::nullopt;
-  }
-  const auto* integer = std::get_if<std::int64_t>(&At(row, *index));
+  const auto* integer = std::get_if<std::int64_t>(&CellOf(row, column));
   return integer == nullptr ? std::nullopt : std::optional(*integer);
 }
 
 std::optional<std::string_view> Table::Text(std::size_t row, std::string_view column) const {
-  const auto index = FindColumn(column);
-  if (!index) {
-    return std::nullopt;
-  }
-  const auto* text = std::get_if<std::string>(&At(row, *index));
+  const auto* text = std::get_if<std::string>(&CellOf(row, column));
   return text == nullptr ? std::nullopt : std::optional<std::string_view>(*text);
 }
 

@@ -47,7 +47,7 @@ class Table {
 
   /// Missing, not a number, or no such column: nothing.
   [[nodiscard]] std::optional<double> Number(std::size_t row, std::string_view column) const;
-  /// The same; one bad cell makes a column one of text, and the numbers in its other rows count.
+  /// The same, and parses text: one bad cell makes the whole column text.
   [[nodiscard]] std::optional<double> NumberInText(std::size_t row, std::string_view column) const;
   [[nodiscard]] std::optional<std::int64_t> Integer(std::size_t row, std::string_view column) const;
   [[nodiscard]] std::optional<std::string_view> Text(std::size_t row,
@@ -63,6 +63,9 @@ class Table {
 
     bool operator==(const Column&) const = default;
   };
+
+  // The cell of a column by name; missing when there is no such column.
+  [[nodiscard]] const Cell& CellOf(std::size_t row, std::string_view column) const;
 
   std::vector<Column> columns_;
   std::size_t num_rows_ = 0;

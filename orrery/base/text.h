@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-// Small questions about text. ASCII only, whatever the locale.
+// ASCII only, independent of the locale.
 
 namespace orrery {
 

@@ -52,18 +52,4 @@ struct Bandwidth {
   auto operator<=>(const Bandwidth&) const = default;
 };
 
-/// A number of floating-point operations.
-struct Flops {
-  double count = 0;
-
-  auto operator<=>(const Flops&) const = default;
-};
-
-/// Returns the rate at which `size` moved in `time`; zero when no time passed.
-[[nodiscard]] inline Bandwidth Rate(Bytes size, Duration time) {
-  return {time.nanoseconds == 0
-              ? 0.0
-              : static_cast<double>(size.count) * 1e9 / static_cast<double>(time.nanoseconds)};
-}
-
 }  // namespace orrery

@@ -23,14 +23,5 @@ TEST(UnitsTest, BytesAdd) {
   EXPECT_EQ(Bytes{1} + Bytes{2}, Bytes{3});
 }
 
-// 3 MB in 2 ms are 1.5 GB/s.
-TEST(UnitsTest, RateIsBytesForEachSecond) {
-  EXPECT_DOUBLE_EQ(Rate(Bytes{3'000'000}, Duration{2'000'000}).bytes_per_second, 1.5e9);
-}
-
-TEST(UnitsTest, InNoTimeTheRateIsZero) {
-  EXPECT_EQ(Rate(Bytes{8}, Duration{0}), Bandwidth{0});
-}
-
 }  // namespace
 }  // namespace orrery

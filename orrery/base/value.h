@@ -10,8 +10,8 @@
 
 namespace orrery {
 
-/// A value of any shape, for what a result has to say beside its number: nothing, yes or no, an
-/// integer, a number, text, a list, or named fields in the order they were set.
+/// A JSON-like value for the details of a result: null, a boolean, an integer, a number, text, a
+/// list, or named fields in the order they were set.
 ///
 ///   Value detail = Value::Object();
 ///   detail.Set("ranks_used", 8).Set("per_rank", Value::List());
@@ -44,7 +44,7 @@ class Value {
 
   [[nodiscard]] static Value List() { return Value(Items{}); }
 
-  /// Sets a field of an object; a field that is there already is replaced.
+  /// Sets a field of an object; an existing field is replaced.
   Value& Set(std::string_view name, Value value);
 
   /// Appends to a list.

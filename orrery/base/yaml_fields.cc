@@ -13,7 +13,10 @@ namespace orrery {
 namespace {
 
 std::string Shown(const YAML::Node& node) {
-  return node.IsScalar() ? node.Scalar() : "something that is not one value";
+  if (node.IsScalar()) {
+    return node.Scalar();
+  }
+  return node.IsSequence() ? "a list" : node.IsMap() ? "a mapping" : "nothing";
 }
 
 std::string Nearest(std::string_view key, std::span<const std::string_view> known) {
@@ -41,9 +44,13 @@ bool YamlFields::Has(std::string_view key) const {
   return node_.IsMap() && node_[std::string(key)].IsDefined();
 }
 
-YAML::Node YamlFields::Node(std::string_view key) {
+bool YamlFields::IsAbsent(std::string_view key) {
   asked_.emplace(key);
-  if (!Has(key)) {
+  return !Has(key);
+}
+
+YAML::Node YamlFields::Node(std::string_view key) {
+  if (IsAbsent(key)) {
     Note(key, "is missing");
     return {};
   }
@@ -51,8 +58,7 @@ YAML::Node YamlFields::Node(std::string_view key) {
 }
 
 std::string YamlFields::Text(std::string_view key, std::optional<std::string> fallback) {
-  if (fallback && !Has(key)) {
-    asked_.emplace(key);
+  if (fallback && IsAbsent(key)) {
     return *std::move(fallback);
   }
   const YAML::Node value = Node(key);
@@ -65,8 +71,7 @@ std::string YamlFields::Text(std::string_view key, std::optional<std::string> fa
 
 std::vector<std::string> YamlFields::Texts(std::string_view key,
                                            std::optional<std::vector<std::string>> fallback) {
-  if (fallback && !Has(key)) {
-    asked_.emplace(key);
+  if (fallback && IsAbsent(key)) {
     return *std::move(fallback);
   }
   const YAML::Node value = Node(key);
@@ -103,8 +108,7 @@ int YamlFields::Count(std::string_view key, int least, std::optional<int> fallba
 
 std::int64_t YamlFields::Size(std::string_view key, std::int64_t least,
                               std::optional<std::int64_t> fallback) {
-  if (fallback && !Has(key)) {
-    asked_.emplace(key);
+  if (fallback && IsAbsent(key)) {
     return *fallback;
   }
   const YAML::Node value = Node(key);
@@ -117,8 +121,7 @@ std::int64_t YamlFields::Size(std::string_view key, std::int64_t least,
 
 std::vector<std::int64_t> YamlFields::Sizes(std::string_view key, std::int64_t least,
                                             std::optional<std::vector<std::int64_t>> fallback) {
-  if (fallback && !Has(key)) {
-    asked_.emplace(key);
+  if (fallback && IsAbsent(key)) {
     return *std::move(fallback);
   }
   const YAML::Node value = Node(key);
@@ -131,8 +134,7 @@ std::vector<std::int64_t> YamlFields::Sizes(std::string_view key, std::int64_t l
 }
 
 double YamlFields::Number(std::string_view key, double least, double fallback) {
-  asked_.emplace(key);
-  if (!Has(key)) {
+  if (IsAbsent(key)) {
     return fallback;
   }
   const YAML::Node value = Node(key);
@@ -144,9 +146,19 @@ double YamlFields::Number(std::string_view key, double least, double fallback) {
   return number;
 }
 
+std::vector<double> YamlFields::Numbers(std::string_view key, double least) {
+  const YAML::Node value = Node(key);
+  std::vector<double> numbers;
+  if (!value.IsSequence() || !YAML::convert<std::vector<double>>::decode(value, numbers) ||
+      !std::ranges::all_of(numbers, [least](double n) { return std::isfinite(n) && n >= least; })) {
+    Wrong(key, fmt::format("must be a list of numbers of at least {}", least), Shown(value));
+    numbers.clear();
+  }
+  return numbers;
+}
+
 double YamlFields::Positive(std::string_view key, std::optional<double> fallback) {
-  if (fallback && !Has(key)) {
-    asked_.emplace(key);
+  if (fallback && IsAbsent(key)) {
     return *fallback;
   }
   const YAML::Node value = Node(key);
@@ -159,8 +171,7 @@ double YamlFields::Positive(std::string_view key, std::optional<double> fallback
 }
 
 bool YamlFields::Flag(std::string_view key, bool fallback) {
-  asked_.emplace(key);
-  if (!Has(key)) {
+  if (IsAbsent(key)) {
     return fallback;
   }
   const YAML::Node value = Node(key);

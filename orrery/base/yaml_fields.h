@@ -16,16 +16,16 @@
 
 namespace orrery {
 
-/// A spelling and what it means.
+/// A word and its value.
 template <typename Value>
 using Spelling = std::pair<std::string_view, Value>;
 
-/// Reads the fields of one YAML mapping. What is wrong is kept instead of returned, the first
-/// thing only, so that a reader is a plain list of fields and asks once at the end. A field is
-/// required unless a fallback is given.
+/// Reads the fields of one YAML mapping. The first error is kept instead of returned, so that a
+/// reader is a plain list of fields and checks once at the end. A field is required unless a
+/// fallback is given.
 class YamlFields {
  public:
-  /// `place` is what an error begins with, `first_error` where it is kept.
+  /// Errors begin with `place`; the first is stored in `first_error`.
   YamlFields(YAML::Node node, std::string place, std::optional<Error>& first_error);
 
   [[nodiscard]] std::string Text(std::string_view key, std::optional<std::string> fallback = {});
@@ -52,6 +52,9 @@ class YamlFields {
   /// A finite number that is at least `least`.
   [[nodiscard]] double Number(std::string_view key, double least, double fallback);
 
+  /// A list of finite numbers that are at least `least`.
+  [[nodiscard]] std::vector<double> Numbers(std::string_view key, double least);
+
   /// A finite number above 0.
   [[nodiscard]] double Positive(std::string_view key, std::optional<double> fallback = {});
 
@@ -61,8 +64,7 @@ class YamlFields {
   template <typename Value>
   [[nodiscard]] Value Choice(std::string_view key, std::span<const Spelling<Value>> spellings,
                              std::optional<Value> fallback = {}) {
-    if (fallback && !Has(key)) {
-      asked_.emplace(key);
+    if (fallback && IsAbsent(key)) {
       return *fallback;
     }
     const std::string word = Text(key);
@@ -83,22 +85,24 @@ class YamlFields {
   /// The mappings of the list below `key`.
   [[nodiscard]] std::vector<YamlFields> Maps(std::string_view key);
 
-  /// Says that these fields are known though they are not read this time.
+  /// Marks fields as known though they are not read this time.
   void Expect(std::initializer_list<std::string_view> keys);
 
   [[nodiscard]] bool Has(std::string_view key) const;
 
-  /// Any value, for what the functions above do not read.
+  /// Any value, for types that the functions above do not read.
   [[nodiscard]] YAML::Node Node(std::string_view key);
 
-  /// Notes that a field is not as it must be.
+  /// Reports that a field does not have the expected value.
   void Wrong(std::string_view key, std::string_view expectation, std::string_view found);
 
-  /// Notes the first field that nobody asked for, and the nearest one that somebody did: it would
-  /// be lost silently.
+  /// Reports the first field that was not read, which would be ignored silently, and the known
+  /// field with the most similar name.
   void RefuseOthers();
 
  private:
+  // Marks a field as known and returns whether the mapping lacks it.
+  [[nodiscard]] bool IsAbsent(std::string_view key);
   void Note(std::string_view key, std::string_view problem);
 
   YAML::Node node_;

@@ -6,7 +6,7 @@
 
 #include "orrery/base/byte_sink.h"
 #include "orrery/export/chrome_json.h"
-#include "orrery/export/matched_spans.h"
+#include "orrery/export/collective_spans.h"
 #include "orrery/export/perfetto.h"
 #include "orrery/trace/orr/orr.h"
 

@@ -135,8 +135,9 @@ double HopLatencies::Of(const Hops& hops) const {
 }
 
 Result<HopLatencies> LinkLatencies(const network::Placement& placement, FlowNetwork& network) {
-  ORRERY_TRY(const network::PlacementFacts facts, Describe(placement, network.router()));
-  return HopLatencies{.intra_ps = facts.island_latency_ps, .inter_ps = facts.neighbour_latency_ps};
+  ORRERY_TRY(const network::PlacementLatencies latencies,
+             FindLatencies(placement, network.router()));
+  return HopLatencies{.intra_ps = latencies.island_ps, .inter_ps = latencies.neighbour_ps};
 }
 
 Result<FlowLevelTime> FlowLevelTimeOf(const Request& request, Algorithm algorithm,

@@ -8,54 +8,9 @@
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
-#include "orrery/base/utf8.h"
+#include "orrery/base/json_text.h"
 
 namespace orrery::draw {
-namespace {
-
-void AppendEscaped(char c, std::string& out) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
-  }
-}
-
-bool NeedsEscape(char32_t value) {
-  return value < 0x20 || value == '"' || value == '\\';
-}
-
-void AppendQuoted(std::string_view text, std::string& out) {
-  out += '"';
-  while (!text.empty()) {
-    const CodePoint first = FirstCodePoint(text);
-    if (!first.is_valid) {
-      out += kReplacementCharacter;
-    } else if (NeedsEscape(first.value)) {
-      AppendEscaped(text[0], out);
-    } else {
-      out += text.substr(0, first.num_bytes);
-    }
-    text.remove_prefix(first.num_bytes);
-  }
-  out += '"';
-}
-
-}  // namespace
 
 JsonWriter& JsonWriter::BeginObject() {
   return Begin(/*is_object=*/true);
@@ -77,7 +32,7 @@ JsonWriter& JsonWriter::Key(std::string_view name) {
   ORRERY_CHECK(!scopes_.empty() && scopes_.back().is_object, "a key belongs into an object");
   ORRERY_CHECK(!has_key_, "a key is followed by a value");
   Separate(scopes_.back());
-  AppendQuoted(name, out_);
+  out_ += QuoteJson(name);
   out_ += layout_ == Layout::kPretty ? ": " : ":";
   has_key_ = true;
   return *this;
@@ -85,7 +40,7 @@ JsonWriter& JsonWriter::Key(std::string_view name) {
 
 JsonWriter& JsonWriter::String(std::string_view value) {
   BeforeValue();
-  AppendQuoted(value, out_);
+  out_ += QuoteJson(value);
   return *this;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -12,22 +13,21 @@
 
 namespace orrery::exporting {
 
-/// The array of events while it is written: one event a line.
+/// The array of events while it is written: one event per line.
 class ChromeEvents {
  public:
   ChromeEvents(JsonWriter& json, std::int64_t base_ns) : json_(json), base_ns_(base_ns) {}
 
-  /// Starts an event: separates it from the one before and opens the object.
-  JsonWriter& Begin() {
-    json_.Raw(any_ ? ",\n{" : "\n{");
+  /// Opens the object of an event, with a comma after the one before, and writes `parts`.
+  template <typename... Parts>
+  void Begin(const Parts&... parts) {
+    json_.Write(any_ ? ",\n{" : "\n{", parts...);
     any_ = true;
-    return json_;
   }
 
-  /// Writes the time of an event, as a field with a comma in front.
-  void Time(std::int64_t at_ns) {
-    json_.Raw(",\"ts\":");
-    json_.Microseconds(at_ns - base_ns_);
+  /// Writes the process, thread and time of an event, as fields with a comma in front.
+  void Place(std::string_view place, std::int64_t at_ns) {
+    json_.Write(",", place, ",\"ts\":", JsonMicroseconds{at_ns - base_ns_});
   }
 
   [[nodiscard]] JsonWriter& json() { return json_; }
@@ -47,14 +47,17 @@ struct ChromeRank {
   bool like_kineto = false;
 };
 
-/// Numbers for arrows, unique in the file.
+/// Ids of arrows, unique in the file.
 class FlowIds {
  public:
-  /// Returns `wanted` if it is a number that was not given out yet, else a new one.
-  std::int64_t Take(std::int64_t wanted);
+  /// Returns `preferred` if it is below the ids handed out here and not in use yet, else a new id.
+  std::int64_t Take(std::int64_t preferred) {
+    const bool is_free = preferred >= 0 && preferred < next_ && taken_.insert(preferred).second;
+    return is_free ? preferred : next_++;
+  }
 
-  /// Keeps the numbers up to `largest` for `Take`.
-  void Reserve(std::int64_t largest);
+  /// Keeps the ids up to `largest` for `Take`.
+  void Reserve(std::int64_t largest) { next_ = std::max(next_, largest + 1); }
 
  private:
   std::int64_t next_ = 1;
@@ -65,14 +68,14 @@ class FlowIds {
 void WriteRowNames(const ChromeRows& rows, ChromeEvents& events);
 
 /// Writes all slices of a rank, table by table in row order, so that a reader that sorts stably
-/// finds the rows as they were.
+/// gets the rows in their original order.
 void WriteSlices(const ChromeRank& rank, ChromeEvents& events);
 
-/// Writes memory events, counters and marks.
+/// Writes memory events, counters and instant events.
 void WritePoints(const ChromeRank& rank, ChromeEvents& events);
 
-/// Writes the arrows: launch to device, forward to backward, and those of the file. As in Kineto,
-/// where one rank is written alone, the first arrow of a correlation has its number.
+/// Writes the flow arrows: launch to device, forward to backward, and those of the file. As in
+/// Kineto, in a file with one rank the id of a launch arrow is the correlation id.
 void WriteFlows(const ChromeRank& rank, FlowIds& ids, ChromeEvents& events);
 
 }  // namespace orrery::exporting

@@ -1,20 +1,349 @@
 #include "orrery/export/chrome_json.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "orrery/export/chrome_collectives.h"
+#include <fmt/format.h>
+
 #include "orrery/export/chrome_events.h"
-#include "orrery/export/chrome_frame.h"
 #include "orrery/export/chrome_rows.h"
+#include "orrery/export/collective_spans.h"
+#include "orrery/export/event_args.h"
+#include "orrery/export/json_writer.h"
 #include "orrery/export/rank_layout.h"
-#include "orrery/export/recorded_time.h"
+#include "orrery/export/slice_names.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::exporting {
 namespace {
 
+using trace::Trace;
 using trace::TraceSet;
+
+// Keys that we write ourselves; those of the recorded file are left out.
+constexpr auto kOwnKeys = std::to_array<std::string_view>(
+    {"schemaVersion", "deviceProperties", "computeProperties", "distributedInfo", "displayTimeUnit",
+     "baseTimeNanoseconds", "traceEvents", "traceName", "orrery"});
+
+// Writes an array with an element for each of `count` indices.
+template <typename WriteElement>
+void WriteArray(JsonWriter& json, std::size_t count, WriteElement&& write_element) {
+  json.Write("[");
+  for (std::size_t i = 0; i < count; ++i) {
+    json.Write(i == 0 ? "" : ", ");
+    write_element(static_cast<RowId>(i));
+  }
+  json.Write("]");
+}
+
+void WriteDevice(const Trace& trace, RowId row, JsonStrings& strings, JsonWriter& json) {
+  const trace::Devices::Row device = trace.devices.At(row);
+  json.Write("{");
+  JsonArgs fields(json, strings);
+  fields.Integer("id", device.id);
+  fields.Text("name", device.name);
+  KnownInteger(fields, "totalGlobalMem", device.memory_bytes);
+  KnownInteger(fields, "computeMajor", device.compute_major);
+  KnownInteger(fields, "computeMinor", device.compute_minor);
+  KnownInteger(fields, "numSms", device.multiprocessors);
+  fields.Fields(device.extra);
+  json.Write("}");
+}
+
+void WriteDevices(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
+  WriteArray(json, trace.devices.size(),
+             [&](RowId row) { WriteDevice(trace, row, strings, json); });
+}
+
+void WriteGroup(const Trace& trace, RowId row, JsonStrings& strings, JsonWriter& json) {
+  const trace::ProcessGroups::Row group = trace.process_groups.At(row);
+  json.Write("{");
+  JsonArgs fields(json, strings);
+  fields.Text("pg_name", group.name);
+  fields.Text("pg_desc", group.description);
+  fields.Text("backend_config", group.backend);
+  KnownInteger(fields, "pg_size", group.num_ranks);
+  // A truncated list is not JSON; on-demand files have the list as a string, too.
+  if (group.ranks_cut != 0) {
+    fields.Text("ranks", group.ranks);
+  } else {
+    fields.Json("ranks", group.ranks);
+  }
+  json.Write("}");
+}
+
+// The recorded value of this key, with more fields than we have columns for.
+std::string_view OriginalDistributedInfo(const Trace& trace) {
+  for (RowId row = 0; row < trace.metadata.size(); ++row) {
+    if (trace.Text(trace.metadata.key[row]) == "distributedInfo" &&
+        trace.metadata.is_json[row] != 0) {
+      return trace.Text(trace.metadata.value[row]);
+    }
+  }
+  return {};
+}
+
+void WriteDistributedInfo(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
+  if (const std::string_view original = OriginalDistributedInfo(trace); !original.empty()) {
+    return json.Write(original);
+  }
+  json.Write("{");
+  JsonArgs fields(json, strings);
+  if (!trace.info.backend.empty()) {
+    fields.Words("backend", trace.info.backend);
+  }
+  KnownInteger(fields, "rank", trace.info.rank);
+  KnownInteger(fields, "world_size", trace.info.world_size);
+  const std::size_t num_groups = trace.process_groups.size();
+  if (num_groups > 0) {
+    fields.Integer("pg_count", static_cast<std::int64_t>(num_groups));
+    json.Write(", \"pg_config\": ");
+    WriteArray(json, num_groups, [&](RowId row) { WriteGroup(trace, row, strings, json); });
+  }
+  json.Write("}");
+}
+
+void WriteMetadataValue(const Trace& trace, RowId row, JsonStrings& strings, JsonWriter& json) {
+  strings.Write(json, trace.metadata.key[row]);
+  json.Write(": ");
+  if (trace.metadata.is_json[row] != 0) {
+    json.Write(trace.Text(trace.metadata.value[row]));
+  } else {
+    strings.Write(json, trace.metadata.value[row]);
+  }
+}
+
+// Writes the metadata of the recorded file, without the keys that we write ourselves; returns
+// whether there was any.
+bool WriteMetadata(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
+  bool any = false;
+  for (RowId row = 0; row < trace.metadata.size(); ++row) {
+    if (std::ranges::find(kOwnKeys, trace.Text(trace.metadata.key[row])) == kOwnKeys.end()) {
+      json.Write(any ? ",\n" : "");
+      WriteMetadataValue(trace, row, strings, json);
+      any = true;
+    }
+  }
+  return any;
+}
+
+bool HasDistributedInfo(const Trace& trace) {
+  return trace.info.rank >= 0 || trace.info.world_size >= 0 || !trace.info.backend.empty() ||
+         !trace.process_groups.empty();
+}
+
+void WriteSingleRank(const Trace& trace, JsonWriter& json) {
+  JsonStrings strings(trace.strings);
+  json.Write("\"deviceProperties\": ");
+  WriteDevices(trace, strings, json);
+  json.Write(",\n");
+  if (HasDistributedInfo(trace)) {
+    json.Write("\"distributedInfo\": ");
+    WriteDistributedInfo(trace, strings, json);
+    json.Write(",\n");
+  }
+  // The keys of a single file come back at the top, where Kineto has them.
+  if (WriteMetadata(trace, strings, json)) {
+    json.Write(",\n");
+  }
+}
+
+// In the order of TimeOrigin.
+constexpr auto kOriginNames =
+    std::to_array<std::string_view>({"unknown", "1970", "start of the recording"});
+
+// Only the name: the folder says more about the machine than about the run.
+std::string_view FileName(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+void WriteFiles(const Trace& trace, JsonWriter& json) {
+  json.Write(", \"files\": ");
+  WriteArray(json, trace.info.files.size(),
+             [&](std::size_t i) { json.Write(JsonText{FileName(trace.info.files[i])}); });
+}
+
+void WriteProblems(const trace::ProblemLog& problems, JsonWriter& json) {
+  json.Write(", \"problems\": ");
+  WriteArray(json, problems.all().size(), [&](std::size_t i) {
+    const trace::Problem& problem = problems.all()[i];
+    const bool is_loss = problem.severity == trace::Severity::kLoss;
+    json.Write("{\"what\": ", JsonText{problem.what}, ", \"count\": ", problem.count,
+               ", \"lost\": ", is_loss ? "true}" : "false}");
+  });
+}
+
+// The threads that are further lanes of other threads.
+void WriteLanes(const ChromeRows& rows, JsonWriter& json) {
+  json.Write(", \"lanes\": [");
+  bool any = false;
+  for (std::size_t track = 0; track < rows.first_thread_of_track.size(); ++track) {
+    const std::size_t first = rows.first_thread_of_track[track];
+    const std::size_t end = track + 1 < rows.first_thread_of_track.size()
+                                ? rows.first_thread_of_track[track + 1]
+                                : rows.threads.size();
+    for (std::size_t thread = first + 1; thread < end; ++thread) {
+      json.Write(any ? ", {" : "{", rows.threads[thread].place, ",\"of\":", rows.threads[first].tid,
+                 "}");
+      any = true;
+    }
+  }
+  json.Write("]");
+}
+
+void KnownText(JsonArgs& fields, std::string_view key, const std::string& text) {
+  if (!text.empty()) {
+    fields.Words(key, text);
+  }
+}
+
+void WriteRankInfo(const Trace& trace, std::size_t rank_index, JsonStrings& strings,
+                   JsonWriter& json) {
+  JsonArgs fields(json, strings);
+  fields.Integer("rank", RankNumber(trace, rank_index));
+  KnownInteger(fields, "world_size", trace.info.world_size);
+  KnownText(fields, "format", trace.info.format);
+  KnownText(fields, "format_version", trace.info.format_version);
+  KnownText(fields, "producer", trace.info.producer);
+  KnownText(fields, "host_name", trace.info.host_name);
+  fields.Words("times_since", kOriginNames[static_cast<std::size_t>(trace.info.time_origin)]);
+  if (!trace.graph_nodes.empty()) {
+    fields.Integer("graph_nodes_not_written", static_cast<std::int64_t>(trace.graph_nodes.size()));
+  }
+}
+
+// The keys that a single rank has at the top of the file.
+void WriteRankFrame(const Trace& trace, JsonStrings& strings, JsonWriter& json) {
+  json.Write(", \"deviceProperties\": ");
+  WriteDevices(trace, strings, json);
+  json.Write(", \"distributedInfo\": ");
+  WriteDistributedInfo(trace, strings, json);
+  json.Write(", \"metadata\": {");
+  WriteMetadata(trace, strings, json);
+  json.Write("}");
+}
+
+void WriteRank(const TraceSet& set, std::size_t rank_index, const ChromeRows& rows,
+               JsonWriter& json) {
+  const Trace& trace = set.ranks[rank_index];
+  JsonStrings strings(trace.strings);
+  json.Write("\n {");
+  WriteRankInfo(trace, rank_index, strings, json);
+  WriteFiles(trace, json);
+  WriteProblems(trace.problems, json);
+  WriteLanes(rows, json);
+  if (set.ranks.size() != 1) {
+    WriteRankFrame(trace, strings, json);
+  }
+  json.Write("}");
+}
+
+// Writes the keys before the events, from the opening bracket on, for readers of Kineto.
+void WriteFrameHead(const TraceSet& set, std::int64_t base_ns, JsonWriter& json) {
+  json.Write("{\n\"schemaVersion\": 1,\n");
+  if (set.ranks.size() == 1) {
+    WriteSingleRank(set.ranks.front(), json);
+  }
+  json.Write("\"displayTimeUnit\": \"ms\",\n");
+  if (HasEpochTimes(set)) {
+    json.Write("\"baseTimeNanoseconds\": ", base_ns, ",\n");
+  }
+}
+
+// Writes what follows the events: the key "orrery" and the closing bracket.
+void WriteFrameTail(const TraceSet& set, const std::vector<ChromeRows>& rows, std::int64_t base_ns,
+                    JsonWriter& json) {
+  json.Write(",\n\"orrery\": {\"version\": \"" ORRERY_VERSION "\", \"base_ns\": ", base_ns);
+  WriteProblems(set.problems, json);
+  json.Write(", \"ranks\": ");
+  WriteArray(json, set.ranks.size(), [&](std::size_t i) { WriteRank(set, i, rows[i], json); });
+  json.Write("}\n}\n");
+}
+
+// The rows of the process: a thread for each group and lane, numbered from 1.
+ChromeRows RowsOf(const std::vector<CollectiveRow>& rows, std::int64_t pid, std::int64_t rank_end) {
+  ChromeRows result;
+  const std::string pid_text = pid < 0 ? "\"collectives\"" : fmt::format("{}", pid);
+  result.processes.push_back(
+      {.pid = pid_text, .name = "collectives", .labels = {}, .sort_index = 10 * rank_end});
+  for (const CollectiveRow& row : rows) {
+    result.first_thread_of_track.push_back(result.threads.size());
+    for (Lane lane = 0; lane < row.num_lanes; ++lane) {
+      const auto tid = static_cast<std::int64_t>(result.threads.size()) + 1;
+      result.threads.push_back({.process = 0,
+                                .tid = fmt::format("{}", tid),
+                                .name = LaneTitle("group " + row.group, lane),
+                                .sort_index = tid,
+                                .place = fmt::format("\"pid\":{},\"tid\":{}", pid_text, tid)});
+    }
+  }
+  return result;
+}
+
+std::int64_t RankOf(const TraceSet& set, const CollectiveMember& member) {
+  return RankNumber(set.ranks[member.rank_index], member.rank_index);
+}
+
+void WriteArgs(const TraceSet& set, const CollectiveSpan& span, const CollectiveMetrics& metrics,
+               JsonWriter& json) {
+  json.Write("\"members\": [");
+  for (std::size_t i = 0; i < span.members.size(); ++i) {
+    json.Write(i == 0 ? "" : ", ", RankOf(set, span.members[i]));
+  }
+  json.Write("], \"last rank\": ", RankOf(set, span.members[metrics.last_member]));
+  json.Write(", \"wait sum (us)\": ", JsonMicroseconds{metrics.wait_sum_ns});
+  json.Write(", \"transfer (us)\": ", JsonMicroseconds{metrics.transfer_ns});
+  if (span.bytes >= 0) {
+    json.Write(", \"bytes\": ", span.bytes);
+  }
+  if (metrics.bus_bytes_per_second >= 0) {
+    json.Write(", \"busbw (GB/s)\": ", metrics.bus_bytes_per_second / 1e9);
+  }
+}
+
+void WriteSlice(const TraceSet& set, const CollectiveSpan& span, const CollectiveMetrics& metrics,
+                const std::string& place, ChromeEvents& events) {
+  JsonWriter& json = events.json();
+  events.Begin("\"ph\":\"X\",\"cat\":\"orrery_collective\",\"name\":", JsonText{span.name});
+  events.Place(place, metrics.begin_ns);
+  json.Write(",\"dur\":", JsonMicroseconds{metrics.end_ns - metrics.begin_ns}, ",\"args\":{");
+  WriteArgs(set, span, metrics, json);
+  json.Write("}}");
+}
+
+std::int64_t EndOfRanks(const TraceSet& set) {
+  std::int64_t end = 0;
+  for (std::size_t i = 0; i < set.ranks.size(); ++i) {
+    end = std::max(end, RankNumber(set.ranks[i], i) + 1);
+  }
+  return end;
+}
+
+// Writes a process "collectives" with number `pid` (below zero: a name instead, as Kineto does for
+// rows that are not a process) and a thread for each group: one slice for each collective, from the
+// first arrival to the last end.
+void WriteCollectives(const TraceSet& set, std::span<const CollectiveSpan> collectives,
+                      std::int64_t pid, ChromeEvents& events) {
+  const std::vector<CollectiveRow> rows = LayOutCollectives(collectives);
+  if (rows.empty()) {
+    return;
+  }
+  const ChromeRows places = RowsOf(rows, pid, EndOfRanks(set));
+  WriteRowNames(places, events);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (const CollectiveRow::Slice& slice : rows[row].slices) {
+      const auto track = static_cast<RowId>(row);
+      WriteSlice(set, collectives[slice.span], slice.metrics,
+                 places.Thread(track, slice.lane).place, events);
+    }
+  }
+}
 
 // Numbering starts at 1: process 0 is the idle process to Perfetto.
 constexpr std::int64_t kFirstPid = 1;
@@ -71,12 +400,12 @@ Status WriteChromeJson(const TraceSet& set, std::span<const CollectiveSpan> coll
   ChromeEvents events(json, base_ns);
   SetWriter writer(set, events);
   WriteFrameHead(set, base_ns, json);
-  json.Raw("\"traceEvents\": [");
+  json.Write("\"traceEvents\": [");
   for (std::size_t i = 0; i < set.ranks.size(); ++i) {
     writer.WriteRank(i, waits[i]);
   }
   writer.WriteCollectiveSlices(collectives);
-  json.Raw("\n]");
+  json.Write("\n]");
   WriteFrameTail(set, writer.rows(), base_ns, json);
   return json.Flush();
 }

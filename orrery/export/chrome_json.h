@@ -16,8 +16,8 @@ namespace orrery::exporting {
 ///
 /// One rank alone keeps Kineto's numbering of processes and threads. Several ranks have a process
 /// for the host and one for each device, numbered from 1 in order of rank, and each rank sorts at
-/// ten times its number. Overlapping slices of one thread move to threads "stream 7 (2)" beside it
-/// ("lanes" under "orrery" says whose they are), so slices of one thread always nest.
+/// ten times its number. Overlapping slices of one thread move to extra threads "stream 7 (2)"
+/// ("lanes" under "orrery" lists them), so slices of one thread always nest.
 ///
 /// `collectives` adds a process with a thread for each group, and a slice "wait" at the head of
 /// each communication kernel that waits. Graph nodes have no time and are not written.

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/base/byte_sink.h"
-#include "orrery/export/json_writer.h"
+#include "orrery/base/json_text.h"
+#include "orrery/export/slice_names.h"
 
 namespace orrery::exporting {
 namespace {
@@ -16,22 +16,13 @@ namespace {
 using trace::Trace;
 using trace::TrackKind;
 
-// As in Kineto: devices after all hosts, rows that are no process last.
+// As in Kineto: devices after all hosts, rows that are not a process last.
 constexpr std::int64_t kDeviceSortIndex = 0x1000000;
 constexpr std::int64_t kOtherSortIndex = 0x20000000;
 
-std::string Quoted(std::string_view text) {
-  MemorySink sink;
-  JsonWriter json(sink);
-  json.String(text);
-  // Memory takes everything.
-  static_cast<void>(json.Flush());
-  return sink.bytes();
-}
-
 // Text ids of a file have negative numbers, and the text is kept as the name.
 std::string NumberOrText(std::int64_t number, std::string_view text) {
-  return number < 0 && !text.empty() ? Quoted(text) : fmt::format("{}", number);
+  return number < 0 && !text.empty() ? QuoteJson(text) : fmt::format("{}", number);
 }
 
 // Finds or adds rows while a ChromeRows is built.
@@ -47,14 +38,14 @@ class RowBuilder {
     return found->second;
   }
 
-  // Keeps the number for a track's own thread, so that lanes do not take it.
+  // Reserves the number for a track's own thread, so that lanes do not take it.
   void Claim(std::size_t process, std::int64_t tid) { used_tids_[process].insert(tid); }
 
   bool IsClaimed(std::size_t process, std::int64_t tid) const {
     return used_tids_[process].contains(tid);
   }
 
-  // Returns a number behind all that are in use.
+  // Returns a number above all that are in use.
   std::int64_t FreshTid(std::size_t process) {
     std::set<std::int64_t>& used = used_tids_[process];
     const std::int64_t tid = used.empty() ? 1 : std::max<std::int64_t>(*used.rbegin(), 0) + 1;
@@ -115,18 +106,14 @@ ChromeThread KinetoThread(const Trace& trace, RowId track, std::size_t process) 
   const std::string_view name = trace.Text(trace.tracks.name[track]);
   return {.process = process,
           .tid = NumberOrText(number, name),
-          // A number below zero is made up; without a name there is nothing to say.
+          // A number below zero is synthetic: without a name there is no title.
           .name = number < 0 && name.empty() ? std::string() : TrackTitle(trace, track),
           .sort_index = std::max<std::int64_t>(number, 0),
           .place = {}};
 }
 
 ChromeThread OwnThread(const std::string& name, std::size_t process) {
-  return {.process = process, .tid = Quoted(name), .name = name, .place = {}};
-}
-
-std::string DeviceProcessName(std::int64_t rank, std::int32_t device) {
-  return fmt::format("rank {} · GPU {}", rank, device);
+  return {.process = process, .tid = QuoteJson(name), .name = name, .place = {}};
 }
 
 std::set<std::int32_t> DevicesWithTracks(const Trace& trace) {
@@ -149,33 +136,22 @@ std::map<std::int32_t, std::size_t> AddRankProcesses(const Trace& trace, std::in
   std::map<std::int32_t, std::size_t> process_of_device;
   for (const std::int32_t device : DevicesWithTracks(trace)) {
     ++first_pid;
-    process_of_device[device] = builder.Process({.pid = fmt::format("{}", first_pid),
-                                                 .name = DeviceProcessName(rank, device),
-                                                 .labels = {},
-                                                 .sort_index = 10 * rank + 1});
+    process_of_device[device] =
+        builder.Process({.pid = fmt::format("{}", first_pid),
+                         .name = fmt::format("rank {} · GPU {}", rank, device),
+                         .labels = {},
+                         .sort_index = 10 * rank + 1});
   }
   return process_of_device;
 }
 
 // Returns the thread's own number where it is one and still free.
-std::int64_t ClaimTid(RowBuilder& builder, std::size_t process, std::int64_t wanted) {
-  if (wanted < 0 || builder.IsClaimed(process, wanted)) {
+std::int64_t ClaimTid(RowBuilder& builder, std::size_t process, std::int64_t preferred) {
+  if (preferred < 0 || builder.IsClaimed(process, preferred)) {
     return builder.FreshTid(process);
   }
-  builder.Claim(process, wanted);
-  return wanted;
-}
-
-// Tracks of the trace count as used: their names are worth keeping.
-bool IsUsed(RowId track, const DrawnTracks& tracks, const RankLayout& layout) {
-  if (track < tracks.none) {
-    return true;
-  }
-  return track == tracks.steps ? layout.uses_steps : layout.uses_no_track;
-}
-
-std::string Own(RowId track, const DrawnTracks& tracks) {
-  return track == tracks.steps ? "steps" : "no track";
+  builder.Claim(process, preferred);
+  return preferred;
 }
 
 }  // namespace
@@ -191,8 +167,8 @@ ChromeRows KinetoRows(const Trace& trace, const RankLayout& layout) {
     ChromeThread thread =
         track < tracks.none
             ? KinetoThread(trace, track, builder.Process(KinetoProcess(trace, track)))
-            : OwnThread(Own(track, tracks), builder.Process(OwnProcess()));
-    thread.is_used = IsUsed(track, tracks, layout);
+            : OwnThread(TrackTitle(trace, track), builder.Process(OwnProcess()));
+    thread.is_used = layout.IsUsed(track);
     builder.AddTrack(thread, layout.num_lanes[track]);
   }
   return builder.Take();
@@ -209,39 +185,19 @@ ChromeRows RankRows(const Trace& trace, const RankLayout& layout, std::int64_t r
   };
   std::vector<std::int64_t> tids;
   for (RowId track = 0; track < tracks.count; ++track) {
-    const std::int64_t wanted = track < tracks.none ? trace.tracks.thread[track] : -1;
-    tids.push_back(ClaimTid(builder, process_of(track), wanted));
+    const std::int64_t preferred = track < tracks.none ? trace.tracks.thread[track] : -1;
+    tids.push_back(ClaimTid(builder, process_of(track), preferred));
   }
   for (RowId track = 0; track < tracks.count; ++track) {
     const ChromeThread thread{.process = process_of(track),
                               .tid = fmt::format("{}", tids[track]),
                               .name = TrackTitle(trace, track),
                               .sort_index = tids[track],
-                              .is_used = IsUsed(track, tracks, layout),
+                              .is_used = layout.IsUsed(track),
                               .place = {}};
     builder.AddTrack(thread, layout.num_lanes[track]);
   }
   return builder.Take();
-}
-
-std::int64_t RankNumber(const Trace& trace, std::size_t rank_index) {
-  return trace.info.rank >= 0 ? trace.info.rank : static_cast<std::int64_t>(rank_index);
-}
-
-std::string TrackTitle(const Trace& trace, RowId drawn_track) {
-  const DrawnTracks tracks(trace);
-  if (drawn_track >= tracks.none) {
-    return Own(drawn_track, tracks);
-  }
-  if (trace.tracks.name[drawn_track] != StringId::kEmpty) {
-    return std::string(trace.Text(trace.tracks.name[drawn_track]));
-  }
-  const bool on_device = trace.tracks.kind[drawn_track] == TrackKind::kDevice;
-  return fmt::format("{} {}", on_device ? "stream" : "thread", trace.tracks.thread[drawn_track]);
-}
-
-std::string LaneTitle(std::string_view track_title, Lane lane) {
-  return lane == 0 ? std::string(track_title) : fmt::format("{} ({})", track_title, lane + 1);
 }
 
 }  // namespace orrery::exporting

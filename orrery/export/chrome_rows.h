@@ -13,7 +13,7 @@ namespace orrery::exporting {
 
 /// A process of a Chrome trace: a block of rows with a title.
 struct ChromeProcess {
-  std::string pid;  // as JSON: a number, or a string for rows that are no process
+  std::string pid;  // as JSON: a number, or a string for rows that are not a process
   std::string name;
   std::string labels;
   std::int64_t sort_index = 0;
@@ -49,14 +49,5 @@ struct ChromeRows {
 /// each device in order. Thread ids are those of the trace where they are free.
 [[nodiscard]] ChromeRows RankRows(const trace::Trace& trace, const RankLayout& layout,
                                   std::int64_t rank, std::int64_t first_pid);
-
-/// Returns the rank that a trace is of, or its position where it does not say.
-[[nodiscard]] std::int64_t RankNumber(const trace::Trace& trace, std::size_t rank_index);
-
-/// Returns the name of a track as people read it: "stream 7", "thread 598 (pt_autograd_0)".
-[[nodiscard]] std::string TrackTitle(const trace::Trace& trace, RowId drawn_track);
-
-/// Returns the title of a lane: that of its track, and the lane's number from the second on.
-[[nodiscard]] std::string LaneTitle(std::string_view track_title, Lane lane);
 
 }  // namespace orrery::exporting

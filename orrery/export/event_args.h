@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "orrery/export/rank_layout.h"
+#include "orrery/export/slice_names.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/trace.h"
 
-/// The arguments of events, under the names that Kineto gives them. Each function tells a visitor
-/// the arguments of one row, in a fixed order; unknown values are left out. A visitor has
+/// The arguments of events, under the names that Kineto gives them. Each function passes the
+/// arguments of one row to a visitor, in a fixed order, without unknown values. A visitor has
 ///   Integer(key, int64), Unsigned(key, uint64), Flag(key, bool), Words(key, string_view),
 ///   Text(key, StringId)   a string,
 ///   Json(key, StringId)   a value that is JSON text already,
@@ -53,8 +55,8 @@ void VisitPeer(const trace::Collectives& collectives, RowId row, Args& args) {
   KnownInteger(args, receives ? "Src Rank" : "Dst Rank", collectives.peer[row]);
 }
 
-/// Without a name nothing is told: the file had no arguments, and what was found otherwise is
-/// found again.
+/// Nothing for a collective without a name: the file had no arguments, and a reader derives the
+/// rest again.
 template <typename Args>
 void VisitCollectiveArgs(const trace::Trace& trace, RowId row, Args& args) {
   const trace::Collectives& collectives = trace.collectives;
@@ -121,8 +123,7 @@ void VisitActivityArgs(const trace::Trace& trace, RowId row, Args& args) {
 
 /// `collective` is the call that the operator stands for, or kNoRow.
 template <typename Args>
-void VisitHostOpArgs(const trace::Trace& trace, RowId row, RowId collective,
-                     Args& args) {
+void VisitHostOpArgs(const trace::Trace& trace, RowId row, RowId collective, Args& args) {
   const trace::HostOps& ops = trace.host_ops;
   KnownInteger(args, "External id", ops.external_id[row]);
   if (ops.record_function_id[row] != 0) {
@@ -208,6 +209,40 @@ void VisitMemoryEventArgs(const trace::Trace& trace, RowId row, Args& args) {
   KnownInteger(args, "Total Allocated", events.total_allocated_bytes[row]);
   KnownInteger(args, "Total Reserved", events.total_reserved_bytes[row]);
   args.Fields(events.extra[row]);
+}
+
+/// An annotation on another lane has the stream it belongs to as arguments.
+template <typename Args>
+void VisitPlacedAnnotation(const trace::Trace& trace, const PlacedSlice& slice, Args& args) {
+  if (slice.lane > 0) {
+    VisitPlaceArgs(trace, trace.annotations.track[slice.row], args);
+  }
+  VisitAnnotationArgs(trace, slice.row, args);
+}
+
+/// The arguments of any slice.
+template <typename Args>
+void VisitSliceArgs(const trace::Trace& trace, const SliceNames& names, const PlacedSlice& slice,
+                    Args& args) {
+  switch (slice.kind) {
+    case SliceKind::kActivity:
+      return VisitActivityArgs(trace, slice.row, args);
+    case SliceKind::kHostOp:
+      return VisitHostOpArgs(trace, slice.row, names.CollectiveOfOp(slice.row), args);
+    case SliceKind::kRuntimeCall:
+      return VisitRuntimeCallArgs(trace, slice.row, args);
+    case SliceKind::kAnnotation:
+      return VisitPlacedAnnotation(trace, slice, args);
+    case SliceKind::kPythonCall:
+      return VisitPythonCallArgs(trace, slice.row, args);
+    case SliceKind::kSync:
+      return VisitSyncArgs(trace, slice.row, args);
+    case SliceKind::kOther:
+      return args.Fields(trace.other_slices.extra[slice.row]);
+    case SliceKind::kStep:
+    case SliceKind::kWait:
+      return;
+  }
 }
 
 }  // namespace orrery::exporting

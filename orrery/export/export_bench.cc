@@ -37,12 +37,12 @@ trace::TraceSet MakeRun() {
   const RowId stream = trace.tracks.Append(
       {.kind = trace::TrackKind::kDevice, .process = 0, .thread = 7, .device = 0});
   const RowId shape = trace.launch_shapes.Append({.grid_x = 16,
-                                                         .grid_y = 1,
-                                                         .grid_z = 1,
-                                                         .block_x = 256,
-                                                         .block_y = 1,
-                                                         .block_z = 1,
-                                                         .registers_per_thread = 32});
+                                                  .grid_y = 1,
+                                                  .grid_z = 1,
+                                                  .block_x = 256,
+                                                  .block_y = 1,
+                                                  .block_z = 1,
+                                                  .registers_per_thread = 32});
   for (std::int64_t i = 0; i < kNumKernels; ++i) {
     const std::int64_t at_ns = i * 10'000;
     trace.host_ops.Append({.begin_ns = at_ns,
@@ -52,11 +52,11 @@ trace::TraceSet MakeRun() {
                            .external_id = i,
                            .input_dims = dims});
     const RowId launch = trace.runtime_calls.Append({.begin_ns = at_ns + 1'000,
-                                                            .duration_ns = 4'000,
-                                                            .name = call,
-                                                            .track = host,
-                                                            .correlation = i,
-                                                            .external_id = i});
+                                                     .duration_ns = 4'000,
+                                                     .name = call,
+                                                     .track = host,
+                                                     .correlation = i,
+                                                     .external_id = i});
     trace.activities.Append({.begin_ns = at_ns + 6'000,
                              .duration_ns = 9'000,
                              .name = kernel,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -14,51 +15,59 @@
 
 namespace orrery::exporting {
 
-/// Tells whether `text` can stand between quotes as it is: UTF-8 without quotes, backslashes and
-/// control characters.
-[[nodiscard]] bool IsPlainJsonText(std::string_view text);
+/// Text that JsonWriter::Write quotes and escapes.
+struct JsonText {
+  std::string_view text;
+};
 
-/// Writes JSON piece by piece into a large buffer, which goes to the sink when it is full. It knows
-/// how values are spelt, not how they are arranged: commas and brackets are the caller's. A failed
-/// write is remembered, later ones are ignored, and `Flush` returns it.
+/// A time that JsonWriter::Write writes as microseconds with exactly three decimals.
+struct JsonMicroseconds {
+  std::int64_t nanoseconds = 0;
+};
+
+/// Writes JSON piece by piece into a large buffer, which is flushed to the sink when it is full. It
+/// formats values; commas and brackets are the caller's. A failed write is remembered, later ones
+/// are ignored, and `Flush` returns it.
 class JsonWriter {
  public:
   explicit JsonWriter(ByteSink& sink);
 
-  /// Writes `text` as it is.
-  void Raw(std::string_view text) {
+  /// Writes text as it is.
+  void Write(std::string_view text) {
     if (text.size() > buffer_.size() - used_) {
-      return RawSlowly(text);
+      return WriteAndFlush(text);
     }
     std::copy(text.begin(), text.end(), buffer_.data() + used_);
     used_ += text.size();
   }
 
-  void Integer(std::int64_t value) { RawInteger(value); }
+  void Write(const char* text) { Write(std::string_view(text)); }
 
-  void Unsigned(std::uint64_t value) { RawInteger(value); }
-
-  /// Writes nanoseconds as microseconds with exactly three decimals.
-  void Microseconds(std::int64_t nanoseconds);
+  void Write(std::integral auto value) {
+    const fmt::format_int digits(value);
+    Write(std::string_view(digits.data(), digits.size()));
+  }
 
   /// Writes the shortest text that reads back as `value`; null for NaN and the infinities.
-  void Double(double value);
+  void Write(double value);
 
-  /// Writes `text` with quotes and escapes; bytes that are not UTF-8 become U+FFFD.
-  void String(std::string_view text);
+  /// Bytes that are not UTF-8 become U+FFFD.
+  void Write(JsonText text);
+  void Write(JsonMicroseconds time);
 
-  /// Passes on what is left in the buffer, and tells whether all writes succeeded.
+  /// Writes the parts one after the other.
+  template <typename First, typename Second, typename... Rest>
+  void Write(const First& first, const Second& second, const Rest&... rest) {
+    Write(first);
+    Write(second);
+    (Write(rest), ...);
+  }
+
+  /// Writes what is left in the buffer, and returns the first failure of any write.
   [[nodiscard]] Status Flush();
 
  private:
-  template <typename T>
-  void RawInteger(T value) {
-    const fmt::format_int digits(value);
-    Raw({digits.data(), digits.size()});
-  }
-
-  void RawSlowly(std::string_view text);
-  void Escaped(std::string_view text);
+  void WriteAndFlush(std::string_view text);
 
   ByteSink& sink_;
   Status status_;
@@ -66,18 +75,72 @@ class JsonWriter {
   std::size_t used_ = 0;
 };
 
-/// The strings of one trace, written as JSON. Looks at each only once, since names repeat.
+/// The strings of one trace, written as JSON. Checks each for escapes only once, since names
+/// repeat.
 class JsonStrings {
  public:
   explicit JsonStrings(const StringTable& strings);
 
   void Write(JsonWriter& json, StringId id);
 
+  /// The text as it is, for strings that are JSON already.
+  [[nodiscard]] std::string_view View(StringId id) const { return strings_.View(id); }
+
  private:
   enum class State : std::uint8_t { kUnknown, kPlain, kNeedsEscapes };
 
   const StringTable& strings_;
   std::vector<State> states_;
+};
+
+/// Writes the fields of one JSON object, commas included; brackets are the caller's. Keys are ours
+/// and need no escapes. It is a visitor for event_args.h.
+class JsonArgs {
+ public:
+  JsonArgs(JsonWriter& json, JsonStrings& strings) : json_(json), strings_(strings) {}
+
+  void Integer(std::string_view key, std::int64_t value) { Field(key, value); }
+
+  void Unsigned(std::string_view key, std::uint64_t value) { Field(key, value); }
+
+  void Flag(std::string_view key, bool value) { Field(key, value ? "true" : "false"); }
+
+  void Words(std::string_view key, std::string_view value) { Field(key, JsonText{value}); }
+
+  void Text(std::string_view key, StringId value) {
+    if (value != StringId::kEmpty) {
+      Field(key);
+      strings_.Write(json_, value);
+    }
+  }
+
+  void Json(std::string_view key, StringId value) {
+    if (value != StringId::kEmpty) {
+      Field(key, strings_.View(value));
+    }
+  }
+
+  void Triple(std::string_view key, std::int64_t x, std::int64_t y, std::int64_t z) {
+    Field(key, "[", x, ", ", y, ", ", z, "]");
+  }
+
+  void Fields(StringId fields) {
+    if (fields != StringId::kEmpty) {
+      json_.Write(any_ ? ", " : "", strings_.View(fields));
+      any_ = true;
+    }
+  }
+
+ private:
+  template <typename... Parts>
+  void Field(std::string_view key, const Parts&... value) {
+    json_.Write(any_ ? ", \"" : "\"", key, "\": ", value...);
+    any_ = true;
+  }
+
+  JsonWriter& json_;
+  JsonStrings& strings_;
+  bool any_ = false;
 };
 
 }  // namespace orrery::exporting

@@ -61,7 +61,7 @@ bool ComesFirst(const PlacedSlice& lhs, const PlacedSlice& rhs) {
          std::tie(rhs.track, rhs.begin_ns, lhs.end_ns, rhs.kind, rhs.row);
 }
 
-// Puts each wait behind its kernel.
+// Inserts each wait after its kernel.
 std::vector<PlacedSlice> InsertWaits(std::vector<PlacedSlice> slices, const KernelWaits& waits) {
   if (waits.empty()) {
     return slices;
@@ -79,8 +79,8 @@ std::vector<PlacedSlice> InsertWaits(std::vector<PlacedSlice> slices, const Kern
   return result;
 }
 
-// What gives way to what where a track does not nest. On streams the work stays; on threads the
-// operators and calls do.
+// The layer of a slice where a track does not nest: device work stays on the first lane of streams,
+// operators and calls on that of threads.
 std::uint8_t LayerOf(SliceKind kind, bool on_device) {
   switch (kind) {
     case SliceKind::kActivity:

@@ -38,7 +38,7 @@ struct PlacedSlice {
   Lane lane = 0;
 };
 
-/// Where the slices of one rank are drawn.
+/// The layout of the slices of one rank.
 struct RankLayout {
   /// All slices, by track, then begin, ties longer first.
   std::vector<PlacedSlice> slices;
@@ -54,6 +54,16 @@ struct RankLayout {
   std::array<std::vector<std::uint32_t>, kNumSliceKinds> slice_of_row;
 
   static constexpr std::uint32_t kNotDrawn = std::numeric_limits<std::uint32_t>::max();
+
+  /// Returns whether a track has anything to draw. Tracks of the trace always count as used, to
+  /// keep their names.
+  [[nodiscard]] bool IsUsed(RowId drawn_track) const {
+    const std::size_t num_trace_tracks = num_lanes.size() - 2;
+    if (drawn_track < num_trace_tracks) {
+      return true;
+    }
+    return drawn_track == num_trace_tracks ? uses_no_track : uses_steps;
+  }
 
   /// The lane of a row that is drawn.
   [[nodiscard]] Lane LaneOf(SliceKind kind, RowId row) const {

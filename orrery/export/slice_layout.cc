@@ -12,7 +12,7 @@ namespace {
 // The ends of the slices that are open on one lane, outermost first.
 class OpenLane {
  public:
-  // Closes what ended before `slice` begins, and tells whether it fits into what is still open.
+  // Closes what ended before `slice` begins, and returns whether it fits into what is still open.
   bool Fits(const LayoutSlice& slice) {
     while (!open_ends_.empty() && open_ends_.back() <= slice.begin_ns) {
       open_ends_.pop_back();
@@ -104,9 +104,9 @@ bool LiesInside(const LayoutSlice& inner, const LayoutSlice& outer) {
   return outer.begin_ns <= inner.begin_ns && inner.end_ns <= outer.end_ns;
 }
 
-// Tells for each slice whether it crosses one of `base`, which nest. A slice crosses if one of its
-// ends lies within a base slice that it is neither inside of nor around; of those around one moment
-// the innermost decides.
+// Returns for each slice whether it crosses one of `base`, which nest. A slice crosses if one of
+// its ends lies within a base slice that it is neither inside of nor around; of those around one
+// moment the innermost decides.
 std::vector<bool> FindCrossing(std::span<const LayoutSlice> slices,
                                std::span<const std::size_t> base,
                                std::span<const std::size_t> chosen) {
@@ -148,7 +148,7 @@ class Layout {
     next_ = lanes.end();
   }
 
-  // Puts those on lane 0 that cross nothing there, nor each other.
+  // Moves slices to lane 0 that cross nothing there, nor each other.
   void JoinFirstLane(int layer) {
     const std::vector<std::size_t> base = Select([&](std::size_t i) { return lanes_[i] == 0; });
     const std::vector<std::size_t> chosen =

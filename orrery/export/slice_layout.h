@@ -11,7 +11,7 @@ struct LayoutSlice {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 
-  /// A slice of a higher layer gives way to those of lower ones.
+  /// Slices of higher layers are moved to make room for those of lower ones.
   std::uint8_t layer = 0;
 
   /// Belongs inside the slice before it, on the same lane.
@@ -26,7 +26,7 @@ using Lane = std::uint16_t;
 ///
 /// The lowest layer is laid out greedily: a slice goes to the first lane that it fits. Of each
 /// further layer the slices that cross nothing on lane 0 join it, and the others are laid out on
-/// new lanes; so the odd row does not push kernels aside. Deterministic; costs O(n log n) for n
+/// new lanes; so unusual rows do not displace kernels. Deterministic; costs O(n log n) for n
 /// slices on few lanes.
 [[nodiscard]] std::vector<Lane> LayOutSlices(std::span<const LayoutSlice> slices);
 

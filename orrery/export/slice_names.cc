@@ -1,5 +1,7 @@
 #include "orrery/export/slice_names.h"
 
+#include <fmt/format.h>
+
 #include "orrery/base/check.h"
 
 namespace orrery::exporting {
@@ -7,7 +9,7 @@ namespace {
 
 using trace::Trace;
 
-// Work and calls of other makers have no category of their own in Kineto; these are read back as
+// Work and calls of other vendors have no category of their own in Kineto; these are read back as
 // "other" again.
 std::string_view ActivityCategory(trace::ActivityKind kind) {
   switch (kind) {
@@ -44,6 +46,35 @@ std::string_view SyncCategory(trace::SyncKind kind) {
 }
 
 }  // namespace
+
+std::int64_t RankNumber(const Trace& trace, std::size_t rank_index) {
+  return trace.info.rank >= 0 ? trace.info.rank : static_cast<std::int64_t>(rank_index);
+}
+
+std::string TrackTitle(const Trace& trace, RowId drawn_track) {
+  const DrawnTracks tracks(trace);
+  if (drawn_track >= tracks.none) {
+    return drawn_track == tracks.steps ? "steps" : "no track";
+  }
+  if (trace.tracks.name[drawn_track] != StringId::kEmpty) {
+    return std::string(trace.Text(trace.tracks.name[drawn_track]));
+  }
+  const bool on_device = trace.tracks.kind[drawn_track] == trace::TrackKind::kDevice;
+  return fmt::format("{} {}", on_device ? "stream" : "thread", trace.tracks.thread[drawn_track]);
+}
+
+std::string LaneTitle(std::string_view track_title, Lane lane) {
+  return lane == 0 ? std::string(track_title) : fmt::format("{} ({})", track_title, lane + 1);
+}
+
+std::string MemoryCounterName(const Trace& trace, RowId memory_event) {
+  const trace::DeviceKind kind = trace.memory_events.device_kind[memory_event];
+  if (kind == trace::DeviceKind::kCpu) {
+    return "orrery memory of CPU";
+  }
+  return fmt::format("orrery memory of {} {}", kind == trace::DeviceKind::kGpu ? "GPU" : "device",
+                     trace.memory_events.device[memory_event]);
+}
 
 SliceNames::SliceNames(const Trace& trace)
     : trace_(trace), carrier_(trace.strings.Find("record_param_comms")) {}

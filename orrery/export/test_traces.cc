@@ -203,9 +203,12 @@ CollectiveSpan MakeTestCollective() {
       .name = "all_reduce",
       .bytes = 2000,
       .bus_factor = 1.0,
-      .members = {{.rank_index = 0, .collective = 0, .begin_ns = At(200), .end_ns = At(260)},
+      .members = {{.rank_index = 0,
+                   .collective = 0,
+                   .begin_ns = At(200),
+                   .end_ns = At(260),
+                   .wait_ns = 20'000},
                   {.rank_index = 1, .collective = 0, .begin_ns = At(220), .end_ns = At(260)}}};
-  WaitForLastArrival(span);
   return span;
 }
 

@@ -6,25 +6,25 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
-#include "orrery/hardware/name_match.h"
 #include "orrery/base/yaml_fields.h"
+#include "orrery/hardware/name_match.h"
 
 namespace orrery::hardware {
 
-/// How the GPUs that need no NIC to reach each other are joined.
+/// How the GPUs that reach each other without NICs are connected.
 enum class IslandKind {
   kNvswitch,        // a star that never blocks
-  kNvlinkMesh,      // a direct way between any two
-  kNvlinkCubeMesh,  // eight GPUs of DGX-1: some pairs have no direct way
+  kNvlinkMesh,      // a direct link between any two
+  kNvlinkCubeMesh,  // eight GPUs of DGX-1: some pairs have no direct link
   kPcie,            // through PCIe switches and the CPUs
-  kInfinityFabric,  // a direct way between any two
+  kInfinityFabric,  // a direct link between any two
 };
 
 struct Island {
   IslandKind kind = IslandKind::kNvswitch;
-  int gpus = 0;                    // more than a node has when the island spans nodes (NVL72)
-  Bandwidth per_gpu;               // all links of a GPU, one direction, as the maker says
-  Duration latency;                // between two of its GPUs; hardware, without the library's share
+  int gpus = 0;       // more than a node has when the island spans nodes (NVL72)
+  Bandwidth per_gpu;  // all links of a GPU, one direction, according to the vendor
+  Duration latency;   // between two of its GPUs; hardware only, without the communication library
   bool reduces_in_switch = false;  // NVLS
 };
 
@@ -74,7 +74,7 @@ enum class CpuVendor {
   kNvidia,
 };
 
-/// A kind of machine that one can own, rent or read about (data/hardware/clusters.yaml).
+/// A type of cluster, owned, rented or published (data/hardware/clusters.yaml).
 struct Cluster {
   std::string name;
   MatchWords match;
@@ -87,12 +87,7 @@ struct Cluster {
   CpuVendor cpu = CpuVendor::kIntel;
   int pcie_generation = 0;   // between a GPU and its NIC
   std::string nccl_version;  // usual there; empty when not known
-  std::string source;        // documents; says what is unverified
-
-  /// What all NICs of a node carry, one direction.
-  [[nodiscard]] Bandwidth NodeNetwork() const {
-    return {nics.bandwidth.bytes_per_second * nics.per_node};
-  }
+  std::string source;        // documents; names unverified values
 };
 
 /// Reads a catalogue. An error is one sentence that names the entry and the field.

@@ -11,9 +11,9 @@
 #include <yaml-cpp/yaml.h>
 
 #include "orrery/base/text.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
-#include "orrery/base/yaml_fields.h"
 
 namespace orrery::hardware {
 namespace {
@@ -71,48 +71,64 @@ std::string_view SpellingOf(Value value, const std::array<Spelling<Value>, kSize
 
 template <typename Value, std::size_t kSize>
 Value ReadChoice(YamlFields& fields, std::string_view key,
-                 const std::array<Spelling<Value>, kSize>& spellings) {
-  return fields.Choice(key, std::span<const Spelling<Value>>(spellings));
+                 const std::array<Spelling<Value>, kSize>& spellings,
+                 std::optional<Value> fallback = {}) {
+  return fields.Choice(key, std::span<const Spelling<Value>>(spellings), fallback);
 }
 
-Duration ReadLatency(YamlFields& fields, std::string_view kind, YamlFields& latencies_ns) {
-  const int usual = latencies_ns.Count(kind, 1);
-  return {fields.Count("latency_ns", 1, usual)};
+// The member of the part that is overridden; none in the catalogue, where a field is required.
+template <typename Part, typename T>
+std::optional<T> BaseValue(const Part* base, T Part::* member) {
+  return base == nullptr ? std::nullopt : std::optional<T>(base->*member);
 }
 
-Island ReadIsland(YamlFields fields, YamlFields& latencies_ns) {
+template <typename Part>
+Duration ReadLatency(YamlFields& fields, const Part* base, std::string_view kind,
+                     YamlFields* latencies_ns) {
+  if (base != nullptr) {
+    return {fields.Count("latency_ns", 0, static_cast<int>(base->latency.nanoseconds))};
+  }
+  return {fields.Count("latency_ns", 1, latencies_ns->Count(kind, 1))};
+}
+
+std::optional<double> InUnits(std::optional<Bandwidth> bandwidth, double unit) {
+  return bandwidth ? std::optional(bandwidth->bytes_per_second / unit) : std::nullopt;
+}
+
+// Reads a part of a cluster: all of it for the catalogue, or what differs from `base`.
+Island ReadIsland(YamlFields fields, const Island* base, YamlFields* latencies_ns) {
   Island island;
-  island.kind = ReadChoice(fields, "kind", kIslandKinds);
-  island.gpus = fields.Count("gpus", 1);
-  island.per_gpu = {fields.Positive("gpu_gbytes_per_second") * 1e9};
-  island.latency = ReadLatency(fields, Name(island.kind), latencies_ns);
-  island.reduces_in_switch = fields.Flag("reduces_in_switch", false);
+  island.kind = ReadChoice(fields, "kind", kIslandKinds, BaseValue(base, &Island::kind));
+  island.gpus = fields.Count("gpus", 1, BaseValue(base, &Island::gpus));
+  const auto per_gpu = InUnits(BaseValue(base, &Island::per_gpu), 1e9);
+  island.per_gpu = {fields.Positive("gpu_gbytes_per_second", per_gpu) * 1e9};
+  island.latency = ReadLatency(fields, base, Name(island.kind), latencies_ns);
+  island.reduces_in_switch =
+      fields.Flag("reduces_in_switch", base != nullptr && base->reduces_in_switch);
   fields.RefuseOthers();
   return island;
 }
 
-Nics ReadNics(YamlFields fields, YamlFields& latencies_ns) {
+Nics ReadNics(YamlFields fields, const Nics* base, YamlFields* latencies_ns) {
   Nics nics;
-  nics.kind = ReadChoice(fields, "kind", kNetworkKinds);
-  if (nics.kind != NetworkKind::kNone) {
-    nics.per_node = fields.Count("per_node", 1);
-    nics.bandwidth = {fields.Positive("gbits_per_second") * 1e9 / 8};
-    nics.latency = ReadLatency(fields, Name(nics.kind), latencies_ns);
+  nics.kind = ReadChoice(fields, "kind", kNetworkKinds, BaseValue(base, &Nics::kind));
+  if (nics.kind != NetworkKind::kNone || base != nullptr) {
+    nics.per_node = fields.Count("per_node", 1, BaseValue(base, &Nics::per_node));
+    const auto gbits = InUnits(BaseValue(base, &Nics::bandwidth), 1e9 / 8);
+    nics.bandwidth = {fields.Positive("gbits_per_second", gbits) * 1e9 / 8};
+    nics.latency = ReadLatency(fields, base, Name(nics.kind), latencies_ns);
   }
   fields.RefuseOthers();
   return nics;
 }
 
-Fabric ReadFabric(YamlFields fields) {
-  Fabric fabric;
-  fabric.preset = ReadChoice(fields, "preset", kFabricPresets);
-  fabric.levels = fields.Count("levels", 1, 0);
-  fabric.radix = fields.Count("radix", 2, 0);
-  fabric.nodes_per_block = fields.Count("nodes_per_block", 1, 0);
-  fabric.oversubscription = fields.Positive("oversubscription", 1.0);
-  fabric.routers_per_group = fields.Count("routers_per_group", 1, 0);
-  fabric.hosts_per_router = fields.Count("hosts_per_router", 1, 0);
-  fabric.globals_per_router = fields.Count("globals_per_router", 1, 0);
+Fabric ReadFabric(YamlFields fields, const Fabric* base) {
+  Fabric fabric = base == nullptr ? Fabric() : *base;
+  fabric.preset = ReadChoice(fields, "preset", kFabricPresets, BaseValue(base, &Fabric::preset));
+  for (const auto& [key, member] : kFabricCounts) {
+    fabric.*member = fields.Count(key, 0, fabric.*member);
+  }
+  fabric.oversubscription = fields.Positive("oversubscription", fabric.oversubscription);
   fields.RefuseOthers();
   return fabric;
 }
@@ -126,7 +142,7 @@ std::string ReadGpuName(YamlFields& fields) {
   return name;
 }
 
-// What each field alone cannot say.
+// Conditions on several fields.
 void CheckTogether(const Cluster& cluster, YamlFields& fields) {
   if (cluster.island.gpus % std::max(cluster.gpus_per_node, 1) != 0) {
     fields.Wrong("island", "must have the GPUs of whole nodes",
@@ -151,9 +167,9 @@ Cluster ReadCluster(const YAML::Node& node, std::string place, YamlFields& laten
   cluster.gpu = ReadGpuName(fields);
   cluster.gpus_per_node = fields.Count("gpus_per_node", 1);
   cluster.nodes = fields.Count("nodes", 1, 0);
-  cluster.island = ReadIsland(fields.Map("island"), latencies_ns);
-  cluster.nics = ReadNics(fields.Map("nics"), latencies_ns);
-  cluster.fabric = ReadFabric(fields.Map("fabric"));
+  cluster.island = ReadIsland(fields.Map("island"), nullptr, &latencies_ns);
+  cluster.nics = ReadNics(fields.Map("nics"), nullptr, &latencies_ns);
+  cluster.fabric = ReadFabric(fields.Map("fabric"), nullptr);
   cluster.cpu = ReadChoice(fields, "cpu", kCpuVendors);
   cluster.pcie_generation = fields.Count("pcie_generation", 1);
   cluster.nccl_version = fields.Text("nccl_version", "");
@@ -161,45 +177,6 @@ Cluster ReadCluster(const YAML::Node& node, std::string place, YamlFields& laten
   fields.RefuseOthers();
   CheckTogether(cluster, fields);
   return cluster;
-}
-
-void Override(YamlFields fields, Island& island) {
-  island.kind = fields.Choice("kind", std::span<const Spelling<IslandKind>>(kIslandKinds),
-                              std::optional(island.kind));
-  island.gpus = fields.Count("gpus", 1, island.gpus);
-  island.per_gpu = {
-      fields.Positive("gpu_gbytes_per_second", island.per_gpu.bytes_per_second / 1e9) * 1e9};
-  island.latency = {fields.Count("latency_ns", 0, static_cast<int>(island.latency.nanoseconds))};
-  island.reduces_in_switch = fields.Flag("reduces_in_switch", island.reduces_in_switch);
-  fields.RefuseOthers();
-}
-
-void Override(YamlFields fields, Nics& nics) {
-  nics.kind = fields.Choice("kind", std::span<const Spelling<NetworkKind>>(kNetworkKinds),
-                            std::optional(nics.kind));
-  nics.per_node = fields.Count("per_node", 1, nics.per_node);
-  nics.bandwidth = {fields.Positive("gbits_per_second", nics.bandwidth.bytes_per_second * 8 / 1e9) *
-                    1e9 / 8};
-  nics.latency = {fields.Count("latency_ns", 0, static_cast<int>(nics.latency.nanoseconds))};
-  fields.RefuseOthers();
-}
-
-void Override(YamlFields fields, Fabric& fabric) {
-  fabric.preset = fields.Choice("preset", std::span<const Spelling<FabricPreset>>(kFabricPresets),
-                                std::optional(fabric.preset));
-  for (const auto& [key, member] : kFabricCounts) {
-    fabric.*member = fields.Count(key, 0, fabric.*member);
-  }
-  fabric.oversubscription = fields.Positive("oversubscription", fabric.oversubscription);
-  fields.RefuseOthers();
-}
-
-template <typename Part>
-void OverrideBelow(YamlFields& fields, std::string_view key, Part& part) {
-  fields.Expect({key});
-  if (fields.Has(key)) {
-    Override(fields.Map(key), part);
-  }
 }
 
 std::string PlaceOf(const YAML::Node& node, std::size_t index) {
@@ -220,7 +197,7 @@ Result<std::vector<Cluster>> ReadAll(const YAML::Node& root) {
     const std::string place = PlaceOf(nodes[i], i);
     clusters.push_back(ReadCluster(nodes[i], place, latencies_ns, first_error));
     if (!first_error && !names.insert(LowerCase(clusters.back().name)).second) {
-      first_error.emplace(Error::Kind::kInvalidInput, place + ": name is there twice");
+      first_error.emplace(Error::Kind::kInvalidInput, place + ": name is used twice");
     }
   }
   if (!first_error && clusters.empty()) {
@@ -249,11 +226,17 @@ Cluster OverrideCluster(YamlFields& fields, Cluster base) {
   base.gpus_per_node = fields.Count("gpus_per_node", 1, base.gpus_per_node);
   base.island.gpus = is_of_node ? base.gpus_per_node : base.island.gpus;
   base.nodes = fields.Count("nodes", 0, base.nodes);
-  OverrideBelow(fields, "island", base.island);
-  OverrideBelow(fields, "nics", base.nics);
-  OverrideBelow(fields, "fabric", base.fabric);
-  base.cpu = fields.Choice("cpu", std::span<const Spelling<CpuVendor>>(kCpuVendors),
-                           std::optional(base.cpu));
+  fields.Expect({"island", "nics", "fabric"});
+  if (fields.Has("island")) {
+    base.island = ReadIsland(fields.Map("island"), &base.island, nullptr);
+  }
+  if (fields.Has("nics")) {
+    base.nics = ReadNics(fields.Map("nics"), &base.nics, nullptr);
+  }
+  if (fields.Has("fabric")) {
+    base.fabric = ReadFabric(fields.Map("fabric"), &base.fabric);
+  }
+  base.cpu = ReadChoice(fields, "cpu", kCpuVendors, std::optional(base.cpu));
   base.pcie_generation = fields.Count("pcie_generation", 1, base.pcie_generation);
   base.nccl_version = fields.Text("nccl_version", base.nccl_version);
   CheckTogether(base, fields);

@@ -11,7 +11,7 @@
 
 namespace orrery::hardware {
 
-/// What an accelerator can do at best, from its maker's papers (data/hardware/gpus.yaml).
+/// The peak performance of an accelerator according to its vendor (data/hardware/gpus.yaml).
 struct Gpu {
   std::string name;
   std::string vendor;

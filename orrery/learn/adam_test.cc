@@ -1,4 +1,4 @@
-#include "orrery/learn/adam.h"
+#include "orrery/learn/perceptron_gradient.h"
 
 #include <cmath>
 

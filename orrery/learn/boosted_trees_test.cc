@@ -7,19 +7,16 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <xgboost/c_api.h>
 
-#include "orrery/learn/metrics.h"
 #include "orrery/learn/test_data.h"
-#include "orrery/learn/xgboost_handles.h"
-#include "orrery/learn/xgboost_model.h"
 
 namespace orrery::learn {
 namespace {
 
-using Options = BoostedTreesOptions;
-
 double ErrorOn(const DataSet& data, std::span<const RowIndex> rows, const Forest& forest) {
-  return MeanAbsoluteError(forest.PredictRows(data.FeaturesOf(rows)), data.TargetsOf(rows));
+  return test_data::MeanAbsoluteError(forest.PredictRows(data.FeaturesOf(rows)),
+                                      data.TargetsOf(rows));
 }
 
 TEST(BoostedTrees, LearnsACurve) {
@@ -31,23 +28,10 @@ TEST(BoostedTrees, LearnsACurve) {
   EXPECT_LT(ErrorOn(data, split.test, trained->forest), 0.06);
 }
 
-// Leaves are medians then; they are found after the tree is grown, and ours must be those.
-TEST(BoostedTrees, MeanAbsoluteErrorIsALossToo) {
-  const DataSet data = test_data::MakeCurve({.num_rows = 4'000});
-  const Split split = SplitAtRandom(data, {.seed = 1}, 0.2);
-  const auto trained = TrainBoostedTrees(data, split.training(),
-                                         {.loss = Options::Loss::kAbsoluteError, .max_depth = 6});
-  ASSERT_TRUE(trained);
-  const std::vector<double>& losses = trained->validation_losses;
-  EXPECT_LT(losses.back(), 0.5 * losses.front());
-  EXPECT_NEAR(ErrorOn(data, split.validation, trained->forest),
-              *std::min_element(losses.begin(), losses.end()), 1e-5);
-}
-
 TEST(BoostedTrees, RepeatedTrainingGivesTheSameForest) {
   const DataSet data = test_data::MakeCurve({.num_rows = 3'000, .noise = 0.1});
   const Split split = SplitAtRandom(data, {.seed = 1}, 0.2);
-  const Options options = {.max_rounds = 50, .row_share = 0.7, .column_share = 0.7, .seed = 4};
+  const BoostedTreesOptions options = {.max_rounds = 50, .row_share = 0.7, .column_share = 0.7, .seed = 4};
   const auto first = TrainBoostedTrees(data, split.training(), options);
   const auto second = TrainBoostedTrees(data, split.training(), options);
   ASSERT_TRUE(first && second);
@@ -75,37 +59,6 @@ TEST(BoostedTrees, StopsEarlyAndKeepsTheBestRounds) {
   EXPECT_NEAR(std::sqrt(squares / static_cast<double>(predicted.size())), losses[best], 1e-5);
 }
 
-TEST(BoostedTrees, AFeatureMayBeBoundToRise) {
-  const DataSet data = test_data::MakeCurve({.num_rows = 1'000, .noise = 1});
-  const auto free = Options::Direction::kFree;
-  const std::vector<RowIndex> rows = data.AllRows();
-  const auto trained = TrainBoostedTrees(
-      data, {.train = rows, .validation = {}},
-      {.max_rounds = 50, .directions = {Options::Direction::kRising, free, free, free}});
-  ASSERT_TRUE(trained);
-  EXPECT_EQ(trained->forest.num_trees(), 50);
-  double last = -std::numeric_limits<double>::infinity();
-  for (int step = -20; step <= 20; ++step) {
-    const double next = trained->forest.Predict(
-        std::vector<float>{static_cast<float>(step) / 20, 0.1F, 0.2F, 0.3F});
-    EXPECT_GE(next, last - 1e-9);
-    last = next;
-  }
-}
-
-TEST(BoostedTrees, FeaturesThatSaySomethingGainMore) {
-  const DataSet data = test_data::MakeCurve({.num_rows = 2'000, .num_features = 5});
-  const std::vector<RowIndex> rows = data.AllRows();
-  const auto trained =
-      TrainBoostedTrees(data, {.train = rows, .validation = {}}, {.max_rounds = 20});
-  ASSERT_TRUE(trained);
-  const auto& importance = trained->importance_of_feature;
-  ASSERT_EQ(importance.size(), 5);
-  EXPECT_GT(importance[0].gain, 20 * importance[4].gain);
-  EXPECT_GT(importance[0].num_splits, 0);
-  EXPECT_GT(importance[0].cover, 0);
-}
-
 TEST(BoostedTrees, NoRowsAreRefused) {
   const auto trained = TrainBoostedTrees(DataSet({"x"}), {}, {});
   ASSERT_FALSE(trained);
@@ -130,11 +83,14 @@ TEST(XgboostModel, PredictsWhatXgboostPredicts) {
     features[row % 4] = missing;
     data.Append({.features = features, .target = data.targets()[row], .groups = {""}});
   }
-  const MatrixHandle matrix = *MakeMatrix(data, data.AllRows(), 2);
-  DMatrixHandle raw = matrix.get();
+  DMatrixHandle raw = nullptr;
+  ASSERT_EQ(XGDMatrixCreateFromMat(data.features().data(), data.num_rows(), data.num_features(),
+                                   missing, &raw),
+            0);
+  const std::vector<float> targets(data.targets().begin(), data.targets().end());
+  ASSERT_EQ(XGDMatrixSetFloatInfo(raw, "label", targets.data(), targets.size()), 0);
   BoosterHandle handle = nullptr;
   ASSERT_EQ(XGBoosterCreate(&raw, 1, &handle), 0);
-  const BoosterOwner booster(handle);
   ASSERT_EQ(XGBoosterSetParam(handle, "tree_method", "hist"), 0);
   ASSERT_EQ(XGBoosterSetParam(handle, "max_depth", "8"), 0);
   for (int round = 0; round < 100; ++round) {
@@ -148,12 +104,14 @@ TEST(XgboostModel, PredictsWhatXgboostPredicts) {
 
   const float* expected = nullptr;
   ASSERT_EQ(XGBoosterPredict(handle, raw, 0, 0, 0, &size, &expected), 0);
-  const std::vector<double> predicted = model->forest.PredictRows(data.features());
+  const std::vector<double> predicted = model->PredictRows(data.features());
   ASSERT_EQ(predicted.size(), size);
   for (std::size_t row = 0; row < size; ++row) {
     // XGBoost sums in single precision.
     EXPECT_NEAR(predicted[row], expected[row], 1e-6 * (1 + std::abs(expected[row]))) << row;
   }
+  XGBoosterFree(handle);
+  XGDMatrixFree(raw);
 }
 
 TEST(XgboostModel, OtherTextIsRefused) {

@@ -10,7 +10,7 @@
 
 namespace orrery::learn {
 
-/// Where a model comes from and how good it is, for people and for programs.
+/// The provenance and accuracy of a model, readable by people and programs.
 struct DataCard {
   struct Source {
     std::string name;
@@ -28,7 +28,7 @@ struct DataCard {
   };
 
   std::string title = {};
-  std::uint64_t rows = 0;  // that the model learnt from
+  std::uint64_t rows = 0;  // used for training
   std::vector<Source> sources = {};
   std::string split = {};
   std::uint64_t seed = 0;

@@ -2,23 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/table.h"
 
 namespace orrery::learn {
 
 using RowIndex = std::uint32_t;
 
-/// What models learn from and are evaluated by: one row for each measurement, with named features, a
-/// target and a weight. Groups are texts that say what a row belongs to (the GPU, the shape), for
-/// splits; the label names the row in lists of the worst. A missing feature is NaN.
+/// The data that models are trained and evaluated on: one row for each measurement, with named
+/// features, a target and a weight. Groups are texts that identify rows (the GPU, the shape) for
+/// splits. A missing feature is NaN.
 class DataSet {
  public:
   struct Row {
@@ -26,25 +23,10 @@ class DataSet {
     double target = 0;
     double weight = 1;
     std::vector<std::string> groups = {};
-    std::string label = {};
   };
 
   explicit DataSet(std::vector<std::string> feature_names,
                    std::vector<std::string> group_names = {});
-
-  /// Which columns of a table are what. Without a weight column every row weighs 1; without a
-  /// label column the label is empty.
-  struct TableColumns {
-    std::vector<std::string> features;
-    std::string target;
-    std::string weight = {};
-    std::vector<std::string> groups = {};
-    std::string label = {};
-  };
-
-  /// Takes the rows of a table. A missing feature becomes NaN; a column that is not there, or a
-  /// row without target or weight, is an error.
-  [[nodiscard]] static Result<DataSet> FromTable(const Table& table, const TableColumns& columns);
 
   /// Adds a row with as many features and groups as there are names; returns its index.
   RowIndex Append(const Row& row);
@@ -56,9 +38,6 @@ class DataSet {
   [[nodiscard]] std::span<const std::string> feature_names() const { return feature_names_; }
 
   [[nodiscard]] std::span<const std::string> group_names() const { return group_names_; }
-
-  [[nodiscard]] std::optional<std::size_t> FindFeature(std::string_view name) const;
-  [[nodiscard]] std::optional<std::size_t> FindGroup(std::string_view name) const;
 
   [[nodiscard]] std::span<const float> Features(RowIndex row) const {
     return {features_.data() + row * num_features(), num_features()};
@@ -75,8 +54,6 @@ class DataSet {
     return texts_.View(groups_[row * group_names_.size() + group]);
   }
 
-  [[nodiscard]] std::string_view Label(RowIndex row) const { return texts_.View(labels_[row]); }
-
   /// Copies the features of some rows, row after row.
   [[nodiscard]] std::vector<float> FeaturesOf(std::span<const RowIndex> rows) const;
 
@@ -91,7 +68,6 @@ class DataSet {
   StringTable texts_;
   std::vector<float> features_;   // rows × features
   std::vector<StringId> groups_;  // rows × groups
-  std::vector<StringId> labels_;
   std::vector<double> targets_;
   std::vector<double> weights_;
 };

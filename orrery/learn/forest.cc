@@ -19,7 +19,7 @@ constexpr std::int32_t kMissing = std::numeric_limits<std::int32_t>::min();
 // Above the key of infinity: every row goes left at a leaf, that is to the leaf itself.
 constexpr std::int32_t kAlwaysLeft = std::numeric_limits<std::int32_t>::max();
 
-// Returns integers in the order of the floats: negative floats have their lower bits turned round.
+// Returns integers in the order of the floats: negative floats have their lower bits inverted.
 // Adding 0 makes -0 equal to 0.
 std::int32_t KeyOf(float value) {
   if (std::isnan(value)) {
@@ -55,11 +55,11 @@ struct Placed {
 };
 
 Status CheckNode(const TreeNode& node, std::size_t num_nodes, std::size_t num_features) {
-  const bool is_sound = node.IsLeaf()
+  const bool is_valid = node.IsLeaf()
                             ? std::isfinite(node.value)
                             : node.left < num_nodes && node.right < num_nodes && node.right != 0 &&
                                   node.feature < num_features && !std::isnan(node.threshold);
-  if (!is_sound) {
+  if (!is_valid) {
     return Fail(Error::Kind::kInvalidInput, "a node of a decision tree is damaged");
   }
   return {};
@@ -89,7 +89,7 @@ Result<std::vector<Placed>> Arrange(const Tree& tree, std::size_t num_features) 
 
 }  // namespace
 
-// Where the walkers stand: each has a tree and a row of keys of its own.
+// The positions of all lanes: each has its own tree and row of keys.
 struct Forest::Walk {
   std::array<const Node*, kLanes> nodes;
   std::array<const std::int32_t*, kLanes> keys;
@@ -112,7 +112,7 @@ struct Forest::Walk {
       for (std::size_t lane = 0; lane < kLanes; ++lane) {
         const Node node = nodes[lane][at[lane]];
         const std::int32_t key = keys[lane][node.feature];
-        // Both are computed: a branch on missing values is hard to foresee.
+        // Both are computed: a branch on missing values is hard to predict.
         const std::uint32_t is_above = key >= node.threshold_key ? 1 : 0;
         const std::uint32_t is_missing = key == kMissing ? 1 : 0;
         at[lane] = node.left + (is_above | (is_missing & missing_goes_right[lane][at[lane]]));
@@ -171,7 +171,7 @@ double Forest::Predict(std::span<const float> row) const {
   std::vector<std::int32_t> keys(num_features_);
   std::transform(row.begin(), row.end(), keys.begin(), KeyOf);
   std::int64_t sum = 0;
-  // Many trees abreast; what is beyond the last tree walks it again and is not counted.
+  // Many trees in lockstep; lanes beyond the last tree repeat it and are not counted.
   for (std::size_t first = 0; first < num_trees(); first += kLanes) {
     Walk walk;
     walk.keys.fill(keys.data());

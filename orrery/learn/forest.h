@@ -28,8 +28,8 @@ struct TreeNode {
 /// The root is first; children lie anywhere behind.
 using Tree = std::vector<TreeNode>;
 
-/// A sum of decision trees, immutable and made for speed: eight bytes a node, siblings side by
-/// side, rows walked sixteen abreast so that one waits while the others work.
+/// A sum of decision trees, immutable and optimized for speed: eight bytes per node, siblings
+/// adjacent, sixteen rows walked in lockstep to hide memory latency.
 ///
 /// Leaves are integers of one unit, a power of two, and are summed as integers. So a prediction is
 /// the same to the last bit on every machine, for any batch and any number of threads. The unit is

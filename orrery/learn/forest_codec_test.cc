@@ -6,7 +6,6 @@
 #include <zstd.h>
 
 #include "orrery/learn/boosted_trees.h"
-#include "orrery/learn/metrics.h"
 #include "orrery/learn/test_data.h"
 
 namespace orrery::learn {
@@ -50,7 +49,7 @@ TEST(ForestCodec, ShippedForestsAreSmallAndLoseLittle) {
   const Forest rounded = RoundedForShipping(forest);
   const std::vector<double> before = forest.PredictRows(data.features());
   const std::vector<double> after = rounded.PredictRows(data.features());
-  EXPECT_LT(MeanAbsoluteError(after, before), kShippedLeafError);
+  EXPECT_LT(test_data::MeanAbsoluteError(after, before), kShippedLeafError);
   for (std::size_t row = 0; row < before.size(); ++row) {
     EXPECT_NEAR(after[row], before[row], 5 * kShippedLeafError);
   }

@@ -1,6 +1,5 @@
 #include "orrery/learn/importance.h"
 
-#include <cmath>
 #include <numeric>
 
 #include "orrery/base/check.h"
@@ -29,14 +28,6 @@ std::vector<float> WithShuffledGroup(const std::vector<float>& rows, std::size_t
   return shuffled;
 }
 
-double StandardDeviation(std::vector<double> values) {
-  const double mean = Mean(values);
-  for (double& value : values) {
-    value = (value - mean) * (value - mean);
-  }
-  return std::sqrt(Mean(values));
-}
-
 }  // namespace
 
 std::vector<GroupImportance> PermutationImportance(
@@ -48,7 +39,7 @@ std::vector<GroupImportance> PermutationImportance(
   const double error_as_is = error(predict(features), targets);
   std::vector<GroupImportance> importances;
   for (const FeatureGroup& group : groups) {
-    // By name, so that a group's figures do not depend on which others there are.
+    // Seeded by name, so that a group's importance does not depend on the other groups.
     Random random(HashText(group.name, options.seed));
     std::vector<double> increases;
     for (int shuffle = 0; shuffle < options.shuffles; ++shuffle) {
@@ -61,14 +52,6 @@ std::vector<GroupImportance> PermutationImportance(
                            .spread = StandardDeviation(increases)});
   }
   return importances;
-}
-
-std::vector<FeatureGroup> SingleFeatures(const DataSet& data) {
-  std::vector<FeatureGroup> groups;
-  for (std::size_t feature = 0; feature < data.num_features(); ++feature) {
-    groups.push_back({.name = data.feature_names()[feature], .features = {feature}});
-  }
-  return groups;
 }
 
 }  // namespace orrery::learn

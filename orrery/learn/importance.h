@@ -17,7 +17,7 @@ using Predictor = std::function<std::vector<double>(std::span<const float>)>;
 /// Returns one number for predicted and measured targets, the smaller the better (see metrics.h).
 using ErrorFigure = std::function<double(std::span<const double>, std::span<const double>)>;
 
-/// Features that are shuffled together, because each tells what the others do.
+/// Features that are shuffled together, because they carry the same information.
 struct FeatureGroup {
   std::string name;
   std::vector<std::size_t> features;
@@ -28,7 +28,7 @@ struct PermutationOptions {
   std::uint64_t seed = 0;
 };
 
-/// How much worse predictions become when a group says nothing any more.
+/// How much worse predictions become without the information of a group.
 struct GroupImportance {
   std::string name;
   double mean_increase = 0;  // of the error figure, over all shuffles
@@ -40,8 +40,5 @@ struct GroupImportance {
 [[nodiscard]] std::vector<GroupImportance> PermutationImportance(
     const DataSet& data, std::span<const RowIndex> rows, std::span<const FeatureGroup> groups,
     const Predictor& predict, const ErrorFigure& error, const PermutationOptions& options = {});
-
-/// Puts each feature into a group of its own.
-[[nodiscard]] std::vector<FeatureGroup> SingleFeatures(const DataSet& data);
 
 }  // namespace orrery::learn

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/learn/metrics.h"
+#include "orrery/learn/test_data.h"
 
 namespace orrery::learn {
 namespace {
@@ -33,8 +33,8 @@ TEST(Importance, CopiesShareTheirImportanceUnlessShuffledTogether) {
   const DataSet data = Copies();
   const std::vector<FeatureGroup> groups = {
       {"one", {0}}, {"pair", {0, 1}}, {"noise", {2}}, {"one", {0}}};
-  const auto importance =
-      PermutationImportance(data, data.AllRows(), groups, PredictMean, MeanAbsoluteError);
+  const auto importance = PermutationImportance(data, data.AllRows(), groups, PredictMean,
+                                                test_data::MeanAbsoluteError);
   ASSERT_EQ(importance.size(), 4);
   EXPECT_NEAR(importance[0].mean_increase, 33, 5);
   EXPECT_NEAR(importance[1].mean_increase, 67, 10);
@@ -42,13 +42,6 @@ TEST(Importance, CopiesShareTheirImportanceUnlessShuffledTogether) {
   EXPECT_EQ(importance[2].spread, 0);
   EXPECT_GT(importance[1].spread, 0);
   EXPECT_EQ(importance[3].mean_increase, importance[0].mean_increase);
-}
-
-TEST(Importance, EachFeatureCanBeItsOwnGroup) {
-  const auto groups = SingleFeatures(Copies());
-  ASSERT_EQ(groups.size(), 3);
-  EXPECT_EQ(groups[2].name, "c");
-  EXPECT_EQ(groups[2].features, std::vector<std::size_t>{2});
 }
 
 }  // namespace

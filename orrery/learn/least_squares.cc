@@ -79,14 +79,14 @@ class Solver {
     return derivatives;
   }
 
-  /// A parameter at its bound that wants to leave is no parameter of this step.
+  /// A parameter that would leave its bounds is fixed in this step.
   void HoldAtBounds(Eigen::MatrixXd& derivatives, const Eigen::VectorXd& weights) const {
     for (Eigen::Index i = 0; i < point_.size(); ++i) {
       const auto at = static_cast<std::size_t>(i);
       const double slope = derivatives.col(i).dot(weights.cwiseProduct(values_));
-      const bool wants_out =
+      const bool leaves_bounds =
           (point_[i] >= most_[at] && slope < 0) || (point_[i] <= least_[at] && slope > 0);
-      if (wants_out) {
+      if (leaves_bounds) {
         derivatives.col(i).setZero();
       }
     }
@@ -108,12 +108,12 @@ class Solver {
       const Eigen::VectorXd values = ValuesAt(next);
       const double loss = Loss(values);
       if (std::isfinite(loss) && loss < loss_) {
-        const bool goes_on = loss_ - loss > options_.tolerance * loss_;
+        const bool continues = loss_ - loss > options_.tolerance * loss_;
         point_ = next;
         values_ = values;
         loss_ = loss;
         damping_ = std::max(damping_ / 5, kLeastDamping);
-        return goes_on;
+        return continues;
       }
       damping_ *= 4;
     }

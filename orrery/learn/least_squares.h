@@ -24,10 +24,10 @@ struct LeastSquaresFit {
 };
 
 /// Finds parameters within [least, most] that make the residuals small, from a start: the method
-/// of Levenberg and Marquardt with derivatives by differences, outliers held back by weights. A
-/// local minimum; the same input gives the same bits. For few parameters and a function that knows
-/// no derivative. (Eigen's own solver is in its unsupported part, knows neither bounds nor
-/// outliers, and is not in every package of it.)
+/// of Levenberg and Marquardt with finite differences and weights that bound the influence of
+/// outliers. Finds a local minimum; the same input gives the same bits. For few parameters and a
+/// function without known derivatives. (Eigen's own solver is in its unsupported part and has
+/// neither bounds nor outlier weights.)
 [[nodiscard]] LeastSquaresFit FitLeastSquares(const Residuals& residuals,
                                               std::span<const double> start,
                                               std::span<const double> least,

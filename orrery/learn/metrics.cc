@@ -93,18 +93,10 @@ Evaluation Evaluate(std::span<const double> predicted, std::span<const double> m
   };
 }
 
-double MeanAbsolutePercentage(std::span<const double> predicted, std::span<const double> measured) {
-  return kPercent * Mean(AbsoluteErrors(predicted, measured));
-}
-
 double MeanAbsolutePercentageOfLogs(std::span<const double> predicted,
                                     std::span<const double> measured) {
   const auto error = [](double p, double r) { return std::abs(std::expm1(p - r)); };
   return kPercent * Mean(ForPairs(predicted, measured, error));
-}
-
-double MeanAbsoluteError(std::span<const double> predicted, std::span<const double> measured) {
-  return Mean(ForPairs(predicted, measured, [](double p, double r) { return std::abs(p - r); }));
 }
 
 std::vector<std::size_t> WorstRows(std::span<const double> predicted,
@@ -116,10 +108,6 @@ std::vector<std::size_t> WorstRows(std::span<const double> predicted,
                    [&](std::size_t lhs, std::size_t rhs) { return errors[lhs] > errors[rhs]; });
   rows.resize(std::min(count, rows.size()));
   return rows;
-}
-
-std::vector<double> Exponentials(std::span<const double> logs) {
-  return ForEach(logs, [](double log) { return std::exp(log); });
 }
 
 }  // namespace orrery::learn

@@ -7,11 +7,11 @@
 
 namespace orrery::learn {
 
-/// Upper ends of the bins of |error|, in percent, but for a last bin of all beyond.
+/// Upper ends of the bins of |error|, in percent, with a last bin for all above.
 inline constexpr std::array<double, 15> kErrorBinEnds = {5,  10, 15,  20,  25,  30,  40, 50,
                                                          60, 80, 100, 150, 200, 300, 400};
 
-/// How well predictions met measurements. The error of a row is predicted / measured - 1. All
+/// How well predictions meet measurements. The error of a row is predicted / measured - 1. All
 /// figures are in percent but the number of rows, R² and the histogram; without rows they are NaN.
 struct Evaluation {
   std::size_t rows = 0;
@@ -37,24 +37,14 @@ struct Evaluation {
 [[nodiscard]] Evaluation Evaluate(std::span<const double> predicted,
                                   std::span<const double> measured);
 
-/// Returns the mean of |predicted / measured - 1| in percent.
-[[nodiscard]] double MeanAbsolutePercentage(std::span<const double> predicted,
-                                            std::span<const double> measured);
-
-/// The same when both are logarithms of times.
+/// Returns the mean of |predicted / measured - 1| in percent; both are logarithms of times.
 [[nodiscard]] double MeanAbsolutePercentageOfLogs(std::span<const double> predicted,
                                                   std::span<const double> measured);
-
-[[nodiscard]] double MeanAbsoluteError(std::span<const double> predicted,
-                                       std::span<const double> measured);
 
 /// Returns the positions of the `count` rows with the largest |error|, worst first; equal errors
 /// in order of position.
 [[nodiscard]] std::vector<std::size_t> WorstRows(std::span<const double> predicted,
                                                  std::span<const double> measured,
                                                  std::size_t count);
-
-/// Returns e to the power of each value: times from the logarithms that models predict.
-[[nodiscard]] std::vector<double> Exponentials(std::span<const double> logs);
 
 }  // namespace orrery::learn

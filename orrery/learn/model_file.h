@@ -13,8 +13,8 @@ namespace orrery::learn {
 /// The version of model files that this program writes and reads.
 inline constexpr std::uint32_t kModelFileVersion = 1;
 
-/// A trained model on disk: a card that says where it comes from, and named sections of bytes whose
-/// meaning belongs to whoever wrote them (see forest_codec.h, perceptron.h, linear.h).
+/// A trained model on disk: a data card, and named sections of bytes in the encoding of the model
+/// (see forest_codec.h, perceptron.h).
 ///
 /// On disk: the eight characters ORRMODEL, the version (32 bits), four zeros, XXH64 of all that
 /// follows, the unpacked and the packed size (64 bits each), and the content packed with zstd:

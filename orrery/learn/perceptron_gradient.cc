@@ -1,9 +1,21 @@
 #include "orrery/learn/perceptron_gradient.h"
 
+#include <cmath>
 #include <cstddef>
+#include <utility>
+
+#include "orrery/base/check.h"
 
 namespace orrery::learn {
 namespace {
+
+Eigen::ArrayXXf Sigmoid(const Eigen::MatrixXf& sums) {
+  return (1.0F + (-sums.array()).exp()).inverse();
+}
+
+constexpr float kMeanMemory = 0.9F;
+constexpr float kSquareMemory = 0.999F;
+constexpr float kSmallest = 1e-8F;
 
 using Loss = PerceptronOptions::Loss;
 
@@ -53,6 +65,79 @@ Eigen::MatrixXf LossSlope(const NetworkLoss& network, const Eigen::RowVectorXf& 
 }
 
 }  // namespace
+
+std::vector<LayerPlace> PlaceLayers(std::span<const std::uint32_t> widths) {
+  std::vector<LayerPlace> places;
+  std::size_t next = 0;
+  for (std::size_t layer = 1; layer < widths.size(); ++layer) {
+    const std::size_t num_weights = std::size_t{widths[layer - 1]} * widths[layer];
+    places.push_back({.inputs = widths[layer - 1],
+                      .outputs = widths[layer],
+                      .weights = next,
+                      .biases = next + num_weights});
+    next += num_weights + widths[layer];
+  }
+  return places;
+}
+
+std::size_t NumParameters(std::span<const std::uint32_t> widths) {
+  const std::vector<LayerPlace> places = PlaceLayers(widths);
+  return places.empty() ? 0
+                        : places.back().biases + static_cast<std::size_t>(places.back().outputs);
+}
+
+ConstWeights WeightsOf(const LayerPlace& place, const float* parameters) {
+  return {parameters + place.weights, place.outputs, place.inputs};
+}
+
+ConstBiases BiasesOf(const LayerPlace& place, const float* parameters) {
+  return {parameters + place.biases, place.outputs};
+}
+
+Eigen::MatrixXf ApplyLayer(const LayerPlace& place, const float* parameters,
+                           const Eigen::MatrixXf& inputs) {
+  Eigen::MatrixXf sums(place.outputs, inputs.cols());
+  sums.noalias() = WeightsOf(place, parameters) * inputs;
+  sums.colwise() += BiasesOf(place, parameters);
+  return sums;
+}
+
+Eigen::MatrixXf Activated(Activation activation, const Eigen::MatrixXf& sums) {
+  if (activation == Activation::kRelu) {
+    return sums.cwiseMax(0.0F);
+  }
+  return sums.array() * Sigmoid(sums);
+}
+
+Eigen::MatrixXf ActivationSlope(Activation activation, const Eigen::MatrixXf& sums) {
+  if (activation == Activation::kRelu) {
+    return (sums.array() > 0.0F).cast<float>();
+  }
+  const Eigen::ArrayXXf sigmoid = Sigmoid(sums);
+  return sigmoid * (1.0F + sums.array() * (1.0F - sigmoid));
+}
+
+Adam::Adam(std::vector<float> decays)
+    : decays_(std::move(decays)), means_(decays_.size()), squares_(decays_.size()) {}
+
+void Adam::Step(std::span<const float> gradients, double learning_rate,
+                std::span<float> parameters) {
+  ORRERY_CHECK(gradients.size() == means_.size() && parameters.size() == means_.size(),
+               "each parameter has a gradient");
+  ++steps_;
+  // Both averages start at 0; early on they are too small by these factors.
+  const auto mean_share = static_cast<float>(1 - std::pow(kMeanMemory, steps_));
+  const auto square_share = static_cast<float>(1 - std::pow(kSquareMemory, steps_));
+  const auto rate = static_cast<float>(learning_rate);
+  for (std::size_t index = 0; index < gradients.size(); ++index) {
+    const float gradient = gradients[index];
+    means_[index] = kMeanMemory * means_[index] + (1 - kMeanMemory) * gradient;
+    squares_[index] = kSquareMemory * squares_[index] + (1 - kSquareMemory) * gradient * gradient;
+    const float move =
+        means_[index] / mean_share / (std::sqrt(squares_[index] / square_share) + kSmallest);
+    parameters[index] -= rate * (move + decays_[index] * parameters[index]);
+  }
+}
 
 double NetworkLoss::Sum(std::span<const float> parameters, const Batch& batch) const {
   const Trail trail = Forward(*this, parameters.data(), batch);

@@ -11,7 +11,6 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/statistics.h"
-#include "orrery/learn/adam.h"
 #include "orrery/learn/perceptron_gradient.h"
 #include "orrery/learn/random.h"
 
@@ -48,14 +47,6 @@ std::vector<float> Decays(std::span<const std::uint32_t> widths, double weight_d
     }
   }
   return decays;
-}
-
-double DeviationOf(std::vector<double> values, double mean) {
-  for (double& value : values) {
-    value = (value - mean) * (value - mean);
-  }
-  const double deviation = std::sqrt(Mean(values));
-  return deviation > 0 ? deviation : 1;
 }
 
 double MeanWeight(const DataSet& data, std::span<const RowIndex> rows) {
@@ -161,7 +152,7 @@ class Training {
     return ValidationLoss(network_, parts_.parameters, rows_.validation, batches_);
   }
 
-  // Returns the mean loss of the batches on the way.
+  // Returns the mean loss of the batches during the epoch.
   double RunEpoch() {
     random_.Shuffle(std::span(order_));
     const auto batch_rows = static_cast<std::size_t>(options_.batch_rows);
@@ -199,10 +190,10 @@ Result<TrainedPerceptron> TrainPerceptron(const DataSet& data, const TrainingRow
     return Fail(Error::Kind::kInvalidInput, "there are no rows or no features to learn from");
   }
   const std::vector<double> targets = data.TargetsOf(rows.train);
-  const double mean = Mean(targets);
+  const double deviation = StandardDeviation(targets);
   Perceptron::Parts parts{.scaler = Scaler::ForRows(data, rows.train),
-                          .target_mean = mean,
-                          .target_deviation = DeviationOf(targets, mean),
+                          .target_mean = Mean(targets),
+                          .target_deviation = deviation > 0 ? deviation : 1,
                           .activation = options.activation,
                           .widths = Widths(data, options),
                           .parameters = {}};

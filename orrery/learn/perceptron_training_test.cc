@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/learn/metrics.h"
 #include "orrery/learn/perceptron_gradient.h"
 #include "orrery/learn/random.h"
 #include "orrery/learn/test_data.h"
@@ -61,8 +60,8 @@ TEST(PerceptronTraining, BackPropagationGivesTheGradient) {
 
 double TestError(const DataSet& data, const Split& split, const PerceptronOptions& options) {
   const auto trained = TrainPerceptron(data, split.training(), options);
-  return MeanAbsoluteError(trained->perceptron.PredictRows(data.FeaturesOf(split.test)),
-                           data.TargetsOf(split.test));
+  return test_data::MeanAbsoluteError(trained->perceptron.PredictRows(data.FeaturesOf(split.test)),
+                                      data.TargetsOf(split.test));
 }
 
 // A network that learnt nothing is off by 0.7.

@@ -1,4 +1,4 @@
-#include "orrery/learn/scaler.h"
+#include "orrery/learn/perceptron.h"
 
 #include <limits>
 

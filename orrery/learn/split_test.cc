@@ -1,6 +1,5 @@
 #include "orrery/learn/split.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 
@@ -50,7 +49,8 @@ RC_GTEST_PROP(Split, EveryRowIsInOnePartTogetherWithItsDuplicate, ()) {
 
 // 2,000 shapes: the shares have standard deviations of about 0.01, so 0.05 is five of them.
 TEST(Split, MeetsTheSharesOnAverage) {
-  const Split split = SplitAtRandom(MakeDuplicates(4'000), {.validation_share = 0.1, .seed = 7}, 0.2);
+  const Split split =
+      SplitAtRandom(MakeDuplicates(4'000), {.validation_share = 0.1, .seed = 7}, 0.2);
   EXPECT_NEAR(static_cast<double>(split.test.size()) / 4'000, 0.2, 0.05);
   EXPECT_NEAR(static_cast<double>(split.validation.size()) / 4'000, 0.1, 0.05);
 }
@@ -66,40 +66,6 @@ TEST(Split, TheSameSeedGivesTheSameRowsAndAnotherSeedOthers) {
 TEST(Split, StaysWhatItWas) {
   const Split split = SplitAtRandom(MakeDuplicates(40), {.seed = 1}, 0.2);
   EXPECT_THAT(split.test, ElementsAre(2, 3, 4, 5, 18, 19, 28, 29, 38, 39));
-}
-
-TEST(Split, LeavesOutOneGroup) {
-  const DataSet data = MakeDuplicates(9);
-  const Split split = LeaveOut(data, {.validation_share = 0}, 1, "gpu 1");
-  EXPECT_THAT(split.test, ElementsAre(1, 4, 7));
-  EXPECT_THAT(split.train, ElementsAre(0, 2, 3, 5, 6, 8));
-}
-
-TEST(Split, HoldsOutWholeValues) {
-  const DataSet data = MakeDuplicates(400);
-  const Split split = SplitByValue(data, {.seed = 3}, 0, 0.3);
-  ASSERT_FALSE(split.test.empty());
-  for (const RowIndex tested : split.test) {
-    for (const RowIndex learnt : split.train) {
-      ASSERT_NE(data.Features(tested)[0], data.Features(learnt)[0]);
-    }
-  }
-}
-
-TEST(Split, HoldsOutWhatIsAboveAThreshold) {
-  const Split split = SplitAbove(MakeDuplicates(20), {.validation_share = 0}, 0, 7.5);
-  EXPECT_THAT(split.test, ElementsAre(16, 17, 18, 19));
-}
-
-TEST(Split, FoldsTestEachRowOnce) {
-  const DataSet data = MakeDuplicates(100);
-  std::vector<RowIndex> tested;
-  for (const Split& split : CrossValidation(data, {.seed = 5}, 4)) {
-    EXPECT_EQ(split.train.size() + split.validation.size() + split.test.size(), 100);
-    tested.insert(tested.end(), split.test.begin(), split.test.end());
-  }
-  std::sort(tested.begin(), tested.end());
-  EXPECT_EQ(tested, data.AllRows());
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,15 @@ namespace orrery::learn::test_data {
 inline double CurveOf(const std::vector<float>& x) {
   const double smooth = std::sin(3.0 * x[0]) + 2.0 * x[1] * x[1];
   return smooth + (x[2] > 0.3F ? 0.5 : 0.0) + x[0] * x[1];
+}
+
+inline double MeanAbsoluteError(std::span<const double> predicted,
+                                std::span<const double> measured) {
+  double sum = 0;
+  for (std::size_t row = 0; row < measured.size(); ++row) {
+    sum += std::abs(predicted[row] - measured[row]);
+  }
+  return sum / static_cast<double>(measured.size());
 }
 
 struct Shape {

@@ -42,7 +42,7 @@ double FairFilling::CongestedCapacity(LinkId link) const {
          (loses_goodput_[link] == 0 ? 1 : congestion_->Goodput(table_->num_on_link(link)));
 }
 
-void FairFilling::Left(FlowRow flow) {
+void FairFilling::FlowRemoved(FlowRow flow) {
   for (const TableUse& use : table_->uses(flow)) {
     if (is_changed_[use.link] == 0) {
       is_changed_[use.link] = 1;
@@ -63,7 +63,7 @@ void FairFilling::JoinAll() {
     Join(row);
   }
   has_all_ = true;
-  // The sums begin anew, without what flows held.
+  // The sums restart, without what flows held.
   ++round_;
   set_links_.clear();
   num_absorbed_ = 0;
@@ -77,7 +77,7 @@ void FairFilling::JoinLimitedBy(LinkId link) {
   });
 }
 
-// Looks at a link for the first time in this refill.
+// Initializes a link at its first use in this refill.
 void FairFilling::OpenShared(LinkId link) {
   open_[link].round = round_;
   set_links_.push_back(link);
@@ -108,7 +108,7 @@ void FairFilling::AbsorbShared(FlowRow row) {
   }
 }
 
-// Takes newcomers into the sums of their links.
+// Adds new flows of the set to the sums of their links.
 void FairFilling::Absorb() {
   for (std::size_t i = filled_.size(); i < set_.size(); ++i) {
     filled_.push_back({.flow = set_[i], .old_level = table_->flow(set_[i]).level});

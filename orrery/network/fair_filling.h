@@ -12,10 +12,10 @@ namespace orrery::network {
 
 class CongestionModel;
 
-/// Keeps the levels of the flows of a table max-min fair while flows come and go.
+/// Keeps the levels of the flows of a table max-min fair while flows are added and removed.
 ///
-/// A set of flows, at first those that came and those that were limited by a link that changed, is
-/// filled against what all others hold. The result is the max-min fair one if every flow has a
+/// A set of flows, at first the new ones and those limited by a link that changed, is filled
+/// against what all others hold. The result is the max-min fair one if every flow has a
 /// full link on which no flow has a higher level, or is at its cap (Bertsekas and Gallager, Data
 /// Networks, 6.5.2). Where that fails, the flows concerned join the set and it is filled again.
 /// The set only grows, so this ends; when it has half of all flows, all are filled at once.
@@ -30,13 +30,13 @@ class FairFilling {
   FairFilling(FlowTable& table, std::vector<double> capacity_of_link,
               const CongestionModel* congestion, std::vector<std::uint8_t> loses_goodput);
 
-  /// Notes that a flow was put on its links.
-  void Came(FlowRow flow) { Join(flow); }
+  /// To be called after a flow was put on its links.
+  void FlowAdded(FlowRow flow) { Join(flow); }
 
-  /// Notes that a flow was taken off its links.
-  void Left(FlowRow flow);
+  /// To be called after a flow was taken off its links.
+  void FlowRemoved(FlowRow flow);
 
-  /// Whether something was noted since the last refill.
+  /// Whether flows changed since the last refill.
   [[nodiscard]] bool is_stale() const { return !set_.empty() || !changed_links_.empty(); }
 
   /// A flow that was filled, with its level before; the new one is in the table.
@@ -45,8 +45,8 @@ class FairFilling {
     double old_level;
   };
 
-  /// Notes that all flows were taken off their links, in place of Left for each.
-  void LeftAll() { ForgetChanges(); }
+  /// To be called after all flows were taken off their links, in place of FlowRemoved for each.
+  void AllFlowsRemoved() { ForgetChanges(); }
 
   /// Makes the table fair again and returns the flows that were filled.
   [[nodiscard]] std::span<const Filled> Refill();
@@ -64,7 +64,7 @@ class FairFilling {
     [[nodiscard]] double Level() const;
   };
 
-  // What a link needs beside when some of its flows are outside of the set.
+  // The further state of a link when some of its flows are outside of the set.
   struct SharedLink {
     double fixed_rest = 0;  // capacity less what flows outside of the set hold
     double set_load = 0;    // of the flows in the set

@@ -10,7 +10,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/network/random_traffic.h"
+#include "orrery/network/test_fair_sharing.h"
+#include "orrery/network/test_traffic.h"
 
 namespace orrery::network {
 namespace {

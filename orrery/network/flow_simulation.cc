@@ -29,7 +29,7 @@ std::int64_t LaterBy(std::int64_t time_ps, double span_ps) {
   return time_ps + static_cast<std::int64_t>(rounded);
 }
 
-// What the clock knows of a flow; the table knows the rest.
+// The timing of a flow; the table has the rest.
 struct Transfer {
   double remaining_bytes = 0;
   std::int64_t start_ps = 0;
@@ -49,7 +49,7 @@ class TimeQueue {
     std::ranges::push_heap(heap_, std::greater<>());
   }
 
-  // Takes `entries` in place of what it had. The first time often has many, which need no heap.
+  // Replaces the content by `entries`. The first time often has many, which need no heap.
   void Reset(std::span<const QueueEntry> entries) {
     front_.clear();
     heap_.clear();
@@ -162,7 +162,7 @@ class FlowSimulation::State {
   [[nodiscard]] const FlowSimulationWork& work() const { return work_; }
 
  private:
-  // Without flows under way all rows can be used again, so that long runs do not grow.
+  // Without active flows all rows can be reused, so that long runs do not grow.
   void ForgetEnded() {
     if (unfinished_ > 0 || transfers_.empty()) {
       return;
@@ -186,10 +186,10 @@ class FlowSimulation::State {
     }
     transfer.is_on_links = true;
     table_.PutOnLinks(row);
-    filling_.Came(row);
+    filling_.FlowAdded(row);
   }
 
-  // Takes what came and left into account.
+  // Updates rates for the flows that were added and removed.
   void Settle() {
     if (!filling_.is_stale()) {
       return;
@@ -271,14 +271,14 @@ class FlowSimulation::State {
     }
     if (unfinished_ == starts_.size()) {
       table_.TakeAllOffLinks();
-      filling_.LeftAll();
+      filling_.AllFlowsRemoved();
       return;
     }
     for (const FlowEnd& end : ended_) {
       const auto row = static_cast<FlowRow>(end.flow - first_id_);
       if (transfers_[row].is_on_links) {
         table_.TakeOffLinks(row);
-        filling_.Left(row);
+        filling_.FlowRemoved(row);
       }
     }
   }

@@ -12,21 +12,20 @@
 
 namespace orrery::network {
 
-/// Counts up over the life of a simulation.
+/// Counts up over the lifetime of a simulation.
 using FlowId = std::uint64_t;
 
 class CongestionModel;
 
 struct FlowSpec {
   double bytes = 0;
-  std::int64_t start_ps =
-      0;  // when the first byte wants to leave; add latencies to it or to the end
+  std::int64_t start_ps = 0;  // when the first byte is sent; add latencies to it or to the end
   double weight = 1;
   double cap_bytes_per_second = std::numeric_limits<double>::infinity();
   double multiplicity = 1;  // of a class of equal flows over the same links, each of `bytes`
 };
 
-/// What ended, and when.
+/// The end of a flow.
 struct FlowEnd {
   FlowId flow = 0;
   std::int64_t time_ps = 0;
@@ -56,7 +55,7 @@ struct FlowSimulationWork {
 /// violation join the set, until none is left. Bytes are advanced only when a rate changes.
 /// Traffic on disjoint links costs O(path length + log flows) for each flow.
 ///
-/// Deterministic: the same calls give the same answers; flows that end together are told in the
+/// Deterministic: the same calls give the same answers; flows that end together are returned in the
 /// order of their ids.
 class FlowSimulation {
  public:
@@ -77,8 +76,8 @@ class FlowSimulation {
   /// When the next flow starts or ends; nothing when all have ended.
   [[nodiscard]] std::optional<std::int64_t> NextEventPs();
 
-  /// Goes on to the next time at which flows end and returns them; empty when all have ended. Flows
-  /// may be added between calls, with a start not before the ends that were returned.
+  /// Advances to the next time at which flows end and returns them; empty when all have ended.
+  /// Flows may be added between calls, with a start not before the ends that were returned.
   std::span<const FlowEnd> Advance();
 
   /// Runs until all flows have ended and returns the time of each, by id; 0 for flows that had

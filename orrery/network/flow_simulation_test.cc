@@ -13,8 +13,9 @@
 
 #include "orrery/network/congestion.h"
 #include "orrery/network/presets.h"
-#include "orrery/network/random_traffic.h"
 #include "orrery/network/routing.h"
+#include "orrery/network/test_fair_sharing.h"
+#include "orrery/network/test_traffic.h"
 
 namespace orrery::network {
 namespace {

@@ -38,8 +38,8 @@ struct TableUse {
 
 inline constexpr std::uint32_t kNoUse = ~std::uint32_t{0};
 
-/// Which flows are on which links, both ways round. Uses of a link are a list through the one array
-/// of uses, so that adding and removing a flow costs O(its links) and allocates nothing.
+/// Which flows are on which links, in both directions. Uses of a link are a list through the one
+/// array of uses, so that adding and removing a flow costs O(its links) and allocates nothing.
 class FlowTable {
  public:
   /// Counts flows on links when `counts_flows`.

@@ -53,7 +53,7 @@ class Pausing {
     return share;
   }
 
-  // Tells every link to pause as the links behind it need; returns the largest rise.
+  // Makes every link pause as the links after it need; returns the largest increase.
   double PauseOnce() {
     double largest_rise = 0;
     for (const OfferedFlow& flow : flows_) {

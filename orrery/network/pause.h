@@ -14,9 +14,9 @@ struct OfferedFlow {
   double demand_bytes_per_second = 0;
 };
 
-/// What pause frames (PFC) do to a steady load.
+/// The effect of pause frames (PFC) on a steady load.
 struct PauseReport {
-  std::vector<double> paused_share_of_link;  // of the time, told by the node at its far end
+  std::vector<double> paused_share_of_link;  // of the time, requested by the node at its far end
   std::vector<double> rate_of_flow;          // bytes per second
   /// Flows that no link on their path would slow, but pauses for others do.
   std::vector<std::uint32_t> victims;

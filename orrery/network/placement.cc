@@ -1,7 +1,6 @@
 #include "orrery/network/placement.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -10,97 +9,10 @@
 namespace orrery::network {
 namespace {
 
-// What a GPU can send into its island.
-struct IslandPort {
-  double bytes_per_second = 0;
-  LinkKind kind = LinkKind::kNvlink;
-};
-
-IslandPort PortInto(const Topology& topology, GpuId gpu) {
-  IslandPort nvlink;
-  IslandPort pcie{.kind = LinkKind::kPcie};
-  for (const LinkId id : topology.out_links(topology.gpu_node(gpu))) {
-    const Link& link = topology.link(id);
-    if (link.kind == LinkKind::kNvlink) {
-      nvlink.bytes_per_second += link.bandwidth.bytes_per_second;
-    } else if (link.kind != LinkKind::kNetwork && topology.kind(link.to) != NodeKind::kNic) {
-      pcie.bytes_per_second += link.bandwidth.bytes_per_second;
-    }
-  }
-  return nvlink.bytes_per_second > 0 ? nvlink : pcie;
-}
-
-void TakeLeast(Bandwidth& least, double bytes_per_second, bool is_first) {
-  least.bytes_per_second =
-      is_first ? bytes_per_second : std::min(least.bytes_per_second, bytes_per_second);
-}
-
-void DescribeGpus(const Topology& topology, const Placement& placement, PlacementFacts& facts) {
-  for (std::uint32_t rank = 0; rank < placement.num_ranks(); ++rank) {
-    const IslandPort port = PortInto(topology, placement.gpu(rank));
-    if (rank == 0 || port.bytes_per_second < facts.island_per_gpu.bytes_per_second) {
-      facts.island_per_gpu = {port.bytes_per_second};
-      facts.island_kind = port.kind;
-    }
-  }
-}
-
-void DescribeIslands(const Topology& topology, const Placement& placement, PlacementFacts& facts) {
-  facts.least_ranks_per_island = placement.num_ranks();
-  for (std::size_t i = 0; i < placement.islands().size(); ++i) {
-    const IslandRanks& island = placement.islands()[i];
-    const auto ranks = static_cast<std::uint32_t>(island.ranks.size());
-    const double uplink = topology.island_uplink(island.island).bytes_per_second;
-    facts.least_ranks_per_island = std::min(facts.least_ranks_per_island, ranks);
-    facts.most_ranks_per_island = std::max(facts.most_ranks_per_island, ranks);
-    TakeLeast(facts.network_per_island, uplink, i == 0);
-    TakeLeast(facts.network_per_gpu,
-              uplink / static_cast<double>(topology.island_gpus(island.island).size()), i == 0);
-  }
-}
-
-struct Reach {
-  std::int64_t latency_ps = 0;
-  std::uint32_t network_links = 0;
-
-  void TakeLarger(const Reach& other) {
-    latency_ps = std::max(latency_ps, other.latency_ps);
-    network_links = std::max(network_links, other.network_links);
-  }
-};
-
-Result<Reach> ReachOf(Router& router, GpuId from, GpuId to) {
+Result<std::int64_t> LatencyPs(Router& router, GpuId from, GpuId to) {
   std::vector<LinkId> path;
   ORRERY_TRY_STATUS(router.AppendPath(from, to, 0, path));
-  Reach reach{.latency_ps = PathLatencyPs(router.topology(), path)};
-  for (const LinkId link : path) {
-    reach.network_links += router.topology().link(link).kind == LinkKind::kNetwork ? 1 : 0;
-  }
-  return reach;
-}
-
-Status DescribeWays(const Placement& placement, Router& router, PlacementFacts& facts) {
-  const std::span<const IslandRanks> islands = placement.islands();
-  const auto first_gpu = [&](std::size_t i) { return placement.gpu(islands[i].ranks.front()); };
-  Reach neighbour;
-  Reach farthest;
-  for (std::size_t i = 0; i < islands.size(); ++i) {
-    if (islands[i].ranks.size() > 1) {
-      ORRERY_TRY(const Reach inside,
-                 ReachOf(router, first_gpu(i), placement.gpu(islands[i].ranks[1])));
-      facts.island_latency_ps = std::max(facts.island_latency_ps, inside.latency_ps);
-    }
-    ORRERY_TRY(const Reach next,
-               ReachOf(router, first_gpu(i), first_gpu((i + 1) % islands.size())));
-    ORRERY_TRY(const Reach far, ReachOf(router, first_gpu(0), first_gpu(i)));
-    neighbour.TakeLarger(next);
-    farthest.TakeLarger(far);
-  }
-  facts.neighbour_latency_ps = neighbour.latency_ps;
-  facts.neighbour_network_links = neighbour.network_links;
-  facts.farthest_latency_ps = farthest.latency_ps;
-  facts.farthest_network_links = farthest.network_links;
-  return {};
+  return PathLatencyPs(router.topology(), path);
 }
 
 }  // namespace
@@ -149,13 +61,21 @@ Result<Placement> Placement::Strided(const Topology& topology, GpuId first, std:
   return Create(topology, std::move(gpus));
 }
 
-Result<PlacementFacts> Describe(const Placement& placement, Router& router) {
-  PlacementFacts facts{.num_ranks = placement.num_ranks(),
-                       .num_islands = static_cast<std::uint32_t>(placement.islands().size())};
-  DescribeGpus(router.topology(), placement, facts);
-  DescribeIslands(router.topology(), placement, facts);
-  ORRERY_TRY_STATUS(DescribeWays(placement, router, facts));
-  return facts;
+Result<PlacementLatencies> FindLatencies(const Placement& placement, Router& router) {
+  const std::span<const IslandRanks> islands = placement.islands();
+  const auto first_gpu = [&](std::size_t i) { return placement.gpu(islands[i].ranks.front()); };
+  PlacementLatencies latencies;
+  for (std::size_t i = 0; i < islands.size(); ++i) {
+    if (islands[i].ranks.size() > 1) {
+      ORRERY_TRY(const std::int64_t inside,
+                 LatencyPs(router, first_gpu(i), placement.gpu(islands[i].ranks[1])));
+      latencies.island_ps = std::max(latencies.island_ps, inside);
+    }
+    ORRERY_TRY(const std::int64_t next,
+               LatencyPs(router, first_gpu(i), first_gpu((i + 1) % islands.size())));
+    latencies.neighbour_ps = std::max(latencies.neighbour_ps, next);
+  }
+  return latencies;
 }
 
 }  // namespace orrery::network

@@ -1,6 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -149,6 +153,86 @@ void JoinLevel(TopologyBuilder& builder, const FatTree& tree, std::size_t level,
   }
 }
 
+// Blocks of servers, each with leaves of its own; `leaves_per_block` are joined to the ports of a
+// server by `leaf_of_port`.
+struct Blocks {
+  std::uint32_t num_servers = 0;
+  std::uint32_t servers_per_block = 0;
+  std::uint32_t leaves_per_block = 0;
+
+  [[nodiscard]] std::uint32_t num_blocks() const {
+    return (num_servers + servers_per_block - 1) / servers_per_block;
+  }
+};
+
+Status CheckBlocks(const Blocks& blocks, const Server& server, std::uint32_t num_spines) {
+  ORRERY_TRY_STATUS(CheckServer(server));
+  ORRERY_TRY_STATUS(CheckAtLeast("num_nics", server.num_nics, 1));
+  ORRERY_TRY_STATUS(CheckAtLeast("num_servers", blocks.num_servers, 1));
+  ORRERY_TRY_STATUS(CheckAtLeast("servers_per_block", blocks.servers_per_block, 1));
+  ORRERY_TRY_STATUS(CheckGpuCount(std::uint64_t{blocks.num_servers} * server.num_gpus));
+  if (num_spines == 0 && blocks.num_blocks() > 1) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("{} blocks need spines to meet; raise the number of spines or "
+                            "servers_per_block",
+                            blocks.num_blocks()));
+  }
+  return {};
+}
+
+// Adds leaves and servers; port i of a server goes to leaf i % leaves_per_block of its block, which
+// are rails when a block has a leaf for each port and planes when it has one for each plane.
+// Returns the first leaf.
+NodeId AddBlocks(TopologyBuilder& builder, const Blocks& blocks, const Server& server) {
+  const NodeId first_leaf =
+      AddSwitches(builder, blocks.num_blocks() * blocks.leaves_per_block, "leaf");
+  for (std::uint32_t number = 0; number < blocks.num_servers; ++number) {
+    const NodeId leaf = first_leaf + number / blocks.servers_per_block * blocks.leaves_per_block;
+    std::uint32_t next = 0;
+    for (const NodeId port : AddServer(builder, server, number)) {
+      builder.AddCable(port, leaf + next++ % blocks.leaves_per_block, server.port);
+    }
+  }
+  return first_leaf;
+}
+
+void JoinGroup(TopologyBuilder& builder, NodeId first_router, std::uint32_t num_routers,
+               const Wire& wire) {
+  for (std::uint32_t one = 0; one < num_routers; ++one) {
+    for (std::uint32_t other = one + 1; other < num_routers; ++other) {
+      builder.AddCable(first_router + one, first_router + other, wire);
+    }
+  }
+}
+
+// Global port k of a group leads to the group k + 1 further on, where it arrives at port
+// groups - 2 - k; router k / h has port k.
+void JoinGroups(TopologyBuilder& builder, const DragonflyShape& shape, const Wire& wire) {
+  const std::uint32_t groups = shape.num_groups;
+  const std::uint32_t globals = (groups - 1) / shape.routers_per_group;
+  for (std::uint32_t group = 0; group < groups; ++group) {
+    for (std::uint32_t port = 0; group + port + 1 < groups; ++port) {
+      const std::uint32_t other = group + port + 1;
+      const std::uint32_t other_port = groups - 2 - port;
+      builder.AddCable(shape.first_router + group * shape.routers_per_group + port / globals,
+                       shape.first_router + other * shape.routers_per_group + other_port / globals,
+                       wire);
+    }
+  }
+}
+
+void JoinSide(TopologyBuilder& builder, std::uint32_t num_gpus, std::uint32_t stride,
+              std::uint32_t side, const Wire& wire) {
+  for (NodeId node = 0; node < num_gpus; ++node) {
+    const std::uint32_t at = node / stride % side;
+    if (at + 1 < side) {
+      builder.AddCable(node, node + stride, wire);
+    } else if (side > 2) {
+      builder.AddCable(node, node - at * stride, wire);
+    }
+  }
+}
+
 }  // namespace
 
 Server BareHost(const Wire& port) {
@@ -209,6 +293,96 @@ Result<Topology> MakeFatTree(const FatTree& tree) {
     JoinLevel(builder, tree, level, children, parents);
     children = parents;
   }
+  return std::move(builder).Build();
+}
+
+Result<Topology> MakeRailOptimised(const RailOptimised& rails) {
+  const Blocks blocks{.num_servers = rails.num_servers,
+                      .servers_per_block = rails.servers_per_block,
+                      .leaves_per_block = PortsOfServer(rails.server)};
+  ORRERY_TRY_STATUS(CheckBlocks(blocks, rails.server, rails.num_spines));
+  TopologyBuilder builder;
+  const NodeId first_leaf = AddBlocks(builder, blocks, rails.server);
+  const NodeId first_spine = AddSwitches(builder, rails.num_spines, "spine");
+  Wire wire = rails.fabric;
+  wire.bandwidth.bytes_per_second *= rails.cables_per_spine;
+  for (std::uint32_t leaf = 0; leaf < blocks.num_blocks() * blocks.leaves_per_block; ++leaf) {
+    for (std::uint32_t spine = 0; spine < rails.num_spines; ++spine) {
+      builder.AddCable(first_leaf + leaf, first_spine + spine, wire);
+    }
+  }
+  return std::move(builder).Build();
+}
+
+Result<Topology> MakeMultiPlane(const MultiPlane& planes) {
+  const std::uint32_t num_planes = planes.server.ports_per_nic;
+  const Blocks blocks{.num_servers = planes.num_servers,
+                      .servers_per_block = planes.servers_per_block,
+                      .leaves_per_block = num_planes};
+  ORRERY_TRY_STATUS(CheckBlocks(blocks, planes.server, planes.spines_per_plane));
+  TopologyBuilder builder;
+  const NodeId first_leaf = AddBlocks(builder, blocks, planes.server);
+  const std::uint32_t num_spines = planes.spines_per_plane * num_planes;
+  const NodeId first_spine = AddSwitches(builder, num_spines, "spine");
+  for (std::uint32_t leaf = 0; leaf < blocks.num_blocks() * num_planes; ++leaf) {
+    for (std::uint32_t spine = 0; spine < num_spines; ++spine) {
+      if (planes.planes_share_spines || spine % num_planes == leaf % num_planes) {
+        builder.AddCable(first_leaf + leaf, first_spine + spine, planes.fabric);
+      }
+    }
+  }
+  return std::move(builder).Build();
+}
+
+Result<Topology> MakeDragonfly(const Dragonfly& dragonfly) {
+  ORRERY_TRY_STATUS(CheckAtLeast("hosts_per_router", dragonfly.hosts_per_router, 1));
+  ORRERY_TRY_STATUS(CheckAtLeast("routers_per_group", dragonfly.routers_per_group, 1));
+  ORRERY_TRY_STATUS(CheckAtLeast("globals_per_router", dragonfly.globals_per_router, 1));
+  const std::uint64_t groups =
+      std::uint64_t{dragonfly.routers_per_group} * dragonfly.globals_per_router + 1;
+  ORRERY_TRY_STATUS(CheckGpuCount(groups));
+  ORRERY_TRY_STATUS(CheckGpuCount(groups * dragonfly.routers_per_group));
+  ORRERY_TRY_STATUS(
+      CheckGpuCount(groups * dragonfly.routers_per_group * dragonfly.hosts_per_router));
+  const DragonflyShape shape{.hosts_per_router = dragonfly.hosts_per_router,
+                             .routers_per_group = dragonfly.routers_per_group,
+                             .num_groups = static_cast<std::uint32_t>(groups)};
+  TopologyBuilder builder;
+  const std::uint32_t num_routers = shape.num_groups * shape.routers_per_group;
+  AddSwitches(builder, num_routers, "router");
+  for (NodeId router = 0; router < num_routers; ++router) {
+    for (std::uint32_t host = 0; host < shape.hosts_per_router; ++host) {
+      builder.AddCable(builder.AddGpu(fmt::format("gpu{}", builder.num_gpus())), router,
+                       dragonfly.host);
+    }
+  }
+  for (std::uint32_t group = 0; group < shape.num_groups; ++group) {
+    JoinGroup(builder, group * shape.routers_per_group, shape.routers_per_group, dragonfly.local);
+  }
+  JoinGroups(builder, shape, dragonfly.global);
+  builder.SetDragonfly(shape);
+  return std::move(builder).Build();
+}
+
+Result<Topology> MakeTorus(const Torus& torus) {
+  ORRERY_TRY_STATUS(CheckAtLeast("number of sides", torus.sides.size(), 1));
+  std::uint64_t num_gpus = 1;
+  for (const std::uint32_t side : torus.sides) {
+    ORRERY_TRY_STATUS(CheckAtLeast("side of a torus", side, 1));
+    num_gpus *= side;
+    ORRERY_TRY_STATUS(CheckGpuCount(num_gpus));
+  }
+  TopologyBuilder builder;
+  for (std::uint64_t gpu = 0; gpu < num_gpus; ++gpu) {
+    builder.AddGpu(fmt::format("gpu{}", gpu));
+  }
+  std::uint32_t stride = 1;
+  for (const std::uint32_t side : torus.sides) {
+    JoinSide(builder, static_cast<std::uint32_t>(num_gpus), stride, side, torus.wire);
+    stride *= side;
+  }
+  builder.SetGpusForward(true);
+  builder.SetTorus({torus.sides});
   return std::move(builder).Build();
 }
 

@@ -8,10 +8,10 @@
 #include "orrery/network/presets.h"
 #include "orrery/network/topology.h"
 
-/// What the presets have in common.
+/// Common parts of the presets.
 namespace orrery::network {
 
-/// Where a server meets the network: the nodes of its ports, NIC by NIC, plane by plane. GPUs
+/// The network ports of a server: the nodes of its ports, NIC by NIC, plane by plane. GPUs
 /// themselves when it has no NICs.
 using ServerPorts = std::vector<NodeId>;
 
@@ -20,7 +20,7 @@ ServerPorts AddServer(TopologyBuilder& builder, const Server& server, std::uint3
 
 [[nodiscard]] std::uint32_t PortsOfServer(const Server& server);
 
-/// Fails when a server has no GPU or its NICs cannot be shared out evenly.
+/// Fails when a server has no GPU or its NICs do not divide its GPUs.
 [[nodiscard]] Status CheckServer(const Server& server);
 
 /// Fails unless `value` is at least `least`: "servers_per_block must be at least 1: 0".

@@ -10,7 +10,7 @@
 /// out of range. Bandwidth is per direction.
 namespace orrery::network {
 
-/// GPUs around one NVSwitch: a star that never blocks; only each GPU's way in and out is limited.
+/// GPUs around one NVSwitch: a non-blocking star; only the links of each GPU limit it.
 struct NvswitchIsland {
   std::uint32_t num_gpus = 8;
   Wire nvlink{};  // of one GPU to the switch, all its links together; half of the latency of a pair
@@ -49,7 +49,7 @@ struct PcieTree {
 
 [[nodiscard]] Result<Topology> MakePcieTree(const PcieTree& tree);
 
-/// What a cluster repeats: GPUs around an NVSwitch (none when there is one GPU), and NICs. NIC i
+/// A server of a cluster: GPUs around an NVSwitch (none when there is one GPU), and NICs. NIC i
 /// serves the GPUs whose position divided by (gpus / nics) is i.
 struct Server {
   std::uint32_t num_gpus = 8;
@@ -63,7 +63,7 @@ struct Server {
 /// GPUs that are the hosts of the network: no NICs, no island.
 [[nodiscard]] Server BareHost(const Wire& port);
 
-/// Servers around one switch that never blocks.
+/// Servers around one non-blocking switch.
 struct SingleSwitch {
   std::uint32_t num_servers = 2;
   Server server{};
@@ -115,8 +115,8 @@ struct RailOptimised {
 
 [[nodiscard]] Result<Topology> MakeRailOptimised(const RailOptimised& rails);
 
-/// Dual ToR: port p of every NIC of a block goes to leaf p of the block; planes keep apart up to
-/// their own spines, or meet in common ones.
+/// Dual ToR: port p of every NIC of a block goes to leaf p of the block; planes stay separate up to
+/// their own spines, or share spines.
 struct MultiPlane {
   std::uint32_t num_servers = 16;
   std::uint32_t servers_per_block = 16;

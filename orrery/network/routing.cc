@@ -1,21 +1,111 @@
 #include "orrery/network/routing.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/check.h"
 #include "orrery/base/mix_bits.h"
-#include "orrery/network/spraying.h"
 #include "orrery/network/structured_paths.h"
 #include "orrery/network/switch_graph.h"
 
 namespace orrery::network {
 namespace {
+
+// The links from the sender to a switch and those from a switch to the target.
+using PathEnds = std::pair<const Attachment*, const Attachment*>;
+
+struct Amount {
+  double share = 0;
+  std::int64_t latency_ps = 0;  // largest so far
+};
+
+// The amounts at switches, in the order of their places, so that sums are deterministic.
+using AmountAt = std::map<std::uint32_t, Amount>;
+
+void Arrive(AmountAt& amounts, std::uint32_t place, const Amount& more) {
+  Amount& amount = amounts[place];
+  amount.share += more.share;
+  amount.latency_ps = std::max(amount.latency_ps, more.latency_ps);
+}
+
+class Spraying {
+ public:
+  Spraying(const Topology& topology, SwitchGraph& graph) : topology_(topology), graph_(graph) {}
+
+  void AddPaths(const PathEnds& ends, double share) {
+    const auto [up, down] = ends;
+    AmountAt at{{up->place, {.share = share, .latency_ps = Take(*up, share)}}};
+    const SwitchGraph::Distances& distances = graph_.DistancesTo(down->place);
+    for (std::uint16_t left = distances.From(up->place); left > 0; --left) {
+      at = Step(at, distances, left);
+    }
+    const std::int64_t latency_ps = at.begin()->second.latency_ps + Take(*down, share);
+    latency_ps_ = std::max(latency_ps_, latency_ps);
+  }
+
+  void AppendTo(Route& route) const {
+    for (const auto& [link, share] : share_of_link_) {
+      route.uses.push_back({.link = link, .share = share});
+    }
+    route.latency_ps += latency_ps_;
+  }
+
+ private:
+  // Uses the links of an attachment and returns their latency.
+  std::int64_t Take(const Attachment& attachment, double share) {
+    std::int64_t latency_ps = 0;
+    for (std::uint32_t i = 0; i < attachment.num_links; ++i) {
+      share_of_link_[attachment.links[i]] += share;
+      latency_ps += topology_.link(attachment.links[i]).latency_ps;
+    }
+    return latency_ps;
+  }
+
+  AmountAt Step(const AmountAt& at, const SwitchGraph::Distances& distances, std::uint16_t left) {
+    AmountAt next;
+    for (const auto& [place, amount] : at) {
+      std::vector<SwitchGraph::Edge> nearer;
+      for (const SwitchGraph::Edge& edge : graph_.edges(place)) {
+        if (distances.From(edge.place) < left) {
+          nearer.push_back(edge);
+        }
+      }
+      const double share = amount.share / static_cast<double>(nearer.size());
+      for (const SwitchGraph::Edge& edge : nearer) {
+        share_of_link_[edge.link] += share;
+        Arrive(next, edge.place,
+               {.share = share,
+                .latency_ps = amount.latency_ps + topology_.link(edge.link).latency_ps});
+      }
+    }
+    return next;
+  }
+
+  const Topology& topology_;
+  SwitchGraph& graph_;
+  std::map<LinkId, double> share_of_link_;
+  std::int64_t latency_ps_ = 0;
+};
+
+// Appends to `route` a flow that is split evenly over `path_ends`, and between their switches
+// evenly over the links that lead nearer, switch by switch. Adds the largest latency of the paths.
+void SprayOver(const Topology& topology, SwitchGraph& graph, std::span<const PathEnds> path_ends,
+               Route& route) {
+  Spraying spraying(topology, graph);
+  for (const PathEnds& ends : path_ends) {
+    spraying.AddPaths(ends, 1.0 / static_cast<double>(path_ends.size()));
+  }
+  spraying.AppendTo(route);
+}
 
 std::uint64_t HashOf(std::initializer_list<std::uint64_t> parts) {
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
@@ -26,7 +116,7 @@ std::uint64_t HashOf(std::initializer_list<std::uint64_t> parts) {
   return hash;
 }
 
-// Chooses among equal ways, again and again along a path.
+// Chooses among equal links, repeatedly along a path.
 class Chooser {
  public:
   Chooser(const RoutingOptions& options, GpuId from, GpuId to, std::uint64_t label)
@@ -65,8 +155,9 @@ std::vector<std::uint8_t> DownLinks(const Topology& topology, std::span<const Li
   return is_down;
 }
 
-void AppendLinks(const Attachment& way, std::vector<LinkId>& path) {
-  path.insert(path.end(), way.links.begin(), way.links.begin() + way.num_links);
+void AppendLinks(const Attachment& attachment, std::vector<LinkId>& path) {
+  path.insert(path.end(), attachment.links.begin(),
+              attachment.links.begin() + attachment.num_links);
 }
 
 }  // namespace
@@ -112,9 +203,9 @@ class Router::State {
                 fmt::format("no such GPU among {}: {}", topology_.num_gpus(), larger));
   }
 
-  tl::unexpected<Error> NoWay(GpuId from, GpuId to) const {
+  tl::unexpected<Error> NoPath(GpuId from, GpuId to) const {
     return Fail(Error::Kind::kNotFound,
-                fmt::format("no way from {} to {}{}", topology_.name(topology_.gpu_node(from)),
+                fmt::format("no path from {} to {}{}", topology_.name(topology_.gpu_node(from)),
                             topology_.name(topology_.gpu_node(to)),
                             options_.failed_links.empty() ? "" : " without the failed links"));
   }
@@ -170,10 +261,10 @@ class Router::State {
       return {};
     }
     FindShortest(from, to);
-    if (ways_.empty()) {
-      return NoWay(from, to);
+    if (path_ends_.empty()) {
+      return NoPath(from, to);
     }
-    const auto [up, down] = ways_[chooser.Below(ways_.size())];
+    const auto [up, down] = path_ends_[chooser.Below(path_ends_.size())];
     AppendLinks(*up, path);
     AppendSwitches(up->place, graph_.DistancesTo(down->place), chooser, path);
     AppendLinks(*down, path);
@@ -204,23 +295,23 @@ class Router::State {
     return std::nullopt;
   }
 
-  // Pairs of ways up and down on shortest paths, into ways_.
+  // Finds the ends of the shortest paths.
   void FindShortest(GpuId from, GpuId to) {
-    ways_.clear();
+    path_ends_.clear();
     std::uint32_t least = std::numeric_limits<std::uint32_t>::max();
-    for (const Attachment& down : graph_.ways_down(to)) {
+    for (const Attachment& down : graph_.downlinks(to)) {
       const SwitchGraph::Distances& distances = graph_.DistancesTo(down.place);
-      for (const Attachment& up : graph_.ways_up(from)) {
+      for (const Attachment& up : graph_.uplinks(from)) {
         const std::uint16_t between = distances.From(up.place);
         const std::uint32_t links = up.num_links + between + down.num_links;
         if (between == SwitchGraph::kUnreachable || links > least) {
           continue;
         }
         if (links < least) {
-          ways_.clear();
+          path_ends_.clear();
           least = links;
         }
-        ways_.emplace_back(&up, &down);
+        path_ends_.emplace_back(&up, &down);
       }
     }
   }
@@ -235,10 +326,10 @@ class Router::State {
       return {};
     }
     FindShortest(from, to);
-    if (ways_.empty()) {
-      return NoWay(from, to);
+    if (path_ends_.empty()) {
+      return NoPath(from, to);
     }
-    SprayOver(topology_, graph_, ways_, route);
+    SprayOver(topology_, graph_, path_ends_, route);
     return {};
   }
 
@@ -246,7 +337,7 @@ class Router::State {
   RoutingOptions options_;
   std::vector<std::uint8_t> is_down_;
   SwitchGraph graph_;
-  std::vector<WayUpAndDown> ways_;
+  std::vector<PathEnds> path_ends_;
   std::vector<SwitchGraph::Edge> nearer_;
 };
 

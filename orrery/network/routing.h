@@ -12,7 +12,7 @@
 namespace orrery::network {
 
 enum class PathChoice : std::uint8_t {
-  kHashed,    // ECMP: one of the shortest paths, by a hash that stays for the flow's life
+  kHashed,    // ECMP: one of the shortest paths, by a hash that is fixed for the flow's lifetime
   kByTarget,  // one of the shortest paths, by the target's number: spreads permutations evenly
   kDimensionOrder,  // torus: along the first side, then the second, …; needs Topology::torus
   kMinimal,         // dragonfly: at most one global cable; needs Topology::dragonfly
@@ -22,25 +22,25 @@ enum class PathChoice : std::uint8_t {
 struct RoutingOptions {
   PathChoice choice = PathChoice::kHashed;
   std::uint64_t seed = 0;  // of the hash
-  /// Switches that all hash alike: what chose the way up chooses again, and part of the links of
-  /// the next tier is never used (polarisation).
+  /// All switches use the same hash: the choice at one tier repeats at the next, and part of its
+  /// links is never used (polarisation).
   bool same_hash_at_every_tier = false;
   /// PXN: to another rail, go over the island to the GPU of the target's rail first.
   bool change_rail_in_island = false;
   std::vector<LinkId> failed_links{};
 };
 
-/// A way from one GPU to another.
+/// A route from one GPU to another.
 struct Route {
   std::vector<LinkUse> uses{};  // with shares below 1 when the flow is split over equal paths
   std::int64_t latency_ps = 0;  // sum over the links of the longest of the paths
 };
 
 /// Finds paths between GPUs. Shortest means fewest links; up and down in trees follows from that.
-/// NICs hang on their switch and GPUs hang on their NICs, so a search runs over switches only, once
-/// for each switch that is asked for as an end, and is kept: one byte for each pair of switches.
-/// The topology must outlive the router. Calls keep what they searched, so one router serves one
-/// thread; the answers do not depend on what was asked before.
+/// NICs are leaves of their switch and GPUs of their NICs, so a search runs over switches only,
+/// once for each destination switch, and is cached: two bytes for each pair of switches. The
+/// topology must outlive the router. Calls cache their searches, so a router is not thread-safe;
+/// results do not depend on earlier calls.
 class Router {
  public:
   Router(const Topology& topology, RoutingOptions options = {});
@@ -49,8 +49,8 @@ class Router {
   ~Router();
 
   /// Appends the links from one GPU to another to `path`; nothing when both are the same. `label`
-  /// tells flows between the same GPUs apart (queue pairs). Fails when a GPU does not exist or no
-  /// way is left, and names both ends. O(links of the switches on the way).
+  /// distinguishes flows between the same GPUs (queue pairs). Fails when a GPU does not exist or no
+  /// path is left, and names both ends. O(links of the switches on the path).
   [[nodiscard]] Status AppendPath(GpuId from, GpuId to, std::uint64_t label,
                                   std::vector<LinkId>& path);
 

@@ -80,7 +80,7 @@ TEST(RoutingTest, NamesBothEndsWhenThereIsNoWay) {
   Router router(topology);
   std::vector<LinkId> path;
 
-  EXPECT_EQ(router.AppendPath(0, 9, 0, path).error().message(), "no way from gpu0 to gpu9");
+  EXPECT_EQ(router.AppendPath(0, 9, 0, path).error().message(), "no path from gpu0 to gpu9");
   EXPECT_EQ(router.AppendPath(0, 16, 0, path).error().message(), "no such GPU among 16: 16");
   Router changing(topology, {.change_rail_in_island = true});
   EXPECT_EQ(changing.Distance(0, 9), 6u);
@@ -109,7 +109,7 @@ TEST(RoutingTest, FailedLinksAreAvoidedUntilNoneIsLeft) {
   Router cut(topology, {.failed_links = uplinks});
   std::vector<LinkId> path;
   EXPECT_EQ(cut.AppendPath(0, 3, 0, path).error().message(),
-            "no way from gpu0 to gpu3 without the failed links");
+            "no path from gpu0 to gpu3 without the failed links");
 }
 
 // Eight flows from the hosts of one leaf over eight spines, over many seeds. Of 8^8 ways 8! are

@@ -7,12 +7,12 @@
 
 #include "orrery/network/topology.h"
 
-/// Ways that follow from the shape of a topology. All return false, with `path` as it was, when a
-/// link on the way is down.
+/// Paths that follow from the shape of a topology. All return false, with `path` unchanged, when a
+/// link on the path is down.
 namespace orrery::network {
 
-/// Along the first side of the torus, then the second, …; the shorter way round, upwards when both
-/// are equal, the other way when a link of the first is down.
+/// Along the first side of the torus, then the second, …; the shorter direction, upwards when both
+/// are equal, the other direction when a link of the first is down.
 [[nodiscard]] bool AppendDimensionOrder(const Topology& topology,
                                         std::span<const std::uint8_t> is_down, GpuId from, GpuId to,
                                         std::vector<LinkId>& path);

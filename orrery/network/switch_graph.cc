@@ -31,12 +31,14 @@ SwitchGraph::SwitchGraph(const Topology& topology, std::span<const std::uint8_t>
     : is_down_(is_down), place_(topology.num_nodes(), kNoPlace) {
   ChooseSwitches(topology);
   NumberSwitches(topology);
-  AddEdges(topology);
-  AddAttachments(topology);
+  AddEdges(topology, kForward, out_);
+  AddEdges(topology, kBackward, in_);
+  AddAttachments(topology, kForward, up_);
+  AddAttachments(topology, kBackward, down_);
   distances_.resize(nodes_.size());
 }
 
-// Marks the nodes that paths run through with place 0.
+// Marks the nodes on paths with place 0.
 void SwitchGraph::ChooseSwitches(const Topology& topology) {
   std::vector<Neighbours> neighbours(topology.num_nodes());
   for (LinkId link = 0; link < topology.num_links(); ++link) {
@@ -55,7 +57,7 @@ void SwitchGraph::ChooseSwitches(const Topology& topology) {
   }
 }
 
-// Gives adjacent places to switches that hang together.
+// Gives adjacent places to connected switches.
 void SwitchGraph::NumberSwitches(const Topology& topology) {
   std::vector<std::uint8_t> is_numbered(topology.num_nodes(), 0);
   const auto visit = [&](NodeId node) {
@@ -81,78 +83,53 @@ void SwitchGraph::NumberSwitches(const Topology& topology) {
   }
 }
 
-void SwitchGraph::AddEdges(const Topology& topology) {
+void SwitchGraph::AddEdges(const Topology& topology, const Direction& direction,
+                           Rows<Edge>& edges) {
   for (const NodeId node : nodes_) {
-    for (const LinkId link : topology.out_links(node)) {
-      const std::uint32_t place = place_[topology.link(link).to];
+    for (const LinkId link : (topology.*direction.links)(node)) {
+      const std::uint32_t place = place_[topology.link(link).*direction.far_end];
       if (IsUp(link) && place != kNoPlace) {
-        out_.Append({.place = place, .link = link});
+        edges.Append({.place = place, .link = link});
       }
     }
-    out_.EndRow();
-    for (const LinkId link : topology.in_links(node)) {
-      const std::uint32_t place = place_[topology.link(link).from];
-      if (IsUp(link) && place != kNoPlace) {
-        in_.Append({.place = place, .link = link});
-      }
-    }
-    in_.EndRow();
+    edges.EndRow();
   }
 }
 
-void SwitchGraph::AddAttachments(const Topology& topology) {
+void SwitchGraph::AddAttachments(const Topology& topology, const Direction& direction,
+                                 Rows<Attachment>& attachments) {
   for (GpuId gpu = 0; gpu < topology.num_gpus(); ++gpu) {
     const NodeId node = topology.gpu_node(gpu);
     if (place_[node] != kNoPlace) {
-      up_.Append({.place = place_[node]});
-      down_.Append({.place = place_[node]});
-      up_.EndRow();
-      down_.EndRow();
-      continue;
+      attachments.Append({.place = place_[node]});
+    } else {
+      AddPathsOf(topology, node, direction, attachments);
     }
-    AddWaysUp(topology, node);
-    AddWaysDown(topology, node);
+    attachments.EndRow();
   }
 }
 
-void SwitchGraph::AddWaysUp(const Topology& topology, NodeId gpu) {
-  for (const LinkId first : topology.out_links(gpu)) {
-    const NodeId next = topology.link(first).to;
-    if (!IsUp(first) || !Forwards(topology, next)) {
+// Adds the paths of one or two links between a GPU and switches.
+void SwitchGraph::AddPathsOf(const Topology& topology, NodeId gpu, const Direction& direction,
+                             Rows<Attachment>& attachments) {
+  for (const LinkId near : (topology.*direction.links)(gpu)) {
+    const NodeId next = topology.link(near).*direction.far_end;
+    if (!IsUp(near) || !Forwards(topology, next)) {
       continue;
     }
     if (place_[next] != kNoPlace) {
-      up_.Append({.place = place_[next], .num_links = 1, .links = {first}});
+      attachments.Append({.place = place_[next], .num_links = 1, .links = {near}});
       continue;
     }
-    for (const LinkId second : topology.out_links(next)) {
-      const std::uint32_t place = place_[topology.link(second).to];
-      if (IsUp(second) && place != kNoPlace) {
-        up_.Append({.place = place, .num_links = 2, .links = {first, second}});
+    for (const LinkId far : (topology.*direction.links)(next)) {
+      const std::uint32_t place = place_[topology.link(far).*direction.far_end];
+      if (IsUp(far) && place != kNoPlace) {
+        const bool is_up = direction.far_end == &Link::to;
+        attachments.Append(
+            {.place = place, .num_links = 2, .links = {is_up ? near : far, is_up ? far : near}});
       }
     }
   }
-  up_.EndRow();
-}
-
-void SwitchGraph::AddWaysDown(const Topology& topology, NodeId gpu) {
-  for (const LinkId last : topology.in_links(gpu)) {
-    const NodeId before = topology.link(last).from;
-    if (!IsUp(last) || !Forwards(topology, before)) {
-      continue;
-    }
-    if (place_[before] != kNoPlace) {
-      down_.Append({.place = place_[before], .num_links = 1, .links = {last}});
-      continue;
-    }
-    for (const LinkId first : topology.in_links(before)) {
-      const std::uint32_t place = place_[topology.link(first).from];
-      if (IsUp(first) && place != kNoPlace) {
-        down_.Append({.place = place, .num_links = 2, .links = {first, last}});
-      }
-    }
-  }
-  down_.EndRow();
 }
 
 const SwitchGraph::Distances& SwitchGraph::DistancesTo(std::uint32_t place) {

@@ -17,12 +17,12 @@ struct Attachment {
   std::array<LinkId, 2> links{};  // in the order of travel
 };
 
-/// The nodes of a topology that paths run through, and distances between them, without links that
-/// are down. A node with one neighbour leads nowhere else, so NICs are part of attachments; GPUs
-/// are, too, unless they forward. So 16,384 GPUs on rails are a graph of a thousand switches.
+/// The nodes of a topology on paths, and distances between them, without links that are down. A
+/// node with one neighbour leads nowhere else, so NICs are part of attachments; so are GPUs, unless
+/// they forward traffic. 16,384 GPUs on rails are a graph of a thousand switches.
 ///
-/// Distances to a switch are searched when they are first asked for and kept: O(links between
-/// switches) of time and two bytes for each switch that hangs together with it.
+/// Distances to a switch are searched when first needed and kept: O(links between
+/// switches) of time and two bytes for each switch connected with it.
 class SwitchGraph {
  public:
   /// A link to the switch at `place`.
@@ -35,9 +35,9 @@ class SwitchGraph {
 
   SwitchGraph(const Topology& topology, std::span<const std::uint8_t> is_down);
 
-  [[nodiscard]] std::span<const Attachment> ways_up(GpuId gpu) const { return up_.Row(gpu); }
+  [[nodiscard]] std::span<const Attachment> uplinks(GpuId gpu) const { return up_.Row(gpu); }
 
-  [[nodiscard]] std::span<const Attachment> ways_down(GpuId gpu) const { return down_.Row(gpu); }
+  [[nodiscard]] std::span<const Attachment> downlinks(GpuId gpu) const { return down_.Row(gpu); }
 
   /// Links to other switches.
   [[nodiscard]] std::span<const Edge> edges(std::uint32_t place) const { return out_.Row(place); }
@@ -54,7 +54,7 @@ class SwitchGraph {
    private:
     friend class SwitchGraph;
 
-    std::uint32_t first_ = 0;  // of the switches that hang together with the end
+    std::uint32_t first_ = 0;  // of the switches connected with the end
     std::vector<std::uint16_t> links_;
   };
 
@@ -79,17 +79,27 @@ class SwitchGraph {
     std::vector<T> values_;
   };
 
+  // The links of a node in one direction, and the end of a link that is away from the node.
+  struct Direction {
+    std::span<const LinkId> (Topology::*links)(NodeId) const;
+    NodeId Link::* far_end;
+  };
+
+  static constexpr Direction kForward{&Topology::out_links, &Link::to};
+  static constexpr Direction kBackward{&Topology::in_links, &Link::from};
+
   void ChooseSwitches(const Topology& topology);
   void NumberSwitches(const Topology& topology);
-  void AddEdges(const Topology& topology);
-  void AddAttachments(const Topology& topology);
-  void AddWaysUp(const Topology& topology, NodeId gpu);
-  void AddWaysDown(const Topology& topology, NodeId gpu);
+  void AddEdges(const Topology& topology, const Direction& direction, Rows<Edge>& edges);
+  void AddAttachments(const Topology& topology, const Direction& direction,
+                      Rows<Attachment>& attachments);
+  void AddPathsOf(const Topology& topology, NodeId gpu, const Direction& direction,
+                  Rows<Attachment>& attachments);
 
   [[nodiscard]] bool IsUp(LinkId link) const { return is_down_[link] == 0; }
 
   std::span<const std::uint8_t> is_down_;
-  std::vector<NodeId> nodes_;            // by place; nodes that hang together have adjacent places
+  std::vector<NodeId> nodes_;            // by place; connected nodes have adjacent places
   std::vector<std::uint32_t> place_;     // by node; kNoPlace for others
   std::vector<std::uint32_t> part_end_;  // by place: the places of its part are [begin, end)
   std::vector<std::uint32_t> part_begin_;
@@ -97,7 +107,7 @@ class SwitchGraph {
   Rows<Edge> in_;
   Rows<Attachment> up_;
   Rows<Attachment> down_;
-  std::vector<Distances> distances_;  // by place of the end; empty until asked for
+  std::vector<Distances> distances_;  // by place of the end; empty until needed
   std::vector<std::uint32_t> queue_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr IslandId kNoIsland = ~IslandId{0};
 
-// Which nodes hang together over some of the links.
+// The connected components over some of the links.
 class Components {
  public:
   explicit Components(std::uint32_t num_nodes) : parent_(num_nodes) {
@@ -59,12 +59,12 @@ Status CheckLink(const Topology& topology, LinkId id) {
   const NodeId unknown = std::max(link.from, link.to);
   if (unknown >= topology.num_nodes()) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("link {} joins a node that does not exist: {}", id, unknown));
+                fmt::format("link {} connects a node that does not exist: {}", id, unknown));
   }
   const std::string name = topology.LinkName(id);
   if (link.from == link.to) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("link {} must join two different nodes", name));
+                fmt::format("link {} must connect two different nodes", name));
   }
   const double rate = link.bandwidth.bytes_per_second;
   if (!(rate > 0) || !std::isfinite(rate)) {
@@ -93,7 +93,7 @@ Status CheckNoDuplicates(const Topology& topology) {
       }
       if ((kinds[link.to] & bit) != 0) {
         return Fail(Error::Kind::kInvalidInput,
-                    fmt::format("link {} is there twice; write one link with the bandwidth of both",
+                    fmt::format("link {} exists twice; write one link with the bandwidth of both",
                                 topology.LinkName(id)));
       }
       kinds[link.to] |= bit;
@@ -112,7 +112,7 @@ Status CheckConnected(const Topology& topology) {
     const NodeId node = topology.gpu_node(gpu);
     if (parts.Root(node) != parts.Root(first)) {
       return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("no links lead from {} to {}; join them or leave one out",
+                  fmt::format("no links lead from {} to {}; connect them or leave one out",
                               topology.name(first), topology.name(node)));
     }
   }
@@ -120,34 +120,6 @@ Status CheckConnected(const Topology& topology) {
 }
 
 }  // namespace
-
-std::string_view NodeKindName(NodeKind kind) {
-  switch (kind) {
-    case NodeKind::kGpu:
-      return "gpu";
-    case NodeKind::kNic:
-      return "nic";
-    case NodeKind::kSwitch:
-      return "switch";
-    case NodeKind::kHost:
-      return "host";
-  }
-  return "";
-}
-
-std::string_view LinkKindName(LinkKind kind) {
-  switch (kind) {
-    case LinkKind::kNvlink:
-      return "nvlink";
-    case LinkKind::kPcie:
-      return "pcie";
-    case LinkKind::kHostBus:
-      return "host_bus";
-    case LinkKind::kNetwork:
-      return "network";
-  }
-  return "";
-}
 
 std::vector<double> Topology::Capacities() const {
   std::vector<double> capacities;
@@ -186,21 +158,6 @@ void Topology::FindIslands() {
   for (GpuId gpu = 0; gpu < num_gpus(); ++gpu) {
     island_gpus_[island_begin_[island_of_gpu_[gpu]] + rail_of_gpu_[gpu]] = gpu;
   }
-  island_of_node_.resize(num_nodes());
-  for (NodeId node = 0; node < num_nodes(); ++node) {
-    island_of_node_[node] = island_of_root[parts.Root(node)];
-  }
-  SumUplinks();
-}
-
-void Topology::SumUplinks() {
-  island_uplink_.assign(num_islands(), Bandwidth{});
-  for (const Link& link : links_) {
-    const IslandId island = island_of_node_[link.from];
-    if (island != kNoIsland && island != island_of_node_[link.to]) {
-      island_uplink_[island].bytes_per_second += link.bandwidth.bytes_per_second;
-    }
-  }
 }
 
 Result<LinkId> Topology::FindLink(std::string_view from, std::string_view to) const {
@@ -226,7 +183,6 @@ Result<Topology> Topology::WithScaledLinks(std::span<const LinkId> links, double
     ORRERY_CHECK(link < num_links(), "scaled links exist");
     scaled.links_[link].bandwidth.bytes_per_second *= factor;
   }
-  scaled.SumUplinks();
   return scaled;
 }
 

@@ -32,9 +32,6 @@ enum class LinkKind : std::uint8_t {
   kNetwork,  // leaves the server
 };
 
-[[nodiscard]] std::string_view NodeKindName(NodeKind kind);
-[[nodiscard]] std::string_view LinkKindName(LinkKind kind);
-
 struct Link {
   NodeId from = 0;
   NodeId to = 0;
@@ -43,7 +40,7 @@ struct Link {
   LinkKind kind = LinkKind::kNetwork;
 };
 
-/// What a cable is, whatever it joins.
+/// The properties of a cable.
 struct Wire {
   Bandwidth bandwidth{};  // in each direction
   std::int64_t latency_ps = 0;
@@ -67,8 +64,8 @@ struct DragonflyShape {
 /// Nodes and the directed links between them. Made by TopologyBuilder, then never changed; links of
 /// a node are one row of an array, so a walk over the network touches little memory.
 ///
-/// An *island* is what hangs together without links of the kind kNetwork: a server, or a rack that
-/// shares NVLink.
+/// An *island* is a set of nodes connected without links of the kind kNetwork: a server, or a rack
+/// that shares NVLink.
 class Topology {
  public:
   [[nodiscard]] std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(kind_.size()); }
@@ -101,7 +98,7 @@ class Topology {
     return {in_links_.data() + in_begin_[node], in_begin_[node + 1] - in_begin_[node]};
   }
 
-  /// Whether traffic may pass through a GPU on its way: in rings, meshes and tori it does.
+  /// Whether GPUs forward traffic of other GPUs: in rings, meshes and tori they do.
   [[nodiscard]] bool gpus_forward() const { return gpus_forward_; }
 
   /// Islands that have GPUs, numbered by their first GPU.
@@ -119,9 +116,6 @@ class Topology {
 
   /// Position of a GPU in its island: the rail it is on.
   [[nodiscard]] std::uint32_t rail(GpuId gpu) const { return rail_of_gpu_[gpu]; }
-
-  /// Links of the kind kNetwork that leave an island's GPUs, NICs and hosts: its way out.
-  [[nodiscard]] Bandwidth island_uplink(IslandId island) const { return island_uplink_[island]; }
 
   /// Bandwidth of every link in bytes per second, as flow simulations take it.
   [[nodiscard]] std::vector<double> Capacities() const;
@@ -146,7 +140,6 @@ class Topology {
   friend class TopologyBuilder;
 
   void FindIslands();
-  void SumUplinks();
 
   std::vector<NodeKind> kind_;
   std::vector<std::string> name_;
@@ -156,19 +149,16 @@ class Topology {
   std::vector<LinkId> out_links_;
   std::vector<std::uint32_t> in_begin_;
   std::vector<LinkId> in_links_;
-  std::vector<IslandId> island_of_node_;
   std::vector<IslandId> island_of_gpu_;
   std::vector<std::uint32_t> rail_of_gpu_;
   std::vector<std::uint32_t> island_begin_{0};
   std::vector<GpuId> island_gpus_;
-  std::vector<Bandwidth> island_uplink_;
   bool gpus_forward_ = false;
   std::optional<TorusShape> torus_;
   std::optional<DragonflyShape> dragonfly_;
 };
 
-/// Collects nodes and links; mistakes are kept and told by Build, so that callers add without
-/// looking.
+/// Collects nodes and links; Build reports mistakes, so that callers need not check each call.
 class TopologyBuilder {
  public:
   NodeId AddNode(NodeKind kind, std::string name);

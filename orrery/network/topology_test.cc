@@ -57,7 +57,6 @@ TEST(TopologyTest, IslandsEndAtTheNetwork) {
   EXPECT_THAT(topology.island_gpus(1), ElementsAre(2, 3));
   EXPECT_EQ(topology.island(3), 1u);
   EXPECT_EQ(topology.rail(3), 1u);
-  EXPECT_EQ(topology.island_uplink(1).bytes_per_second, 50e9);
 }
 
 TEST(TopologyTest, LinksAreFoundByNameAndScaled) {
@@ -68,7 +67,6 @@ TEST(TopologyTest, LinksAreFoundByNameAndScaled) {
 
   EXPECT_EQ(slow.link(link).bandwidth.bytes_per_second, 25e9);
   EXPECT_EQ(slow.link(0).bandwidth.bytes_per_second, 50e9);
-  EXPECT_EQ(slow.island_uplink(1).bytes_per_second, 25e9);
   EXPECT_EQ(topology.FindLink("gpu7", "leaf").error().message(), "no such node: gpu7");
   EXPECT_EQ(topology.FindLink("gpu0", "gpu1").error().message(), "no link leads from gpu0 to gpu1");
   EXPECT_EQ(topology.WithScaledLinks({}, 0).error().message(),
@@ -88,16 +86,16 @@ TEST(TopologyTest, LinksWithoutBandwidthAreRefusedByName) {
 TEST(TopologyTest, OtherBadLinksAreRefusedByName) {
   Pair unknown;
   unknown.builder.AddLink(unknown.one, 7, kWire);
-  EXPECT_EQ(unknown.Message(), "link 4 joins a node that does not exist: 7");
+  EXPECT_EQ(unknown.Message(), "link 4 connects a node that does not exist: 7");
 
   Pair twice;
   twice.builder.AddCable(twice.leaf, twice.one, kWire);
   EXPECT_EQ(twice.Message(),
-            "link gpu0 → leaf is there twice; write one link with the bandwidth of both");
+            "link gpu0 → leaf exists twice; write one link with the bandwidth of both");
 
   Pair loop;
   loop.builder.AddLink(loop.leaf, loop.leaf, kWire);
-  EXPECT_EQ(loop.Message(), "link leaf → leaf must join two different nodes");
+  EXPECT_EQ(loop.Message(), "link leaf → leaf must connect two different nodes");
 
   Pair backwards;
   backwards.builder.AddLink(backwards.one, backwards.other, {.bandwidth = {1}, .latency_ps = -5});
@@ -107,7 +105,7 @@ TEST(TopologyTest, OtherBadLinksAreRefusedByName) {
 TEST(TopologyTest, GpusThatNoLinksJoinAreRefused) {
   Pair pair;
   pair.builder.AddGpu("lonely");
-  EXPECT_EQ(pair.Message(), "no links lead from gpu0 to lonely; join them or leave one out");
+  EXPECT_EQ(pair.Message(), "no links lead from gpu0 to lonely; connect them or leave one out");
 
   EXPECT_EQ(TopologyBuilder().Build().error().message(), "a topology needs at least one GPU");
 }

@@ -5,8 +5,8 @@
 #include "orrery/base/error.h"
 #include "orrery/network/topology.h"
 
-/// Topologies written down by people and other simulators. Errors name `file`, the line and the
-/// fix.
+/// Topologies in text formats, our own and those of other simulators. Errors name `file`, the place
+/// and the fix.
 namespace orrery::network {
 
 /// Our own YAML:
@@ -18,7 +18,7 @@ namespace orrery::network {
 ///     gpus_forward: false
 ///
 /// gbps is decimal gigabytes per second and direction; kind (nvlink, pcie, host_bus, network) is
-/// network when it is not said.
+/// network by default.
 [[nodiscard]] Result<Topology> ReadTopologyYaml(std::string_view text, std::string_view file);
 
 /// ASTRA-sim's network YAML: `topology`, `npus_count`, `bandwidth`, `latency`, one entry for each
@@ -26,7 +26,7 @@ namespace orrery::network {
 [[nodiscard]] Result<Topology> ReadAstraSimYaml(std::string_view text, std::string_view file);
 
 /// SimAI's topology text: counts, then switch ids, then one line for each link. GPUs are the nodes
-/// that are no switch; the first `nvswitches` switches are NVSwitches. Bandwidths are decimal
+/// that are not switches; the first `nvswitches` switches are NVSwitches. Bandwidths are decimal
 /// ("2880Gbps"), latencies have their unit ("0.000025ms").
 [[nodiscard]] Result<Topology> ReadSimaiText(std::string_view text, std::string_view file);
 

@@ -47,30 +47,29 @@ TEST(TopologyTextTest, OwnYaml) {
   EXPECT_EQ(topology.link(4).kind, LinkKind::kNvlink);
 }
 
-TEST(TopologyTextTest, MistakesInOwnYamlAreNamedWithTheirLine) {
+TEST(TopologyTextTest, MistakesInOwnYamlAreNamedWithTheirPlace) {
   EXPECT_EQ(MessageOf(kPair, "to: leaf", "to: loaf"),
-            "net: line 6: no such node; add it to nodes: loaf");
+            "net: links 1: to must be the name of a node, not 'loaf'");
   EXPECT_EQ(MessageOf(kPair, "gbps: 25", "gbps: 0"),
-            "net: line 7: gbps must be a number above zero: 0");
-  EXPECT_EQ(MessageOf(kPair, "gbps: 25", "speed: 25"), "net: line 7: gbps is missing; add it");
+            "net: links 2: gbps must be a number above 0, not '0'");
+  EXPECT_EQ(MessageOf(kPair, "gbps: 25", "speed: 25"), "net: links 2: gbps is missing");
   EXPECT_EQ(MessageOf(kPair, "kind: switch", "kind: bridge"),
-            "net: line 4: kind must be gpu, nic, switch or host: bridge");
+            "net: nodes 3: kind must be one of gpu, nic, switch, host, not 'bridge'");
   EXPECT_EQ(MessageOf(kPair, "name: gpu1", "name: gpu0"),
-            "net: line 3: two nodes have one name; rename one: gpu0");
+            "net: nodes 2: name must differ from the names of other nodes, not 'gpu0'");
   EXPECT_EQ(
       MessageOf(kPair, "from: gpu1", "from: gpu0"),
-      "net: line 7: these nodes are joined already; write one link with the bandwidth of both");
+      "net: links 2: to must not be linked twice; write one link with the bandwidth of both, not "
+      "'leaf'");
   EXPECT_EQ(MessageOf(kPair, "nodes:\n", "nodes: [\n"),
             "net: line 2: not YAML: illegal block entry");
-  EXPECT_EQ(
-      MessageOf(kPair, "latency_ns: 500.5", "latency: 500"),
-      "net: line 6: no such key; there are from, to, gbps, latency_ns, kind, directed: latency");
+  EXPECT_EQ(MessageOf(kPair, "latency_ns: 500.5", "latency: 500"),
+            "net: links 1: latency is not a field that is known here; the nearest is latency_ns");
   EXPECT_EQ(MessageOf(kPair, "directed: true", "directed: perhaps"),
-            "net: line 8: directed must be true or false");
+            "net: links 3: directed must be true or false, not 'perhaps'");
   EXPECT_EQ(ReadTopologyText("nodes: []\nlinks: 7", "net").error().message(),
-            "net: line 2: links must be a list");
-  EXPECT_EQ(ReadTopologyText("", "net").error().message(),
-            "net: line 1: a topology begins with a list called nodes");
+            "net: links must be a list of mappings, not '7'");
+  EXPECT_EQ(ReadTopologyText("", "net").error().message(), "net: nodes is missing");
 }
 
 // 50 GB/s of ASTRA-sim are 50 · 2^30 bytes per second; a ring of eight has eight cables.
@@ -102,17 +101,17 @@ TEST(TopologyTextTest, AstraSimDimensionsMultiply) {
   EXPECT_EQ(router.Find(0, 63)->latency_ps, 4'550'000);
 }
 
-TEST(TopologyTextTest, MistakesInAstraSimYamlAreNamedWithTheirLine) {
+TEST(TopologyTextTest, MistakesInAstraSimYamlAreNamedWithTheirField) {
   constexpr std::string_view kRing =
       "topology: [Ring]\nnpus_count: [8]\nbandwidth: [50]\nlatency: [500]\n";
   EXPECT_EQ(MessageOf(kRing, "[Ring]", "[Mesh]"),
-            "net: line 1: topology must be Ring, Switch or FullyConnected: Mesh");
+            "net: topology must be a list of Ring, Switch and FullyConnected, not 'Mesh'");
   EXPECT_EQ(MessageOf(kRing, "[8]", "[8, 4]"),
-            "net: line 2: npus_count must be a list with one entry for each of 1 dimensions");
+            "net: npus_count must have one entry for each of 1 dimensions, not '2 entries'");
   EXPECT_EQ(MessageOf(kRing, "[50]", "[-1]"),
-            "net: line 3: bandwidth must be a number above zero: -1");
+            "net: bandwidth must be a list of numbers of at least 0, not 'a list'");
   EXPECT_EQ(MessageOf(kRing, "[Ring]\nnpus_count: [8]", "[FullyConnected]\nnpus_count: [99999]"),
-            "net: line 2: a cable between every two of 99999 NPUs is too much; use a Switch");
+            "net: npus_count of FullyConnected must be at most 2048 (use a Switch), not '99999'");
 }
 
 // 2880 Gb/s are 360 GB/s; 0.0005 ms are 500 ns.
@@ -136,16 +135,16 @@ TEST(TopologyTextTest, MistakesInSimaiTextAreNamedWithTheirLine) {
             "net: line 1: the first line must be: nodes gpus_per_server nvswitches switches links "
             "gpu_type");
   EXPECT_EQ(MessageOf(kSimai, "4 5 6", "4 5"),
-            "net: line 2: the second line must name 3 switches: 2 are there");
+            "net: line 2: the second line must name 3 switches, not 2");
   EXPECT_EQ(MessageOf(kSimai, "1 4 2880Gbps", "1 4 0Gbps"),
             "net: line 4: bandwidth must be above zero and have a unit such as Gbps: 0Gbps");
   EXPECT_EQ(MessageOf(kSimai, "1 4 2880Gbps 0.000025ms", "1 4 2880Gbps 25"),
             "net: line 4: latency must not be negative and must have a unit such as ns: 25");
   EXPECT_EQ(MessageOf(kSimai, "1 4", "1 9"),
-            "net: line 4: a link must join two different nodes below 7: 1 9");
+            "net: line 4: a link must connect two different nodes below 7: 1 9");
   EXPECT_EQ(
       MessageOf(kSimai, "1 4", "4 0"),
-      "net: line 4: nodes 4 and 0 are joined already; write one link with the bandwidth of both");
+      "net: line 4: nodes 4 and 0 are linked already; write one link with the bandwidth of both");
   EXPECT_EQ(MessageOf(kSimai, "3 6 400Gbps 0.0005ms 0\n", ""),
             "net: line 9: the file ends after 7 of 8 links");
 }

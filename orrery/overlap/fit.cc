@@ -27,11 +27,7 @@ learn::DataSet EmptyData(std::span<const std::string> names) {
 
 void Append(learn::DataSet& data, const MeasuredPair& row, std::span<const float> features,
             double target, double weight) {
-  data.Append({.features = features,
-               .target = target,
-               .weight = weight,
-               .groups = {row.kernel},
-               .label = row.kernel});
+  data.Append({.features = features, .target = target, .weight = weight, .groups = {row.kernel}});
 }
 
 void Append(learn::DataSet& data, const MeasuredPair& row, const Pair& pair, const Arrival& arrival,

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// What the small numbers in records mean. Stored by number: append at the end, never reorder. A
+// The codes in records. Stored by number: append at the end, never reorder. A
 // reader takes numbers that it does not know for the "unknown" or "other" of their kind.
 
 namespace orrery::stream::codes {
@@ -11,7 +11,7 @@ enum TimeOrigin : std::uint64_t { kUnknownOrigin = 0, kEpoch = 1, kRecordingStar
 
 enum StackLanguage : std::uint64_t { kPython = 0, kCpp = 1 };
 
-/// Who handed the memory out.
+/// The allocator of the memory.
 enum Level : std::uint64_t { kDriver = 0, kSegment = 1, kTensor = 2 };
 
 /// Bits of an allocation by the driver: several can be set at once.
@@ -33,7 +33,7 @@ enum MemoryClass : std::uint64_t {
   kStaticClass = 6,
 };
 
-/// What a free says: the framework asks first, and the memory is free when the stream has passed.
+/// Phases of a free: the framework requests it, and it completes when the stream has passed.
 enum FreePhase : std::uint64_t { kFreed = 0, kFreeRequested = 1, kFreeCompleted = 2 };
 
 enum CopyKind : std::uint64_t {
@@ -45,7 +45,7 @@ enum CopyKind : std::uint64_t {
   kPeerToPeer = 5,
 };
 
-/// How well a launch, or its use of one object, was seen. 0 at a touch: as well as its launch.
+/// How completely a launch, or its use of one object, was observed. 0 at a touch: like its launch.
 enum Coverage : std::uint64_t {
   kUnseen = 0,
   kExact = 1,

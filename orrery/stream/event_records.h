@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 
 #include "orrery/stream/field.h"
 
-// What happened, in order: the records of EVT chunks. See schema.h for the rules of change.
+// The events in order: the records of EVT chunks. See schema.h for the rules of change.
 
 namespace orrery::stream {
 

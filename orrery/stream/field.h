@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <tuple>
 
 #include "orrery/stream/format.h"
 
@@ -67,7 +66,7 @@ struct Value<Encoding::kNumbers> {
   static constexpr Type kDefault = {};
 };
 
-/// A field of a record: its name, how it is written, and where it lives.
+/// A field of a record: its name, how it is written, and its member.
 template <Encoding encoding_, typename Record>
 struct Field {
   static constexpr Encoding encoding = encoding_;
@@ -80,19 +79,21 @@ struct Field {
 #define ORRERY_STREAM_MEMBER(encoding, name) \
   schema::Value<Encoding::encoding>::Type name = schema::Value<Encoding::encoding>::kDefault;
 #define ORRERY_STREAM_FIELD(encoding, name) \
-  std::tuple(schema::Field<Encoding::encoding, Self>{#name, &Self::name}),
+  visit(schema::Field<Encoding::encoding, Self>{#name, &Self::name});
 
 /// Defines a record: the chunk it is in, its number there, and its fields in order.
-#define ORRERY_STREAM_RECORD(Record, chunk_type, number, FIELDS)         \
-  struct Record {                                                        \
-    static constexpr ChunkType kChunk = ChunkType::chunk_type;           \
-    static constexpr std::uint64_t kKind = number;                       \
-    static constexpr const char* kName = #Record;                        \
-    FIELDS(ORRERY_STREAM_MEMBER)                                         \
-    static constexpr auto Fields() {                                     \
-      using Self = Record;                                               \
-      return std::tuple_cat(FIELDS(ORRERY_STREAM_FIELD) std::tuple<>()); \
-    }                                                                    \
+/// `VisitFields(visit)` calls `visit(field)` for each field.
+#define ORRERY_STREAM_RECORD(Record, chunk_type, number, FIELDS) \
+  struct Record {                                                \
+    static constexpr ChunkType kChunk = ChunkType::chunk_type;   \
+    static constexpr std::uint64_t kKind = number;               \
+    static constexpr const char* kName = #Record;                \
+    FIELDS(ORRERY_STREAM_MEMBER)                                 \
+    template <typename Visit>                                    \
+    static constexpr void VisitFields(Visit&& visit) {           \
+      using Self = Record;                                       \
+      FIELDS(ORRERY_STREAM_FIELD)                                \
+    }                                                            \
   }
 
 }  // namespace orrery::stream

@@ -22,7 +22,7 @@ inline constexpr std::size_t kChunkHeaderBytes = 40;
 /// The most bytes that a chunk holds once it is unpacked; bounds the memory of readers.
 inline constexpr std::uint32_t kMaxRawBytes = 64 << 20;
 
-/// What the records of a chunk are. Stored by number: append at the end, never reorder.
+/// The type of the records of a chunk. Stored by number: append at the end, never reorder.
 enum class ChunkType : std::uint16_t {
   kHeader = 1,        // HDR: who recorded, on which devices
   kStrings = 2,       // STR
@@ -56,7 +56,7 @@ struct ChunkHeader {
 
 namespace frame {
 
-/// Puts a number at `offset`, little-endian on any machine.
+/// Stores a number at `offset`, little-endian on any machine.
 template <typename T>
 void Put(char* bytes, std::size_t offset, T value) {
   for (std::size_t i = 0; i < sizeof(T); ++i) {
@@ -100,7 +100,7 @@ inline void EncodeChunkHeader(const ChunkHeader& header, char* bytes) noexcept {
   frame::Put(bytes, frame::kHeaderCrcOffset, Crc32c({bytes, frame::kHeaderCrcOffset}));
 }
 
-/// Tells whether `bytes` begin with a chunk header whose checksum holds.
+/// Returns whether `bytes` begin with a chunk header whose checksum holds.
 [[nodiscard]] inline bool IsChunkHeader(std::string_view bytes) noexcept {
   return bytes.size() >= kChunkHeaderBytes && bytes.starts_with(kMarker) &&
          frame::Get<std::uint32_t>(bytes, frame::kHeaderCrcOffset) ==

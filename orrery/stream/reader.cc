@@ -10,7 +10,7 @@
 namespace orrery::stream {
 namespace {
 
-// What is read at a time; a header's claim becomes memory only as far as the file has the bytes.
+// Read size; memory grows only as far as the file has bytes, whatever a header claims.
 constexpr std::size_t kReadBytes = 1 << 20;
 
 bool IsPlausible(const ChunkHeader& header) {
@@ -44,7 +44,7 @@ Result<StreamReader> StreamReader::Open(ByteSource& source) {
   StreamReader reader(source);
   ORRERY_TRY(const bool has_header, reader.Fill(kFileHeaderBytes));
   if (!IsStream(reader.rest())) {
-    return Fail(Error::Kind::kInvalidInput, "this is no recorded event stream");
+    return Fail(Error::Kind::kInvalidInput, "not a recorded event stream");
   }
   if (!has_header) {
     return Fail(Error::Kind::kInvalidInput,

@@ -18,28 +18,28 @@ struct Chunk {
   std::string_view payload;  // valid until the next chunk is read
 };
 
-/// What of a file could not be used so far.
+/// Parts of a file that could not be used so far.
 struct StreamLosses {
   std::uint64_t num_damaged_chunks = 0;  // with an intact header; their records are counted
   std::uint64_t num_lost_records = 0;
-  std::uint64_t num_skipped_bytes = 0;   // outside of intact chunks: how many records is not known
-  std::uint64_t first_damage = 0;        // offset of what was skipped first
-  bool is_torn = false;                  // the last chunk is not whole: the recording was cut off
+  std::uint64_t num_skipped_bytes = 0;  // outside of intact chunks: how many records is not known
+  std::uint64_t first_damage = 0;       // offset of what was skipped first
+  bool is_torn = false;  // the last chunk is incomplete: the recording was interrupted
   std::uint64_t num_unknown_chunks = 0;  // types of a later version
   std::uint16_t first_unknown_type = 0;
 
   bool operator==(const StreamLosses&) const = default;
 };
 
-/// Tells from the first bytes whether a file is a stream.
+/// Detects a stream from the first bytes of a file.
 [[nodiscard]] bool IsStream(std::string_view head);
 
 /// Reads a stream chunk by chunk; memory is bounded by the largest chunk (64 MiB packed and as much
-/// unpacked). Nothing in the file is trusted before its checksum holds. After damage reading goes
-/// on at the next marker with an intact header.
+/// unpacked). Nothing in the file is trusted before its checksum holds. After damage reading
+/// continues at the next marker with an intact header.
 class StreamReader {
  public:
-  /// Looks at the file header; fails for other files and for versions that cannot be read. The
+  /// Reads the file header; fails for other files and for versions that cannot be read. The
   /// source must outlive the reader.
   static Result<StreamReader> Open(ByteSource& source);
 

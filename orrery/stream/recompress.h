@@ -9,7 +9,7 @@
 
 namespace orrery::stream {
 
-/// What was done to a stream.
+/// The result of recompressing a stream.
 struct Recompressed {
   std::int64_t num_chunks = 0;
   std::int64_t bytes_before = 0;  // of chunks with their headers

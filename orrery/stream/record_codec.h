@@ -3,8 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,13 +46,7 @@ class Registers {
   std::array<std::uint64_t, kNumRegisters> values_{};
 };
 
-/// Calls `visit(field)` for each field of a record, in order.
-template <typename Record, typename Visit>
-constexpr void ForEachField(Visit&& visit) {
-  std::apply([&](const auto&... field) { (visit(field), ...); }, Record::Fields());
-}
-
-/// Writes one field and tells whether it is other than zero.
+/// Writes one field and returns whether it is not zero.
 template <Encoding encoding, typename T>
 bool EncodeField(const T& value, Registers& registers, BoundedWriter& writer) noexcept {
   if constexpr (encoding == Encoding::kText) {
@@ -87,7 +81,7 @@ std::size_t EncodeRecord(const Record& record, Registers& registers, char* begin
   BoundedWriter writer(begin, end);
   writer.Varint(Record::kKind);
   std::size_t used = writer.size();
-  ForEachField<Record>([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
+  Record::VisitFields([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
     if (EncodeField<encoding>(record.*field.member, registers, writer)) {
       used = writer.size();
     }
@@ -147,7 +141,7 @@ template <Encoding encoding, typename T>
 template <typename Record>
 void DecodeRecord(Record& record, Registers& registers, NumberLists& lists, VarintReader& reader) {
   lists.Begin();
-  ForEachField<Record>([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
+  Record::VisitFields([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
     DecodeField<encoding>(record.*field.member, registers, lists, reader);
   });
 }

@@ -72,7 +72,7 @@ Record RandomRecord(Storage& storage) {
   storage.text = *rc::gen::arbitrary<std::string>();
   storage.numbers = *rc::gen::arbitrary<std::vector<std::uint64_t>>();
   Record record;
-  ForEachField<Record>([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
+  Record::VisitFields([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
     if constexpr (encoding == Encoding::kText) {
       record.*field.member = storage.text;
     } else if constexpr (encoding == Encoding::kNumbers) {
@@ -94,7 +94,7 @@ Record RandomRecord(Storage& storage) {
 template <typename Record>
 bool AreEqual(const Record& lhs, const Record& rhs) {
   bool equal = true;
-  ForEachField<Record>([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
+  Record::VisitFields([&]<Encoding encoding>(const schema::Field<encoding, Record>& field) {
     if constexpr (encoding == Encoding::kNumbers) {
       equal = equal && std::vector((lhs.*field.member).begin(), (lhs.*field.member).end()) ==
                            std::vector((rhs.*field.member).begin(), (rhs.*field.member).end());

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
 
 #include "orrery/stream/event_records.h"
 #include "orrery/stream/field.h"
@@ -13,7 +12,7 @@
 
 namespace orrery::stream {
 
-// HDR. Its texts are written out, so that it says who recorded even when all else is lost.
+// HDR. Its texts are written inline, so that it is readable even when all else is lost.
 
 #define ORRERY_STREAM_PROCESS(X) \
   X(kText, producer)             \
@@ -49,7 +48,7 @@ ORRERY_STREAM_RECORD(ClockPair, kHeader, 3, ORRERY_STREAM_CLOCK_PAIR);
   X(kText, value)
 ORRERY_STREAM_RECORD(Setting, kHeader, 4, ORRERY_STREAM_SETTING);
 
-// STR, STK, MOD, FUN: what other records name by number. Number 0 is "none".
+// STR, STK, MOD, FUN: what other records refer to by number. Number 0 is "none".
 
 #define ORRERY_STREAM_STRING(X) \
   X(kUnsigned, id)              \
@@ -86,7 +85,7 @@ ORRERY_STREAM_RECORD(Function, kFunctions, 1, ORRERY_STREAM_FUNCTION);
   X(kUnsigned, line)
 ORRERY_STREAM_RECORD(SourceLine, kFunctions, 2, ORRERY_STREAM_SOURCE_LINE);
 
-// OBJ: memory that was there before the recording, or that no call allocates (static data).
+// OBJ: memory that existed before the recording, or that no call allocates (static data).
 
 #define ORRERY_STREAM_OBJECT(X) \
   X(kObject, id)                \
@@ -188,9 +187,12 @@ ORRERY_STREAM_RECORD(CoverageCount, kCoverage, 1, ORRERY_STREAM_COVERAGE_COUNT);
   X(kMaybe, device)
 ORRERY_STREAM_RECORD(Overhead, kCalibration, 1, ORRERY_STREAM_OVERHEAD);
 
+template <typename... Records>
+struct RecordList {};
+
 /// All records, chunk after chunk.
 using AllRecords =
-    std::tuple<Process, Device, ClockPair, Setting, String, Stack, Module, Function, SourceLine,
+    RecordList<Process, Device, ClockPair, Setting, String, Stack, Module, Function, SourceLine,
                ContextChange, StreamChange, Allocation, Free, Copy, Set, Launch, LaunchEnd,
                DeviceTime, Synchronization, OperatorBegin, OperatorEnd, RegionBegin, RegionEnd,
                Step, ManagedMemory, OutOfMemory, GraphLaunch, ApiCall, Object, Touch, PageTouch,
@@ -199,9 +201,9 @@ using AllRecords =
 /// Calls `visit.operator()<Record>()` for each record of AllRecords.
 template <typename Visit>
 void ForEachRecordType(Visit&& visit) {
-  [&]<typename... Records>(std::tuple<Records...>*) {
+  [&]<typename... Records>(RecordList<Records...>) {
     (visit.template operator()<Records>(), ...);
-  }(static_cast<AllRecords*>(nullptr));
+  }(AllRecords());
 }
 
 }  // namespace orrery::stream

@@ -10,7 +10,7 @@
 
 namespace orrery::stream {
 
-/// Makes small numbers of either sign small unsigned ones: 0, -1, 1, -2 become 0, 1, 2, 3.
+/// Zig-zag encoding of signed numbers: 0, -1, 1, -2 become 0, 1, 2, 3.
 [[nodiscard]] constexpr std::uint64_t ZigZag(std::int64_t value) noexcept {
   return (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
 }
@@ -19,7 +19,7 @@ namespace orrery::stream {
   return static_cast<std::int64_t>((value >> 1) ^ (0 - (value & 1)));
 }
 
-/// Puts numbers and bytes into memory of a fixed size. What does not fit sets `overflowed()` and
+/// Writes numbers and bytes into a buffer of fixed size. What does not fit sets `overflowed()` and
 /// leaves the rest unspecified, so a caller checks once.
 class BoundedWriter {
  public:
@@ -61,7 +61,7 @@ class BoundedWriter {
   bool overflowed_ = false;
 };
 
-/// Takes out what BoundedWriter put in. Reading at the end gives zeros, as trailing zeros are not
+/// Reads what BoundedWriter wrote. Reading at the end gives zeros, as trailing zeros are not
 /// written; a number or text that the end cuts, or a number of more than 64 bits, sets `failed()`.
 class VarintReader {
  public:

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <tuple>
-#include <type_traits>
 
 #include "orrery/stream/reader.h"
 #include "orrery/stream/record_codec.h"
@@ -10,42 +8,34 @@
 
 namespace orrery::stream {
 
-/// What of a chunk's records could not be used.
+/// Records of a chunk that could not be used.
 struct RecordLosses {
-  std::uint64_t num_unknown_kinds = 0;  // of a later version: stepped over
-  std::uint64_t num_unreadable = 0;     // from the first that made no sense to the end of the chunk
+  std::uint64_t num_unknown_kinds = 0;  // of a later version: skipped
+  std::uint64_t num_unreadable = 0;     // from the first invalid one to the end of the chunk
 };
 
 namespace visiting {
-
-template <ChunkType type, typename... Records>
-constexpr auto Select(std::tuple<Records...>*) {
-  return std::tuple_cat(
-      std::conditional_t<Records::kChunk == type, std::tuple<Records>, std::tuple<>>()...);
-}
-
-/// The records of one chunk type, as a tuple.
-template <ChunkType type>
-using RecordsOf = decltype(Select<type>(static_cast<AllRecords*>(nullptr)));
 
 /// Every event begins alike, so that also an event of a later version moves the registers.
 #define ORRERY_STREAM_ANY_EVENT(X) ORRERY_STREAM_EVENT(X)
 ORRERY_STREAM_RECORD(AnyEvent, kEvents, 0, ORRERY_STREAM_ANY_EVENT);
 #undef ORRERY_STREAM_ANY_EVENT
 
-/// Reads one record and shows it; false for a kind that this version does not know.
-template <typename Record, typename Visit>
+/// Reads one record and visits it if it has this type; false otherwise.
+template <ChunkType type, typename Record, typename Visit>
 bool VisitIf(std::uint64_t kind, Registers& registers, NumberLists& lists, VarintReader& reader,
              Visit&& visit) {
-  if (kind != Record::kKind) {
-    return false;
+  if constexpr (Record::kChunk == type) {
+    if (kind == Record::kKind) {
+      Record record;
+      DecodeRecord(record, registers, lists, reader);
+      if (!reader.failed()) {
+        visit(record);
+      }
+      return true;
+    }
   }
-  Record record;
-  DecodeRecord(record, registers, lists, reader);
-  if (!reader.failed()) {
-    visit(record);
-  }
-  return true;
+  return false;
 }
 
 template <ChunkType type, typename Visit>
@@ -57,9 +47,9 @@ RecordLosses VisitRecords(const Chunk& chunk, Visit&& visit) {
   for (std::uint32_t read = 0; read < chunk.header.num_records; ++read) {
     VarintReader reader(records.Bytes(records.Varint()), records);
     const std::uint64_t kind = reader.Varint();
-    const bool is_known = [&]<typename... Records>(std::tuple<Records...>*) {
-      return (VisitIf<Records>(kind, registers, lists, reader, visit) || ...);
-    }(static_cast<RecordsOf<type>*>(nullptr));
+    const bool is_known = [&]<typename... Records>(RecordList<Records...>) {
+      return (VisitIf<type, Records>(kind, registers, lists, reader, visit) || ...);
+    }(AllRecords());
     if (!is_known && type == ChunkType::kEvents) {
       AnyEvent event;
       DecodeRecord(event, registers, lists, reader);

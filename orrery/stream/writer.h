@@ -32,7 +32,7 @@ class ChunkBuilder {
   explicit ChunkBuilder(ChunkType type, std::uint32_t buffer = 0,
                         std::size_t capacity = kDefaultCapacity) noexcept
       : capacity_(capacity < kMaxRawBytes ? capacity : kMaxRawBytes),
-        bytes_(new(std::nothrow) char[kChunkHeaderBytes + capacity_]),
+        bytes_(new (std::nothrow) char[kChunkHeaderBytes + capacity_]),
         header_{.type = type, .buffer = buffer} {
     capacity_ = bytes_ == nullptr ? 0 : capacity_;
   }
@@ -130,7 +130,8 @@ class StreamFile {
 
   ~StreamFile() { Close(); }
 
-  /// Creates the file anew and writes its header; false, and `error()` says why, if it cannot.
+  /// Creates or truncates the file and writes its header; on failure returns false and sets
+  /// `error()`.
   [[nodiscard]] bool Create(const char* path) noexcept {
     Close();
     error_ = 0;

@@ -4,21 +4,55 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "orrery/base/check.h"
 #include "orrery/base/statistics.h"
-#include "orrery/trace/clock_correction.h"
-#include "orrery/trace/clock_domains.h"
 #include "orrery/trace/clock_fit.h"
 #include "orrery/trace/collective_matching.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::trace {
 namespace {
+
+// Cards are nested differently from tool to tool; the last part of the path says it.
+std::optional<std::int64_t> DevicesPerNode(const TraceSet& set) {
+  if (!set.card) {
+    return std::nullopt;
+  }
+  for (const auto& [path, value] : set.card->values) {
+    if (path == "count_per_node" || path.ends_with(".count_per_node")) {
+      return set.card->Integer(path);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string ClockName(const TraceSet& set, std::size_t index,
+                      std::optional<std::int64_t> devices_per_node) {
+  const TraceInfo& info = set.ranks[index].info;
+  if (info.time_origin != TimeOrigin::kEpoch) {
+    return fmt::format("trace {}", index);
+  }
+  if (!info.host_name.empty()) {
+    return "host " + info.host_name;
+  }
+  if (devices_per_node && *devices_per_node > 0) {
+    return fmt::format("node {}", RankOf(set, index) / *devices_per_node);
+  }
+  return fmt::format("trace {}", index);
+}
 
 constexpr std::int64_t kLongestTransferNs = 10'000'000;
 constexpr double kOffsetWorthCorrectingNs = 20'000;
@@ -178,7 +212,66 @@ void Conclude(const ClockModel& model, AlignClocks when, ClockAlignment& alignme
   }
 }
 
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::int64_t kPsPerNs = 1'000;
+
+std::int64_t FloorDivide(std::int64_t dividend, std::int64_t divisor) {
+  const std::int64_t quotient = dividend / divisor;
+  return quotient * divisor > dividend ? quotient - 1 : quotient;
+}
+
+// Whole seconds and the rest separately, so that the products do not overflow.
+std::int64_t DriftNs(std::int64_t drift_ps_per_s, std::int64_t elapsed_ns) {
+  const std::int64_t seconds = FloorDivide(elapsed_ns, kNsPerSecond);
+  const std::int64_t rest_ns = elapsed_ns - seconds * kNsPerSecond;
+  return FloorDivide(seconds * drift_ps_per_s + FloorDivide(rest_ns * drift_ps_per_s, kNsPerSecond),
+                     kPsPerNs);
+}
+
+// Only nodes of execution traces are without a time, which is -1 there.
+template <typename Table>
+bool HasTime(const Table& table, std::size_t row) {
+  if constexpr (requires { table.op_schema; }) {
+    return table.begin_ns[row] >= 0;
+  }
+  return true;
+}
+
+template <typename Table>
+void CorrectTable(const RankClock& clock, Table& table) {
+  if constexpr (requires { table.begin_ns; }) {
+    for (std::size_t row = 0; row < table.size(); ++row) {
+      if (!HasTime(table, row)) {
+        continue;
+      }
+      const std::int64_t begin_ns = table.begin_ns[row];
+      table.begin_ns[row] = CorrectedTime(clock, begin_ns);
+      if constexpr (requires { table.duration_ns; }) {
+        if (table.duration_ns[row] > 0) {
+          table.duration_ns[row] =
+              CorrectedTime(clock, begin_ns + table.duration_ns[row]) - table.begin_ns[row];
+        }
+      }
+      if constexpr (requires { table.end_ns; }) {
+        table.end_ns[row] = CorrectedTime(clock, table.end_ns[row]);
+      }
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<std::uint32_t> ClockOfRank(const TraceSet& set) {
+  const auto devices_per_node = DevicesPerNode(set);
+  std::map<std::string, std::uint32_t, std::less<>> clocks;
+  std::vector<std::uint32_t> clock_of_rank(set.ranks.size());
+  for (const std::uint32_t place : PlacesInRankOrder(set)) {
+    const auto next = static_cast<std::uint32_t>(clocks.size());
+    clock_of_rank[place] =
+        clocks.try_emplace(ClockName(set, place, devices_per_node), next).first->second;
+  }
+  return clock_of_rank;
+}
 
 bool ClockAlignment::applies() const {
   return std::any_of(ranks.begin(), ranks.end(), [](const RankClock& rank) { return rank.apply; });
@@ -210,6 +303,20 @@ AlignedRun MatchAndAlign(TraceSet& set, AlignClocks when) {
     run.matched = MatchCollectives(set);
   }
   return run;
+}
+
+std::int64_t CorrectedTime(const RankClock& clock, std::int64_t time_ns) {
+  return time_ns - clock.offset_ns - DriftNs(clock.drift_ps_per_s, time_ns - clock.drift_origin_ns);
+}
+
+void ApplyAlignment(TraceSet& set, const ClockAlignment& alignment) {
+  ORRERY_CHECK(set.ranks.size() == alignment.ranks.size(), "an alignment of another set");
+  for (std::size_t index = 0; index < set.ranks.size(); ++index) {
+    if (alignment.ranks[index].apply) {
+      ForEachTable(set.ranks[index],
+                   [&](const char*, auto& table) { CorrectTable(alignment.ranks[index], table); });
+    }
+  }
 }
 
 }  // namespace orrery::trace

@@ -16,10 +16,10 @@ enum class AlignClocks : std::uint8_t {
   kNever,
 };
 
-/// How the clock of one rank differs from the others of its component.
+/// How the clock of one rank differs from those of the other ranks of its component.
 struct RankClock {
   std::uint32_t clock = 0;      // ranks that read the same clock have the same number
-  std::uint32_t component = 0;  // offsets of different components have nothing in common
+  std::uint32_t component = 0;  // offsets of different components cannot be compared
   double own_offset_ns = 0;     // from the ends of this rank alone
   std::int64_t offset_ns = 0;   // of its clock: subtract it
   double deviation_ns = 0;      // median absolute deviation of the rank's ends from it
@@ -41,9 +41,15 @@ struct ClockAlignment {
   bool operator==(const ClockAlignment&) const = default;
 };
 
+/// Returns for each trace of the set the number of its clock. Ranks of one host that count from
+/// 1970 read the same clock; any other rank has its own. The host is the trace's host name, else
+/// the node that the card's devices per node put it on. Clocks are numbered in order of their
+/// lowest rank.
+[[nodiscard]] std::vector<std::uint32_t> ClockOfRank(const TraceSet& set);
+
 /// Estimates clock offsets from the ends of synchronising collectives: all members end within a
-/// short time of each other. Used are complete records without doubts, timed by kernels, whose
-/// transfer took less than 10 ms. (The spread of ends is no doubt here: it is what offsets cause.)
+/// short time of each other. Uses complete, reliable records, timed by kernels, whose
+/// transfer took less than 10 ms. (A large spread of ends is allowed here: offsets cause it.)
 ///
 /// Ranks whose records all have the same members: the offset of a rank is the median of its
 /// distance from the median end of each record; a clock takes the median of its ranks. Several
@@ -51,6 +57,13 @@ struct ClockAlignment {
 /// the lowest rank at 0. A drift is fitted (Theil-Sen) where at least 8 records span a second.
 [[nodiscard]] ClockAlignment EstimateClocks(const TraceSet& set, const MatchedCollectives& matched,
                                             AlignClocks when = AlignClocks::kIfItMatters);
+
+/// Returns the time on the common clock, in integer arithmetic. Later times never come out earlier.
+[[nodiscard]] std::int64_t CorrectedTime(const RankClock& clock, std::int64_t time_ns);
+
+/// Corrects every time of every rank whose clock is to be corrected (RankClock::apply). Under drift
+/// durations follow their ends, so that nested rows stay nested.
+void ApplyAlignment(TraceSet& set, const ClockAlignment& alignment);
 
 /// Matched collectives on aligned clocks.
 struct AlignedRun {

@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/trace/clock_domains.h"
 #include "orrery/trace/collective_matching.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"

@@ -1,5 +1,3 @@
-#include "orrery/trace/clock_correction.h"
-
 #include <cstdint>
 
 #include <gmock/gmock.h>

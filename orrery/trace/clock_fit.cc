@@ -26,7 +26,7 @@ constexpr std::size_t kSlopeSamples = 256;
 constexpr std::size_t kPairSamples = 4096;
 constexpr std::size_t kSamplesOfAllPairs = std::size_t{1} << 24;
 
-// Takes at most `limit` of `values`, evenly spread.
+// Samples at most `limit` of `values`, evenly spaced.
 std::vector<std::uint32_t> Sample(std::span<const std::uint32_t> values, std::size_t limit) {
   const std::size_t count = std::min(limit, values.size());
   std::vector<std::uint32_t> sample;
@@ -57,7 +57,7 @@ class GroupEnds {
            Correction(instance, b);
   }
 
-  // Whether the records suffice to tell a drift from noise.
+  // Whether the records suffice to distinguish a drift from noise.
   [[nodiscard]] bool ShowDrift() const {
     return group_.instances.size() >= kLeastRecordsForDrift && SpanNs(0) >= kLeastSpanForDriftNs;
   }
@@ -96,7 +96,7 @@ class GroupEnds {
 
 using ValuesOfClock = std::map<std::uint32_t, std::vector<double>>;
 
-// Gives every rank of a clock the median over the clock's ranks.
+// Sets every rank of a clock to the median over the clock's ranks.
 void SetByClock(const ClockModel& model, const ValuesOfClock& values, std::vector<double>& target) {
   for (std::uint32_t rank = 0; rank < target.size(); ++rank) {
     if (const auto found = values.find(model.clock[rank]); found != values.end()) {

@@ -14,7 +14,7 @@ struct MemberSet {
   std::vector<std::uint32_t> instances;  // in order of begin
 };
 
-/// What the fit finds out, each for all traces of the set.
+/// The fitted clocks, one value for each trace of the set.
 struct ClockModel {
   std::vector<std::uint32_t> clock;     // given
   std::vector<std::int64_t> origin_ns;  // given: drift counts from here, on the rank's clock
@@ -24,10 +24,10 @@ struct ClockModel {
   std::vector<double> deviation_ns;     // median absolute deviation of the rank's ends
 };
 
-/// Fits the clocks of ranks that always meet in the same records.
+/// Fits the clocks of ranks whose records all have the same members.
 void FitOneGroup(const MatchedCollectives& matched, const MemberSet& group, ClockModel& model);
 
-/// Fits the clocks that several groups of ranks join; the clock of the lowest rank stays at 0.
+/// Fits the clocks connected by several groups of ranks; the clock of the lowest rank stays at 0.
 void FitGroups(const MatchedCollectives& matched, std::span<const MemberSet* const> groups,
                ClockModel& model);
 

@@ -7,7 +7,7 @@
 
 namespace orrery::trace {
 
-/// Makes the event of a single row.
+/// Returns the event of a single row.
 [[nodiscard]] CollectiveEvent EventOfRow(const Trace& trace, RowId row);
 
 /// Returns whether one kernel served the row and the event before it, or an overlapping one with

@@ -12,9 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/trace/collective_events.h"
 #include "orrery/trace/collective_groups.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/trace.h"
 #include "orrery/trace/trace_set.h"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint32_t kNoGroup = 0xFFFFFFFF;
 
-// What tells the lanes of one rank apart before other ranks are looked at.
+// Identifies a lane of one rank before other ranks are considered.
 struct LocalKey {
   std::uint32_t group = kNoGroup;
   RowId group_row = kNoRow;  // this and the track only where the group has no identity
@@ -104,7 +104,7 @@ std::vector<std::uint32_t> IdentifyGroups(const Trace& trace, bool communicators
   return ids;
 }
 
-// The k-th send belongs to the k-th receive, so parts of a batch stay apart there.
+// The k-th send belongs to the k-th receive, so parts of a batch stay separate there.
 void AppendRow(const Trace& trace, RowId row, RankRows& rows, LocalLane& lane) {
   if (lane.key.use != LaneUse::kPair && !lane.events.empty() &&
       IsPartOf(trace, row, lane.events.back())) {
@@ -154,7 +154,7 @@ std::int64_t StreamNumber(const Trace& trace, RowId track) {
   return track == kNoRow ? -1 : trace.tracks.thread[track];
 }
 
-// Gives lanes without a group one that stands for their stream: by number when all ranks use the
+// Names groups after streams for lanes without a group: by number when all ranks use the
 // same numbers, each once; else by order of first use.
 class StreamNames {
  public:

@@ -20,7 +20,7 @@ struct CollectiveEvent {
   bool on_device = false;  // the times are of kernels, not of a call
 };
 
-/// How the events of a lane belong together.
+/// The kind of events of a lane.
 enum class LaneUse : std::uint8_t {
   kCollective,  // one event of each rank of the group
   kExchange,    // sends and receives whose peers are not known: as a collective
@@ -33,7 +33,7 @@ struct LaneMember {
   std::vector<CollectiveEvent> events;
 };
 
-/// Events of several ranks among which counterparts are to be found. Members are in order of rank;
+/// Events of several ranks that are matched with each other. Members are in order of rank;
 /// in a pair the sender comes first.
 struct CollectiveLane {
   std::uint32_t group = 0;  // index of CollectiveLanes::groups
@@ -42,11 +42,11 @@ struct CollectiveLane {
   std::vector<LaneMember> members;
 };
 
-/// Which rows of a rank take part.
+/// The rows of a rank that can be matched.
 struct RankRows {
   std::vector<RowId> first_row_of_event;  // for each row; kNoRow when it is left out
   std::int64_t num_without_kernels = 0;   // left out: the rank has kernels, this call none
-  std::int64_t num_in_groups_of_one = 0;  // left out: nobody to communicate with
+  std::int64_t num_in_groups_of_one = 0;  // left out: no peers
 };
 
 struct CollectiveLanes {

@@ -176,35 +176,11 @@ std::optional<CollectiveKind> ParseCollectiveName(std::string_view name) {
 }
 
 std::string_view CollectiveKindName(CollectiveKind kind) {
-  switch (kind) {
-    case kUnknown:
-      return "unknown";
-    case kAllReduce:
-      return "all_reduce";
-    case kAllGather:
-      return "all_gather";
-    case kReduceScatter:
-      return "reduce_scatter";
-    case kAllToAll:
-      return "all_to_all";
-    case kBroadcast:
-      return "broadcast";
-    case kReduce:
-      return "reduce";
-    case kGather:
-      return "gather";
-    case kScatter:
-      return "scatter";
-    case kSend:
-      return "send";
-    case kRecv:
-      return "recv";
-    case kSendRecv:
-      return "send_recv";
-    case kBarrier:
-      return "barrier";
-  }
-  return "unknown";
+  // In the order of CollectiveKind.
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"unknown", "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce",
+       "gather", "scatter", "send", "recv", "send_recv", "barrier"});
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::optional<CommunicationKernel> ClassifyCommunicationKernel(std::string_view name) {

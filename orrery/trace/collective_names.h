@@ -7,20 +7,20 @@
 
 namespace orrery::trace {
 
-/// Understands the names that frameworks give to collective calls ("_allgather_base",
+/// Parses the names that frameworks give to collective calls ("_allgather_base",
 /// "all_reduce", "c10d::allreduce_", "ncclAllReduce"); nothing for "wait" and other names.
 [[nodiscard]] std::optional<CollectiveKind> ParseCollectiveName(std::string_view name);
 
 /// Returns "all_reduce", "send", …
 [[nodiscard]] std::string_view CollectiveKindName(CollectiveKind kind);
 
-/// What the name of a device kernel says about communication.
+/// A communication kernel according to its name.
 struct CommunicationKernel {
   CollectiveKind kind = CollectiveKind::kUnknown;  // unknown for generic and fused kernels
   DataType data_type = DataType::kUnknown;         // int8 of pure copies is not the tensor's type
 };
 
-/// Returns what a communication kernel does, or nothing when `name` is another kernel. One table
+/// Classifies a communication kernel; nothing when `name` is another kernel. One table
 /// holds the families: NCCL and RCCL of all ages, MSCCL++, symmetric memory, DeepEP, NVSHMEM,
 /// HCCL, oneCCL and the one-shot reductions of serving engines.
 [[nodiscard]] std::optional<CommunicationKernel> ClassifyCommunicationKernel(std::string_view name);

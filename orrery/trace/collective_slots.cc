@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/trace/collective_events.h"
 #include "orrery/trace/collective_lanes.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/matched_collectives.h"
 #include "orrery/trace/position_alignment.h"
@@ -22,8 +22,7 @@ namespace {
 
 using Numbers = std::vector<std::uint64_t>;
 
-// The numbers that files give to the events of a member; nothing when one is missing or they do not
-// tell the events apart.
+// The numbers of the events of a member; nothing when one is missing or they are not distinct.
 template <typename NumberOf>
 std::optional<Numbers> DistinctNumbers(const LaneMember& member, NumberOf&& number_of) {
   Numbers numbers;

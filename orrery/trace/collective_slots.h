@@ -11,9 +11,9 @@ namespace orrery::trace {
 
 inline constexpr std::uint32_t kNoSlot = 0xFFFFFFFF;
 
-/// What was found for one member of a lane.
+/// The slots of one member of a lane.
 struct MemberSlots {
-  std::vector<std::uint32_t> slot_of_event;  // kNoSlot: no place among the others
+  std::vector<std::uint32_t> slot_of_event;  // kNoSlot: no counterpart
   MatchRule rule = MatchRule::kSequenceNumber;
   bool ambiguous = false;
   bool search_cut = false;  // a limit stopped the search
@@ -25,7 +25,7 @@ struct LaneSlots {
   std::uint32_t num_slots = 0;
 };
 
-/// Puts the events of a lane with at least two members into slots, by the first rule that all its
+/// Assigns the events of a lane with at least two members to slots, by the first rule that all its
 /// members support.
 [[nodiscard]] LaneSlots AssignSlots(const TraceSet& set, const CollectiveLane& lane);
 

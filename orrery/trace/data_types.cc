@@ -1,6 +1,7 @@
 #include "orrery/trace/data_types.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -69,6 +70,32 @@ constexpr std::array kSpellings{
     Spelling{"c10::complex<c10::Half>", DataType::kComplex32},
 };
 
+struct TypeProperties {
+  std::string_view name;
+  std::int64_t bytes = -1;
+};
+
+// In the order of DataType.
+constexpr auto kTypes = std::to_array<TypeProperties>({
+    {"unknown", -1},
+    {"Double", 8},
+    {"Float", 4},
+    {"Half", 2},
+    {"BFloat16", 2},
+    {"Float8_e4m3fn", 1},
+    {"Float8_e5m2", 1},
+    {"Float8", 1},
+    {"Long", 8},
+    {"Int", 4},
+    {"Short", 2},
+    {"Char", 1},
+    {"Byte", 1},
+    {"Bool", 1},
+    {"ComplexFloat", 8},
+    {"ComplexDouble", 16},
+    {"ComplexHalf", 4},
+});
+
 }  // namespace
 
 DataType ParseDataType(std::string_view name) {
@@ -84,72 +111,11 @@ DataType ParseDataType(std::string_view name) {
 }
 
 std::string_view DataTypeName(DataType type) {
-  switch (type) {
-    case DataType::kUnknown:
-      return "unknown";
-    case DataType::kFloat64:
-      return "Double";
-    case DataType::kFloat32:
-      return "Float";
-    case DataType::kFloat16:
-      return "Half";
-    case DataType::kBFloat16:
-      return "BFloat16";
-    case DataType::kFloat8E4M3:
-      return "Float8_e4m3fn";
-    case DataType::kFloat8E5M2:
-      return "Float8_e5m2";
-    case DataType::kFloat8Other:
-      return "Float8";
-    case DataType::kInt64:
-      return "Long";
-    case DataType::kInt32:
-      return "Int";
-    case DataType::kInt16:
-      return "Short";
-    case DataType::kInt8:
-      return "Char";
-    case DataType::kUInt8:
-      return "Byte";
-    case DataType::kBool:
-      return "Bool";
-    case DataType::kComplex64:
-      return "ComplexFloat";
-    case DataType::kComplex128:
-      return "ComplexDouble";
-    case DataType::kComplex32:
-      return "ComplexHalf";
-  }
-  return "unknown";
+  return kTypes[static_cast<std::size_t>(type)].name;
 }
 
 std::int64_t ElementBytes(DataType type) {
-  switch (type) {
-    case DataType::kUnknown:
-      return -1;
-    case DataType::kFloat8E4M3:
-    case DataType::kFloat8E5M2:
-    case DataType::kFloat8Other:
-    case DataType::kInt8:
-    case DataType::kUInt8:
-    case DataType::kBool:
-      return 1;
-    case DataType::kFloat16:
-    case DataType::kBFloat16:
-    case DataType::kInt16:
-      return 2;
-    case DataType::kFloat32:
-    case DataType::kInt32:
-    case DataType::kComplex32:
-      return 4;
-    case DataType::kFloat64:
-    case DataType::kInt64:
-    case DataType::kComplex64:
-      return 8;
-    case DataType::kComplex128:
-      return 16;
-  }
-  return -1;
+  return kTypes[static_cast<std::size_t>(type)].bytes;
 }
 
 std::int64_t SizeInBytes(std::int64_t elements, DataType type) {

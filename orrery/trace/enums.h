@@ -109,7 +109,7 @@ enum class MemoryClass : std::uint8_t {
   kStatic,  // data of a module
 };
 
-/// How well it was seen what an activity does to memory.
+/// How completely the memory accesses of an activity were observed.
 enum class Coverage : std::uint8_t {
   kExact,         // every access was counted
   kByArgument,    // an argument of the launch points there: an upper bound

@@ -12,7 +12,7 @@ struct FinishOptions {
 
 /// The last stage of every reader: puts rows into time order, then fills the link columns that
 /// follow from ids and times (launch, parent, operator, synchronised call) and finds the steps.
-/// What cannot be linked is counted in `trace.problems`.
+/// Rows that cannot be linked are counted in `trace.problems`.
 ///
 /// Row ids change when rows are sorted, so a reader sets links of its own afterwards.
 void FinishTrace(Trace& trace, const FinishOptions& options = {});

@@ -1,22 +1,51 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <vector>
 
-#include "orrery/trace/graph_match.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::trace {
 
-/// What became of the nodes of an execution trace.
+/// How graph nodes were matched with rows of a recording.
+enum class GraphLinkRule : std::uint8_t {
+  kNone,              // they were not
+  kRecordFunctionId,  // both files number the calls
+  kThreadOrder,       // each thread runs the same operators in the same order
+  kStepOrder,         // the nodes are one step, and the recording repeats it
+};
+
+/// A `node` and a row of host_ops, or of annotations, that are the same operator.
+struct GraphMatch {
+  RowId node = kNoRow;
+  RowId row = kNoRow;
+  bool is_annotation = false;
+};
+
+struct GraphMatches {
+  GraphLinkRule rule = GraphLinkRule::kNone;
+  std::vector<GraphMatch> matches;  // a node of a repeated step has several
+};
+
+/// Whether a recording has the node on a host thread: an operator or an
+/// annotation, but not a root, GPU work or the observer's own list of process groups.
+[[nodiscard]] bool IsHostWork(const Trace& trace, RowId node);
+
+/// Matches the graph nodes of a trace with its host rows.
+///
+/// By record function ids where the recording has them. Otherwise by order: per thread, nodes in
+/// order of id correspond to operators and annotations in order of external id. Rows that began
+/// before the observer exist only in the recording and are skipped; where the whole sequence of a
+/// thread occurs several times, the nodes are of one step and every repetition is matched. Names
+/// decide: fewer than 99 % that agree, or fewer than 99 % of the nodes found, give no match at all.
+[[nodiscard]] GraphMatches MatchGraph(const Trace& trace);
+
+/// How many nodes of an execution trace were linked.
 struct GraphLinkSummary {
   GraphLinkRule rule = GraphLinkRule::kNone;
   std::int64_t linked = 0;    // operators and annotations that have a row in the recording
   std::int64_t unlinked = 0;  // those that have none
 };
-
-/// Returns "record function ids", "order of calls", …
-[[nodiscard]] std::string_view GraphLinkRuleName(GraphLinkRule rule);
 
 /// Moves the graph nodes of an execution trace into the recording of the same rank, and links them
 /// with its operators and annotations (see MatchGraph) and through these with its collectives,

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string>
 
-#include "orrery/base/text.h"
-#include "orrery/base/string_table.h"
-#include "orrery/trace/collective_names.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/text.h"
+#include "orrery/trace/collective_names.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::trace {
@@ -158,7 +158,7 @@ constexpr std::array kKernelPatterns{
     NamePattern{"reduce", kReduction},
 };
 
-// Operators, for kernels whose own name says nothing or only how they are made.
+// Operators, for kernels with generic names.
 constexpr std::array kOperatorPatterns{
     NamePattern{"optimizer", kOptimizer},
     NamePattern{"_fused_adam", kOptimizer},

@@ -8,7 +8,7 @@
 
 namespace orrery::trace {
 
-/// What a device activity is for.
+/// The purpose of a device activity.
 enum class KernelClass : std::uint8_t {
   kOther,
   kCommunication,
@@ -24,7 +24,7 @@ enum class KernelClass : std::uint8_t {
   kEmbedding,
   kOptimizer,
   kCopyLike,  // a kernel that moves data on one device
-  kMemory,    // a copy or set of the copy engines: not a kernel
+  kMemory,    // a memcpy or memset, not a kernel
 };
 
 inline constexpr int kNumKernelClasses = 15;
@@ -36,11 +36,11 @@ inline constexpr int kNumKernelClasses = 15;
 /// ClassifyCommunicationKernel), cuBLAS, CUTLASS, cuDNN, Triton, flash attention, ATen …
 [[nodiscard]] KernelClass ClassifyKernel(std::string_view name);
 
-/// Classifies by the operator that asked for a kernel, for kernels whose name says little (Triton,
-/// element-wise templates under an optimizer); kOther when the operator says nothing.
+/// Classifies by the operator that launched a kernel, for kernels with generic names (Triton,
+/// element-wise templates under an optimizer); kOther for other operators.
 [[nodiscard]] KernelClass ClassifyOperator(std::string_view name);
 
-/// Returns the class of each activity: copies and sets are memory; kernels of a collective are
+/// Returns the class of each activity: memcpys and memsets are memory; kernels of a collective are
 /// communication; else the name decides, and where it says nothing the operator.
 [[nodiscard]] std::vector<KernelClass> ClassifyActivities(const Trace& trace);
 

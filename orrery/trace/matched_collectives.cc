@@ -4,29 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <string_view>
 
 #include "orrery/trace/enums.h"
 
 namespace orrery::trace {
-
-std::string_view MatchRuleName(MatchRule rule) {
-  switch (rule) {
-    case MatchRule::kSequenceNumber:
-      return "sequence number";
-    case MatchRule::kCommsId:
-      return "comms id";
-    case MatchRule::kGroupPosition:
-      return "place in the group's order";
-    case MatchRule::kStreamPosition:
-      return "place on the stream";
-    case MatchRule::kSubsequence:
-      return "common subsequence";
-    case MatchRule::kPeerOrder:
-      return "order of sends and receives";
-  }
-  return "unknown";
-}
 
 bool IsSynchronising(CollectiveKind kind) {
   switch (kind) {

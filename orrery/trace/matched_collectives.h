@@ -3,11 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
-#include <string_view>
 #include <vector>
 
-#include "orrery/trace/collective_groups.h"
 #include "orrery/base/columns.h"
+#include "orrery/trace/collective_groups.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::trace {
@@ -22,10 +21,7 @@ enum class MatchRule : std::uint8_t {
   kPeerOrder,       // k-th send of one rank to another and k-th receive there
 };
 
-/// Returns "sequence number", "place in the group", …
-[[nodiscard]] std::string_view MatchRuleName(MatchRule rule);
-
-/// What is doubtful about a match; bits of MatchedInstances::flags.
+/// Reasons to doubt a match; bits of MatchedInstances::flags.
 namespace match_flag {
 inline constexpr std::uint8_t kKindMismatch = 1;
 inline constexpr std::uint8_t kSizeMismatch = 2;
@@ -40,8 +36,8 @@ inline constexpr std::uint8_t kUnreliable =
 }  // namespace match_flag
 
 /// Collectives with their members, in order of the first begin. `kind` is kSend for a pair of
-/// sender and receiver, kSendRecv for an exchange whose peers the file does not say. `bytes` is the
-/// largest message size that a member states.
+/// sender and receiver, kSendRecv for sends and receives whose peers the file does not name.
+/// `bytes` is the largest message size that a member states.
 #define ORRERY_MATCHED_INSTANCE_COLUMNS(X)                    \
   X(CollectiveKind, kind, CollectiveKind::kUnknown)           \
   X(std::uint32_t, group, 0) /* MatchedCollectives::groups */ \
@@ -62,12 +58,12 @@ ORRERY_TABLE(MatchedInstances, ORRERY_MATCHED_INSTANCE_COLUMNS);
   X(std::int64_t, end_ns, 0)
 ORRERY_TABLE(MatchedMembers, ORRERY_MATCHED_MEMBER_COLUMNS);
 
-/// What became of the collectives of one rank, in rows of its table.
+/// How the collectives of one rank were matched, in rows of its table.
 struct RankMatching {
   std::int64_t num_matched = 0;
   std::int64_t num_unmatched = 0;
   std::int64_t num_without_kernels = 0;   // left out: the rank has kernels, this call none
-  std::int64_t num_in_groups_of_one = 0;  // left out: nobody to communicate with
+  std::int64_t num_in_groups_of_one = 0;  // left out: no peers
   std::vector<RowId> instance_of_row;     // kNoRow when unmatched or left out
 
   bool operator==(const RankMatching&) const = default;
@@ -98,7 +94,7 @@ struct MatchedCollectives {
   bool operator==(const MatchedCollectives&) const = default;
 };
 
-/// Returns whether nobody can finish such a collective before everybody has begun it.
+/// Returns whether no rank can finish such a collective before all ranks have begun it.
 [[nodiscard]] bool IsSynchronising(CollectiveKind kind);
 
 /// Returns when the last member began.

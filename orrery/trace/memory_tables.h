@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-#include "orrery/base/string_table.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/enums.h"
 
-// The tables of a Trace that say what device work did to memory, where a recording tells. As in
+// The tables of a Trace for the memory accesses of device work, where they were recorded. As in
 // tables.h: integer nanoseconds, bytes, -1 (or kNoRow) for "not known".
 //
 // `order` is the number of an event in its process. It orders what the host did, also where times
@@ -14,9 +14,9 @@
 
 namespace orrery::trace {
 
-/// Pieces of memory and their lives: allocations of the driver, segments and tensors of the
+/// Memory objects and their lifetimes: allocations of the driver, segments and tensors of the
 /// framework's allocator, static data. `begin_ns` is the birth, or the begin of the recording for
-/// what was there before (`birth_order` -1); `duration_ns` is -1 for what was never freed.
+/// older objects (`birth_order` -1); `duration_ns` is -1 for objects never freed.
 #define ORRERY_MEMORY_OBJECT_COLUMNS(X)                                       \
   X(std::int64_t, begin_ns, 0)                                                \
   X(std::int64_t, duration_ns, -1)                                            \
@@ -35,8 +35,8 @@ namespace orrery::trace {
   X(RowId, parent, kNoRow)                  /* MemoryObjects: what it lies in */
 ORRERY_TABLE(MemoryObjects, ORRERY_MEMORY_OBJECT_COLUMNS);
 
-/// How each launch, copy and set of a recording was seen, in order. A launch that was left out has
-/// its reason, and the probability with which such a launch is taken.
+/// How each launch, memcpy and memset of a recording was observed, in order. A launch that was left
+/// out has its reason, and the probability with which such a launch is taken.
 #define ORRERY_OBSERVATION_COLUMNS(X)     \
   X(RowId, activity, kNoRow)              \
   X(std::int64_t, order, 0)               \
@@ -46,11 +46,11 @@ ORRERY_TABLE(MemoryObjects, ORRERY_MEMORY_OBJECT_COLUMNS);
   X(StringId, call_stack, StringId::kEmpty)
 ORRERY_TABLE(Observations, ORRERY_OBSERVATION_COLUMNS);
 
-/// What one activity did to one object: bytes issued (which exceed the object when data are read
-/// again), 32-byte sectors, accesses of lanes and of warps. Without an object: addresses that no
-/// object owns. Known only by argument or descriptor: all counts are -1, and [address, address +
-/// extent_bytes) is what the activity can reach. Copies and sets have their extent too, which
-/// exceeds their bytes when rows have gaps.
+/// The accesses of one activity to one object: bytes issued (which exceed the object when data are
+/// read again), 32-byte sectors, accesses of lanes and of warps. Without an object: addresses that
+/// no object owns. Known only by argument or descriptor: all counts are -1, and [address, address +
+/// extent_bytes) is what the activity can reach. Memcpys and memsets have their extent too,
+/// which exceeds their bytes when rows have gaps.
 #define ORRERY_TOUCH_COLUMNS(X)           \
   X(RowId, activity, kNoRow)              \
   X(RowId, object, kNoRow)                \
@@ -98,7 +98,7 @@ ORRERY_TABLE(Accesses, ORRERY_ACCESS_COLUMNS);
 #define ORRERY_ACCESS_LANE_COLUMNS(X) X(std::uint64_t, address, 0)
 ORRERY_TABLE(AccessLanes, ORRERY_ACCESS_LANE_COLUMNS);
 
-/// What the recorder says of its own sight: what it patched, left out, dropped and could not see.
+/// Coverage according to the recorder: what it patched, skipped, dropped and could not observe.
 #define ORRERY_COVERAGE_COUNT_COLUMNS(X)      \
   X(CoverageKind, kind, CoverageKind::kOther) \
   X(StringId, name, StringId::kEmpty)         \
@@ -108,7 +108,7 @@ ORRERY_TABLE(AccessLanes, ORRERY_ACCESS_LANE_COLUMNS);
   X(std::uint64_t, address, 0) /* a sample */
 ORRERY_TABLE(CoverageCounts, ORRERY_COVERAGE_COUNT_COLUMNS);
 
-/// What the recording itself cost. The total is measured on its own.
+/// The overhead of the recording itself. The total is measured separately.
 #define ORRERY_OVERHEAD_COLUMNS(X)               \
   X(OverheadPhase, phase, OverheadPhase::kTotal) \
   X(std::int64_t, total_ns, 0)                   \

@@ -9,13 +9,13 @@
 
 namespace orrery::trace {
 
-/// One collective of a rank as the alignment sees it.
+/// One collective of a rank.
 struct SequenceItem {
   std::uint64_t signature = 0;  // equal for equal kind, type and size
   std::int64_t end_ns = 0;
 };
 
-/// What step markers say about two sequences.
+/// Information from step markers about two sequences.
 struct StepHints {
   std::int64_t items_per_step = 0;                  // 0: no steps
   std::optional<std::int64_t> shift_by_steps = {};  // reference position - other position
@@ -23,7 +23,7 @@ struct StepHints {
 
 inline constexpr std::int64_t kNoPosition = std::numeric_limits<std::int64_t>::min();
 
-/// Where the items of a sequence belong in a reference sequence.
+/// The positions of the items of a sequence in a reference sequence.
 struct PositionAlignment {
   enum class Method {
     kShift,        // item i is at position i + shift, which may lie outside the reference
@@ -45,11 +45,11 @@ struct PositionAlignment {
 /// Profiles start and stop at different collectives, so every shift up to 16 places, then up to a
 /// step, then any, is tried until one agrees in all signatures of a sufficient overlap and in time.
 /// Among shifts that agree, the one whose differences of end times scatter least wins: the scatter
-/// does not change with the offset between two clocks. Shifts that scatter equally little are told
-/// apart by the smallest offset; when that is no clear difference (20 %), by step markers; and
-/// when these do not help, the answer is ambiguous. When no shift agrees, equal numbers of items
-/// are paired as they stand if that explains the sequences as well as a longest common subsequence
-/// does; else the subsequence decides.
+/// does not change with the offset between two clocks. Of shifts that scatter equally little
+/// the one with the smallest offset wins; when that is no clear difference (20 %), step markers
+/// decide; and when these do not help, the answer is ambiguous. When no shift agrees, equal numbers
+/// of items are paired as they stand if that explains the sequences as well as a longest common
+/// subsequence does; else the subsequence decides.
 ///
 /// Agreement of all shifts costs O(n) together (Z function), the time of a shift at most 1,024
 /// samples, the subsequence at most 2,048 edits.

@@ -15,9 +15,9 @@
 namespace orrery::trace {
 namespace {
 
-// What rows are ordered by: begin, then the longer one (it may be the parent of the other), then
-// the profiler's own number, then the order of arrival. Rows are compared where they stand: keys
-// beside the table would double the memory of a large trace.
+// The order of rows: begin, then the longer one (it may be the parent of the other), then
+// the profiler's own number, then the order of arrival. Rows are compared in place: separate
+// keys would double the memory of a large trace.
 template <typename Table>
 class RowOrder {
  public:

@@ -14,9 +14,9 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/columns.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
@@ -104,21 +104,26 @@ class NameFilter {
   std::vector<signed char> known_;
 };
 
+void AppendStep(Trace& trace, RowId annotation) {
+  const Annotations& ranges = trace.annotations;
+  trace.steps.Append({.begin_ns = ranges.begin_ns[annotation],
+                      .duration_ns = ranges.duration_ns[annotation],
+                      .name = ranges.name[annotation],
+                      .number = NumberIn(trace.Text(ranges.name[annotation])),
+                      .annotation = annotation});
+}
+
 void TakeAnnotations(Trace& trace, const NameTest& test) {
   NameFilter is_marker(trace, test);
   const Annotations& ranges = trace.annotations;
   for (RowId row = 0; row < ranges.size(); ++row) {
     if (ranges.kind[row] == AnnotationKind::kHost && is_marker(ranges.name[row])) {
-      trace.steps.Append({.begin_ns = ranges.begin_ns[row],
-                          .duration_ns = ranges.duration_ns[row],
-                          .name = ranges.name[row],
-                          .number = NumberIn(trace.Text(ranges.name[row])),
-                          .annotation = row});
+      AppendStep(trace, row);
     }
   }
 }
 
-// XLA draws the steps of each device on a line of their own; those of the first one count.
+// XLA has a line of steps for each device; those of the first one count.
 void TakeStepLine(Trace& trace) {
   const Annotations& ranges = trace.annotations;
   const StringId line = trace.strings.Find("Steps");
@@ -131,16 +136,12 @@ void TakeStepLine(Trace& trace) {
   }
   for (RowId row = 0; chosen != kNoRow && row < ranges.size(); ++row) {
     if (ranges.track[row] == chosen) {
-      trace.steps.Append({.begin_ns = ranges.begin_ns[row],
-                          .duration_ns = ranges.duration_ns[row],
-                          .name = ranges.name[row],
-                          .number = NumberIn(trace.Text(ranges.name[row])),
-                          .annotation = row});
+      AppendStep(trace, row);
     }
   }
 }
 
-// XLA also marks what is no step, but briefly.
+// XLA also marks short ranges that are not steps.
 void DropShortSteps(Trace& trace) {
   const auto& durations = trace.steps.duration_ns;
   const auto longest = std::max_element(durations.begin(), durations.end());

@@ -13,7 +13,7 @@ namespace orrery::trace {
 /// decides.
 void FindSteps(Trace& trace, const std::string& marker);
 
-/// Says whether `marker` is a regular expression we can use.
+/// Checks that `marker` is a regular expression.
 [[nodiscard]] Status CheckStepMarker(const std::string& marker);
 
 }  // namespace orrery::trace

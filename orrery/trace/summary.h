@@ -14,7 +14,7 @@ struct NamedCount {
   std::int64_t count = 0;
 };
 
-/// How many rows of each kind a rank has, in the order people look for them. Operators of an
+/// The number of rows of each kind of a rank, the most important first. Operators of an
 /// execution trace without Kineto rows are its operator nodes. Collectives are those that ran on
 /// the device; where none did (no device, or no peers) they are the calls.
 [[nodiscard]] std::vector<NamedCount> CountRows(const Trace& trace);

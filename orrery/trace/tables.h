@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "orrery/base/string_table.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/enums.h"
 
 // The tables of a Trace. Times are integer nanoseconds, sizes bytes; -1 (or kNoRow) means "not
@@ -14,7 +14,7 @@
 
 namespace orrery::trace {
 
-/// Where slices are drawn: a host thread or a device stream. `process` and `thread` are the numbers
+/// A host thread or a device stream. `process` and `thread` are the numbers
 /// the profiler gave; text ids of old files are mapped to negative numbers and kept in `name`.
 #define ORRERY_TRACK_COLUMNS(X)                                 \
   X(TrackKind, kind, TrackKind::kHost)                          \
@@ -36,7 +36,7 @@ ORRERY_TABLE(Tracks, ORRERY_TRACK_COLUMNS);
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
 
-/// How a kernel was launched; few distinct rows, shared by many kernels.
+/// Launch configurations of kernels; few distinct rows, shared by many kernels.
 #define ORRERY_LAUNCH_SHAPE_COLUMNS(X)                                 \
   X(std::int32_t, grid_x, -1)                                          \
   X(std::int32_t, grid_y, -1)                                          \
@@ -50,7 +50,7 @@ ORRERY_TABLE(Devices, ORRERY_DEVICE_COLUMNS);
   X(StringId, extra, StringId::kEmpty)
 ORRERY_TABLE(LaunchShapes, ORRERY_LAUNCH_SHAPE_COLUMNS);
 
-/// Work on a device: kernels, copies, sets, and what other accelerators run.
+/// Work on a device: kernels, memcpys, memsets, and the work of other accelerators.
 #define ORRERY_ACTIVITY_COLUMNS(X)             \
   X(std::int64_t, begin_ns, 0)                 \
   X(std::int64_t, duration_ns, 0)              \
@@ -90,7 +90,7 @@ ORRERY_TABLE(Activities, ORRERY_ACTIVITY_COLUMNS);
   X(RowId, parent, kNoRow)     /* HostOps */                 \
   X(RowId, annotation, kNoRow) /* innermost one around it */ \
   X(RowId, forward_op, kNoRow) /* of a backward operator */  \
-  X(RowId, collective, kNoRow) /* the one it asks for */     \
+  X(RowId, collective, kNoRow) /* the one it requests */     \
   X(RowId, graph_node, kNoRow) /* GraphNodes */
 ORRERY_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
 
@@ -110,7 +110,7 @@ ORRERY_TABLE(HostOps, ORRERY_HOST_OP_COLUMNS);
   X(RowId, host_op, kNoRow)
 ORRERY_TABLE(RuntimeCalls, ORRERY_RUNTIME_CALL_COLUMNS);
 
-/// Named ranges that people put into their programs, on the host and mirrored on the device.
+/// Named ranges of the user (NVTX, record_function), on the host and mirrored on the device.
 #define ORRERY_ANNOTATION_COLUMNS(X)                                               \
   X(std::int64_t, begin_ns, 0)                                                     \
   X(std::int64_t, duration_ns, 0)                                                  \
@@ -227,7 +227,7 @@ ORRERY_TABLE(Counters, ORRERY_COUNTER_COLUMNS);
   X(RowId, parent, kNoRow) /* PythonCalls */
 ORRERY_TABLE(PythonCalls, ORRERY_PYTHON_CALL_COLUMNS);
 
-/// Marks without a duration.
+/// Instant events.
 #define ORRERY_INSTANT_COLUMNS(X)         \
   X(std::int64_t, begin_ns, 0)            \
   X(StringId, name, StringId::kEmpty)     \
@@ -286,7 +286,7 @@ ORRERY_TABLE(Flows, ORRERY_FLOW_COLUMNS);
   X(RowId, annotation, kNoRow)
 ORRERY_TABLE(GraphNodes, ORRERY_GRAPH_NODE_COLUMNS);
 
-/// What the file says about itself, key and value (strings as they are, all else as JSON text).
+/// Metadata of the file, key and value (strings as they are, all else as JSON text).
 #define ORRERY_METADATA_COLUMNS(X)     \
   X(StringId, key, StringId::kEmpty)   \
   X(StringId, value, StringId::kEmpty) \

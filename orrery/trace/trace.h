@@ -12,7 +12,7 @@
 
 namespace orrery::trace {
 
-/// What is known about a rank beside its rows.
+/// Properties of a rank besides its rows.
 struct TraceInfo {
   std::int32_t rank = -1;  // -1: the content does not say
   std::int32_t world_size = -1;
@@ -27,7 +27,8 @@ struct TraceInfo {
   bool operator==(const TraceInfo&) const = default;
 };
 
-/// What one rank did, recorded or predicted: tables of columns that share one set of strings.
+/// The activity of one rank, recorded or predicted: tables of columns that share one set of
+/// strings.
 struct Trace {
   TraceInfo info;
   ProblemLog problems;

@@ -11,7 +11,7 @@
 
 namespace orrery::trace {
 
-/// All ranks of a run, in order of rank, and what is known of the job.
+/// All ranks of a run, in order of rank, and the workload card of the job.
 struct TraceSet {
   std::vector<Trace> ranks;
   std::optional<WorkloadCard> card;
@@ -20,7 +20,7 @@ struct TraceSet {
   bool operator==(const TraceSet&) const = default;
 };
 
-/// Returns the rank of a trace of the set: what its content says, else its place in the set.
+/// Returns the rank of a trace of the set, or its index where the trace does not know it.
 [[nodiscard]] inline std::int32_t RankOf(const TraceSet& set, std::size_t index) {
   const std::int32_t rank = set.ranks[index].info.rank;
   return rank >= 0 ? rank : static_cast<std::int32_t>(index);

@@ -1,13 +1,48 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "orrery/export/torch_snapshot/pickle_writer.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::exporting {
 
-/// What happens to an object in a snapshot's history, in the order of things that happen at once.
+/// A line of a call stack.
+struct Frame {
+  std::string name = {};
+  std::string file = {};
+  std::int64_t line = 0;
+
+  bool operator==(const Frame&) const = default;
+};
+
+/// Reads "function file:line", "file:line", or anything else, which is taken for a name.
+[[nodiscard]] Frame FrameOf(std::string_view text);
+
+/// Writes where objects were allocated, the innermost first: the call stack, then the operators of
+/// the framework, whose file is "operator". Equal lists are written once.
+class SnapshotFrames {
+ public:
+  SnapshotFrames(const trace::Trace& trace, PickleWriter& pickle)
+      : trace_(trace), pickle_(pickle) {}
+
+  /// Writes the list of an object's frames.
+  void Write(RowId object);
+
+ private:
+  void WriteFrame(const Frame& frame);
+
+  const trace::Trace& trace_;
+  PickleWriter& pickle_;
+  std::map<std::pair<StringId, RowId>, PickleWriter::Reference> lists_;
+};
+
+/// An action in a snapshot's history, in the order of simultaneous actions.
 enum class SnapshotAction : std::uint8_t { kFree, kSegmentFree, kSegmentAlloc, kAlloc };
 
 struct SnapshotStep {
@@ -16,14 +51,13 @@ struct SnapshotStep {
   RowId object = kNoRow;
 };
 
-/// A segment that is there at the end, with the tensors in it by address. They lie behind each
-/// other without overlap.
+/// A segment that exists at the end, with its tensors by address, without overlap.
 struct SnapshotSegment {
   RowId object = kNoRow;
   std::vector<RowId> tensors = {};
 };
 
-/// What a snapshot says of one device.
+/// The snapshot of one device.
 struct SnapshotDevice {
   std::vector<SnapshotStep> history = {};
   std::vector<SnapshotSegment> segments = {};
@@ -31,7 +65,7 @@ struct SnapshotDevice {
 
 struct SnapshotPlan {
   std::vector<SnapshotDevice> devices = {};  // by number
-  std::int64_t num_outside = 0;    // objects that are not the allocator's: a snapshot has no place
+  std::int64_t num_outside = 0;              // objects outside of the framework's allocator
   std::int64_t num_misplaced = 0;  // tensors at the end that overlap others or leave their segment
 };
 

@@ -4,12 +4,10 @@
 #include <string_view>
 
 #include "orrery/export/torch_snapshot/pickle_writer.h"
-#include "orrery/export/torch_snapshot/snapshot_frames.h"
 #include "orrery/export/torch_snapshot/snapshot_plan.h"
 
 namespace orrery::exporting {
 namespace {
-
 
 // PyTorch's allocator keeps requests of up to 1 MiB in segments of 2 MiB.
 constexpr std::int64_t kSmallSegmentBytes = 2 << 20;
@@ -88,7 +86,7 @@ class SnapshotWriter {
     pickle_.EndDict();
   }
 
-  // The viewer takes blocks to lie behind each other, so gaps are blocks too.
+  // The viewer expects contiguous blocks, so gaps are blocks too.
   void WriteBlocks(const SnapshotSegment& segment) {
     pickle_.Text("blocks");
     pickle_.BeginList();
@@ -184,7 +182,7 @@ Result<SnapshotLeftOut> WriteTorchSnapshot(const trace::Trace& trace, ByteSink& 
   const SnapshotPlan plan = PlanSnapshot(trace);
   if (plan.devices.empty()) {
     return Fail(Error::Kind::kNotFound,
-                "the recording knows no segments and tensors, which is what a memory snapshot holds");
+                "the recording has no segments and tensors, which a memory snapshot consists of");
   }
   ORRERY_TRY_STATUS(SnapshotWriter(trace, sink).Write(plan));
   return SnapshotLeftOut{.num_outside = plan.num_outside, .num_misplaced = plan.num_misplaced};

@@ -8,15 +8,15 @@
 
 namespace orrery::exporting {
 
-/// What of a trace a snapshot has no place for.
+/// Objects of a trace that a snapshot cannot represent.
 struct SnapshotLeftOut {
-  std::int64_t num_outside = 0;    // objects that are not the framework's allocator's
+  std::int64_t num_outside = 0;    // objects outside of the framework's allocator
   std::int64_t num_misplaced = 0;  // tensors at the end that overlap others or leave their segment
 };
 
 /// Writes segments and tensors of one process as a memory snapshot of PyTorch, which its viewer
-/// (pytorch.org/memory_viz) opens: what is there at the end, and a history of how it came about.
-/// Memory that was there before the recording has no entry in the history. Fails where the trace
+/// (pytorch.org/memory_viz) opens: the final state and the history of allocations. Memory
+/// that existed before the recording has no entry in the history. Fails where the trace
 /// knows no segments and tensors. The same trace gives the same bytes. Does not close the sink.
 [[nodiscard]] Result<SnapshotLeftOut> WriteTorchSnapshot(const trace::Trace& trace, ByteSink& sink);
 

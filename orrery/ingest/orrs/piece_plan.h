@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "orrery/stream/chunk_place.h"
+#include "orrery/stream/chunk_file.h"
 #include "orrery/stream/record_order.h"
 
 namespace orrery::ingest::orrs {

@@ -8,7 +8,7 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
-#include "orrery/stream/chunk_place.h"
+#include "orrery/stream/chunk_file.h"
 #include "orrery/stream/reader.h"
 
 namespace orrery::ingest::orrs {

@@ -11,12 +11,12 @@
 #include "orrery/trace/trace.h"
 #include "orrery/trace/workload_card.h"
 
-// What a container holds, as docs/formats/orr.md describes it: blocks of packed values, and a
-// directory that says what they mean.
+// The parts of a container (docs/formats/orr.md): blocks of packed values, and a directory that
+// describes them.
 
 namespace orrery::trace::orr {
 
-/// What a column's values are. Stored by number: append at the end, never reorder.
+/// The type of a column's values. Stored by number: append at the end, never reorder.
 enum class ValueKind : std::uint8_t {
   kInt64,
   kUInt64,

@@ -14,10 +14,10 @@
 namespace orrery::trace {
 
 /// The first bytes of every container. The first one is no text and the line ends show copies that
-/// were "corrected" on the way.
+/// were altered by a text-mode transfer.
 inline constexpr std::string_view kOrrMagic("\x89ORR\r\n\x1a\n", 8);
 
-/// Tells from the first bytes of a file whether it is a container, of whatever version.
+/// Detects a container, of any version, from the first bytes of a file.
 [[nodiscard]] inline bool IsOrr(std::string_view head) {
   return head.starts_with(kOrrMagic);
 }
@@ -29,7 +29,7 @@ struct OrrOptions {
 };
 
 /// Writes `set` to `path`. The bytes depend on the set and on `rows_per_block` only. They are
-/// written beside and moved to `path` at the end, so `path` never holds half a file.
+/// written to a temporary file that is renamed at the end, so `path` never holds half a file.
 [[nodiscard]] Status WriteOrr(const TraceSet& set, const std::string& path,
                               const OrrOptions& options = {});
 

@@ -13,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include "orrery/trace/orr/directory.h"
-#include "orrery/trace/orr/envelope.h"
 #include "orrery/trace/orr/value_rules.h"
 
 namespace orrery::trace {
@@ -222,7 +221,7 @@ TEST(OrrTest, AFolderThatDoesNotExistIsNamed) {
 
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message(),
-            "/no/such/folder/run.orr: cannot write: No such file or directory");
+            "/no/such/folder/run.orr: cannot create: No such file or directory");
 }
 
 TEST(OrrTest, ErrorsNameTheFile) {

@@ -14,7 +14,7 @@
 
 namespace orrery::trace::orr {
 
-/// A part of the reading that can go on beside all others.
+/// A part of the reading that can run concurrently with all others.
 struct ReadTask {
   std::uint64_t num_bytes = 0;  // of memory that it fills
   std::function<Status(BlockDecoder&)> run;

@@ -13,7 +13,6 @@
 #include "orrery/base/mapped_file.h"
 #include "orrery/trace/orr/block_codec.h"
 #include "orrery/trace/orr/directory.h"
-#include "orrery/trace/orr/envelope.h"
 #include "orrery/trace/orr/layout.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/orr/rank_reader.h"

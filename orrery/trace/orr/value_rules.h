@@ -5,13 +5,13 @@
 #include <string_view>
 #include <type_traits>
 
-#include "orrery/base/string_table.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
 #include "orrery/trace/orr/layout.h"
 
 namespace orrery::trace::orr {
 
-/// What values of a column's type are on disk.
+/// The type on disk of a column's values.
 template <typename T>
 constexpr ValueKind KindOf() {
   if constexpr (std::is_same_v<T, StringId>) {
@@ -35,7 +35,7 @@ constexpr ValueKind KindOf() {
   }
 }
 
-/// Tells whether the enumeration of `value` names it. The compiler writes "Kind::kName" for those
+/// Returns whether `value` is an enumerator. The compiler writes "Kind::kName" for those
 /// that have a name, and "(Kind)13" for others.
 template <auto value>
 consteval bool HasName() {

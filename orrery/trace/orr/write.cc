@@ -1,15 +1,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "orrery/base/byte_sink.h"
 #include "orrery/base/check.h"
 #include "orrery/trace/orr/block_codec.h"
 #include "orrery/trace/orr/directory.h"
-#include "orrery/trace/orr/envelope.h"
 #include "orrery/trace/orr/layout.h"
-#include "orrery/trace/orr/new_file.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/trace/orr/value_rules.h"
 #include "orrery/trace/orr/workers.h"
@@ -51,7 +52,8 @@ class RankWriter {
     ForEachTable(trace, [&](const char* name, const auto& table) { NoteTable(name, table); });
   }
 
-  Result<RankEntry> Write(NewFile& file) {
+  // Appends the blocks to `file`, which has `size` bytes.
+  Result<RankEntry> Write(ByteSink& file, std::uint64_t& size) {
     std::vector<EncodedBlock> blocks(sources_.size());
     ForEachIndex(
         sources_.size(), options_.threads, [] { return BlockEncoder(); },
@@ -59,7 +61,7 @@ class RankWriter {
           blocks[index] = EncodeSource(encoder, sources_[index]);
         });
     for (EncodedBlock& block : blocks) {
-      block.entry.offset = file.size();
+      block.entry.offset = std::exchange(size, size + block.bytes.size());
       ORRERY_TRY_STATUS(file.Write(block.bytes));
     }
     EnterBlocks(blocks);
@@ -144,14 +146,15 @@ Status WriteOrr(const TraceSet& set, const std::string& path, const OrrOptions& 
                            .characters_per_block = orr::kCharactersPerBlock,
                            .card = set.card,
                            .problems = set.problems};
-  ORRERY_TRY(orr::NewFile file, orr::NewFile::Create(path));
-  ORRERY_TRY_STATUS(file.Write(orr::Header()));
+  ORRERY_TRY(const std::unique_ptr<ByteSink> file, CreateFile(path));
+  std::uint64_t size = orr::kHeaderBytes;
+  ORRERY_TRY_STATUS(file->Write(orr::Header()));
   for (const Trace& trace : set.ranks) {
-    ORRERY_TRY(orr::RankEntry rank, orr::RankWriter(trace, options).Write(file));
+    ORRERY_TRY(orr::RankEntry rank, orr::RankWriter(trace, options).Write(*file, size));
     directory.ranks.push_back(std::move(rank));
   }
-  ORRERY_TRY_STATUS(file.Write(orr::Closing(file.size(), orr::EncodeDirectory(directory))));
-  return file.Finish();
+  ORRERY_TRY_STATUS(file->Write(orr::Closing(size, orr::EncodeDirectory(directory))));
+  return file->Close();
 }
 
 }  // namespace orrery::trace

@@ -1,4 +1,4 @@
-#include "orrery/network/simgrid/simgrid_run.h"
+#include "orrery/network/simgrid/test_simgrid.h"
 
 namespace orrery::network::simgrid {
 

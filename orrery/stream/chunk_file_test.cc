@@ -1,10 +1,9 @@
-#include "orrery/stream/chunk_place.h"
+#include "orrery/stream/chunk_file.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "orrery/stream/chunk_file.h"
 #include "orrery/stream/record_order.h"
 #include "orrery/stream/writer.h"
 

@@ -1,15 +1,22 @@
-#include "orrery/network/flow_sharing.h"
+#pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "orrery/network/flow_sharing.h"
 
 namespace orrery::network {
-namespace {
+namespace fair_sharing {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Links within this share of the least level are full at the same moment.
-constexpr double kSameLevel = 1 + 1e-13;
+inline constexpr double kSameLevel = 1 + 1e-13;
 
 struct OpenLink {
   double rest = 0;
@@ -98,11 +105,18 @@ class Filling {
   std::vector<bool> frozen_;
 };
 
-}  // namespace
+}  // namespace fair_sharing
 
-std::vector<double> ShareFairly(std::span<const double> capacity_of_link,
-                                std::span<const FlowDemand> flows) {
-  return Filling(capacity_of_link, flows).Run();
+/// Returns the weighted max-min fair rate of every flow in bytes per second: the smallest rate per
+/// weight is as large as it can be, then the next …
+///
+/// Progressive filling: all rates per weight rise together until a link is full or a flow reaches
+/// its cap; those flows are frozen and the rest goes on. The plain textbook form, O(links ·
+/// rounds), which FlowSimulation is tested against. A flow without links and
+/// cap is infinitely fast.
+[[nodiscard]] inline std::vector<double> ShareFairly(std::span<const double> capacity_of_link,
+                                                     std::span<const FlowDemand> flows) {
+  return fair_sharing::Filling(capacity_of_link, flows).Run();
 }
 
 }  // namespace orrery::network
