@@ -10,7 +10,6 @@
 #include <fmt/core.h>
 
 #include "orrery/ingest/kineto/adjust.h"
-#include "orrery/ingest/xplane/collectives.h"
 #include "orrery/ingest/xplane/interval.h"
 #include "orrery/ingest/xplane/message.h"
 #include "orrery/ingest/xplane/plane.h"
@@ -21,6 +20,25 @@
 
 namespace orrery::ingest::xplane {
 namespace {
+
+// Fills the collectives of the finished trace from those that the recording knows of, one for
+// each activity that is one, in order of time.
+void LinkCollectives(Recording& recording) {
+  trace::Activities& activities = recording.trace.activities;
+  for (RowId row = 0; row < activities.size(); ++row) {
+    if (activities.collective[row] == kNoRow) {
+      continue;
+    }
+    trace::Collectives::Row collective = recording.collectives[activities.collective[row]];
+    collective.begin_ns = activities.begin_ns[row];
+    collective.duration_ns = activities.duration_ns[row];
+    collective.name = activities.name[row];
+    collective.track = activities.track[row];
+    collective.num_kernels = 1;
+    activities.collective[row] = recording.trace.collectives.Append(collective);
+  }
+}
+
 
 // Numbers of the fields of an XSpace.
 enum SpaceFieldNumber : std::uint32_t { kPlane = 1, kError = 2, kWarning = 3, kHostName = 4 };
