@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/execution_trace/reading_for_test.h"
-#include "orrery/ingest/execution_trace/tensors.h"
+#include "orrery/ingest/execution_trace/collectives.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

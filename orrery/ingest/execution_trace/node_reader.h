@@ -3,12 +3,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <simdjson.h>
 
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 
@@ -57,5 +59,10 @@ class NodeReader {
   std::string attributes_;
   bool has_chrome_keys_ = false;
 };
+
+/// Puts the nodes into order of id and links each to its parent; `parent_ids[i]` is the parent's id
+/// of row i as the rows are before. Nodes whose parent is missing and one node of each cycle hang
+/// on the process root; both are counted.
+void LinkNodes(trace::Trace& trace, std::vector<std::int64_t> parent_ids);
 
 }  // namespace orrery::ingest::execution_trace

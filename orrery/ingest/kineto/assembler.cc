@@ -11,7 +11,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/categories.h"
+#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/chunk.h"
 #include "orrery/base/columns.h"
 #include "orrery/trace/tables.h"

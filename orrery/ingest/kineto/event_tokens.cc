@@ -2,15 +2,54 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
-
-#include "orrery/ingest/kineto/name_table.h"
 
 namespace orrery::ingest::kineto {
 namespace {
 
 using Spelling = std::pair<std::string_view, ArgKey>;
+
+/// A fixed set of names and what they mean, sorted at compile time by length: names of one length
+/// are few, so a look-up is one or two comparisons.
+template <typename Meaning, std::size_t N>
+class NameTable {
+ public:
+  using Entry = std::pair<std::string_view, Meaning>;
+
+  constexpr explicit NameTable(const std::array<Entry, N>& entries) : sorted_(entries) {
+    std::sort(sorted_.begin(), sorted_.end(),
+              [](const Entry& a, const Entry& b) { return a.first.size() < b.first.size(); });
+    std::size_t next = 0;
+    for (std::size_t length = 0; length < begin_.size(); ++length) {
+      while (next < N && sorted_[next].first.size() < length) {
+        ++next;
+      }
+      begin_[length] = static_cast<std::uint8_t>(next);
+    }
+  }
+
+  [[nodiscard]] constexpr Meaning Find(std::string_view name, Meaning otherwise) const {
+    if (name.size() > kLongest) {
+      return otherwise;
+    }
+    for (std::size_t i = begin_[name.size()]; i < begin_[name.size() + 1]; ++i) {
+      if (sorted_[i].first == name) {
+        return sorted_[i].second;
+      }
+    }
+    return otherwise;
+  }
+
+ private:
+  static constexpr std::size_t kLongest = 40;
+  static_assert(N < 256);
+
+  std::array<Entry, N> sorted_;
+  std::array<std::uint8_t, kLongest + 2> begin_{};
+};
 
 // The current spelling first, then those of older files.
 constexpr auto kSpellings = std::to_array<Spelling>({
@@ -79,6 +118,48 @@ constexpr auto kSpellings = std::to_array<Spelling>({
 
 constexpr NameTable<ArgKey, kSpellings.size()> kArgKeys(kSpellings);
 
+using enum Category;
+
+using Entry = std::pair<std::string_view, Category>;
+
+constexpr auto kNames = std::to_array<Entry>({
+    {"cpu_op", kHostOp},
+    {"Operator", kHostOp},
+    {"user_annotation", kHostAnnotation},
+    {"gpu_user_annotation", kDeviceAnnotation},
+    {"kernel", kKernel},
+    {"Kernel", kKernel},
+    {"gpu_memcpy", kCopy},
+    {"Memcpy", kCopy},
+    {"gpu_memset", kSet},
+    {"Memset", kSet},
+    {"mtia_ccp_events", kOtherDeviceWork},
+    {"hpu_op", kOtherDeviceWork},
+    {"collective_comm", kOtherDeviceWork},
+    {"cuda_runtime", kRuntime},
+    {"Runtime", kRuntime},
+    {"cuda_driver", kDriver},
+    {"mtia_runtime", kOtherApi},
+    {"xpu_runtime", kOtherApi},
+    {"xpu_driver", kOtherApi},
+    {"glow_runtime", kOtherApi},
+    {"privateuse1_runtime", kOtherApi},
+    {"privateuse1_driver", kOtherApi},
+    {"cuda_sync", kSync},
+    {"xpu_sync", kSync},
+    {"cuda_event", kEventRecord},
+    {"python_function", kPython},
+    {"Python", kPython},
+    {"cpu_instant_event", kMemory},
+    {"ac2g", kLaunchFlow},
+    {"async", kLaunchFlow},
+    {"async_gpu", kLaunchFlow},
+    {"async_cpu_to_gpu", kLaunchFlow},
+    {"fwdbwd", kForwardBackwardFlow},
+});
+
+constexpr NameTable<Category, kNames.size()> kCategories(kNames);
+
 }  // namespace
 
 ArgKey FindArgKey(std::string_view name) {
@@ -105,6 +186,15 @@ void EventTokens::Clear() {
   args_are_not_an_object = false;
   present = 0;
   extra.clear();
+}
+
+Category FindCategory(std::string_view name) {
+  return kCategories.Find(name, kOther);
+}
+
+bool IsCategoryOf2021(std::string_view name) {
+  return !name.empty() && name.front() >= 'A' && name.front() <= 'Z' &&
+         kCategories.Find(name, kOther) != kOther;
 }
 
 }  // namespace orrery::ingest::kineto

@@ -1,6 +1,5 @@
-set(SOURCES adjust.cc assembler.cc categories.cc collectives.cc event_stream.cc event_tokens.cc
-  json_text.cc kineto.cc metadata.cc own_export.cc pipeline.cc row_builder.cc row_builder_device.cc
-  salvage.cc
+set(SOURCES adjust.cc assembler.cc collectives.cc event_stream.cc event_tokens.cc
+  json_text.cc kineto.cc metadata.cc pipeline.cc row_builder.cc row_builder_device.cc
   window_parser.cc)
 set(TESTS event_stream_test.cc kineto_test.cc)
 set(FUZZERS kineto_fuzz.cc)

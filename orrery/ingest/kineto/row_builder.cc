@@ -9,7 +9,6 @@
 
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/categories.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/json_text.h"
 #include "orrery/base/columns.h"

@@ -8,7 +8,6 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/kineto/categories.h"
 #include "orrery/ingest/kineto/chunk.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 

@@ -1,4 +1,4 @@
-#include "orrery/ingest/nccl_tests/line_prefix.h"
+#include "orrery/ingest/nccl_tests/run_header.h"
 
 #include <gtest/gtest.h>
 

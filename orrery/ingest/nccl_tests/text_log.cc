@@ -10,7 +10,6 @@
 #include <fmt/core.h>
 
 #include "orrery/ingest/nccl_tests/column_layout.h"
-#include "orrery/ingest/nccl_tests/line_prefix.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
 
 namespace orrery::ingest::nccl_tests {

@@ -12,7 +12,6 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/nsys/message_sizes.h"
 #include "orrery/ingest/nsys/nccl_operations.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "orrery/ingest/nsys/nccl_call.h"
+#include "orrery/ingest/nsys/nccl_operations.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {

@@ -9,16 +9,10 @@
 
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/nsys/collectives.h"
-#include "orrery/ingest/nsys/device_rows.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/gpu_map.h"
-#include "orrery/ingest/nsys/gpu_metrics.h"
-#include "orrery/ingest/nsys/memory_rows.h"
-#include "orrery/ingest/nsys/nvtx_rows.h"
 #include "orrery/ingest/nsys/rank_set.h"
-#include "orrery/ingest/nsys/runtime_rows.h"
-#include "orrery/ingest/nsys/slice_rows.h"
-#include "orrery/ingest/nsys/sync_rows.h"
+#include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/finish.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/nsys/runtime_rows.h"
+#include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/ingest/nsys/test_database.h"
 
 namespace orrery::ingest::nsys {

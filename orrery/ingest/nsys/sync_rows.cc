@@ -1,4 +1,4 @@
-#include "orrery/ingest/nsys/sync_rows.h"
+#include "orrery/ingest/nsys/row_readers.h"
 
 #include <array>
 #include <map>

@@ -6,8 +6,6 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/orrs/coverage.h"
-#include "orrery/ingest/orrs/geometry.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/stream/codes.h"
 

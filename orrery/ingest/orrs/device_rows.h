@@ -22,4 +22,9 @@ struct DeviceRows {
 /// them, and an observation for each, in order of events.
 [[nodiscard]] DeviceRows AppendDeviceRows(Recording& recording);
 
+/// The last stage: appends the objects, replaces numbers of keys by rows in all tables that name
+/// activities and objects, adds what copies, sets and arguments touch, and names the operators.
+/// Rows of activities must not move any more.
+void LinkMemory(Recording& recording, Replay& replay, const DeviceRows& device_rows);
+
 }  // namespace orrery::ingest::orrs

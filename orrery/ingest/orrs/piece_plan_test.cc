@@ -1,4 +1,4 @@
-#include "orrery/ingest/orrs/piece_plan.h"
+#include "orrery/ingest/orrs/piece_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

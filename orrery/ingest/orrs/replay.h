@@ -1,15 +1,89 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <vector>
 
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/orrs/lives.h"
 #include "orrery/ingest/orrs/recording.h"
+#include "orrery/stream/schema.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::orrs {
+
+inline constexpr std::size_t kNoLife = std::numeric_limits<std::size_t>::max();
+
+/// One piece of memory from birth to death.
+struct Life {
+  std::uint64_t id = 0;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t level = 0;
+  trace::MemoryClass memory_class = trace::MemoryClass::kUnknown;
+  std::int64_t birth_order = -1;  // -1: before the recording
+  std::int64_t birth_ns = 0;
+  std::int64_t death_order = -1;  // -1: never
+  std::int64_t death_ns = 0;
+  std::int64_t request_order = -1;  // of its free, if that was only asked for
+  std::int64_t request_ns = 0;
+  std::uint64_t device = 0;
+  std::uint64_t stream = 0;
+  std::uint64_t stack = 0;
+  std::uint64_t name = 0;
+  std::int64_t requested_bytes = -1;
+  std::uint64_t operator_begin = 0;  // the event that opened the operator around it; 0: none
+  std::size_t parent = kNoLife;
+};
+
+/// Which memory an allocation of the driver gives. The flags are bits: managed memory is often
+/// host-mapped too.
+[[nodiscard]] trace::MemoryClass ClassOfFlags(std::uint64_t flags);
+
+/// Who is alive at which address, as events come in order. Memory of several levels (driver,
+/// segment, tensor) may share addresses.
+class Lives {
+ public:
+  /// A birth ends whatever of the same level was at its address; what it lies in is its parent.
+  std::size_t Begin(Life life);
+
+  /// Ends a life and returns it; kNoLife, and counted, if nobody knows it.
+  std::size_t End(const stream::Free& free);
+
+  /// Returns the innermost life that holds `address`, or kNoLife. The end is checked: a gap is
+  /// nobody's.
+  [[nodiscard]] std::size_t Find(std::uint64_t address) const;
+
+  /// Returns what a later part of the recording has to know when all events before `end` were
+  /// replayed: who is alive, and who died since `begin`, of whom records may still speak.
+  [[nodiscard]] Lives Survivors(std::uint64_t begin, std::uint64_t end) const;
+
+  /// Ends those whose free was asked for and never said to be complete.
+  void EndRequested();
+
+  [[nodiscard]] std::vector<Life>& all() { return all_; }
+
+  [[nodiscard]] std::int64_t num_unknown_frees() const { return num_unknown_frees_; }
+
+  [[nodiscard]] std::int64_t num_overwritten() const { return num_overwritten_; }
+
+ private:
+  static constexpr std::size_t kNumLevels = 3;
+
+  [[nodiscard]] bool IsAliveAtAddress(std::size_t index) const;
+  [[nodiscard]] std::size_t FindOnLevel(std::size_t level, std::uint64_t address) const;
+  [[nodiscard]] std::size_t FindParent(const Life& life) const;
+  [[nodiscard]] std::size_t FindFreed(const stream::Free& free) const;
+
+  std::vector<Life> all_;
+  std::array<std::map<std::uint64_t, std::size_t>, kNumLevels> alive_at_address_;
+  tsl::robin_map<std::uint64_t, std::size_t> alive_by_id_;
+  std::int64_t num_unknown_frees_ = 0;
+  std::int64_t num_overwritten_ = 0;
+};
 
 /// The memory on the two sides of a copy, or below a set (`destination`).
 struct MovedMemory {

@@ -1,4 +1,4 @@
-#include "orrery/ingest/orrs/touches.h"
+#include "orrery/ingest/orrs/device_rows.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -11,7 +11,6 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/orrs/geometry.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/trace/row_index.h"
 

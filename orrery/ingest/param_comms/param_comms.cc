@@ -2,17 +2,319 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "orrery/ingest/nccl_tests/run.h"
+#include "orrery/ingest/nccl_tests/run_header.h"
 #include "orrery/ingest/param_comms/result_columns.h"
-#include "orrery/ingest/param_comms/text_log.h"
+#include "orrery/ingest/text_behind.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::param_comms {
 namespace {
+
+struct Log {
+  std::vector<nccl_tests::Run> runs;
+  std::vector<RankSpread> spreads;  // one for each row, over all runs
+};
+
+/// What the lines around the results say of the run. A later line replaces an earlier one.
+struct RunFacts {
+  std::optional<std::int64_t> num_ranks;
+  std::string collective;  // as PARAM names it
+  std::string data_type;   // as PyTorch names it
+  std::string nccl_version;
+  std::map<std::int64_t, std::string> host_of_rank;
+
+  /// Takes what a line says; most say nothing.
+  void ReadLine(std::string_view line);
+
+  /// Tells whether a line is a rank's greeting: the first one after results opens another run.
+  [[nodiscard]] static bool IsGreeting(std::string_view line);
+};
+
+constexpr std::int64_t kMaxRanks = 1'000'000;
+constexpr std::string_view kGreeting = "[Rank";
+constexpr std::string_view kHost = " host ";
+
+std::string_view FirstWord(std::string_view text) {
+  return text.substr(0, text.find_first_of(" \t\r,'\"]"));
+}
+
+std::optional<std::int64_t> CountAt(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_count = error == std::errc() && value >= 0 && value <= kMaxRanks;
+  return is_count ? std::optional(value) : std::nullopt;
+}
+
+void TakeWord(std::string_view line, std::string_view key, std::string& value) {
+  if (const std::string_view word = FirstWord(TextBehind(line, key)); !word.empty()) {
+    value = word;
+  }
+}
+
+// Every greeting of the line: "[Rank   3] host node-a, device: cuda:3, …". With mpi4py one line
+// holds those of all ranks.
+void ReadGreetings(std::string_view line, std::map<std::int64_t, std::string>& host_of_rank) {
+  for (std::size_t at = line.find(kGreeting); at != std::string_view::npos;
+       at = line.find(kGreeting, at + 1)) {
+    const std::string_view greeting = line.substr(at, line.find(kGreeting, at + 1) - at);
+    const auto rank = CountAt(TextBehind(greeting, kGreeting));
+    const std::string_view host = FirstWord(TextBehind(greeting, kHost));
+    if (rank && !host.empty()) {
+      host_of_rank[*rank] = host;
+    }
+  }
+}
+
+bool RunFacts::IsGreeting(std::string_view line) {
+  return line.find(kGreeting) != std::string_view::npos &&
+         line.find(kHost) != std::string_view::npos;
+}
+
+void RunFacts::ReadLine(std::string_view line) {
+  for (const std::string_view key : {"world_size:", "'world_size':", "groupSize"}) {
+    if (const auto ranks = CountAt(TextBehind(line, key)); ranks && *ranks > 0) {
+      num_ranks = ranks;
+    }
+  }
+  TakeWord(line, "--collective ", collective);
+  TakeWord(line, "--collective=", collective);
+  TakeWord(line, "\t collective=", collective);
+  TakeWord(line, "args.dtype: torch.", data_type);
+  if (IsGreeting(line)) {
+    ReadGreetings(line, host_of_rank);
+  }
+  if (nccl_tests::IsVersionLine(line)) {
+    nccl_tests::Run versions;
+    nccl_tests::ReadVersionLine(line, versions);
+    nccl_version = versions.nccl_version;
+  }
+}
+
+
+struct TypeName {
+  std::string_view torch;
+  std::string_view nccl;
+};
+
+constexpr std::array kTypes{
+    TypeName{"float32", "float"}, TypeName{"float16", "half"}, TypeName{"float64", "double"},
+    TypeName{"long", "int64"},    TypeName{"char", "int8"},    TypeName{"byte", "uint8"},
+};
+
+std::string NcclType(std::string_view torch) {
+  for (const TypeName& type : kTypes) {
+    if (type.torch == torch) {
+      return std::string(type.nccl);
+    }
+  }
+  return std::string(torch);
+}
+
+// Collectives with sizes of their own for each rank keep their name: they are other tests.
+std::string TestOf(std::string_view collective) {
+  if (collective.ends_with('v')) {
+    return std::string(collective);
+  }
+  for (const std::string_view suffix : {"_base", "_single"}) {
+    if (collective.ends_with(suffix)) {
+      collective.remove_suffix(suffix.size());
+    }
+  }
+  return nccl_tests::TestOfProgram(collective);
+}
+
+std::string_view ReductionOf(std::string_view collective) {
+  const bool reduces = collective == "all_reduce" || collective.starts_with("reduce");
+  return reduces ? "sum" : "none";
+}
+
+// What a row's tag says: "-all_reduce-float32"; the first versions say nothing, later ones no type.
+struct Tag {
+  std::string_view collective;
+  std::string_view data_type;
+};
+
+Tag SplitTag(std::string_view tag) {
+  tag.remove_prefix(tag.starts_with('-') ? 1 : 0);
+  const std::size_t end = std::min(tag.find('-'), tag.size());
+  const std::string_view rest = tag.substr(std::min(end + 1, tag.size()));
+  return {.collective = tag.substr(0, end), .data_type = rest.substr(0, rest.find('-'))};
+}
+
+// Whether the size is one rank's share of a reduce-scatter. The share has `count` elements where
+// that is counted for a rank, and the ranks' shares together have where it is not.
+bool IsShare(std::string_view collective, const nccl_tests::Row& row, std::int64_t num_ranks) {
+  const std::int64_t element = nccl_tests::ElementBytes(row.data_type).value_or(0);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;
+  if (collective != "reduce_scatter_base" || element == 0 || num_ranks < 2 || row.count > kMost ||
+      row.size_bytes <= 0 || row.size_bytes > kMost / num_ranks) {
+    return false;
+  }
+  const std::int64_t counted_bytes = row.count * element;
+  return counted_bytes == row.size_bytes || counted_bytes == row.size_bytes * num_ranks;
+}
+
+void MultiplyShare(std::int64_t num_ranks, nccl_tests::Row& row) {
+  row.size_bytes *= num_ranks;
+  nccl_tests::Timing& timing = row.timing[nccl_tests::kOutOfPlace];
+  timing.algbw = *timing.algbw * static_cast<double>(num_ranks);
+  timing.busbw = *timing.busbw * static_cast<double>(num_ranks);
+}
+
+class TextLogParser {
+ public:
+  explicit TextLogParser(trace::ProblemLog& problems) : problems_(problems) {}
+
+  void AddLine(std::string_view line) {
+    ++line_number_;
+    const auto result = SplitResultLine(line);
+    if (!result) {
+      AddOtherLine(line);
+    } else if (auto layout = ResultColumns::FromHeader(*result)) {
+      AddHeader(std::move(*layout));
+    } else {
+      AddRow(*result);
+    }
+  }
+
+  Log Finish() {
+    std::erase_if(log_.runs, [](const nccl_tests::Run& run) { return run.rows.empty(); });
+    for (nccl_tests::Run& run : log_.runs) {
+      CompleteRun(run, problems_);
+    }
+    return std::move(log_);
+  }
+
+ private:
+  void AddOtherLine(std::string_view line) {
+    if (has_results_ && RunFacts::IsGreeting(line)) {
+      facts_.host_of_rank.clear();
+      has_results_ = false;
+    }
+    facts_.ReadLine(line);
+  }
+
+  void AddHeader(ResultColumns layout) {
+    for (const std::string_view name : layout.unknown()) {
+      problems_.Loss(fmt::format("column that we do not know: {}", name), 1, Place());
+    }
+    layout_ = std::move(layout);
+    StartRun({});
+  }
+
+  void StartRun(std::string test) {
+    nccl_tests::Run run;
+    run.test = std::move(test);
+    run.num_ranks = facts_.num_ranks;
+    run.nccl_version = facts_.nccl_version;
+    for (const auto& [rank, host] : facts_.host_of_rank) {
+      run.devices.push_back({.rank = rank, .group = 0, .host = host, .gpu = {}});
+    }
+    log_.runs.push_back(std::move(run));
+  }
+
+  void AddRow(const ResultLine& line) {
+    has_results_ = true;
+    const ResultColumns* const layout = LayoutFor(line);
+    if (layout != nullptr && !layout->why_left_out().empty()) {
+      problems_.Loss(std::string(layout->why_left_out()), 1, Place());
+      return;
+    }
+    const auto row = layout == nullptr ? std::nullopt : layout->ParseRow(line);
+    if (!row) {
+      problems_.Loss("torn row", 1, Place());
+      return;
+    }
+    Keep(line, *row);
+  }
+
+  const ResultColumns* LayoutFor(const ResultLine& line) {
+    if (layout_) {
+      return &*layout_;
+    }
+    assumed_layout_ = ResultColumns::Assumed(line.words.size());
+    if (!assumed_layout_) {
+      return nullptr;
+    }
+    problems_.Note("row without a header; its columns were taken from their number", 1, Place());
+    return &*assumed_layout_;
+  }
+
+  void Keep(const ResultLine& line, const ResultRow& result) {
+    const Tag tag = SplitTag(line.tag);
+    const std::string_view collective =
+        tag.collective.empty() ? std::string_view(facts_.collective) : tag.collective;
+    nccl_tests::Row row{
+        .size_bytes = result.size_bytes,
+        .count = result.count,
+        .data_type = NcclType(tag.data_type.empty() ? facts_.data_type : tag.data_type),
+        .redop = std::string(ReductionOf(collective)),
+        .root = {},
+        .timing = {},
+        .timestamp = {}};
+    nccl_tests::Timing& timing = row.timing[nccl_tests::kOutOfPlace];
+    timing.time_us = result.median_us;
+    timing.algbw = result.algbw;
+    timing.busbw = result.busbw;
+    nccl_tests::Run& run = RunFor(TestOf(collective));
+    const std::int64_t num_ranks = run.num_ranks.value_or(0);
+    if (IsShare(collective, row, num_ranks)) {
+      MultiplyShare(num_ranks, row);
+      problems_.Note("size of one rank's share; multiplied by the ranks", 1, Place());
+    }
+    run.rows.push_back(std::move(row));
+    log_.spreads.push_back(result.spread);
+  }
+
+  nccl_tests::Run& RunFor(const std::string& test) {
+    if (log_.runs.empty() || (!log_.runs.back().rows.empty() && log_.runs.back().test != test)) {
+      StartRun(test);
+    }
+    log_.runs.back().test = test;
+    return log_.runs.back();
+  }
+
+  [[nodiscard]] std::string Place() const { return fmt::format("line {}", line_number_); }
+
+  trace::ProblemLog& problems_;
+  std::int64_t line_number_ = 0;
+  Log log_;
+  RunFacts facts_;
+  std::optional<ResultColumns> layout_;
+  std::optional<ResultColumns> assumed_layout_;
+  bool has_results_ = false;  // since the last greeting
+};
+
+// Reads what `comms.py` prints. Rows that are torn, or are not times of one collective alone, are
+// counted.
+//
+// Sizes are of the full side, as PARAM counts too: the whole output of an all-gather, the whole
+// input of a reduce-scatter. Only older versions print one rank's share for reduce_scatter_base;
+// it is recognised by the number of elements and multiplied, bandwidths with it.
+Log ParseTextLog(std::string_view text, trace::ProblemLog& problems) {
+  TextLogParser parser(problems);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    parser.AddLine(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parser.Finish();
+}
+
 
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 

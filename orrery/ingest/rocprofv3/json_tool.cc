@@ -1,4 +1,4 @@
-#include "orrery/ingest/rocprofv3/json_tool.h"
+#include "orrery/ingest/rocprofv3/process.h"
 
 #include <array>
 #include <cstdint>

@@ -4,10 +4,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "orrery/base/error.h"
+#include "orrery/ingest/json_value.h"
+#include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -109,5 +113,22 @@ class ProcessRows {
 /// Completes the trace of a process: memory is told apart by whether its agent is a GPU (it is, if
 /// kernels ran on it), then FinishTrace.
 void CompleteProcess(trace::Trace& trace, std::string_view step_marker);
+
+/// Reads one element of "rocprofiler-sdk-tool", a process, into `trace`; kinds of records that
+/// Orrery has no table for are counted.
+void ReadProcess(const JsonElement& process, trace::Trace& trace);
+
+/// Whether a database is rocprofv3's, by the names of its tables.
+[[nodiscard]] bool IsRocpd(const SqliteDatabase& database);
+
+/// Returns the endings of the names of tables, one for each process in the database; fails where
+/// there is no table of records.
+[[nodiscard]] Result<std::vector<std::string>> RocpdProcesses(const SqliteDatabase& database);
+
+/// Reads the tables of one process into `trace`. The tables themselves are read and not the views
+/// that rocpd defines over them: a view is a program of whoever wrote the file. Fails where a table
+/// has no columns of times.
+[[nodiscard]] Status ReadRocpdProcess(const SqliteDatabase& database, const std::string& suffix,
+                                      trace::Trace& trace);
 
 }  // namespace orrery::ingest::rocprofv3

@@ -1,4 +1,3 @@
-#include "orrery/ingest/rocprofv3/rocpd.h"
 
 #include <algorithm>
 #include <array>
@@ -7,16 +6,182 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/rocprofv3/process.h"
-#include "orrery/ingest/rocprofv3/rocpd_lookups.h"
+#include "orrery/ingest/sqlite_database.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {
+
+/// The tables of one process in a rocpd database: each name ends in the number of the recording
+/// ("rocpd_string_0000c0de_…"), so that databases can be merged.
+class RocpdTables {
+ public:
+  RocpdTables(const SqliteDatabase& database, std::string suffix, trace::ProblemLog& problems)
+      : database_(database), suffix_(std::move(suffix)), problems_(problems) {}
+
+  [[nodiscard]] std::string NameOf(std::string_view table) const {
+    return std::string(table) + suffix_;
+  }
+
+  [[nodiscard]] bool Has(std::string_view table) const { return database_.HasTable(NameOf(table)); }
+
+  /// Calls `visit(scan)` for each row; a damaged page ends the table with a loss.
+  template <typename Visit>
+  void ForEachRow(std::string_view table, const std::vector<std::string_view>& columns,
+                  Visit visit) {
+    TableScan scan = database_.Scan(NameOf(table), columns);
+    while (scan.Next()) {
+      visit(scan);
+    }
+    if (!scan.damage().empty()) {
+      problems_.Loss("table that is damaged; the rows before the damage are kept", 1,
+                     NameOf(table));
+    }
+  }
+
+  [[nodiscard]] TableScan Scan(std::string_view table,
+                               const std::vector<std::string_view>& columns) const {
+    return database_.Scan(NameOf(table), columns);
+  }
+
+ private:
+  const SqliteDatabase& database_;
+  std::string suffix_;
+  trace::ProblemLog& problems_;
+};
+
+/// Where something happened, in the numbers of the database; -1: not said.
+struct RocpdPlace {
+  std::int64_t process = -1;
+  std::int64_t thread = -1;
+  std::int64_t agent = -1;
+  std::int64_t queue = -1;
+  std::int64_t stream = -1;
+};
+
+/// A kernel as the program knows it.
+struct RocpdKernel {
+  std::string name;
+  std::int64_t registers = -1;
+};
+
+/// What a record refers to for its call and its category.
+struct RocpdEvent {
+  std::int64_t correlation = -1;
+  std::int64_t category = -1;
+};
+
+/// What the records of a process refer to by number.
+struct RocpdLookups {
+  tsl::robin_map<std::int64_t, std::string> strings;
+  tsl::robin_map<std::int64_t, RocpdKernel> kernels;
+  tsl::robin_map<std::int64_t, RocpdEvent> events;
+  tsl::robin_map<std::int64_t, std::string> messages;  // of events: what a marker says
+
+  // Only in schemas whose records have no times and places of their own.
+  tsl::robin_map<std::int64_t, std::int64_t> times_ns;
+  tsl::robin_map<std::int64_t, RocpdPlace> places;
+
+  [[nodiscard]] std::string_view String(std::int64_t id) const;
+  [[nodiscard]] RocpdEvent Event(std::int64_t id) const;
+  [[nodiscard]] RocpdPlace Place(std::int64_t track) const;
+  [[nodiscard]] std::optional<std::int64_t> Time(std::int64_t id) const;
+};
+
+template <typename Value>
+Value FoundIn(const tsl::robin_map<std::int64_t, Value>& map, std::int64_t id) {
+  const auto found = map.find(id);
+  return found == map.end() ? Value{} : found->second;
+}
+
+void LoadKernels(RocpdTables& tables, RocpdLookups& lookups) {
+  enum : std::size_t { kId, kDisplayName, kName, kRegisters };
+
+  tables.ForEachRow("rocpd_info_kernel_symbol",
+                    {"id", "display_name", "kernel_name", "arch_vgpr_count"}, [&](TableScan& row) {
+                      std::string name(row.Text(kDisplayName));
+                      if (name.empty()) {
+                        name = row.Text(kName);
+                      }
+                      lookups.kernels[row.Integer(kId, -1)] = {
+                          .name = std::move(name), .registers = row.Integer(kRegisters, -1)};
+                    });
+}
+
+// Only markers have a message; other calls are named by their function.
+void LoadEvents(RocpdTables& tables, RocpdLookups& lookups) {
+  enum : std::size_t { kId, kCategory, kStack, kExtra };
+
+  constexpr std::string_view kNothing = "{}";
+  JsonText json;
+  tables.ForEachRow("rocpd_event", {"id", "category_id", "stack_id", "extdata"},
+                    [&](TableScan& row) {
+                      const std::int64_t id = row.Integer(kId, -1);
+                      lookups.events[id] = {.correlation = row.Integer(kStack, -1),
+                                            .category = row.Integer(kCategory, -1)};
+                      const std::string_view extra = row.Text(kExtra);
+                      if (extra.empty() || extra == kNothing) {
+                        return;
+                      }
+                      if (const auto message = Text(Field(json.Parse(extra), "message"))) {
+                        lookups.messages[id] = std::string(*message);
+                      }
+                    });
+}
+
+void LoadTracks(RocpdTables& tables, RocpdLookups& lookups) {
+  enum : std::size_t { kId, kProcess, kThread, kAgent, kQueue, kStream };
+
+  tables.ForEachRow("rocpd_track", {"id", "pid", "tid", "agent_id", "queue_id", "stream_id"},
+                    [&](TableScan& row) {
+                      lookups.places[row.Integer(kId, -1)] = {.process = row.Integer(kProcess, -1),
+                                                              .thread = row.Integer(kThread, -1),
+                                                              .agent = row.Integer(kAgent, -1),
+                                                              .queue = row.Integer(kQueue, -1),
+                                                              .stream = row.Integer(kStream, -1)};
+                    });
+}
+
+std::string_view RocpdLookups::String(std::int64_t id) const {
+  const auto found = strings.find(id);
+  return found == strings.end() ? std::string_view() : found->second;
+}
+
+RocpdEvent RocpdLookups::Event(std::int64_t id) const {
+  return FoundIn(events, id);
+}
+
+RocpdPlace RocpdLookups::Place(std::int64_t track) const {
+  return FoundIn(places, track);
+}
+
+std::optional<std::int64_t> RocpdLookups::Time(std::int64_t id) const {
+  const auto found = times_ns.find(id);
+  return found == times_ns.end() ? std::nullopt : std::optional(found->second);
+}
+
+RocpdLookups LoadLookups(RocpdTables& tables) {
+  RocpdLookups lookups;
+  tables.ForEachRow("rocpd_string", {"id", "string"}, [&](TableScan& row) {
+    lookups.strings[row.Integer(0, -1)] = std::string(row.Text(1));
+  });
+  tables.ForEachRow("rocpd_timestamp", {"id", "value"}, [&](TableScan& row) {
+    lookups.times_ns[row.Integer(0, -1)] = row.Integer(1, -1);
+  });
+  LoadKernels(tables, lookups);
+  LoadEvents(tables, lookups);
+  LoadTracks(tables, lookups);
+  return lookups;
+}
+
 
 constexpr std::string_view kFix = "\"rocpd convert -f csv\" writes tables that Orrery reads";
 constexpr std::array<std::string_view, 4> kRecordTables{

@@ -1,4 +1,4 @@
-#include "orrery/ingest/rocprofv3/rocpd.h"
+#include "orrery/ingest/rocprofv3/process.h"
 
 #include <string>
 #include <string_view>

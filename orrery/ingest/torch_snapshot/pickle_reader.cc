@@ -1,7 +1,11 @@
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,13 +13,65 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/torch_snapshot/byte_window.h"
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/ingest/torch_snapshot/pickle_opcodes.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
 
 using Kind = PickleValue::Kind;
+
+/// Bytes of a source one after the other, with a window of them in memory.
+class ByteWindow {
+ public:
+  explicit ByteWindow(ByteSource& source) : source_(&source) {}
+
+  /// Takes the next `count` bytes; valid until the next call. Fails where the source ends.
+  [[nodiscard]] Result<std::string_view> Take(std::size_t count);
+
+  /// Bytes taken so far.
+  [[nodiscard]] std::int64_t offset() const { return offset_; }
+
+ private:
+  Status Fill(std::size_t count);
+
+  ByteSource* source_;
+  std::string window_;
+  std::size_t begin_ = 0;
+  std::int64_t offset_ = 0;
+};
+
+constexpr std::size_t kReadBytes = 1 << 20;
+
+Result<std::string_view> ByteWindow::Take(std::size_t count) {
+  if (window_.size() - begin_ < count) {
+    ORRERY_TRY_STATUS(Fill(count));
+  }
+  const std::string_view taken = std::string_view(window_).substr(begin_, count);
+  begin_ += count;
+  offset_ += static_cast<std::int64_t>(count);
+  return taken;
+}
+
+// A length that the file claims becomes memory only as far as the file has the bytes.
+Status ByteWindow::Fill(std::size_t count) {
+  window_.erase(0, begin_);
+  begin_ = 0;
+  while (window_.size() < count) {
+    const std::size_t before = window_.size();
+    window_.resize(before + kReadBytes);
+    auto got = ReadFully(*source_, std::span(window_).subspan(before));
+    if (!got) {
+      return tl::unexpected(std::move(got).error());
+    }
+    window_.resize(before + *got);
+    if (*got == 0) {
+      return Fail(Error::Kind::kInvalidInput, fmt::format("byte {}: the file ends early", offset_));
+    }
+  }
+  return {};
+}
 
 constexpr std::uint8_t kFirstProtocol = 2;
 constexpr std::uint8_t kLastProtocol = 5;

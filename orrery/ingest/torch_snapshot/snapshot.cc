@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,12 +13,85 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <tsl/robin_map.h>
 
-#include "orrery/ingest/torch_snapshot/frames.h"
-#include "orrery/ingest/torch_snapshot/time_us.h"
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/torch_snapshot/pickle_value.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
+
+/// Call stacks as text, a line "function file:line" for each frame, the innermost first. Frames
+/// that Python shared are written once. Long texts are cut and all together are bounded, so that a
+/// small file cannot ask for much memory.
+class Frames {
+ public:
+  Frames(const PickleData& data, StringTable& strings) : data_(&data), strings_(&strings) {}
+
+  /// The stack in `frames` of a dictionary; kEmpty if there is none.
+  StringId StackOf(PickleValue item);
+
+  /// Stacks that were left out because there is too much text.
+  [[nodiscard]] std::int64_t num_left_out() const { return num_left_out_; }
+
+ private:
+  StringId FrameText(PickleValue frame);
+
+  const PickleData* data_;
+  StringTable* strings_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_frame_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_stack_;
+  std::string text_;
+  std::size_t total_bytes_ = 0;
+  std::int64_t num_left_out_ = 0;
+};
+
+constexpr std::size_t kMaxFrameBytes = 1 << 10;
+constexpr std::size_t kMaxStackBytes = 64 << 10;
+constexpr std::size_t kMaxTotalBytes = 1 << 30;
+
+StringId Frames::StackOf(PickleValue item) {
+  const auto frames = data_->Find(item, "frames");
+  if (!frames || data_->List(*frames).empty()) {
+    return StringId::kEmpty;
+  }
+  const auto [known, is_new] = text_of_stack_.try_emplace(frames->payload(), StringId::kEmpty);
+  if (!is_new) {
+    return known->second;
+  }
+  if (total_bytes_ > kMaxTotalBytes) {
+    ++num_left_out_;
+    return StringId::kEmpty;
+  }
+  text_.clear();
+  for (const PickleValue frame : data_->List(*frames)) {
+    if (text_.size() > kMaxStackBytes) {
+      break;
+    }
+    text_ += text_.empty() ? "" : "\n";
+    text_ += strings_->View(FrameText(frame));
+  }
+  total_bytes_ += text_.size();
+  const StringId stack = strings_->Intern(text_);
+  text_of_stack_[frames->payload()] = stack;
+  return stack;
+}
+
+StringId Frames::FrameText(PickleValue frame) {
+  if (frame.kind() != PickleValue::Kind::kDict) {
+    return StringId::kEmpty;
+  }
+  const auto [known, is_new] = text_of_frame_.try_emplace(frame.payload(), StringId::kEmpty);
+  if (is_new) {
+    const std::string text =
+        fmt::format("{} {}:{}", data_->TextAt(frame, "name").substr(0, kMaxFrameBytes),
+                    data_->TextAt(frame, "filename").substr(0, kMaxFrameBytes),
+                    data_->IntegerAt(frame, "line", 0));
+    text_of_frame_[frame.payload()] = strings_->Intern(text);
+  }
+  return text_of_frame_[frame.payload()];
+}
+
 
 constexpr std::array<std::pair<std::string_view, Action>, 9> kActions{{
     {"alloc", Action::kAlloc},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -61,5 +62,11 @@ struct DeviceMemory {
 /// Takes what is known of a pickled snapshot, devices in order. Texts go to the strings of `trace`,
 /// what cannot be used to its problems, annotations and settings to its tables.
 [[nodiscard]] std::vector<DeviceMemory> ReadSnapshot(const Pickle& pickle, trace::Trace& trace);
+
+/// Microseconds since 1970 as nanoseconds, within what leaves room to add times (the year 2043).
+[[nodiscard]] inline std::int64_t NanosecondsOf(std::int64_t time_us) {
+  constexpr std::int64_t kLatestUs = (std::int64_t{1} << 61) / 1000;
+  return std::clamp<std::int64_t>(time_us, 0, kLatestUs) * 1000;
+}
 
 }  // namespace orrery::ingest::torch_snapshot

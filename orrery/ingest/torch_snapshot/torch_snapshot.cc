@@ -16,7 +16,6 @@
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
 #include "orrery/ingest/torch_snapshot/replay.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
-#include "orrery/ingest/torch_snapshot/time_us.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
 

@@ -1,4 +1,4 @@
-#include "orrery/ingest/xplane/interval.h"
+#include "orrery/ingest/xplane/plane.h"
 
 #include <limits>
 

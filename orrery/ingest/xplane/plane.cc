@@ -1,7 +1,12 @@
 #include "orrery/ingest/xplane/plane.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "orrery/ingest/nsys/json_fields.h"
 #include "orrery/ingest/xplane/message.h"
 
 namespace orrery::ingest::xplane {
@@ -117,6 +122,33 @@ void TakePlaneField(const Field& field, Plane& plane) {
   }
 }
 
+// "all-reduce.3" → "all-reduce".
+std::string_view OperationOf(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  const bool has_number =
+      end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
+  return has_number ? name.substr(0, end) : name;
+}
+
+void TakeStat(const Stat& stat, const StatNames& names, KindMeaning& meaning) {
+  const std::string_view name = NameOf(stat, names);
+  if (name == "hlo_category") {
+    meaning.category = TextOf(stat, names);
+  } else if (name == "bytes_accessed") {
+    meaning.bytes = std::max<std::int64_t>(IntegerOf(stat).value_or(-1), -1);
+  } else if (name == "shape_with_layout") {
+    meaning.shape = ParseHloShape(TextOf(stat, names));
+  }
+}
+
+constexpr std::int64_t kLargestTime = std::int64_t{1} << 61;
+
+// Half up, also below zero.
+std::int64_t ToNanoseconds(std::int64_t picoseconds) {
+  const std::int64_t shifted = picoseconds + 500;
+  return shifted / 1000 - (shifted % 1000 < 0 ? 1 : 0);
+}
+
 }  // namespace
 
 Plane ReadPlane(std::string_view message) {
@@ -194,6 +226,58 @@ bool ReadEvent(std::string_view message, Event& event) {
   }
   event.stats = std::move(stats);
   return !reader.is_damaged();
+}
+
+const KindMeaning& EventKinds::At(std::int64_t kind) {
+  const auto known = meanings_.find(kind);
+  if (known != meanings_.end()) {
+    return known->second;
+  }
+  KindMeaning meaning = Understand(kind);
+  meaning.name = strings_.Intern(meaning.short_name.empty() ? fmt::format("event kind {}", kind)
+                                                            : CleanText(meaning.short_name));
+  meaning.extra = strings_.Intern(meaning.fields);
+  return meanings_.emplace(kind, std::move(meaning)).first->second;
+}
+
+KindMeaning EventKinds::Understand(std::int64_t kind) const {
+  KindMeaning meaning;
+  const auto found = plane_.kinds.find(kind);
+  if (found == plane_.kinds.end()) {
+    meaning.is_known = false;
+    return meaning;
+  }
+  const EventKind& described = found->second;
+  meaning.short_name = described.display_name.empty() ? described.name : described.display_name;
+  nsys::JsonFields fields;
+  if (!described.display_name.empty() && described.display_name != described.name) {
+    meaning.long_name = described.name;
+    fields.AddText("long_name", CleanText(described.name));
+  }
+  for (const Stat& stat : described.stats) {
+    AddField(stat, plane_.stat_names, fields);
+    TakeStat(stat, plane_.stat_names, meaning);
+  }
+  meaning.fields = fields.text();
+  if (meaning.category.empty()) {
+    meaning.category = OperationOf(meaning.short_name);
+  }
+  meaning.hlo = ParseHloCategory(meaning.category);
+  return meaning;
+}
+
+bool IsPlausibleTime(std::int64_t time) {
+  return time > -kLargestTime && time < kLargestTime;
+}
+
+std::optional<Interval> IntervalOf(std::int64_t origin_ns, std::int64_t offset_ps,
+                                   std::int64_t duration_ps) {
+  if (!IsPlausibleTime(origin_ns) || !IsPlausibleTime(offset_ps) || !IsPlausibleTime(duration_ps)) {
+    return std::nullopt;
+  }
+  const std::int64_t begin = ToNanoseconds(offset_ps);
+  const std::int64_t end = ToNanoseconds(offset_ps + duration_ps);
+  return Interval{.begin_ns = origin_ns + begin, .duration_ns = end - begin};
 }
 
 }  // namespace orrery::ingest::xplane

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <tsl/robin_map.h>
 
+#include "orrery/ingest/hlo.h"
 #include "orrery/ingest/xplane/stat.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::xplane {
 
@@ -58,5 +61,50 @@ struct Event {
 
 /// Returns the messages of a line's events, without one that is cut.
 [[nodiscard]] std::vector<std::string_view> EventsOf(std::string_view line);
+
+/// What a kind of events means for a trace.
+struct KindMeaning {
+  StringId name = StringId::kEmpty;
+  std::string_view short_name;
+  std::string_view long_name;
+  std::string fields;  // its stats, as the inside of a JSON object
+  StringId extra = StringId::kEmpty;
+  bool is_known = true;  // the plane describes it
+
+  std::string_view category;  // of HLO operations
+  HloCategory hlo;
+  std::int64_t bytes = -1;  // accessed
+  std::optional<HloShape> shape;
+};
+
+/// Looks at each kind of a plane once.
+class EventKinds {
+ public:
+  /// Both must outlive it.
+  EventKinds(const Plane& plane, StringTable& strings) : plane_(plane), strings_(strings) {}
+
+  /// Valid until the next call.
+  [[nodiscard]] const KindMeaning& At(std::int64_t kind);
+
+ private:
+  [[nodiscard]] KindMeaning Understand(std::int64_t kind) const;
+
+  const Plane& plane_;
+  StringTable& strings_;
+  tsl::robin_map<std::int64_t, KindMeaning> meanings_;
+};
+
+struct Interval {
+  std::int64_t begin_ns = 0;
+  std::int64_t duration_ns = 0;
+};
+
+/// Says whether a time is small enough to be added to others.
+[[nodiscard]] bool IsPlausibleTime(std::int64_t time);
+
+/// Returns the time of an event, `offset_ps` after `origin_ns`; nothing for impossible times. Both
+/// ends are rounded, half up, so that events that touch in the file touch here.
+[[nodiscard]] std::optional<Interval> IntervalOf(std::int64_t origin_ns, std::int64_t offset_ps,
+                                                 std::int64_t duration_ps);
 
 }  // namespace orrery::ingest::xplane

@@ -17,10 +17,8 @@
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/nsys/json_fields.h"
 #include "orrery/ingest/xplane/async_pairs.h"
-#include "orrery/ingest/xplane/event_kinds.h"
-#include "orrery/ingest/xplane/interval.h"
+#include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/kernel_details.h"
-#include "orrery/ingest/xplane/plane_facts.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
 
