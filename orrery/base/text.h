@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-// Small questions about text. ASCII only, whatever the locale.
+// Functions on ASCII text that do not depend on the locale.
 
 namespace orrery {
 
@@ -26,5 +26,8 @@ namespace orrery {
 
 /// Returns `text` without the characters of `blanks` at both ends.
 [[nodiscard]] std::string_view Trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
+
+/// Returns the text after the first `key`, without leading blanks; empty if the key is absent.
+[[nodiscard]] std::string_view TextAfter(std::string_view text, std::string_view key);
 
 }  // namespace orrery

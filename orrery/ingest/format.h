@@ -25,8 +25,8 @@ struct ReadOptions {
 struct MeasurementTable {
   std::string format;
   std::string file;
-  Table rows;
-  trace::ProblemLog problems;
+  Table rows = {};
+  trace::ProblemLog problems = {};
 };
 
 /// Says that a file holds only a part of a recording, whose other parts are other files.
@@ -46,8 +46,13 @@ struct FileContent {
   trace::ProblemLog problems;  // of the file, where no trace or table can carry them
 };
 
-/// A format that Orrery recognises. To add one: a folder with a function that returns this, and
-/// one line in registry.cc (see ADDING_A_FORMAT.md).
+/// Returns a trace as the content of its file.
+[[nodiscard]] FileContent ContentOf(trace::Trace trace);
+
+/// Returns a table as the content of its file; fails with `if_empty` where it has no row.
+[[nodiscard]] Result<FileContent> ContentOf(MeasurementTable table, std::string_view if_empty);
+
+/// A format that Orrery reads. To add one, see ADDING_A_FORMAT.md.
 struct Format {
   std::string_view name;
 
@@ -55,8 +60,11 @@ struct Format {
   bool (*matches)(const InputFile& file);
 
   /// Reads the whole file. Damage that leaves something usable is a problem in the result, an
-  /// error means that nothing could be used.
+  /// error means that nothing could be used. Use Read, which adds the path to errors.
   Result<FileContent> (*read)(const InputFile& file, const ReadOptions& options);
+
+  /// Reads a file; an error begins with its path.
+  [[nodiscard]] Result<FileContent> Read(const InputFile& file, const ReadOptions& options) const;
 };
 
 }  // namespace orrery::ingest

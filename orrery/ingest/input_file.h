@@ -7,6 +7,7 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 
@@ -36,6 +37,10 @@ class InputFile {
 
   /// Starts reading the unpacked content from the beginning.
   [[nodiscard]] Result<std::unique_ptr<ByteSource>> OpenContent() const;
+
+  /// Reads all unpacked content, at most `max_bytes`; damaged compression is a loss.
+  [[nodiscard]] Result<std::string> ReadText(std::int64_t max_bytes,
+                                             trace::ProblemLog& problems) const;
 
  private:
   InputFile() = default;

@@ -157,7 +157,7 @@ Result<ReadContent> ReadFile(const std::string& path, const ReadOptions& options
   }
   for (const Format* format : KnownFormats()) {
     if (format->matches(file)) {
-      ORRERY_TRY(FileContent content, format->read(file, options));
+      ORRERY_TRY(FileContent content, format->Read(file, options));
       return ReadContent{.content = std::move(content)};
     }
   }

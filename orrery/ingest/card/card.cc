@@ -1,4 +1,4 @@
-#include "orrery/ingest/card/card.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -80,11 +80,7 @@ void SplitList(const std::string& path, ScalarsByPath& values) {
 }
 
 Result<trace::WorkloadCard> ReadCard(const InputFile& file, trace::ProblemLog& problems) {
-  ORRERY_TRY(const auto source, file.OpenContent());
-  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    problems.Loss(damage);
-  }
+  ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, problems));
   ORRERY_TRY(ScalarsByPath values, FlattenYaml(text, problems));
   if (values.empty()) {
     return Fail(Error::Kind::kInvalidInput, "it holds no value");
@@ -108,9 +104,12 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "workload card", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Workload cards: YAML with a top-level key `workload` or `metric_source`. Keys are folded to
+// lower case with underscores ("Model-executor" is "model_executor"), except names of environment
+// variables. Empty values are absent. Fields of the architecture that stand directly under
+// `workload.model` are also found under `workload.model.model_arch`, and lists of traces that are
+// one text with commas are split. A card that does not parse is a problem with line and column,
+// not an error: a run can be read without its card.
+constinit const Format kFormat{.name = "workload card", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::card

@@ -114,7 +114,7 @@ TEST(DamagedExecutionTrace, StopsAtTheDepthLimitAndKeepsWhatCameBefore) {
 TEST(DamagedExecutionTrace, RefusesAFileWithoutAnyNode) {
   const std::string text = Document("");
   const auto file = InputFile::FromMemory("empty.json", text);
-  const auto content = GetFormat().read(*file, {});
+  const auto content = kFormat.Read(*file, {});
   ASSERT_FALSE(content);
   EXPECT_THAT(content.error().message(), HasSubstr("empty.json"));
 }

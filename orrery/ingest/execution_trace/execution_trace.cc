@@ -1,4 +1,4 @@
-#include "orrery/ingest/execution_trace/execution_trace.h"
+#include "orrery/ingest/registry.h"
 
 #include <map>
 #include <string>
@@ -344,21 +344,16 @@ Result<Trace> ReadTrace(ByteSource& source, const ReadOptions& options) {
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const auto content, file.OpenContent());
-  auto trace = ReadTrace(*content, options);
-  if (!trace) {
-    return FailWithin(file.path(), trace);
-  }
-  trace->info.files.push_back(file.path());
-  FileContent read;
-  read.traces.push_back(*std::move(trace));
-  return read;
+  ORRERY_TRY(Trace trace, ReadTrace(*content, options));
+  trace.info.files.push_back(file.path());
+  return ContentOf(std::move(trace));
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static const Format format{.name = kFormatName, .matches = Matches, .read = Read};
-  return format;
-}
+// The JSON files of PyTorch's ExecutionTraceObserver, schemas 1.0.0 to 1.1.1, and those that
+// were merged with Kineto afterwards. One file is one rank; its rows are `graph_nodes`,
+// `process_groups` and `collectives`, with times and `activities` only after such a merge.
+constinit const Format kFormat{.name = kFormatName, .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::execution_trace

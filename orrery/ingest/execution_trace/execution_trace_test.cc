@@ -1,4 +1,4 @@
-#include "orrery/ingest/execution_trace/execution_trace.h"
+#include "orrery/ingest/registry.h"
 
 #include <string>
 
@@ -15,7 +15,7 @@ using trace::GraphNodeKind;
 using trace::Trace;
 
 bool Matches(std::string_view text) {
-  return GetFormat().matches(*InputFile::FromMemory("memory", text));
+  return kFormat.matches(*InputFile::FromMemory("memory", text));
 }
 
 std::string Fixture(std::string_view name) {

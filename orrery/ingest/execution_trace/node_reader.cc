@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
-#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/trace/row_index.h"
 
 namespace orrery::ingest::execution_trace {
@@ -27,7 +27,7 @@ std::optional<std::int64_t> IntegerOf(std::string_view raw) {
     raw.remove_prefix(1);
     raw = raw.substr(0, raw.find_first_of(",]"));
   }
-  return kineto::IntegerOf(raw);
+  return ingest::IntegerOf(raw);
 }
 
 struct NumberColumn {
@@ -97,7 +97,7 @@ bool TakeNumber(std::string_view key, std::string_view raw, GraphNodes::Row& row
 }
 
 bool TakeTime(std::string_view key, std::string_view raw, GraphNodes::Row& row) {
-  const auto nanoseconds = ParseMicroseconds(kineto::Unquoted(raw));
+  const auto nanoseconds = ParseMicroseconds(Unquoted(raw));
   if (!nanoseconds || *nanoseconds < 0) {
     return false;
   }
@@ -314,7 +314,7 @@ void NodeReader::Keep(std::string_view key, std::string_view raw) {
   if (!attributes_.empty()) {
     attributes_.push_back(',');
   }
-  attributes_.append(kineto::Quoted(key));
+  attributes_.append(Quoted(key));
   attributes_.push_back(':');
   attributes_.append(raw);
 }

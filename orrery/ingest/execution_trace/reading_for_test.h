@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/execution_trace/execution_trace.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::execution_trace {
 
@@ -17,8 +17,8 @@ inline trace::Trace ReadFile(const Result<InputFile>& file) {
     ADD_FAILURE() << file.error().message();
     return {};
   }
-  EXPECT_TRUE(GetFormat().matches(*file)) << file->path();
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file)) << file->path();
+  auto content = kFormat.Read(*file, {});
   if (!content || content->traces.size() != 1) {
     ADD_FAILURE() << (content ? "not one trace" : content.error().message());
     return {};

@@ -13,7 +13,7 @@
 
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/base/columns.h"
 #include "orrery/trace/data_types.h"

@@ -1,4 +1,4 @@
-#include "orrery/ingest/kineto/kineto.h"
+#include "orrery/ingest/registry.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include <simdjson.h>
 
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
+#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/chunk.h"
@@ -28,7 +28,6 @@
 namespace orrery::ingest::kineto {
 namespace {
 
-namespace dom = simdjson::dom;
 
 using trace::Trace;
 
@@ -48,33 +47,19 @@ std::string_view OwnMetadata(const Trace& trace) {
   return {};
 }
 
-std::optional<Lane> LaneOf(const dom::element& entry) {
-  Lane lane;
-  const bool is_complete = entry["pid"].get(lane.process) == simdjson::SUCCESS &&
-                           entry["tid"].get(lane.thread) == simdjson::SUCCESS &&
-                           entry["of"].get(lane.of_thread) == simdjson::SUCCESS;
-  return is_complete ? std::optional(lane) : std::nullopt;
-}
-
 std::vector<Lane> ReadLanes(std::string_view metadata) {
   std::vector<Lane> lanes;
-  dom::parser parser;
-  dom::element root;
-  dom::array ranks;
-  if (parser.parse(metadata.data(), metadata.size()).get(root) != simdjson::SUCCESS ||
-      root["ranks"].get(ranks) != simdjson::SUCCESS) {
-    return lanes;
-  }
-  for (const dom::element rank : ranks) {
-    dom::array entries;
-    if (rank["lanes"].get(entries) == simdjson::SUCCESS) {
-      for (const dom::element entry : entries) {
-        if (const auto lane = LaneOf(entry)) {
-          lanes.push_back(*lane);
-        }
+  JsonText json;
+  ForEachElement(Field(json.Parse(metadata), "ranks"), [&](const JsonElement& rank) {
+    ForEachElement(Field(rank, "lanes"), [&](const JsonElement& entry) {
+      const auto process = Integer(Field(entry, "pid"));
+      const auto thread = Integer(Field(entry, "tid"));
+      const auto of_thread = Integer(Field(entry, "of"));
+      if (process && thread && of_thread) {
+        lanes.push_back({.process = *process, .thread = *thread, .of_thread = *of_thread});
       }
-    }
-  }
+    });
+  });
   return lanes;
 }
 
@@ -235,13 +220,13 @@ void Describe(trace::Trace& trace, const Features& features, bool has_base, bool
   }
 }
 
-void SetTimes(trace::Trace& trace, const TimeBase& time_base) {
+void SetTimes(trace::Trace& trace, std::optional<std::int64_t> base_ns) {
   ClipDurations(trace);
-  if (time_base.base_ns) {
-    ShiftTimes(trace, *time_base.base_ns);
+  if (base_ns) {
+    ShiftTimes(trace, *base_ns);
   }
   const trace::Span span = trace::RecordedSpan(trace);
-  trace.info.time_origin = time_base.base_ns || span.begin_ns >= kEarliestEpochNs
+  trace.info.time_origin = base_ns || span.begin_ns >= kEarliestEpochNs
                                ? trace::TimeOrigin::kEpoch
                                : trace::TimeOrigin::kUnknown;
 }
@@ -249,25 +234,22 @@ void SetTimes(trace::Trace& trace, const TimeBase& time_base) {
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(auto source, file.OpenContent());
   Assembler assembler;
-  auto frame = ReadEvents(std::move(source), {.threads = options.threads}, assembler);
-  if (!frame) {
-    return FailWithin(file.path(), frame);
-  }
+  ORRERY_TRY(const Frame frame, ReadEvents(std::move(source), {.threads = options.threads}, assembler));
   if (assembler.num_events() == 0 && !assembler.trace().problems.has_loss()) {
     assembler.trace().problems.Note("the list of events is empty");
   }
   auto arrows = assembler.PairFlows();
   assembler.NameTracks();
   trace::Trace trace = std::move(assembler.trace());
-  const TimeBase time_base = ReadMetadata(frame->head, frame->tail, trace);
+  const std::optional<std::int64_t> base_ns = ReadMetadata(frame.head, frame.tail, trace);
   const std::vector<RowId> home = UndoExport(trace);
   const bool is_xla = SortOutXla(trace);
-  Describe(trace, assembler.features(), time_base.base_ns.has_value(), is_xla);
+  Describe(trace, assembler.features(), base_ns.has_value(), is_xla);
   ClassifyCopies(trace);
-  SetTimes(trace, time_base);
+  SetTimes(trace, base_ns);
   for (auto& [start, end] : arrows) {
-    start.time_ns += time_base.base_ns.value_or(0);
-    end.time_ns += time_base.base_ns.value_or(0);
+    start.time_ns += base_ns.value_or(0);
+    end.time_ns += base_ns.value_or(0);
     if (!home.empty()) {
       start.track = home[start.track];
       end.track = home[end.track];
@@ -277,16 +259,12 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   LinkForwardBackward(trace, arrows);
   BuildCollectives(trace);
   trace.info.files = {file.path()};
-  FileContent content;
-  content.traces.push_back(std::move(trace));
-  return content;
+  return ContentOf(std::move(trace));
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "Kineto JSON", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Traces of the PyTorch profiler from 2021 to today, and other files of Chrome's JSON format.
+constinit const Format kFormat{.name = "Kineto JSON", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::kineto

@@ -1,4 +1,4 @@
-#include "orrery/ingest/kineto/kineto.h"
+#include "orrery/ingest/registry.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ using trace::Trace;
 Trace ReadText(std::string_view text, const ReadOptions& options = {.threads = 1}) {
   auto file = InputFile::FromMemory("test.json", text);
   EXPECT_TRUE(file);
-  auto content = GetFormat().read(*file, options);
+  auto content = kFormat.Read(*file, options);
   EXPECT_TRUE(content) << (content ? "" : content.error().message());
   return content ? std::move(content->traces.at(0)) : Trace{};
 }

@@ -8,14 +8,10 @@
 
 namespace orrery::ingest::kineto {
 
-/// What the members beside the list of events say about times.
-struct TimeBase {
-  std::optional<std::int64_t> base_ns;
-};
-
-/// Reads the members before the list (`head`, which ends behind the list's `[`) and behind it
-/// (`tail`, from behind its `]`) into the trace: devices, rank, process groups, free metadata.
-/// Damage is counted, never fatal.
-TimeBase ReadMetadata(std::string_view head, std::string_view tail, trace::Trace& trace);
+/// Reads the members before the list of events (`head`, which ends with the list's `[`) and after
+/// it (`tail`, which begins after its `]`) into the trace: devices, rank, process groups and other
+/// metadata. Damage is counted, never fatal. Returns what the times of the events count from, in
+/// nanoseconds since 1970, where the file has it.
+[[nodiscard]] std::optional<std::int64_t> ReadMetadata(std::string_view head, std::string_view tail, trace::Trace& trace);
 
 }  // namespace orrery::ingest::kineto

@@ -10,7 +10,7 @@
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/event_tokens.h"
-#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 

@@ -9,7 +9,7 @@
 
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/kineto/event_tokens.h"
-#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/kineto/row_builder.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/base/columns.h"

@@ -1,4 +1,4 @@
-#include "orrery/ingest/latency_benchmark/latency_benchmark.h"
+#include "orrery/ingest/registry.h"
 
 #include <cstddef>
 #include <optional>
@@ -21,14 +21,14 @@ constexpr std::string_view kResult = R"json({
 
 Result<FileContent> ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("x.latency.json", text);
-  return GetFormat().read(*file, {});
+  return kFormat.Read(*file, {});
 }
 
 TEST(LatencyBenchmarkTest, AveragePercentilesAndIterationsAreRows) {
   const auto file = InputFile::FromMemory("x.latency.json", kResult);
-  ASSERT_TRUE(GetFormat().matches(*file));
+  ASSERT_TRUE(kFormat.matches(*file));
 
-  const FileContent content = GetFormat().read(*file, {}).value();
+  const FileContent content = kFormat.Read(*file, {}).value();
 
   const Table& rows = content.tables.at(0).rows;
   ASSERT_EQ(rows.num_rows(), 5U);
@@ -69,7 +69,7 @@ TEST(LatencyBenchmarkTest, AFileWithoutAnyValueIsRefused) {
 
 TEST(LatencyBenchmarkTest, OtherJsonIsLeftAlone) {
   EXPECT_FALSE(
-      GetFormat().matches(*InputFile::FromMemory("x.json", R"json({"avg_latency": 3})json")));
+      kFormat.matches(*InputFile::FromMemory("x.json", R"json({"avg_latency": 3})json")));
 }
 
 }  // namespace

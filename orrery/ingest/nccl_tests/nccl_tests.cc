@@ -1,8 +1,9 @@
-#include "orrery/ingest/nccl_tests/nccl_tests.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
 #include "orrery/ingest/nccl_tests/json_log.h"
 #include "orrery/ingest/nccl_tests/text_log.h"
@@ -12,16 +13,12 @@ namespace {
 
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 
-bool Has(std::string_view text, std::string_view needle) {
-  return text.find(needle) != std::string_view::npos;
-}
-
 bool IsJson(std::string_view head) {
   return head.substr(std::min(head.find_first_not_of(" \t\r\n"), head.size())).starts_with('{');
 }
 
 bool IsReport(std::string_view head) {
-  return Has(head, "\"nccl_version\"") && Has(head, "\"nthreads\"") && Has(head, "\"ngpus\"");
+  return Contains(head, "\"nccl_version\"") && Contains(head, "\"nthreads\"") && Contains(head, "\"ngpus\"");
 }
 
 // Looks for the line of names around each "algbw".
@@ -45,39 +42,23 @@ bool Matches(const InputFile& file) {
   }
   const bool is_binary = head.find('\0') != std::string_view::npos;
   return !is_binary &&
-         (Has(head, "# nccl-tests version") || Has(head, "# nThread") || HasColumnHeader(head));
+         (Contains(head, "# nccl-tests version") || Contains(head, "# nThread") || HasColumnHeader(head));
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
-  ORRERY_TRY(const auto source, file.OpenContent());
-  const auto text = ReadAll(*source, kMaxBytes);
-  if (!text) {
-    return FailWithin(file.path(), text);
-  }
-  MeasurementTable table{.format = "nccl-tests", .file = file.path(), .rows = {}, .problems = {}};
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    table.problems.Loss(damage);
-  }
-  auto runs =
-      IsJson(*text) ? ParseJsonLog(*text, table.problems) : ParseTextLog(*text, table.problems);
-  if (!runs) {
-    return FailWithin(file.path(), runs);
-  }
-  table.rows = ToTable(*runs);
-  if (table.rows.num_rows() == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                file.path() + ": an nccl-tests log without a complete row of results");
-  }
-  FileContent content;
-  content.tables.push_back(std::move(table));
-  return content;
+  MeasurementTable table{.format = "nccl-tests", .file = file.path()};
+  ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, table.problems));
+  ORRERY_TRY(const std::vector<Run> runs, IsJson(text) ? ParseJsonLog(text, table.problems)
+                                                       : ParseTextLog(text, table.problems));
+  table.rows = ToTable(runs);
+  return ContentOf(std::move(table), "an nccl-tests log without a complete row of results");
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "nccl-tests", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Output of nccl-tests and rccl-tests, as printed by any version or written with `-J`. Gives one
+// table: test, nranks, size_bytes, count, data_type, redop, root; time_us, algbw_GBps, busbw_GBps
+// and wrong out of place (oop_) and in place (ip_); then what the header says of the run.
+constinit const Format kFormat{.name = "nccl-tests", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::nccl_tests

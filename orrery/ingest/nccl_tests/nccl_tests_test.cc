@@ -1,4 +1,4 @@
-#include "orrery/ingest/nccl_tests/nccl_tests.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -25,16 +25,16 @@ constexpr std::string_view kRow =
 
 MeasurementTable ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("run.log", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
 
 MeasurementTable ReadPath(const std::string& path) {
   const auto file = InputFile::Open(path);
-  EXPECT_TRUE(file.has_value() && GetFormat().matches(*file)) << path;
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(file.has_value() && kFormat.matches(*file)) << path;
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
@@ -201,8 +201,8 @@ TEST(NcclTestsTest, OfACutReportTheCompleteResultsAreKept) {
 TEST(NcclTestsTest, ALogWithoutRowsIsAnErrorThatNamesTheFile) {
   const auto file = InputFile::FromMemory("empty.log", "# nThread 1 nGpus 8\n#\n");
 
-  ASSERT_TRUE(GetFormat().matches(*file));
-  const auto content = GetFormat().read(*file, {});
+  ASSERT_TRUE(kFormat.matches(*file));
+  const auto content = kFormat.Read(*file, {});
 
   ASSERT_FALSE(content.has_value());
   EXPECT_THAT(content.error().message(), HasSubstr("empty.log"));
@@ -212,7 +212,7 @@ TEST(NcclTestsTest, OtherFilesAreNotTaken) {
   for (const std::string_view text :
        {"", "size,count,type,algbw,busbw\n", R"({"traceEvents":[],"nccl_version":"2.21.5"})",
         "the size of algbw\n", "\x1f\x8b"}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("other", text))) << text;
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("other", text))) << text;
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "orrery/ingest/nccl_tests/column_layout.h"
 #include "orrery/ingest/nccl_tests/infer_run.h"
-#include "orrery/ingest/text_behind.h"
+#include "orrery/base/text.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
@@ -51,27 +51,27 @@ void ReadOptions(std::string_view text, Run& run) {
 // "Rank  0 [Group  0] Pid  63453 on host device  0 [0x07] NVIDIA H200". Of a torn line we take the
 // rank, because ranks are counted by these lines.
 void ReadDevice(std::string_view text, Run& run, trace::ProblemLog& problems) {
-  const std::string_view device = TextBehind(text, " device ");
+  const std::string_view device = TextAfter(text, " device ");
   const std::size_t bracket = device.find(']');
   const bool is_torn = bracket == std::string_view::npos;
   problems.Note("torn device line", is_torn ? 1 : 0);
-  const auto rank = ParsePrefix<std::int64_t>(TextBehind(text, "Rank"));
+  const auto rank = ParsePrefix<std::int64_t>(TextAfter(text, "Rank"));
   if (!rank || *rank < 0 || *rank > kMaxRank) {
     return;
   }
   const std::string_view gpu =
-      is_torn ? std::string_view() : TextBehind(device.substr(bracket), "]");
+      is_torn ? std::string_view() : TextAfter(device.substr(bracket), "]");
   run.devices.push_back({
       .rank = *rank,
-      .group = ParsePrefix<std::int64_t>(TextBehind(text, "Group")).value_or(0),
-      .host = std::string(is_torn ? std::string_view() : FirstWord(TextBehind(text, " on "))),
+      .group = ParsePrefix<std::int64_t>(TextAfter(text, "Group")).value_or(0),
+      .host = std::string(is_torn ? std::string_view() : FirstWord(TextAfter(text, " on "))),
       .gpu = std::string(gpu.substr(0, gpu.find_last_not_of(" \t\r") + 1)),
   });
 }
 
 void ReadVersions(std::string_view text, Run& run) {
-  run.tests_version = FirstWord(TextBehind(text, "nccl-tests version"));
-  if (const auto code = ParsePrefix<std::int64_t>(TextBehind(text, "nccl-library=")); code > 0) {
+  run.tests_version = FirstWord(TextAfter(text, "nccl-tests version"));
+  if (const auto code = ParsePrefix<std::int64_t>(TextAfter(text, "nccl-library=")); code > 0) {
     run.nccl_version = VersionOfCode(*code);
   }
 }
@@ -176,16 +176,16 @@ void ReadHeaderLine(std::string_view text, Run& run, trace::ProblemLog& problems
   if (text.starts_with("nccl-tests version")) {
     ReadVersions(text, run);
   } else if (text.starts_with("Collective test starting")) {
-    run.test = TestOfProgram(FirstWord(TextBehind(text, ":")));
+    run.test = TestOfProgram(FirstWord(TextAfter(text, ":")));
   } else if (text.starts_with("nThread")) {
     ReadOptions(text, run);
   } else if (text.starts_with("Rank")) {
     ReadDevice(text, run, problems);
   } else if (text.starts_with("Out of bounds")) {
-    const auto wrong = ParsePrefix<std::int64_t>(TextBehind(text, ":"));
+    const auto wrong = ParsePrefix<std::int64_t>(TextAfter(text, ":"));
     problems.Note("result out of bounds, as the log says", wrong.value_or(0));
   } else if (text.starts_with("Avg bus bandwidth")) {
-    run.mean_busbw = ParsePrefix<double>(TextBehind(text, ":"));
+    run.mean_busbw = ParsePrefix<double>(TextAfter(text, ":"));
   }
 }
 
@@ -195,10 +195,10 @@ bool IsVersionLine(std::string_view line) {
 }
 
 void ReadVersionLine(std::string_view line, Run& run) {
-  if (const auto version = TextBehind(line, "rccl-tests: Version"); !version.empty()) {
+  if (const auto version = TextAfter(line, "rccl-tests: Version"); !version.empty()) {
     run.tests_version = "rccl-tests " + std::string(FirstWord(version));
   }
-  if (const auto version = TextBehind(line, "CCL version"); !version.empty()) {
+  if (const auto version = TextAfter(line, "CCL version"); !version.empty()) {
     const std::string_view word = FirstWord(version.substr(version.starts_with(": ") ? 2 : 0));
     run.nccl_version = word.substr(0, word.find('+'));
   }

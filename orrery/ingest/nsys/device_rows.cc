@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::nsys {
 namespace {
@@ -51,7 +51,7 @@ std::string ReadExtra(TableScan& row) {
   for (std::size_t i = 0; i < kExtraTexts.size(); ++i) {
     const std::string_view text = row.Text(kFirstExtra + kExtraNumbers.size() + i);
     if (!text.empty()) {
-      extra.AddText(kExtraTexts[i], text);
+      extra.Add(kExtraTexts[i], text);
     }
   }
   return extra.text();

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::nsys {
 namespace {
@@ -43,7 +43,7 @@ class CallNames {
       const std::string_view name = WithoutInterfaceVersion(symbol);
       JsonFields extra;
       if (name != symbol) {
-        extra.AddText("symbol", symbol);
+        extra.Add("symbol", symbol);
       }
       entry.value() = {.name = rank.Intern(name), .extra = rank.Intern(extra.text())};
     }
@@ -91,7 +91,7 @@ void ReadSliceTable(ExportContext& context, RankSet& ranks, std::string_view tab
     RankBuilder& rank = ranks.ForRange(thread, *time);
     JsonFields extra;
     if (const auto type = overhead_types.find(row.Integer(4, -1)); type != overhead_types.end()) {
-      extra.AddText("overhead type", type->second.label);
+      extra.Add("overhead type", type->second.label);
     }
     rank.trace.other_slices.Append({.begin_ns = time->begin_ns,
                                     .duration_ns = time->duration_ns,

@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/format.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/nsys/collectives.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/gpu_map.h"
@@ -226,9 +226,6 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 }  // namespace
 
-const Format& GetFormat() {
-  static const Format format{.name = "nsys SQLite", .matches = Matches, .read = Read};
-  return format;
-}
+constinit const Format kFormat{.name = "nsys SQLite", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::nsys

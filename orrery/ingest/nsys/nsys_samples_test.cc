@@ -62,8 +62,8 @@ class NsysSampleTest : public testing::Test {
     }
     const auto file = InputFile::Open(path_);
     ASSERT_TRUE(file) << file.error().message();
-    EXPECT_TRUE(GetFormat().matches(*file));
-    auto content = GetFormat().read(*file, {});
+    EXPECT_TRUE(kFormat.matches(*file));
+    auto content = kFormat.Read(*file, {});
     ASSERT_TRUE(content) << content.error().message();
     content_ = *std::move(content);
     for (const Trace& trace : content_.traces) {

@@ -154,13 +154,13 @@ std::optional<std::vector<PayloadValue>> PayloadDecoder::Decode(std::string_view
 void AddPayload(JsonFields& extra, const std::vector<PayloadValue>& payload) {
   for (const PayloadValue& value : payload) {
     if (!value.enum_name.empty()) {
-      extra.AddText(value.name, value.enum_name);
+      extra.Add(value.name, value.enum_name);
     } else if (value.is_float) {
-      extra.AddNumber(value.name, value.number);
+      extra.Add(value.name, value.number);
     } else if (value.is_signed) {
       extra.Add(value.name, static_cast<std::int64_t>(value.bits));
     } else {
-      extra.AddUnsigned(value.name, value.bits);
+      extra.Add(value.name, value.bits);
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::nsys {
 

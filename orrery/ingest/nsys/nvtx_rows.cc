@@ -14,7 +14,7 @@
 
 #include "orrery/ingest/nsys/emit_nvtx.h"
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/nvtx_payload.h"
 #include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/trace/collective_names.h"
@@ -268,14 +268,14 @@ class NvtxReader {
     }
     for (const std::size_t column : {kDouble, kFloat}) {
       if (!row.IsMissing(column)) {
-        extra.AddNumber("payload", row.Number(column));
+        extra.Add("payload", row.Number(column));
       }
     }
     const std::string_view json = row.Text(kJsonText);
     const std::string_view shared_json =
         json.empty() ? context_.String(row.Integer(kJsonTextId, -1)) : json;
     if (!shared_json.empty()) {
-      extra.AddText("json", shared_json);
+      extra.Add("json", shared_json);
     }
     if (payload != nullptr) {
       AddPayload(extra, *payload);
@@ -305,7 +305,7 @@ class NvtxReader {
   static void AppendOperator(RankBuilder& rank, const Range& range, const EmittedOperator& op) {
     JsonFields extra;
     if (!op.input_op_ids.empty()) {
-      extra.AddText("input op ids", op.input_op_ids);
+      extra.Add("input op ids", op.input_op_ids);
     }
     std::string text = extra.text();
     text += (text.empty() || range.extra.empty() ? "" : ",") + range.extra;

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::nsys {
 namespace {

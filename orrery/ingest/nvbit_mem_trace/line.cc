@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <system_error>
 
-#include "orrery/ingest/text_behind.h"
+#include "orrery/base/text.h"
 
 namespace orrery::ingest::nvbit_mem_trace {
 namespace {
@@ -27,7 +27,7 @@ std::optional<std::uint64_t> TakeNumber(std::string_view& text) {
 }
 
 std::optional<std::int64_t> NumberBehind(std::string_view line, std::string_view label) {
-  std::string_view text = TextBehind(line, label);
+  std::string_view text = TextAfter(line, label);
   const auto number = TakeNumber(text);
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
   return number && *number < kLargest ? std::optional(static_cast<std::int64_t>(*number))
@@ -38,7 +38,7 @@ std::optional<std::int64_t> NumberBehind(std::string_view line, std::string_view
 std::optional<std::array<std::int64_t, 3>> TripleBehind(std::string_view line,
                                                         std::string_view label) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 31;
-  std::string_view text = TextBehind(line, label);
+  std::string_view text = TextAfter(line, label);
   std::array<std::int64_t, 3> triple{};
   for (std::int64_t& value : triple) {
     const auto number = TakeNumber(text);
@@ -52,13 +52,13 @@ std::optional<std::array<std::int64_t, 3>> TripleBehind(std::string_view line,
 }
 
 std::uint64_t ContextOf(std::string_view line) {
-  std::string_view text = TextBehind(line, "CTX");
+  std::string_view text = TextAfter(line, "CTX");
   return TakeNumber(text).value_or(0);
 }
 
 std::optional<LaunchLine> ReadLaunch(std::string_view line) {
   const auto id = NumberBehind(line, "launch id");
-  const std::string_view name = TextBehind(line, "Kernel name");
+  const std::string_view name = TextAfter(line, "Kernel name");
   if (!id || name.empty()) {
     return std::nullopt;
   }

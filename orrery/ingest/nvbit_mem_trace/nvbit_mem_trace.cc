@@ -1,4 +1,4 @@
-#include "orrery/ingest/nvbit_mem_trace/nvbit_mem_trace.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -336,7 +336,7 @@ bool Matches(const InputFile& file) {
          file.head().find('\0') == std::string_view::npos;
 }
 
-Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   FileContent content;
   trace::Trace& trace = content.traces.emplace_back();
@@ -357,19 +357,11 @@ Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& option
   return content;
 }
 
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  auto content = ReadContent(file, options);
-  if (!content) {
-    return FailWithin(file.path(), content);
-  }
-  return content;
-}
-
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "NVBit mem_trace", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// The text that NVBit's example tool mem_trace prints: launches and the addresses of each warp's
+// accesses. There are no times (launches are in order, a nanosecond apart) and no allocations, so
+// objects are unknown and pages are the finest that can be said of memory as a whole.
+constinit const Format kFormat{.name = "NVBit mem_trace", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::nvbit_mem_trace

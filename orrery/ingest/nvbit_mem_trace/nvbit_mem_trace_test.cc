@@ -1,4 +1,4 @@
-#include "orrery/ingest/nvbit_mem_trace/nvbit_mem_trace.h"
+#include "orrery/ingest/registry.h"
 
 #include <cstdint>
 #include <string>
@@ -40,8 +40,8 @@ std::string Access(std::int64_t id, std::string_view opcode, std::uint64_t base,
 
 Result<FileContent> ReadResult(const std::string& text) {
   const auto file = InputFile::FromMemory("mem_trace.txt", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  return GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  return kFormat.Read(*file, {});
 }
 
 trace::Trace ReadText(const std::string& text) {

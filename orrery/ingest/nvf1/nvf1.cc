@@ -1,4 +1,4 @@
-#include "orrery/ingest/nvf1/nvf1.h"
+#include "orrery/ingest/registry.h"
 
 #include <cmath>
 #include <concepts>
@@ -39,7 +39,7 @@ struct Sample {
   std::int64_t time_us = 0;
   Direction direction = Direction::kTransmitted;
   bool is_raw = false;
-  std::optional<std::uint32_t> link;  // nothing: the sum over all
+  std::optional<std::int64_t> link;  // nothing: the sum over all
   std::uint32_t return_code = 0;      // of NVML; 0: the value holds
   std::uint64_t kib = 0;
 };
@@ -123,7 +123,7 @@ std::optional<Sample> ReadSample(std::string_view record) {
       .time_us = IntegerAt<std::int64_t>(field, 8),
       .direction = id % 2 == 0 ? Direction::kTransmitted : Direction::kReceived,
       .is_raw = id >= kFirstRawField,
-      .link = link == kAllLinks ? std::nullopt : std::optional(link),
+      .link = link == kAllLinks ? std::nullopt : std::optional<std::int64_t>(link),
       .return_code = IntegerAt<std::uint32_t>(field, 28),
       .kib = ValueOf(field),
   };
@@ -133,28 +133,10 @@ std::optional<Sample> ReadSample(std::string_view record) {
 constexpr std::size_t kRecordsInWindow = 4096;
 constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
-enum Column : std::size_t { kGpu, kHostTime, kTime, kDirection, kRaw, kLink, kKib };
-
-Table EmptyTable() {
-  Table table;
-  table.AddColumn("gpu", Table::Type::kInteger);
-  table.AddColumn("host_time_ns", Table::Type::kInteger);
-  table.AddColumn("time_us", Table::Type::kInteger);
-  table.AddColumn("direction", Table::Type::kText);
-  table.AddColumn("raw", Table::Type::kInteger);
-  table.AddColumn("link", Table::Type::kInteger);
-  table.AddColumn("kib", Table::Type::kInteger);
-  return table;
-}
-
-Table::Cell IntegerCell(std::optional<std::int64_t> value) {
-  return value ? Table::Cell(*value) : Table::Cell();
-}
-
 // Turns records into rows and counts what is no sample.
 class Recording {
  public:
-  explicit Recording(std::optional<std::int32_t> gpu) : gpu_(gpu), rows_(EmptyTable()) {}
+  explicit Recording(std::optional<std::int64_t> gpu) : gpu_(gpu) {}
 
   void Add(std::string_view record) {
     const auto sample = ReadSample(record);
@@ -168,7 +150,6 @@ class Recording {
     ++num_records_;
   }
 
-  [[nodiscard]] std::size_t num_rows() const { return rows_.num_rows(); }
 
   Table Take() { return std::move(rows_); }
 
@@ -178,14 +159,9 @@ class Recording {
   [[nodiscard]] std::string Place() const { return fmt::format("record {}", num_records_); }
 
   void AddRow(const Sample& sample) {
-    const std::size_t row = rows_.AddRow();
-    rows_.Set(row, kGpu, IntegerCell(gpu_));
-    rows_.Set(row, kHostTime, static_cast<std::int64_t>(sample.host_time_ns));
-    rows_.Set(row, kTime, sample.time_us);
-    rows_.Set(row, kDirection, sample.direction == Direction::kTransmitted ? "tx" : "rx");
-    rows_.Set(row, kRaw, std::int64_t{sample.is_raw ? 1 : 0});
-    rows_.Set(row, kLink, IntegerCell(sample.link));
-    rows_.Set(row, kKib, Value(sample));
+    rows_.AddRow({Table::CellOf(gpu_), static_cast<std::int64_t>(sample.host_time_ns),
+                  sample.time_us, sample.direction == Direction::kTransmitted ? "tx" : "rx",
+                  std::int64_t{sample.is_raw ? 1 : 0}, Table::CellOf(sample.link), Value(sample)});
   }
 
   // The recorder had no value to write, so nothing of the file is lost without one.
@@ -202,8 +178,11 @@ class Recording {
     return static_cast<std::int64_t>(sample.kib);
   }
 
-  std::optional<std::int32_t> gpu_;
-  Table rows_;
+  std::optional<std::int64_t> gpu_;
+  Table rows_{{"gpu", Table::Type::kInteger},     {"host_time_ns", Table::Type::kInteger},
+              {"time_us", Table::Type::kInteger}, {"direction", Table::Type::kText},
+              {"raw", Table::Type::kInteger},     {"link", Table::Type::kInteger},
+              {"kib", Table::Type::kInteger}};
   trace::ProblemLog problems_;
   std::int64_t num_records_ = 0;
 };
@@ -238,32 +217,27 @@ Status ReadRecording(ByteSource& source, Recording& recording) {
   if (const std::string damage = source.damage(); !damage.empty()) {
     recording.problems().Loss(damage);
   }
-  if (recording.num_rows() == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                "a recording of NVLink counters without a complete sample");
-  }
   return {};
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   ORRERY_TRY(const auto source, file.OpenContent());
   Recording recording(GpuInFileName(file.path()));
-  if (const Status status = ReadRecording(*source, recording); !status) {
-    return FailWithin(file.path(), status);
-  }
-  FileContent content;
-  content.tables.push_back({.format = "NVF1",
-                            .file = file.path(),
-                            .rows = recording.Take(),
-                            .problems = recording.problems()});
-  return content;
+  ORRERY_TRY_STATUS(ReadRecording(*source, recording));
+  return ContentOf({.format = "NVF1",
+                    .file = file.path(),
+                    .rows = recording.Take(),
+                    .problems = recording.problems()},
+                   "a recording of NVLink counters without a complete sample");
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "NVF1", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Recordings of NVLink counters ("NVF1"), one GPU a file. Gives one table, a row for each sample:
+// gpu (from the file's name), host_time_ns (monotonic clock), time_us (since the epoch),
+// direction ("tx", "rx"), raw (1: protocol included), link (missing: sum over the links) and kib,
+// which counts up from an unknown start. A sample that NVML refused has no kib: no interval may be
+// formed across it.
+constinit const Format kFormat{.name = "NVF1", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::nvf1

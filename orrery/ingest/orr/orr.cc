@@ -1,4 +1,4 @@
-#include "orrery/ingest/orr/orr.h"
+#include "orrery/ingest/registry.h"
 
 #include <memory>
 #include <string>
@@ -21,21 +21,11 @@ Result<trace::TraceSet> ReadCopy(const InputFile& file, const trace::OrrReadOpti
   return trace::ReadOrrBytes(bytes, options);
 }
 
-Result<trace::TraceSet> ReadSet(const InputFile& file, const trace::OrrReadOptions& options) {
-  if (file.is_plain_file()) {
-    return trace::ReadOrr(file.path(), options);
-  }
-  auto set = ReadCopy(file, options);
-  if (!set) {
-    return FailWithin(file.path(), set);
-  }
-  return set;
-}
-
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   trace::OrrReadOptions orr_options;
   orr_options.threads = options.threads;
-  ORRERY_TRY(trace::TraceSet set, ReadSet(file, orr_options));
+  ORRERY_TRY(trace::TraceSet set, file.is_plain_file() ? trace::ReadOrr(file.path(), orr_options)
+                                                       : ReadCopy(file, orr_options));
   FileContent content;
   content.traces = std::move(set.ranks);
   content.card = std::move(set.card);
@@ -45,9 +35,8 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "Orrery container", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Orrery's own container (docs/formats/orr.md): gives the ranks, the card and the problems as they
+// were written.
+constinit const Format kFormat{.name = "Orrery container", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::orr

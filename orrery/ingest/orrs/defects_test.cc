@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/orrs/orrs.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/orrs/test_stream.h"
 
 // Mistakes that a public tool of this kind makes, by their numbers in the reference on memory

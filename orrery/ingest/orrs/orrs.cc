@@ -1,4 +1,4 @@
-#include "orrery/ingest/orrs/orrs.h"
+#include "orrery/ingest/registry.h"
 
 #include <memory>
 #include <string>
@@ -35,9 +35,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   FileContent content;
   Recording recording(content.traces.emplace_back());
-  if (auto status = ReadChunks(*source, file.path(), recording); !status) {
-    return FailWithin(file.path(), status);
-  }
+  ORRERY_TRY_STATUS(ReadChunks(*source, file.path(), recording));
   if (!recording.has_end) {
     recording.trace->problems.Note(
         "recording without an end: the process was killed or is still recording");
@@ -50,9 +48,8 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "Orrery event stream", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Recorded event streams (docs/formats/orrs.md): one process, with what its launches did to memory
+// and how much of that was seen.
+constinit const Format kFormat{.name = "Orrery event stream", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::orrs

@@ -1,4 +1,4 @@
-#include "orrery/ingest/orrs/orrs.h"
+#include "orrery/ingest/registry.h"
 
 #include <filesystem>
 #include <string>
@@ -266,8 +266,8 @@ TEST(OrrsTest, AContainerGivesTheSameTrace) {
 }
 
 TEST(OrrsTest, OtherFilesAreLeftAlone) {
-  EXPECT_TRUE(GetFormat().matches(*InputFile::FromMemory("a", FileOf())));
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "ORR")));
+  EXPECT_TRUE(kFormat.matches(*InputFile::FromMemory("a", FileOf())));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "ORR")));
 }
 
 }  // namespace

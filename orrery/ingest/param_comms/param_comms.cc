@@ -1,4 +1,4 @@
-#include "orrery/ingest/param_comms/param_comms.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 #include "orrery/ingest/nccl_tests/run.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
 #include "orrery/ingest/param_comms/result_columns.h"
-#include "orrery/ingest/text_behind.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::param_comms {
@@ -60,7 +60,7 @@ std::optional<std::int64_t> CountAt(std::string_view text) {
 }
 
 void TakeWord(std::string_view line, std::string_view key, std::string& value) {
-  if (const std::string_view word = FirstWord(TextBehind(line, key)); !word.empty()) {
+  if (const std::string_view word = FirstWord(TextAfter(line, key)); !word.empty()) {
     value = word;
   }
 }
@@ -71,8 +71,8 @@ void ReadGreetings(std::string_view line, std::map<std::int64_t, std::string>& h
   for (std::size_t at = line.find(kGreeting); at != std::string_view::npos;
        at = line.find(kGreeting, at + 1)) {
     const std::string_view greeting = line.substr(at, line.find(kGreeting, at + 1) - at);
-    const auto rank = CountAt(TextBehind(greeting, kGreeting));
-    const std::string_view host = FirstWord(TextBehind(greeting, kHost));
+    const auto rank = CountAt(TextAfter(greeting, kGreeting));
+    const std::string_view host = FirstWord(TextAfter(greeting, kHost));
     if (rank && !host.empty()) {
       host_of_rank[*rank] = host;
     }
@@ -86,7 +86,7 @@ bool RunFacts::IsGreeting(std::string_view line) {
 
 void RunFacts::ReadLine(std::string_view line) {
   for (const std::string_view key : {"world_size:", "'world_size':", "groupSize"}) {
-    if (const auto ranks = CountAt(TextBehind(line, key)); ranks && *ranks > 0) {
+    if (const auto ranks = CountAt(TextAfter(line, key)); ranks && *ranks > 0) {
       num_ranks = ranks;
     }
   }
@@ -358,8 +358,7 @@ void AddSpreads(const std::vector<RankSpread>& spreads, Table& table) {
   for (const NamedSpread& spread : kSpreads) {
     const std::size_t column = table.AddColumn(spread.name, Table::Type::kNumber);
     for (std::size_t row = 0; row < spreads.size(); ++row) {
-      const std::optional<double>& value = spreads[row].*spread.value;
-      table.Set(row, column, value ? Table::Cell(*value) : Table::Cell());
+      table.Set(row, column, Table::CellOf(spreads[row].*spread.value));
     }
   }
 }
@@ -375,30 +374,19 @@ Table ToTable(const Log& log) {
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
-  ORRERY_TRY(const auto source, file.OpenContent());
-  const auto text = ReadAll(*source, kMaxBytes);
-  if (!text) {
-    return FailWithin(file.path(), text);
-  }
-  MeasurementTable table{.format = "PARAM comms", .file = file.path(), .rows = {}, .problems = {}};
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    table.problems.Loss(damage);
-  }
-  table.rows = ToTable(ParseTextLog(*text, table.problems));
-  if (table.rows.num_rows() == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                file.path() + ": a log of PARAM's comms.py without a complete row of a collective");
-  }
-  FileContent content;
-  content.tables.push_back(std::move(table));
-  return content;
+  MeasurementTable table{.format = "PARAM comms", .file = file.path()};
+  ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, table.problems));
+  table.rows = ToTable(ParseTextLog(text, table.problems));
+  return ContentOf(std::move(table),
+                   "a log of PARAM's comms.py without a complete row of a collective");
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "PARAM comms", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// What PARAM's `comms.py` prints, from its first version on. Gives the columns of an nccl-tests
+// table: size_bytes is the full side, the median over the ranks stands out of place (oop_), in
+// place is empty. The spread over the ranks (rank_p75_us, rank_p95_us, rank_min_us, rank_max_us)
+// and source follow behind.
+constinit const Format kFormat{.name = "PARAM comms", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::param_comms

@@ -1,4 +1,4 @@
-#include "orrery/ingest/param_comms/param_comms.h"
+#include "orrery/ingest/registry.h"
 
 #include <cstdint>
 #include <string>
@@ -17,8 +17,8 @@ constexpr std::string_view kHeader =
     "BusBW(GB/s)\n";
 
 MeasurementTable ReadFile(const InputFile& file) {
-  EXPECT_TRUE(GetFormat().matches(file));
-  auto content = GetFormat().read(file, {});
+  EXPECT_TRUE(kFormat.matches(file));
+  auto content = kFormat.Read(file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
@@ -145,8 +145,8 @@ TEST(ParamCommsTest, AFileWithoutACompleteRowIsRefused) {
   for (const std::string& rows :
        {std::string(), std::string("COMMS-RES-all_reduce-float32 8 2\n")}) {
     const auto file = InputFile::FromMemory("run.log", std::string(kHeader) + rows);
-    ASSERT_TRUE(GetFormat().matches(*file));
-    const auto content = GetFormat().read(*file, {});
+    ASSERT_TRUE(kFormat.matches(*file));
+    const auto content = kFormat.Read(*file, {});
 
     ASSERT_FALSE(content.has_value());
     EXPECT_THAT(content.error().message(), HasSubstr("run.log: a log of PARAM's comms.py without"));
@@ -158,7 +158,7 @@ TEST(ParamCommsTest, OtherTextsAreLeftAlone) {
        {"", "#  size  count  type  redop  time  algbw  busbw  error\n",
         "header = \"\\n\\tCOMMS-RES\"\n  \"size (B)\",\n  \"Latency(us):p50\",\n",
         "print(\"nw-stack: %s mode: %s args.dtype: %s\")\n"}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("x", text))) << text;
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("x", text))) << text;
   }
 }
 

@@ -1,3 +1,2 @@
 set(SOURCES json_tool.cc process.cc rocpd.cc rocprofv3.cc)
 set(TESTS rocpd_test.cc rocprofv3_test.cc)
-set(FUZZERS rocprofv3_fuzz.cc)

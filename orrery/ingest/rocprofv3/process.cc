@@ -11,7 +11,7 @@
 #include "orrery/base/round_up.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/object_rows.h"
-#include "orrery/ingest/text_behind.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -242,7 +242,7 @@ void CompleteProcess(trace::Trace& trace, std::string_view step_marker) {
   std::set<std::int32_t> gpus(trace.devices.id.begin(), trace.devices.id.end());
   std::set<std::int32_t> hosts;
   for (const StringId key : trace.metadata.key) {
-    const std::string_view number = TextBehind(trace.Text(key), kHostAgent);
+    const std::string_view number = TextAfter(trace.Text(key), kHostAgent);
     hosts.insert(Small(DecimalOrHex(number).value_or(-1)));
   }
   hosts.erase(-1);

@@ -1,4 +1,4 @@
-#include "orrery/ingest/rocprofv3/rocprofv3.h"
+#include "orrery/ingest/registry.h"
 
 #include <array>
 #include <cstdint>
@@ -291,26 +291,19 @@ Result<FileContent> ReadDatabase(const InputFile& file, const ReadOptions& optio
   return content;
 }
 
-Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   if (LooksLikeSqlite(file.head())) {
     return ReadDatabase(file, options);
   }
   return IsJson(file) ? ReadJson(file, options) : ReadCsv(file);
 }
 
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  auto content = ReadContent(file, options);
-  if (!content) {
-    return FailWithin(file.path(), content);
-  }
-  return content;
-}
-
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "rocprofv3", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// What AMD's rocprofv3 writes: its tables as CSV (kernels, copies, allocations, calls, agents), of
+// which those of one process have one beginning of their names and become one trace, its JSON
+// and its SQLite database (rocpd).
+// Allocations are those of the driver; what frees name by address only is resolved.
+constinit const Format kFormat{.name = "rocprofv3", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::rocprofv3

@@ -1,4 +1,4 @@
-#include "orrery/ingest/rocprofv3/rocprofv3.h"
+#include "orrery/ingest/registry.h"
 
 #include <filesystem>
 #include <fstream>
@@ -70,8 +70,8 @@ std::int64_t CountOf(const trace::Trace& trace, std::string_view what) {
 
 trace::Trace ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("908_table.csv", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content) << content.error().message();
   if (!content) {
     return {};
@@ -241,16 +241,16 @@ TEST(Rocprofv3Test, JsonGivesTheSameTables) {
 
 TEST(Rocprofv3Test, JsonThatIsCutIsNamed) {
   const auto content =
-      GetFormat().read(*InputFile::FromMemory("a.json", kJson.substr(0, kJson.size() / 2)), {});
+      kFormat.Read(*InputFile::FromMemory("a.json", kJson.substr(0, kJson.size() / 2)), {});
 
   ASSERT_FALSE(content);
   EXPECT_THAT(content.error().message(), HasSubstr("a.json: JSON of rocprofv3 without a whole"));
 }
 
 TEST(Rocprofv3Test, OtherTablesAreLeftAlone) {
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "Name,Calls\nx,1\n")));
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "{\"traceEvents\":[]}")));
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "Name,Calls\nx,1\n")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "{\"traceEvents\":[]}")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "")));
 }
 
 // The sample has 43,915 dispatches of 80 kernels on the first of eight MI350X.

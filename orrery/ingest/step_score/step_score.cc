@@ -1,4 +1,4 @@
-#include "orrery/ingest/step_score/step_score.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
 
@@ -47,16 +48,8 @@ bool IsConfig(std::string_view head) {
          !HasKey(head, "workload") && !HasKey(head, "metric_source");
 }
 
-template <typename T>
-std::optional<T> NumberOf(std::string_view text) {
-  T value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && stop == text.data() + text.size();
-  return is_number ? std::optional(value) : std::nullopt;
-}
-
 std::optional<std::int64_t> CountOf(std::string_view text) {
-  const auto count = NumberOf<std::int64_t>(Trimmed(text, " \t\r\n\"'"));
+  const auto count = ParseWhole<std::int64_t>(Trimmed(text, " \t\r\n\"'"));
   return count && *count > 0 ? count : std::nullopt;
 }
 
@@ -74,7 +67,7 @@ std::optional<double> SettingIn(const card::ScalarsByPath& values, std::string_v
   for (const auto& [path, text] : values) {
     const std::string_view last = std::string_view(path).substr(path.find_last_of('.') + 1);
     if (last == key) {
-      const auto number = NumberOf<double>(text);
+      const auto number = ParseWhole<double>(text);
       return number && std::isfinite(*number) ? number : std::nullopt;
     }
   }
@@ -106,38 +99,23 @@ Result<Table> ReadCount(std::string_view text) {
   if (!count) {
     return Fail(Error::Kind::kInvalidInput, "the number of GPUs should stand here alone");
   }
-  Table table;
-  table.AddColumn("gpus", Table::Type::kInteger);
-  table.Set(table.AddRow(), 0, *count);
-  return table;
-}
-
-Result<MeasurementTable> ReadTable(const InputFile& file) {
-  ORRERY_TRY(const auto source, file.OpenContent());
-  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
-  MeasurementTable table{.format = "step score", .file = file.path(), .rows = {}, .problems = {}};
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    table.problems.Loss(damage);
-  }
-  ORRERY_TRY(table.rows, IsCount(file) ? ReadCount(text) : ReadConfig(text, table.problems));
+  Table table{{"gpus", Table::Type::kInteger}};
+  table.AddRow({*count});
   return table;
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
-  auto table = ReadTable(file);
-  if (!table) {
-    return FailWithin(file.path(), table);
-  }
-  FileContent content;
-  content.tables.push_back(*std::move(table));
-  return content;
+  MeasurementTable table{.format = "step score", .file = file.path()};
+  ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, table.problems));
+  ORRERY_TRY(table.rows, IsCount(file) ? ReadCount(text) : ReadConfig(text, table.problems));
+  return ContentOf(std::move(table), "no setting");
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "step score", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// What the score of a step is reckoned from. `gpu_step_score_config.yaml`, told by its keys G0 and
+// T0, gives a table of one row: g0, t0_s and w. `gpu_count.txt` gives one with the column gpus; it
+// holds nothing but a number, so its name has to speak for it.
+constinit const Format kFormat{.name = "step score", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::step_score

@@ -1,4 +1,4 @@
-#include "orrery/ingest/torch_memory_timeline/torch_memory_timeline.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <array>
@@ -227,7 +227,7 @@ bool Matches(const InputFile& file) {
   return FormOf(file.head()) != Form::kOther;
 }
 
-Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   const Form form = FormOf(file.head());
   FileContent content;
@@ -246,20 +246,11 @@ Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& option
   return content;
 }
 
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  auto content = ReadContent(file, options);
-  if (!content) {
-    return FailWithin(file.path(), content);
-  }
-  return content;
-}
-
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{
-      .name = "PyTorch memory timeline", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Memory timelines of the PyTorch profiler (`export_memory_timeline`): changes of what each
+// category of tensors holds, as memory events whose name is the category. Both forms are read:
+// "[times, sizes]" (.json), and one entry a change (.raw.json).
+constinit const Format kFormat{.name = "PyTorch memory timeline", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::torch_memory_timeline

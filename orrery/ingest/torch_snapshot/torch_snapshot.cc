@@ -1,4 +1,4 @@
-#include "orrery/ingest/torch_snapshot/torch_snapshot.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -134,7 +134,7 @@ Result<std::vector<DeviceMemory>> ReadDevices(const InputFile& file, trace::Trac
   return ReadSnapshot(pickle, trace);
 }
 
-Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   FileContent content;
   trace::Trace& trace = content.traces.emplace_back();
   trace.info.format = "PyTorch memory snapshot";
@@ -148,20 +148,11 @@ Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& option
   return content;
 }
 
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  auto content = ReadContent(file, options);
-  if (!content) {
-    return FailWithin(file.path(), content);
-  }
-  return content;
-}
-
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{
-      .name = "PyTorch memory snapshot", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Memory snapshots of PyTorch (`torch.cuda.memory._dump_snapshot`), pickles that are read as data
+// and never run. Segments and tensors become memory objects, the history of the allocator becomes
+// memory events; what the history lost at its begin is worked out backwards from its end.
+constinit const Format kFormat{.name = "PyTorch memory snapshot", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -1,4 +1,4 @@
-#include "orrery/ingest/torch_snapshot/torch_snapshot.h"
+#include "orrery/ingest/registry.h"
 
 #include <cstdint>
 #include <map>
@@ -22,8 +22,8 @@ using trace::MemoryClass;
 
 Result<FileContent> ReadResult(const std::string& bytes) {
   const auto file = InputFile::FromMemory("snapshot.pickle", bytes);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  return GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  return kFormat.Read(*file, {});
 }
 
 trace::Trace ReadBytes(const std::string& bytes) {

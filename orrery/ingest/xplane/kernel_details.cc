@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "orrery/base/decimal.h"
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/stat.h"
 
 namespace orrery::ingest::xplane {
@@ -118,7 +118,7 @@ bool IsText(const Stat& stat) {
 
 // The value alone, as JSON.
 std::string JsonOf(const Stat& stat, const StatNames& names) {
-  nsys::JsonFields field;
+  JsonFields field;
   AddField(stat, names, field);
   const std::size_t end_of_name = field.text().find("\":");
   return end_of_name == std::string::npos ? std::string() : field.text().substr(end_of_name + 2);
@@ -128,12 +128,12 @@ std::string JsonOf(const Stat& stat, const StatNames& names) {
 
 std::optional<Shape> ParseKernelDetails(std::string_view details, StringTable& strings) {
   Shape shape;
-  nsys::JsonFields others;
+  JsonFields others;
   bool any = false;
   ForEachDetail(details, [&](std::string_view name, std::string_view value) {
     any = true;
     if (!TakeDimensions(name, value, shape) && !TakeNumber(name, value, shape)) {
-      others.AddText(CleanText(name), CleanText(value));
+      others.Add(CleanText(name), CleanText(value));
     }
   });
   shape.extra = strings.Intern(others.text());
@@ -152,7 +152,7 @@ std::optional<std::int64_t> CopiedBytes(std::string_view details) {
 
 void AddDevice(const Plane& plane, std::int32_t device, trace::Trace& trace) {
   Device row{.id = device};
-  nsys::JsonFields others;
+  JsonFields others;
   std::string_view vendor;
   for (const Stat& stat : plane.stats) {
     const std::string_view name = NameOf(stat, plane.stat_names);

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/message.h"
 
 namespace orrery::ingest::xplane {
@@ -249,10 +249,10 @@ KindMeaning EventKinds::Understand(std::int64_t kind) const {
   }
   const EventKind& described = found->second;
   meaning.short_name = described.display_name.empty() ? described.name : described.display_name;
-  nsys::JsonFields fields;
+  JsonFields fields;
   if (!described.display_name.empty() && described.display_name != described.name) {
     meaning.long_name = described.name;
-    fields.AddText("long_name", CleanText(described.name));
+    fields.Add("long_name", CleanText(described.name));
   }
   for (const Stat& stat : described.stats) {
     AddField(stat, plane_.stat_names, fields);

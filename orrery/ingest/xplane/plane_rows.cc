@@ -15,7 +15,7 @@
 
 #include "orrery/base/text.h"
 #include "orrery/ingest/hlo.h"
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/async_pairs.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/kernel_details.h"
@@ -164,7 +164,7 @@ class PlaneRows {
   StringId Extra(const KindMeaning& kind) {
     constexpr std::array<std::string_view, 4> kInColumns{"correlation_id", "kernel_details",
                                                          "device_offset_ps", "device_duration_ps"};
-    nsys::JsonFields fields;
+    JsonFields fields;
     for (const Stat& stat : event_.stats) {
       const std::string_view name = NameOf(stat, plane_.stat_names);
       if (std::find(kInColumns.begin(), kInColumns.end(), name) == kInColumns.end()) {

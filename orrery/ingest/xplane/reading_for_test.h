@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/xplane/xplane.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::xplane {
 
@@ -18,8 +18,8 @@ inline trace::Trace ReadFile(const Result<InputFile>& file) {
     ADD_FAILURE() << file.error().message();
     return {};
   }
-  EXPECT_TRUE(GetFormat().matches(*file)) << file->path();
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file)) << file->path();
+  auto content = kFormat.Read(*file, {});
   if (!content || content->traces.size() != 1) {
     ADD_FAILURE() << (content ? "not one trace" : content.error().message());
     return {};

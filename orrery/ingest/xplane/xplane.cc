@@ -1,4 +1,4 @@
-#include "orrery/ingest/xplane/xplane.h"
+#include "orrery/ingest/registry.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -267,15 +267,12 @@ void SetTimes(Recording& recording) {
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const auto source, file.OpenContent());
   Recording recording;
-  if (const Status status = ReadFields(*source, recording); !status) {
-    return FailWithin(file.path(), status);
-  }
+  ORRERY_TRY_STATUS(ReadFields(*source, recording));
   trace::Trace& trace = recording.trace;
   if (trace.tracks.empty() && trace.problems.has_loss()) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("{}: an XPlane recording without a complete event ({}); record it again",
-                    file.path(), trace.problems.all().back().what));
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("an XPlane recording without a complete event ({}); record it again",
+                            trace.problems.all().back().what));
   }
   trace.problems.Note("no plane has events", trace.tracks.empty() ? 1 : 0);
   SetTimes(recording);
@@ -284,16 +281,15 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   LinkCollectives(recording);
   trace.info.format = "XPlane";
   trace.info.files = {file.path()};
-  FileContent content;
-  content.traces.push_back(std::move(trace));
-  return content;
+  return ContentOf(std::move(trace));
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "XPlane", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Recordings of the XLA profiler (`*.xplane.pb`), of TPUs and GPUs. Gives one trace for each file,
+// with all devices of its host; `tracks.device` tells them apart. Times count from 1970 where the
+// file says when the profile began, else from there. HLO protos (the plane `/host:metadata`) are
+// not read.
+constinit const Format kFormat{.name = "XPlane", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::xplane

@@ -20,7 +20,7 @@ TEST(XplaneDamageTest, ACutFileGivesItsCompleteEvents) {
   std::size_t num_read = 0;
   for (std::size_t size = 1; size < whole.size(); ++size) {
     const std::string cut = whole.substr(0, size);
-    const auto content = GetFormat().read(*InputFile::FromMemory("cut", cut), {});
+    const auto content = kFormat.Read(*InputFile::FromMemory("cut", cut), {});
     if (!content) {
       EXPECT_THAT(content.error().message(), HasSubstr("cut: an XPlane recording without"));
       continue;
@@ -92,7 +92,7 @@ TEST(XplaneDamageTest, AnAbsurdLengthCostsNoMemory) {
   // Field 1 of 2^31 - 1 bytes, of which there are five.
   const std::string bytes = std::string("\x0a\xff\xff\xff\xff\x07", 6) + "\x12\x03/ho";
 
-  const auto content = GetFormat().read(*InputFile::FromMemory("x.pb", bytes), {});
+  const auto content = kFormat.Read(*InputFile::FromMemory("x.pb", bytes), {});
 
   ASSERT_FALSE(content.has_value());
   EXPECT_THAT(content.error().message(), HasSubstr("x.pb: an XPlane recording without"));

@@ -1,4 +1,4 @@
-#include "orrery/ingest/xplane/xplane.h"
+#include "orrery/ingest/registry.h"
 
 #include <cstdint>
 #include <string>
@@ -250,7 +250,7 @@ TEST(XplaneTest, OtherFilesAreLeftAlone) {
   for (const std::string_view bytes :
        {std::string_view(), std::string_view("\n"), std::string_view("\n\n\n\n/host:CPU"),
         std::string_view("{\"a\": 1}"), std::string_view(space)}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("x", bytes)));
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("x", bytes)));
   }
 }
 

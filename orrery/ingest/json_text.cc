@@ -1,4 +1,4 @@
-#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/json_text.h"
 
 #include <charconv>
 #include <cmath>
@@ -13,8 +13,9 @@
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/parse_number.h"
 
-namespace orrery::ingest::kineto {
+namespace orrery::ingest {
 namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
@@ -41,14 +42,10 @@ void AppendUtf8(std::uint32_t code, std::string& out) {
 // The four hexadecimal digits at `at`, or nothing.
 std::optional<std::uint32_t> HexAt(std::string_view text, std::size_t at) {
   std::uint32_t code = 0;
-  if (at + 4 > text.size()) {
-    return std::nullopt;
-  }
-  const auto [stop, error] = std::from_chars(text.data() + at, text.data() + at + 4, code, 16);
-  if (error != std::errc() || stop != text.data() + at + 4) {
-    return std::nullopt;
-  }
-  return code;
+  const std::string_view digits = text.substr(std::min(at, text.size()), 4);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+  const bool is_whole = error == std::errc() && stop == digits.data() + 4;
+  return is_whole ? std::optional(code) : std::nullopt;
 }
 
 // Appends the character of a \u escape whose digits begin at `at`; returns where it ends. Lone
@@ -76,20 +73,10 @@ std::size_t AppendUnicodeEscape(std::string_view text, std::size_t at, std::stri
 }
 
 char SimpleEscape(char c) {
-  switch (c) {
-    case 'n':
-      return '\n';
-    case 't':
-      return '\t';
-    case 'r':
-      return '\r';
-    case 'b':
-      return '\b';
-    case 'f':
-      return '\f';
-    default:
-      return c;
-  }
+  constexpr std::string_view kLetters = "ntrbf";
+  constexpr std::string_view kCharacters = "\n\t\r\b\f";
+  const std::size_t at = kLetters.find(c);
+  return at == std::string_view::npos ? c : kCharacters[at];
 }
 
 }  // namespace
@@ -118,25 +105,12 @@ std::optional<std::int64_t> IntegerOf(std::string_view token) {
 }
 
 std::optional<std::uint64_t> UnsignedOf(std::string_view token) {
-  const std::string_view text = Unquoted(token);
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) {
-    return std::nullopt;
-  }
-  return value;
+  return ParseWhole<std::uint64_t>(Unquoted(token));
 }
 
 std::optional<double> NumberOf(std::string_view token) {
-  const std::string_view text = Unquoted(token);
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = ParseWhole<double>(Unquoted(token));
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::string WithoutBlanks(std::string_view list) {
@@ -161,4 +135,27 @@ std::string Quoted(std::string_view text) {
   return quoted;
 }
 
-}  // namespace orrery::ingest::kineto
+void JsonFields::Add(std::string_view name, std::int64_t value) {
+  AddJson(name, std::to_string(value));
+}
+
+void JsonFields::Add(std::string_view name, std::uint64_t value) {
+  AddJson(name, std::to_string(value));
+}
+
+void JsonFields::Add(std::string_view name, double value) {
+  AddJson(name, std::isfinite(value) ? fmt::format("{}", value) : "null");
+}
+
+void JsonFields::Add(std::string_view name, std::string_view value) {
+  AddJson(name, Quoted(value));
+}
+
+void JsonFields::AddJson(std::string_view name, std::string_view json) {
+  text_ += text_.empty() ? "" : ",";
+  text_ += Quoted(name);
+  text_ += ':';
+  text_ += json;
+}
+
+}  // namespace orrery::ingest
