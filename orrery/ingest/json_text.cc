@@ -43,7 +43,8 @@ void AppendUtf8(std::uint32_t code, std::string& out) {
 std::optional<std::uint32_t> HexAt(std::string_view text, std::size_t at) {
   std::uint32_t code = 0;
   const std::string_view digits = text.substr(std::min(at, text.size()), 4);
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+  const auto [stop, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
   const bool is_whole = error == std::errc() && stop == digits.data() + 4;
   return is_whole ? std::optional(code) : std::nullopt;
 }

@@ -93,7 +93,6 @@ std::string DescribeForeignFile(const InputFile& file) {
          "results, workload cards, .orr and .orrs files";
 }
 
-
 namespace fs = std::filesystem;
 
 struct Candidate {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -8,6 +6,7 @@
 
 #include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::card {
 namespace {

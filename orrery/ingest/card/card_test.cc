@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <filesystem>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::card {
 namespace {

@@ -1,10 +1,11 @@
+#include "orrery/ingest/execution_trace/collectives.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/execution_trace/reading_for_test.h"
-#include "orrery/ingest/execution_trace/collectives.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "orrery/ingest/json_value.h"
 #include "orrery/ingest/kineto/adjust.h"
 #include "orrery/ingest/kineto/event_tokens.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
 

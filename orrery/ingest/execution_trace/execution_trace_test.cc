@@ -1,11 +1,10 @@
-#include "orrery/ingest/registry.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/execution_trace/reading_for_test.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

@@ -32,7 +32,7 @@ std::optional<std::int64_t> IntegerOf(std::string_view raw) {
 
 struct NumberColumn {
   std::string_view key;
-  std::int64_t GraphNodes::Row::* member;
+  std::int64_t GraphNodes::Row::*member;
 };
 
 constexpr std::array kNumberColumns{
@@ -43,7 +43,7 @@ constexpr std::array kNumberColumns{
 
 struct SmallNumberColumn {
   std::string_view key;
-  std::int32_t GraphNodes::Row::* member;
+  std::int32_t GraphNodes::Row::*member;
 };
 
 constexpr std::array kSmallNumberColumns{
@@ -57,7 +57,7 @@ struct TextColumn {
   std::string_view nested_prefix;
   std::string_view nested_key;
   std::string_view flat_key;
-  StringId GraphNodes::Row::* member;
+  StringId GraphNodes::Row::*member;
 };
 
 constexpr std::array kTextColumns{

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -15,6 +13,7 @@
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::gate_log {
 namespace {

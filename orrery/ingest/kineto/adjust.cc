@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/kineto/chunk.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"

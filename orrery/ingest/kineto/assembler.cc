@@ -10,15 +10,14 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/event_tokens.h"
-#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::ingest::kineto {
 namespace {
-
 
 // The bytes of a row, for finding equal rows; strings are those of the whole trace by then.
 template <typename Table>

@@ -11,11 +11,11 @@
 
 #include <tsl/robin_map.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/shape_text.h"

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -7,7 +5,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
 
 #include "orrery/base/columns.h"
 #include "orrery/base/error.h"
@@ -21,13 +18,13 @@
 #include "orrery/ingest/kineto/collectives.h"
 #include "orrery/ingest/kineto/metadata.h"
 #include "orrery/ingest/kineto/pipeline.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {
-
 
 using trace::Trace;
 
@@ -168,7 +165,6 @@ std::vector<RowId> UndoExport(Trace& trace) {
   return home;
 }
 
-
 // Microseconds of this size count from 1970: the profiler's clock reads so since 2001.
 constexpr std::int64_t kEarliestEpochNs = std::int64_t{1'000'000'000} * 1'000'000'000;
 
@@ -234,7 +230,8 @@ void SetTimes(trace::Trace& trace, std::optional<std::int64_t> base_ns) {
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(auto source, file.OpenContent());
   Assembler assembler;
-  ORRERY_TRY(const Frame frame, ReadEvents(std::move(source), {.threads = options.threads}, assembler));
+  ORRERY_TRY(const Frame frame,
+             ReadEvents(std::move(source), {.threads = options.threads}, assembler));
   if (assembler.num_events() == 0 && !assembler.trace().problems.has_loss()) {
     assembler.trace().problems.Note("the list of events is empty");
   }

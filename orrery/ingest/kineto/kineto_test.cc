@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,11 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/columns.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/pipeline.h"
-#include "orrery/base/columns.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/parse_number.h"
 #include "orrery/base/string_table.h"
@@ -17,7 +18,6 @@
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/json_value.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
@@ -29,8 +29,8 @@ using Json = std::optional<JsonElement>;
 constexpr std::int64_t kLatestBaseNs = std::int64_t{1} << 61;
 
 // Columns of a device; its other members go to `extra`.
-constexpr std::array<std::string_view, 6> kDeviceColumns{
-    "id", "name", "totalGlobalMem", "numSms", "computeMajor", "computeMinor"};
+constexpr std::array<std::string_view, 6> kDeviceColumns{"id",     "name",         "totalGlobalMem",
+                                                         "numSms", "computeMajor", "computeMinor"};
 
 // An integer, also one that the file has as a string; -1 if there is none.
 std::int64_t IntegerMember(const Json& object, std::string_view key) {
@@ -98,11 +98,10 @@ class MetadataReader {
 
   void Keep(std::string_view key, const JsonElement& value) {
     const auto text = Text(value);
-    trace_.metadata.Append(
-        {.key = trace_.strings.Intern(key),
-         .value = text ? trace_.strings.Intern(*text)
-                       : trace_.strings.Intern(simdjson::to_string(value)),
-         .is_json = static_cast<std::uint8_t>(!text)});
+    trace_.metadata.Append({.key = trace_.strings.Intern(key),
+                            .value = text ? trace_.strings.Intern(*text)
+                                          : trace_.strings.Intern(simdjson::to_string(value)),
+                            .is_json = static_cast<std::uint8_t>(!text)});
     if (key == "host_name" && text) {
       trace_.info.host_name = *text;
     }
@@ -191,7 +190,8 @@ class MetadataReader {
 
 }  // namespace
 
-std::optional<std::int64_t> ReadMetadata(std::string_view head, std::string_view tail, trace::Trace& trace) {
+std::optional<std::int64_t> ReadMetadata(std::string_view head, std::string_view tail,
+                                         trace::Trace& trace) {
   MetadataReader reader(trace);
   if (head.starts_with("\xEF\xBB\xBF")) {
     head.remove_prefix(3);

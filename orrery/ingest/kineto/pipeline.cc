@@ -160,7 +160,6 @@ void Salvager::LogRepairs() {
   ingest::LogRepairs(repairs_, "", chunk_.rows.problems);
 }
 
-
 // A window on its way through the pipeline.
 struct Work {
   std::unique_ptr<Window> window;

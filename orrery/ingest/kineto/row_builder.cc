@@ -7,16 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/json_text.h"
-#include "orrery/base/columns.h"
+#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {
 namespace {
-
 
 trace::DeviceKind DeviceKindOf(std::int64_t device_type) {
   return device_type == 0   ? trace::DeviceKind::kCpu

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +10,7 @@
 
 #include "orrery/ingest/json_records.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::latency_benchmark {
 namespace {

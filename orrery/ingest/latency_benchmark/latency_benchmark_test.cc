@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -7,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::latency_benchmark {
 namespace {
@@ -68,8 +68,7 @@ TEST(LatencyBenchmarkTest, AFileWithoutAnyValueIsRefused) {
 }
 
 TEST(LatencyBenchmarkTest, OtherJsonIsLeftAlone) {
-  EXPECT_FALSE(
-      kFormat.matches(*InputFile::FromMemory("x.json", R"json({"avg_latency": 3})json")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("x.json", R"json({"avg_latency": 3})json")));
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +5,7 @@
 #include "orrery/ingest/nccl_tests/column_layout.h"
 #include "orrery/ingest/nccl_tests/json_log.h"
 #include "orrery/ingest/nccl_tests/text_log.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
@@ -18,7 +17,8 @@ bool IsJson(std::string_view head) {
 }
 
 bool IsReport(std::string_view head) {
-  return Contains(head, "\"nccl_version\"") && Contains(head, "\"nthreads\"") && Contains(head, "\"ngpus\"");
+  return Contains(head, "\"nccl_version\"") && Contains(head, "\"nthreads\"") &&
+         Contains(head, "\"ngpus\"");
 }
 
 // Looks for the line of names around each "algbw".
@@ -41,8 +41,8 @@ bool Matches(const InputFile& file) {
     return IsReport(head);
   }
   const bool is_binary = head.find('\0') != std::string_view::npos;
-  return !is_binary &&
-         (Contains(head, "# nccl-tests version") || Contains(head, "# nThread") || HasColumnHeader(head));
+  return !is_binary && (Contains(head, "# nccl-tests version") || Contains(head, "# nThread") ||
+                        HasColumnHeader(head));
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cstddef>
 
+#include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
 #include "orrery/ingest/nccl_tests/infer_run.h"
-#include "orrery/base/text.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/nsys/row_readers.h"
-
 #include <array>
 #include <cstdint>
 #include <map>
@@ -9,8 +7,9 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {

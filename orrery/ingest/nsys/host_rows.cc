@@ -1,5 +1,3 @@
-#include "orrery/ingest/nsys/row_readers.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/row_readers.h"
 
 namespace orrery::ingest::nsys {
 namespace {

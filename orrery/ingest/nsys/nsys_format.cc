@@ -7,12 +7,12 @@
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/registry.h"
 #include "orrery/ingest/nsys/collectives.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/gpu_map.h"
 #include "orrery/ingest/nsys/rank_set.h"
 #include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/finish.h"
 
@@ -151,7 +151,6 @@ void NoteTablesLeftOut(ExportContext& context) {
     }
   }
 }
-
 
 bool IsExportTable(std::string_view table) {
   return table == "META_DATA_EXPORT" || table.starts_with("CUPTI_ACTIVITY_KIND_");

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
 
 namespace orrery::ingest::nsys {
 

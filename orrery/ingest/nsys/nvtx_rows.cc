@@ -1,5 +1,3 @@
-#include "orrery/ingest/nsys/row_readers.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,11 +10,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/emit_nvtx.h"
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/nvtx_payload.h"
 #include "orrery/ingest/nsys/rank_set.h"
+#include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/trace/collective_names.h"
 
 namespace orrery::ingest::nsys {
@@ -68,8 +67,8 @@ bool IsNcclRange(std::int64_t domain, std::string_view name) {
 
 // Keeps a range of NCCL for the collectives: a call that moves data, the bounds of a group, or the
 // creation of a communicator.
-void AddNcclRange(RankBuilder& rank, std::string_view name, RowId track,
-                  const Interval& time, const std::optional<std::vector<PayloadValue>>& payload) {
+void AddNcclRange(RankBuilder& rank, std::string_view name, RowId track, const Interval& time,
+                  const std::optional<std::vector<PayloadValue>>& payload) {
   NcclCall call{.track = track, .time = time, .name = rank.Intern(name)};
   if (payload) {
     ReadPayload(rank.nccl, call, *payload);
@@ -86,7 +85,6 @@ void AddNcclRange(RankBuilder& rank, std::string_view name, RowId track,
   }
   rank.nccl.calls.push_back(call);
 }
-
 
 constexpr std::string_view kTable = "NVTX_EVENTS";
 

@@ -1,10 +1,9 @@
-#include "orrery/ingest/nsys/row_readers.h"
-
 #include <array>
 #include <map>
 #include <vector>
 
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/row_readers.h"
 
 namespace orrery::ingest::nsys {
 namespace {

@@ -8,7 +8,6 @@
 
 namespace orrery::ingest::nsys {
 
-
 inline Result<FileContent> ReadBytes(std::string_view bytes) {
   ORRERY_TRY(const InputFile file, InputFile::FromMemory("run.sqlite", bytes));
   return kFormat.Read(file, {});

@@ -153,8 +153,7 @@ Result<FileContent> ReadExport(const std::string& exported, const ReadOptions& o
 Result<FileContent> Read(const InputFile& report, const ReadOptions& options) {
   const TemporaryFolder folder;
   if (folder.path().empty()) {
-    return Fail(Error::Kind::kSystem,
-                "cannot make a temporary folder for its export; set TMPDIR");
+    return Fail(Error::Kind::kSystem, "cannot make a temporary folder for its export; set TMPDIR");
   }
   ORRERY_TRY(const std::string exported, ExportReport(report, folder.path()));
   ORRERY_TRY(FileContent content, ReadExport(exported, options));

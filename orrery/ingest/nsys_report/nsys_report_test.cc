@@ -9,7 +9,6 @@
 
 namespace orrery::ingest::nsys_report {
 
-
 namespace {
 
 namespace fs = std::filesystem;

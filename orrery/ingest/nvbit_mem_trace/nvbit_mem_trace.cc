@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,6 +20,7 @@
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/nvbit_mem_trace/line.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"
 
@@ -156,7 +155,6 @@ void AppendAccess(const AccessLine& access, const Operation& operation, trace::A
   trace.accesses.Append(row);
 }
 
-
 /// Calls `visit(line, number)` for each line, without its end, numbered from 1. A line longer than
 /// a window of 1 MiB comes in pieces.
 template <typename Visit>
@@ -189,8 +187,6 @@ Status ForEachLine(ByteSource& source, Visit visit) {
     }
   }
 }
-
-
 
 constexpr std::string_view kMarker = "MEMTRACE: CTX ";
 
@@ -264,8 +260,7 @@ class Recording {
   RowId TrackOf(std::uint64_t context, std::int64_t stream) {
     const auto device = device_of_context_.try_emplace(
         context, static_cast<std::int32_t>(device_of_context_.size()));
-    const auto [track, is_new] =
-        track_of_stream_.try_emplace(std::pair(context, stream), kNoRow);
+    const auto [track, is_new] = track_of_stream_.try_emplace(std::pair(context, stream), kNoRow);
     if (is_new) {
       track->second =
           trace_.tracks.Append({.kind = trace::TrackKind::kDevice,

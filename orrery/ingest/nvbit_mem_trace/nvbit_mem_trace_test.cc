@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/nvbit_mem_trace/line.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nvbit_mem_trace {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -15,6 +13,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/ingest/rank_names.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::nvf1 {
@@ -30,7 +29,6 @@ struct Layout {
   [[nodiscard]] std::size_t record_bytes() const { return sizeof(std::uint64_t) + field_bytes; }
 };
 
-
 enum class Direction { kTransmitted, kReceived };
 
 /// One counter at one time.
@@ -40,7 +38,7 @@ struct Sample {
   Direction direction = Direction::kTransmitted;
   bool is_raw = false;
   std::optional<std::int64_t> link;  // nothing: the sum over all
-  std::uint32_t return_code = 0;      // of NVML; 0: the value holds
+  std::uint32_t return_code = 0;     // of NVML; 0: the value holds
   std::uint64_t kib = 0;
 };
 
@@ -129,7 +127,6 @@ std::optional<Sample> ReadSample(std::string_view record) {
   };
 }
 
-
 constexpr std::size_t kRecordsInWindow = 4096;
 constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
@@ -149,7 +146,6 @@ class Recording {
     }
     ++num_records_;
   }
-
 
   Table Take() { return std::move(rows_); }
 

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nvf1 {
 namespace {

@@ -1,11 +1,11 @@
-#include "orrery/ingest/registry.h"
+#include "orrery/trace/orr/orr.h"
 
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "orrery/base/byte_source.h"
-#include "orrery/trace/orr/orr.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::orr {
 namespace {

@@ -1,4 +1,4 @@
-#include "orrery/ingest/registry.h"
+#include "orrery/trace/orr/orr.h"
 
 #include <filesystem>
 #include <fstream>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
-#include "orrery/trace/orr/orr.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest {
 namespace {

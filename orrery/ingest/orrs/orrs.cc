@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <memory>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/stream/reader.h"
 
 namespace orrery::ingest::orrs {

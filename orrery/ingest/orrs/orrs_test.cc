@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <filesystem>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/orr/orr.h"
 
 namespace orrery::ingest::orrs {

@@ -125,7 +125,6 @@ bool IsOfTouches(ChunkType type) {
   return type == ChunkType::kTouches || type == ChunkType::kAccesses;
 }
 
-
 // Names are read for each piece; a piece is some times larger, so that they do not count.
 constexpr std::uint64_t kPieceByDefinitions = 4;
 

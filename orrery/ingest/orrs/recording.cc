@@ -97,7 +97,6 @@ bool AppendPages(const stream::PageTouch& pages, trace::PageRuns::Row row, trace
   return true;
 }
 
-
 namespace codes = stream::codes;
 
 constexpr std::uint64_t kAllLanes = 0xFFFFFFFF;
@@ -247,8 +246,7 @@ RowId Recording::HostTrack(std::uint64_t thread) {
   return track->second;
 }
 
-RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context,
-                                    std::uint64_t stream) {
+RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context, std::uint64_t stream) {
   const auto [track, is_new] =
       track_of_stream_.try_emplace(std::array{device, context, stream}, kNoRow);
   if (is_new) {

@@ -21,7 +21,6 @@ std::size_t LevelIndex(std::uint64_t level) {
   return static_cast<std::size_t>(std::min<std::uint64_t>(level, codes::kTensor));
 }
 
-
 // An event in the order of the process. Objects without an event come when they are born.
 struct Moment {
   enum class Kind : std::uint8_t {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/orrs/device_rows.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +9,7 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/ingest/orrs/device_rows.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/trace/row_index.h"
 

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -15,10 +13,11 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/run.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
 #include "orrery/ingest/param_comms/result_columns.h"
-#include "orrery/base/text.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::param_comms {
@@ -103,7 +102,6 @@ void RunFacts::ReadLine(std::string_view line) {
     nccl_version = versions.nccl_version;
   }
 }
-
 
 struct TypeName {
   std::string_view torch;
@@ -315,7 +313,6 @@ Log ParseTextLog(std::string_view text, trace::ProblemLog& problems) {
   return parser.Finish();
 }
 
-
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
 
 // The line with the names of the columns, or the one with the options of the run; PARAM's own
@@ -344,7 +341,7 @@ bool Matches(const InputFile& file) {
 
 struct NamedSpread {
   const char* name;
-  std::optional<double> RankSpread::* value;
+  std::optional<double> RankSpread::*value;
 };
 
 constexpr std::array kSpreads{

@@ -1,5 +1,3 @@
-#include "orrery/ingest/rocprofv3/process.h"
-
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/ingest/csv_rows.h"
+#include "orrery/ingest/rocprofv3/process.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {

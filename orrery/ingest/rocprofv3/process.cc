@@ -9,9 +9,9 @@
 #include <fmt/core.h>
 
 #include "orrery/base/round_up.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/object_rows.h"
-#include "orrery/base/text.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -223,8 +223,7 @@ RowId ProcessRows::ShapeOf(const Dispatch& dispatch) {
   const auto& [x, y, z] = dispatch.work_items;
   const auto& [block_x, block_y, block_z] = dispatch.workgroup;
   const auto [shape, is_new] = shapes_.try_emplace(
-      {x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes},
-      kNoRow);
+      {x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes}, kNoRow);
   if (is_new) {
     shape->second = trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
                                                  .grid_y = NumBlocks(y, block_y),

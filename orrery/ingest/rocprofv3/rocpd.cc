@@ -182,7 +182,6 @@ RocpdLookups LoadLookups(RocpdTables& tables) {
   return lookups;
 }
 
-
 constexpr std::string_view kFix = "\"rocpd convert -f csv\" writes tables that Orrery reads";
 constexpr std::array<std::string_view, 4> kRecordTables{
     "rocpd_kernel_dispatch", "rocpd_memory_copy", "rocpd_memory_allocate", "rocpd_region"};

@@ -1,5 +1,3 @@
-#include "orrery/ingest/rocprofv3/process.h"
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/registry.h"
+#include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::rocprofv3 {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -17,6 +15,7 @@
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/problems.h"
@@ -158,7 +157,6 @@ Status ReadTable(CsvTable table, CsvRows& rows, ProcessRows& process, trace::Pro
     }
   }
 }
-
 
 constexpr std::string_view kRoot = "rocprofiler-sdk-tool";
 

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/run.h"
 
 namespace orrery::ingest::rocprofv3 {

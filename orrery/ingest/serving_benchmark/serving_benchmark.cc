@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,6 +11,7 @@
 
 #include "orrery/ingest/json_records.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::serving_benchmark {
 namespace {
@@ -160,9 +159,8 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
   ORRERY_TRY(FileContent content,
              ContentOf(std::move(results), "a serving benchmark without a complete value"));
   if (Table requests = RequestTable(records); requests.num_rows() > 0) {
-    content.tables.push_back({.format = "serving benchmark requests",
-                              .file = file.path(),
-                              .rows = std::move(requests)});
+    content.tables.push_back(
+        {.format = "serving benchmark requests", .file = file.path(), .rows = std::move(requests)});
   }
   return content;
 }

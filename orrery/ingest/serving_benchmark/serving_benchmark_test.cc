@@ -1,11 +1,11 @@
-#include "orrery/ingest/registry.h"
-
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::serving_benchmark {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -15,6 +13,7 @@
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::step_score {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::step_score {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -19,6 +17,7 @@
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/json_value.h"
 #include "orrery/ingest/rank_names.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/problems.h"
 
@@ -203,7 +202,6 @@ Result<std::vector<Change>> ReadChanges(Form form, ByteSource& source,
   }
   return changes;
 }
-
 
 // Which device it is of, the file does not say; its name may.
 void AppendEvents(std::vector<Change> changes, std::int32_t device, trace::Trace& trace) {

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/run.h"
 
 namespace orrery::ingest::torch_memory_timeline {

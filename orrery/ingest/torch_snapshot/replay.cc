@@ -367,7 +367,7 @@ class Player {
 }  // namespace
 
 void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
-                 std::vector<trace::MemoryObjects::Row>& objects) {
+                   std::vector<trace::MemoryObjects::Row>& objects) {
   Player(memory, trace, objects).Replay();
 }
 

@@ -12,6 +12,6 @@ namespace orrery::ingest::torch_snapshot {
 /// is compared with. Events and marks go to `trace`, objects to `objects` (their `parent` is an
 /// index there), what does not fit together to the trace's problems.
 void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
-                 std::vector<trace::MemoryObjects::Row>& objects);
+                   std::vector<trace::MemoryObjects::Row>& objects);
 
 }  // namespace orrery::ingest::torch_snapshot

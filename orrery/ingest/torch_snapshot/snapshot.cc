@@ -92,7 +92,6 @@ StringId Frames::FrameText(PickleValue frame) {
   return text_of_frame_[frame.payload()];
 }
 
-
 constexpr std::array<std::pair<std::string_view, Action>, 9> kActions{{
     {"alloc", Action::kAlloc},
     {"free_requested", Action::kFreeRequested},

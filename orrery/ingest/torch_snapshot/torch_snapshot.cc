@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -13,6 +11,7 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/ingest/object_rows.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
 #include "orrery/ingest/torch_snapshot/replay.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
@@ -100,7 +99,6 @@ void AppendAnnotations(const Pickle& pickle, trace::Trace& trace) {
     AppendSettings(pickle.data, *settings, trace);
   }
 }
-
 
 // The begin of every pickle since protocol 2.
 bool Matches(const InputFile& file) {

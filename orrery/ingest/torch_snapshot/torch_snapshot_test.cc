@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/torch_snapshot/test_pickle.h"
 
 namespace orrery::ingest::torch_snapshot {

@@ -17,8 +17,8 @@
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/async_pairs.h"
-#include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/kernel_details.h"
+#include "orrery/ingest/xplane/plane.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
 

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +11,7 @@
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
 #include "orrery/ingest/kineto/adjust.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/xplane/message.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/plane_rows.h"
@@ -127,7 +126,6 @@ Result<std::string> SpaceReader::TakeBytes(std::uint64_t length) {
   return bytes;
 }
 
-
 // Fills the collectives of the finished trace from those that the recording knows of, one for
 // each activity that is one, in order of time.
 void LinkCollectives(Recording& recording) {
@@ -145,7 +143,6 @@ void LinkCollectives(Recording& recording) {
     activities.collective[row] = recording.trace.collectives.Append(collective);
   }
 }
-
 
 // Numbers of the fields of an XSpace.
 enum SpaceFieldNumber : std::uint32_t { kPlane = 1, kError = 2, kWarning = 3, kHostName = 4 };

@@ -1,5 +1,3 @@
-#include "orrery/ingest/registry.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/xplane/reading_for_test.h"
 #include "orrery/ingest/xplane/test_space.h"
 
