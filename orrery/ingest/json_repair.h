@@ -25,7 +25,7 @@ struct JsonRepairs {
 };
 
 /// Rewrites the text of one JSON value without blanks and so that a strict parser accepts it,
-/// where the damage is of a kind that profilers produce; counts what it fixed. Sound text comes
+/// where the damage is of a kind that profilers produce; counts what it fixed. Valid text comes
 /// back as it was (less blanks); damage of other kinds (brackets, quotes) stays for the parser.
 [[nodiscard]] std::string RepairJson(std::string_view text, JsonRepairs& repairs);
 

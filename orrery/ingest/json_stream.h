@@ -35,12 +35,12 @@ enum class JsonEnd {
 ///       ORRERY_TRY(const auto key, stream.NextKey());
 ///       ...
 ///
-/// Views are valid until the next call, and `kPadding` more bytes may be read behind them. Stray
+/// Views are valid until the next call, and `kPadding` more bytes may be read after them. Stray
 /// and missing commas are tolerated and counted. Input that ends early is not an error: the calls
 /// return nothing and `end()` tells.
 class JsonStream {
  public:
-  /// As much as simdjson wants to read behind a text.
+  /// As much as simdjson wants to read after a text.
   static constexpr std::size_t kPadding = 64;
 
   /// `source` must outlive the stream.
@@ -54,11 +54,11 @@ class JsonStream {
 
   Status EnterArray() { return Enter('['); }
 
-  /// Inside an object: returns the next key as it is written (escapes stay), nothing behind the
+  /// Inside an object: returns the next key as it is written (escapes stay), nothing after the
   /// last one.
   [[nodiscard]] Result<std::optional<std::string_view>> NextKey();
 
-  /// Inside an array: returns the text of the next element, nothing behind the last one.
+  /// Inside an array: returns the text of the next element, nothing after the last one.
   [[nodiscard]] Result<std::optional<std::string_view>> NextElement();
 
   /// Returns the text of the last key's value; nothing if the input ends before it is complete.

@@ -33,11 +33,12 @@ class Pieces {
 
 struct PiecesOptions {
   ReadOptions read = {};
-  std::optional<std::uint64_t> piece_bytes = {};  // of the file, unpacked; none: as suits
+  std::optional<std::uint64_t> piece_bytes = {};  // of the file, uncompressed; none: as suits
   bool with_touches = true;                       // also what launches did to memory
 };
 
-/// Returns whether the file can be read in pieces: an event stream that is not packed as a whole.
+/// Returns whether the file can be read in pieces: an event stream that is not compressed as a
+/// whole.
 [[nodiscard]] bool HasPieces(const std::string& path);
 
 [[nodiscard]] Result<std::unique_ptr<Pieces>> OpenPieces(const std::string& path,

@@ -36,7 +36,7 @@ bool IsText(std::string_view head) {
   });
 }
 
-// Protobuf messages in a row, each behind its length, the first one with string fields only.
+// Protobuf messages in a row, each after its length, the first one with string fields only.
 bool IsChakra(std::string_view head) {
   return Contains(head, "is_cpu_op") || Contains(head, "comm_type") || Contains(head, "schema\xea");
 }
@@ -57,7 +57,7 @@ std::string DescribeJson(std::string_view head) {
 }
 
 // For a file that no reader takes: one sentence that names what it seems to be and what to do.
-std::string DescribeForeignFile(const InputFile& file) {
+std::string DescribeUnsupportedFile(const InputFile& file) {
   const std::string_view head = file.head();
   if (head.empty()) {
     return "the file is empty";
@@ -75,7 +75,7 @@ std::string DescribeForeignFile(const InputFile& file) {
   }
   const std::size_t first = head.find_first_not_of(" \n\r\t");
   if (first == std::string_view::npos) {
-    return "the file holds nothing but blanks";
+    return "the file contains only whitespace";
   }
   if (head[first] == '{' || head[first] == '[') {
     return DescribeJson(head);
@@ -160,7 +160,8 @@ Result<ReadContent> ReadFile(const std::string& path, const ReadOptions& options
       return ReadContent{.content = std::move(content)};
     }
   }
-  return Fail(Error::Kind::kUnsupported, fmt::format("{}: {}", path, DescribeForeignFile(file)));
+  return Fail(Error::Kind::kUnsupported,
+              fmt::format("{}: {}", path, DescribeUnsupportedFile(file)));
 }
 
 // Execution traces that were merged with Kineto have activities, but never operators of their own.
@@ -231,7 +232,7 @@ class RankJoiner {
 class RunBuilder {
  public:
   Status Add(const Candidate& file, Result<ReadContent>& read) {
-    promises_.Found(file.path);
+    manifests_.Found(file.path);
     if (!read) {
       if (file.was_named) {
         return tl::unexpected(read.error());
@@ -239,7 +240,7 @@ class RunBuilder {
       return Skip(file, read.error());
     }
     if (read->manifest) {
-      promises_.Add(file.path, *read->manifest);
+      manifests_.Add(file.path, *read->manifest);
       return {};
     }
     return Add(file, read->content);
@@ -250,7 +251,7 @@ class RunBuilder {
       ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
     }
     run_.set.ranks = ranks_.Take();
-    promises_.NoteMissing(run_.set.problems);
+    manifests_.NoteMissing(run_.set.problems);
     if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
       return Fail(Error::Kind::kNotFound, fmt::format("{}: nothing here that Orrery reads{}",
                                                       paths.empty() ? "" : paths.front(), Why()));
@@ -312,7 +313,7 @@ class RunBuilder {
   Run run_;
   PartJoiner parts_;
   RankJoiner ranks_;
-  ManifestCheck promises_;
+  ManifestCheck manifests_;
 };
 
 }  // namespace

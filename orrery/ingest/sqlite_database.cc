@@ -1,13 +1,14 @@
 #include "orrery/ingest/sqlite_database.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include <fmt/core.h>
 #include <sqlite3.h>
+
+#include "orrery/base/parse_number.h"
 
 namespace orrery::ingest {
 namespace {
@@ -114,18 +115,6 @@ std::int64_t RoundedInteger(double number, std::int64_t missing) {
   return std::abs(number) <= 4.6e18 ? std::llround(number) : missing;
 }
 
-std::int64_t ParsedInteger(std::string_view text, std::int64_t missing) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : missing;
-}
-
-double ParsedNumber(std::string_view text, double missing) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : missing;
-}
-
 }  // namespace
 
 void TableScan::Finalize::operator()(sqlite3_stmt* statement) const {
@@ -171,7 +160,7 @@ std::int64_t TableScan::Integer(std::size_t column, std::int64_t missing) const 
     case SQLITE_FLOAT:
       return RoundedInteger(sqlite3_value_double(value), missing);
     case SQLITE_TEXT:
-      return ParsedInteger(StoredBytes(statement_.get(), at), missing);
+      return ParseWhole<std::int64_t>(StoredBytes(statement_.get(), at)).value_or(missing);
     default:
       return missing;
   }
@@ -194,7 +183,7 @@ double TableScan::Number(std::size_t column, double missing) const {
     case SQLITE_FLOAT:
       return sqlite3_column_double(statement_.get(), at);
     case SQLITE_TEXT:
-      return ParsedNumber(StoredBytes(statement_.get(), at), missing);
+      return ParseWhole<double>(StoredBytes(statement_.get(), at)).value_or(missing);
     default:
       return missing;
   }
@@ -257,11 +246,11 @@ Status SqliteDatabase::OpenInMemory(const InputFile& file) {
   ORRERY_TRY(const auto source, file.OpenContent());
   ORRERY_TRY(std::string content, ReadAll(*source));
   if (content.size() < kHeaderBytes) {
-    return Fail(Error::Kind::kInvalidInput, "the SQLite header is cut short");
+    return Fail(Error::Kind::kInvalidInput, "the SQLite header is truncated");
   }
   damage_ = source->damage();
   if (RepairHeader(content) && damage_.empty()) {
-    damage_ = "the file is cut short";
+    damage_ = "the file is truncated";
   }
   content_ = std::make_unique<std::string>(std::move(content));
   bytes_ = static_cast<std::int64_t>(content_->size());

@@ -44,7 +44,7 @@ bool Matches(const InputFile& file) {
   return false;
 }
 
-// Twelve of the known cards leave out the level `model_arch`.
+// Twelve of the known cards omits the level `model_arch`.
 void CompleteArchitecture(ScalarsByPath& values) {
   constexpr std::array<std::string_view, 10> kFields{
       "num_params", "num_params_active", "num_params_embedding", "num_layers",        "num_heads",

@@ -32,7 +32,7 @@ struct CollectiveCall {
   std::int32_t rank = -1;  // in the group: of the peer for send and receive, of the root for
                            // broadcast and its kin, else of this process
   bool is_async = false;
-  GroupMention group;
+  GroupReference group;
 
   /// Whether `rank` is this process.
   [[nodiscard]] bool rank_is_own() const;
@@ -96,7 +96,7 @@ std::int64_t ReadSequence(const std::optional<JsonElement>& value) {
 }
 
 // A pointer in old files, later a pair of name and description.
-void ReadGroup(const std::optional<JsonElement>& value, GroupMention& group) {
+void ReadGroup(const std::optional<JsonElement>& value, GroupReference& group) {
   group.communicator = static_cast<std::uint64_t>(Integer(value).value_or(0));
   group.name = Text(ElementAt(value, 0)).value_or("");
   group.description = Text(ElementAt(value, 1)).value_or("");
@@ -112,12 +112,12 @@ void ReadInputs(const std::optional<JsonElement>& inputs, std::size_t name, Coll
   call.name = *Text(ElementAt(inputs, name));
   call.in_splits = SplitList(ElementAt(inputs, name + 1));
   call.out_splits = SplitList(ElementAt(inputs, name + 2));
-  const std::size_t behind_splits = ArraySize(inputs) - std::min(ArraySize(inputs), name + 3);
-  if (behind_splits >= 3) {
+  const std::size_t after_splits = ArraySize(inputs) - std::min(ArraySize(inputs), name + 3);
+  if (after_splits >= 3) {
     call.group.rank_start = SmallInteger(ElementAt(inputs, name + 3));
     call.group.rank_stride = SmallInteger(ElementAt(inputs, name + 4));
     call.group.num_ranks = SmallInteger(ElementAt(inputs, name + 5));
-  } else if (behind_splits > 0) {
+  } else if (after_splits > 0) {
     call.group.num_ranks = SmallInteger(ElementAt(inputs, name + 3));
   }
 }
@@ -305,7 +305,7 @@ std::vector<RowId> FindNodes(const Trace& trace, auto&& is_wanted) {
 }
 
 // An operator such as _c10d_functional::all_reduce calls c10d::allreduce_: one collective, the
-// outer one, which knows its group by name. Parents may come behind their children in files that
+// outer one, which knows its group by name. Parents may come after their children in files that
 // were changed, so each nest is walked up.
 bool IsInsideAnother(const Trace& trace, RowId node, const std::vector<bool>& is_collective) {
   RowId outer = trace.graph_nodes.parent[node];

@@ -137,7 +137,7 @@ bool LooksLikeNode(std::string_view element) {
 }
 
 // `schema` with `nodes`, or nodes of the right kind where the keys are sorted and `schema` comes
-// behind them.
+// after them.
 Result<bool> MatchesHead(ByteSource& head) {
   JsonStream stream(head);
   ORRERY_TRY(const char first, stream.PeekValue());
@@ -188,7 +188,7 @@ class Reader {
       trace_.problems.Loss(fmt::format("reading stopped: {}", walked.error().message()), 1,
                            NodesKept());
     }
-    NoteTheEnd();
+    NoteTruncation();
     LogRepairs(repairs_, AtByte(first_repair_), trace_.problems);
     NoteCommas();
     LinkNodes(trace_, std::move(parent_ids_));
@@ -289,7 +289,7 @@ class Reader {
     return fmt::format("{} nodes kept", trace_.graph_nodes.size());
   }
 
-  void NoteTheEnd() {
+  void NoteTruncation() {
     if (stream_.end() == JsonEnd::kInsideValue) {
       trace_.problems.Loss("truncated JSON", 1,
                            fmt::format("byte {}, {}", stream_.offset(), NodesKept()));

@@ -105,8 +105,8 @@ bool TakeTime(std::string_view key, std::string_view raw, GraphNodes::Row& row) 
   return true;
 }
 
-tl::unexpected<Error> NotSound(std::string_view why) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("a node is not sound JSON: {}", why));
+tl::unexpected<Error> InvalidNode(std::string_view why) {
+  return Fail(Error::Kind::kInvalidInput, fmt::format("a node is not valid JSON: {}", why));
 }
 
 using trace::Trace;
@@ -184,16 +184,16 @@ Result<Node> NodeReader::Read(std::string& text) {
   attributes_.clear();
   has_chrome_keys_ = false;
   text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
-  // On-demand parsing leaves what is not asked for unchecked, and whole values are kept as text.
+  // On-demand parsing leaves what is not requested unchecked, and whole values are kept as text.
   if (const auto error = validator_.parse(text.data(), text.size(), false).error()) {
-    return NotSound(simdjson::error_message(error));
+    return InvalidNode(simdjson::error_message(error));
   }
   try {
     simdjson::ondemand::document document =
         parser_.iterate(simdjson::padded_string_view(text.data(), text.size(), text.capacity()));
     ReadFields(document.get_object());
   } catch (const simdjson::simdjson_error& error) {
-    return NotSound(error.what());
+    return InvalidNode(error.what());
   }
   node_.row.attributes = strings_.Intern(attributes_);
   if (node_.row.begin_ns >= 0 && node_.row.duration_ns < 0) {

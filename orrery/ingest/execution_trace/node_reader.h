@@ -23,7 +23,7 @@ struct Node {
 };
 
 /// Reads nodes of all schemas: flat (up to 1.0.1), nested (from 1.0.2), and those with times and
-/// Chrome keys of traces that were merged with Kineto. Schemas are not asked for: a node is read by
+/// Chrome keys of traces that were merged with Kineto. Schemas are not requested: a node is read by
 /// the keys it has, and what has no column goes to `attributes`.
 class NodeReader {
  public:

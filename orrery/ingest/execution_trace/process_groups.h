@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <string>
 
-#include "orrery/ingest/json_value.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 
 /// What a communication call says about its group.
-struct GroupMention {
+struct GroupReference {
   std::string name = {};
   std::string description = {};
   std::uint64_t communicator = 0;  // a pointer of this process: old files have nothing else
@@ -17,7 +16,7 @@ struct GroupMention {
   std::int32_t rank_start = -1;
   std::int32_t rank_stride = -1;
 
-  [[nodiscard]] bool says_which() const { return !name.empty() || communicator != 0; }
+  [[nodiscard]] bool is_named() const { return !name.empty() || communicator != 0; }
 };
 
 /// Fills `process_groups`, world size and backend from the nodes `## process_group:init ##`.
@@ -25,7 +24,7 @@ void ReadDeclaredGroups(trace::Trace& trace);
 
 /// Returns the group that a call means, with what the call knows filled in; adds it if it is new.
 /// A call that does not say belongs to the only group, where there is one, else to none.
-[[nodiscard]] RowId ResolveGroup(trace::Trace& trace, const GroupMention& mention);
+[[nodiscard]] RowId ResolveGroup(trace::Trace& trace, const GroupReference& reference);
 
 /// Returns the global rank of member `rank_in_group`, -1 if the group does not tell.
 [[nodiscard]] std::int32_t GlobalRank(const trace::Trace& trace, RowId group,

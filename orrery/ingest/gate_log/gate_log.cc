@@ -116,7 +116,7 @@ class Reader {
   std::int64_t num_steps_ = 0;
 };
 
-// The walk ends with the log; what stands behind it, or is missing there, shows here.
+// The walk ends with the log; what stands after it, or is missing there, shows here.
 Status CheckRest(const InputFile& file, std::int64_t end, trace::ProblemLog& problems) {
   ORRERY_TRY(const auto source, file.OpenContent());
   std::string window(std::size_t{1} << 16, '\0');
@@ -133,7 +133,7 @@ Status CheckRest(const InputFile& file, std::int64_t end, trace::ProblemLog& pro
     has_text |= rest.find_first_not_of(" \t\r\n") != std::string_view::npos;
     offset += static_cast<std::int64_t>(count);
   }
-  problems.Loss("text behind the log, not read", has_text ? 1 : 0, fmt::format("byte {}", end));
+  problems.Loss("text after the log, not read", has_text ? 1 : 0, fmt::format("byte {}", end));
   if (const std::string damage = source->damage(); !damage.empty()) {
     problems.Loss(damage);
   }

@@ -43,7 +43,7 @@ TEST(GateLogTest, LayersMayStandBetweenStepAndExpert) {
   EXPECT_EQ(log.rows.Number(2, "tokens"), 3);
 }
 
-// An expert without a number keeps its place: the one behind it is still expert 1.
+// An expert without a number keeps its place: the one after it is still expert 1.
 TEST(GateLogTest, WhatIsNoLoadIsCounted) {
   const MeasurementTable log = ReadText(R"json({"expert_loads": [[null, 5], 8, [[1], 2]]})json");
 

@@ -69,7 +69,6 @@ void Features::Merge(const Features& other) {
   capital_categories |= other.capital_categories;
   async_flows |= other.async_flows;
   decimal_times |= other.decimal_times;
-  record_function_ids |= other.record_function_ids;
   group_sequence |= other.group_sequence;
   kineto_categories |= other.kineto_categories;
 }
@@ -174,7 +173,7 @@ std::vector<std::pair<FlowEnd, FlowEnd>> Assembler::PairFlows() {
                          .name = start.name,
                          .id = start.id});
   }
-  trace_.problems.Note("arrow with one end only", unpaired);
+  trace_.problems.Note("flow event without its other end", unpaired);
   flow_ends_.clear();
   return forward_backward;
 }

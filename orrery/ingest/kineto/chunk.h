@@ -7,7 +7,7 @@
 
 namespace orrery::ingest::kineto {
 
-/// One end of an arrow ("s" or "f" event) that becomes a link or a row of its own.
+/// One end of an flow event ("s" or "f" event) that becomes a link or a row of its own.
 struct FlowEnd {
   std::int64_t time_ns = 0;
   std::int64_t id = 0;
@@ -28,12 +28,11 @@ struct TrackName {
 
 /// Which features the events have; they tell the generation of the file.
 struct Features {
-  bool capital_categories = false;   // 2021
-  bool async_flows = false;          // 2021, 2022
-  bool decimal_times = false;        // nanoseconds, since 2024
-  bool record_function_ids = false;  // since 2024
-  bool group_sequence = false;       // 2026
-  bool kineto_categories = false;    // any category of the PyTorch profiler
+  bool capital_categories = false;  // 2021
+  bool async_flows = false;         // 2021, 2022
+  bool decimal_times = false;       // nanoseconds, since 2024
+  bool group_sequence = false;      // 2026
+  bool kineto_categories = false;   // any category of the PyTorch profiler
 
   void Merge(const Features& other);
 };
@@ -44,7 +43,6 @@ struct Chunk {
   trace::Trace rows;
   std::vector<FlowEnd> flow_ends;
   std::vector<TrackName> track_names;
-  std::int64_t num_launch_arrow_ends = 0;  // redundant with correlation ids: counted only
   std::int64_t num_events = 0;
   Features features;
 };

@@ -70,7 +70,7 @@ std::string_view ItemAt(std::string_view array, std::size_t index) {
   return index < items.size() ? items[index] : std::string_view();
 }
 
-// The array behind a key of `extra`; the extras of annotations are one level of JSON.
+// The array after a key of `extra`; the extras of annotations are one level of JSON.
 std::string_view ExtraValue(std::string_view extra, std::string_view key) {
   const std::size_t at = extra.find('"' + std::string(key) + "\": [");
   if (at == std::string_view::npos) {
@@ -347,7 +347,7 @@ class Builder {
     return row;
   }
 
-  // Calls and kernels were added in turn; links follow the rows to their place in time.
+  // Calls and kernels were added alternately; links follow the rows to their place in time.
   void Sort() {
     Collectives& all = trace_.collectives;
     std::vector<RowId> order(all.size());

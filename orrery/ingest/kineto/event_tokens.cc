@@ -53,69 +53,13 @@ class NameTable {
 
 // The current spelling first, then those of older files.
 constexpr auto kSpellings = std::to_array<Spelling>({
-    Spelling{"External id", ArgKey::kExternalId},
-    Spelling{"external id", ArgKey::kExternalId},
-    Spelling{"Record function id", ArgKey::kRecordFunctionId},
-    Spelling{"Ev Idx", ArgKey::kEventIndex},
-    Spelling{"Sequence number", ArgKey::kSequenceNumber},
-    Spelling{"Fwd thread id", ArgKey::kForwardThread},
-    Spelling{"Input Dims", ArgKey::kInputDims},
-    Spelling{"Input dims", ArgKey::kInputDims},
-    Spelling{"Input type", ArgKey::kInputType},
-    Spelling{"Input Strides", ArgKey::kInputStrides},
-    Spelling{"Concrete Inputs", ArgKey::kConcreteInputs},
-    Spelling{"Call stack", ArgKey::kCallStack},
-    Spelling{"Module Hierarchy", ArgKey::kModuleHierarchy},
-    Spelling{"Python id", ArgKey::kPythonId},
-    Spelling{"Python parent id", ArgKey::kPythonParentId},
-    Spelling{"Python module id", ArgKey::kPythonModuleId},
-    Spelling{"cbid", ArgKey::kCallbackId},
-    Spelling{"cid", ArgKey::kCallbackId},
-    Spelling{"correlation", ArgKey::kCorrelation},
-    Spelling{"device", ArgKey::kDevice},
-    Spelling{"inDevice", ArgKey::kInDevice},
-    Spelling{"stream", ArgKey::kStream},
-    Spelling{"registers per thread", ArgKey::kRegisters},
-    Spelling{"shared memory", ArgKey::kSharedMemory},
-    Spelling{"grid", ArgKey::kGrid},
-    Spelling{"block", ArgKey::kBlock},
-    Spelling{"est. achieved occupancy %", ArgKey::kOccupancy},
-    Spelling{"bytes", ArgKey::kBytes},
-    Spelling{"graph node id", ArgKey::kGraphNode},
-    Spelling{"memory bandwidth (GB/s)", ArgKey::kBandwidth},
-    Spelling{"wait_on_stream", ArgKey::kWaitOnStream},
-    Spelling{"wait_on_cuda_event_record_corr_id", ArgKey::kRecordCorrelation},
-    Spelling{"wait_on_cuda_event_id", ArgKey::kWaitOnEvent},
-    Spelling{"event_id", ArgKey::kEventId},
-    Spelling{"Device Type", ArgKey::kDeviceType},
-    Spelling{"Device Id", ArgKey::kDeviceId},
-    Spelling{"Addr", ArgKey::kAddress},
-    Spelling{"Bytes", ArgKey::kMemoryBytes},
-    Spelling{"Total Allocated", ArgKey::kTotalAllocated},
-    Spelling{"Total Reserved", ArgKey::kTotalReserved},
-    Spelling{"Collective name", ArgKey::kCollectiveName},
-    Spelling{"dtype", ArgKey::kDataType},
-    Spelling{"In msg nelems", ArgKey::kInElements},
-    Spelling{"Out msg nelems", ArgKey::kOutElements},
-    Spelling{"In split size", ArgKey::kInSplits},
-    Spelling{"Out split size", ArgKey::kOutSplits},
-    Spelling{"Global rank start", ArgKey::kRankStart},
-    Spelling{"Global rank stride", ArgKey::kRankStride},
-    Spelling{"Group size", ArgKey::kGroupSize},
-    Spelling{"Process Group Name", ArgKey::kGroupName},
-    Spelling{"Process Group Description", ArgKey::kGroupDescription},
-    Spelling{"Process Group Ranks", ArgKey::kGroupRanks},
-    Spelling{"Rank", ArgKey::kRank},
-    Spelling{"Dst Rank", ArgKey::kDestinationRank},
-    Spelling{"Src Rank", ArgKey::kSourceRank},
-    Spelling{"Seq", ArgKey::kGroupSequence},
-    Spelling{"Comms Id", ArgKey::kCommsId},
-    Spelling{"Is asynchronized op", ArgKey::kIsAsync},
-    Spelling{"name", ArgKey::kMetadataName},
-    Spelling{"labels", ArgKey::kMetadataLabels},
-    Spelling{"sort_index", ArgKey::kMetadataSortIndex},
+#define ORRERY_SPELLING(key, name) {name, ArgKey::key},
+    ORRERY_ARG_KEYS(ORRERY_SPELLING)
+#undef ORRERY_SPELLING
+        {"external id", ArgKey::kExternalId},
+    {"Input dims", ArgKey::kInputDims},
+    {"cid", ArgKey::kCallbackId},
 });
-
 constexpr NameTable<ArgKey, kSpellings.size()> kArgKeys(kSpellings);
 
 using enum Category;
@@ -167,9 +111,8 @@ ArgKey FindArgKey(std::string_view name) {
 }
 
 std::string_view ArgKeyName(ArgKey key) {
-  const auto found = std::find_if(kSpellings.begin(), kSpellings.end(),
-                                  [&](const Spelling& spelling) { return spelling.second == key; });
-  return found == kSpellings.end() ? std::string_view() : found->first;
+  return key == ArgKey::kNone ? std::string_view()
+                              : kSpellings[static_cast<std::size_t>(key)].first;
 }
 
 void EventTokens::AddExtra(std::string_view quoted_key, std::string_view value) {

@@ -240,7 +240,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   trace::Trace trace = std::move(assembler.trace());
   const std::optional<std::int64_t> base_ns = ReadMetadata(frame.head, frame.tail, trace);
   const std::vector<RowId> home = UndoExport(trace);
-  const bool is_xla = SortOutXla(trace);
+  const bool is_xla = ClassifyXlaSlices(trace);
   Describe(trace, assembler.features(), base_ns.has_value(), is_xla);
   ClassifyCopies(trace);
   SetTimes(trace, base_ns);

@@ -337,7 +337,7 @@ TEST(KinetoDamageTest, UnescapedQuotesCostOneEvent) {
       ",\n" + std::string(kOp) + ",\n" + std::string(kOp)));
 
   EXPECT_EQ(trace.host_ops.size(), 3U);
-  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, left out"), 1);
+  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, skipped"), 1);
   EXPECT_TRUE(trace.problems.has_loss());
 }
 
@@ -348,7 +348,7 @@ TEST(KinetoDamageTest, AnUnevenNumberOfQuotesCostsOneEvent) {
       ",\n" + std::string(kOp) + ",\n" + std::string(kOp)));
 
   EXPECT_EQ(trace.host_ops.size(), 3U);
-  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, left out"), 1);
+  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, skipped"), 1);
 }
 
 TEST(KinetoDamageTest, BareNaNIsAnUnknownValue) {
@@ -357,7 +357,7 @@ TEST(KinetoDamageTest, BareNaNIsAnUnknownValue) {
       R"json({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":NaN,"dur":1})json"));
 
   EXPECT_EQ(trace.host_ops.size(), 1U);
-  EXPECT_EQ(CountOf(trace, "duration that is no number, taken as 0"), 1);
+  EXPECT_EQ(CountOf(trace, "duration that is not a number, taken as 0"), 1);
   EXPECT_EQ(CountOf(trace, "event without a usable time stamp"), 1);
 }
 
@@ -381,7 +381,7 @@ TEST(KinetoDamageTest, MissingNegativeAndAbsurdDurations) {
 
   EXPECT_EQ(CountOf(trace, "slice without a duration, taken as 0"), 1);
   EXPECT_EQ(CountOf(trace, "negative duration, taken as 0"), 1);
-  EXPECT_EQ(CountOf(trace, "absurd duration, clipped to the end of the recording"), 1);
+  EXPECT_EQ(CountOf(trace, "implausible duration, clipped to the end of the recording"), 1);
   EXPECT_EQ(trace.activities.duration_ns[0], 60'000);
 }
 

@@ -29,14 +29,14 @@
 namespace orrery::ingest::kineto {
 namespace {
 
-/// Reads events one by one from text that could not be parsed as a whole: keeps the sound ones,
+/// Reads events one by one from text that could not be parsed as a whole: keeps the valid ones,
 /// fixes what can be fixed (control characters, invalid UTF-8, NaN …), drops what cannot and goes
 /// on at the next place where an event seems to begin.
 class Salvager {
  public:
   struct Outcome {
     std::size_t used = 0;     // bytes dealt with; the rest needs more text
-    bool list_ended = false;  // `used` is behind the list's `]`
+    bool list_ended = false;  // `used` is after the list's `]`
   };
 
   /// `offset` is where `text` stands in the file. Unless `is_last`, an event that does not end in
@@ -56,7 +56,6 @@ class Salvager {
   Chunk chunk_;
   WindowParser parser_;
   JsonRepairs repairs_;
-  std::string first_repair_;
 };
 
 constexpr std::size_t kNone = std::string_view::npos;
@@ -65,8 +64,8 @@ constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::size_t kPatienceBytes = 16 << 20;
 constexpr int kMaxDepth = 64;
 
-// The position behind the object that begins at `at`, or kNone if the text ends before or the
-// nesting is absurd.
+// The position after the object that begins at `at`, or kNone if the text ends before or the
+// nesting is implausible.
 std::size_t EndOfObject(std::string_view text, std::size_t at) {
   int depth = 0;
   bool in_string = false;
@@ -117,7 +116,7 @@ bool Salvager::ReadEvent(std::string_view text) {
 }
 
 void Salvager::Drop(std::int64_t offset, std::size_t bytes) {
-  chunk_.rows.problems.Loss("event that is not valid JSON, left out", 1,
+  chunk_.rows.problems.Loss("event that is not valid JSON, skipped", 1,
                             fmt::format("byte {}, {} bytes", offset, bytes));
 }
 
@@ -223,7 +222,7 @@ class Collector {
     Salvage(false);
   }
 
-  // At the end of the file; `end` is its length and `damage` what its packing says.
+  // At the end of the file; `end` is its length and `damage` what its compression says.
   void Finish(std::int64_t end, const std::string& damage) {
     if (!pending_.empty()) {
       Salvage(true);
@@ -231,7 +230,7 @@ class Collector {
     trace::ProblemLog& problems = assembler_.trace().problems;
     const std::string kept = fmt::format("byte {}, {} events kept", end, assembler_.num_events());
     if (!damage.empty()) {
-      problems.Loss("packed file that ends early or is damaged", 1,
+      problems.Loss("compressed file that ends early or is damaged", 1,
                     fmt::format("{}; {}", damage, kept));
     }
     if (!list_ended_ && !pending_.empty()) {

@@ -25,10 +25,10 @@ class Window {
   /// Makes room for more text and keeps what is there.
   void Grow(std::size_t capacity);
 
-  /// Fixes the length of the text and closes the list behind it.
+  /// Fixes the length of the text and closes the list after it.
   void Close(std::size_t size);
 
-  std::int64_t offset = 0;  // of the text in the unpacked file
+  std::int64_t offset = 0;  // of the text in the uncompressed file
 
  private:
   friend class WindowParser;

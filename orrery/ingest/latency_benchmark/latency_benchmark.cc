@@ -1,5 +1,4 @@
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,7 +18,7 @@ constexpr std::string_view kAverage = "avg_latency";
 constexpr std::string_view kIterations = "latencies";
 constexpr std::string_view kPercentiles = "percentiles";
 
-constexpr std::array kWanted{kAverage, kIterations, kPercentiles};
+constexpr std::array kKeys{kAverage, kIterations, kPercentiles};
 constexpr std::array kMarkers{kAverage, kIterations};
 
 class LatencyTable {
@@ -75,7 +74,7 @@ bool Matches(const InputFile& file) {
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   MeasurementTable result{.format = "latency benchmark", .file = file.path()};
-  ORRERY_TRY(const auto records, ReadJsonRecords(file, kWanted, result.problems));
+  ORRERY_TRY(const auto records, ReadJsonRecords(file, kKeys, result.problems));
   LatencyTable latencies(result.problems);
   for (const JsonRecord& record : records) {
     latencies.AddAll(record);

@@ -9,7 +9,7 @@
 
 namespace orrery::ingest::nccl_tests {
 
-/// Tells whether nccl-tests has a program for this collective.
+/// Returns whether nccl-tests has a program for this collective.
 [[nodiscard]] bool IsKnownTest(std::string_view test);
 
 struct Inferred {

@@ -1,71 +1,69 @@
 #include "orrery/ingest/nccl_tests/json_log.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
-#include <simdjson.h>
 
+#include "orrery/base/parse_number.h"
+#include "orrery/base/text.h"
+#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/nccl_tests/infer_run.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
 
-using simdjson::dom::element;
+using Json = std::optional<JsonElement>;
 
-template <typename T>
-std::optional<T> ParseText(std::string_view text) {
-  T value{};
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? std::optional(value) : std::nullopt;
-}
+struct TimingKey {
+  std::string_view key;
+  TimingField field;
+};
 
-std::string_view TextField(const element& object, std::string_view key) {
-  std::string_view text;
-  return object[key].get(text) == simdjson::SUCCESS ? text : std::string_view();
+constexpr std::array kTimingKeys{
+    TimingKey{"time", &Timing::time_us}, TimingKey{"cpu_time", &Timing::cpu_time_us},
+    TimingKey{"alg_bw", &Timing::algbw}, TimingKey{"bus_bw", &Timing::busbw},
+    TimingKey{"nwrong", &Timing::wrong},
+};
+
+constexpr std::array kIterationKeys{
+    TimingKey{"min_us", &Timing::iteration_min_us},
+    TimingKey{"max_us", &Timing::iteration_max_us},
+    TimingKey{"p99_us", &Timing::iteration_p99_us},
+    TimingKey{"cv_pct", &Timing::iteration_cv_percent},
+};
+
+std::string TextField(const Json& object, std::string_view key) {
+  return std::string(Text(Field(object, key)).value_or(""));
 }
 
 // Numbers that JSON cannot hold, and the root, are strings.
-std::optional<double> NumberField(const element& object, std::string_view key) {
-  double value = 0;
-  if (object[key].get(value) != simdjson::SUCCESS) {
-    value = ParseText<double>(TextField(object, key)).value_or(std::nan(""));
+template <typename T>
+std::optional<T> NumberField(const Json& object, std::string_view key) {
+  const Json value = Field(object, key);
+  T number{};
+  if (value && !value->get(number)) {
+    return number;
   }
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  return ParsePrefix<T>(Trimmed(Text(value).value_or("")));
 }
 
-std::optional<std::int64_t> IntegerField(const element& object, std::string_view key) {
-  std::int64_t value = 0;
-  if (object[key].get(value) == simdjson::SUCCESS) {
-    return value;
-  }
-  return ParseText<std::int64_t>(TextField(object, key));
+std::optional<std::int64_t> IntegerField(const Json& object, std::string_view key) {
+  return NumberField<std::int64_t>(object, key);
 }
 
-template <typename Visit>
-void ForEachIn(const element& object, std::string_view key, Visit visit) {
-  simdjson::dom::array array;
-  if (object[key].get(array) != simdjson::SUCCESS) {
-    return;
+void ReadTimings(const Json& object, std::span<const TimingKey> keys, Timing& timing) {
+  for (const auto& [key, field] : keys) {
+    const auto number = NumberField<double>(object, key);
+    timing.*field = number && std::isfinite(*number) ? number : std::nullopt;
   }
-  for (const element item : array) {
-    visit(item);
-  }
-}
-
-void ReadDevices(const element& config, Run& run) {
-  ForEachIn(config, "devices", [&](const element& device) {
-    run.devices.push_back({.rank = IntegerField(device, "rank").value_or(0),
-                           .group = IntegerField(device, "group").value_or(0),
-                           .host = std::string(TextField(device, "hostname")),
-                           .gpu = std::string(TextField(device, "device_info"))});
-  });
 }
 
 // The report names the first device of each process, whatever the process drives.
@@ -81,52 +79,34 @@ std::optional<std::int64_t> RanksOfProcesses(const Run& run) {
   return static_cast<std::int64_t>(run.devices.size()) * in_process;
 }
 
-void ReadConfig(const element& document, Run& run) {
-  element config;
-  if (document["config"].get(config) != simdjson::SUCCESS) {
-    return;
-  }
+void ReadConfig(const Json& config, Run& run) {
   run.threads = IntegerField(config, "nthreads");
   run.gpus_per_thread = IntegerField(config, "ngpus");
   run.warmup_iters = IntegerField(config, "warmup_iters");
   run.iters = IntegerField(config, "iterations");
   run.aggregated_iters = IntegerField(config, "aggregated_iterations");
   run.graph_launches = IntegerField(config, "graph");
-  ReadDevices(config, run);
+  ForEachElement(Field(config, "devices"), [&](const JsonElement& device) {
+    run.devices.push_back({.rank = IntegerField(device, "rank").value_or(0),
+                           .group = IntegerField(device, "group").value_or(0),
+                           .host = TextField(device, "hostname"),
+                           .gpu = TextField(device, "device_info")});
+  });
   run.num_ranks = RanksOfProcesses(run);
 }
 
-void ReadIterations(const element& result, std::string_view key, Timing& timing) {
-  element iterations;
-  if (result[key].get(iterations) != simdjson::SUCCESS) {
-    return;
-  }
-  timing.iteration_min_us = NumberField(iterations, "min_us");
-  timing.iteration_max_us = NumberField(iterations, "max_us");
-  timing.iteration_p99_us = NumberField(iterations, "p99_us");
-  timing.iteration_cv_percent = NumberField(iterations, "cv_pct");
-}
-
-Timing ReadTiming(const element& result, std::string_view key) {
+Timing ReadTiming(const Json& result, std::string_view key) {
   Timing timing;
-  element half;
-  if (result[key].get(half) != simdjson::SUCCESS) {
-    return timing;
+  if (const Json half = Field(result, key)) {
+    ReadTimings(half, kTimingKeys, timing);
+    ReadTimings(Field(half, "bitwise"),
+                std::array{TimingKey{"different_bits", &Timing::bit_differences}}, timing);
+    ReadTimings(Field(result, fmt::format("{}_per_iter", key)), kIterationKeys, timing);
   }
-  timing.time_us = NumberField(half, "time");
-  timing.cpu_time_us = NumberField(half, "cpu_time");
-  timing.algbw = NumberField(half, "alg_bw");
-  timing.busbw = NumberField(half, "bus_bw");
-  timing.wrong = NumberField(half, "nwrong");
-  element bitwise;
-  if (half["bitwise"].get(bitwise) == simdjson::SUCCESS) {
-    timing.bit_differences = NumberField(bitwise, "different_bits");
-  }
-  ReadIterations(result, fmt::format("{}_per_iter", key), timing);
   return timing;
 }
 
-std::optional<Row> ReadRow(const element& result) {
+std::optional<Row> ReadRow(const Json& result) {
   const auto size = IntegerField(result, "size");
   const auto count = IntegerField(result, "count");
   if (!size || !count) {
@@ -134,26 +114,23 @@ std::optional<Row> ReadRow(const element& result) {
   }
   return Row{.size_bytes = *size,
              .count = *count,
-             .data_type = std::string(TextField(result, "type")),
-             .redop = std::string(TextField(result, "redop")),
+             .data_type = TextField(result, "type"),
+             .redop = TextField(result, "redop"),
              .root = IntegerField(result, "root"),
              .timing = {ReadTiming(result, "out_of_place"), ReadTiming(result, "in_place")},
              .timestamp = {}};
 }
 
-Run ReadDocument(const element& document, trace::ProblemLog& problems) {
+Run ReadDocument(const Json& document, trace::ProblemLog& problems) {
   Run run;
-  ForEachIn(document, "args", [&](const element& argument) {
-    std::string_view text;
-    if (run.test.empty() && argument.get(text) == simdjson::SUCCESS) {
-      run.test = TestOfCommand(text);
-    }
+  ForEachElement(Field(document, "args"), [&](const JsonElement& argument) {
+    run.test = run.test.empty() ? TestOfCommand(Text(argument).value_or("")) : run.test;
   });
   if (const auto code = IntegerField(document, "nccl_version"); code > 0) {
     run.nccl_version = VersionOfCode(*code);
   }
-  ReadConfig(document, run);
-  ForEachIn(document, "results", [&](const element& result) {
+  ReadConfig(Field(document, "config"), run);
+  ForEachElement(Field(document, "results"), [&](const JsonElement& result) {
     if (auto row = ReadRow(result)) {
       run.rows.push_back(*std::move(row));
     } else {
@@ -165,7 +142,7 @@ Run ReadDocument(const element& document, trace::ProblemLog& problems) {
 
 // Returns the report up to its last complete result, closed by us; nothing if there is none.
 // Results are objects in a list in the document: the third level.
-std::optional<std::string> CutToCompleteResults(std::string_view text) {
+std::optional<std::string> TruncateToCompleteResults(std::string_view text) {
   std::size_t end = 0;
   int depth = 0;
   bool in_string = false;
@@ -192,25 +169,20 @@ std::optional<std::string> CutToCompleteResults(std::string_view text) {
 }  // namespace
 
 Result<std::vector<Run>> ParseJsonLog(std::string_view text, trace::ProblemLog& problems) {
-  simdjson::dom::parser parser;
-  element document;
-  auto error = parser.parse(text.data(), text.size()).get(document);
-  if (error != simdjson::SUCCESS) {
-    const auto cut = CutToCompleteResults(text);
-    error = cut ? parser.parse(*cut).get(document) : error;
-    if (error != simdjson::SUCCESS) {
-      return Fail(
-          Error::Kind::kInvalidInput,
-          fmt::format("the report of nccl-tests is not JSON: {}", simdjson::error_message(error)));
+  JsonText json;
+  Json document = json.Parse(text);
+  if (!document) {
+    const auto complete = TruncateToCompleteResults(text);
+    document = complete ? json.Parse(*complete) : std::nullopt;
+    if (!document) {
+      return Fail(Error::Kind::kInvalidInput, "the report of nccl-tests is not valid JSON");
     }
     problems.Loss("the report ends early; only complete results were read", 1,
-                  fmt::format("byte {}", cut->size() - 2));
+                  fmt::format("byte {}", complete->size() - 2));
   }
   Run run = ReadDocument(document, problems);
   CompleteRun(run, problems);
-  std::vector<Run> runs;
-  runs.push_back(std::move(run));
-  return runs;
+  return std::vector{std::move(run)};
 }
 
 }  // namespace orrery::ingest::nccl_tests

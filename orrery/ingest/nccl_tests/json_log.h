@@ -9,8 +9,8 @@
 
 namespace orrery::ingest::nccl_tests {
 
-/// Reads a report of `-J`. A report that was cut off (the program is still running, or was killed)
-/// gives the results that are complete.
+/// Reads a report of `-J`. A report that was truncated (the program is still running, or was
+/// killed) gives the results that are complete.
 [[nodiscard]] Result<std::vector<Run>> ParseJsonLog(std::string_view text,
                                                     trace::ProblemLog& problems);
 

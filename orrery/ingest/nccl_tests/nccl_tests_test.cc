@@ -83,7 +83,7 @@ TEST(NcclTestsTest, ANewLogGivesAllItsColumnsAndHeaderFacts) {
 }
 
 // Eight rows were printed. 2 MiB was cut in two by another process, 128 MiB by the end of the file,
-// and somebody left 32 MiB out; 4 and 8 MiB share a line, and 16 MiB stands behind a warning.
+// and somebody left 32 MiB out; 4 and 8 MiB share a line, and 16 MiB stands after a warning.
 TEST(NcclTestsTest, OfATornLogAllCompleteRowsAreKeptAndTheOthersCounted) {
   const MeasurementTable log = ReadTestData("torn_srun.log");
 
@@ -96,9 +96,9 @@ TEST(NcclTestsTest, OfATornLogAllCompleteRowsAreKeptAndTheOthersCounted) {
   EXPECT_EQ(log.rows.Text(0, "test"), "all_reduce");  // from the command line
   EXPECT_EQ(log.rows.Integer(0, "nranks"), 8);
   EXPECT_EQ(log.rows.Text(0, "gpu"), "NVIDIA H100 80GB HBM3");
-  EXPECT_EQ(CountOf(log.problems, "torn row"), 2 + 1);  // and the piece of 2 MiB
-  EXPECT_EQ(CountOf(log.problems, "piece of a torn row"), 1);
-  EXPECT_EQ(CountOf(log.problems, "torn device line"), 1);
+  EXPECT_EQ(CountOf(log.problems, "incomplete row"), 2 + 1);  // and the piece of 2 MiB
+  EXPECT_EQ(CountOf(log.problems, "fragment of an incomplete row"), 1);
+  EXPECT_EQ(CountOf(log.problems, "incomplete device line"), 1);
   EXPECT_EQ(CountOf(log.problems, "left out"), 1);
   EXPECT_EQ(CountOf(log.problems, "other text"), 1);
   EXPECT_TRUE(log.problems.has_loss());

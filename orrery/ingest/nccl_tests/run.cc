@@ -93,8 +93,7 @@ std::optional<std::int64_t> RanksOfDevices(const Run& run, trace::ProblemLog& pr
   if (ranks_of_group.size() > 1 || highest < printed) {
     return printed;
   }
-  problems.Note("device lines left out; the ranks were counted by the highest",
-                highest + 1 - printed);
+  problems.Note("device lines missing; ranks counted by the highest", highest + 1 - printed);
   return highest + 1;
 }
 
@@ -215,12 +214,12 @@ void CompleteRun(Run& run, trace::ProblemLog& problems) {
   if (run.test.empty()) {
     run.test = inferred.test;
     problems.Note(inferred.test.empty() ? "row of an unknown collective; no line names the program"
-                                        : "row whose collective was guessed from its bandwidths",
+                                        : "row whose collective was inferred from its bandwidths",
                   num_rows);
   }
   if (!run.num_ranks) {
     run.num_ranks = inferred.num_ranks;
-    problems.Note(inferred.num_ranks ? "row whose number of ranks was guessed from its bandwidths"
+    problems.Note(inferred.num_ranks ? "row whose number of ranks was inferred from its bandwidths"
                                      : "row with an unknown number of ranks",
                   num_rows);
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
 #include "orrery/ingest/nccl_tests/infer_run.h"
@@ -13,13 +13,6 @@ namespace orrery::ingest::nccl_tests {
 namespace {
 
 constexpr std::int64_t kMaxRank = 1'000'000;
-
-template <typename T>
-std::optional<T> ParsePrefix(std::string_view text) {
-  T value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? std::optional(value) : std::nullopt;
-}
 
 std::string_view FirstWord(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t\r"));
@@ -54,7 +47,7 @@ void ReadDevice(std::string_view text, Run& run, trace::ProblemLog& problems) {
   const std::string_view device = TextAfter(text, " device ");
   const std::size_t bracket = device.find(']');
   const bool is_torn = bracket == std::string_view::npos;
-  problems.Note("torn device line", is_torn ? 1 : 0);
+  problems.Note("incomplete device line", is_torn ? 1 : 0);
   const auto rank = ParsePrefix<std::int64_t>(TextAfter(text, "Rank"));
   if (!rank || *rank < 0 || *rank > kMaxRank) {
     return;
@@ -84,7 +77,7 @@ std::string_view WithoutLeadingBlanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-PrefixedLine CutBehind(std::string_view line, std::string_view prefix) {
+PrefixedLine CutAfter(std::string_view line, std::string_view prefix) {
   const auto end = static_cast<std::size_t>(prefix.data() + prefix.size() - line.data());
   return {prefix, line.substr(end)};
 }
@@ -137,15 +130,15 @@ PrefixedLine SplitProcessName(std::string_view line) {
     return {{}, line};
   }
   if (const std::string_view tag = MpiTag(line); !tag.empty()) {
-    return CutBehind(line, tag);
+    return CutAfter(line, tag);
   }
   const std::string_view word = FirstWord(text);
-  const std::string_view behind = WithoutLeadingBlanks(text.substr(word.size()));
+  const std::string_view after = WithoutLeadingBlanks(text.substr(word.size()));
   if (IsProcessName(word)) {
-    return CutBehind(line, word);
+    return CutAfter(line, word);
   }
-  if (behind.starts_with("| ")) {
-    return {word, behind.substr(1)};
+  if (after.starts_with("| ")) {
+    return {word, after.substr(1)};
   }
   if (const std::string_view header = FromHash(line); !header.empty()) {
     return {{}, header};
@@ -183,7 +176,7 @@ void ReadHeaderLine(std::string_view text, Run& run, trace::ProblemLog& problems
     ReadDevice(text, run, problems);
   } else if (text.starts_with("Out of bounds")) {
     const auto wrong = ParsePrefix<std::int64_t>(TextAfter(text, ":"));
-    problems.Note("result out of bounds, as the log says", wrong.value_or(0));
+    problems.Note("result out of bounds according to the log", wrong.value_or(0));
   } else if (text.starts_with("Avg bus bandwidth")) {
     run.mean_busbw = ParsePrefix<double>(TextAfter(text, ":"));
   }

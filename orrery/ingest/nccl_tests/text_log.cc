@@ -20,7 +20,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-// The end of a torn row: numbers and nothing else.
+// The end of a incomplete row: numbers and nothing else.
 bool IsRestOfRow(std::span<const Word> words) {
   return words.size() >= 3 && std::all_of(words.begin(), words.end(), [](const Word& word) {
            return word.text.find_first_not_of("0123456789.e+-") == std::string_view::npos ||
@@ -40,7 +40,7 @@ class TextLogParser {
     if (text.starts_with('#')) {
       AddHeaderLine(parts.content, Trimmed(text.substr(1)), process);
     } else if (text == "..." || text == "…") {
-      problems_.Note("lines left out by whoever kept the log ('...')", 1, Place());
+      problems_.Note("lines omitted from the log ('...')", 1, Place());
     } else if (!AddRows(parts.content, process)) {
       AddOtherLine(line, process);
     }
@@ -97,7 +97,7 @@ class TextLogParser {
 
   void NoteUnknownColumns(const ColumnLayout& layout) {
     for (const std::string_view name : layout.unknown()) {
-      problems_.Loss(fmt::format("column that we do not know: {}", name), 1, Place());
+      problems_.Loss(fmt::format("unknown column: {}", name), 1, Place());
     }
   }
 
@@ -120,12 +120,12 @@ class TextLogParser {
       }
       rest = rest.subspan(num_words);
     }
-    problems_.Loss("torn row", num_torn, Place());
+    problems_.Loss("incomplete row", num_torn, Place());
     if (num_begun > 0 && num_torn == 0 && has_other_text) {
       problems_.Note("other text in the line of a row", 1, Place());
     }
     if (num_begun == 0 && IsRestOfRow(words)) {
-      problems_.Note("piece of a torn row", 1, Place());
+      problems_.Note("fragment of an incomplete row", 1, Place());
     }
     return num_begun > 0;
   }
@@ -158,7 +158,7 @@ class TextLogParser {
     if (!assumed_layout_) {
       return nullptr;
     }
-    problems_.Note("row without a header; its columns were taken from their number", 1, Place());
+    problems_.Note("row without a header; columns inferred from their number", 1, Place());
     return &*assumed_layout_;
   }
 

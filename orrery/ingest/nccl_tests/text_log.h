@@ -8,8 +8,8 @@
 
 namespace orrery::ingest::nccl_tests {
 
-/// Reads what the programs print, of any version and behind any launcher. One run for each
-/// execution that printed rows; torn rows are counted.
+/// Reads what the programs print, of any version and after any launcher. One run for each
+/// execution that printed rows; incomplete rows are counted.
 [[nodiscard]] std::vector<Run> ParseTextLog(std::string_view text, trace::ProblemLog& problems);
 
 }  // namespace orrery::ingest::nccl_tests

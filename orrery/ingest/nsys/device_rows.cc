@@ -1,6 +1,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -18,8 +19,8 @@ namespace {
 using trace::ActivityKind;
 using trace::CopyKind;
 
-/// Kinds and names of copies and sets, from the export's ENUM tables where it has them and from the
-/// numbers of CUPTI where not. Names are those of Kineto: "Memcpy HtoD (Pinned -> Device)".
+/// Kinds and names of memcpy and memset, from the export's ENUM tables where it has them and from
+/// the numbers of CUPTI where not. Names are those of Kineto: "Memcpy HtoD (Pinned -> Device)".
 class CopyNames {
  public:
   explicit CopyNames(ExportContext& context);
@@ -166,6 +167,18 @@ DeviceRow ReadShared(ExportContext& context, RankSet& ranks, const TableScan& ro
                        .extra = rank.ActivityExtra(cuda_context, row.Integer(kGraph, -1))}};
 }
 
+// Calls `fill(row, rank, activity)` for each row of a table and appends the activity.
+void AppendDeviceRows(ExportContext& context, RankSet& ranks, std::string_view table,
+                      std::span<const std::string_view> columns, auto fill) {
+  context.ForEachRow(table, columns, [&](const TableScan& row) {
+    DeviceRow read = ReadShared(context, ranks, row, table);
+    if (read.rank != nullptr) {
+      fill(row, *read.rank, read.activity);
+      read.rank->trace.activities.Append(read.activity);
+    }
+  });
+}
+
 constexpr std::array<std::string_view, 3> kNameColumns{"demangledName", "shortName", "mangledName"};
 
 constexpr auto kKernelColumns = [] {
@@ -201,15 +214,11 @@ LaunchKey ReadLaunchKey(const TableScan& row) {
 }
 
 void ReadKernels(ExportContext& context, RankSet& ranks) {
-  context.ForEachRow(kKernelTable, kKernelColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kKernelTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    read.activity.name = KernelName(*read.rank, row);
-    read.activity.shape = read.rank->Shape(ReadLaunchKey(row));
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(context, ranks, kKernelTable, kKernelColumns,
+                   [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+                     activity.name = KernelName(rank, row);
+                     activity.shape = rank.Shape(ReadLaunchKey(row));
+                   });
 }
 
 enum CopyColumn : std::size_t {
@@ -244,50 +253,39 @@ void ReadCopies(ExportContext& context, RankSet& ranks) {
       std::array<std::string_view, 8>{"bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId",
                                       "dstDeviceId", "migrationCause", "copyCount"});
   CopyNames names(context);
-  context.ForEachRow(kCopyTable, kColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kCopyTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    read.activity.kind = ActivityKind::kMemcpy;
-    read.activity.copy_kind = names.Kind(row.Integer(kCopyKind, -1));
-    read.activity.name = read.rank->Intern(names.CopyName(
-        read.activity.copy_kind, row.Integer(kSourceKind, -1), row.Integer(kTargetKind, -1)));
-    read.activity.bytes = row.Integer(kCopyBytes, -1);
-    read.activity.extra = CopyExtra(*read.rank, row);
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(
+      context, ranks, kCopyTable, kColumns,
+      [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+        activity.kind = ActivityKind::kMemcpy;
+        activity.copy_kind = names.Kind(row.Integer(kCopyKind, -1));
+        activity.name = rank.Intern(names.CopyName(activity.copy_kind, row.Integer(kSourceKind, -1),
+                                                   row.Integer(kTargetKind, -1)));
+        activity.bytes = row.Integer(kCopyBytes, -1);
+        activity.extra = CopyExtra(rank, row);
+      });
 }
 
 void ReadSets(ExportContext& context, RankSet& ranks) {
   static constexpr auto kColumns =
       WithSharedColumns(std::array<std::string_view, 2>{"bytes", "memKind"});
   CopyNames names(context);
-  context.ForEachRow(kSetTable, kColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kSetTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    read.activity.kind = ActivityKind::kMemset;
-    read.activity.bytes = row.Integer(kNumShared, -1);
-    read.activity.name = read.rank->Intern(names.SetName(row.Integer(kNumShared + 1, -1)));
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(context, ranks, kSetTable, kColumns,
+                   [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+                     activity.kind = ActivityKind::kMemset;
+                     activity.bytes = row.Integer(kNumShared, -1);
+                     activity.name = rank.Intern(names.SetName(row.Integer(kNumShared + 1, -1)));
+                   });
 }
 
 void ReadGraphs(ExportContext& context, RankSet& ranks) {
   static constexpr auto kColumns = WithSharedColumns(std::array<std::string_view, 0>{});
-  context.ForEachRow(kGraphTable, kColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kGraphTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    const std::int64_t graph = row.Integer(kGraph, -1);
-    read.activity.kind = ActivityKind::kOther;
-    read.activity.name = read.rank->Intern(graph < 0 ? std::string("CUDA graph")
-                                                     : fmt::format("CUDA graph {}", graph));
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(context, ranks, kGraphTable, kColumns,
+                   [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+                     const std::int64_t graph = row.Integer(kGraph, -1);
+                     activity.kind = ActivityKind::kOther;
+                     activity.name = rank.Intern(graph < 0 ? std::string("CUDA graph")
+                                                           : fmt::format("CUDA graph {}", graph));
+                   });
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+
+#include "orrery/base/parse_number.h"
 
 namespace orrery::ingest::nsys {
 namespace {
@@ -26,12 +27,6 @@ Parts CutParts(std::string_view& text) {
   return parts;
 }
 
-std::int64_t ParseNumber(std::string_view text, std::int64_t missing) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? value : missing;
-}
-
 // Lists of numbers are JSON as they stand; anything else is not passed on as such.
 bool IsListOfNumbers(std::string_view text) {
   return text.starts_with('[') && text.ends_with(']') &&
@@ -47,8 +42,8 @@ std::optional<EmittedOperator> ParseEmittedOperator(std::string_view text) {
   if (op.name.size() == text.size() && !text.starts_with("aten::")) {
     return std::nullopt;
   }
-  op.sequence = ParseNumber(parts[0], -1);
-  op.record_function_id = ParseNumber(parts[1], 0);
+  op.sequence = ParsePrefix<std::int64_t>(parts[0]).value_or(-1);
+  op.record_function_id = ParsePrefix<std::int64_t>(parts[1]).value_or(0);
   op.sizes = IsListOfNumbers(parts[2]) ? parts[2] : std::string_view();
   op.input_op_ids = parts[3];
   return op;

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/core.h>
 #include <tsl/robin_map.h>
 
 #include "orrery/ingest/sqlite_database.h"
@@ -83,7 +82,7 @@ class ExportContext {
 
   [[nodiscard]] EnumTable ReadEnum(std::string_view table);
 
-  /// Reads a time; nothing (and a problem) if the row has none or an absurd one.
+  /// Reads a time; nothing (and a problem) if the row has none or an implausible one.
   std::optional<std::int64_t> ReadTime(const TableScan& row, std::size_t column,
                                        std::string_view table);
 
@@ -101,6 +100,12 @@ class ExportContext {
       visit(scan);
     }
     FinishScan(table, scan);
+  }
+
+  template <typename Visit>
+  void ForEachRow(std::string_view table, std::initializer_list<std::string_view> columns,
+                  Visit&& visit) {
+    ForEachRow(table, std::span(columns.begin(), columns.size()), visit);
   }
 
   /// Tables that have been read so far.

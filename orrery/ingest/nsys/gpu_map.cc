@@ -62,11 +62,11 @@ constexpr std::string_view kTable = "GPU_METRICS";
 using MetricKey = std::pair<std::int64_t, std::int64_t>;  // type and metric
 
 std::map<MetricKey, std::string> ReadNames(ExportContext& context) {
-  static constexpr std::array<std::string_view, 3> kColumns{"typeId", "metricId", "metricName"};
   std::map<MetricKey, std::string> names;
-  context.ForEachRow("TARGET_INFO_GPU_METRICS", kColumns, [&](TableScan& row) {
-    names[{row.Integer(0, -1), row.Integer(1, -1)}] = row.Text(2);
-  });
+  context.ForEachRow("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"},
+                     [&](TableScan& row) {
+                       names[{row.Integer(0, -1), row.Integer(1, -1)}] = row.Text(2);
+                     });
   return names;
 }
 
@@ -142,10 +142,10 @@ void GpuMap::ReadGpus(ExportContext& context) {
 }
 
 void GpuMap::ReadCudaDevices(ExportContext& context) {
-  static constexpr std::array<std::string_view, 3> kColumns{"pid", "cudaId", "gpuId"};
-  context.ForEachRow("TARGET_INFO_CUDA_DEVICE", kColumns, [&](const TableScan& row) {
-    gpu_of_device_[{row.Integer(0), row.SmallInteger(1)}] = row.Integer(2);
-  });
+  context.ForEachRow("TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId"},
+                     [&](const TableScan& row) {
+                       gpu_of_device_[{row.Integer(0), row.SmallInteger(1)}] = row.Integer(2);
+                     });
 }
 
 std::int64_t GpuMap::GpuOf(const RankBuilder& rank) const {
@@ -198,20 +198,19 @@ void GpuMap::AppendDevice(RankBuilder& rank, const Gpu& gpu, std::int32_t id) co
 }
 
 void ReadGpuMetrics(ExportContext& context, RankSet& ranks, const GpuMap& gpus) {
-  static constexpr std::array<std::string_view, 4> kColumns{"timestamp", "typeId", "metricId",
-                                                            "value"};
   CounterFinder counters(context, ranks, gpus);
-  context.ForEachRow(kTable, kColumns, [&](const TableScan& row) {
-    const auto time_ns = context.ReadTime(row, 0, kTable);
-    if (!time_ns) {
-      return;
-    }
-    const Counter& counter = counters.Of({row.Integer(1), row.Integer(2, -1)});
-    counter.rank->trace.counters.Append({.begin_ns = *time_ns,
-                                         .name = counter.name,
-                                         .device = counter.device,
-                                         .value = row.Number(3)});
-  });
+  context.ForEachRow(kTable, {"timestamp", "typeId", "metricId", "value"},
+                     [&](const TableScan& row) {
+                       const auto time_ns = context.ReadTime(row, 0, kTable);
+                       if (!time_ns) {
+                         return;
+                       }
+                       const Counter& counter = counters.Of({row.Integer(1), row.Integer(2, -1)});
+                       counter.rank->trace.counters.Append({.begin_ns = *time_ns,
+                                                            .name = counter.name,
+                                                            .device = counter.device,
+                                                            .value = row.Number(3)});
+                     });
 }
 
 }  // namespace orrery::ingest::nsys

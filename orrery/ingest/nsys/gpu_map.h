@@ -3,11 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/rank_set.h"
-#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::nsys {
 

@@ -56,7 +56,7 @@ class CallNames {
 
 enum RuntimeColumn : std::size_t { kStart, kEnd, kClass, kThread, kCorrelation, kName, kReturn };
 
-StringId ForeignExtra(RankBuilder& rank, StringId extra, std::int64_t correlation) {
+StringId ExtraWithCorrelation(RankBuilder& rank, StringId extra, std::int64_t correlation) {
   JsonFields fields;
   fields.Add("correlation", correlation);
   std::string text(rank.trace.Text(extra));
@@ -176,32 +176,34 @@ ApiKind ApiOfName(std::string_view call) {
 }
 
 void ReadRuntimeCalls(ExportContext& context, RankSet& ranks) {
-  static constexpr std::array<std::string_view, 7> kColumns{
-      "start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"};
   CallNames names(context);
-  context.ForEachRow(kRuntimeTable, kColumns, [&](const TableScan& row) {
-    const std::optional<Interval> time = context.ReadInterval(row, kStart, kEnd, kRuntimeTable);
-    if (!time) {
-      return;
-    }
-    const std::int64_t thread = row.Integer(kThread);
-    const std::int64_t correlation = row.Integer(kCorrelation, -1);
-    const RankSet::Home home = ranks.ForCall(ProcessOf(thread), correlation);
-    RankBuilder& rank = *home.rank;
-    if (home.found_by_work) {
-      ranks.NoteLaunch(thread, time->begin_ns, rank);
-    }
-    const CallName& name = names.Of(rank, row.Integer(kName, -1));
-    rank.trace.runtime_calls.Append(
-        {.begin_ns = time->begin_ns,
-         .duration_ns = time->duration_ns,
-         .name = name.name,
-         .track = rank.HostTrack(thread),
-         .api = ApiOf(row.Integer(kClass, -1), rank.trace.Text(name.name)),
-         .correlation = home.is_own ? correlation : -1,
-         .return_value = row.SmallInteger(kReturn),
-         .extra = home.is_own ? name.extra : ForeignExtra(rank, name.extra, correlation)});
-  });
+  context.ForEachRow(
+      kRuntimeTable,
+      {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"},
+      [&](const TableScan& row) {
+        const std::optional<Interval> time = context.ReadInterval(row, kStart, kEnd, kRuntimeTable);
+        if (!time) {
+          return;
+        }
+        const std::int64_t thread = row.Integer(kThread);
+        const std::int64_t correlation = row.Integer(kCorrelation, -1);
+        const RankSet::Home home = ranks.ForCall(ProcessOf(thread), correlation);
+        RankBuilder& rank = *home.rank;
+        if (home.found_by_work) {
+          ranks.NoteLaunch(thread, time->begin_ns, rank);
+        }
+        const CallName& name = names.Of(rank, row.Integer(kName, -1));
+        rank.trace.runtime_calls.Append(
+            {.begin_ns = time->begin_ns,
+             .duration_ns = time->duration_ns,
+             .name = name.name,
+             .track = rank.HostTrack(thread),
+             .api = ApiOf(row.Integer(kClass, -1), rank.trace.Text(name.name)),
+             .correlation = home.is_own ? correlation : -1,
+             .return_value = row.SmallInteger(kReturn),
+             .extra =
+                 home.is_own ? name.extra : ExtraWithCorrelation(rank, name.extra, correlation)});
+      });
   ranks.SealLaunches();
 }
 

@@ -19,13 +19,11 @@
 namespace orrery::ingest::nsys {
 namespace {
 
-constexpr std::array<std::string_view, 2> kPairColumns{"name", "value"};
-
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 Pairs ReadPairs(ExportContext& context, std::string_view table) {
   Pairs pairs;
-  context.ForEachRow(table, kPairColumns, [&](TableScan& row) {
+  context.ForEachRow(table, {"name", "value"}, [&](TableScan& row) {
     // One after the other: a view lasts only as long as nothing converts the row.
     std::string name(row.Text(0));
     std::string value(row.Text(1));
@@ -56,13 +54,12 @@ bool IsWorthShowing(std::int64_t severity) {
 }
 
 void NoteDiagnostics(ExportContext& context, RankSet& ranks) {
-  static constexpr std::array<std::string_view, 3> kColumns{"severity", "text", "globalPid"};
-  context.ForEachRow("DIAGNOSTIC_EVENT", kColumns, [&](TableScan& row) {
+  context.ForEachRow("DIAGNOSTIC_EVENT", {"severity", "text", "globalPid"}, [&](TableScan& row) {
     if (!IsWorthShowing(row.Integer(0))) {
       return;
     }
     RankBuilder& rank = *ranks.ForCall(ProcessOf(row.Integer(2)), -1).rank;
-    rank.trace.problems.Note(fmt::format("Nsight Systems said: {}", row.Text(1)));
+    rank.trace.problems.Note(fmt::format("Nsight Systems reported: {}", row.Text(1)));
   });
 }
 
@@ -147,7 +144,7 @@ void NoteTablesLeftOut(ExportContext& context) {
   for (const std::string& table : context.database().tables()) {
     if (!context.tables_read().contains(table) && !IsAboutTheExport(table) &&
         !context.database().IsEmpty(table)) {
-      context.problems.Note("table that has no place in a trace", 1, table);
+      context.problems.Note("table without an equivalent in a trace", 1, table);
     }
   }
 }
@@ -177,7 +174,7 @@ bool Matches(const InputFile& file) {
   if (!LooksLikeSqlite(file.head())) {
     return false;
   }
-  // Packed content would have to be unpacked whole; its head usually shows the schema.
+  // Compressed content would have to be uncompressed whole; its head usually shows the schema.
   if (!file.is_plain_file() && ShowsExportTable(file.head())) {
     return true;
   }

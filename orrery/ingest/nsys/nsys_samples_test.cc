@@ -71,8 +71,8 @@ class NsysSampleTest : public testing::Test {
     }
   }
 
-  // The number of rows by a query of its own; 0 if there is no such table. Packed samples cannot be
-  // opened by SQLite itself.
+  // The number of rows by a query of its own; 0 if there is no such table. Compressed samples
+  // cannot be opened by SQLite itself.
   std::int64_t CountByQuery(const std::string& table) const {
     sqlite3* connection = nullptr;
     sqlite3_open_v2(path_.c_str(), &connection, SQLITE_OPEN_READONLY, nullptr);

@@ -89,25 +89,24 @@ PayloadDecoder::PayloadDecoder(ExportContext& context) {
 }
 
 void PayloadDecoder::ReadFields(ExportContext& context) {
-  static constexpr std::array<std::string_view, 6> kColumns{"domainId", "schemaId", "idx",
-                                                            "type",     "name",     "offset"};
-  context.ForEachRow("NVTX_PAYLOAD_SCHEMA_ENTRIES", kColumns, [&](TableScan& row) {
-    const std::int64_t offset = row.Integer(5);
-    if (offset >= 0) {
-      schemas_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = {
-          .name = std::string(row.Text(4)),
-          .type = row.Integer(3),
-          .offset = static_cast<std::uint64_t>(offset)};
-    }
-  });
+  context.ForEachRow("NVTX_PAYLOAD_SCHEMA_ENTRIES",
+                     {"domainId", "schemaId", "idx", "type", "name", "offset"},
+                     [&](TableScan& row) {
+                       const std::int64_t offset = row.Integer(5);
+                       if (offset >= 0) {
+                         schemas_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = {
+                             .name = std::string(row.Text(4)),
+                             .type = row.Integer(3),
+                             .offset = static_cast<std::uint64_t>(offset)};
+                       }
+                     });
 }
 
 void PayloadDecoder::ReadEnums(ExportContext& context) {
-  static constexpr std::array<std::string_view, 4> kColumns{"domainId", "schemaId", "value",
-                                                            "name"};
-  context.ForEachRow("NVTX_PAYLOAD_ENUM_ENTRIES", kColumns, [&](TableScan& row) {
-    enums_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = row.Text(3);
-  });
+  context.ForEachRow("NVTX_PAYLOAD_ENUM_ENTRIES", {"domainId", "schemaId", "value", "name"},
+                     [&](TableScan& row) {
+                       enums_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = row.Text(3);
+                     });
 }
 
 std::optional<PayloadValue> PayloadDecoder::DecodeField(const Field& field, std::int64_t domain,

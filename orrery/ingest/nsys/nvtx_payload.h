@@ -27,7 +27,7 @@ struct PayloadValue {
 ///
 /// A payload is: domain, schema, size and place of the data as four 64-bit words, then the data.
 /// Fields are read at the offsets of NVTX_PAYLOAD_SCHEMA_ENTRIES; fields that do not lie inside the
-/// data are left out.
+/// data are skipped.
 class PayloadDecoder {
  public:
   explicit PayloadDecoder(ExportContext& context);

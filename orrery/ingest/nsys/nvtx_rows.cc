@@ -196,7 +196,7 @@ class NvtxReader {
       case EventType::kDomainEnd:
         return;
       case EventType::kOther:
-        context_.problems.Note("NVTX row of a kind that has no place in a trace", 1,
+        context_.problems.Note("NVTX event type without an equivalent in a trace", 1,
                                fmt::format("event type {}", row.Integer(kType)));
         return;
     }

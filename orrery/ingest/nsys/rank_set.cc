@@ -1,10 +1,10 @@
 #include "orrery/ingest/nsys/rank_set.h"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/core.h>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::nsys {
@@ -15,17 +15,12 @@ constexpr std::size_t kRegisters = 6;
 constexpr std::size_t kStaticShared = 7;
 constexpr std::size_t kDynamicShared = 8;
 
-std::int32_t Narrow(std::int64_t value) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int32_t>::max();
-  return value < 0 || value > kMax ? -1 : static_cast<std::int32_t>(value);
-}
-
 std::int64_t TotalSharedMemory(const LaunchKey& key) {
   if (key[kStaticShared] < 0 && key[kDynamicShared] < 0) {
     return -1;
   }
-  return Narrow(std::max<std::int64_t>(key[kStaticShared], 0)) +
-         static_cast<std::int64_t>(Narrow(std::max<std::int64_t>(key[kDynamicShared], 0)));
+  return SmallOrUnknown(std::max<std::int64_t>(key[kStaticShared], 0)) +
+         static_cast<std::int64_t>(SmallOrUnknown(std::max<std::int64_t>(key[kDynamicShared], 0)));
 }
 
 // A machine has a few dozen; thousands are damage, and each costs the memory of a trace.
@@ -77,15 +72,16 @@ RowId RankBuilder::Shape(const LaunchKey& key) {
         extra.Add(kLaunchColumns[i], key[i]);
       }
     }
-    entry.value() = trace.launch_shapes.Append({.grid_x = Narrow(key[0]),
-                                                .grid_y = Narrow(key[1]),
-                                                .grid_z = Narrow(key[2]),
-                                                .block_x = Narrow(key[3]),
-                                                .block_y = Narrow(key[4]),
-                                                .block_z = Narrow(key[5]),
-                                                .registers_per_thread = Narrow(key[kRegisters]),
-                                                .shared_memory_bytes = TotalSharedMemory(key),
-                                                .extra = Intern(extra.text())});
+    entry.value() =
+        trace.launch_shapes.Append({.grid_x = SmallOrUnknown(key[0]),
+                                    .grid_y = SmallOrUnknown(key[1]),
+                                    .grid_z = SmallOrUnknown(key[2]),
+                                    .block_x = SmallOrUnknown(key[3]),
+                                    .block_y = SmallOrUnknown(key[4]),
+                                    .block_z = SmallOrUnknown(key[5]),
+                                    .registers_per_thread = SmallOrUnknown(key[kRegisters]),
+                                    .shared_memory_bytes = TotalSharedMemory(key),
+                                    .extra = Intern(extra.text())});
   }
   return entry->second;
 }
@@ -125,7 +121,8 @@ RankBuilder& RankSet::ForDevice(ProcessKey process, std::int32_t device) {
   }
   auto found = by_device_.find({process, device});
   if (found == by_device_.end() && ranks_.size() >= kMaxRanks) {
-    context_.problems.Note("device row beyond 1,024 pairs of process and device; put to the first");
+    context_.problems.Note(
+        "device row beyond 1,024 pairs of process and device; assigned to the first");
     return *ranks_.front();
   }
   if (found == by_device_.end()) {

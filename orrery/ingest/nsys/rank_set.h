@@ -128,7 +128,7 @@ class RankSet {
   RankBuilder& ForContext(ProcessKey process, std::int64_t context, std::int64_t correlation);
 
   /// The rank's process is known to be another one, so that correlation ids mean nothing there.
-  [[nodiscard]] static bool IsForeign(const RankBuilder& rank, ProcessKey process) {
+  [[nodiscard]] static bool IsOtherProcess(const RankBuilder& rank, ProcessKey process) {
     return rank.process() != kUnknownProcess && rank.process() != process;
   }
 

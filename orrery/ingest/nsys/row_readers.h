@@ -14,7 +14,7 @@ namespace orrery::ingest::nsys {
 /// "cudaLaunchKernel".
 [[nodiscard]] std::string_view WithoutInterfaceVersion(std::string_view call);
 
-/// Tells from the name which library a call belongs to.
+/// Determines from the name which library a call belongs to.
 [[nodiscard]] trace::ApiKind ApiOfName(std::string_view call);
 
 /// Reads runtime and driver calls.
@@ -27,7 +27,7 @@ void ReadOtherSlices(ExportContext& context, RankSet& ranks);
 /// Reads allocations and frees of device memory.
 void ReadMemoryEvents(ExportContext& context, RankSet& ranks);
 
-/// Reads kernels, copies, sets and whole graphs into the activities of their ranks.
+/// Reads kernels, memcpys, memsets and whole graphs into the activities of their ranks.
 void ReadDeviceRows(ExportContext& context, RankSet& ranks);
 
 /// Reads NVTX: ranges become annotations, those that PyTorch's `emit_nvtx` wrote become host

@@ -41,24 +41,25 @@ const SyncName& NameOf(std::int64_t type) {
 }
 
 std::vector<EventRecord> ReadRecords(ExportContext& context) {
-  static constexpr std::array<std::string_view, 7> kColumns{
-      "timestamp", "globalPid", "contextId", "streamId", "correlationId", "eventId", "eventSyncId"};
   std::vector<EventRecord> records;
-  context.ForEachRow(kRecordTable, kColumns, [&](const TableScan& row) {
-    EventRecord record{.process = ProcessOf(row.Integer(1)),
-                       .context = row.Integer(2, -1),
-                       .stream = ReadId(row, 3),
-                       .correlation = row.Integer(4, -1),
-                       .event = ReadId(row, 5),
-                       .sync_id = ReadId(row, 6)};
-    // 0 means that the profiler did not collect it.
-    if (row.Integer(0) != 0) {
-      const auto time_ns = context.ReadTime(row, 0, kRecordTable);
-      record.has_time = time_ns.has_value();
-      record.time_ns = time_ns.value_or(0);
-    }
-    records.push_back(record);
-  });
+  context.ForEachRow(kRecordTable,
+                     {"timestamp", "globalPid", "contextId", "streamId", "correlationId", "eventId",
+                      "eventSyncId"},
+                     [&](const TableScan& row) {
+                       EventRecord record{.process = ProcessOf(row.Integer(1)),
+                                          .context = row.Integer(2, -1),
+                                          .stream = ReadId(row, 3),
+                                          .correlation = row.Integer(4, -1),
+                                          .event = ReadId(row, 5),
+                                          .sync_id = ReadId(row, 6)};
+                       // 0 means that the profiler did not collect it.
+                       if (row.Integer(0) != 0) {
+                         const auto time_ns = context.ReadTime(row, 0, kRecordTable);
+                         record.has_time = time_ns.has_value();
+                         record.time_ns = time_ns.value_or(0);
+                       }
+                       records.push_back(record);
+                     });
   return records;
 }
 
@@ -139,7 +140,7 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
                            .kind = name.kind,
                            .device = rank.device(),
                            .stream = stream,
-                           .correlation = RankSet::IsForeign(rank, process) ? -1 : correlation,
+                           .correlation = RankSet::IsOtherProcess(rank, process) ? -1 : correlation,
                            .event_id = ReadId(row, kEvent),
                            .wait_on_stream = has_record ? record->second->stream : -1,
                            .record_correlation = has_record ? record->second->correlation : -1,
@@ -184,7 +185,7 @@ void AppendEventRecords(ExportContext& context, RankSet& ranks, std::vector<Even
          .kind = SyncKind::kEventRecord,
          .device = rank.device(),
          .stream = record.stream,
-         .correlation = RankSet::IsForeign(rank, record.process) ? -1 : record.correlation,
+         .correlation = RankSet::IsOtherProcess(rank, record.process) ? -1 : record.correlation,
          .event_id = record.event});
   }
 }

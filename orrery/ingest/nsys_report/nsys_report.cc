@@ -26,7 +26,7 @@ constexpr const char* kHowToExport =
     "export it where Nsight Systems is installed, with \"nsys export --type sqlite "
     "--include-blobs=true FILE\", and give the SQLite file to orrery";
 
-// nsys wants a plain file; packed reports are unpacked beside the export.
+// nsys wants a plain file; compressed reports are uncompressed beside the export.
 Result<std::string> PlainPath(const InputFile& report, const std::string& folder) {
   if (report.is_plain_file()) {
     std::error_code failed;
@@ -84,7 +84,7 @@ std::string LastLine(const std::string& path) {
       last = line;
     }
   }
-  return last.empty() ? "it said nothing" : last;
+  return last.empty() ? "it printed nothing" : last;
 }
 
 // Has `nsys export` write the report as a SQLite database into `folder` and returns its path.
@@ -107,7 +107,7 @@ Result<std::string> ExportReport(const InputFile& report, const std::string& fol
   if (status != 0 || access(exported.c_str(), R_OK) != 0) {
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("\"nsys export\" could not read this report (it reads its own version "
-                            "and older ones); {}; nsys said: {}",
+                            "and older ones); {}; nsys reported: {}",
                             kHowToExport, LastLine(log)));
   }
   return exported;

@@ -205,11 +205,11 @@ class Recording {
       AddLaunch(*launch);
     } else if (const auto* const access = std::get_if<AccessLine>(&read)) {
       AddAccess(*access);
-    } else if (IsOfTool(line)) {
-      trace_.problems.Loss("line of mem_trace that Orrery does not understand", 1,
+    } else if (IsToolLine(line)) {
+      trace_.problems.Loss("mem_trace line that cannot be parsed", 1,
                            fmt::format("line {}", number));
     } else {
-      trace_.problems.Note("line of the program, not of mem_trace", line.empty() ? 0 : 1);
+      trace_.problems.Note("line not written by mem_trace", line.empty() ? 0 : 1);
     }
   }
 
@@ -225,7 +225,7 @@ class Recording {
       }
     }
     trace_.problems.Note("launch without a time", static_cast<std::int64_t>(touches_.size()));
-    trace_.problems.Note("access to shared or local memory, left out", num_not_global_);
+    trace_.problems.Note("access to shared or local memory, skipped", num_not_global_);
   }
 
   [[nodiscard]] bool empty() const { return touches_.empty(); }
@@ -286,7 +286,7 @@ class Recording {
     AppendAccess(access, operation, {.activity = launch, .block = BlockOf(access, launch)}, trace_);
   }
 
-  // Some versions print a launch's number after they have counted on. Accesses come behind their
+  // Some versions print a launch's number after they have counted on. Accesses come after their
   // launch, so the first one tells.
   RowId LaunchOf(const AccessLine& access) {
     if (!knows_shift_) {
@@ -298,7 +298,7 @@ class Recording {
     if (known != launch_of_id_.end()) {
       return known->second;
     }
-    trace_.problems.Loss("launch that accesses name and no line describes");
+    trace_.problems.Loss("launch referenced by accesses that has no launch line");
     const std::string name = fmt::format("launch {}", access.launch);
     return launch_of_id_[id] = Append({.context = access.context, .name = name, .id = id});
   }

@@ -138,7 +138,7 @@ class Recording {
   void Add(std::string_view record) {
     const auto sample = ReadSample(record);
     if (!sample) {
-      problems_.Loss("record of a field that is no NVLink counter", 1, Place());
+      problems_.Loss("record of a field that is not an NVLink counter", 1, Place());
     } else if (sample->host_time_ns > kLargest) {
       problems_.Loss("record with an impossible time", 1, Place());
     } else {
@@ -196,7 +196,7 @@ Status ReadRecords(ByteSource& source, const Layout& layout, Recording& recordin
       recording.Add(rest.substr(0, layout.record_bytes()));
     }
     if (!rest.empty()) {
-      recording.problems().Loss("record that is cut at the end of the file");
+      recording.problems().Loss("record truncated at the end of the file");
     }
     if (count < window.size()) {
       return {};

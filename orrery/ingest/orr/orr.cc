@@ -14,7 +14,8 @@ bool Matches(const InputFile& file) {
   return trace::IsOrr(file.head());
 }
 
-// A container that was packed once more, or that comes from memory, is unpacked into memory first.
+// A container that was compressed once more, or that comes from memory, is uncompressed into memory
+// first.
 Result<trace::TraceSet> ReadCopy(const InputFile& file, const trace::OrrReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> content, file.OpenContent());
   ORRERY_TRY(const std::string bytes, ReadAll(*content));

@@ -1,7 +1,6 @@
 #include "orrery/ingest/orrs/assemble.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -249,7 +248,7 @@ void NoteLosses(const stream::StreamLosses& losses, const std::string& damage,
                 trace::ProblemLog& problems) {
   const std::string place = fmt::format("byte {}", losses.first_damage);
   if (losses.is_torn) {
-    problems.Loss("recording cut off inside its last chunk", 1, place);
+    problems.Loss("recording truncated inside its last chunk", 1, place);
   }
   problems.Loss("record in a chunk that is damaged", Signed(losses.num_lost_records), place);
   problems.Loss("byte outside of intact chunks", Signed(losses.num_skipped_bytes), place);
@@ -267,7 +266,8 @@ void Assemble(Recording& recording, Replay& replay, const ReadOptions& options) 
   const DeviceRows device_rows = AppendDeviceRows(recording);
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
   LinkMemory(recording, replay, device_rows);
-  trace.problems.Loss("name that is used and not in the stream", recording.names.num_missing());
+  trace.problems.Loss("string that is referenced but not in the stream",
+                      recording.names.num_missing());
 }
 
 }  // namespace orrery::ingest::orrs

@@ -1,7 +1,6 @@
 #include "orrery/ingest/orrs/device_rows.h"
 
 #include <algorithm>
-#include <string>
 #include <tuple>
 
 #include <fmt/core.h>
@@ -215,7 +214,8 @@ class WorkList {
       work.activity.duration_ns = std::max<std::int64_t>(work.activity.duration_ns, 0);
     }
     recording_.trace->problems.Note(
-        "device work without a duration: the recorder saw when the host began it", num_without);
+        "device activity without a duration: only the time of its launch was recorded",
+        num_without);
   }
 
   using ShapeKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,

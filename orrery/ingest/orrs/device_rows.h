@@ -18,12 +18,12 @@ struct DeviceRows {
   std::vector<std::uint64_t> event_of_activity;
 };
 
-/// Appends launches, copies, sets and graphs to activities, in the order that FinishTrace gives
+/// Appends launches, memcpys, memsets and graphs to activities, in the order that FinishTrace gives
 /// them, and an observation for each, in order of events.
 [[nodiscard]] DeviceRows AppendDeviceRows(Recording& recording);
 
 /// The last stage: appends the objects, replaces numbers of keys by rows in all tables that name
-/// activities and objects, adds what copies, sets and arguments touch, and names the operators.
+/// activities and objects, adds what memcpys, memsets and arguments touch, and names the operators.
 /// Rows of activities must not move any more.
 void LinkMemory(Recording& recording, Replay& replay, const DeviceRows& device_rows);
 

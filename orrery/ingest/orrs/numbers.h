@@ -8,7 +8,7 @@
 #include "orrery/stream/schema.h"
 #include "orrery/trace/enums.h"
 
-// Sizes of copies and sets of up to three dimensions. A height or depth of 0 counts as 1.
+// Sizes of memcpy and memset of up to three dimensions. A height or depth of 0 counts as 1.
 
 namespace orrery::ingest::orrs {
 
@@ -40,7 +40,7 @@ namespace orrery::ingest::orrs {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 
-/// The time between two moments, 0 if they are the wrong way round or too far apart.
+/// The time between two events, 0 if they are the wrong way round or too far apart.
 [[nodiscard]] constexpr std::int64_t Elapsed(std::int64_t begin_ns, std::int64_t end_ns) {
   std::int64_t elapsed = 0;
   return __builtin_sub_overflow(end_ns, begin_ns, &elapsed) || elapsed < 0 ? 0 : elapsed;
@@ -66,7 +66,7 @@ namespace orrery::ingest::orrs {
   return std::max<std::uint64_t>(count, 1);
 }
 
-/// The bytes that are moved, gaps between rows left out.
+/// The bytes that are moved, gaps between rows skipped.
 [[nodiscard]] constexpr std::uint64_t MovedBytes(const stream::Copy& copy) {
   return Times(Times(copy.width_bytes, AtLeastOne(copy.height)), AtLeastOne(copy.depth));
 }

@@ -40,7 +40,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
         "recording without an end: the process was killed or is still recording");
   }
   Replay replay = ReplayEvents(recording);
-  replay.lives.EndRequested();
+  replay.memory.EndRequested();
   Assemble(recording, replay, options);
   return content;
 }

@@ -79,7 +79,7 @@ std::uint64_t BytesRead(std::span<const ChunkPlace> chunks, std::span<const Piec
 namespace codes = stream::codes;
 using stream::ChunkType;
 
-// Frees that were asked for and are not complete yet.
+// Frees that were requested and are not complete yet.
 class OpenFrees {
  public:
   void Add(const stream::Free& free) {
@@ -141,7 +141,7 @@ std::uint64_t PieceBytes(const StreamIndex& index, const PiecesOptions& options)
   return std::max(options.piece_bytes.value_or(usual), kPieceByDefinitions * definitions);
 }
 
-// A free that is asked for and never complete is one from then on.
+// A free that is requested and never complete is one from then on.
 void CompleteLastFrees(const tsl::robin_set<std::uint64_t>& last_frees, Recording& recording) {
   for (stream::Free& free : recording.All<stream::Free>()) {
     if (last_frees.contains(free.sequence)) {
@@ -281,7 +281,7 @@ Status PieceReader::AddChunks(const Piece& piece, Recording& recording) {
 
 // What the next piece begins with.
 void PieceReader::Carry(const Piece& piece, Recording& recording, const Replay& replay) {
-  lives_ = replay.lives.Survivors(piece.range.begin, piece.range.end);
+  lives_ = replay.memory.Survivors(piece.range.begin, piece.range.end);
   maps_ = std::move(recording.maps);
   open_operators_.clear();
   for (const stream::OperatorBegin& begin : recording.All<stream::OperatorBegin>()) {

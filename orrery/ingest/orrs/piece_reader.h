@@ -30,7 +30,7 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
-/// Cuts a recording into pieces of about `piece_bytes` unpacked bytes. All pieces together hold
+/// Cuts a recording into pieces of about `piece_bytes` uncompressed bytes. All pieces together hold
 /// every number once; chunks that reach over a cut are in both pieces. Where chunks reach so far
 /// that most would have to be read again and again, pieces are larger. There is always a piece.
 [[nodiscard]] std::vector<Piece> PlanPieces(std::span<const stream::ChunkPlace> chunks,
@@ -85,7 +85,7 @@ class PieceReader {
   std::vector<Piece> pieces_;
   std::size_t next_ = 0;       // to be read
   std::size_t completed_ = 0;  // up to here
-  Lives lives_;
+  LiveMemory lives_;
   std::vector<stream::OperatorBegin> open_operators_;
   std::vector<MapExtent> maps_;
 };

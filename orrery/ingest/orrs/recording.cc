@@ -79,7 +79,7 @@ void AddCounts(const stream::PageTouch& pages, RunBuilder& builder) {
 }
 
 // Appends a row for each run of touched pages; `row` has activity and object. False, and nothing
-// appended, if the record makes no sense.
+// appended, if the record is invalid.
 bool AppendPages(const stream::PageTouch& pages, trace::PageRuns::Row row, trace::PageRuns& runs) {
   if (pages.page_bytes == 0 || pages.form > stream::codes::kCounts ||
       (pages.form == stream::codes::kRuns && pages.numbers.size() % 2 != 0)) {
@@ -228,8 +228,7 @@ void Recording::Add(const stream::Chunk& chunk, const stream::OrderRange& range)
   };
   const stream::RecordLosses losses = stream::ForEachRecord(chunk, take);
   if (losses.num_unreadable > 0) {
-    trace->problems.Loss("record that makes no sense", Signed(losses.num_unreadable),
-                         PlaceOf(chunk));
+    trace->problems.Loss("invalid record", Signed(losses.num_unreadable), PlaceOf(chunk));
   }
   if (losses.num_unknown_kinds > 0) {
     trace->problems.Loss("record of a kind that a newer Orrery writes, skipped",
@@ -325,7 +324,7 @@ void Recording::Take(const stream::PageTouch& pages) {
   const trace::PageRuns::Row row{.activity = launches.NumberOf(pages.launch),
                                  .object = objects.NumberOf(pages.object)};
   if (!AppendPages(pages, row, trace->page_runs)) {
-    trace->problems.Loss("list of pages that makes no sense");
+    trace->problems.Loss("invalid list of pages");
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <tuple>
@@ -19,7 +18,7 @@ namespace orrery::ingest::orrs {
 
 /// Numbers keys of the stream (events, objects) from 0 in order of first appearance, so that a
 /// column of rows can hold them until it is known which rows they are.
-class KeyNumbers {
+class DenseIds {
  public:
   std::uint32_t NumberOf(std::uint64_t key) {
     if (keys_.empty() || key != last_key_) {
@@ -76,7 +75,7 @@ struct MapExtent {
   std::uint64_t bytes = 0;
 };
 
-/// Everything that the chunks of a file say, before it is put together. Chunks come in any order,
+/// Everything that the chunks of a file say, before it is assembled. Chunks come in any order,
 /// so events wait in lists and large tables hold numbers of keys instead of rows: `activity`
 /// columns those of `launches`, `object` columns those of `objects`.
 class Recording {
@@ -92,14 +91,14 @@ class Recording {
     return std::get<std::vector<Record>>(lists_);
   }
 
-  /// The track of a host thread, or of a stream; made when it is first asked for.
+  /// The track of a host thread, or of a stream; made when it is first requested.
   RowId HostTrack(std::uint64_t thread);
   RowId DeviceTrack(std::uint64_t device, std::uint64_t context, std::uint64_t stream);
 
   trace::Trace* trace;
   Names names;
-  KeyNumbers launches;
-  KeyNumbers objects;
+  DenseIds launches;
+  DenseIds objects;
   std::vector<MapExtent> maps;
   bool has_end = false;
 

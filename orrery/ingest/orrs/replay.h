@@ -15,10 +15,10 @@
 
 namespace orrery::ingest::orrs {
 
-inline constexpr std::size_t kNoLife = std::numeric_limits<std::size_t>::max();
+inline constexpr std::size_t kNoLifetime = std::numeric_limits<std::size_t>::max();
 
 /// One piece of memory from birth to death.
-struct Life {
+struct MemoryLifetime {
   std::uint64_t id = 0;
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
@@ -28,7 +28,7 @@ struct Life {
   std::int64_t birth_ns = 0;
   std::int64_t death_order = -1;  // -1: never
   std::int64_t death_ns = 0;
-  std::int64_t request_order = -1;  // of its free, if that was only asked for
+  std::int64_t request_order = -1;  // of its free, if that was only requested
   std::int64_t request_ns = 0;
   std::uint64_t device = 0;
   std::uint64_t stream = 0;
@@ -36,7 +36,7 @@ struct Life {
   std::uint64_t name = 0;
   std::int64_t requested_bytes = -1;
   std::uint64_t operator_begin = 0;  // the event that opened the operator around it; 0: none
-  std::size_t parent = kNoLife;
+  std::size_t parent = kNoLifetime;
 };
 
 /// Which memory an allocation of the driver gives. The flags are bits: managed memory is often
@@ -45,26 +45,26 @@ struct Life {
 
 /// Who is alive at which address, as events come in order. Memory of several levels (driver,
 /// segment, tensor) may share addresses.
-class Lives {
+class LiveMemory {
  public:
   /// A birth ends whatever of the same level was at its address; what it lies in is its parent.
-  std::size_t Begin(Life life);
+  std::size_t Begin(MemoryLifetime life);
 
-  /// Ends a life and returns it; kNoLife, and counted, if nobody knows it.
+  /// Ends a life and returns it; kNoLifetime, and counted, if nobody knows it.
   std::size_t End(const stream::Free& free);
 
-  /// Returns the innermost life that holds `address`, or kNoLife. The end is checked: a gap is
+  /// Returns the innermost life that holds `address`, or kNoLifetime. The end is checked: a gap is
   /// nobody's.
   [[nodiscard]] std::size_t Find(std::uint64_t address) const;
 
   /// Returns what a later part of the recording has to know when all events before `end` were
   /// replayed: who is alive, and who died since `begin`, of whom records may still speak.
-  [[nodiscard]] Lives Survivors(std::uint64_t begin, std::uint64_t end) const;
+  [[nodiscard]] LiveMemory Survivors(std::uint64_t begin, std::uint64_t end) const;
 
-  /// Ends those whose free was asked for and never said to be complete.
+  /// Ends those whose free was requested and never said to be complete.
   void EndRequested();
 
-  [[nodiscard]] std::vector<Life>& all() { return all_; }
+  [[nodiscard]] std::vector<MemoryLifetime>& all() { return all_; }
 
   [[nodiscard]] std::int64_t num_unknown_frees() const { return num_unknown_frees_; }
 
@@ -75,10 +75,10 @@ class Lives {
 
   [[nodiscard]] bool IsAliveAtAddress(std::size_t index) const;
   [[nodiscard]] std::size_t FindOnLevel(std::size_t level, std::uint64_t address) const;
-  [[nodiscard]] std::size_t FindParent(const Life& life) const;
+  [[nodiscard]] std::size_t FindParent(const MemoryLifetime& life) const;
   [[nodiscard]] std::size_t FindFreed(const stream::Free& free) const;
 
-  std::vector<Life> all_;
+  std::vector<MemoryLifetime> all_;
   std::array<std::map<std::uint64_t, std::size_t>, kNumLevels> alive_at_address_;
   tsl::robin_map<std::uint64_t, std::size_t> alive_by_id_;
   std::int64_t num_unknown_frees_ = 0;
@@ -86,24 +86,24 @@ class Lives {
 };
 
 /// The memory on the two sides of a copy, or below a set (`destination`).
-struct MovedMemory {
-  std::size_t source = kNoLife;
-  std::size_t destination = kNoLife;
+struct CopyEndpoints {
+  std::size_t source = kNoLifetime;
+  std::size_t destination = kNoLifetime;
 };
 
 /// What follows from the order of events: which memory lived when, what copies touched, and which
 /// operator was open on the thread of an event.
 struct Replay {
-  Lives lives;
-  std::vector<MovedMemory> of_copy;  // by index of the copy
-  std::vector<MovedMemory> of_set;   // by index of the set
+  LiveMemory memory;
+  std::vector<CopyEndpoints> of_copy;  // by index of the copy
+  std::vector<CopyEndpoints> of_set;   // by index of the set
   tsl::robin_map<std::uint64_t, std::uint64_t>
       operator_of_event;                           // both by number; none: not in it
   std::vector<std::uint64_t> open_operators = {};  // at the end, outer ones first; by number
 };
 
-/// Plays all events in order of their numbers, whichever chunk they were in. Allocations and frees
-/// of tensors also become rows of memory_events. `before`: who lives at the begin.
-[[nodiscard]] Replay ReplayEvents(Recording& recording, Lives before = {});
+/// Replays all events in order of their numbers, whichever chunk they were in. Allocations and
+/// frees of tensors also become rows of memory_events. `before`: who lives at the begin.
+[[nodiscard]] Replay ReplayEvents(Recording& recording, LiveMemory before = {});
 
 }  // namespace orrery::ingest::orrs

@@ -1,18 +1,17 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/run.h"
 #include "orrery/ingest/nccl_tests/run_header.h"
@@ -29,7 +28,7 @@ struct Log {
 };
 
 /// What the lines around the results say of the run. A later line replaces an earlier one.
-struct RunFacts {
+struct RunInfo {
   std::optional<std::int64_t> num_ranks;
   std::string collective;  // as PARAM names it
   std::string data_type;   // as PyTorch names it
@@ -39,12 +38,12 @@ struct RunFacts {
   /// Takes what a line says; most say nothing.
   void ReadLine(std::string_view line);
 
-  /// Tells whether a line is a rank's greeting: the first one after results opens another run.
-  [[nodiscard]] static bool IsGreeting(std::string_view line);
+  /// Returns whether a line is a rank's rank_line: the first one after results opens another run.
+  [[nodiscard]] static bool IsRankLine(std::string_view line);
 };
 
 constexpr std::int64_t kMaxRanks = 1'000'000;
-constexpr std::string_view kGreeting = "[Rank";
+constexpr std::string_view kRankMark = "[Rank";
 constexpr std::string_view kHost = " host ";
 
 std::string_view FirstWord(std::string_view text) {
@@ -52,10 +51,8 @@ std::string_view FirstWord(std::string_view text) {
 }
 
 std::optional<std::int64_t> CountAt(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_count = error == std::errc() && value >= 0 && value <= kMaxRanks;
-  return is_count ? std::optional(value) : std::nullopt;
+  const auto count = ParsePrefix<std::int64_t>(text);
+  return count && *count >= 0 && *count <= kMaxRanks ? count : std::nullopt;
 }
 
 void TakeWord(std::string_view line, std::string_view key, std::string& value) {
@@ -64,26 +61,26 @@ void TakeWord(std::string_view line, std::string_view key, std::string& value) {
   }
 }
 
-// Every greeting of the line: "[Rank   3] host node-a, device: cuda:3, …". With mpi4py one line
+// Every rank_line of the line: "[Rank   3] host node-a, device: cuda:3, …". With mpi4py one line
 // holds those of all ranks.
-void ReadGreetings(std::string_view line, std::map<std::int64_t, std::string>& host_of_rank) {
-  for (std::size_t at = line.find(kGreeting); at != std::string_view::npos;
-       at = line.find(kGreeting, at + 1)) {
-    const std::string_view greeting = line.substr(at, line.find(kGreeting, at + 1) - at);
-    const auto rank = CountAt(TextAfter(greeting, kGreeting));
-    const std::string_view host = FirstWord(TextAfter(greeting, kHost));
+void ReadRankLines(std::string_view line, std::map<std::int64_t, std::string>& host_of_rank) {
+  for (std::size_t at = line.find(kRankMark); at != std::string_view::npos;
+       at = line.find(kRankMark, at + 1)) {
+    const std::string_view rank_line = line.substr(at, line.find(kRankMark, at + 1) - at);
+    const auto rank = CountAt(TextAfter(rank_line, kRankMark));
+    const std::string_view host = FirstWord(TextAfter(rank_line, kHost));
     if (rank && !host.empty()) {
       host_of_rank[*rank] = host;
     }
   }
 }
 
-bool RunFacts::IsGreeting(std::string_view line) {
-  return line.find(kGreeting) != std::string_view::npos &&
+bool RunInfo::IsRankLine(std::string_view line) {
+  return line.find(kRankMark) != std::string_view::npos &&
          line.find(kHost) != std::string_view::npos;
 }
 
-void RunFacts::ReadLine(std::string_view line) {
+void RunInfo::ReadLine(std::string_view line) {
   for (const std::string_view key : {"world_size:", "'world_size':", "groupSize"}) {
     if (const auto ranks = CountAt(TextAfter(line, key)); ranks && *ranks > 0) {
       num_ranks = ranks;
@@ -93,8 +90,8 @@ void RunFacts::ReadLine(std::string_view line) {
   TakeWord(line, "--collective=", collective);
   TakeWord(line, "\t collective=", collective);
   TakeWord(line, "args.dtype: torch.", data_type);
-  if (IsGreeting(line)) {
-    ReadGreetings(line, host_of_rank);
+  if (IsRankLine(line)) {
+    ReadRankLines(line, host_of_rank);
   }
   if (nccl_tests::IsVersionLine(line)) {
     nccl_tests::Run versions;
@@ -199,16 +196,16 @@ class TextLogParser {
 
  private:
   void AddOtherLine(std::string_view line) {
-    if (has_results_ && RunFacts::IsGreeting(line)) {
-      facts_.host_of_rank.clear();
+    if (has_results_ && RunInfo::IsRankLine(line)) {
+      info_.host_of_rank.clear();
       has_results_ = false;
     }
-    facts_.ReadLine(line);
+    info_.ReadLine(line);
   }
 
   void AddHeader(ResultColumns layout) {
     for (const std::string_view name : layout.unknown()) {
-      problems_.Loss(fmt::format("column that we do not know: {}", name), 1, Place());
+      problems_.Loss(fmt::format("unknown column: {}", name), 1, Place());
     }
     layout_ = std::move(layout);
     StartRun({});
@@ -217,9 +214,9 @@ class TextLogParser {
   void StartRun(std::string test) {
     nccl_tests::Run run;
     run.test = std::move(test);
-    run.num_ranks = facts_.num_ranks;
-    run.nccl_version = facts_.nccl_version;
-    for (const auto& [rank, host] : facts_.host_of_rank) {
+    run.num_ranks = info_.num_ranks;
+    run.nccl_version = info_.nccl_version;
+    for (const auto& [rank, host] : info_.host_of_rank) {
       run.devices.push_back({.rank = rank, .group = 0, .host = host, .gpu = {}});
     }
     log_.runs.push_back(std::move(run));
@@ -228,13 +225,13 @@ class TextLogParser {
   void AddRow(const ResultLine& line) {
     has_results_ = true;
     const ResultColumns* const layout = LayoutFor(line);
-    if (layout != nullptr && !layout->why_left_out().empty()) {
-      problems_.Loss(std::string(layout->why_left_out()), 1, Place());
+    if (layout != nullptr && !layout->skip_reason().empty()) {
+      problems_.Loss(std::string(layout->skip_reason()), 1, Place());
       return;
     }
     const auto row = layout == nullptr ? std::nullopt : layout->ParseRow(line);
     if (!row) {
-      problems_.Loss("torn row", 1, Place());
+      problems_.Loss("incomplete row", 1, Place());
       return;
     }
     Keep(line, *row);
@@ -248,18 +245,18 @@ class TextLogParser {
     if (!assumed_layout_) {
       return nullptr;
     }
-    problems_.Note("row without a header; its columns were taken from their number", 1, Place());
+    problems_.Note("row without a header; columns inferred from their number", 1, Place());
     return &*assumed_layout_;
   }
 
   void Keep(const ResultLine& line, const ResultRow& result) {
     const Tag tag = SplitTag(line.tag);
     const std::string_view collective =
-        tag.collective.empty() ? std::string_view(facts_.collective) : tag.collective;
+        tag.collective.empty() ? std::string_view(info_.collective) : tag.collective;
     nccl_tests::Row row{
         .size_bytes = result.size_bytes,
         .count = result.count,
-        .data_type = NcclType(tag.data_type.empty() ? facts_.data_type : tag.data_type),
+        .data_type = NcclType(tag.data_type.empty() ? info_.data_type : tag.data_type),
         .redop = std::string(ReductionOf(collective)),
         .root = {},
         .timing = {},
@@ -272,7 +269,7 @@ class TextLogParser {
     const std::int64_t num_ranks = run.num_ranks.value_or(0);
     if (IsShare(collective, row, num_ranks)) {
       MultiplyShare(num_ranks, row);
-      problems_.Note("size of one rank's share; multiplied by the ranks", 1, Place());
+      problems_.Note("size of one rank's shard; multiplied by the number of ranks", 1, Place());
     }
     run.rows.push_back(std::move(row));
     log_.spreads.push_back(result.spread);
@@ -291,10 +288,10 @@ class TextLogParser {
   trace::ProblemLog& problems_;
   std::int64_t line_number_ = 0;
   Log log_;
-  RunFacts facts_;
+  RunInfo info_;
   std::optional<ResultColumns> layout_;
   std::optional<ResultColumns> assumed_layout_;
-  bool has_results_ = false;  // since the last greeting
+  bool has_results_ = false;  // since the last rank_line
 };
 
 // Reads what `comms.py` prints. Rows that are torn, or are not times of one collective alone, are
@@ -383,7 +380,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 // What PARAM's `comms.py` prints, from its first version on. Gives the columns of an nccl-tests
 // table: size_bytes is the full side, the median over the ranks stands out of place (oop_), in
 // place is empty. The spread over the ranks (rank_p75_us, rank_p95_us, rank_min_us, rank_max_us)
-// and source follow behind.
+// and source follow after.
 constinit const Format kFormat{.name = "PARAM comms", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::param_comms

@@ -39,7 +39,7 @@ std::int64_t CountOf(const trace::ProblemLog& problems, std::string_view what) {
   return count;
 }
 
-// Two collectives of four sizes; the third all-gather is cut.
+// Two collectives of four sizes; the third all-gather is truncated.
 TEST(ParamCommsTest, ALogGivesTheColumnsOfNcclTests) {
   const MeasurementTable log = ReadTestData("two_nodes.log");
 
@@ -63,7 +63,7 @@ TEST(ParamCommsTest, ALogGivesTheColumnsOfNcclTests) {
   EXPECT_EQ(rows.Integer(4, "size_bytes"), 1 << 20);  // of the full side
   EXPECT_EQ(rows.Text(4, "redop"), "none");
   EXPECT_EQ(rows.Integer(6, "size_bytes"), 1 << 26);
-  EXPECT_EQ(CountOf(log.problems, "torn row"), 1);
+  EXPECT_EQ(CountOf(log.problems, "incomplete row"), 1);
   EXPECT_EQ(log.problems.all().size(), 1U);
 }
 

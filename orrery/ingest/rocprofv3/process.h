@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "orrery/base/error.h"
@@ -25,20 +24,20 @@ struct Agent {
   std::int32_t compute_units = -1;
 };
 
-/// When something happened and which call asked for it.
-struct Moment {
+/// When something happened and which call requested it.
+struct TimeSpan {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t correlation = -1;
 };
 
-/// Returns nothing where times are missing or make no sense.
-[[nodiscard]] std::optional<Moment> MomentBetween(std::optional<std::int64_t> begin_ns,
-                                                  std::optional<std::int64_t> end_ns,
-                                                  std::int64_t correlation);
+/// Returns nothing where times are missing or are invalid.
+[[nodiscard]] std::optional<TimeSpan> MakeTimeSpan(std::optional<std::int64_t> begin_ns,
+                                                   std::optional<std::int64_t> end_ns,
+                                                   std::int64_t correlation);
 
 struct Dispatch {
-  Moment moment;
+  TimeSpan time;
   std::int32_t agent = -1;
   std::int64_t stream = -1;  // the queue where streams were not recorded
   std::string_view name;
@@ -49,7 +48,7 @@ struct Dispatch {
 };
 
 struct Copy {
-  Moment moment;
+  TimeSpan time;
   std::string_view direction;  // "MEMORY_COPY_HOST_TO_DEVICE", or without the first two words
   std::int32_t source = -1;
   std::int32_t destination = -1;
@@ -58,7 +57,7 @@ struct Copy {
 };
 
 struct Allocation {
-  Moment moment;
+  TimeSpan time;
   std::string_view operation;  // "MEMORY_ALLOCATION_ALLOCATE" and its like
   std::int32_t agent = -1;
   std::int64_t bytes = 0;
@@ -66,7 +65,7 @@ struct Allocation {
 };
 
 struct Call {
-  Moment moment;
+  TimeSpan time;
   std::string_view domain;
   std::string_view function;
   std::int64_t process = 0;
@@ -110,8 +109,8 @@ class ProcessRows {
   std::map<std::array<std::int64_t, 8>, RowId> shapes_;
 };
 
-/// Completes the trace of a process: memory is told apart by whether its agent is a GPU (it is, if
-/// kernels ran on it), then FinishTrace.
+/// Completes the trace of a process: memory is distinguished by whether its agent is a GPU (it is,
+/// if kernels ran on it), then FinishTrace.
 void CompleteProcess(trace::Trace& trace, std::string_view step_marker);
 
 /// Reads one element of "rocprofiler-sdk-tool", a process, into `trace`; kinds of records that

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/ingest/json_value.h"
 #include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/sqlite_database.h"
@@ -42,8 +42,7 @@ class RocpdTables {
       visit(scan);
     }
     if (!scan.damage().empty()) {
-      problems_.Loss("table that is damaged; the rows before the damage are kept", 1,
-                     NameOf(table));
+      problems_.Loss("damaged table; the rows before the damage are kept", 1, NameOf(table));
     }
   }
 
@@ -207,14 +206,9 @@ constexpr std::array<std::string_view, kNumCommonColumns> kCommonColumns{
     "start", "end",      "start_id", "end_id",    "track_id", "pid",
     "tid",   "agent_id", "queue_id", "stream_id", "event_id"};
 
-std::int32_t Small(std::int64_t value) {
-  const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
-  return fits ? static_cast<std::int32_t>(value) : -1;
-}
-
 // What all records say, whatever the schema.
 struct Record {
-  Moment moment;
+  TimeSpan time;
   RocpdPlace place;
   std::int64_t event = -1;
 
@@ -283,7 +277,7 @@ class ProcessReader {
     tables_.ForEachRow("rocpd_info_agent", {"id", "type", "logical_index", "product_name", "name"},
                        [&](TableScan& row) {
                          const std::int64_t id = row.Integer(kId, -1);
-                         const std::int32_t number = row.SmallInteger(kNumber, Small(id));
+                         const std::int32_t number = row.SmallInteger(kNumber, SmallOrUnknown(id));
                          number_of_agent_[id] = number;
                          const bool is_gpu = row.Text(kType) == "GPU";
                          std::string name(row.Text(kProduct));
@@ -330,17 +324,17 @@ class ProcessReader {
   }
 
   std::optional<Record> RecordOf(const TableScan& row) const {
-    const auto time = [&](std::size_t own, std::size_t number) {
+    const auto time_at = [&](std::size_t own, std::size_t number) {
       return row.IsMissing(own) ? lookups_.Time(row.Integer(number, -1))
                                 : std::optional(row.Integer(own, -1));
     };
     const std::int64_t event = row.Integer(kEvent, -1);
-    const auto moment = MomentBetween(time(kStart, kStartId), time(kEnd, kEndId),
-                                      lookups_.Event(event).correlation);
-    if (!moment) {
+    const auto time = MakeTimeSpan(time_at(kStart, kStartId), time_at(kEnd, kEndId),
+                                   lookups_.Event(event).correlation);
+    if (!time) {
       return std::nullopt;
     }
-    return Record{.moment = *moment, .place = PlaceOf(row), .event = event};
+    return Record{.time = *time, .place = PlaceOf(row), .event = event};
   }
 
   RocpdPlace PlaceOf(const TableScan& row) const {
@@ -365,7 +359,7 @@ class ProcessReader {
                                                                 row.Integer(first + 2, -1)};
                            };
                            const RocpdKernel kernel = KernelOf(row.Integer(kKernel, -1));
-                           rows_.Add(Dispatch{.moment = record.moment,
+                           rows_.Add(Dispatch{.time = record.time,
                                               .agent = AgentNumber(record.place.agent),
                                               .stream = record.stream(),
                                               .name = kernel.name,
@@ -390,7 +384,7 @@ class ProcessReader {
 
     return ForEachRecord("rocpd_memory_copy", {"name_id", "src_agent_id", "dst_agent_id", "size"},
                          [&](TableScan& row, const Record& record) {
-                           rows_.Add(Copy{.moment = record.moment,
+                           rows_.Add(Copy{.time = record.time,
                                           .direction = lookups_.String(row.Integer(kName, -1)),
                                           .source = AgentNumber(row.Integer(kSource, -1)),
                                           .destination = AgentNumber(row.Integer(kDestination, -1)),
@@ -407,8 +401,8 @@ class ProcessReader {
                            const std::string type(row.Text(kType));
                            const std::string_view level = row.Text(kLevel);
                            if (level == "SCRATCH") {
-                             trace_.problems.Note("record of a kind that Orrery has no table for",
-                                                  1, "scratch memory");
+                             trace_.problems.Note("record of a kind that is not imported", 1,
+                                                  "scratch memory");
                              return;
                            }
                            const std::int64_t address = row.Integer(kAddress, -1);
@@ -416,7 +410,7 @@ class ProcessReader {
                              trace_.problems.Loss("allocation without a usable address");
                              return;
                            }
-                           rows_.Add(Allocation{.moment = record.moment,
+                           rows_.Add(Allocation{.time = record.time,
                                                 .operation = OperationOf(type, level),
                                                 .agent = AgentNumber(record.place.agent),
                                                 .bytes = row.Integer(kBytes, 0),
@@ -429,7 +423,7 @@ class ProcessReader {
 
     return ForEachRecord("rocpd_region", {"name_id"}, [&](TableScan& row, const Record& record) {
       const auto message = lookups_.messages.find(record.event);
-      rows_.Add(Call{.moment = record.moment,
+      rows_.Add(Call{.time = record.time,
                      .domain = lookups_.String(lookups_.Event(record.event).category),
                      .function = message == lookups_.messages.end()
                                      ? lookups_.String(row.Integer(kName, -1))
@@ -443,7 +437,7 @@ class ProcessReader {
     std::int64_t count = 0;
     tables_.ForEachRow(table, {}, [&](TableScan&) { ++count; });
     if (count > 0) {
-      trace_.problems.Note("record of a kind that Orrery has no table for", count, table);
+      trace_.problems.Note("record of a kind that is not imported", count, table);
     }
   }
 

@@ -1,17 +1,16 @@
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/json_value.h"
@@ -29,14 +28,13 @@ enum class CsvTable { kNone, kKernels, kCopies, kAllocations, kCalls, kAgents };
 // "Agent 4", "4" or nothing, which frees have.
 std::int32_t AgentNumber(std::string_view text) {
   const std::size_t blank = text.find_last_of(' ');
-  const auto number = DecimalOrHex(blank == std::string_view::npos ? text : text.substr(blank + 1));
-  const bool fits = number && *number >= 0 && *number <= std::numeric_limits<std::int32_t>::max();
-  return fits ? static_cast<std::int32_t>(*number) : -1;
+  return SmallOrUnknown(
+      DecimalOrHex(blank == std::string_view::npos ? text : text.substr(blank + 1)).value_or(-1));
 }
 
-std::optional<Moment> MomentOf(const CsvRows& rows) {
-  return MomentBetween(rows.Integer("Start_Timestamp"), rows.Integer("End_Timestamp"),
-                       rows.Integer("Correlation_Id").value_or(-1));
+std::optional<TimeSpan> TimeSpanOf(const CsvRows& rows) {
+  return MakeTimeSpan(rows.Integer("Start_Timestamp"), rows.Integer("End_Timestamp"),
+                      rows.Integer("Correlation_Id").value_or(-1));
 }
 
 std::int64_t FirstOf(const CsvRows& rows, std::string_view column, std::string_view other) {
@@ -44,10 +42,10 @@ std::int64_t FirstOf(const CsvRows& rows, std::string_view column, std::string_v
   return value ? *value : rows.Integer(other).value_or(-1);
 }
 
-void AddKernel(const CsvRows& rows, const Moment& moment, ProcessRows& process) {
+void AddKernel(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
   const auto number = [&](std::string_view column) { return rows.Integer(column).value_or(-1); };
   process.Add(
-      Dispatch{.moment = moment,
+      Dispatch{.time = time,
                .agent = AgentNumber(rows.Text("Agent_Id")),
                .stream = FirstOf(rows, "Stream_Id", "Queue_Id"),
                .name = rows.Text("Kernel_Name"),
@@ -58,8 +56,8 @@ void AddKernel(const CsvRows& rows, const Moment& moment, ProcessRows& process) 
                .shared_bytes = FirstOf(rows, "LDS_Block_Size", "Group_Segment_Size")});
 }
 
-void AddCopy(const CsvRows& rows, const Moment& moment, ProcessRows& process) {
-  process.Add(Copy{.moment = moment,
+void AddCopy(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
+  process.Add(Copy{.time = time,
                    .direction = rows.Text("Direction"),
                    .source = AgentNumber(rows.Text("Source_Agent_Id")),
                    .destination = AgentNumber(rows.Text("Destination_Agent_Id")),
@@ -68,13 +66,13 @@ void AddCopy(const CsvRows& rows, const Moment& moment, ProcessRows& process) {
 }
 
 // False for an allocation that cannot be used.
-bool AddAllocation(const CsvRows& rows, const Moment& moment, ProcessRows& process) {
+bool AddAllocation(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
   const auto bytes = rows.Integer("Allocation_Size");
   const auto address = rows.Integer("Address");
   if (!bytes || !address || *bytes < 0 || *address < 0) {
     return false;
   }
-  process.Add(Allocation{.moment = moment,
+  process.Add(Allocation{.time = time,
                          .operation = rows.Text("Operation"),
                          .agent = AgentNumber(rows.Text("Agent_Id")),
                          .bytes = *bytes,
@@ -82,8 +80,8 @@ bool AddAllocation(const CsvRows& rows, const Moment& moment, ProcessRows& proce
   return true;
 }
 
-void AddCall(const CsvRows& rows, const Moment& moment, ProcessRows& process) {
-  process.Add(Call{.moment = moment,
+void AddCall(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
+  process.Add(Call{.time = time,
                    .domain = rows.Text("Domain"),
                    .function = rows.Text("Function"),
                    .process = rows.Integer("Process_Id").value_or(0),
@@ -104,22 +102,22 @@ bool AddRow(CsvTable table, const CsvRows& rows, ProcessRows& process) {
     AddAgent(rows, process);
     return true;
   }
-  const auto moment = MomentOf(rows);
-  if (!moment) {
+  const auto time = TimeSpanOf(rows);
+  if (!time) {
     return false;
   }
   switch (table) {
     case CsvTable::kKernels:
-      AddKernel(rows, *moment, process);
+      AddKernel(rows, *time, process);
       return true;
     case CsvTable::kCopies:
-      AddCopy(rows, *moment, process);
+      AddCopy(rows, *time, process);
       return true;
     case CsvTable::kCalls:
-      AddCall(rows, *moment, process);
+      AddCall(rows, *time, process);
       return true;
     case CsvTable::kAllocations:
-      return AddAllocation(rows, *moment, process);
+      return AddAllocation(rows, *time, process);
     case CsvTable::kAgents:
     case CsvTable::kNone:
       break;
@@ -145,7 +143,7 @@ CsvTable TableOf(const CsvRows& rows) {
                                                       : CsvTable::kNone;
 }
 
-// Reads all rows behind the header; one that makes no sense is a loss.
+// Reads all rows after the header; one that is invalid is a loss.
 Status ReadTable(CsvTable table, CsvRows& rows, ProcessRows& process, trace::ProblemLog& problems) {
   while (true) {
     ORRERY_TRY(const bool has_row, rows.Next());
@@ -153,7 +151,7 @@ Status ReadTable(CsvTable table, CsvRows& rows, ProcessRows& process, trace::Pro
       return {};
     }
     if (!AddRow(table, rows, process)) {
-      problems.Loss("row that makes no sense", 1, fmt::format("line {}", rows.line()));
+      problems.Loss("invalid row", 1, fmt::format("line {}", rows.line()));
     }
   }
 }
@@ -212,7 +210,7 @@ Status ReadProcesses(JsonStream& stream, const InputFile& file, const ReadOption
       ReadProcess(*process, trace);
       CompleteProcess(trace, options.step_marker);
     } else {
-      content.problems.Loss("process that is not sound JSON");
+      content.problems.Loss("process that is not valid JSON");
     }
   }
 }
@@ -233,7 +231,7 @@ Result<FileContent> ReadJson(const InputFile& file, const ReadOptions& options) 
   }
   if (content.traces.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                "JSON of rocprofv3 without a whole process: the file is cut or damaged");
+                "JSON of rocprofv3 without a complete process: the file is truncated or damaged");
   }
   return content;
 }

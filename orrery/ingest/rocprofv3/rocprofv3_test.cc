@@ -98,7 +98,7 @@ TEST(Rocprofv3Test, FreesAreResolvedByAddress) {
 
 // PASTA defect 34: the pointer was read before the allocation had returned, and calls beyond five
 // were not looked at. Here the first call failed (it returned no address), the second never
-// returned (no end), and the third gave memory at 150, not at 140 when it was asked for. Two calls
+// returned (no end), and the third gave memory at 150, not at 140 when it was requested. Two calls
 // of kinds that no version has are counted, each with its name.
 TEST(Rocprofv3Test, MemoryIsThatOfCompletedCallsAndUnknownCallsAreCounted) {
   constexpr std::string_view kCompleted =
@@ -114,8 +114,8 @@ TEST(Rocprofv3Test, MemoryIsThatOfCompletedCallsAndUnknownCallsAreCounted) {
   EXPECT_THAT(trace.memory_objects.address, ElementsAre(0x3000));
   EXPECT_THAT(trace.memory_objects.begin_ns, ElementsAre(150));
   EXPECT_EQ(CountOf(trace, "allocation that failed"), 1);
-  EXPECT_EQ(CountOf(trace, "row that makes no sense"), 1);
-  EXPECT_EQ(CountOf(trace, "memory operation that Orrery does not know"), 2);
+  EXPECT_EQ(CountOf(trace, "invalid row"), 1);
+  EXPECT_EQ(CountOf(trace, "unknown memory operation"), 2);
   EXPECT_TRUE(trace.problems.has_loss());
 }
 
@@ -147,7 +147,7 @@ TEST(Rocprofv3Test, CopiesKeepTheirDirection) {
   EXPECT_THAT(trace.activities.copy_kind,
               ElementsAre(CopyKind::kHostToDevice, CopyKind::kDeviceToHost));
   EXPECT_THAT(trace.activities.duration_ns, ElementsAre(50, 30));
-  EXPECT_EQ(CountOf(trace, "row that makes no sense"), 1);
+  EXPECT_EQ(CountOf(trace, "invalid row"), 1);
 }
 
 class FolderTest : public ::testing::Test {

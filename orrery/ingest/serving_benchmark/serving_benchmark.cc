@@ -41,7 +41,7 @@ constexpr std::string_view kOutputLengths = "output_lens";
 
 constexpr std::array<std::string_view, 2> kMarkers{"duration", "total_output_tokens"};
 
-std::vector<std::string_view> WantedKeys() {
+std::vector<std::string_view> RecordKeys() {
   std::vector<std::string_view> keys{kFirstTokens, kBetweenTokens, kOutputLengths};
   for (const Scalar& scalar : kScalars) {
     keys.push_back(scalar.key);
@@ -154,7 +154,7 @@ bool Matches(const InputFile& file) {
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   MeasurementTable results{.format = "serving benchmark", .file = file.path()};
-  ORRERY_TRY(const auto records, ReadJsonRecords(file, WantedKeys(), results.problems));
+  ORRERY_TRY(const auto records, ReadJsonRecords(file, RecordKeys(), results.problems));
   results.rows = RecordTable(records, results.problems);
   ORRERY_TRY(FileContent content,
              ContentOf(std::move(results), "a serving benchmark without a complete value"));

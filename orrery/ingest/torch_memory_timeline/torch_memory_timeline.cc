@@ -58,11 +58,11 @@ std::optional<std::int64_t> Nanoseconds(std::int64_t time, bool is_micro_unless_
   return is_micro ? time * 1000 : time;
 }
 
-std::string_view AfterBlanks(std::string_view text) {
+std::string_view SkipBlanks(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of(kBlanks), text.size()));
 }
 
-void PlaceEarlierOnes(std::vector<Change>& changes) {
+void SetUnknownTimes(std::vector<Change>& changes) {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   for (const Change& change : changes) {
     first_ns = change.time_ns >= 0 ? std::min(first_ns, change.time_ns) : first_ns;
@@ -103,7 +103,7 @@ Result<std::vector<Change>> ReadRaw(JsonStream& stream, trace::ProblemLog& probl
     if (const auto change = RawChange(json.Parse(*element))) {
       changes.push_back(*change);
     } else {
-      problems.Loss("entry that makes no sense", 1, fmt::format("byte {}", stream.value_offset()));
+      problems.Loss("invalid entry", 1, fmt::format("byte {}", stream.value_offset()));
     }
   }
 }
@@ -123,7 +123,7 @@ class Sums {
     for (std::size_t i = 0; i < kCategories.size(); ++i) {
       const auto bytes = Integer(ElementAt(sizes, num_sizes - kCategories.size() + i));
       if (!bytes || *bytes < -kLargestBytes || *bytes > kLargestBytes) {
-        problems_.Loss("size that is no number of bytes");
+        problems_.Loss("size that is not a number of bytes");
       } else if (*bytes != held_[i]) {
         changes_.push_back({.time_ns = *time_ns,
                             .bytes = *bytes - std::exchange(held_[i], *bytes),
@@ -164,11 +164,11 @@ Result<std::vector<Change>> ReadSums(JsonStream& stream, trace::ProblemLog& prob
 
 // Tells the forms apart from the first bytes.
 Form FormOf(std::string_view head) {
-  std::string_view text = AfterBlanks(head);
+  std::string_view text = SkipBlanks(head);
   if (!text.starts_with('[')) {
     return Form::kOther;
   }
-  text = AfterBlanks(text.substr(1));
+  text = SkipBlanks(text.substr(1));
   const std::size_t end = text.find(']');
   if (!text.starts_with('[') ||
       text.substr(1, end - 1).find_first_not_of("-0123456789.eE, \n\r\t") != std::string::npos) {
@@ -178,10 +178,10 @@ Form FormOf(std::string_view head) {
     return Form::kSums;
   }
   const auto numbers = text.substr(0, end);
-  text = AfterBlanks(text.substr(end + 1));
-  text = text.starts_with(',') ? AfterBlanks(text.substr(1)) : text;
+  text = SkipBlanks(text.substr(end + 1));
+  text = text.starts_with(',') ? SkipBlanks(text.substr(1)) : text;
   const bool has_list_of_lists =
-      text.starts_with('[') && AfterBlanks(text.substr(1)).starts_with('[');
+      text.starts_with('[') && SkipBlanks(text.substr(1)).starts_with('[');
   if (has_list_of_lists) {
     return Form::kSums;
   }
@@ -196,7 +196,7 @@ Result<std::vector<Change>> ReadChanges(Form form, ByteSource& source,
   ORRERY_TRY_STATUS(stream.EnterArray());
   ORRERY_TRY(std::vector<Change> changes,
              form == Form::kRaw ? ReadRaw(stream, problems) : ReadSums(stream, problems));
-  PlaceEarlierOnes(changes);
+  SetUnknownTimes(changes);
   if (stream.end() == JsonEnd::kInsideValue || stream.end() == JsonEnd::kBetweenValues) {
     problems.Loss("file that ends early", 1, fmt::format("byte {}", stream.offset()));
   }

@@ -39,7 +39,7 @@ class PickleValue {
 };
 
 /// What a pickle holds. Lists and tuples are lists, text and bytes are text; a dictionary is a list
-/// of keys and values in turn. Asking a value for what it is not gives nothing.
+/// of keys and values alternately. Asking a value for what it is not gives nothing.
 class PickleData {
  public:
   PickleValue NewInteger(std::int64_t value);

@@ -25,7 +25,7 @@ struct StartState {
   std::vector<Segment> segments;
   std::vector<Block> blocks;
   std::vector<std::uint64_t> block_bytes;  // for each entry that allocates a block: its size
-  std::int64_t num_contradictions = 0;     // entries that the state behind them rules out
+  std::int64_t num_contradictions = 0;     // entries that the state after them rules out
 };
 
 // PyTorch's smallest block; sizes are multiples of it.
@@ -82,7 +82,7 @@ class Undo {
     }
   }
 
-  // The final state knows the size of the block, the history only what was asked for.
+  // The final state knows the size of the block, the history only what was requested.
   void UndoAlloc(const Entry& entry, std::uint64_t& block_bytes) {
     const auto block = blocks_.find(entry.address);
     if (block == blocks_.end()) {
@@ -138,9 +138,9 @@ std::int64_t Signed(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
-class Player {
+class Replayer {
  public:
-  Player(const DeviceMemory& memory, trace::Trace& trace, std::vector<Object>& objects)
+  Replayer(const DeviceMemory& memory, trace::Trace& trace, std::vector<Object>& objects)
       : memory_(memory), trace_(trace), objects_(objects) {
     begin_ns_ = memory.entries.empty() ? 0 : memory.entries.front().time_ns;
   }
@@ -152,7 +152,7 @@ class Player {
       ReplayEntry(memory_.entries[i], start.block_bytes[i]);
     }
     Compare();
-    trace_.problems.Loss("entry of the history that contradicts what comes behind it",
+    trace_.problems.Loss("history entry that contradicts later ones",
                          start.num_contradictions + num_contradictions_);
   }
 
@@ -235,8 +235,8 @@ class Player {
                              .call_stack = segment.call_stack}));
   }
 
-  // A segment that loses some of its pages ends, and what it keeps begins a new life. Says whether
-  // there was any.
+  // A segment that loses some of its pages ends, and what it keeps begins a new life. Returns
+  // whether there was any.
   bool CutSegments(const Entry& entry) {
     const std::uint64_t end = entry.address + entry.bytes;
     const auto cut = segments_.Remove(entry.address, end);
@@ -293,7 +293,7 @@ class Player {
     allocated_bytes_ += block.is_free_requested ? 0 : Signed(block.bytes);
   }
 
-  // The allocator's counter goes down when a free is asked for; the memory stays in use until
+  // The allocator's counter goes down when a free is requested; the memory stays in use until
   // streams are through with it.
   void RequestFree(const Entry& entry) {
     const auto block = blocks_.find(entry.address);
@@ -368,7 +368,7 @@ class Player {
 
 void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
                    std::vector<trace::MemoryObjects::Row>& objects) {
-  Player(memory, trace, objects).Replay();
+  Replayer(memory, trace, objects).Replay();
 }
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "orrery/ingest/torch_snapshot/snapshot.h"
@@ -8,8 +7,8 @@
 
 namespace orrery::ingest::torch_snapshot {
 
-/// Plays the history of a device forwards from what it began with, up to the final state, which it
-/// is compared with. Events and marks go to `trace`, objects to `objects` (their `parent` is an
+/// Replays the history of a device forwards from what it began with, up to the final state, which
+/// it is compared with. Events and marks go to `trace`, objects to `objects` (their `parent` is an
 /// index there), what does not fit together to the trace's problems.
 void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
                    std::vector<trace::MemoryObjects::Row>& objects);

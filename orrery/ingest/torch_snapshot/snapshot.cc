@@ -23,7 +23,7 @@ namespace {
 
 /// Call stacks as text, a line "function file:line" for each frame, the innermost first. Frames
 /// that Python shared are written once. Long texts are cut and all together are bounded, so that a
-/// small file cannot ask for much memory.
+/// small file cannot request much memory.
 class Frames {
  public:
   Frames(const PickleData& data, StringTable& strings) : data_(&data), strings_(&strings) {}
@@ -31,7 +31,7 @@ class Frames {
   /// The stack in `frames` of a dictionary; kEmpty if there is none.
   StringId StackOf(PickleValue item);
 
-  /// Stacks that were left out because there is too much text.
+  /// Stacks that were skipped because there is too much text.
   [[nodiscard]] std::int64_t num_left_out() const { return num_left_out_; }
 
  private:
@@ -136,7 +136,7 @@ class SnapshotReader {
     for (const PickleValue entries : data_.ListAt(root, "device_traces")) {
       AddHistory(device++, data_.List(entries));
     }
-    trace_.problems.Loss("call stack left out: too much text", frames_.num_left_out());
+    trace_.problems.Loss("call stack skipped: too much text", frames_.num_left_out());
     std::vector<DeviceMemory> devices;
     for (auto& [number, memory] : memory_of_device_) {
       devices.push_back(std::move(memory));
@@ -212,8 +212,7 @@ class SnapshotReader {
     const std::string_view name = data_.TextAt(item, "action");
     const auto action = ActionOf(name);
     if (!action) {
-      trace_.problems.Loss("entry of the history with an action that Orrery does not know", 1,
-                           name);
+      trace_.problems.Loss("history entry with an unknown action", 1, name);
       return std::nullopt;
     }
     const bool is_oom = action == Action::kOutOfMemory;
@@ -222,11 +221,11 @@ class SnapshotReader {
     const std::int64_t time_us = data_.IntegerAt(item, "time_us", 0);
     const bool is_mark = is_oom || action == Action::kSnapshot;
     if (!is_mark && (!IsSize(bytes) || address < 0)) {
-      trace_.problems.Loss("entry of the history without a usable address or size", 1, name);
+      trace_.problems.Loss("history entry without a usable address or size", 1, name);
       return std::nullopt;
     }
     if (data_.Find(item, "time_us") == std::nullopt) {
-      trace_.problems.Note("entry of the history without a time");
+      trace_.problems.Note("history entry without a time");
     }
     return Entry{.action = *action,
                  .address = static_cast<std::uint64_t>(std::max<std::int64_t>(address, 0)),

@@ -43,7 +43,7 @@ enum class Action : std::uint8_t {
 struct Entry {
   Action action = Action::kAlloc;
   std::uint64_t address = 0;  // of kOutOfMemory: bytes that the device had left
-  std::uint64_t bytes = 0;    // as the program asked for them
+  std::uint64_t bytes = 0;    // as the program requested them
   std::int64_t time_ns = 0;
   std::int64_t order = 0;  // among the entries of all devices
   std::int64_t stream = -1;

@@ -150,7 +150,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 // Memory snapshots of PyTorch (`torch.cuda.memory._dump_snapshot`), pickles that are read as data
 // and never run. Segments and tensors become memory objects, the history of the allocator becomes
-// memory events; what the history lost at its begin is worked out backwards from its end.
+// memory events; what the history lost at its begin is reconstructed backwards from its end.
 constinit const Format kFormat{.name = "PyTorch memory snapshot", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -245,7 +245,7 @@ Truth RandomHistory() {
   return truth;
 }
 
-// However many of the oldest entries the ring lost, totals behind them and the final state are
+// However many of the oldest entries the ring lost, totals after them and the final state are
 // those of the allocator.
 RC_GTEST_PROP(TorchSnapshotProperty, BackwardsAndForwardsIsUnchanged, ()) {
   const Truth truth = RandomHistory();

@@ -4,13 +4,13 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "orrery/base/decimal.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/stat.h"
 
@@ -30,12 +30,6 @@ void ForEachDetail(std::string_view details, Visit visit) {
     }
     details.remove_prefix(std::min(word.size() + 1, details.size()));
   }
-}
-
-std::optional<std::int32_t> SmallNumber(std::string_view text) {
-  const auto number = ParseInteger(text);
-  const bool fits = number && *number >= 0 && *number <= std::numeric_limits<std::int32_t>::max();
-  return fits ? std::optional(static_cast<std::int32_t>(*number)) : std::nullopt;
 }
 
 std::optional<std::array<std::int32_t, 3>> Dimensions(std::string_view text) {
@@ -75,16 +69,16 @@ bool TakeDimensions(std::string_view name, std::string_view value, Shape& shape)
 
 // Static and dynamic shared memory are one column; ROCm calls it group memory.
 bool TakeNumber(std::string_view name, std::string_view value, Shape& shape) {
-  const auto number = SmallNumber(value);
-  if (!number) {
+  const std::int32_t number = SmallOrUnknown(ParseInteger(value).value_or(-1));
+  if (number < 0) {
     return false;
   }
   if (name == "regs") {
-    shape.registers_per_thread = *number;
+    shape.registers_per_thread = number;
   } else if (name == "static_shared" || name == "dynamic_shared" || name == "group_mem") {
-    shape.shared_memory_bytes = std::max<std::int64_t>(shape.shared_memory_bytes, 0) + *number;
-  } else if (name == "occ_pct" && *number > 0) {
-    shape.occupancy_percent = *number;
+    shape.shared_memory_bytes = std::max<std::int64_t>(shape.shared_memory_bytes, 0) + number;
+  } else if (name == "occ_pct" && number > 0) {
+    shape.occupancy_percent = number;
   } else {
     return false;
   }

@@ -92,7 +92,7 @@ std::string_view ReadStatName(std::string_view message) {
   return name;
 }
 
-// A cut line still has complete events; another cut field is worth nothing.
+// A truncated line still has complete events; another truncated field is worth nothing.
 void TakePlaneField(const Field& field, Plane& plane) {
   if (field.is_cut && field.number != kPlaneLine) {
     return;
@@ -130,14 +130,14 @@ std::string_view OperationOf(std::string_view name) {
   return has_number ? name.substr(0, end) : name;
 }
 
-void TakeStat(const Stat& stat, const StatNames& names, KindMeaning& meaning) {
+void TakeStat(const Stat& stat, const StatNames& names, EventKindInfo& info) {
   const std::string_view name = NameOf(stat, names);
   if (name == "hlo_category") {
-    meaning.category = TextOf(stat, names);
+    info.category = TextOf(stat, names);
   } else if (name == "bytes_accessed") {
-    meaning.bytes = std::max<std::int64_t>(IntegerOf(stat).value_or(-1), -1);
+    info.bytes = std::max<std::int64_t>(IntegerOf(stat).value_or(-1), -1);
   } else if (name == "shape_with_layout") {
-    meaning.shape = ParseHloShape(TextOf(stat, names));
+    info.shape = ParseHloShape(TextOf(stat, names));
   }
 }
 
@@ -228,42 +228,42 @@ bool ReadEvent(std::string_view message, Event& event) {
   return !reader.is_damaged();
 }
 
-const KindMeaning& EventKinds::At(std::int64_t kind) {
-  const auto known = meanings_.find(kind);
-  if (known != meanings_.end()) {
+const EventKindInfo& EventKinds::At(std::int64_t kind) {
+  const auto known = infos_.find(kind);
+  if (known != infos_.end()) {
     return known->second;
   }
-  KindMeaning meaning = Understand(kind);
-  meaning.name = strings_.Intern(meaning.short_name.empty() ? fmt::format("event kind {}", kind)
-                                                            : CleanText(meaning.short_name));
-  meaning.extra = strings_.Intern(meaning.fields);
-  return meanings_.emplace(kind, std::move(meaning)).first->second;
+  EventKindInfo info = Describe(kind);
+  info.name = strings_.Intern(info.short_name.empty() ? fmt::format("event kind {}", kind)
+                                                      : CleanText(info.short_name));
+  info.extra = strings_.Intern(info.fields);
+  return infos_.emplace(kind, std::move(info)).first->second;
 }
 
-KindMeaning EventKinds::Understand(std::int64_t kind) const {
-  KindMeaning meaning;
+EventKindInfo EventKinds::Describe(std::int64_t kind) const {
+  EventKindInfo info;
   const auto found = plane_.kinds.find(kind);
   if (found == plane_.kinds.end()) {
-    meaning.is_known = false;
-    return meaning;
+    info.is_known = false;
+    return info;
   }
   const EventKind& described = found->second;
-  meaning.short_name = described.display_name.empty() ? described.name : described.display_name;
+  info.short_name = described.display_name.empty() ? described.name : described.display_name;
   JsonFields fields;
   if (!described.display_name.empty() && described.display_name != described.name) {
-    meaning.long_name = described.name;
+    info.long_name = described.name;
     fields.Add("long_name", CleanText(described.name));
   }
   for (const Stat& stat : described.stats) {
     AddField(stat, plane_.stat_names, fields);
-    TakeStat(stat, plane_.stat_names, meaning);
+    TakeStat(stat, plane_.stat_names, info);
   }
-  meaning.fields = fields.text();
-  if (meaning.category.empty()) {
-    meaning.category = OperationOf(meaning.short_name);
+  info.fields = fields.text();
+  if (info.category.empty()) {
+    info.category = OperationOf(info.short_name);
   }
-  meaning.hlo = ParseHloCategory(meaning.category);
-  return meaning;
+  info.hlo = ParseHloCategory(info.category);
+  return info;
 }
 
 bool IsPlausibleTime(std::int64_t time) {

@@ -56,14 +56,14 @@ struct Event {
   std::vector<Stat> stats;
 };
 
-/// Reads an XEvent into `event`; returns whether it is sound.
+/// Reads an XEvent into `event`; returns whether it is valid.
 [[nodiscard]] bool ReadEvent(std::string_view message, Event& event);
 
-/// Returns the messages of a line's events, without one that is cut.
+/// Returns the messages of a line's events, without one that is truncated.
 [[nodiscard]] std::vector<std::string_view> EventsOf(std::string_view line);
 
 /// What a kind of events means for a trace.
-struct KindMeaning {
+struct EventKindInfo {
   StringId name = StringId::kEmpty;
   std::string_view short_name;
   std::string_view long_name;
@@ -84,14 +84,14 @@ class EventKinds {
   EventKinds(const Plane& plane, StringTable& strings) : plane_(plane), strings_(strings) {}
 
   /// Valid until the next call.
-  [[nodiscard]] const KindMeaning& At(std::int64_t kind);
+  [[nodiscard]] const EventKindInfo& At(std::int64_t kind);
 
  private:
-  [[nodiscard]] KindMeaning Understand(std::int64_t kind) const;
+  [[nodiscard]] EventKindInfo Describe(std::int64_t kind) const;
 
   const Plane& plane_;
   StringTable& strings_;
-  tsl::robin_map<std::int64_t, KindMeaning> meanings_;
+  tsl::robin_map<std::int64_t, EventKindInfo> infos_;
 };
 
 struct Interval {
@@ -99,7 +99,7 @@ struct Interval {
   std::int64_t duration_ns = 0;
 };
 
-/// Says whether a time is small enough to be added to others.
+/// Returns whether a time is small enough to be added to others.
 [[nodiscard]] bool IsPlausibleTime(std::int64_t time);
 
 /// Returns the time of an event, `offset_ps` after `origin_ns`; nothing for impossible times. Both

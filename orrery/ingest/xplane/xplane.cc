@@ -188,10 +188,10 @@ void AddSpaceField(const SpaceField& field, Recording& recording) {
       AddPlaneField(field, recording);
       break;
     case kError:
-      trace.problems.Note("error that the profiler reports", 1, CleanText(field.content));
+      trace.problems.Note("profiler error", 1, CleanText(field.content));
       break;
     case kWarning:
-      trace.problems.Note("warning of the profiler", 1, CleanText(field.content));
+      trace.problems.Note("profiler warning", 1, CleanText(field.content));
       break;
     case kHostName:
       trace.info.host_name =
@@ -219,7 +219,7 @@ Status ReadFields(ByteSource& source, Recording& recording) {
     }
   }
   if (const auto offset = reader.damage_offset()) {
-    recording.trace.problems.Loss("the rest of the file is no recording", 1,
+    recording.trace.problems.Loss("the rest of the file is not an XPlane message", 1,
                                   fmt::format("byte {}", *offset));
   }
   if (const std::string damage = source.damage(); !damage.empty()) {

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using trace::Trace;
 
-// Wherever the file is cut it is either refused or read with a loss, and never has more rows.
+// Wherever the file is truncated it is either refused or read with a loss, and never has more rows.
 TEST(XplaneDamageTest, ACutFileGivesItsCompleteEvents) {
   const std::string whole = SpaceOf({SmallTpu()});
   std::size_t num_read = 0;
@@ -33,7 +33,7 @@ TEST(XplaneDamageTest, ACutFileGivesItsCompleteEvents) {
   EXPECT_GT(num_read, 0U);
 }
 
-// Names stand behind the lines: a cut that takes them leaves the times.
+// Names stand after the lines: a cut that takes them leaves the times.
 TEST(XplaneDamageTest, EventsWithoutTheirKindKeepTheirTimes) {
   TestPlane plane = SmallTpu();
   plane.kinds.clear();
@@ -85,7 +85,7 @@ TEST(XplaneDamageTest, WhatFollowsThePlanesAndIsNoFieldIsALoss) {
   const Trace trace = ReadBytes(SpaceOf({SmallTpu()}) + "\xff\xff\xff");
 
   EXPECT_EQ(trace.activities.size(), 2U);
-  EXPECT_EQ(ProblemCount(trace, "the rest of the file is no recording"), 1);
+  EXPECT_EQ(ProblemCount(trace, "the rest of the file is not an XPlane message"), 1);
 }
 
 TEST(XplaneDamageTest, AnAbsurdLengthCostsNoMemory) {
