@@ -28,21 +28,21 @@ struct MeasurementTable {
   trace::ProblemLog problems = {};
 };
 
-/// Says that a file holds only a part of a recording, whose other parts are other files.
+/// A file that holds only a part of a recording; other files hold the rest.
 struct Part {
   std::string recording;  // the same for all parts
 
-  /// Called once, when all parts are together, in place of FinishTrace at the end of each.
+  /// Called once when all parts are joined, instead of FinishTrace for each part.
   void (*complete)(trace::Trace& trace, const ReadOptions& options) = nullptr;
 };
 
-/// What one file held. Most files give exactly one of these.
+/// The content of one file. Most files have exactly one of these.
 struct FileContent {
   std::vector<trace::Trace> traces;
   std::vector<MeasurementTable> tables;
   std::optional<trace::WorkloadCard> card;
   std::optional<Part> part;    // of the traces
-  trace::ProblemLog problems;  // of the file, where no trace or table can carry them
+  trace::ProblemLog problems;  // of the file, where there is no trace or table to hold them
 };
 
 /// Returns a trace as the content of its file.
@@ -55,7 +55,7 @@ struct FileContent {
 struct Format {
   std::string_view name;
 
-  /// Decides from content; must be cheap and must not trust the file's name.
+  /// Decides by content; must be cheap and must not trust the file name.
   bool (*matches)(const InputFile& file);
 
   /// Reads the whole file. Damage that leaves something usable is a problem in the result, an

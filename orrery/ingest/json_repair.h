@@ -8,7 +8,7 @@
 
 namespace orrery::ingest {
 
-/// What was fixed in JSON text, by kind.
+/// Repairs made to JSON text, by kind.
 struct JsonRepairs {
   std::int64_t control_characters = 0;  // raw ones in strings: now escaped
   std::int64_t invalid_utf8 = 0;        // now U+FFFD

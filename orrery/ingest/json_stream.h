@@ -13,7 +13,7 @@
 namespace orrery::ingest {
 
 struct JsonLimits {
-  std::size_t max_depth = 64;  // brackets inside brackets, those entered included
+  std::size_t max_depth = 64;  // nesting depth, including brackets that were entered
   std::size_t max_value_bytes = std::size_t{256} << 20;  // of one value that is taken
 };
 
@@ -26,7 +26,7 @@ enum class JsonEnd {
 };
 
 /// Walks a JSON document of any size with one window of it in memory. The caller enters objects
-/// and arrays and takes the values inside as text; what it does not take is skipped. Only brackets
+/// and arrays and takes their values as text; other values are skipped. Only brackets
 /// and strings are understood, so that a value that a parser refuses does not stop the walk.
 ///
 ///     JsonStream stream(source);

@@ -56,7 +56,7 @@ std::string DescribeJson(std::string_view head) {
          "trace (no \"schema\" and \"nodes\")";
 }
 
-// For a file that no reader takes: one sentence that names what it seems to be and what to do.
+// Describes a file that no format matches: what it seems to be and what to do.
 std::string DescribeUnsupportedFile(const InputFile& file) {
   const std::string_view head = file.head();
   if (head.empty()) {
@@ -142,7 +142,7 @@ Result<std::vector<Candidate>> FindFiles(const std::vector<std::string>& paths) 
   return files;
 }
 
-// What a file gave: some content, or what a recorder says of the others.
+// What a file contained: data, or a manifest of other files.
 struct ReadContent {
   FileContent content = {};
   std::optional<RunManifest> manifest = {};
@@ -207,7 +207,7 @@ class RankJoiner {
     if (IsGraph(*same_rank)) {
       std::swap(*same_rank, trace);
     }
-    // One recording and one graph make a rank; two of a kind do not.
+    // A rank consists of a recording and a graph, not of two of one kind.
     if (IsGraph(*same_rank) || !IsGraph(trace) || !same_rank->graph_nodes.empty()) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("{} and {} both claim rank {}: give Orrery the files of one run only",
@@ -228,7 +228,7 @@ class RankJoiner {
   std::vector<trace::Trace> ranks_;
 };
 
-// Puts the contents of files together, in the order of the files.
+// Combines the contents of files, in the order of the files.
 class RunBuilder {
  public:
   Status Add(const Candidate& file, Result<ReadContent>& read) {
@@ -288,7 +288,7 @@ class RunBuilder {
     if (why.starts_with(file.path + ": ")) {
       why.erase(0, file.path.size() + 2);
     }
-    // A file of another kind is no loss; one of ours that could not be read is.
+    // A file of an unknown format is no loss; a damaged one of a known format is.
     if (error.kind() != Error::Kind::kUnsupported) {
       run_.set.problems.Loss("file that could not be read", 1, file.path + ": " + why);
     }
@@ -296,7 +296,7 @@ class RunBuilder {
     return {};
   }
 
-  // The first thing that went wrong, for a run that came to nothing.
+  // The first problem of a run without any content.
   [[nodiscard]] std::string Why() const {
     if (!run_.set.problems.all().empty()) {
       const trace::Problem& problem = run_.set.problems.all().front();

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kHeaderBytes = 100;
 
-// Far above anything an export holds, far below what would hurt.
+// Far above what an export contains, far below what would exhaust memory.
 constexpr int kMaxValueBytes = 256 << 20;
 constexpr int kMaxStatementBytes = 1 << 20;
 constexpr int kMaxColumns = 2000;
@@ -111,7 +111,7 @@ std::string_view StoredBytes(sqlite3_stmt* statement, int column) {
 }
 
 std::int64_t RoundedInteger(double number, std::int64_t missing) {
-  // 2^62 on both sides: everything beyond is nonsense here, and the cast stays defined.
+  // 2^62 on both sides: larger values are invalid here, and the cast stays defined.
   return std::abs(number) <= 4.6e18 ? std::llround(number) : missing;
 }
 
@@ -152,7 +152,7 @@ std::int64_t TableScan::Integer(std::size_t column, std::int64_t missing) const 
   if (at < 0) {
     return missing;
   }
-  // One look-up of the column for both questions: this is the hottest line of the reader.
+  // One look-up of the column for type and value: this is the hottest line of the reader.
   sqlite3_value* value = sqlite3_column_value(statement_.get(), at);
   switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
@@ -315,7 +315,7 @@ TableScan SqliteDatabase::Scan(std::string_view table,
   if (!HasTable(table)) {
     return scan;
   }
-  // NOT INDEXED: rows in the order they were written, whatever indexes somebody added.
+  // NOT INDEXED: rows in the order they were written, regardless of added indexes.
   scan.statement_.reset(
       Prepare(connection_.get(), fmt::format("SELECT {} FROM main.{} NOT INDEXED",
                                              position == 0 ? "NULL" : selected, Quoted(table))));

@@ -60,7 +60,7 @@ class TableScan {
   std::string damage_;
 };
 
-/// A SQLite database that is only read, and not trusted: the one place that knows SQLite. Only real
+/// A SQLite database opened read-only and not trusted; the only code that uses SQLite. Only real
 /// tables are seen; views, virtual tables and triggers are not.
 class SqliteDatabase {
  public:

@@ -15,7 +15,7 @@ constexpr std::int64_t kMaxBytes = 1 << 20;
 
 constexpr std::array<std::string_view, 2> kMarkers{"workload", "metric_source"};
 
-// A key without indentation; the text need not be good YAML.
+// A key without indentation; the text need not be valid YAML.
 bool NamesCard(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || line.starts_with(' ') || line.starts_with('\t')) {
@@ -44,7 +44,7 @@ bool Matches(const InputFile& file) {
   return false;
 }
 
-// Twelve of the known cards omits the level `model_arch`.
+// Twelve of the known cards omit the level `model_arch`.
 void CompleteArchitecture(ScalarsByPath& values) {
   constexpr std::array<std::string_view, 10> kFields{
       "num_params", "num_params_active", "num_params_embedding", "num_layers",        "num_heads",

@@ -91,7 +91,7 @@ class Flattener {
   int num_nodes_ = 0;
 };
 
-// Hears a document and keeps nothing.
+// Ignores the events of a document.
 class Listener : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "orrery/base/text.h"
-#include "orrery/ingest/execution_trace/process_groups.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/trace.h"

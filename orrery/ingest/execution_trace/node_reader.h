@@ -14,7 +14,7 @@
 
 namespace orrery::ingest::execution_trace {
 
-/// A node as its text has it; the parent is still a number.
+/// A parsed node; its parent is still an id.
 struct Node {
   trace::GraphNodes::Row row;
   std::int64_t parent_id = -1;  // -1: not given
@@ -23,8 +23,8 @@ struct Node {
 };
 
 /// Reads nodes of all schemas: flat (up to 1.0.1), nested (from 1.0.2), and those with times and
-/// Chrome keys of traces that were merged with Kineto. Schemas are not requested: a node is read by
-/// the keys it has, and what has no column goes to `attributes`.
+/// Chrome keys of traces that were merged with Kineto. The schema version is ignored: a node is
+/// read by the keys it has, and what has no column goes to `attributes`.
 class NodeReader {
  public:
   explicit NodeReader(StringTable& strings) : strings_(strings) {}

@@ -1,10 +1,10 @@
-#include "orrery/ingest/execution_trace/process_groups.h"
-
 #include <algorithm>
 #include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "orrery/ingest/execution_trace/collectives.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {

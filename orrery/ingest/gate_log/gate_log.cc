@@ -116,7 +116,7 @@ class Reader {
   std::int64_t num_steps_ = 0;
 };
 
-// The walk ends with the log; what stands after it, or is missing there, shows here.
+// The walk ends with the log; this finds text after it, or a missing end.
 Status CheckRest(const InputFile& file, std::int64_t end, trace::ProblemLog& problems) {
   ORRERY_TRY(const auto source, file.OpenContent());
   std::string window(std::size_t{1} << 16, '\0');

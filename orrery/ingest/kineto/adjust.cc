@@ -13,7 +13,7 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/ingest/hlo.h"
-#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -91,7 +91,7 @@ CopyKind CopyKindOf(std::string_view name) {
   return CopyKind::kUnknown;
 }
 
-// What a kernel of ROCm's own runtime really is.
+// The activity behind a kernel of the ROCm runtime.
 std::optional<ActivityKind> RuntimeKernelKind(std::string_view name) {
   if (name.starts_with("MEMORY_COPY_") || name.starts_with("__amd_rocclr_copyBuffer")) {
     return ActivityKind::kMemcpy;

@@ -12,7 +12,6 @@
 
 #include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/tables.h"
 

@@ -1,5 +1,3 @@
-#include "orrery/ingest/kineto/collectives.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +13,7 @@
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
 #include "orrery/ingest/json_text.h"
+#include "orrery/ingest/kineto/adjust.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
@@ -32,7 +31,7 @@ using trace::DataType;
 using trace::NumElements;
 using trace::Trace;
 
-// Which kernels communicate, asked once for each name.
+// Classifies each kernel name once.
 class KernelNames {
  public:
   explicit KernelNames(const Trace& trace) : trace_(trace), known_(trace.strings.size()) {}
@@ -308,7 +307,7 @@ class Builder {
     return kNoRow;
   }
 
-  // What the annotation knows: the kind from its name, the size from its shapes.
+  // Takes the kind from the annotation's name and the size from its shapes.
   void ReadAnnotation(RowId annotation, Collectives::Row& row) const {
     if (row.kind == CollectiveKind::kUnknown) {
       row.kind = trace::ParseCollectiveName(trace_.Text(trace_.annotations.name[annotation]))

@@ -89,7 +89,7 @@ static_assert(kNumArgKeys <= 64, "the set of present arguments is one word");
   return set;
 }
 
-/// What operators and kernels say about the collective they are part of.
+/// Arguments of operators and kernels that describe their collective.
 inline constexpr std::uint64_t kCollectiveKeys = ArgKeySet(
     {ArgKey::kCollectiveName, ArgKey::kDataType, ArgKey::kInElements, ArgKey::kOutElements,
      ArgKey::kInSplits, ArgKey::kOutSplits, ArgKey::kRankStart, ArgKey::kRankStride,

@@ -1,5 +1,3 @@
-#include "orrery/ingest/kineto/metadata.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -18,6 +16,7 @@
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/kineto/adjust.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 

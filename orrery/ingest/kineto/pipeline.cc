@@ -21,7 +21,6 @@
 #include "orrery/base/error.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/kineto/assembler.h"
-#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/ingest/kineto/event_stream.h"
 #include "orrery/ingest/kineto/window_parser.h"
 #include "orrery/trace/problems.h"
@@ -35,7 +34,7 @@ namespace {
 class Salvager {
  public:
   struct Outcome {
-    std::size_t used = 0;     // bytes dealt with; the rest needs more text
+    std::size_t used = 0;     // bytes consumed; the rest needs more text
     bool list_ended = false;  // `used` is after the list's `]`
   };
 
@@ -46,7 +45,7 @@ class Salvager {
   /// The rows so far.
   [[nodiscard]] Chunk& chunk() { return chunk_; }
 
-  /// Says in the chunk what was fixed.
+  /// Logs the repairs in the chunk.
   void LogRepairs();
 
  private:
@@ -60,7 +59,7 @@ class Salvager {
 
 constexpr std::size_t kNone = std::string_view::npos;
 
-// An event that has not ended after this much is taken for damage, not for a long event.
+// A longer event is treated as damage.
 constexpr std::size_t kPatienceBytes = 16 << 20;
 constexpr int kMaxDepth = 64;
 
@@ -167,7 +166,7 @@ struct Work {
   Chunk chunk;
 };
 
-// Windows are used again: fresh memory would cost a page fault for every page of the file.
+// Windows are reused: fresh memory would cost a page fault for every page of the file.
 class WindowPool {
  public:
   explicit WindowPool(std::size_t window_bytes) : window_bytes_(window_bytes) {}

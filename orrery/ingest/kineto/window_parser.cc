@@ -7,7 +7,7 @@
 
 #include <simdjson.h>
 
-#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/row_builder.h"
 

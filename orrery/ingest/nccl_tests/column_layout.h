@@ -10,7 +10,7 @@
 
 namespace orrery::ingest::nccl_tests {
 
-/// A word of a line and where in the line it stands.
+/// A word of a line and its position.
 struct Word {
   std::string_view text;
   std::size_t begin = 0;
@@ -23,7 +23,7 @@ struct Word {
 /// Parses a number that is not negative; false for other words.
 [[nodiscard]] bool ParseCount(std::string_view word, std::int64_t& value);
 
-/// Which values a row has, as the header line names them.
+/// The columns of a row, as the header line names them.
 class ColumnLayout {
  public:
   /// Parses a line such as "# size count type redop root time algbw busbw #wrong time …".

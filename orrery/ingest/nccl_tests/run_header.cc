@@ -7,7 +7,7 @@
 #include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
-#include "orrery/ingest/nccl_tests/infer_run.h"
+#include "orrery/ingest/nccl_tests/run.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

@@ -8,7 +8,7 @@
 
 namespace orrery::ingest::nccl_tests {
 
-/// What a line that starts with '#' is about.
+/// Kinds of lines that start with '#'.
 enum class HeaderLine {
   kStart,    // opens the header of a run: versions, the program, its options
   kDetail,   // continues it: devices
@@ -18,7 +18,7 @@ enum class HeaderLine {
 
 [[nodiscard]] HeaderLine ClassifyHeaderLine(std::string_view text);
 
-/// Takes what a header line says into `run`; `text` is without the '#'.
+/// Adds a header line to `run`; `text` is without the '#'.
 void ReadHeaderLine(std::string_view text, Run& run, trace::ProblemLog& problems);
 
 /// Versions that the libraries print between the lines of the tests ("NCCL version 2.29.3").

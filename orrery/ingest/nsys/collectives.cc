@@ -27,7 +27,7 @@ struct Kernel {
   CommunicationKernel what = {};
 };
 
-// A row to be: calls that share kind and communicator, and their kernels.
+// A future row: calls of one kind and communicator, and their kernels.
 struct Bundle {
   std::vector<NcclCall> calls;
   std::vector<Kernel> kernels;
@@ -113,7 +113,7 @@ std::vector<Bundle> BundleCalls(const NcclOperation& operation) {
   return bundles;
 }
 
-// Gives kernels to the bundle that they can serve: the only one, or the next one alternately where
+// Assigns kernels to the bundle that they can serve: the only one, or one each where
 // there are as many kernels as bundles. Kernels that fit no bundle are returned.
 std::vector<Kernel> AssignKernels(std::vector<Bundle>& bundles,
                                   const std::vector<Kernel>& kernels) {

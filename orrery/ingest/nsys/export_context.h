@@ -51,7 +51,7 @@ struct Interval {
   [[nodiscard]] std::int64_t end_ns() const { return begin_ns + duration_ns; }
 };
 
-/// How the times of an export become times of a trace.
+/// Conversion of the times of an export to those of a trace.
 ///
 /// They count from the start of the recording. With TARGET_INFO_SESSION_START_TIME.utcEpochNs the
 /// time is utcEpochNs + t - EXPORT_PARAM_TIME_SHIFT; with EXPORT_PARAM_TIME_NORMALIZE t is UTC
@@ -61,8 +61,8 @@ struct TimeBase {
   trace::TimeOrigin origin = trace::TimeOrigin::kRecordingStart;
 };
 
-/// What all readers of one export share: the database, its strings and names, the time base, and
-/// what went wrong.
+/// State shared by all readers of an export: the database, its strings and names, the time base and
+/// problems.
 class ExportContext {
  public:
   explicit ExportContext(const SqliteDatabase& database) : database_(database) {}

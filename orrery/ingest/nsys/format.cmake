@@ -1,5 +1,5 @@
 set(SOURCES
-  collectives.cc device_rows.cc emit_nvtx.cc export_context.cc 
+  collectives.cc device_rows.cc export_context.cc 
   gpu_map.cc nccl_operations.cc
   nsys_format.cc nvtx_payload.cc nvtx_rows.cc rank_set.cc
   host_rows.cc sync_rows.cc)

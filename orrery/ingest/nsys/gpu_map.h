@@ -9,7 +9,7 @@
 
 namespace orrery::ingest::nsys {
 
-/// The GPUs of the machine and what each process calls them. Activities number devices as their
+/// The GPUs of the machine and their numbers in each process. Activities number devices as their
 /// process sees them (CUDA_VISIBLE_DEVICES), target information and metrics as the machine does;
 /// TARGET_INFO_CUDA_DEVICE translates where the export has it.
 class GpuMap {

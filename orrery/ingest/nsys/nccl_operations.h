@@ -24,14 +24,14 @@ struct NcclCall {
   std::int32_t peer = -1;
 };
 
-/// What the creation of a communicator said.
+/// Parameters of a communicator at its creation.
 struct NcclCommunicator {
   std::int32_t num_ranks = -1;
   std::int32_t rank = -1;
   std::int32_t device = -1;
 };
 
-/// Everything NCCL told about one rank, in the order of the export.
+/// NCCL calls and communicators of one rank, in the order of the export.
 struct NcclRecord {
   std::vector<NcclCall> calls;
   std::map<std::uint64_t, NcclCommunicator> communicators;

@@ -48,7 +48,7 @@ void AppendMetadata(RankBuilder& rank, const Pairs& pairs) {
   }
 }
 
-// Warnings and errors; 4 is the profiler being talkative.
+// Warnings and errors; 4 is informational.
 bool IsWorthShowing(std::int64_t severity) {
   return severity == 2 || severity == 3;
 }
@@ -101,8 +101,8 @@ bool IsAboutTheExport(std::string_view table) {
                      [&](std::string_view prefix) { return table.starts_with(prefix); });
 }
 
-// Writes what the export says about itself into each rank: tool and schema, host, metadata, and
-// the profiler's own warnings and errors as notes.
+// Adds properties of the export to each rank: tool and schema, host, metadata, and the profiler's
+// warnings and errors as notes.
 void FillExportInfo(ExportContext& context, RankSet& ranks, const std::string& file) {
   const Pairs about_export = ReadPairs(context, "META_DATA_EXPORT");
   const Pairs about_capture = ReadPairs(context, "META_DATA_CAPTURE");
@@ -127,8 +127,8 @@ void FillExportInfo(ExportContext& context, RankSet& ranks, const std::string& f
 }
 
 // Numbers the ranks: by the largest communicator that each of them joined where NCCL's payloads
-// tell it for all of them, else in their order where there are several. A single rank that nothing
-// is known about keeps -1.
+// tell it for all of them, else in their order where there are several. A single rank without
+// information keeps -1.
 void NumberRanks(RankSet& ranks) {
   if (NumberByCommunicators(ranks) || ranks.all().size() < 2) {
     return;
@@ -174,7 +174,7 @@ bool Matches(const InputFile& file) {
   if (!LooksLikeSqlite(file.head())) {
     return false;
   }
-  // Compressed content would have to be uncompressed whole; its head usually shows the schema.
+  // Compressed content would have to be decompressed entirely; its head usually shows the schema.
   if (!file.is_plain_file() && ShowsExportTable(file.head())) {
     return true;
   }

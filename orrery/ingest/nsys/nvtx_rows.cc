@@ -11,7 +11,6 @@
 #include <fmt/core.h>
 
 #include "orrery/ingest/json_text.h"
-#include "orrery/ingest/nsys/emit_nvtx.h"
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/nvtx_payload.h"
 #include "orrery/ingest/nsys/rank_set.h"

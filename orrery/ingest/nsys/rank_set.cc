@@ -23,7 +23,7 @@ std::int64_t TotalSharedMemory(const LaunchKey& key) {
          static_cast<std::int64_t>(SmallOrUnknown(std::max<std::int64_t>(key[kDynamicShared], 0)));
 }
 
-// A machine has a few dozen; thousands are damage, and each costs the memory of a trace.
+// A machine has a few dozen; thousands mean damage, and each takes the memory of a trace.
 constexpr std::size_t kMaxRanks = 1024;
 
 }  // namespace

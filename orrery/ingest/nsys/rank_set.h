@@ -86,7 +86,7 @@ class RankBuilder {
   std::map<std::pair<std::int64_t, std::int64_t>, StringId> activity_extras_;
 };
 
-/// The ranks of one export and where each row goes.
+/// The ranks of one export, and the assignment of rows to them.
 ///
 /// An export can hold several processes and devices. One rank is one (process, device) pair with
 /// device work, in order of process and device; an export without device work is one rank.

@@ -10,7 +10,7 @@
 
 namespace orrery::ingest::nsys {
 
-/// The name of a call without the version of its binary interface: "cudaLaunchKernel_v7000" is
+/// The name of a call without its ABI version: "cudaLaunchKernel_v7000" is
 /// "cudaLaunchKernel".
 [[nodiscard]] std::string_view WithoutInterfaceVersion(std::string_view call);
 
@@ -35,7 +35,7 @@ void ReadDeviceRows(ExportContext& context, RankSet& ranks);
 /// that are still open end with the last row that was read. Must come after all other rows.
 void ReadNvtxRows(ExportContext& context, RankSet& ranks);
 
-/// A stream passed an event; the row of a later wait names it by `sync_id`.
+/// An event recorded on a stream; a later wait refers to it by `sync_id`.
 struct EventRecord {
   ProcessKey process = kUnknownProcess;
   std::int64_t time_ns = 0;  // meaningless without has_time
@@ -47,8 +47,8 @@ struct EventRecord {
   std::int64_t sync_id = -1;
 };
 
-/// Reads waits, each joined with the record of its event, and returns the records. Notes the rank
-/// of their calls, so it must come before the runtime calls.
+/// Reads synchronizations, each joined with its event record, and returns the records. Notes the
+/// rank of their calls, so it must come before the runtime calls.
 [[nodiscard]] std::vector<EventRecord> ReadSyncRows(ExportContext& context, RankSet& ranks);
 
 /// Writes the records; those without a time get that of their call, so this must come after the

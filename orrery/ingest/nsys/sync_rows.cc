@@ -2,6 +2,7 @@
 #include <map>
 #include <vector>
 
+#include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/row_readers.h"
 
@@ -21,23 +22,10 @@ std::int64_t ReadId(const TableScan& row, std::size_t column) {
   return id == kNone ? -1 : id;
 }
 
-struct SyncName {
-  SyncKind kind;
-  std::string_view name;
-};
-
-// By `syncType`; the names are Kineto's.
-constexpr std::array kSyncNames{
-    SyncName{SyncKind::kUnknown, "Sync"},
-    SyncName{SyncKind::kEvent, "Event Sync"},
-    SyncName{SyncKind::kStreamWaitEvent, "Stream Wait Event"},
-    SyncName{SyncKind::kStream, "Stream Sync"},
-    SyncName{SyncKind::kContext, "Context Sync"},
-};
-
-const SyncName& NameOf(std::int64_t type) {
-  const bool is_known = type >= 0 && type < static_cast<std::int64_t>(kSyncNames.size());
-  return kSyncNames[is_known ? static_cast<std::size_t>(type) : 0];
+// `syncType` has the numbers of SyncKind, up to kContext.
+SyncKind KindOf(std::int64_t type) {
+  const bool is_known = type >= 0 && type <= static_cast<std::int64_t>(SyncKind::kContext);
+  return is_known ? static_cast<SyncKind>(type) : SyncKind::kUnknown;
 }
 
 std::vector<EventRecord> ReadRecords(ExportContext& context) {
@@ -103,16 +91,15 @@ constexpr std::array<std::string_view, 9> kSyncColumns{"start",     "end",      
                                                        "contextId", "streamId", "correlationId",
                                                        "syncType",  "eventId",  "eventSyncId"};
 
-SyncName ReadKind(ExportContext& context, const TableScan& row) {
-  const SyncName& name = NameOf(row.Integer(kType));
-  // Nsight Systems 2026.1 files waits for a stream under this number too; they name no event.
-  if (name.kind == SyncKind::kStreamWaitEvent && ReadId(row, kEvent) < 0 &&
-      ReadId(row, kStream) >= 0) {
+SyncKind ReadKind(ExportContext& context, const TableScan& row) {
+  const SyncKind kind = KindOf(row.Integer(kType));
+  // Nsight Systems 2026.1 writes waits for a stream under this number too; they name no event.
+  if (kind == SyncKind::kStreamWaitEvent && ReadId(row, kEvent) < 0 && ReadId(row, kStream) >= 0) {
     context.problems.Note("stream wait without an event; taken as a wait for the stream", 1,
                           kSyncTable);
-    return kSyncNames[3];
+    return SyncKind::kStream;
   }
-  return name;
+  return kind;
 }
 
 void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& records,
@@ -127,7 +114,7 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
   // Not by deviceId, which is 0 on every device in exports of 2026.
   RankBuilder& rank = ranks.ForContext(process, cuda_context, correlation);
   ranks.NoteCorrelation(rank, correlation);
-  const SyncName name = ReadKind(context, row);
+  const SyncKind kind = ReadKind(context, row);
   const std::int64_t stream = ReadId(row, kStream);
   const auto record = records.find({process, ReadId(row, kSyncId)});
   const bool has_record = record != records.end();
@@ -135,9 +122,9 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
   extra.Add("context", cuda_context);
   rank.trace.syncs.Append({.begin_ns = time->begin_ns,
                            .duration_ns = time->duration_ns,
-                           .name = rank.Intern(name.name),
+                           .name = rank.Intern(SyncName(kind)),
                            .track = rank.StreamTrack(stream),
-                           .kind = name.kind,
+                           .kind = kind,
                            .device = rank.device(),
                            .stream = stream,
                            .correlation = RankSet::IsOtherProcess(rank, process) ? -1 : correlation,
@@ -180,7 +167,7 @@ void AppendEventRecords(ExportContext& context, RankSet& ranks, std::vector<Even
     }
     rank.trace.syncs.Append(
         {.begin_ns = record.time_ns,
-         .name = rank.Intern("Event Record"),
+         .name = rank.Intern(SyncName(SyncKind::kEventRecord)),
          .track = rank.StreamTrack(record.stream),
          .kind = SyncKind::kEventRecord,
          .device = rank.device(),

@@ -26,7 +26,7 @@ constexpr const char* kHowToExport =
     "export it where Nsight Systems is installed, with \"nsys export --type sqlite "
     "--include-blobs=true FILE\", and give the SQLite file to orrery";
 
-// nsys wants a plain file; compressed reports are uncompressed beside the export.
+// nsys wants a plain file; compressed reports are decompressed next to the export.
 Result<std::string> PlainPath(const InputFile& report, const std::string& folder) {
   if (report.is_plain_file()) {
     std::error_code failed;
@@ -113,7 +113,7 @@ Result<std::string> ExportReport(const InputFile& report, const std::string& fol
   return exported;
 }
 
-// A folder of our own that is gone with the object.
+// A temporary folder that is removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -135,7 +135,7 @@ class TemporaryFolder {
     }
   }
 
-  [[nodiscard]] const std::string& path() const { return path_; }  // empty: could not be made
+  [[nodiscard]] const std::string& path() const { return path_; }  // empty: could not be created
 
  private:
   std::string path_;

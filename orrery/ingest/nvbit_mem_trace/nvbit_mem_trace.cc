@@ -30,7 +30,7 @@ namespace {
 /// Pages that accesses are counted by.
 inline constexpr std::int64_t kPageBytes = 4096;
 
-/// What one launch did to memory, all objects unknown.
+/// Memory accesses of one launch; objects are unknown.
 class LaunchTouches {
  public:
   void Add(const AccessLine& access, const Operation& operation);
@@ -286,7 +286,7 @@ class Recording {
     AppendAccess(access, operation, {.activity = launch, .block = BlockOf(access, launch)}, trace_);
   }
 
-  // Some versions print a launch's number after they have counted on. Accesses come after their
+  // Some versions print a launch's number after incrementing it. Accesses come after their
   // launch, so the first one tells.
   RowId LaunchOf(const AccessLine& access) {
     if (!knows_shift_) {

@@ -65,7 +65,7 @@ T IntegerAt(std::string_view bytes, std::size_t offset) {
   return static_cast<T>(value);
 }
 
-// What is no count becomes one that no counter reaches.
+// Invalid counts become one that no counter reaches.
 std::uint64_t FromDouble(std::uint64_t bits) {
   double number = 0;
   std::memcpy(&number, &bits, sizeof(number));
@@ -130,7 +130,7 @@ std::optional<Sample> ReadSample(std::string_view record) {
 constexpr std::size_t kRecordsInWindow = 4096;
 constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 
-// Turns records into rows and counts what is no sample.
+// Converts records to rows and counts invalid ones.
 class Recording {
  public:
   explicit Recording(std::optional<std::int64_t> gpu) : gpu_(gpu) {}
@@ -229,7 +229,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 
 }  // namespace
 
-// Recordings of NVLink counters ("NVF1"), one GPU a file. Gives one table, a row for each sample:
+// Recordings of NVLink counters ("NVF1"), one GPU per file. Gives one table, a row for each sample:
 // gpu (from the file's name), host_time_ns (monotonic clock), time_us (since the epoch),
 // direction ("tx", "rx"), raw (1: protocol included), link (missing: sum over the links) and kib,
 // which counts up from an unknown start. A sample that NVML refused has no kib: no interval may be

@@ -14,7 +14,7 @@ bool Matches(const InputFile& file) {
   return trace::IsOrr(file.head());
 }
 
-// A container that was compressed once more, or that comes from memory, is uncompressed into memory
+// A container that was compressed again, or that comes from memory, is decompressed into memory
 // first.
 Result<trace::TraceSet> ReadCopy(const InputFile& file, const trace::OrrReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> content, file.OpenContent());

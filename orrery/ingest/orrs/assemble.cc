@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/orrs/device_rows.h"
+#include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/stream/codes.h"
@@ -25,24 +25,6 @@ trace::SyncKind SyncKindOf(std::uint64_t code) {
   static_assert(static_cast<std::uint64_t>(trace::SyncKind::kEventRecord) == codes::kEventRecord);
   return code <= codes::kEventRecord ? static_cast<trace::SyncKind>(code)
                                      : trace::SyncKind::kUnknown;
-}
-
-std::string_view SyncName(trace::SyncKind kind) {
-  switch (kind) {
-    case trace::SyncKind::kEvent:
-      return "Event Sync";
-    case trace::SyncKind::kStreamWaitEvent:
-      return "Stream Wait Event";
-    case trace::SyncKind::kStream:
-      return "Stream Sync";
-    case trace::SyncKind::kContext:
-      return "Context Sync";
-    case trace::SyncKind::kEventRecord:
-      return "Event Record";
-    case trace::SyncKind::kUnknown:
-      break;
-  }
-  return "Sync";
 }
 
 std::string_view ActionName(std::uint64_t action) {

@@ -1,10 +1,10 @@
-#include "orrery/ingest/orrs/device_rows.h"
-
 #include <algorithm>
 #include <tuple>
 
 #include <fmt/core.h>
 
+#include "orrery/ingest/activity_names.h"
+#include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/stream/codes.h"
 
@@ -40,23 +40,6 @@ trace::CopyKind CopyKindOf(std::uint64_t code) {
   }
 }
 
-const char* CopyName(std::uint64_t code) {
-  switch (code) {
-    case codes::kHostToDevice:
-      return "Memcpy HtoD";
-    case codes::kDeviceToHost:
-      return "Memcpy DtoH";
-    case codes::kDeviceToDevice:
-      return "Memcpy DtoD";
-    case codes::kHostToHost:
-      return "Memcpy HtoH";
-    case codes::kPeerToPeer:
-      return "Memcpy PtoP";
-    default:
-      return "Memcpy";
-  }
-}
-
 class WorkList {
  public:
   explicit WorkList(Recording& recording) : recording_(recording) {}
@@ -76,7 +59,7 @@ class WorkList {
     }
   }
 
-  /// What becomes known only after the work was begun: device times, results of launches.
+  /// Adds what is recorded after a launch: device times and results.
   void Complete() {
     std::sort(all_.begin(), all_.end(),
               [](const Work& a, const Work& b) { return a.sequence < b.sequence; });
@@ -114,9 +97,9 @@ class WorkList {
 
   void Add(const stream::Copy& copy) {
     Work& work = New(copy);
-    work.activity.name = recording_.trace->strings.Intern(CopyName(copy.kind));
     work.activity.kind = ActivityKind::kMemcpy;
     work.activity.copy_kind = CopyKindOf(copy.kind);
+    work.activity.name = recording_.trace->strings.Intern(MemcpyName(work.activity.copy_kind));
     work.activity.bytes = Signed(MovedBytes(copy));
   }
 

@@ -12,7 +12,7 @@
 
 namespace orrery::ingest::orrs {
 
-/// A count of the stream as a signed one; what no machine reaches becomes the largest.
+/// Converts an unsigned count to a signed one, saturating.
 [[nodiscard]] constexpr std::int64_t Signed(std::uint64_t value) {
   constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return static_cast<std::int64_t>(value < kLargest ? value : kLargest);
@@ -28,7 +28,7 @@ namespace orrery::ingest::orrs {
   return value < 0 ? -1 : Small(static_cast<std::uint64_t>(value));
 }
 
-/// Products and sums that stop at the largest number.
+/// Saturating products and sums.
 [[nodiscard]] constexpr std::uint64_t Times(std::uint64_t a, std::uint64_t b) {
   std::uint64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max()
@@ -40,13 +40,13 @@ namespace orrery::ingest::orrs {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
 }
 
-/// The time between two events, 0 if they are the wrong way round or too far apart.
+/// The time between two events, 0 if they are reversed or too far apart.
 [[nodiscard]] constexpr std::int64_t Elapsed(std::int64_t begin_ns, std::int64_t end_ns) {
   std::int64_t elapsed = 0;
   return __builtin_sub_overflow(end_ns, begin_ns, &elapsed) || elapsed < 0 ? 0 : elapsed;
 }
 
-/// What a code of the stream means; one that is not known is no claim to have seen anything.
+/// Coverage for a code of the stream; an unknown code means unseen.
 [[nodiscard]] constexpr trace::Coverage CoverageOf(std::uint64_t code) {
   switch (code) {
     case stream::codes::kExact:
@@ -66,7 +66,7 @@ namespace orrery::ingest::orrs {
   return std::max<std::uint64_t>(count, 1);
 }
 
-/// The bytes that are moved, gaps between rows skipped.
+/// The bytes that are moved, without the gaps between rows.
 [[nodiscard]] constexpr std::uint64_t MovedBytes(const stream::Copy& copy) {
   return Times(Times(copy.width_bytes, AtLeastOne(copy.height)), AtLeastOne(copy.depth));
 }

@@ -18,7 +18,7 @@ namespace {
 
 using stream::ChunkPlace;
 
-// How often a byte may be read on average.
+// Maximum average number of reads per byte.
 constexpr std::uint64_t kMaxReads = 3;
 
 std::vector<std::size_t> ByFirst(std::span<const ChunkPlace> chunks) {
@@ -32,7 +32,7 @@ std::vector<std::size_t> ByFirst(std::span<const ChunkPlace> chunks) {
   return order;
 }
 
-// A cut lies where a chunk begins, so that this one is not read for the piece before.
+// Pieces begin where a chunk begins, so that it is not read for the piece before.
 std::vector<stream::OrderRange> RangesOf(std::span<const ChunkPlace> chunks,
                                          std::span<const std::size_t> by_first,
                                          std::uint64_t piece_bytes) {
@@ -279,7 +279,7 @@ Status PieceReader::AddChunks(const Piece& piece, Recording& recording) {
   return {};
 }
 
-// What the next piece begins with.
+// Keeps the state that the next piece begins with.
 void PieceReader::Carry(const Piece& piece, Recording& recording, const Replay& replay) {
   lives_ = replay.memory.Survivors(piece.range.begin, piece.range.end);
   maps_ = std::move(recording.maps);

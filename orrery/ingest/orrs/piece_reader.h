@@ -36,7 +36,7 @@ struct Piece {
 [[nodiscard]] std::vector<Piece> PlanPieces(std::span<const stream::ChunkPlace> chunks,
                                             std::uint64_t piece_bytes);
 
-/// What has to be known of a whole stream before it can be read in pieces.
+/// Index of a whole stream, needed to read it in pieces.
 struct StreamIndex {
   std::vector<stream::ChunkPlace> chunks;  // intact ones, in the order of the file
   stream::StreamLosses losses;

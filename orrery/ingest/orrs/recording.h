@@ -75,7 +75,7 @@ struct MapExtent {
   std::uint64_t bytes = 0;
 };
 
-/// Everything that the chunks of a file say, before it is assembled. Chunks come in any order,
+/// The records of a file before they are assembled. Chunks come in any order,
 /// so events wait in lists and large tables hold numbers of keys instead of rows: `activity`
 /// columns those of `launches`, `object` columns those of `objects`.
 class Recording {

@@ -187,7 +187,7 @@ class Replayer {
     }
   }
 
-  // The framework's counters go down when a free is requested, so the first word counts.
+  // The framework's counters go down when a free is requested, so the first record counts.
   void Release(const stream::Free& free) {
     Pass(free);
     const std::size_t index = replay_.memory.End(free);

@@ -17,7 +17,7 @@ namespace orrery::ingest::orrs {
 
 inline constexpr std::size_t kNoLifetime = std::numeric_limits<std::size_t>::max();
 
-/// One piece of memory from birth to death.
+/// An allocation from its birth to its death.
 struct MemoryLifetime {
   std::uint64_t id = 0;
   std::uint64_t address = 0;
@@ -39,26 +39,27 @@ struct MemoryLifetime {
   std::size_t parent = kNoLifetime;
 };
 
-/// Which memory an allocation of the driver gives. The flags are bits: managed memory is often
+/// Returns the kind of memory of a driver allocation. The flags are bits: managed memory is often
 /// host-mapped too.
 [[nodiscard]] trace::MemoryClass ClassOfFlags(std::uint64_t flags);
 
-/// Who is alive at which address, as events come in order. Memory of several levels (driver,
-/// segment, tensor) may share addresses.
+/// The memory that is allocated at each address, as events come in order. Memory of several levels
+/// (driver, segment, tensor) may share addresses.
 class LiveMemory {
  public:
-  /// A birth ends whatever of the same level was at its address; what it lies in is its parent.
+  /// Adds an allocation; it ends one of the same level at its address. The one that contains it is
+  /// its parent.
   std::size_t Begin(MemoryLifetime life);
 
-  /// Ends a life and returns it; kNoLifetime, and counted, if nobody knows it.
+  /// Ends a lifetime and returns it; kNoLifetime, and counted, if it is unknown.
   std::size_t End(const stream::Free& free);
 
-  /// Returns the innermost life that holds `address`, or kNoLifetime. The end is checked: a gap is
-  /// nobody's.
+  /// Returns the innermost lifetime that holds `address`, or kNoLifetime.
   [[nodiscard]] std::size_t Find(std::uint64_t address) const;
 
   /// Returns what a later part of the recording has to know when all events before `end` were
-  /// replayed: who is alive, and who died since `begin`, of whom records may still speak.
+  /// replayed: memory that is allocated, and memory freed since `begin`, which records may still
+  /// refer to.
   [[nodiscard]] LiveMemory Survivors(std::uint64_t begin, std::uint64_t end) const;
 
   /// Ends those whose free was requested and never said to be complete.
@@ -85,14 +86,14 @@ class LiveMemory {
   std::int64_t num_overwritten_ = 0;
 };
 
-/// The memory on the two sides of a copy, or below a set (`destination`).
+/// The memory on both sides of a copy, or of a memset (`destination`).
 struct CopyEndpoints {
   std::size_t source = kNoLifetime;
   std::size_t destination = kNoLifetime;
 };
 
-/// What follows from the order of events: which memory lived when, what copies touched, and which
-/// operator was open on the thread of an event.
+/// What follows from the order of events: which memory was allocated when, what copies touched, and
+/// which operator was open on the thread of an event.
 struct Replay {
   LiveMemory memory;
   std::vector<CopyEndpoints> of_copy;  // by index of the copy
@@ -103,7 +104,7 @@ struct Replay {
 };
 
 /// Replays all events in order of their numbers, whichever chunk they were in. Allocations and
-/// frees of tensors also become rows of memory_events. `before`: who lives at the begin.
+/// frees of tensors also become rows of memory_events. `before`: memory allocated at the begin.
 [[nodiscard]] Replay ReplayEvents(Recording& recording, LiveMemory before = {});
 
 }  // namespace orrery::ingest::orrs

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/orrs/device_rows.h"
+#include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/trace/row_index.h"
 
@@ -141,7 +141,7 @@ class Linker {
                trace_.memory_objects.Append({.begin_ns = begin_ns, .id = Signed(object)});
   }
 
-  // A touch silently of its own was seen as well as its launch. What was counted although
+  // A touch without coverage of its own has that of its launch. What was counted although
   // the launch says nothing of having been watched is at least a part.
   void InheritCoverage() {
     coverage_of_activity_.resize(trace_.activities.size(), Coverage::kUnseen);

@@ -27,7 +27,7 @@ struct Log {
   std::vector<RankSpread> spreads;  // one for each row, over all runs
 };
 
-/// What the lines around the results say of the run. A later line replaces an earlier one.
+/// Properties of a run from the lines around its results. Later lines override earlier ones.
 struct RunInfo {
   std::optional<std::int64_t> num_ranks;
   std::string collective;  // as PARAM names it
@@ -35,10 +35,11 @@ struct RunInfo {
   std::string nccl_version;
   std::map<std::int64_t, std::string> host_of_rank;
 
-  /// Takes what a line says; most say nothing.
+  /// Parses a line; most contain nothing of interest.
   void ReadLine(std::string_view line);
 
-  /// Returns whether a line is a rank's rank_line: the first one after results opens another run.
+  /// Returns whether a line introduces a rank; the first such line after results starts another
+  /// run.
   [[nodiscard]] static bool IsRankLine(std::string_view line);
 };
 
@@ -137,7 +138,7 @@ std::string_view ReductionOf(std::string_view collective) {
   return reduces ? "sum" : "none";
 }
 
-// What a row's tag says: "-all_reduce-float32"; the first versions say nothing, later ones no type.
+// A row's tag, "-all_reduce-float32"; the first versions have none, later ones no type.
 struct Tag {
   std::string_view collective;
   std::string_view data_type;
@@ -380,7 +381,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 // What PARAM's `comms.py` prints, from its first version on. Gives the columns of an nccl-tests
 // table: size_bytes is the full side, the median over the ranks stands out of place (oop_), in
 // place is empty. The spread over the ranks (rank_p75_us, rank_p95_us, rank_min_us, rank_max_us)
-// and source follow after.
+// and source follow.
 constinit const Format kFormat{.name = "PARAM comms", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::param_comms

@@ -16,7 +16,7 @@ struct ResultLine {
   std::vector<nccl_tests::Word> words;  // after the tag
 };
 
-/// Finds the mark, after whatever a launcher put in front of it.
+/// Finds the mark, after any launcher prefix.
 [[nodiscard]] std::optional<ResultLine> SplitResultLine(std::string_view line);
 
 /// How long the ranks took, each by itself; the median is the row's time.
@@ -36,7 +36,7 @@ struct ResultRow {
   RankSpread spread;
 };
 
-/// Which values a row has, as the header line names them.
+/// The columns of a row, as the header line names them.
 class ResultColumns {
  public:
   /// Parses a line such as "COMMS-RES  size (B)  nElementsPerRank  Latency(us):p50 …".

@@ -175,7 +175,7 @@ class ToolReader {
     }
   }
 
-  // The file says what its numbers of kinds and operations mean.
+  // The file has the names of its kinds and operations.
   Json KindOf(const Json& record) {
     const std::int64_t kind = NumberOf(Field(record, "kind"));
     return kind < 0 ? Json() : ElementAt(KindNames(), static_cast<std::size_t>(kind));

@@ -11,6 +11,7 @@
 #include "orrery/base/parse_number.h"
 #include "orrery/base/round_up.h"
 #include "orrery/base/text.h"
+#include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/object_rows.h"
 #include "orrery/trace/finish.h"
@@ -34,21 +35,6 @@ CopyKind KindOf(std::string_view direction) {
          : ends("DEVICE_TO_DEVICE") ? CopyKind::kDeviceToDevice
          : ends("HOST_TO_HOST")     ? CopyKind::kHostToHost
                                     : CopyKind::kUnknown;
-}
-
-std::string_view NameOf(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::kHostToDevice:
-      return "Memcpy HtoD";
-    case CopyKind::kDeviceToHost:
-      return "Memcpy DtoH";
-    case CopyKind::kDeviceToDevice:
-      return "Memcpy DtoD";
-    case CopyKind::kHostToHost:
-      return "Memcpy HtoH";
-    default:
-      return "Memcpy";
-  }
 }
 
 // Grids are counted in work-items; a last workgroup may be partly empty.
@@ -144,7 +130,7 @@ void ProcessRows::Add(const Copy& copy) {
       kind == CopyKind::kDeviceToHost ? copy.source : std::max(copy.destination, -1);
   trace_.activities.Append({.begin_ns = copy.time.begin_ns,
                             .duration_ns = Elapsed(copy.time),
-                            .name = trace_.strings.Intern(NameOf(kind)),
+                            .name = trace_.strings.Intern(MemcpyName(kind)),
                             .track = DeviceTrack(device, copy.stream),
                             .kind = trace::ActivityKind::kMemcpy,
                             .copy_kind = kind,
@@ -152,8 +138,8 @@ void ProcessRows::Add(const Copy& copy) {
                             .bytes = copy.bytes});
 }
 
-// PASTA defect 34: memory is there when the call that gives it has returned, and no longer when
-// the call that frees it begins.
+// PASTA defect 34: memory exists from the return of the allocating call until the freeing
+// call begins.
 void ProcessRows::Add(const Allocation& allocation) {
   const bool is_free = allocation.operation.ends_with("FREE");
   if (!is_free && !allocation.operation.ends_with("ALLOCATE")) {

@@ -31,7 +31,7 @@ struct TimeSpan {
   std::int64_t correlation = -1;
 };
 
-/// Returns nothing where times are missing or are invalid.
+/// Returns nothing where times are missing or invalid.
 [[nodiscard]] std::optional<TimeSpan> MakeTimeSpan(std::optional<std::int64_t> begin_ns,
                                                    std::optional<std::int64_t> end_ns,
                                                    std::int64_t correlation);

@@ -66,19 +66,19 @@ struct RocpdPlace {
   std::int64_t stream = -1;
 };
 
-/// A kernel as the program knows it.
+/// A kernel symbol.
 struct RocpdKernel {
   std::string name;
   std::int64_t registers = -1;
 };
 
-/// What a record refers to for its call and its category.
+/// Correlation and category of an event.
 struct RocpdEvent {
   std::int64_t correlation = -1;
   std::int64_t category = -1;
 };
 
-/// What the records of a process refer to by number.
+/// Tables that the records of a process refer to by id.
 struct RocpdLookups {
   tsl::robin_map<std::int64_t, std::string> strings;
   tsl::robin_map<std::int64_t, RocpdKernel> kernels;
@@ -206,7 +206,7 @@ constexpr std::array<std::string_view, kNumCommonColumns> kCommonColumns{
     "start", "end",      "start_id", "end_id",    "track_id", "pid",
     "tid",   "agent_id", "queue_id", "stream_id", "event_id"};
 
-// What all records say, whatever the schema.
+// Properties of all records, for any schema.
 struct Record {
   TimeSpan time;
   RocpdPlace place;
@@ -217,7 +217,7 @@ struct Record {
   }
 };
 
-// As the tables of other forms call it.
+// As the CSV and JSON forms name it.
 std::string_view OperationOf(std::string_view type, std::string_view level) {
   const bool is_virtual = level == "VIRTUAL";
   if (type == "ALLOC") {

@@ -105,7 +105,7 @@ Numbers ListIn(const JsonRecord& record, std::string_view key, NumberOf number_o
   return numbers;
 }
 
-// What a record says of its requests, one list a column.
+// The requests of a record, one list per column.
 struct Requests {
   Numbers first_token_s;
   Numbers between_tokens_s;
@@ -167,7 +167,7 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 
 }  // namespace
 
-// Results of serving benchmarks: SGLang's `bench_results.jsonl`, one object a line, and vLLM's
+// Results of serving benchmarks: SGLang's `bench_results.jsonl`, one object per line, and vLLM's
 // JSON. Gives one table with a row for each record: duration_s, completed, total_input_tokens,
 // total_output_tokens, request_throughput and output_throughput (per second), mean and median of
 // ttft_ms and tpot_ms. Where a record lists its requests, a second table has a row for each:

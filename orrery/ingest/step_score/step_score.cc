@@ -27,7 +27,7 @@ struct Setting {
 // Keys as FlattenYaml folds them.
 constexpr std::array kSettings{Setting{"g0", "g0"}, Setting{"t0", "t0_s"}, Setting{"w", "w"}};
 
-// The text need not be good YAML.
+// The text need not be valid YAML.
 bool HasKey(std::string_view text, std::string_view wanted) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -110,9 +110,9 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 
 }  // namespace
 
-// What the score of a step is reckoned from. `gpu_step_score_config.yaml`, told by its keys G0 and
+// Parameters of the step score. `gpu_step_score_config.yaml`, recognized by its keys G0 and
 // T0, gives a table of one row: g0, t0_s and w. `gpu_count.txt` gives one with the column gpus; it
-// holds nothing but a number, so its name has to speak for it.
+// holds only a number, so it is recognized by its name.
 constinit const Format kFormat{.name = "step score", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::step_score

@@ -24,7 +24,7 @@
 namespace orrery::ingest::torch_memory_timeline {
 namespace {
 
-/// What a category of tensors gained or lost.
+/// A change of the memory of a category of tensors.
 struct Change {
   std::int64_t time_ns = 0;
   std::int64_t bytes = 0;
@@ -108,7 +108,7 @@ Result<std::vector<Change>> ReadRaw(JsonStream& stream, trace::ProblemLog& probl
   }
 }
 
-// What categories hold, column by column; in front of them may be a 0 for stacked charts.
+// Memory by category; a 0 for stacked charts may come first.
 class Sums {
  public:
   explicit Sums(trace::ProblemLog& problems) : problems_(problems) {}
@@ -203,7 +203,7 @@ Result<std::vector<Change>> ReadChanges(Form form, ByteSource& source,
   return changes;
 }
 
-// Which device it is of, the file does not say; its name may.
+// The device is not in the file; the file name may have it.
 void AppendEvents(std::vector<Change> changes, std::int32_t device, trace::Trace& trace) {
   std::stable_sort(changes.begin(), changes.end(),
                    [](const Change& a, const Change& b) { return a.time_ns < b.time_ns; });

@@ -1,4 +1,3 @@
-#include "orrery/ingest/torch_snapshot/replay.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +19,7 @@ namespace {
 using trace::MemoryClass;
 using Object = trace::MemoryObjects::Row;
 
-/// What a device held when its history begins.
+/// The memory of a device at the begin of its history.
 struct StartState {
   std::vector<Segment> segments;
   std::vector<Block> blocks;
@@ -122,13 +121,13 @@ class Undo {
   StartState start_;
 };
 
-// The size that the allocator gives a block, where only the program's wish is known.
+// The size of a block, derived from the requested size.
 std::uint64_t RoundedBlock(std::uint64_t requested_bytes) {
   const auto bytes = static_cast<std::int64_t>(requested_bytes);
   return static_cast<std::uint64_t>(RoundUp(std::max<std::int64_t>(bytes, 1), kBlockUnit));
 }
 
-// Undoes the history from its end. It is a ring, so what it begins with is nowhere written; what
+// Undoes the history from its end. It is a ring buffer, so its initial state is not recorded; what
 // is left of the final state when every entry is undone is what was there before.
 StartState Rewind(const DeviceMemory& memory) {
   return Undo(memory).Run();
@@ -339,7 +338,7 @@ class Replayer {
                                  .track = 0});
   }
 
-  // The history must lead to what the snapshot shows.
+  // The history must end in the state of the snapshot.
   void Compare() {
     std::int64_t num_different = 0;
     for (const Block& block : memory_.blocks) {

@@ -236,7 +236,7 @@ class SnapshotReader {
                  .name = NameOf(item)};
   }
 
-  // What the program itself said of an allocation.
+  // Metadata that the program attached to an allocation.
   StringId NameOf(PickleValue item) {
     const std::string_view said = data_.TextAt(item, "user_metadata");
     return said.empty() ? StringId::kEmpty : trace_.strings.Intern(said);

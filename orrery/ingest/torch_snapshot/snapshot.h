@@ -51,7 +51,7 @@ struct Entry {
   StringId name = StringId::kEmpty;
 };
 
-/// What a snapshot says of one device.
+/// The memory of one device in a snapshot.
 struct DeviceMemory {
   std::int32_t device = 0;
   std::vector<Segment> segments;
@@ -68,5 +68,11 @@ struct DeviceMemory {
   constexpr std::int64_t kLatestUs = (std::int64_t{1} << 61) / 1000;
   return std::clamp<std::int64_t>(time_us, 0, kLatestUs) * 1000;
 }
+
+/// Replays the history of a device forwards from what it began with, up to the final state, which
+/// it is compared with. Events and marks go to `trace`, objects to `objects` (their `parent` is an
+/// index there), what does not fit together to the trace's problems.
+void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
+                   std::vector<trace::MemoryObjects::Row>& objects);
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -13,7 +13,6 @@
 #include "orrery/ingest/object_rows.h"
 #include "orrery/ingest/registry.h"
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
-#include "orrery/ingest/torch_snapshot/replay.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
 #include "orrery/trace/finish.h"
 #include "orrery/trace/trace.h"

@@ -14,14 +14,14 @@
 
 namespace orrery::ingest::xplane {
 
-/// What holds for all events of a kind (XEventMetadata).
+/// Properties of all events of a kind (XEventMetadata).
 struct EventKind {
   std::string_view name;
   std::string_view display_name;
   std::vector<Stat> stats;
 };
 
-/// A plane taken apart (XPlane): a device, or the host. Views point into its bytes.
+/// A parsed plane (XPlane): a device, or the host. Views point into its bytes.
 struct Plane {
   std::int64_t id = 0;
   std::string_view name;
@@ -62,7 +62,7 @@ struct Event {
 /// Returns the messages of a line's events, without one that is truncated.
 [[nodiscard]] std::vector<std::string_view> EventsOf(std::string_view line);
 
-/// What a kind of events means for a trace.
+/// A kind of events, as a trace needs it.
 struct EventKindInfo {
   StringId name = StringId::kEmpty;
   std::string_view short_name;
@@ -77,7 +77,7 @@ struct EventKindInfo {
   std::optional<HloShape> shape;
 };
 
-/// Looks at each kind of a plane once.
+/// Classifies each event kind of a plane once.
 class EventKinds {
  public:
   /// Both must outlive it.
@@ -106,5 +106,35 @@ struct Interval {
 /// ends are rounded, half up, so that events that touch in the file touch here.
 [[nodiscard]] std::optional<Interval> IntervalOf(std::int64_t origin_ns, std::int64_t offset_ps,
                                                  std::int64_t duration_ps);
+
+/// The start or the done of an asynchronous operation on a core.
+struct AsyncHalf {
+  bool is_start = false;
+  std::string start_name;  // of the operation that issued it: "copy-start.2"
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t kind = 0;  // of its event
+};
+
+/// Work from the begin of its start to the end of its done, as the profiler's own line of
+/// asynchronous operations has it.
+struct AsyncWork {
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t start_kind = 0;
+};
+
+struct AsyncPairs {
+  std::vector<AsyncWork> works;  // in order of their ends
+  std::int64_t num_unpaired = 0;
+};
+
+/// Joins the halves of one core. An operation is not issued again before it is done, so a start
+/// belongs to the next done of its name.
+[[nodiscard]] AsyncPairs PairAsync(std::vector<AsyncHalf> halves);
+
+/// Returns the name of the start that a done waits for: the operand in its text ("%copy-done.2 =
+/// f32[8] copy-done((f32[8]) %copy-start.2)"), else its own name with the other word.
+[[nodiscard]] std::string StartOfDone(std::string_view name, std::string_view long_name);
 
 }  // namespace orrery::ingest::xplane

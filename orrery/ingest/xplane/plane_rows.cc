@@ -15,7 +15,6 @@
 #include "orrery/base/text.h"
 #include "orrery/ingest/hlo.h"
 #include "orrery/ingest/json_text.h"
-#include "orrery/ingest/xplane/async_pairs.h"
 #include "orrery/ingest/xplane/kernel_details.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/trace/collective_names.h"
@@ -353,7 +352,7 @@ class PlaneRows {
   std::optional<std::int32_t> device_;
   EventKinds kinds_;
 
-  // The line and the event at hand.
+  // The current line and event.
   RowId track_ = kNoRow;
   LinePlace place_ = LinePlace::kHost;
   Event event_;

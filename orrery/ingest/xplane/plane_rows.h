@@ -11,7 +11,7 @@
 
 namespace orrery::ingest::xplane {
 
-/// What the planes of a file come to.
+/// The trace of a file, and state that the planes share.
 struct Recording {
   trace::Trace trace;
 
@@ -37,7 +37,7 @@ struct Recording {
 /// halves. Other lines of a device are annotations on it. On the host, what has a correlation is a
 /// runtime call, all else an annotation.
 ///
-/// A TPU's reading of its own clock (device_offset_ps, device_duration_ps) is skipped of `extra`:
+/// A TPU's reading of its own clock (device_offset_ps, device_duration_ps) is not kept in `extra`:
 /// it repeats the times of the row, and would give each row a text of its own.
 void AddPlane(const Plane& plane, Recording& recording);
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/xplane/async_pairs.h"
+#include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/reading_for_test.h"
 
 namespace orrery::ingest::xplane {
