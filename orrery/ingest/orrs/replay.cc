@@ -104,7 +104,7 @@ class Replayer {
     replay_.of_set.resize(recording.All<stream::Set>().size());
   }
 
-  void Replay(const OrderedEvent& event) {
+  void Apply(const OrderedEvent& event) {
     switch (event.kind) {
       case Kind::kObject:
         return Enter(recording_.All<stream::Object>()[event.index]);
@@ -380,7 +380,7 @@ std::size_t LiveMemory::FindFreed(const stream::Free& free) const {
 Replay ReplayEvents(Recording& recording, LiveMemory before) {
   Replayer player(recording, std::move(before));
   for (const OrderedEvent& event : EventsInOrder(recording)) {
-    player.Replay(event);
+    player.Apply(event);
   }
   return player.Finish();
 }
