@@ -11,7 +11,7 @@
 
 #include "capture/recorder/test_recording.h"
 #include "orrery/ingest/input_file.h"
-#include "orrery/ingest/orrs/orrs.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture {
@@ -376,7 +376,7 @@ TEST_F(RecorderTest, IngestReadsWhatWasRecorded) {
   const std::string bytes = BytesOf(path_);
   const auto file = ingest::InputFile::FromMemory("run.orrs", bytes);
   ASSERT_TRUE(file);
-  const auto content = ingest::orrs::GetFormat().read(*file, {});
+  const auto content = ingest::orrs::kFormat.Read(*file, {});
   ASSERT_TRUE(content);
   const trace::Trace& trace = content->traces.at(0);
   ASSERT_EQ(trace.activities.size(), 1U);

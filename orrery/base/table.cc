@@ -3,11 +3,13 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "orrery/base/check.h"
 
@@ -28,6 +30,12 @@ bool Fits(const Table::Cell& cell, Table::Type type) {
 
 }  // namespace
 
+Table::Table(std::initializer_list<std::pair<std::string_view, Type>> columns) {
+  for (const auto& [name, type] : columns) {
+    AddColumn(std::string(name), type);
+  }
+}
+
 std::size_t Table::AddColumn(std::string name, Type type) {
   columns_.push_back({.name = std::move(name), .type = type, .cells = {}});
   columns_.back().cells.resize(num_rows_);
@@ -39,6 +47,14 @@ std::size_t Table::AddRow() {
     column.cells.emplace_back();
   }
   return num_rows_++;
+}
+
+void Table::AddRow(std::vector<Cell> cells) {
+  ORRERY_CHECK(cells.size() == num_columns(), "a row has a cell for each column");
+  const std::size_t row = AddRow();
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    Set(row, column, std::move(cells[column]));
+  }
 }
 
 void Table::Set(std::size_t row, std::size_t column, Cell cell) {

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,11 +22,25 @@ class Table {
 
   using Cell = std::variant<std::monostate, std::int64_t, double, std::string>;
 
+  /// Returns the value as a cell, a missing one for nothing.
+  template <typename T>
+  [[nodiscard]] static Cell CellOf(const std::optional<T>& value) {
+    return value ? Cell(*value) : Cell();
+  }
+
+  Table() = default;
+
+  /// An empty table with these columns.
+  explicit Table(std::initializer_list<std::pair<std::string_view, Type>> columns);
+
   /// Adds a column; all rows so far get a missing value. Returns its index.
   std::size_t AddColumn(std::string name, Type type);
 
   /// Adds a row with a missing value in each column; returns its index.
   std::size_t AddRow();
+
+  /// Adds a row with these values, one for each column.
+  void AddRow(std::vector<Cell> cells);
 
   /// The cell must be missing or of the column's type.
   void Set(std::size_t row, std::size_t column, Cell cell);

@@ -92,5 +92,14 @@ TEST(TableDeathTest, ACellOfAnotherTypeIsOurMistake) {
   EXPECT_DEATH(table.Set(0, 0, 8.0), "the type of its column");
 }
 
+TEST(TableTest, ARowIsAddedWithACellForEachColumn) {
+  Table table{{"name", Table::Type::kText}, {"count", Table::Type::kInteger}};
+  table.AddRow({"a", std::int64_t{3}});
+  table.AddRow({"b", Table::CellOf(std::optional<std::int64_t>())});
+  EXPECT_EQ(table.num_rows(), 2U);
+  EXPECT_EQ(table.Integer(0, "count"), 3);
+  EXPECT_EQ(table.Integer(1, "count"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace orrery

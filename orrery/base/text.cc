@@ -19,4 +19,13 @@ std::string_view Trimmed(std::string_view text, std::string_view blanks) {
   return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
+std::string_view TextAfter(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  text.remove_prefix(at + key.size());
+  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+}
+
 }  // namespace orrery

@@ -12,6 +12,12 @@ TEST(TextTest, TrimmingTakesBlanksFromBothEndsOnly) {
   EXPECT_EQ(Trimmed("\"a\" ", " \""), "a");
 }
 
+TEST(TextTest, TheTextAfterAKeyHasNoLeadingBlanks) {
+  EXPECT_EQ(TextAfter("rank:  3 of 8", "rank:"), "3 of 8");
+  EXPECT_EQ(TextAfter("rank:", "rank:"), "");
+  EXPECT_EQ(TextAfter("size: 3", "rank:"), "");
+}
+
 TEST(TextTest, CaseIsThatOfAsciiLetters) {
   EXPECT_EQ(LowerCase("AbZ-9\xC4"), "abz-9\xC4");
   EXPECT_TRUE(SameIgnoringCase("NVLink", "nvlink"));

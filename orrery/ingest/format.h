@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,38 +24,46 @@ struct ReadOptions {
 struct MeasurementTable {
   std::string format;
   std::string file;
-  Table rows;
-  trace::ProblemLog problems;
+  Table rows = {};
+  trace::ProblemLog problems = {};
 };
 
-/// Says that a file holds only a part of a recording, whose other parts are other files.
+/// A file that holds only a part of a recording; other files hold the rest.
 struct Part {
   std::string recording;  // the same for all parts
 
-  /// Called once, when all parts are together, in place of FinishTrace at the end of each.
+  /// Called once when all parts are joined, instead of FinishTrace for each part.
   void (*complete)(trace::Trace& trace, const ReadOptions& options) = nullptr;
 };
 
-/// What one file held. Most files give exactly one of these.
+/// The content of one file. Most files have exactly one of these.
 struct FileContent {
   std::vector<trace::Trace> traces;
   std::vector<MeasurementTable> tables;
   std::optional<trace::WorkloadCard> card;
   std::optional<Part> part;    // of the traces
-  trace::ProblemLog problems;  // of the file, where no trace or table can carry them
+  trace::ProblemLog problems;  // of the file, where there is no trace or table to hold them
 };
 
-/// A format that Orrery recognises. To add one: a folder with a function that returns this, and
-/// one line in registry.cc (see ADDING_A_FORMAT.md).
+/// Returns a trace as the content of its file.
+[[nodiscard]] FileContent ContentOf(trace::Trace trace);
+
+/// Returns a table as the content of its file; fails with `if_empty` where it has no row.
+[[nodiscard]] Result<FileContent> ContentOf(MeasurementTable table, std::string_view if_empty);
+
+/// A format that Orrery reads. To add one, see ADDING_A_FORMAT.md.
 struct Format {
   std::string_view name;
 
-  /// Decides from content; must be cheap and must not trust the file's name.
+  /// Decides by content; must be cheap and must not trust the file name.
   bool (*matches)(const InputFile& file);
 
   /// Reads the whole file. Damage that leaves something usable is a problem in the result, an
-  /// error means that nothing could be used.
+  /// error means that nothing could be used. Use Read, which adds the path to errors.
   Result<FileContent> (*read)(const InputFile& file, const ReadOptions& options);
+
+  /// Reads a file; an error begins with its path.
+  [[nodiscard]] Result<FileContent> Read(const InputFile& file, const ReadOptions& options) const;
 };
 
 }  // namespace orrery::ingest

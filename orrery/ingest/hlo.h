@@ -8,14 +8,14 @@
 
 namespace orrery::ingest {
 
-/// What the category of an HLO operation ("all-reduce-start", "loop fusion") says.
+/// What the category of an HLO operation ("all-reduce-start", "loop fusion") means.
 struct HloCategory {
   /// Asynchronous work appears twice among the operations of a core: where it is issued and where
   /// the core waits for its end. Neither lasts as long as the work.
   enum class Phase { kWhole, kStart, kDone };
 
   Phase phase = Phase::kWhole;
-  bool is_around_others = false;  // a loop or a call, whose operations have rows of their own
+  bool is_around_others = false;  // a loop or call, whose operations have their own rows
   bool is_copy = false;
   std::optional<trace::CollectiveKind> collective;  // HLO's broadcast is none: it is local
 };
@@ -30,7 +30,7 @@ struct HloCategory {
 /// "/device:TPU:3 SparseCore 1", -1 if it has none; nothing for names of the host.
 [[nodiscard]] std::optional<std::int32_t> DeviceInXlaName(std::string_view name);
 
-/// How much an array holds.
+/// Element type and size of an array.
 struct HloShape {
   trace::DataType data_type = trace::DataType::kUnknown;
   std::int64_t elements = 0;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -52,6 +51,15 @@ Result<std::unique_ptr<ByteSource>> InputFile::OpenContent() const {
     return file;
   }
   return Unpack(std::move(file), limits_);
+}
+
+Result<std::string> InputFile::ReadText(std::int64_t max_bytes, trace::ProblemLog& problems) const {
+  ORRERY_TRY(const auto source, OpenContent());
+  ORRERY_TRY(std::string text, ReadAll(*source, max_bytes));
+  if (const std::string damage = source->damage(); !damage.empty()) {
+    problems.Loss(damage);
+  }
+  return text;
 }
 
 Status InputFile::ReadHead() {

@@ -7,11 +7,12 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest {
 
-/// A file to be recognised and read: its name, its first unpacked bytes, and its content as often
-/// as a reader wants to start over.
+/// A file to be recognised and read: its name, its first uncompressed bytes, and its content as
+/// often as a reader wants to start over.
 class InputFile {
  public:
   /// Opens `path` and looks at its head.
@@ -24,18 +25,22 @@ class InputFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// The first bytes after unpacking, at most 256 KiB.
+  /// The first bytes after decompression, at most 256 KiB.
   [[nodiscard]] std::string_view head() const { return head_; }
 
-  /// Bytes on disk, before unpacking.
+  /// Bytes on disk, before decompression.
   [[nodiscard]] std::int64_t packed_bytes() const { return packed_bytes_; }
 
-  /// The file on disk holds the content as it is (not packed, not from memory), so a library may
-  /// open `path()` itself.
+  /// The file on disk holds the content as it is (not compressed, not from memory), so a library
+  /// may open `path()` itself.
   [[nodiscard]] bool is_plain_file() const { return is_plain_file_; }
 
-  /// Starts reading the unpacked content from the beginning.
+  /// Starts reading the uncompressed content from the beginning.
   [[nodiscard]] Result<std::unique_ptr<ByteSource>> OpenContent() const;
+
+  /// Reads all uncompressed content, at most `max_bytes`; damaged compression is a loss.
+  [[nodiscard]] Result<std::string> ReadText(std::int64_t max_bytes,
+                                             trace::ProblemLog& problems) const;
 
  private:
   InputFile() = default;

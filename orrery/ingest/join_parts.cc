@@ -8,12 +8,11 @@
 #include <tuple>
 #include <utility>
 
-#include "orrery/ingest/rank_names.h"
 #include "orrery/base/columns.h"
+#include "orrery/ingest/rank_names.h"
 
 namespace orrery::ingest {
 namespace {
-
 
 // New rows [first_row, …) of a column name rows of the part: they become rows of the whole.
 void Resolve(std::vector<RowId>& column, std::size_t first_row, std::span<const RowId> row_of) {

@@ -9,7 +9,7 @@
 
 namespace orrery::ingest {
 
-/// Puts recordings together that a tool spreads over several files.
+/// Joins recordings that a tool writes as several files.
 class PartJoiner {
  public:
   /// Takes the trace of a content with a `part`.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <memory>
 #include <set>
 #include <utility>
 
@@ -50,7 +49,7 @@ class Reader {
       Add(**object, stream.value_offset() - 1);
     }
     if (stream.end() == JsonEnd::kInsideValue) {
-      AddCut(list, stream.value_offset());
+      AddTruncated(list, stream.value_offset());
     }
     if (stream.end() == JsonEnd::kComplete) {
       problems_.Loss("closing bracket that nothing opened; the rest was not read", 1,
@@ -65,23 +64,21 @@ class Reader {
 
   void Add(std::string_view object, std::int64_t offset) {
     JsonRecord record;
-    if (!object.starts_with('{') || !Fields(object, record)) {
+    if (!Fields(object, record)) {
       problems_.Loss("damaged record", 1, Place(offset));
     }
-    if (!record.empty()) {
-      records_.push_back(std::move(record));
-    }
+    Keep(std::move(record));
   }
 
-  void AddCut(std::string_view list, std::int64_t offset) {
+  void AddTruncated(std::string_view list, std::int64_t offset) {
     problems_.Loss("the file ends inside a record; its complete fields were read", 1,
                    Place(static_cast<std::int64_t>(list.size()) - 1));
-    const std::string_view object =
-        list.substr(std::min(static_cast<std::size_t>(offset), list.size()));
     JsonRecord record;
-    if (object.starts_with('{')) {
-      static_cast<void>(Fields(object, record));
-    }
+    Fields(list.substr(std::min(static_cast<std::size_t>(offset), list.size())), record);
+    Keep(std::move(record));
+  }
+
+  void Keep(JsonRecord record) {
     if (!record.empty()) {
       records_.push_back(std::move(record));
     }
@@ -89,6 +86,9 @@ class Reader {
 
   // Takes fields up to the first damage; returns whether there was none.
   bool Fields(std::string_view object, JsonRecord& record) {
+    if (!object.starts_with('{')) {
+      return false;
+    }
     const auto source = OpenMemory(object);
     JsonStream stream(*source, kLimits);
     return TakeFields(stream, record).has_value() && stream.end() == JsonEnd::kComplete;
@@ -139,11 +139,7 @@ Status CollectKeys(JsonStream& stream, std::set<std::string, std::less<>>& seen)
 Result<std::vector<JsonRecord>> ReadJsonRecords(const InputFile& file,
                                                 std::span<const std::string_view> keys,
                                                 trace::ProblemLog& problems) {
-  ORRERY_TRY(const auto source, file.OpenContent());
-  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    problems.Loss(damage);
-  }
+  ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, problems));
   return Reader(keys, problems).Run(text);
 }
 

@@ -14,12 +14,12 @@
 
 namespace orrery::ingest {
 
-/// Some fields of a JSON object: the text of their values, sound JSON without blanks, by key.
+/// Some fields of a JSON object: the text of their values, valid JSON without blanks, by key.
 using JsonRecord = std::map<std::string, std::string, std::less<>>;
 
 /// Reads a file of JSON objects, one or many, each on a line of its own or not, and keeps the
-/// fields named in `keys`; of equal keys the last counts. An object that is cut gives the fields
-/// before the cut, text that is no object is a loss.
+/// fields named in `keys`; of equal keys the last counts. An object that is truncated gives the
+/// fields before the cut, text that is no object is a loss.
 [[nodiscard]] Result<std::vector<JsonRecord>> ReadJsonRecords(
     const InputFile& file, std::span<const std::string_view> keys, trace::ProblemLog& problems);
 
@@ -29,7 +29,7 @@ using JsonRecord = std::map<std::string, std::string, std::less<>>;
 /// Returns the integer that a field holds; 12.0 counts as 12.
 [[nodiscard]] std::optional<std::int64_t> IntegerIn(const JsonRecord& record, std::string_view key);
 
-/// Says whether the first JSON object in the head of a file has all of `keys` at its top level.
+/// Returns whether the first JSON object in the head of a file has all of `keys` at its top level.
 [[nodiscard]] bool HeadHasKeys(std::string_view head, std::span<const std::string_view> keys);
 
 }  // namespace orrery::ingest

@@ -49,8 +49,8 @@ TEST(JsonRecordsTest, TheLastOfEqualKeysCounts) {
               ElementsAre(ElementsAre(Pair("a", "2"))));
 }
 
-// Wherever the text is cut, the fields that were complete are there: a from behind its comma on
-// (a number that touches the end may have lost digits), b never, since its object is not closed
+// Wherever the text is truncated, the fields that were complete are there: a from after its comma
+// on (a number that touches the end may have lost digits), b never, since its object is not closed
 // before the last character.
 TEST(JsonRecordsTest, ACutRecordKeepsItsCompleteFields) {
   const std::string text = R"json({"a":17,"b":[1,2]})json";

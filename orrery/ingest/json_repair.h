@@ -8,7 +8,7 @@
 
 namespace orrery::ingest {
 
-/// What was fixed in JSON text, by kind.
+/// Repairs made to JSON text, by kind.
 struct JsonRepairs {
   std::int64_t control_characters = 0;  // raw ones in strings: now escaped
   std::int64_t invalid_utf8 = 0;        // now U+FFFD
@@ -25,7 +25,7 @@ struct JsonRepairs {
 };
 
 /// Rewrites the text of one JSON value without blanks and so that a strict parser accepts it,
-/// where the damage is of a kind that profilers produce; counts what it fixed. Sound text comes
+/// where the damage is of a kind that profilers produce; counts what it fixed. Valid text comes
 /// back as it was (less blanks); damage of other kinds (brackets, quotes) stays for the parser.
 [[nodiscard]] std::string RepairJson(std::string_view text, JsonRepairs& repairs);
 

@@ -13,7 +13,7 @@
 namespace orrery::ingest {
 
 struct JsonLimits {
-  std::size_t max_depth = 64;  // brackets inside brackets, those entered included
+  std::size_t max_depth = 64;  // nesting depth, including brackets that were entered
   std::size_t max_value_bytes = std::size_t{256} << 20;  // of one value that is taken
 };
 
@@ -26,7 +26,7 @@ enum class JsonEnd {
 };
 
 /// Walks a JSON document of any size with one window of it in memory. The caller enters objects
-/// and arrays and takes the values inside as text; what it does not take is skipped. Only brackets
+/// and arrays and takes their values as text; other values are skipped. Only brackets
 /// and strings are understood, so that a value that a parser refuses does not stop the walk.
 ///
 ///     JsonStream stream(source);
@@ -35,12 +35,12 @@ enum class JsonEnd {
 ///       ORRERY_TRY(const auto key, stream.NextKey());
 ///       ...
 ///
-/// Views are valid until the next call, and `kPadding` more bytes may be read behind them. Stray
+/// Views are valid until the next call, and `kPadding` more bytes may be read after them. Stray
 /// and missing commas are tolerated and counted. Input that ends early is not an error: the calls
 /// return nothing and `end()` tells.
 class JsonStream {
  public:
-  /// As much as simdjson wants to read behind a text.
+  /// As much as simdjson wants to read after a text.
   static constexpr std::size_t kPadding = 64;
 
   /// `source` must outlive the stream.
@@ -54,11 +54,11 @@ class JsonStream {
 
   Status EnterArray() { return Enter('['); }
 
-  /// Inside an object: returns the next key as it is written (escapes stay), nothing behind the
+  /// Inside an object: returns the next key as it is written (escapes stay), nothing after the
   /// last one.
   [[nodiscard]] Result<std::optional<std::string_view>> NextKey();
 
-  /// Inside an array: returns the text of the next element, nothing behind the last one.
+  /// Inside an array: returns the text of the next element, nothing after the last one.
   [[nodiscard]] Result<std::optional<std::string_view>> NextElement();
 
   /// Returns the text of the last key's value; nothing if the input ends before it is complete.

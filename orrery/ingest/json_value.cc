@@ -1,11 +1,10 @@
 #include "orrery/ingest/json_value.h"
 
-#include <charconv>
 #include <cmath>
-#include <limits>
-#include <system_error>
 
 #include <fmt/core.h>
+
+#include "orrery/base/parse_number.h"
 
 namespace orrery::ingest {
 
@@ -64,16 +63,12 @@ std::optional<double> Number(const std::optional<JsonElement>& value) {
   if (value && !value->get(number)) {
     return number;
   }
-  const std::string_view text = Text(value).value_or("");
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && stop == text.data() + text.size();
-  return is_number && std::isfinite(number) ? std::optional(number) : std::nullopt;
+  const auto parsed = ParseWhole<double>(Text(value).value_or(""));
+  return parsed && std::isfinite(*parsed) ? parsed : std::nullopt;
 }
 
 std::int32_t SmallInteger(const std::optional<JsonElement>& value) {
-  const std::int64_t number = Integer(value).value_or(-1);
-  const bool fits = number >= 0 && number <= std::numeric_limits<std::int32_t>::max();
-  return fits ? static_cast<std::int32_t>(number) : -1;
+  return SmallOrUnknown(Integer(value).value_or(-1));
 }
 
 std::optional<std::string_view> Text(const std::optional<JsonElement>& value) {

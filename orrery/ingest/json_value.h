@@ -15,7 +15,7 @@ using JsonElement = simdjson::dom::element;
 /// on the same JsonText.
 class JsonText {
  public:
-  /// Returns nothing if the text is empty or not sound.
+  /// Returns nothing if the text is empty or not valid.
   [[nodiscard]] std::optional<JsonElement> Parse(std::string_view text);
 
   /// Parses the inside of an object.

@@ -23,7 +23,7 @@ Result<RunManifest> Parse(std::string_view text) {
   const auto whole = json.Parse(text);
   const auto version = Integer(Field(whole, "orrery_manifest"));
   if (!version) {
-    return Fail(Error::Kind::kInvalidInput, "the manifest is cut off or no JSON");
+    return Fail(Error::Kind::kInvalidInput, "the manifest is truncated or not JSON");
   }
   if (*version != kVersion) {
     return Fail(Error::Kind::kUnsupported, "the manifest is of a newer Orrery");
@@ -77,13 +77,13 @@ void ManifestCheck::Found(const std::string& path) {
 void ManifestCheck::NoteMissing(trace::ProblemLog& problems) const {
   for (const fs::path& file : files_) {
     if (!found_.contains(file)) {
-      problems.Loss("stream that a manifest names and that is not here", 1, file.string());
+      problems.Loss("missing stream that a manifest names", 1, file.string());
     }
   }
   // Processes of a job without ranks have none that could be missing.
   for (std::int32_t rank = 0; num_ranks_ > 1 && rank < std::min(num_ranks_, kMaxRanks); ++rank) {
     if (!ranks_.contains(rank)) {
-      problems.Loss("rank of the job that no manifest has a stream of", 1,
+      problems.Loss("rank of the job without a stream in any manifest", 1,
                     fmt::format("rank {}", rank));
     }
   }

@@ -12,11 +12,11 @@
 
 namespace orrery::ingest {
 
-/// What `orrery capture` writes beside the streams of several processes (docs/formats/orrs.md):
-/// which they are, and how many ranks the job had. Streams say all else of themselves.
+/// What `orrery capture` writes next to the streams of several processes (docs/formats/orrs.md):
+/// their names, and how many ranks the job had. All else is in the streams.
 struct RunManifest {
   struct File {
-    std::string name;        // beside the manifest
+    std::string name;        // in the folder of the manifest
     std::int32_t rank = -1;  // -1: not said
 
     bool operator==(const File&) const = default;
@@ -26,18 +26,18 @@ struct RunManifest {
   std::vector<File> files = {};
 };
 
-/// Told by its first key, "orrery_manifest".
+/// Recognized by its first key, "orrery_manifest".
 [[nodiscard]] bool IsManifest(const InputFile& file);
 
 [[nodiscard]] Result<RunManifest> ReadManifest(const InputFile& file);
 
-/// Compares what the manifests of a run name with the files that are there.
+/// Compares the manifests of a run with the files that exist.
 class ManifestCheck {
  public:
   void Add(const std::string& manifest_path, const RunManifest& manifest);
   void Found(const std::string& path);
 
-  /// A stream or a rank that is not there is a loss.
+  /// A missing stream or rank is a loss.
   void NoteMissing(trace::ProblemLog& problems) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace orrery::ingest {
 namespace {
 
-// Two traces take turns: one is put together and looked at while records are read into the other.
+// Two traces take turns: one is assembled and looked at while records are read into the other.
 class StreamPieces : public Pieces {
  public:
   StreamPieces(orrs::PieceReader reader, bool may_prepare)

@@ -12,7 +12,7 @@
 
 namespace orrery::ingest {
 
-/// A recording that comes as a sequence of traces, each a part of it in the order of events, so
+/// A recording read as a sequence of traces, each a part of it in the order of events, so
 /// that memory is bounded by the parts. See orrs::PieceReader for what is in a part.
 class Pieces {
  public:
@@ -33,11 +33,13 @@ class Pieces {
 
 struct PiecesOptions {
   ReadOptions read = {};
-  std::optional<std::uint64_t> piece_bytes = {};  // of the file, unpacked; none: as suits
-  bool with_touches = true;                       // also what launches did to memory
+  std::optional<std::uint64_t> piece_bytes =
+      {};                    // of the file, uncompressed; none: chosen by the reader
+  bool with_touches = true;  // also what launches did to memory
 };
 
-/// Returns whether the file can be read in pieces: an event stream that is not packed as a whole.
+/// Returns whether the file can be read in pieces: an event stream that is not compressed as a
+/// whole.
 [[nodiscard]] bool HasPieces(const std::string& path);
 
 [[nodiscard]] Result<std::unique_ptr<Pieces>> OpenPieces(const std::string& path,

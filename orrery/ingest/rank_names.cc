@@ -1,33 +1,26 @@
 #include "orrery/ingest/rank_names.h"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 
 namespace orrery::ingest {
 namespace {
 
 std::optional<std::int32_t> NumberAt(std::string_view text, std::size_t at) {
-  std::int32_t number = 0;
-  const auto [stop, error] = std::from_chars(text.data() + at, text.data() + text.size(), number);
-  if (error != std::errc() || stop == text.data() + at || number < 0) {
-    return std::nullopt;
-  }
-  return number;
+  const auto number = ParsePrefix<std::int32_t>(text.substr(at));
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
-// The number behind a word, with one of "-_ ." between at most: "rank-3".
-std::optional<std::int32_t> NumberBehind(std::string_view name, std::string_view word) {
+// The number after a word, with one of "-_ ." between at most: "rank-3".
+std::optional<std::int32_t> NumberAfter(std::string_view name, std::string_view word) {
   for (std::size_t at = name.find(word); at != std::string_view::npos;
        at = name.find(word, at + 1)) {
     std::size_t digits = at + word.size();
@@ -74,10 +67,10 @@ std::string FileName(std::string_view path) {
   return LowerCase(path.substr(path.find_last_of('/') + 1));
 }
 
-std::optional<std::int32_t> NumberBehindAny(std::string_view name,
-                                            std::initializer_list<std::string_view> words) {
+std::optional<std::int32_t> NumberAfterAny(std::string_view name,
+                                           std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
-    if (const auto number = NumberBehind(name, word)) {
+    if (const auto number = NumberAfter(name, word)) {
       return number;
     }
   }
@@ -88,12 +81,12 @@ std::optional<std::int32_t> NumberBehindAny(std::string_view name,
 
 std::optional<std::int32_t> RankInFileName(std::string_view path) {
   const std::string name = FileName(path);
-  const auto number = NumberBehindAny(name, {"rank", "worker"});
+  const auto number = NumberAfterAny(name, {"rank", "worker"});
   return number ? number : NumberAtEnd(name);
 }
 
 std::optional<std::int32_t> GpuInFileName(std::string_view path) {
-  const auto number = NumberBehindAny(FileName(path), {"gpu", "device"});
+  const auto number = NumberAfterAny(FileName(path), {"gpu", "device"});
   return number ? number : RankInFileName(path);
 }
 

@@ -10,7 +10,7 @@ namespace orrery::ingest {
 /// "worker3_…", "nsys_3.sqlite", "megatron_kineto_3.json.gz". Nothing if there is none.
 [[nodiscard]] std::optional<std::int32_t> RankInFileName(std::string_view path);
 
-/// Finds the GPU in a file's name: the number behind "gpu" or "device", else what would be the
+/// Finds the GPU in a file's name: the number after "gpu" or "device", else what would be the
 /// rank, since a file that holds one GPU is of one rank.
 [[nodiscard]] std::optional<std::int32_t> GpuInFileName(std::string_view path);
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/parallel.h"
-#include "orrery/ingest/foreign_formats.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/join_parts.h"
@@ -28,6 +29,69 @@
 
 namespace orrery::ingest {
 namespace {
+
+bool IsText(std::string_view head) {
+  return std::none_of(head.begin(), head.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
+  });
+}
+
+// Protobuf messages in a row, each after its length, the first one with string fields only.
+bool IsChakra(std::string_view head) {
+  return Contains(head, "is_cpu_op") || Contains(head, "comm_type") || Contains(head, "schema\xea");
+}
+
+std::string NotYet(std::string_view name) {
+  return fmt::format("this is {}, which this version of Orrery does not read yet", name);
+}
+
+std::string DescribeJson(std::string_view head) {
+  if (Contains(head, "\"workload_graph\"")) {
+    return NotYet("a Chakra trace as JSON");
+  }
+  if (Contains(head, "\"segments\"") && Contains(head, "\"device_traces\"")) {
+    return "this is a memory snapshot of PyTorch as JSON: give Orrery the pickle it was made from";
+  }
+  return "this is JSON, but neither a Kineto trace (no \"traceEvents\") nor a PyTorch execution "
+         "trace (no \"schema\" and \"nodes\")";
+}
+
+// Describes a file that no format matches: what it seems to be and what to do.
+std::string DescribeUnsupportedFile(const InputFile& file) {
+  const std::string_view head = file.head();
+  if (head.empty()) {
+    return "the file is empty";
+  }
+  if (head.starts_with("SQLite format 3")) {
+    return "this is an SQLite database, but neither an export of Nsight Systems (no "
+           "CUPTI_ACTIVITY_KIND_* table and no META_DATA_EXPORT) nor one of rocprofv3 (no rocpd_* "
+           "table)";
+  }
+  if (head.size() > 262 && head.substr(257, 5) == "ustar") {
+    return "this is a tar archive: unpack it and give Orrery the folder";
+  }
+  if (head.starts_with("PK\x03\x04")) {
+    return "this is a zip archive: unpack it and give Orrery the folder";
+  }
+  const std::size_t first = head.find_first_not_of(" \n\r\t");
+  if (first == std::string_view::npos) {
+    return "the file contains only whitespace";
+  }
+  if (head[first] == '{' || head[first] == '[') {
+    return DescribeJson(head);
+  }
+  if (!IsText(head) && IsChakra(head)) {
+    return NotYet("a Chakra execution trace");
+  }
+  if (Contains(head, "\"ID\",\"Process ID\"") ||
+      Contains(head, "\"Process ID\",\"Kernel Name\",\"Invocations\"")) {
+    return NotYet("a CSV table of Nsight Compute");
+  }
+  return "Orrery does not recognise this file; it reads Kineto JSON, PyTorch execution traces, "
+         "Nsight Systems SQLite exports, XPlane recordings, rocprofv3 tables, memory snapshots and "
+         "timelines of PyTorch, NVBit's mem_trace, nccl-tests logs, NVLink counters, benchmark "
+         "results, workload cards, .orr and .orrs files";
+}
 
 namespace fs = std::filesystem;
 
@@ -78,7 +142,7 @@ Result<std::vector<Candidate>> FindFiles(const std::vector<std::string>& paths) 
   return files;
 }
 
-// What a file gave: some content, or what a recorder says of the others.
+// What a file contained: data, or a manifest of other files.
 struct ReadContent {
   FileContent content = {};
   std::optional<RunManifest> manifest = {};
@@ -92,11 +156,12 @@ Result<ReadContent> ReadFile(const std::string& path, const ReadOptions& options
   }
   for (const Format* format : KnownFormats()) {
     if (format->matches(file)) {
-      ORRERY_TRY(FileContent content, format->read(file, options));
+      ORRERY_TRY(FileContent content, format->Read(file, options));
       return ReadContent{.content = std::move(content)};
     }
   }
-  return Fail(Error::Kind::kUnsupported, fmt::format("{}: {}", path, DescribeForeignFile(file)));
+  return Fail(Error::Kind::kUnsupported,
+              fmt::format("{}: {}", path, DescribeUnsupportedFile(file)));
 }
 
 // Execution traces that were merged with Kineto have activities, but never operators of their own.
@@ -142,7 +207,7 @@ class RankJoiner {
     if (IsGraph(*same_rank)) {
       std::swap(*same_rank, trace);
     }
-    // One recording and one graph make a rank; two of a kind do not.
+    // A rank consists of a recording and a graph, not of two of one kind.
     if (IsGraph(*same_rank) || !IsGraph(trace) || !same_rank->graph_nodes.empty()) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("{} and {} both claim rank {}: give Orrery the files of one run only",
@@ -163,11 +228,11 @@ class RankJoiner {
   std::vector<trace::Trace> ranks_;
 };
 
-// Puts the contents of files together, in the order of the files.
+// Combines the contents of files, in the order of the files.
 class RunBuilder {
  public:
   Status Add(const Candidate& file, Result<ReadContent>& read) {
-    promises_.Found(file.path);
+    manifests_.Found(file.path);
     if (!read) {
       if (file.was_named) {
         return tl::unexpected(read.error());
@@ -175,7 +240,7 @@ class RunBuilder {
       return Skip(file, read.error());
     }
     if (read->manifest) {
-      promises_.Add(file.path, *read->manifest);
+      manifests_.Add(file.path, *read->manifest);
       return {};
     }
     return Add(file, read->content);
@@ -186,7 +251,7 @@ class RunBuilder {
       ORRERY_TRY_STATUS(ranks_.Add(std::move(trace)));
     }
     run_.set.ranks = ranks_.Take();
-    promises_.NoteMissing(run_.set.problems);
+    manifests_.NoteMissing(run_.set.problems);
     if (run_.set.ranks.empty() && run_.tables.empty() && !run_.set.card) {
       return Fail(Error::Kind::kNotFound, fmt::format("{}: nothing here that Orrery reads{}",
                                                       paths.empty() ? "" : paths.front(), Why()));
@@ -223,7 +288,7 @@ class RunBuilder {
     if (why.starts_with(file.path + ": ")) {
       why.erase(0, file.path.size() + 2);
     }
-    // A file of another kind is no loss; one of ours that could not be read is.
+    // A file of an unknown format is no loss; a damaged one of a known format is.
     if (error.kind() != Error::Kind::kUnsupported) {
       run_.set.problems.Loss("file that could not be read", 1, file.path + ": " + why);
     }
@@ -231,7 +296,7 @@ class RunBuilder {
     return {};
   }
 
-  // The first thing that went wrong, for a run that came to nothing.
+  // The first problem of a run without any content.
   [[nodiscard]] std::string Why() const {
     if (!run_.set.problems.all().empty()) {
       const trace::Problem& problem = run_.set.problems.all().front();
@@ -248,7 +313,7 @@ class RunBuilder {
   Run run_;
   PartJoiner parts_;
   RankJoiner ranks_;
-  ManifestCheck promises_;
+  ManifestCheck manifests_;
 };
 
 }  // namespace

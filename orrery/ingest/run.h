@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,13 +11,13 @@
 
 namespace orrery::ingest {
 
-/// A file that was given or found and is not part of the result.
+/// A file that was given or found but is not part of the result.
 struct SkippedFile {
   std::string file;
   std::string why;
 };
 
-/// Everything that was read of a run.
+/// Everything that was read from a run.
 struct Run {
   trace::TraceSet set;
   std::vector<MeasurementTable> tables;

@@ -1,7 +1,6 @@
 #include "orrery/ingest/sqlite_database.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -9,13 +8,15 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include "orrery/base/parse_number.h"
+
 namespace orrery::ingest {
 namespace {
 
 constexpr std::string_view kMagic{"SQLite format 3\0", 16};
 constexpr std::size_t kHeaderBytes = 100;
 
-// Far above anything an export holds, far below what would hurt.
+// Far above what an export contains, far below what would exhaust memory.
 constexpr int kMaxValueBytes = 256 << 20;
 constexpr int kMaxStatementBytes = 1 << 20;
 constexpr int kMaxColumns = 2000;
@@ -110,20 +111,8 @@ std::string_view StoredBytes(sqlite3_stmt* statement, int column) {
 }
 
 std::int64_t RoundedInteger(double number, std::int64_t missing) {
-  // 2^62 on both sides: everything beyond is nonsense here, and the cast stays defined.
+  // 2^62 on both sides: larger values are invalid here, and the cast stays defined.
   return std::abs(number) <= 4.6e18 ? std::llround(number) : missing;
-}
-
-std::int64_t ParsedInteger(std::string_view text, std::int64_t missing) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : missing;
-}
-
-double ParsedNumber(std::string_view text, double missing) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() ? value : missing;
 }
 
 }  // namespace
@@ -163,7 +152,7 @@ std::int64_t TableScan::Integer(std::size_t column, std::int64_t missing) const 
   if (at < 0) {
     return missing;
   }
-  // One look-up of the column for both questions: this is the hottest line of the reader.
+  // One look-up of the column for type and value: this is the hottest line of the reader.
   sqlite3_value* value = sqlite3_column_value(statement_.get(), at);
   switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
@@ -171,7 +160,7 @@ std::int64_t TableScan::Integer(std::size_t column, std::int64_t missing) const 
     case SQLITE_FLOAT:
       return RoundedInteger(sqlite3_value_double(value), missing);
     case SQLITE_TEXT:
-      return ParsedInteger(StoredBytes(statement_.get(), at), missing);
+      return ParseWhole<std::int64_t>(StoredBytes(statement_.get(), at)).value_or(missing);
     default:
       return missing;
   }
@@ -194,7 +183,7 @@ double TableScan::Number(std::size_t column, double missing) const {
     case SQLITE_FLOAT:
       return sqlite3_column_double(statement_.get(), at);
     case SQLITE_TEXT:
-      return ParsedNumber(StoredBytes(statement_.get(), at), missing);
+      return ParseWhole<double>(StoredBytes(statement_.get(), at)).value_or(missing);
     default:
       return missing;
   }
@@ -257,11 +246,11 @@ Status SqliteDatabase::OpenInMemory(const InputFile& file) {
   ORRERY_TRY(const auto source, file.OpenContent());
   ORRERY_TRY(std::string content, ReadAll(*source));
   if (content.size() < kHeaderBytes) {
-    return Fail(Error::Kind::kInvalidInput, "the SQLite header is cut short");
+    return Fail(Error::Kind::kInvalidInput, "the SQLite header is truncated");
   }
   damage_ = source->damage();
   if (RepairHeader(content) && damage_.empty()) {
-    damage_ = "the file is cut short";
+    damage_ = "the file is truncated";
   }
   content_ = std::make_unique<std::string>(std::move(content));
   bytes_ = static_cast<std::int64_t>(content_->size());
@@ -326,7 +315,7 @@ TableScan SqliteDatabase::Scan(std::string_view table,
   if (!HasTable(table)) {
     return scan;
   }
-  // NOT INDEXED: rows in the order they were written, whatever indexes somebody added.
+  // NOT INDEXED: rows in the order they were written, regardless of added indexes.
   scan.statement_.reset(
       Prepare(connection_.get(), fmt::format("SELECT {} FROM main.{} NOT INDEXED",
                                              position == 0 ? "NULL" : selected, Quoted(table))));

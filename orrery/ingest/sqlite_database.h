@@ -15,7 +15,7 @@ struct sqlite3_stmt;
 
 namespace orrery::ingest {
 
-/// One pass over all rows of a table, over the columns that were asked for. A column that the table
+/// One pass over all rows of a table, over the columns that were requested. A column that the table
 /// lacks, a NULL and a value of the wrong type all read as missing.
 ///
 /// A damaged page ends the pass early; `damage()` then says why. Pages that refer to each other in
@@ -54,18 +54,18 @@ class TableScan {
   TableScan() = default;
 
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;  // null: nothing to read
-  std::vector<int> position_;                          // of each column asked for; -1: none
+  std::vector<int> position_;                          // of each column requested; -1: none
   std::int64_t rows_left_ = 0;
   std::int64_t text_left_ = 0;
   std::string damage_;
 };
 
-/// A SQLite database that is only read, and not trusted: the one place that knows SQLite. Only real
+/// A SQLite database opened read-only and not trusted; the only code that uses SQLite. Only real
 /// tables are seen; views, virtual tables and triggers are not.
 class SqliteDatabase {
  public:
-  /// Opens a plain file in place, read-only and immutable. Packed and in-memory content, and files
-  /// that SQLite refuses in place (cut short, or in write-ahead mode), are read into memory.
+  /// Opens a plain file in place, read-only and immutable. Compressed and in-memory content, and
+  /// files that SQLite refuses in place (truncated, or in write-ahead mode), are read into memory.
   static Result<SqliteDatabase> Open(const InputFile& file);
 
   /// Names of the tables, in the order of the schema.
@@ -82,7 +82,7 @@ class SqliteDatabase {
 
   [[nodiscard]] bool IsEmpty(std::string_view table) const;
 
-  /// What was wrong with the file as a whole ("gzip data end early …", "the file is cut short").
+  /// What was wrong with the file as a whole ("gzip data end early …", "the file is truncated").
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
  private:

@@ -137,7 +137,7 @@ TEST(SqliteDatabaseTest, ACutFileGivesTheRowsBeforeTheCut) {
   std::string damage;
   const std::int64_t rows = CountRows(*database, damage);
 
-  EXPECT_EQ(database->damage(), "the file is cut short");
+  EXPECT_EQ(database->damage(), "the file is truncated");
   EXPECT_GT(rows, 100);
   EXPECT_LT(rows, 2000);
   EXPECT_NE(damage, "");

@@ -25,7 +25,7 @@ trace::TraceSet Read(const ingest::InputFile& file) {
   for (const ingest::Format* format : ingest::KnownFormats()) {
     if (format->name == "Kineto JSON") {
       EXPECT_TRUE(format->matches(file)) << file.path();
-      set.ranks = std::move(format->read(file, {}).value().traces);
+      set.ranks = std::move(format->Read(file, {}).value().traces);
     }
   }
   EXPECT_EQ(set.ranks.size(), 1U) << file.path();

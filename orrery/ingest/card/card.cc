@@ -1,5 +1,3 @@
-#include "orrery/ingest/card/card.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -8,6 +6,7 @@
 
 #include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::card {
 namespace {
@@ -16,7 +15,7 @@ constexpr std::int64_t kMaxBytes = 1 << 20;
 
 constexpr std::array<std::string_view, 2> kMarkers{"workload", "metric_source"};
 
-// A key without indentation; the text need not be good YAML.
+// A key without indentation; the text need not be valid YAML.
 bool NamesCard(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos || line.starts_with(' ') || line.starts_with('\t')) {
@@ -45,7 +44,7 @@ bool Matches(const InputFile& file) {
   return false;
 }
 
-// Twelve of the known cards leave out the level `model_arch`.
+// Twelve of the known cards omit the level `model_arch`.
 void CompleteArchitecture(ScalarsByPath& values) {
   constexpr std::array<std::string_view, 10> kFields{
       "num_params", "num_params_active", "num_params_embedding", "num_layers",        "num_heads",
@@ -80,11 +79,7 @@ void SplitList(const std::string& path, ScalarsByPath& values) {
 }
 
 Result<trace::WorkloadCard> ReadCard(const InputFile& file, trace::ProblemLog& problems) {
-  ORRERY_TRY(const auto source, file.OpenContent());
-  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    problems.Loss(damage);
-  }
+  ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, problems));
   ORRERY_TRY(ScalarsByPath values, FlattenYaml(text, problems));
   if (values.empty()) {
     return Fail(Error::Kind::kInvalidInput, "it holds no value");
@@ -108,9 +103,12 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) 
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "workload card", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Workload cards: YAML with a top-level key `workload` or `metric_source`. Keys are folded to
+// lower case with underscores ("Model-executor" is "model_executor"), except names of environment
+// variables. Empty values are absent. Fields of the architecture that stand directly under
+// `workload.model` are also found under `workload.model.model_arch`, and lists of traces that are
+// one text with commas are split. A card that does not parse is a problem with line and column,
+// not an error: a run can be read without its card.
+constinit const Format kFormat{.name = "workload card", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::card

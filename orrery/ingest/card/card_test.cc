@@ -1,5 +1,3 @@
-#include "orrery/ingest/card/card.h"
-
 #include <filesystem>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::card {
 namespace {
@@ -15,17 +14,17 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 FileContent ReadText(std::string_view text) {
-  return GetFormat().read(*InputFile::FromMemory("card.yaml", text), {}).value();
+  return kFormat.Read(*InputFile::FromMemory("card.yaml", text), {}).value();
 }
 
 FileContent ReadTestData(const std::string& name) {
   const auto file = InputFile::Open(ORRERY_TEST_DATA "/card/" + name);
-  EXPECT_TRUE(file.has_value() && GetFormat().matches(*file));
-  return GetFormat().read(*file, {}).value();
+  EXPECT_TRUE(file.has_value() && kFormat.matches(*file));
+  return kFormat.Read(*file, {}).value();
 }
 
 bool IsCard(std::string_view text) {
-  return GetFormat().matches(*InputFile::FromMemory("x", text));
+  return kFormat.matches(*InputFile::FromMemory("x", text));
 }
 
 TEST(CardTest, ScalarsAreFoundByTheirPath) {
@@ -197,9 +196,9 @@ TEST_P(SharedCardTest, CardsOfTheReferenceDataAreRead) {
     GTEST_SKIP() << "needs the shared data: " << path;
   }
   const auto file = InputFile::Open(path);
-  ASSERT_TRUE(GetFormat().matches(*file));
+  ASSERT_TRUE(kFormat.matches(*file));
 
-  const auto content = GetFormat().read(*file, {});
+  const auto content = kFormat.Read(*file, {});
 
   ASSERT_TRUE(content->card.has_value());
   EXPECT_TRUE(content->problems.all().empty());

@@ -68,7 +68,7 @@ class Flattener {
       const std::string& key = entry.first.Scalar();
       const std::string child = Joined(path, keeps_case ? key : Folded(key));
       if (!seen.insert(child).second) {
-        problems_.Note("key that a card has twice; the last counts", 1, Place(entry.first));
+        problems_.Note("duplicate key of a card; the last one is used", 1, Place(entry.first));
         Forget(child);
       }
       ORRERY_TRY_STATUS(Add(entry.second, child, depth + 1));
@@ -91,7 +91,7 @@ class Flattener {
   int num_nodes_ = 0;
 };
 
-// Hears a document and keeps nothing.
+// Ignores the events of a document.
 class Listener : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -116,9 +116,9 @@ class Listener : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// The parser stops without a word where a document ends, also at a stray comma. YAML::LoadAll is
+// The parser stops silently where a document ends, also at a stray comma. YAML::LoadAll is
 // no help: it never ends on some broken texts (", x").
-bool HasTextBehindFirstDocument(const std::string& text) {
+bool HasTextAfterFirstDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
   Listener listener;
@@ -128,8 +128,8 @@ bool HasTextBehindFirstDocument(const std::string& text) {
 
 Result<ScalarsByPath> FlattenFirstDocument(const std::string& text, trace::ProblemLog& problems) {
   const YAML::Node document = YAML::Load(text);
-  problems.Loss("text of a card behind the end of its first YAML document",
-                HasTextBehindFirstDocument(text) ? 1 : 0);
+  problems.Loss("text after the first YAML document of a card",
+                HasTextAfterFirstDocument(text) ? 1 : 0);
   Flattener flattener(problems);
   ORRERY_TRY_STATUS(flattener.Add(document, "", 0));
   return flattener.Take();

@@ -1,3 +1,2 @@
 set(SOURCES card.cc flatten_yaml.cc)
 set(TESTS card_test.cc)
-set(FUZZERS card_fuzz.cc)

@@ -1,16 +1,275 @@
 #include "orrery/ingest/execution_trace/collectives.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "orrery/ingest/execution_trace/collective_calls.h"
-#include "orrery/ingest/execution_trace/process_groups.h"
+#include "orrery/base/text.h"
+#include "orrery/trace/collective_names.h"
+#include "orrery/trace/data_types.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
 
 using trace::Trace;
+
+/// A collective or point-to-point call as one graph node describes it.
+struct CollectiveCall {
+  std::string name;
+  trace::CollectiveKind kind = trace::CollectiveKind::kUnknown;
+  trace::DataType data_type = trace::DataType::kUnknown;
+  TensorSize in;
+  TensorSize out;
+  std::string in_splits;  // JSON arrays; empty when there are none
+  std::string out_splits;
+  std::int64_t sequence = -1;
+  std::int32_t rank = -1;  // in the group: of the peer for send and receive, of the root for
+                           // broadcast and its kin, else of this process
+  bool is_async = false;
+  GroupReference group;
+
+  /// Whether `rank` is this process.
+  [[nodiscard]] bool rank_is_own() const;
+
+  [[nodiscard]] bool is_point_to_point() const;
+};
+
+using trace::CollectiveKind;
+using trace::DataType;
+
+// "[]" and everything that is no list say that there are no splits.
+std::string SplitList(const std::optional<JsonElement>& value) {
+  return ArraySize(value) > 0 ? simdjson::minify(*value) : std::string();
+}
+
+std::string SplitText(std::string_view text) {
+  return text == "[]" ? std::string() : std::string(text);
+}
+
+DataType FirstTensorType(const std::optional<JsonElement>& types) {
+  for (std::size_t i = 0; i < ArraySize(types); ++i) {
+    const DataType type = TensorElementType(Text(ElementAt(types, i)).value_or(""));
+    if (type != DataType::kUnknown) {
+      return type;
+    }
+  }
+  return DataType::kUnknown;
+}
+
+DataType TypeOfTensors(const Trace& trace, RowId node) {
+  JsonText text;
+  const DataType type =
+      FirstTensorType(text.Parse(trace.Text(trace.graph_nodes.input_types[node])));
+  return type != DataType::kUnknown
+             ? type
+             : FirstTensorType(text.Parse(trace.Text(trace.graph_nodes.output_types[node])));
+}
+
+TensorSize SumOutputs(const Trace& trace, RowId node) {
+  JsonText text;
+  return SumTensors(text.Parse(trace.Text(trace.graph_nodes.output_values[node])));
+}
+
+// The call's name is the first plain string: before it come tensors (not for barriers and waits),
+// sequence number, group and rank, and "<Object>" where the writer could not print one of them.
+std::optional<std::size_t> FindName(const std::optional<JsonElement>& inputs) {
+  constexpr std::size_t kBeforeName = 3;
+  for (std::size_t i = kBeforeName; i < ArraySize(inputs); ++i) {
+    const auto text = Text(ElementAt(inputs, i));
+    if (text && !text->starts_with('<')) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+// A number, or a pair of number and point-to-point flag.
+std::int64_t ReadSequence(const std::optional<JsonElement>& value) {
+  const auto number = Integer(value);
+  return number ? *number : Integer(ElementAt(value, 0)).value_or(-1);
+}
+
+// A pointer in old files, later a pair of name and description.
+void ReadGroup(const std::optional<JsonElement>& value, GroupReference& group) {
+  group.communicator = static_cast<std::uint64_t>(Integer(value).value_or(0));
+  group.name = Text(ElementAt(value, 0)).value_or("");
+  group.description = Text(ElementAt(value, 1)).value_or("");
+}
+
+void ReadInputs(const std::optional<JsonElement>& inputs, std::size_t name, CollectiveCall& call) {
+  if (name > 3) {
+    call.in = SumTensors(ElementAt(inputs, 0));
+  }
+  call.sequence = ReadSequence(ElementAt(inputs, name - 3));
+  ReadGroup(ElementAt(inputs, name - 2), call.group);
+  call.rank = SmallInteger(ElementAt(inputs, name - 1));
+  call.name = *Text(ElementAt(inputs, name));
+  call.in_splits = SplitList(ElementAt(inputs, name + 1));
+  call.out_splits = SplitList(ElementAt(inputs, name + 2));
+  const std::size_t after_splits = ArraySize(inputs) - std::min(ArraySize(inputs), name + 3);
+  if (after_splits >= 3) {
+    call.group.rank_start = SmallInteger(ElementAt(inputs, name + 3));
+    call.group.rank_stride = SmallInteger(ElementAt(inputs, name + 4));
+    call.group.num_ranks = SmallInteger(ElementAt(inputs, name + 5));
+  } else if (after_splits > 0) {
+    call.group.num_ranks = SmallInteger(ElementAt(inputs, name + 3));
+  }
+}
+
+void OverlayText(const std::optional<JsonElement>& attributes, std::string_view key,
+                 std::string& target) {
+  if (const auto text = Text(Field(attributes, key))) {
+    target = *text;
+  }
+}
+
+void OverlayNumber(const std::optional<JsonElement>& attributes, std::string_view key,
+                   std::int32_t& target) {
+  if (const std::int32_t number = SmallInteger(Field(attributes, key)); number >= 0) {
+    target = number;
+  }
+}
+
+void OverlaySize(const std::optional<JsonElement>& attributes, std::string_view key, DataType type,
+                 TensorSize& size) {
+  const auto elements = Integer(Field(attributes, key));
+  if (elements && *elements >= 0 && *elements != size.elements) {
+    size = {.elements = *elements, .bytes = trace::SizeInBytes(*elements, type)};
+  }
+}
+
+void ReadAttributes(const std::optional<JsonElement>& attributes, CollectiveCall& call) {
+  OverlayText(attributes, "collective_name", call.name);
+  OverlayText(attributes, "pg_name", call.group.name);
+  OverlayText(attributes, "pg_desc", call.group.description);
+  OverlayNumber(attributes, "pg_size", call.group.num_ranks);
+  OverlayNumber(attributes, "global_rank_start", call.group.rank_start);
+  OverlayNumber(attributes, "global_rank_stride", call.group.rank_stride);
+  const DataType type = trace::ParseDataType(Text(Field(attributes, "dtype")).value_or(""));
+  call.data_type = type == DataType::kUnknown ? call.data_type : type;
+  OverlaySize(attributes, "in_msg_nelems", call.data_type, call.in);
+  OverlaySize(attributes, "out_msg_nelems", call.data_type, call.out);
+  if (const auto splits = Text(Field(attributes, "in_split_size"))) {
+    call.in_splits = SplitText(*splits);
+  }
+  if (const auto splits = Text(Field(attributes, "out_split_size"))) {
+    call.out_splits = SplitText(*splits);
+  }
+  bool is_async = false;
+  if (const auto flag = Field(attributes, "is_asynchronized_op"); flag && !flag->get(is_async)) {
+    call.is_async = is_async;
+  }
+}
+
+// "Tensor[] tensors", "bool async_op=True" -> "tensors", "async_op".
+std::string_view ParameterName(std::string_view parameter) {
+  parameter = Trimmed(parameter.substr(0, parameter.find('=')));
+  const std::size_t space = parameter.rfind(' ');
+  return space == std::string_view::npos ? parameter : parameter.substr(space + 1);
+}
+
+// Names of the parameters of "c10d::send(Tensor[] tensors, int dst) -> …", in order.
+std::vector<std::string_view> ParameterNames(std::string_view schema) {
+  std::vector<std::string_view> names;
+  const std::size_t opening = schema.find('(');
+  const std::size_t closing = std::min(schema.find(") ->"), schema.size());
+  if (opening == std::string_view::npos || closing <= opening) {
+    return names;
+  }
+  std::string_view rest = schema.substr(opening + 1, closing - opening - 1);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    if (const std::string_view name = ParameterName(rest.substr(0, end)); name != "*") {
+      names.push_back(name);
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return names;
+}
+
+void ReadParameter(std::string_view name, const std::optional<JsonElement>& value,
+                   CollectiveCall& call) {
+  if (name == "output_split_sizes") {
+    call.out_splits = SplitList(value);
+  } else if (name == "input_split_sizes") {
+    call.in_splits = SplitList(value);
+  } else if (name == "dst" || name == "src") {
+    call.rank = SmallInteger(value);
+  } else if (name == "group_name") {
+    call.group.name = Text(value).value_or("");
+  } else if (name == "group_size") {
+    call.group.num_ranks = SmallInteger(value);
+  } else if (name == "async_op") {
+    bool is_async = false;
+    call.is_async = value && !value->get(is_async) && is_async;
+  } else if (name.starts_with("output")) {
+    call.out = SumTensors(value);
+  } else if (const TensorSize size = SumTensors(value); size.elements >= 0) {
+    call.in = size;
+  }
+}
+
+bool CollectiveCall::is_point_to_point() const {
+  return kind == CollectiveKind::kSend || kind == CollectiveKind::kRecv;
+}
+
+bool CollectiveCall::rank_is_own() const {
+  using enum CollectiveKind;
+  constexpr std::array kOwn{kAllReduce, kAllGather, kReduceScatter, kAllToAll, kBarrier};
+  return std::find(kOwn.begin(), kOwn.end(), kind) != kOwn.end();
+}
+
+// Reads a node `record_param_comms`: its inputs, whose layout depends on the generation, and the
+// attributes that newer writers add. Nothing for "wait".
+std::optional<CollectiveCall> ReadRecordedCall(const Trace& trace, RowId node) {
+  CollectiveCall call;
+  JsonText inputs_text;
+  const auto inputs = inputs_text.Parse(trace.Text(trace.graph_nodes.input_values[node]));
+  if (const auto name = FindName(inputs)) {
+    ReadInputs(inputs, *name, call);
+  }
+  call.out = SumOutputs(trace, node);
+  call.data_type = TypeOfTensors(trace, node);
+  JsonText attributes_text;
+  ReadAttributes(attributes_text.ParseFields(trace.Text(trace.graph_nodes.attributes[node])), call);
+  if (call.name == "wait") {
+    return std::nullopt;
+  }
+  call.kind = trace::ParseCollectiveName(call.name).value_or(CollectiveKind::kUnknown);
+  return call;
+}
+
+// Whether the name is one of a communication operator ("c10d::allreduce_",
+// "_c10d_functional::all_reduce"); waits are not.
+bool IsCollectiveOperator(std::string_view name) {
+  return (name.starts_with("c10d::") || name.starts_with("_c10d_functional::")) &&
+         trace::ParseCollectiveName(name).has_value();
+}
+
+// Reads a communication operator; its schema says which input is what.
+CollectiveCall ReadOperatorCall(const Trace& trace, RowId node) {
+  CollectiveCall call;
+  call.name = trace.Text(trace.graph_nodes.name[node]);
+  call.kind = trace::ParseCollectiveName(call.name).value_or(CollectiveKind::kUnknown);
+  call.data_type = TypeOfTensors(trace, node);
+  JsonText text;
+  const auto inputs = text.Parse(trace.Text(trace.graph_nodes.input_values[node]));
+  const auto names = ParameterNames(trace.Text(trace.graph_nodes.op_schema[node]));
+  for (std::size_t i = 0; i < ArraySize(inputs); ++i) {
+    ReadParameter(i < names.size() ? names[i] : "", ElementAt(inputs, i), call);
+  }
+  if (call.out.elements < 0) {
+    // Functional forms return their result, the others work in place.
+    const TensorSize returned = SumOutputs(trace, node);
+    call.out = returned.elements >= 0 ? returned : call.in;
+  }
+  return call;
+}
 
 struct CallOfNode {
   RowId node = kNoRow;
@@ -45,7 +304,7 @@ std::vector<RowId> FindNodes(const Trace& trace, auto&& is_wanted) {
 }
 
 // An operator such as _c10d_functional::all_reduce calls c10d::allreduce_: one collective, the
-// outer one, which knows its group by name. Parents may come behind their children in files that
+// outer one, which knows its group by name. Parents may come after their children in files that
 // were changed, so each nest is walked up.
 bool IsInsideAnother(const Trace& trace, RowId node, const std::vector<bool>& is_collective) {
   RowId outer = trace.graph_nodes.parent[node];
@@ -92,6 +351,48 @@ void AppendCall(Trace& trace, const CallOfNode& found, RowId group) {
   });
 }
 
+// Position of the members that are used.
+constexpr std::size_t kElements = 3;
+constexpr std::size_t kElementBytes = 4;
+constexpr std::size_t kDevice = 5;
+constexpr std::size_t kTensorMembers = 6;
+
+bool IsTensor(const JsonElement& value) {
+  return ArraySize(value) == kTensorMembers && Integer(ElementAt(value, 0)) &&
+         Integer(ElementAt(value, kElements)) && Integer(ElementAt(value, kElementBytes)) &&
+         Text(ElementAt(value, kDevice));
+}
+
+// Adds to a sum that is -1 before the first summand and after an overflow.
+void AddTo(std::int64_t& sum, std::int64_t summand) {
+  const bool is_first = sum < 0;
+  if (summand < 0 || __builtin_add_overflow(is_first ? 0 : sum, summand, &sum)) {
+    sum = -1;
+  }
+}
+
+void AddTensor(const JsonElement& tensor, TensorSize& size) {
+  const std::int64_t elements = *Integer(ElementAt(tensor, kElements));
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(elements, *Integer(ElementAt(tensor, kElementBytes)), &bytes)) {
+    bytes = -1;
+  }
+  AddTo(size.elements, elements);
+  AddTo(size.bytes, bytes);
+}
+
+void AddNested(const JsonElement& value, TensorSize& size) {
+  if (IsTensor(value)) {
+    return AddTensor(value, size);
+  }
+  simdjson::dom::array elements;
+  if (!value.get(elements)) {
+    for (const JsonElement element : elements) {
+      AddNested(element, size);
+    }
+  }
+}
+
 }  // namespace
 
 void ReadCollectives(Trace& trace) {
@@ -111,6 +412,24 @@ void ReadCollectives(Trace& trace) {
       trace.info.rank = GlobalRank(trace, groups[i], calls[i].call.rank);
     }
   }
+}
+
+TensorSize SumTensors(const std::optional<JsonElement>& value) {
+  TensorSize size;
+  if (value) {
+    AddNested(*value, size);
+  }
+  return size;
+}
+
+trace::DataType TensorElementType(std::string_view type) {
+  constexpr std::string_view kOpening = "Tensor(";
+  const std::size_t opening = type.find(kOpening);
+  if (opening == std::string_view::npos) {
+    return trace::DataType::kUnknown;
+  }
+  type.remove_prefix(opening + kOpening.size());
+  return trace::ParseDataType(type.substr(0, type.find(')')));
 }
 
 }  // namespace orrery::ingest::execution_trace

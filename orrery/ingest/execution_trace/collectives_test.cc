@@ -1,10 +1,11 @@
+#include "orrery/ingest/execution_trace/collectives.h"
+
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/execution_trace/reading_for_test.h"
-#include "orrery/ingest/execution_trace/tensors.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
@@ -66,7 +67,7 @@ TEST(ExecutionTraceCollectives, ReadsTheGroupSizeOf2024AndKeepsPointersApart) {
   EXPECT_EQ(trace.info.rank, -1) << "ranks in two groups of unknown members say nothing";
 }
 
-// The nested layout; `attributes` come behind the common ones.
+// The nested layout; `attributes` come after the common ones.
 std::string Nested(const std::string& inputs, const std::string& attributes) {
   return R"json({"schema": "1.1.0-chakra.0.0.4", "nodes": [
     {"id": 2, "name": "## process_group:init ##", "ctrl_deps": 1, "inputs": {"values":

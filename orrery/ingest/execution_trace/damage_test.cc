@@ -98,7 +98,7 @@ TEST(DamagedExecutionTrace, DropsAndCountsNodesThatCannotBeRead) {
   EXPECT_EQ(trace.graph_nodes.size(), 1U);
   EXPECT_EQ(ProblemCount(trace, "empty object"), 1);
   EXPECT_EQ(ProblemCount(trace, "node without an id"), 1);
-  EXPECT_EQ(ProblemCount(trace, "a node is not sound JSON"), 2);
+  EXPECT_EQ(ProblemCount(trace, "a node is not valid JSON"), 2);
   EXPECT_TRUE(trace.problems.has_loss());
 }
 
@@ -114,7 +114,7 @@ TEST(DamagedExecutionTrace, StopsAtTheDepthLimitAndKeepsWhatCameBefore) {
 TEST(DamagedExecutionTrace, RefusesAFileWithoutAnyNode) {
   const std::string text = Document("");
   const auto file = InputFile::FromMemory("empty.json", text);
-  const auto content = GetFormat().read(*file, {});
+  const auto content = kFormat.Read(*file, {});
   ASSERT_FALSE(content);
   EXPECT_THAT(content.error().message(), HasSubstr("empty.json"));
 }

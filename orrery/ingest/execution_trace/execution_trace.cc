@@ -1,7 +1,7 @@
-#include "orrery/ingest/execution_trace/execution_trace.h"
-
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -9,18 +9,121 @@
 #include <simdjson.h>
 
 #include "orrery/ingest/execution_trace/collectives.h"
-#include "orrery/ingest/execution_trace/device_work.h"
 #include "orrery/ingest/execution_trace/node_reader.h"
-#include "orrery/ingest/execution_trace/node_tree.h"
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/kineto/adjust.h"
+#include "orrery/ingest/kineto/event_tokens.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
 
 using trace::Trace;
+
+using trace::ActivityKind;
+using trace::Trace;
+
+ActivityKind KindOf(std::string_view category) {
+  switch (kineto::FindCategory(category)) {
+    case kineto::Category::kKernel:
+      return ActivityKind::kKernel;
+    case kineto::Category::kCopy:
+      return ActivityKind::kMemcpy;
+    case kineto::Category::kSet:
+      return ActivityKind::kMemset;
+    default:
+      return ActivityKind::kOther;
+  }
+}
+
+class ActivityBuilder {
+ public:
+  explicit ActivityBuilder(Trace& trace) : trace_(trace) {}
+
+  void Add(RowId node) {
+    const auto keys = text_.ParseFields(trace_.Text(trace_.graph_nodes.attributes[node]));
+    const auto args = Field(keys, "args");
+    trace::Activities::Row row;
+    row.begin_ns = trace_.graph_nodes.begin_ns[node];
+    row.duration_ns = trace_.graph_nodes.duration_ns[node];
+    row.name = trace_.graph_nodes.name[node];
+    row.kind = KindOf(Text(Field(keys, "cat")).value_or(""));
+    row.correlation = Integer(Field(args, "correlation")).value_or(-1);
+    row.external_id = Integer(Field(args, "External id")).value_or(-1);
+    row.bytes = Integer(Field(args, "bytes")).value_or(-1);
+    row.track = TrackOf(Integer(Field(keys, "pid")).value_or(0), trace_.graph_nodes.thread[node],
+                        SmallInteger(Field(args, "device")));
+    row.shape = row.kind == ActivityKind::kKernel ? ShapeOf(args) : kNoRow;
+    trace_.activities.Append(row);
+  }
+
+ private:
+  RowId TrackOf(std::int64_t process, std::int64_t stream, std::int32_t device) {
+    const auto [found, is_new] = tracks_.try_emplace({process, stream}, kNoRow);
+    if (is_new) {
+      found->second = trace_.tracks.Append({.kind = trace::TrackKind::kDevice,
+                                            .process = process,
+                                            .thread = stream,
+                                            .device = device});
+    }
+    return found->second;
+  }
+
+  RowId ShapeOf(const std::optional<JsonElement>& args) {
+    const auto grid = Field(args, "grid");
+    const auto block = Field(args, "block");
+    const trace::LaunchShapes::Row shape{
+        .grid_x = SmallInteger(ElementAt(grid, 0)),
+        .grid_y = SmallInteger(ElementAt(grid, 1)),
+        .grid_z = SmallInteger(ElementAt(grid, 2)),
+        .block_x = SmallInteger(ElementAt(block, 0)),
+        .block_y = SmallInteger(ElementAt(block, 1)),
+        .block_z = SmallInteger(ElementAt(block, 2)),
+        .registers_per_thread = SmallInteger(Field(args, "registers per thread")),
+        .shared_memory_bytes = Integer(Field(args, "shared memory")).value_or(-1),
+        .occupancy_percent = SmallInteger(Field(args, "est. achieved occupancy %")),
+    };
+    const auto [found, is_new] =
+        shapes_.try_emplace(std::tuple(shape.grid_x, shape.grid_y, shape.grid_z, shape.block_x,
+                                       shape.block_y, shape.block_z, shape.registers_per_thread,
+                                       shape.shared_memory_bytes, shape.occupancy_percent),
+                            kNoRow);
+    if (is_new) {
+      found->second = trace_.launch_shapes.Append(shape);
+    }
+    return found->second;
+  }
+
+  using ShapeKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,
+                              std::int32_t, std::int32_t, std::int64_t, std::int32_t>;
+
+  Trace& trace_;
+  JsonText text_;
+  std::map<std::pair<std::int64_t, std::int64_t>, RowId> tracks_;
+  std::map<ShapeKey, RowId> shapes_;
+};
+
+// Adds an activity for each graph node that is device work, so that an execution trace that was
+// merged with Kineto shows its kernels as any other trace does. The nodes stay: they hold the link
+// to the operator (`parent`) and the tensors.
+void AddActivities(Trace& trace) {
+  ActivityBuilder builder(trace);
+  for (RowId node = 0; node < trace.graph_nodes.size(); ++node) {
+    if (trace.graph_nodes.kind[node] != trace::GraphNodeKind::kDeviceWork) {
+      continue;
+    }
+    if (trace.graph_nodes.begin_ns[node] < 0) {
+      trace.problems.Note("device work without a time: only a graph node");
+      continue;
+    }
+    builder.Add(node);
+  }
+  kineto::ClassifyCopies(trace);
+}
 
 constexpr std::string_view kFormatName = "PyTorch execution trace";
 
@@ -34,7 +137,7 @@ bool LooksLikeNode(std::string_view element) {
 }
 
 // `schema` with `nodes`, or nodes of the right kind where the keys are sorted and `schema` comes
-// behind them.
+// after them.
 Result<bool> MatchesHead(ByteSource& head) {
   JsonStream stream(head);
   ORRERY_TRY(const char first, stream.PeekValue());
@@ -85,7 +188,7 @@ class Reader {
       trace_.problems.Loss(fmt::format("reading stopped: {}", walked.error().message()), 1,
                            NodesKept());
     }
-    NoteTheEnd();
+    NoteTruncation();
     LogRepairs(repairs_, AtByte(first_repair_), trace_.problems);
     NoteCommas();
     LinkNodes(trace_, std::move(parent_ids_));
@@ -186,7 +289,7 @@ class Reader {
     return fmt::format("{} nodes kept", trace_.graph_nodes.size());
   }
 
-  void NoteTheEnd() {
+  void NoteTruncation() {
     if (stream_.end() == JsonEnd::kInsideValue) {
       trace_.problems.Loss("truncated JSON", 1,
                            fmt::format("byte {}, {}", stream_.offset(), NodesKept()));
@@ -240,21 +343,16 @@ Result<Trace> ReadTrace(ByteSource& source, const ReadOptions& options) {
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const auto content, file.OpenContent());
-  auto trace = ReadTrace(*content, options);
-  if (!trace) {
-    return FailWithin(file.path(), trace);
-  }
-  trace->info.files.push_back(file.path());
-  FileContent read;
-  read.traces.push_back(*std::move(trace));
-  return read;
+  ORRERY_TRY(Trace trace, ReadTrace(*content, options));
+  trace.info.files.push_back(file.path());
+  return ContentOf(std::move(trace));
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static const Format format{.name = kFormatName, .matches = Matches, .read = Read};
-  return format;
-}
+// The JSON files of PyTorch's ExecutionTraceObserver, schemas 1.0.0 to 1.1.1, and those that
+// were merged with Kineto afterwards. One file is one rank; its rows are `graph_nodes`,
+// `process_groups` and `collectives`, with times and `activities` only after such a merge.
+constinit const Format kFormat{.name = kFormatName, .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::execution_trace

@@ -1,11 +1,10 @@
-#include "orrery/ingest/execution_trace/execution_trace.h"
-
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/execution_trace/reading_for_test.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
@@ -15,7 +14,7 @@ using trace::GraphNodeKind;
 using trace::Trace;
 
 bool Matches(std::string_view text) {
-  return GetFormat().matches(*InputFile::FromMemory("memory", text));
+  return kFormat.matches(*InputFile::FromMemory("memory", text));
 }
 
 std::string Fixture(std::string_view name) {

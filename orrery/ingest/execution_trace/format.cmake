@@ -1,5 +1,4 @@
-set(SOURCES collective_calls.cc collectives.cc device_work.cc execution_trace.cc
-            node_reader.cc node_tree.cc process_groups.cc tensors.cc)
+set(SOURCES collectives.cc execution_trace.cc
+            node_reader.cc process_groups.cc )
 set(TESTS collectives_test.cc damage_test.cc execution_trace_test.cc graph_samples_test.cc
           samples_test.cc)
-set(FUZZERS execution_trace_fuzz.cc)

@@ -26,7 +26,7 @@ Trace ReadShared(std::string_view name) {
   }
   for (const Format* format : KnownFormats()) {
     if (format->matches(*file)) {
-      auto content = format->read(*file, {});
+      auto content = format->Read(*file, {});
       return content ? std::move(content->traces.at(0)) : Trace{};
     }
   }

@@ -1,13 +1,17 @@
 #include "orrery/ingest/execution_trace/node_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <string_view>
 
 #include <fmt/core.h>
 
 #include "orrery/base/decimal.h"
-#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/json_text.h"
+#include "orrery/trace/row_index.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
@@ -23,12 +27,12 @@ std::optional<std::int64_t> IntegerOf(std::string_view raw) {
     raw.remove_prefix(1);
     raw = raw.substr(0, raw.find_first_of(",]"));
   }
-  return kineto::IntegerOf(raw);
+  return ingest::IntegerOf(raw);
 }
 
 struct NumberColumn {
   std::string_view key;
-  std::int64_t GraphNodes::Row::* member;
+  std::int64_t GraphNodes::Row::*member;
 };
 
 constexpr std::array kNumberColumns{
@@ -39,7 +43,7 @@ constexpr std::array kNumberColumns{
 
 struct SmallNumberColumn {
   std::string_view key;
-  std::int32_t GraphNodes::Row::* member;
+  std::int32_t GraphNodes::Row::*member;
 };
 
 constexpr std::array kSmallNumberColumns{
@@ -53,7 +57,7 @@ struct TextColumn {
   std::string_view nested_prefix;
   std::string_view nested_key;
   std::string_view flat_key;
-  StringId GraphNodes::Row::* member;
+  StringId GraphNodes::Row::*member;
 };
 
 constexpr std::array kTextColumns{
@@ -93,7 +97,7 @@ bool TakeNumber(std::string_view key, std::string_view raw, GraphNodes::Row& row
 }
 
 bool TakeTime(std::string_view key, std::string_view raw, GraphNodes::Row& row) {
-  const auto nanoseconds = ParseMicroseconds(kineto::Unquoted(raw));
+  const auto nanoseconds = ParseMicroseconds(Unquoted(raw));
   if (!nanoseconds || *nanoseconds < 0) {
     return false;
   }
@@ -101,8 +105,76 @@ bool TakeTime(std::string_view key, std::string_view raw, GraphNodes::Row& row) 
   return true;
 }
 
-tl::unexpected<Error> NotSound(std::string_view why) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("a node is not sound JSON: {}", why));
+tl::unexpected<Error> InvalidNode(std::string_view why) {
+  return Fail(Error::Kind::kInvalidInput, fmt::format("a node is not valid JSON: {}", why));
+}
+
+using trace::Trace;
+
+// File order is the order in which operators ended; id order is that in which they began.
+void SortById(GraphNodes& nodes, std::vector<std::int64_t>& parent_ids) {
+  std::vector<RowId> order(nodes.size());
+  std::iota(order.begin(), order.end(), RowId{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](RowId lhs, RowId rhs) { return nodes.id[lhs] < nodes.id[rhs]; });
+  std::vector<std::int64_t> sorted_ids;
+  sorted_ids.reserve(order.size());
+  for (const RowId row : order) {
+    sorted_ids.push_back(parent_ids[row]);
+  }
+  PermuteRows(nodes, order);
+  parent_ids = std::move(sorted_ids);
+}
+
+RowId FindProcessRoot(const Trace& trace) {
+  for (RowId row = 0; row < trace.graph_nodes.size(); ++row) {
+    if (trace.graph_nodes.kind[row] == GraphNodeKind::kRoot &&
+        trace.Text(trace.graph_nodes.name[row]).ends_with("|process]")) {
+      return row;
+    }
+  }
+  return kNoRow;
+}
+
+enum class Visit : std::uint8_t { kNew, kOnPath, kDone };
+
+// Follows parents from `row` up to known ground; returns the node that closes a cycle, if any.
+RowId WalkUp(const GraphNodes& nodes, RowId row, std::vector<Visit>& visits) {
+  RowId last = kNoRow;
+  for (; row != kNoRow && visits[row] == Visit::kNew; row = nodes.parent[row]) {
+    visits[row] = Visit::kOnPath;
+    last = row;
+  }
+  return row != kNoRow && visits[row] == Visit::kOnPath ? last : kNoRow;
+}
+
+void MarkDone(const GraphNodes& nodes, RowId row, std::vector<Visit>& visits) {
+  for (; row != kNoRow && visits[row] == Visit::kOnPath; row = nodes.parent[row]) {
+    visits[row] = Visit::kDone;
+  }
+}
+
+std::int64_t BreakCycles(GraphNodes& nodes, RowId root) {
+  std::vector<Visit> visits(nodes.size(), Visit::kNew);
+  std::int64_t num_cycles = 0;
+  for (RowId row = 0; row < nodes.size(); ++row) {
+    const RowId closing = WalkUp(nodes, row, visits);
+    if (closing != kNoRow) {
+      nodes.parent[closing] = root;
+      ++num_cycles;
+    }
+    MarkDone(nodes, row, visits);
+  }
+  return num_cycles;
+}
+
+void NoteDuplicates(Trace& trace) {
+  const auto& ids = trace.graph_nodes.id;
+  for (std::size_t row = 1; row < ids.size(); ++row) {
+    if (ids[row] == ids[row - 1]) {
+      trace.problems.Note("graph nodes that share an id", 1, fmt::format("node {}", ids[row]));
+    }
+  }
 }
 
 }  // namespace
@@ -112,16 +184,16 @@ Result<Node> NodeReader::Read(std::string& text) {
   attributes_.clear();
   has_chrome_keys_ = false;
   text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
-  // On-demand parsing leaves what is not asked for unchecked, and whole values are kept as text.
+  // On-demand parsing leaves what is not requested unchecked, and whole values are kept as text.
   if (const auto error = validator_.parse(text.data(), text.size(), false).error()) {
-    return NotSound(simdjson::error_message(error));
+    return InvalidNode(simdjson::error_message(error));
   }
   try {
     simdjson::ondemand::document document =
         parser_.iterate(simdjson::padded_string_view(text.data(), text.size(), text.capacity()));
     ReadFields(document.get_object());
   } catch (const simdjson::simdjson_error& error) {
-    return NotSound(error.what());
+    return InvalidNode(error.what());
   }
   node_.row.attributes = strings_.Intern(attributes_);
   if (node_.row.begin_ns >= 0 && node_.row.duration_ns < 0) {
@@ -242,7 +314,7 @@ void NodeReader::Keep(std::string_view key, std::string_view raw) {
   if (!attributes_.empty()) {
     attributes_.push_back(',');
   }
-  attributes_.append(kineto::Quoted(key));
+  attributes_.append(Quoted(key));
   attributes_.push_back(':');
   attributes_.append(raw);
 }
@@ -256,6 +328,26 @@ void NodeReader::DecideKind() {
   } else if (node_.row.scope == kUserScope) {
     node_.row.kind = GraphNodeKind::kAnnotation;
   }
+}
+
+void LinkNodes(Trace& trace, std::vector<std::int64_t> parent_ids) {
+  GraphNodes& nodes = trace.graph_nodes;
+  SortById(nodes, parent_ids);
+  NoteDuplicates(trace);
+  const trace::RowIndex by_id(nodes.id);
+  const RowId root = FindProcessRoot(trace);
+  for (RowId row = 0; row < nodes.size(); ++row) {
+    if (row == root) {
+      continue;
+    }
+    nodes.parent[row] = by_id.First(parent_ids[row]);
+    if (nodes.parent[row] == kNoRow) {
+      nodes.parent[row] = root;
+      trace.problems.Note("graph node whose parent is missing, now below the root", 1,
+                          fmt::format("node {}", nodes.id[row]));
+    }
+  }
+  trace.problems.Note("cycle of graph nodes, broken", BreakCycles(nodes, root));
 }
 
 }  // namespace orrery::ingest::execution_trace

@@ -3,16 +3,18 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <simdjson.h>
 
 #include "orrery/base/error.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::execution_trace {
 
-/// A node as its text has it; the parent is still a number.
+/// A parsed node; its parent is still an id.
 struct Node {
   trace::GraphNodes::Row row;
   std::int64_t parent_id = -1;  // -1: not given
@@ -21,8 +23,8 @@ struct Node {
 };
 
 /// Reads nodes of all schemas: flat (up to 1.0.1), nested (from 1.0.2), and those with times and
-/// Chrome keys of traces that were merged with Kineto. Schemas are not asked for: a node is read by
-/// the keys it has, and what has no column goes to `attributes`.
+/// Chrome keys of traces that were merged with Kineto. The schema version is ignored: a node is
+/// read by the keys it has, and what has no column goes to `attributes`.
 class NodeReader {
  public:
   explicit NodeReader(StringTable& strings) : strings_(strings) {}
@@ -57,5 +59,10 @@ class NodeReader {
   std::string attributes_;
   bool has_chrome_keys_ = false;
 };
+
+/// Puts the nodes into order of id and links each to its parent; `parent_ids[i]` is the parent's id
+/// of row i as the rows are before. Nodes whose parent is missing and one node of each cycle hang
+/// on the process root; both are counted.
+void LinkNodes(trace::Trace& trace, std::vector<std::int64_t> parent_ids);
 
 }  // namespace orrery::ingest::execution_trace

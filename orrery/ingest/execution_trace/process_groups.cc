@@ -1,10 +1,10 @@
-#include "orrery/ingest/execution_trace/process_groups.h"
-
 #include <algorithm>
 #include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
+
+#include "orrery/ingest/execution_trace/collectives.h"
 
 namespace orrery::ingest::execution_trace {
 namespace {
@@ -37,16 +37,16 @@ void ReadRanks(Trace& trace, const std::optional<JsonElement>& ranks, ProcessGro
   }
 }
 
-bool IsMeant(const Trace& trace, RowId group, const GroupMention& mention) {
-  if (mention.communicator != 0 && trace.process_groups.communicator[group] != 0) {
-    return trace.process_groups.communicator[group] == mention.communicator;
+bool RefersTo(const Trace& trace, RowId group, const GroupReference& reference) {
+  if (reference.communicator != 0 && trace.process_groups.communicator[group] != 0) {
+    return trace.process_groups.communicator[group] == reference.communicator;
   }
-  return !mention.name.empty() && trace.Text(trace.process_groups.name[group]) == mention.name;
+  return !reference.name.empty() && trace.Text(trace.process_groups.name[group]) == reference.name;
 }
 
-RowId FindGroup(const Trace& trace, const GroupMention& mention) {
+RowId FindGroup(const Trace& trace, const GroupReference& reference) {
   for (RowId group = 0; group < trace.process_groups.size(); ++group) {
-    if (IsMeant(trace, group, mention)) {
+    if (RefersTo(trace, group, reference)) {
       return group;
     }
   }
@@ -88,19 +88,19 @@ void ReadGroups(Trace& trace, RowId node) {
   }
 }
 
-void FillUnknown(Trace& trace, RowId group, const GroupMention& mention) {
+void FillUnknown(Trace& trace, RowId group, const GroupReference& reference) {
   ProcessGroups& groups = trace.process_groups;
   const auto fill_number = [&](std::int32_t& target, std::int32_t number) {
     target = target < 0 ? number : target;
   };
-  fill_number(groups.num_ranks[group], mention.num_ranks);
-  fill_number(groups.rank_start[group], mention.rank_start);
-  fill_number(groups.rank_stride[group], mention.rank_stride);
+  fill_number(groups.num_ranks[group], reference.num_ranks);
+  fill_number(groups.rank_start[group], reference.rank_start);
+  fill_number(groups.rank_stride[group], reference.rank_stride);
   if (groups.description[group] == StringId::kEmpty) {
-    groups.description[group] = trace.strings.Intern(mention.description);
+    groups.description[group] = trace.strings.Intern(reference.description);
   }
-  if (mention.description == kDefaultGroup && trace.info.world_size < 0) {
-    trace.info.world_size = mention.num_ranks;
+  if (reference.description == kDefaultGroup && trace.info.world_size < 0) {
+    trace.info.world_size = reference.num_ranks;
   }
 }
 
@@ -126,16 +126,16 @@ void ReadDeclaredGroups(Trace& trace) {
   }
 }
 
-RowId ResolveGroup(Trace& trace, const GroupMention& mention) {
-  if (!mention.says_which()) {
+RowId ResolveGroup(Trace& trace, const GroupReference& reference) {
+  if (!reference.is_named()) {
     return trace.process_groups.size() == 1 ? 0 : kNoRow;
   }
-  RowId group = FindGroup(trace, mention);
+  RowId group = FindGroup(trace, reference);
   if (group == kNoRow) {
     group = trace.process_groups.Append(
-        {.name = trace.strings.Intern(mention.name), .communicator = mention.communicator});
+        {.name = trace.strings.Intern(reference.name), .communicator = reference.communicator});
   }
-  FillUnknown(trace, group, mention);
+  FillUnknown(trace, group, reference);
   return group;
 }
 

@@ -7,23 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/execution_trace/execution_trace.h"
+#include "orrery/ingest/test_reading.h"
 
 namespace orrery::ingest::execution_trace {
 
 /// Reads an execution trace; a test that gets an error fails.
 inline trace::Trace ReadFile(const Result<InputFile>& file) {
-  if (!file) {
-    ADD_FAILURE() << file.error().message();
-    return {};
-  }
-  EXPECT_TRUE(GetFormat().matches(*file)) << file->path();
-  auto content = GetFormat().read(*file, {});
-  if (!content || content->traces.size() != 1) {
-    ADD_FAILURE() << (content ? "not one trace" : content.error().message());
-    return {};
-  }
-  return std::move(content->traces[0]);
+  return ReadOneTrace(kFormat, file);
 }
 
 inline trace::Trace ReadText(std::string_view text) {
@@ -40,15 +30,6 @@ inline RowId RowOf(const trace::Trace& trace, std::int64_t id) {
   const auto found = std::find(ids.begin(), ids.end(), id);
   EXPECT_NE(found, ids.end()) << "no node " << id;
   return static_cast<RowId>(found - ids.begin());
-}
-
-/// Returns how often problems were met whose text begins with `what`.
-inline std::int64_t ProblemCount(const trace::Trace& trace, std::string_view what) {
-  std::int64_t count = 0;
-  for (const trace::Problem& problem : trace.problems.all()) {
-    count += problem.what.starts_with(what) ? problem.count : 0;
-  }
-  return count;
 }
 
 }  // namespace orrery::ingest::execution_trace

@@ -1,3 +1,2 @@
 set(SOURCES gate_log.cc)
 set(TESTS gate_log_test.cc)
-set(FUZZERS gate_log_fuzz.cc)

@@ -1,5 +1,3 @@
-#include "orrery/ingest/gate_log/gate_log.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -15,6 +13,7 @@
 #include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::gate_log {
 namespace {
@@ -22,22 +21,10 @@ namespace {
 constexpr std::string_view kLoads = "expert_loads";
 constexpr std::array kMarkers{kLoads};
 
-enum Column : std::size_t { kStep, kLayer, kExpert, kTokens };
-
-Table EmptyTable() {
-  Table table;
-  table.AddColumn("step", Table::Type::kInteger);
-  table.AddColumn("layer", Table::Type::kInteger);
-  table.AddColumn("expert", Table::Type::kInteger);
-  table.AddColumn("tokens", Table::Type::kNumber);
-  return table;
-}
-
 // Walks the log with one step in memory.
 class Reader {
  public:
-  Reader(ByteSource& source, trace::ProblemLog& problems)
-      : stream_(source), problems_(problems), rows_(EmptyTable()) {}
+  Reader(ByteSource& source, trace::ProblemLog& problems) : stream_(source), problems_(problems) {}
 
   [[nodiscard]] std::int64_t offset() const { return stream_.offset(); }
 
@@ -115,22 +102,21 @@ class Reader {
       problems_.Loss("load of an expert that is not a number", 1, Place());
       return;
     }
-    const std::size_t row = rows_.AddRow();
-    rows_.Set(row, kStep, num_steps_);
-    rows_.Set(row, kLayer, layer ? Table::Cell(*layer) : Table::Cell());
-    rows_.Set(row, kExpert, expert);
-    rows_.Set(row, kTokens, *count);
+    rows_.AddRow({num_steps_, Table::CellOf(layer), expert, *count});
   }
 
   JsonStream stream_;
   trace::ProblemLog& problems_;
-  Table rows_;
+  Table rows_{{"step", Table::Type::kInteger},
+              {"layer", Table::Type::kInteger},
+              {"expert", Table::Type::kInteger},
+              {"tokens", Table::Type::kNumber}};
   JsonText json_;
   JsonRepairs repairs_;
   std::int64_t num_steps_ = 0;
 };
 
-// The walk ends with the log; what stands behind it, or is missing there, shows here.
+// The walk ends with the log; this finds text after it, or a missing end.
 Status CheckRest(const InputFile& file, std::int64_t end, trace::ProblemLog& problems) {
   ORRERY_TRY(const auto source, file.OpenContent());
   std::string window(std::size_t{1} << 16, '\0');
@@ -147,7 +133,7 @@ Status CheckRest(const InputFile& file, std::int64_t end, trace::ProblemLog& pro
     has_text |= rest.find_first_not_of(" \t\r\n") != std::string_view::npos;
     offset += static_cast<std::int64_t>(count);
   }
-  problems.Loss("text behind the log, not read", has_text ? 1 : 0, fmt::format("byte {}", end));
+  problems.Loss("text after the log, not read", has_text ? 1 : 0, fmt::format("byte {}", end));
   if (const std::string damage = source->damage(); !damage.empty()) {
     problems.Loss(damage);
   }
@@ -160,26 +146,18 @@ bool Matches(const InputFile& file) {
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
   ORRERY_TRY(const auto source, file.OpenContent());
-  MeasurementTable log{.format = "gate log", .file = file.path(), .rows = {}, .problems = {}};
+  MeasurementTable log{.format = "gate log", .file = file.path()};
   Reader reader(*source, log.problems);
   log.rows = reader.Run();
-  if (const Status rest = CheckRest(file, reader.offset(), log.problems); !rest) {
-    return FailWithin(file.path(), rest);
-  }
-  if (log.rows.num_rows() == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                file.path() + ": a gate log without a complete step of expert loads");
-  }
-  FileContent content;
-  content.tables.push_back(std::move(log));
-  return content;
+  ORRERY_TRY_STATUS(CheckRest(file, reader.offset(), log.problems));
+  return ContentOf(std::move(log), "a gate log without a complete step of expert loads");
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "gate log", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Logs of the gate of a mixture of experts: `expert_loads`, a list of steps, each a list of tokens
+// for each expert, or a list of such lists, one for each layer. Gives one table: step, layer
+// (missing where the log has none), expert and tokens.
+constinit const Format kFormat{.name = "gate log", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::gate_log

@@ -1,11 +1,11 @@
-#include "orrery/ingest/gate_log/gate_log.h"
-
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::gate_log {
 namespace {
@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 
 MeasurementTable ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("gate_logs_0.json", text);
-  EXPECT_TRUE(GetFormat().matches(*file)) << text;
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file)) << text;
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
@@ -43,7 +43,7 @@ TEST(GateLogTest, LayersMayStandBetweenStepAndExpert) {
   EXPECT_EQ(log.rows.Number(2, "tokens"), 3);
 }
 
-// An expert without a number keeps its place: the one behind it is still expert 1.
+// An expert without a number keeps its place: the one after it is still expert 1.
 TEST(GateLogTest, WhatIsNoLoadIsCounted) {
   const MeasurementTable log = ReadText(R"json({"expert_loads": [[null, 5], 8, [[1], 2]]})json");
 
@@ -79,7 +79,7 @@ TEST(GateLogTest, ALogWithoutAStepIsRefused) {
   for (const std::string_view text :
        {R"json({"expert_loads": []})json", R"json({"expert_loads": 7})json",
         R"json({"expert_loads": [[1, 2)json"}) {
-    const auto content = GetFormat().read(*InputFile::FromMemory("g.json", text), {});
+    const auto content = kFormat.Read(*InputFile::FromMemory("g.json", text), {});
 
     ASSERT_FALSE(content.has_value()) << text;
     EXPECT_THAT(content.error().message(), HasSubstr("g.json: a gate log without"));

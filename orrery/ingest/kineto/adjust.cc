@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/ingest/hlo.h"
-#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/base/columns.h"
+#include "orrery/ingest/hlo.h"
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
@@ -91,7 +91,7 @@ CopyKind CopyKindOf(std::string_view name) {
   return CopyKind::kUnknown;
 }
 
-// What a kernel of ROCm's own runtime really is.
+// The activity behind a kernel of the ROCm runtime.
 std::optional<ActivityKind> RuntimeKernelKind(std::string_view name) {
   if (name.starts_with("MEMORY_COPY_") || name.starts_with("__amd_rocclr_copyBuffer")) {
     return ActivityKind::kMemcpy;
@@ -103,7 +103,7 @@ std::optional<ActivityKind> RuntimeKernelKind(std::string_view name) {
 }
 
 // What one kernel name means for all activities that have it.
-struct NameMeaning {
+struct NameInfo {
   bool asked = false;
   CopyKind copy = CopyKind::kUnknown;
   std::optional<ActivityKind> kind;
@@ -221,28 +221,28 @@ void ClipDurations(Trace& trace) {
       }
     }
   });
-  trace.problems.Note("absurd duration, clipped to the end of the recording", clipped);
+  trace.problems.Note("implausible duration, clipped to the end of the recording", clipped);
 }
 
 void ClassifyCopies(Trace& trace) {
-  std::vector<NameMeaning> meanings(trace.strings.size());
+  std::vector<NameInfo> infos(trace.strings.size());
   trace::Activities& activities = trace.activities;
   std::int64_t reclassified = 0;
   for (RowId row = 0; row < activities.size(); ++row) {
-    NameMeaning& meaning = meanings[static_cast<std::size_t>(activities.name[row])];
-    if (!meaning.asked) {
+    NameInfo& info = infos[static_cast<std::size_t>(activities.name[row])];
+    if (!info.asked) {
       const std::string_view name = trace.Text(activities.name[row]);
-      meaning = {.asked = true, .copy = CopyKindOf(name), .kind = RuntimeKernelKind(name)};
+      info = {.asked = true, .copy = CopyKindOf(name), .kind = RuntimeKernelKind(name)};
     }
-    if (activities.kind[row] == ActivityKind::kKernel && meaning.kind) {
-      activities.kind[row] = *meaning.kind;
+    if (activities.kind[row] == ActivityKind::kKernel && info.kind) {
+      activities.kind[row] = *info.kind;
       ++reclassified;
     }
     if (activities.kind[row] == ActivityKind::kMemcpy) {
-      activities.copy_kind[row] = meaning.copy;
+      activities.copy_kind[row] = info.copy;
     }
   }
-  trace.problems.Note("copy or fill that ROCm recorded as a kernel, counted as what it is",
+  trace.problems.Note("memcpy or memset that ROCm recorded as a kernel, reclassified",
                       reclassified);
 }
 
@@ -257,10 +257,10 @@ void LinkForwardBackward(Trace& trace, const std::vector<std::pair<FlowEnd, Flow
     }
     trace.host_ops.forward_op[backward] = forward;
   }
-  trace.problems.Note("forward-backward arrow without its operators", unmatched);
+  trace.problems.Note("forward-backward flow without its operators", unmatched);
 }
 
-bool SortOutXla(Trace& trace) {
+bool ClassifyXlaSlices(Trace& trace) {
   std::vector<XlaPlace> places;
   bool has_device = false;
   for (RowId track = 0; track < trace.tracks.size(); ++track) {

@@ -10,15 +10,13 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/categories.h"
-#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::ingest::kineto {
 namespace {
-
 
 // The bytes of a row, for finding equal rows; strings are those of the whole trace by then.
 template <typename Table>
@@ -70,7 +68,6 @@ void Features::Merge(const Features& other) {
   capital_categories |= other.capital_categories;
   async_flows |= other.async_flows;
   decimal_times |= other.decimal_times;
-  record_function_ids |= other.record_function_ids;
   group_sequence |= other.group_sequence;
   kineto_categories |= other.kineto_categories;
 }
@@ -175,7 +172,7 @@ std::vector<std::pair<FlowEnd, FlowEnd>> Assembler::PairFlows() {
                          .name = start.name,
                          .id = start.id});
   }
-  trace_.problems.Note("arrow with one end only", unpaired);
+  trace_.problems.Note("flow event without its other end", unpaired);
   flow_ends_.clear();
   return forward_backward;
 }

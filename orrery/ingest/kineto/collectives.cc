@@ -1,5 +1,3 @@
-#include "orrery/ingest/kineto/collectives.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +9,12 @@
 
 #include <tsl/robin_map.h>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/json_text.h"
+#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/kineto/adjust.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/shape_text.h"
@@ -32,7 +31,7 @@ using trace::DataType;
 using trace::NumElements;
 using trace::Trace;
 
-// Which kernels communicate, asked once for each name.
+// Classifies each kernel name once.
 class KernelNames {
  public:
   explicit KernelNames(const Trace& trace) : trace_(trace), known_(trace.strings.size()) {}
@@ -70,7 +69,7 @@ std::string_view ItemAt(std::string_view array, std::size_t index) {
   return index < items.size() ? items[index] : std::string_view();
 }
 
-// The array behind a key of `extra`; the extras of annotations are one level of JSON.
+// The array after a key of `extra`; the extras of annotations are one level of JSON.
 std::string_view ExtraValue(std::string_view extra, std::string_view key) {
   const std::size_t at = extra.find('"' + std::string(key) + "\": [");
   if (at == std::string_view::npos) {
@@ -308,7 +307,7 @@ class Builder {
     return kNoRow;
   }
 
-  // What the annotation knows: the kind from its name, the size from its shapes.
+  // Takes the kind from the annotation's name and the size from its shapes.
   void ReadAnnotation(RowId annotation, Collectives::Row& row) const {
     if (row.kind == CollectiveKind::kUnknown) {
       row.kind = trace::ParseCollectiveName(trace_.Text(trace_.annotations.name[annotation]))
@@ -347,7 +346,7 @@ class Builder {
     return row;
   }
 
-  // Calls and kernels were added in turn; links follow the rows to their place in time.
+  // Calls and kernels were added alternately; links follow the rows to their place in time.
   void Sort() {
     Collectives& all = trace_.collectives;
     std::vector<RowId> order(all.size());

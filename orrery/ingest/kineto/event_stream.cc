@@ -33,7 +33,7 @@ std::size_t SkipSpace(std::string_view text, std::size_t at) {
   return at;
 }
 
-// The position behind the string that begins at `at`; npos if it does not end.
+// The position after the string that begins at `at`; npos if it does not end.
 std::size_t SkipString(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -45,7 +45,7 @@ std::size_t SkipString(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
-// Where the list begins if `at` is behind the key "traceEvents".
+// Where the list begins if `at` is after the key "traceEvents".
 std::optional<std::size_t> ListAfterKey(std::string_view text, std::size_t at) {
   at = SkipSpace(text, at);
   if (at >= text.size() || text[at] != ':') {
@@ -58,7 +58,7 @@ std::optional<std::size_t> ListAfterKey(std::string_view text, std::size_t at) {
   return at + 1;
 }
 
-// Is text[brace] == '{' behind `},` with any space? Returns the position of the `}` or npos.
+// Is text[brace] == '{' after `},` with any space? Returns the position of the `}` or npos.
 std::size_t EndBefore(std::string_view text, std::size_t brace) {
   std::size_t at = brace;
   while (at > 0 && IsSpace(text[at - 1])) {

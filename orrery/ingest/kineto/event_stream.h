@@ -12,8 +12,8 @@
 
 namespace orrery::ingest::kineto {
 
-/// Returns where the first event may begin in `text`: behind the `[` of the member "traceEvents",
-/// or behind a leading `[`. Nothing if `text` ends before.
+/// Returns where the first event may begin in `text`: after the `[` of the member "traceEvents",
+/// or after a leading `[`. Nothing if `text` ends before.
 [[nodiscard]] std::optional<std::size_t> FindEventList(std::string_view text);
 
 /// Returns the last place in `text` where one event seems to end and the next to begin, as the
@@ -21,7 +21,7 @@ namespace orrery::ingest::kineto {
 /// same characters: whoever parses the window finds out.
 [[nodiscard]] std::size_t FindLastBoundary(std::string_view text);
 
-/// The same for the first such place at or behind `from`; npos if there is none.
+/// The same for the first such place at or after `from`; npos if there is none.
 [[nodiscard]] std::size_t FindBoundary(std::string_view text, std::size_t from);
 
 /// Cuts the list of events of a file into windows, with what stands before it kept apart.
@@ -42,7 +42,7 @@ class EventStream {
   /// Unpacked bytes of the file up to the end of the last window.
   [[nodiscard]] std::int64_t offset() const { return offset_; }
 
-  /// Why the file ended early, if its packing says so.
+  /// Why the file ended early, if its compression says so.
   [[nodiscard]] std::string damage() const { return source_->damage(); }
 
  private:

@@ -37,7 +37,7 @@ TEST(EventStreamTest, BoundariesAreBetweenObjects) {
   EXPECT_EQ(FindLastBoundary(R"({"a":{"b":1}})"), 0U);
 }
 
-// Windows and separators put together again are the file.
+// Windows and separators assembled again are the file.
 TEST(EventStreamTest, NothingIsLostBetweenWindows) {
   std::string events;
   for (int i = 0; i < 60'000; ++i) {

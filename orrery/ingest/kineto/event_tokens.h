@@ -9,67 +9,72 @@
 
 namespace orrery::ingest::kineto {
 
-/// The arguments of events that have a column, or a part in finding one.
+/// The arguments of events that have a column, or help to find one, with their current spelling.
+#define ORRERY_ARG_KEYS(X)                                   \
+  X(kExternalId, "External id")                              \
+  X(kRecordFunctionId, "Record function id")                 \
+  X(kEventIndex, "Ev Idx")                                   \
+  X(kSequenceNumber, "Sequence number")                      \
+  X(kForwardThread, "Fwd thread id")                         \
+  X(kInputDims, "Input Dims")                                \
+  X(kInputType, "Input type")                                \
+  X(kInputStrides, "Input Strides")                          \
+  X(kConcreteInputs, "Concrete Inputs")                      \
+  X(kCallStack, "Call stack")                                \
+  X(kModuleHierarchy, "Module Hierarchy")                    \
+  X(kPythonId, "Python id")                                  \
+  X(kPythonParentId, "Python parent id")                     \
+  X(kPythonModuleId, "Python module id")                     \
+  X(kCallbackId, "cbid")                                     \
+  X(kCorrelation, "correlation")                             \
+  X(kDevice, "device")                                       \
+  X(kInDevice, "inDevice")                                   \
+  X(kStream, "stream")                                       \
+  X(kRegisters, "registers per thread")                      \
+  X(kSharedMemory, "shared memory")                          \
+  X(kGrid, "grid")                                           \
+  X(kBlock, "block")                                         \
+  X(kOccupancy, "est. achieved occupancy %")                 \
+  X(kBytes, "bytes")                                         \
+  X(kGraphNode, "graph node id")                             \
+  X(kBandwidth, "memory bandwidth (GB/s)")                   \
+  X(kWaitOnStream, "wait_on_stream")                         \
+  X(kRecordCorrelation, "wait_on_cuda_event_record_corr_id") \
+  X(kWaitOnEvent, "wait_on_cuda_event_id")                   \
+  X(kEventId, "event_id")                                    \
+  X(kDeviceType, "Device Type")                              \
+  X(kDeviceId, "Device Id")                                  \
+  X(kAddress, "Addr")                                        \
+  X(kMemoryBytes, "Bytes")                                   \
+  X(kTotalAllocated, "Total Allocated")                      \
+  X(kTotalReserved, "Total Reserved")                        \
+  X(kCollectiveName, "Collective name")                      \
+  X(kDataType, "dtype")                                      \
+  X(kInElements, "In msg nelems")                            \
+  X(kOutElements, "Out msg nelems")                          \
+  X(kInSplits, "In split size")                              \
+  X(kOutSplits, "Out split size")                            \
+  X(kRankStart, "Global rank start")                         \
+  X(kRankStride, "Global rank stride")                       \
+  X(kGroupSize, "Group size")                                \
+  X(kGroupName, "Process Group Name")                        \
+  X(kGroupDescription, "Process Group Description")          \
+  X(kGroupRanks, "Process Group Ranks")                      \
+  X(kRank, "Rank")                                           \
+  X(kDestinationRank, "Dst Rank")                            \
+  X(kSourceRank, "Src Rank")                                 \
+  X(kGroupSequence, "Seq")                                   \
+  X(kCommsId, "Comms Id")                                    \
+  X(kIsAsync, "Is asynchronized op")                         \
+  X(kMetadataName, "name")                                   \
+  X(kMetadataLabels, "labels")                               \
+  X(kMetadataSortIndex, "sort_index")
+
 enum class ArgKey : std::uint8_t {
-  kExternalId,
-  kRecordFunctionId,
-  kEventIndex,
-  kSequenceNumber,
-  kForwardThread,
-  kInputDims,
-  kInputType,
-  kInputStrides,
-  kConcreteInputs,
-  kCallStack,
-  kModuleHierarchy,
-  kPythonId,
-  kPythonParentId,
-  kPythonModuleId,
-  kCallbackId,
-  kCorrelation,
-  kDevice,
-  kInDevice,
-  kStream,
-  kRegisters,
-  kSharedMemory,
-  kGrid,
-  kBlock,
-  kOccupancy,
-  kBytes,
-  kGraphNode,
-  kBandwidth,
-  kWaitOnStream,
-  kRecordCorrelation,
-  kWaitOnEvent,
-  kEventId,
-  kDeviceType,
-  kDeviceId,
-  kAddress,
-  kMemoryBytes,
-  kTotalAllocated,
-  kTotalReserved,
-  kCollectiveName,
-  kDataType,
-  kInElements,
-  kOutElements,
-  kInSplits,
-  kOutSplits,
-  kRankStart,
-  kRankStride,
-  kGroupSize,
-  kGroupName,
-  kGroupDescription,
-  kGroupRanks,
-  kRank,
-  kDestinationRank,
-  kSourceRank,
-  kGroupSequence,
-  kCommsId,
-  kIsAsync,
-  kMetadataName,
-  kMetadataLabels,
-  kMetadataSortIndex,
-  kNone,
+#define ORRERY_ARG_KEY(key, name) key,
+  ORRERY_ARG_KEYS(ORRERY_ARG_KEY)
+#undef ORRERY_ARG_KEY
+      kNone,
 };
 
 inline constexpr std::size_t kNumArgKeys = static_cast<std::size_t>(ArgKey::kNone);
@@ -84,7 +89,7 @@ static_assert(kNumArgKeys <= 64, "the set of present arguments is one word");
   return set;
 }
 
-/// What operators and kernels say about the collective they are part of.
+/// Arguments of operators and kernels that describe their collective.
 inline constexpr std::uint64_t kCollectiveKeys = ArgKeySet(
     {ArgKey::kCollectiveName, ArgKey::kDataType, ArgKey::kInElements, ArgKey::kOutElements,
      ArgKey::kInSplits, ArgKey::kOutSplits, ArgKey::kRankStart, ArgKey::kRankStride,
@@ -133,5 +138,32 @@ struct EventTokens {
 
   void Clear();
 };
+
+/// What the category of an event says about its place in a trace.
+enum class Category : std::uint8_t {
+  kHostOp,
+  kHostAnnotation,
+  kDeviceAnnotation,
+  kKernel,
+  kCopy,
+  kSet,
+  kOtherDeviceWork,
+  kRuntime,
+  kDriver,
+  kOtherApi,
+  kSync,
+  kEventRecord,
+  kPython,
+  kMemory,
+  kLaunchFlow,
+  kForwardBackwardFlow,
+  kOther,
+};
+
+/// Recognizes the categories of the PyTorch profiler from 2021 to today.
+[[nodiscard]] Category FindCategory(std::string_view name);
+
+/// The capitalised names of 2021.
+[[nodiscard]] bool IsCategoryOf2021(std::string_view name);
 
 }  // namespace orrery::ingest::kineto

@@ -1,9 +1,6 @@
-set(SOURCES adjust.cc assembler.cc categories.cc collectives.cc event_stream.cc event_tokens.cc
-  json_text.cc kineto.cc metadata.cc own_export.cc pipeline.cc row_builder.cc row_builder_device.cc
-  salvage.cc
+set(SOURCES adjust.cc assembler.cc collectives.cc event_stream.cc event_tokens.cc kineto.cc metadata.cc pipeline.cc row_builder.cc row_builder_device.cc
   window_parser.cc)
 set(TESTS event_stream_test.cc kineto_test.cc)
-set(FUZZERS kineto_fuzz.cc)
 
 # simdjson's on-demand parser is compiled for the build target; plain x86-64 has only its scalar
 # form, eight times slower. Every x86-64 machine since 2015 runs this.

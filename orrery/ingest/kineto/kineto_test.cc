@@ -1,5 +1,3 @@
-#include "orrery/ingest/kineto/kineto.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,11 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/base/columns.h"
 #include "orrery/ingest/format.h"
 #include "orrery/ingest/input_file.h"
 #include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/pipeline.h"
-#include "orrery/base/columns.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 #include "orrery/trace/trace.h"
@@ -29,7 +28,7 @@ using trace::Trace;
 Trace ReadText(std::string_view text, const ReadOptions& options = {.threads = 1}) {
   auto file = InputFile::FromMemory("test.json", text);
   EXPECT_TRUE(file);
-  auto content = GetFormat().read(*file, options);
+  auto content = kFormat.Read(*file, options);
   EXPECT_TRUE(content) << (content ? "" : content.error().message());
   return content ? std::move(content->traces.at(0)) : Trace{};
 }
@@ -338,7 +337,7 @@ TEST(KinetoDamageTest, UnescapedQuotesCostOneEvent) {
       ",\n" + std::string(kOp) + ",\n" + std::string(kOp)));
 
   EXPECT_EQ(trace.host_ops.size(), 3U);
-  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, left out"), 1);
+  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, skipped"), 1);
   EXPECT_TRUE(trace.problems.has_loss());
 }
 
@@ -349,7 +348,7 @@ TEST(KinetoDamageTest, AnUnevenNumberOfQuotesCostsOneEvent) {
       ",\n" + std::string(kOp) + ",\n" + std::string(kOp)));
 
   EXPECT_EQ(trace.host_ops.size(), 3U);
-  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, left out"), 1);
+  EXPECT_EQ(CountOf(trace, "event that is not valid JSON, skipped"), 1);
 }
 
 TEST(KinetoDamageTest, BareNaNIsAnUnknownValue) {
@@ -358,7 +357,7 @@ TEST(KinetoDamageTest, BareNaNIsAnUnknownValue) {
       R"json({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":NaN,"dur":1})json"));
 
   EXPECT_EQ(trace.host_ops.size(), 1U);
-  EXPECT_EQ(CountOf(trace, "duration that is no number, taken as 0"), 1);
+  EXPECT_EQ(CountOf(trace, "duration that is not a number, taken as 0"), 1);
   EXPECT_EQ(CountOf(trace, "event without a usable time stamp"), 1);
 }
 
@@ -382,7 +381,7 @@ TEST(KinetoDamageTest, MissingNegativeAndAbsurdDurations) {
 
   EXPECT_EQ(CountOf(trace, "slice without a duration, taken as 0"), 1);
   EXPECT_EQ(CountOf(trace, "negative duration, taken as 0"), 1);
-  EXPECT_EQ(CountOf(trace, "absurd duration, clipped to the end of the recording"), 1);
+  EXPECT_EQ(CountOf(trace, "implausible duration, clipped to the end of the recording"), 1);
   EXPECT_EQ(trace.activities.duration_ns[0], 60'000);
 }
 

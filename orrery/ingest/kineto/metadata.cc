@@ -1,5 +1,5 @@
-#include "orrery/ingest/kineto/metadata.h"
-
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,178 +8,162 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
-#include "orrery/base/decimal.h"
-#include "orrery/base/string_table.h"
-#include "orrery/ingest/json_repair.h"
-#include "orrery/ingest/kineto/json_text.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/decimal.h"
+#include "orrery/base/parse_number.h"
+#include "orrery/base/string_table.h"
+#include "orrery/base/text.h"
+#include "orrery/ingest/json_repair.h"
+#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/json_value.h"
+#include "orrery/ingest/kineto/adjust.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::kineto {
 namespace {
 
-namespace dom = simdjson::dom;
+using Json = std::optional<JsonElement>;
 
 constexpr std::int64_t kLatestBaseNs = std::int64_t{1} << 61;
 
-std::int64_t IntegerMember(const dom::object& object, std::string_view key,
-                           std::int64_t otherwise) {
-  dom::element value;
-  std::int64_t number = 0;
-  std::string_view text;
-  if (object.at_key(key).get(value) != simdjson::SUCCESS) {
-    return otherwise;
-  }
-  if (value.get(number) == simdjson::SUCCESS) {
-    return number;
-  }
-  if (value.get(text) == simdjson::SUCCESS) {
-    return ParseInteger(text).value_or(otherwise);
-  }
-  return otherwise;
+// Columns of a device; its other members go to `extra`.
+constexpr std::array<std::string_view, 6> kDeviceColumns{"id",     "name",         "totalGlobalMem",
+                                                         "numSms", "computeMajor", "computeMinor"};
+
+// An integer, also one that the file has as a string; -1 if there is none.
+std::int64_t IntegerMember(const Json& object, std::string_view key) {
+  const Json value = Field(object, key);
+  const auto number = Integer(value);
+  return number ? *number : ParseInteger(Text(value).value_or("")).value_or(-1);
 }
 
-std::int32_t SmallMember(const dom::object& object, std::string_view key) {
-  const std::int64_t value = IntegerMember(object, key, -1);
-  return value >= 0 && value <= INT32_MAX ? static_cast<std::int32_t>(value) : -1;
+std::int32_t SmallMember(const Json& object, std::string_view key) {
+  return SmallOrUnknown(IntegerMember(object, key));
 }
 
-// A string as it is, all else as JSON text.
-std::string TextMember(const dom::object& object, std::string_view key) {
-  dom::element value;
-  std::string_view text;
-  if (object.at_key(key).get(value) != simdjson::SUCCESS) {
-    return {};
+// A string as it is, any other value as JSON text.
+std::string TextMember(const Json& object, std::string_view key) {
+  const Json value = Field(object, key);
+  if (const auto text = Text(value)) {
+    return std::string(*text);
   }
-  return value.get(text) == simdjson::SUCCESS ? std::string(text) : simdjson::to_string(value);
+  return value ? simdjson::to_string(*value) : std::string();
 }
 
 class MetadataReader {
  public:
   explicit MetadataReader(trace::Trace& trace) : trace_(trace) {}
 
-  void Read(std::string_view object_text, std::string_view what) {
-    dom::parser parser;
-    dom::object members;
-    if (parser.parse(object_text.data(), object_text.size()).get(members) != simdjson::SUCCESS) {
+  void Read(std::string_view object_text, std::string_view where) {
+    JsonText json;
+    simdjson::dom::object members;
+    Json parsed = json.Parse(object_text);
+    if (!parsed || parsed->get(members)) {
       JsonRepairs repairs;
-      const std::string fixed = RepairJson(object_text, repairs);
-      if (parser.parse(fixed).get(members) != simdjson::SUCCESS) {
-        trace_.problems.Loss(fmt::format("metadata {} the events that are not valid JSON", what));
+      parsed = json.Parse(RepairJson(object_text, repairs));
+      if (!parsed || parsed->get(members)) {
+        trace_.problems.Loss(fmt::format("metadata {} the events that are not valid JSON", where));
         return;
       }
-      LogRepairs(repairs, fmt::format("metadata {} the events", what), trace_.problems);
+      LogRepairs(repairs, fmt::format("metadata {} the events", where), trace_.problems);
     }
     for (const auto member : members) {
       ReadMember(member.key, member.value);
     }
   }
 
-  TimeBase time_base;
+  std::optional<std::int64_t> base_ns;
 
  private:
-  void ReadMember(std::string_view key, const dom::element& value) {
-    dom::array list;
-    dom::object object;
-    std::int64_t number = 0;
+  void ReadMember(std::string_view key, const JsonElement& value) {
     if (key.empty() || key == "traceEvents") {
       return;
     }
-    if ((key == "deviceProperties" || key == "computeProperties") &&
-        value.get(list) == simdjson::SUCCESS) {
-      return ReadDevices(list);
+    if ((key == "deviceProperties" || key == "computeProperties") && value.is_array()) {
+      return ForEachElement(value, [&](const JsonElement& device) { ReadDevice(device); });
     }
-    if (key == "baseTimeNanoseconds" && value.get(number) == simdjson::SUCCESS) {
-      return ReadBase(number);
+    if (const auto number = Integer(value); number && key == "baseTimeNanoseconds") {
+      return ReadBase(*number);
     }
-    if (key == "distributedInfo" && value.get(object) == simdjson::SUCCESS) {
-      ReadDistributed(object);
+    if (key == "distributedInfo" && value.is_object()) {
+      ReadDistributed(value);
     }
-    if ((key == "ERROR" || key == "WARNING") && value.get(list) == simdjson::SUCCESS) {
-      ReadLog(key, list);
+    if (key == "ERROR" || key == "WARNING") {
+      ReadLog(key, value);
     }
     Keep(key, value);
   }
 
-  void Keep(std::string_view key, const dom::element& value) {
-    std::string_view text;
-    const bool is_text = value.get(text) == simdjson::SUCCESS;
-    const StringId stored =
-        is_text ? trace_.strings.Intern(text) : trace_.strings.Intern(simdjson::to_string(value));
+  void Keep(std::string_view key, const JsonElement& value) {
+    const auto text = Text(value);
     trace_.metadata.Append({.key = trace_.strings.Intern(key),
-                            .value = stored,
-                            .is_json = static_cast<std::uint8_t>(!is_text)});
-    if (key == "host_name" && is_text) {
-      trace_.info.host_name = text;
+                            .value = text ? trace_.strings.Intern(*text)
+                                          : trace_.strings.Intern(simdjson::to_string(value)),
+                            .is_json = static_cast<std::uint8_t>(!text)});
+    if (key == "host_name" && text) {
+      trace_.info.host_name = *text;
     }
   }
 
-  void ReadBase(std::int64_t base_ns) {
-    if (base_ns < 0 || base_ns > kLatestBaseNs) {
+  void ReadBase(std::int64_t number) {
+    if (number < 0 || number > kLatestBaseNs) {
       trace_.problems.Note("baseTimeNanoseconds out of range, ignored");
       return;
     }
-    time_base.base_ns = base_ns;
+    base_ns = number;
   }
 
-  void ReadDevices(const dom::array& list) {
-    for (const dom::element entry : list) {
-      dom::object device;
-      if (entry.get(device) != simdjson::SUCCESS) {
-        trace_.problems.Note("device entry that is not an object");
-        continue;
-      }
-      trace_.devices.Append({.id = SmallMember(device, "id"),
-                             .name = trace_.strings.Intern(TextMember(device, "name")),
-                             .memory_bytes = IntegerMember(device, "totalGlobalMem", -1),
-                             .multiprocessors = SmallMember(device, "numSms"),
-                             .compute_major = SmallMember(device, "computeMajor"),
-                             .compute_minor = SmallMember(device, "computeMinor"),
-                             .extra = ExtraOf(device)});
+  void ReadDevice(const JsonElement& device) {
+    if (!device.is_object()) {
+      trace_.problems.Note("device entry that is not an object");
+      return;
     }
+    trace_.devices.Append({.id = SmallMember(device, "id"),
+                           .name = trace_.strings.Intern(TextMember(device, "name")),
+                           .memory_bytes = IntegerMember(device, "totalGlobalMem"),
+                           .multiprocessors = SmallMember(device, "numSms"),
+                           .compute_major = SmallMember(device, "computeMajor"),
+                           .compute_minor = SmallMember(device, "computeMinor"),
+                           .extra = ExtraOf(simdjson::dom::object(device))});
   }
 
-  StringId ExtraOf(const dom::object& device) {
+  StringId ExtraOf(const simdjson::dom::object& device) {
     std::string extra;
     for (const auto member : device) {
-      if (member.key == "id" || member.key == "name" || member.key == "totalGlobalMem" ||
-          member.key == "numSms" || member.key == "computeMajor" || member.key == "computeMinor") {
-        continue;
+      if (std::ranges::find(kDeviceColumns, member.key) == kDeviceColumns.end()) {
+        extra += fmt::format("{}{}: {}", extra.empty() ? "" : ", ", Quoted(member.key),
+                             simdjson::to_string(member.value));
       }
-      extra += fmt::format("{}{}: {}", extra.empty() ? "" : ", ", Quoted(member.key),
-                           simdjson::to_string(member.value));
     }
     return trace_.strings.Intern(extra);
   }
 
-  void ReadDistributed(const dom::object& info) {
+  void ReadDistributed(const JsonElement& info) {
     trace_.info.rank = SmallMember(info, "rank");
     trace_.info.world_size = SmallMember(info, "world_size");
     trace_.info.backend = TextMember(info, "backend");
-    dom::array groups;
-    if (info.at_key("pg_config").get(groups) == simdjson::SUCCESS) {
-      for (const dom::element entry : groups) {
-        dom::object group;
-        if (entry.get(group) == simdjson::SUCCESS) {
-          ReadGroup(group);
-        }
+    ForEachElement(Field(info, "pg_config"), [&](const JsonElement& group) {
+      if (group.is_object()) {
+        ReadGroup(group);
       }
-    }
+    });
   }
 
-  // Calls of a group may have named it already; the frame knows more of it.
-  void ReadGroup(const dom::object& group) {
+  // Calls may have named a group already; the metadata have more of its properties.
+  void ReadGroup(const JsonElement& group) {
     std::string description = TextMember(group, "pg_desc");
     description = description.empty() ? TextMember(group, "uid") : description;
+    std::string backend = TextMember(group, "backend_config");
+    backend = backend.empty() ? TextMember(group, "backend") : backend;
     const std::string ranks = WithoutBlanks(TextMember(group, "ranks"));
     trace::ProcessGroups::Row row{
         .name = trace_.strings.Intern(TextMember(group, "pg_name")),
         .description = trace_.strings.Intern(description),
-        .backend = trace_.strings.Intern(BackendOf(group)),
+        .backend = trace_.strings.Intern(backend),
         .num_ranks = SmallMember(group, "pg_size"),
         .ranks = trace_.strings.Intern(ranks),
-        .ranks_cut = static_cast<std::uint8_t>(ranks.find("...") != std::string::npos),
+        .ranks_cut = static_cast<std::uint8_t>(Contains(ranks, "...")),
     };
     trace::ProcessGroups& groups = trace_.process_groups;
     for (RowId known = 0; known < groups.size(); ++known) {
@@ -192,17 +176,11 @@ class MetadataReader {
     groups.Append(row);
   }
 
-  static std::string BackendOf(const dom::object& group) {
-    const std::string config = TextMember(group, "backend_config");
-    return config.empty() ? TextMember(group, "backend") : config;
-  }
-
-  void ReadLog(std::string_view key, const dom::array& lines) {
-    std::string_view first;
-    if (lines.at(0).get(first) == simdjson::SUCCESS) {
+  void ReadLog(std::string_view key, const JsonElement& lines) {
+    if (const auto first = Text(ElementAt(lines, 0))) {
       trace_.problems.Note(
           fmt::format("the profiler logged an {}", key == "ERROR" ? "error" : "alert"),
-          static_cast<std::int64_t>(lines.size()), first);
+          static_cast<std::int64_t>(ArraySize(lines)), *first);
     }
   }
 
@@ -211,7 +189,8 @@ class MetadataReader {
 
 }  // namespace
 
-TimeBase ReadMetadata(std::string_view head, std::string_view tail, trace::Trace& trace) {
+std::optional<std::int64_t> ReadMetadata(std::string_view head, std::string_view tail,
+                                         trace::Trace& trace) {
   MetadataReader reader(trace);
   if (head.starts_with("\xEF\xBB\xBF")) {
     head.remove_prefix(3);
@@ -219,14 +198,14 @@ TimeBase ReadMetadata(std::string_view head, std::string_view tail, trace::Trace
   const std::size_t first = head.find_first_not_of(" \n\r\t");
   // A bare list of events has no members at all.
   if (first == std::string_view::npos || head[first] != '{') {
-    return reader.time_base;
+    return reader.base_ns;
   }
   reader.Read(std::string(head.substr(first)) + "]}", "before");
   const std::size_t close = tail.find_last_not_of(" \n\r\t");
   if (close != std::string_view::npos) {
-    reader.Read("{\"\": 0" + std::string(tail.substr(0, close + 1)), "behind");
+    reader.Read("{\"\": 0" + std::string(tail.substr(0, close + 1)), "after");
   }
-  return reader.time_base;
+  return reader.base_ns;
 }
 
 }  // namespace orrery::ingest::kineto

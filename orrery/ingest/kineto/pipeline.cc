@@ -1,7 +1,9 @@
 #include "orrery/ingest/kineto/pipeline.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,15 +19,144 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
+#include "orrery/ingest/json_repair.h"
 #include "orrery/ingest/kineto/assembler.h"
-#include "orrery/ingest/kineto/chunk.h"
 #include "orrery/ingest/kineto/event_stream.h"
-#include "orrery/ingest/kineto/salvage.h"
 #include "orrery/ingest/kineto/window_parser.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::kineto {
 namespace {
+
+/// Reads events one by one from text that could not be parsed as a whole: keeps the valid ones,
+/// fixes what can be fixed (control characters, invalid UTF-8, NaN …), drops what cannot and goes
+/// on at the next place where an event seems to begin.
+class Salvager {
+ public:
+  struct Outcome {
+    std::size_t used = 0;     // bytes consumed; the rest needs more text
+    bool list_ended = false;  // `used` is after the list's `]`
+  };
+
+  /// `offset` is where `text` stands in the file. Unless `is_last`, an event that does not end in
+  /// `text` is left for the next call.
+  Outcome Read(std::string_view text, std::int64_t offset, bool is_last);
+
+  /// The rows so far.
+  [[nodiscard]] Chunk& chunk() { return chunk_; }
+
+  /// Logs the repairs in the chunk.
+  void LogRepairs();
+
+ private:
+  bool ReadEvent(std::string_view text);
+  void Drop(std::int64_t offset, std::size_t bytes);
+
+  Chunk chunk_;
+  WindowParser parser_;
+  JsonRepairs repairs_;
+};
+
+constexpr std::size_t kNone = std::string_view::npos;
+
+// A longer event is treated as damage.
+constexpr std::size_t kPatienceBytes = 16 << 20;
+constexpr int kMaxDepth = 64;
+
+// The position after the object that begins at `at`, or kNone if the text ends before or the
+// nesting is implausible.
+std::size_t EndOfObject(std::string_view text, std::size_t at) {
+  int depth = 0;
+  bool in_string = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (in_string) {
+      at += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) {
+        return kNone;
+      }
+    } else if (c == '}' || c == ']') {
+      if (--depth == 0) {
+        return at + 1;
+      }
+    }
+  }
+  return kNone;
+}
+
+bool IsBetweenEvents(char c) {
+  return c == ',' || c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+bool Salvager::ReadEvent(std::string_view text) {
+  Window window(text.size());
+  std::memcpy(window.text(), text.data(), text.size());
+  window.Close(text.size());
+  if (parser_.Parse(window, chunk_).outcome == WindowParser::Outcome::kWhole) {
+    return true;
+  }
+  JsonRepairs repairs;
+  const std::string fixed = RepairJson(text, repairs);
+  if (!repairs.any()) {
+    return false;
+  }
+  Window second(fixed.size());
+  std::memcpy(second.text(), fixed.data(), fixed.size());
+  second.Close(fixed.size());
+  if (parser_.Parse(second, chunk_).outcome != WindowParser::Outcome::kWhole) {
+    return false;
+  }
+  repairs_ += repairs;
+  return true;
+}
+
+void Salvager::Drop(std::int64_t offset, std::size_t bytes) {
+  chunk_.rows.problems.Loss("event that is not valid JSON, skipped", 1,
+                            fmt::format("byte {}, {} bytes", offset, bytes));
+}
+
+Salvager::Outcome Salvager::Read(std::string_view text, std::int64_t offset, bool is_last) {
+  std::size_t at = 0;
+  while (true) {
+    std::size_t num_commas = 0;
+    for (; at < text.size() && IsBetweenEvents(text[at]); ++at) {
+      num_commas += text[at] == ',' ? 1 : 0;
+    }
+    if (at == text.size()) {
+      return {.used = at, .list_ended = false};
+    }
+    if (text[at] == ']') {
+      if (num_commas > 0) {
+        chunk_.rows.problems.Note("comma without a following event");
+      }
+      return {.used = at + 1, .list_ended = true};
+    }
+    const std::size_t end = text[at] == '{' ? EndOfObject(text, at) : kNone;
+    if (end != kNone && ReadEvent(text.substr(at, end - at))) {
+      at = end;
+      continue;
+    }
+    if (end == kNone && !is_last && text.size() - at < kPatienceBytes) {
+      return {.used = at, .list_ended = false};
+    }
+    const std::size_t next = FindBoundary(text, at + 1);
+    if (next == kNone && end == kNone) {
+      // Nothing more to find: what is left is the cut-off end of the file.
+      return {.used = is_last ? at : text.size(), .list_ended = false};
+    }
+    const std::size_t resume = std::min(next, end);
+    Drop(offset + static_cast<std::int64_t>(at), resume - at);
+    at = resume;
+  }
+}
+
+void Salvager::LogRepairs() {
+  ingest::LogRepairs(repairs_, "", chunk_.rows.problems);
+}
 
 // A window on its way through the pipeline.
 struct Work {
@@ -35,7 +166,7 @@ struct Work {
   Chunk chunk;
 };
 
-// Windows are used again: fresh memory would cost a page fault for every page of the file.
+// Windows are reused: fresh memory would cost a page fault for every page of the file.
 class WindowPool {
  public:
   explicit WindowPool(std::size_t window_bytes) : window_bytes_(window_bytes) {}
@@ -90,7 +221,7 @@ class Collector {
     Salvage(false);
   }
 
-  // At the end of the file; `end` is its length and `damage` what its packing says.
+  // At the end of the file; `end` is its length and `damage` what its compression says.
   void Finish(std::int64_t end, const std::string& damage) {
     if (!pending_.empty()) {
       Salvage(true);
@@ -98,7 +229,7 @@ class Collector {
     trace::ProblemLog& problems = assembler_.trace().problems;
     const std::string kept = fmt::format("byte {}, {} events kept", end, assembler_.num_events());
     if (!damage.empty()) {
-      problems.Loss("packed file that ends early or is damaged", 1,
+      problems.Loss("compressed file that ends early or is damaged", 1,
                     fmt::format("{}; {}", damage, kept));
     }
     if (!list_ended_ && !pending_.empty()) {

@@ -12,7 +12,7 @@ namespace orrery::ingest::kineto {
 /// The texts around the list of events.
 struct Frame {
   std::string head;  // up to and with the list's `[`
-  std::string tail;  // from behind its `]`
+  std::string tail;  // after its `]`
 };
 
 struct PipelineOptions {

@@ -7,17 +7,15 @@
 #include <string>
 #include <string_view>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/decimal.h"
 #include "orrery/base/string_table.h"
-#include "orrery/ingest/kineto/categories.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/kineto/event_tokens.h"
-#include "orrery/ingest/kineto/json_text.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::ingest::kineto {
 namespace {
-
 
 trace::DeviceKind DeviceKindOf(std::int64_t device_type) {
   return device_type == 0   ? trace::DeviceKind::kCpu
@@ -116,15 +114,13 @@ void RowBuilder::AddHostOp(EventTokens& event, Times times) {
        ArgKey::kForwardThread, ArgKey::kInputDims, ArgKey::kInputType, ArgKey::kInputStrides,
        ArgKey::kConcreteInputs, ArgKey::kCallStack, ArgKey::kModuleHierarchy});
   const bool is_collective = event.Has(ArgKey::kCollectiveName);
-  const std::int64_t record_function_id = Integer(event, ArgKey::kRecordFunctionId, 0);
-  chunk_.features.record_function_ids |= event.Has(ArgKey::kRecordFunctionId);
   chunk_.rows.host_ops.Append({
       .begin_ns = times.begin_ns,
       .duration_ns = times.duration_ns,
       .name = Text(event.name),
       .track = HostTrack(event),
       .external_id = Integer(event, ArgKey::kExternalId, -1),
-      .record_function_id = record_function_id,
+      .record_function_id = Integer(event, ArgKey::kRecordFunctionId, 0),
       .event_index = Integer(event, ArgKey::kEventIndex, -1),
       .sequence = Integer(event, ArgKey::kSequenceNumber, -1),
       .forward_thread = Integer(event, ArgKey::kForwardThread, -1),
@@ -273,7 +269,6 @@ void RowBuilder::AddFlowEnd(EventTokens& event) {
   const Category category = FindCategory(category_text);
   if (category == Category::kLaunchFlow) {
     chunk_.features.async_flows |= category_text != "ac2g";
-    ++chunk_.num_launch_arrow_ends;
     return;
   }
   const auto time_ns = TimeOf(event);
@@ -324,7 +319,7 @@ std::optional<RowBuilder::Times> RowBuilder::TimesOf(const EventTokens& event) {
   auto duration_ns = ParseMicroseconds(Unquoted(event.duration));
   if (!duration_ns) {
     chunk_.rows.problems.Note(event.duration.empty() ? "slice without a duration, taken as 0"
-                                                     : "duration that is no number, taken as 0");
+                                                     : "duration that is not a number, taken as 0");
     duration_ns = 0;
   } else if (*duration_ns < 0) {
     chunk_.rows.problems.Note("negative duration, taken as 0");

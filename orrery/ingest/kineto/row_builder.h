@@ -8,8 +8,7 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/kineto/categories.h"
-#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 
 namespace orrery::ingest::kineto {

@@ -7,12 +7,12 @@
 #include <system_error>
 #include <utility>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/kineto/event_tokens.h"
-#include "orrery/ingest/kineto/json_text.h"
 #include "orrery/ingest/kineto/row_builder.h"
 #include "orrery/trace/collective_names.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/enums.h"
 
@@ -20,7 +20,6 @@
 
 namespace orrery::ingest::kineto {
 namespace {
-
 
 // The three numbers of "[4, 1, 1]".
 std::array<std::int32_t, 3> TripleOf(std::string_view token) {

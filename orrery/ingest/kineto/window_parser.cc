@@ -7,7 +7,7 @@
 
 #include <simdjson.h>
 
-#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/ingest/kineto/assembler.h"
 #include "orrery/ingest/kineto/event_tokens.h"
 #include "orrery/ingest/kineto/row_builder.h"
 
@@ -22,11 +22,7 @@ namespace ondemand = simdjson::ondemand;
 constexpr std::size_t kFrame = 2 + simdjson::SIMDJSON_PADDING;
 
 std::string_view WithoutTrailingSpace(std::string_view token) {
-  while (!token.empty() && (token.back() == ' ' || token.back() == '\n' || token.back() == '\r' ||
-                            token.back() == '\t')) {
-    token.remove_suffix(1);
-  }
-  return token;
+  return token.substr(0, token.find_last_not_of(" \n\r\t") + 1);
 }
 
 // The name of a field, with its quotes.
@@ -68,36 +64,26 @@ std::string_view ValueText(ondemand::value& value) {
   return is_value ? WithoutTrailingSpace(token) : std::string_view();
 }
 
-enum class Field {
-  kPhase,
-  kCategory,
-  kName,
-  kProcess,
-  kThread,
-  kTime,
-  kDuration,
-  kId,
-  kArgs,
-  kNone
-};
+using Member = std::string_view EventTokens::*;
 
-Field FindField(std::string_view key) {
+// Returns the member for a field of an event; null for "args" and unknown fields.
+Member FindMember(std::string_view key) {
   switch (key.size()) {
     case 2:
-      return key == "ph"   ? Field::kPhase
-             : key == "ts" ? Field::kTime
-             : key == "id" ? Field::kId
-                           : Field::kNone;
+      return key == "ph"   ? &EventTokens::phase
+             : key == "ts" ? &EventTokens::time
+             : key == "id" ? &EventTokens::id
+                           : nullptr;
     case 3:
-      return key == "cat"   ? Field::kCategory
-             : key == "pid" ? Field::kProcess
-             : key == "tid" ? Field::kThread
-             : key == "dur" ? Field::kDuration
-                            : Field::kNone;
+      return key == "cat"   ? &EventTokens::category
+             : key == "pid" ? &EventTokens::process
+             : key == "tid" ? &EventTokens::thread
+             : key == "dur" ? &EventTokens::duration
+                            : nullptr;
     case 4:
-      return key == "name" ? Field::kName : key == "args" ? Field::kArgs : Field::kNone;
+      return key == "name" ? &EventTokens::name : nullptr;
     default:
-      return Field::kNone;
+      return nullptr;
   }
 }
 
@@ -133,38 +119,13 @@ bool ReadArgs(ondemand::value& value, EventTokens& event) {
 }
 
 bool ReadField(ondemand::field& field, EventTokens& event) {
-  const Field known = FindField(Inside(QuotedKey(field)));
-  if (known == Field::kArgs) {
+  const std::string_view key = Inside(QuotedKey(field));
+  if (key == "args") {
     return ReadArgs(field.value(), event);
   }
   const std::string_view text = ValueText(field.value());
-  switch (known) {
-    case Field::kPhase:
-      event.phase = text;
-      break;
-    case Field::kCategory:
-      event.category = text;
-      break;
-    case Field::kName:
-      event.name = text;
-      break;
-    case Field::kProcess:
-      event.process = text;
-      break;
-    case Field::kThread:
-      event.thread = text;
-      break;
-    case Field::kTime:
-      event.time = text;
-      break;
-    case Field::kDuration:
-      event.duration = text;
-      break;
-    case Field::kId:
-      event.id = text;
-      break;
-    default:
-      break;
+  if (const Member member = FindMember(key)) {
+    event.*member = text;
   }
   return !text.empty();
 }

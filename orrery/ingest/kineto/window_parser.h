@@ -5,7 +5,7 @@
 #include <memory>
 #include <string_view>
 
-#include "orrery/ingest/kineto/chunk.h"
+#include "orrery/ingest/kineto/assembler.h"
 
 namespace orrery::ingest::kineto {
 
@@ -25,10 +25,10 @@ class Window {
   /// Makes room for more text and keeps what is there.
   void Grow(std::size_t capacity);
 
-  /// Fixes the length of the text and closes the list behind it.
+  /// Sets the length of the text and closes the list after it.
   void Close(std::size_t size);
 
-  std::int64_t offset = 0;  // of the text in the unpacked file
+  std::int64_t offset = 0;  // of the text in the uncompressed file
 
  private:
   friend class WindowParser;

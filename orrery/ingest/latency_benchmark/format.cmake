@@ -1,3 +1,2 @@
 set(SOURCES latency_benchmark.cc)
 set(TESTS latency_benchmark_test.cc)
-set(FUZZERS latency_benchmark_fuzz.cc)

@@ -1,7 +1,4 @@
-#include "orrery/ingest/latency_benchmark/latency_benchmark.h"
-
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +9,7 @@
 
 #include "orrery/ingest/json_records.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::latency_benchmark {
 namespace {
@@ -20,18 +18,12 @@ constexpr std::string_view kAverage = "avg_latency";
 constexpr std::string_view kIterations = "latencies";
 constexpr std::string_view kPercentiles = "percentiles";
 
-constexpr std::array kWanted{kAverage, kIterations, kPercentiles};
+constexpr std::array kKeys{kAverage, kIterations, kPercentiles};
 constexpr std::array kMarkers{kAverage, kIterations};
-
-enum Column : std::size_t { kStatistic, kIteration, kLatency };
 
 class LatencyTable {
  public:
-  explicit LatencyTable(trace::ProblemLog& problems) : problems_(problems) {
-    rows_.AddColumn("statistic", Table::Type::kText);
-    rows_.AddColumn("iteration", Table::Type::kInteger);
-    rows_.AddColumn("latency_s", Table::Type::kNumber);
-  }
+  explicit LatencyTable(trace::ProblemLog& problems) : problems_(problems) {}
 
   void AddAll(const JsonRecord& record) {
     JsonText json;
@@ -67,14 +59,13 @@ class LatencyTable {
       problems_.Loss("latency that is missing or not a number", 1, statistic);
       return;
     }
-    const std::size_t row = rows_.AddRow();
-    rows_.Set(row, kStatistic, statistic);
-    rows_.Set(row, kIteration, iteration ? Table::Cell(*iteration) : Table::Cell());
-    rows_.Set(row, kLatency, *seconds);
+    rows_.AddRow({statistic, Table::CellOf(iteration), *seconds});
   }
 
   trace::ProblemLog& problems_;
-  Table rows_;
+  Table rows_{{"statistic", Table::Type::kText},
+              {"iteration", Table::Type::kInteger},
+              {"latency_s", Table::Type::kNumber}};
 };
 
 bool Matches(const InputFile& file) {
@@ -82,31 +73,21 @@ bool Matches(const InputFile& file) {
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
-  MeasurementTable result{
-      .format = "latency benchmark", .file = file.path(), .rows = {}, .problems = {}};
-  const auto records = ReadJsonRecords(file, kWanted, result.problems);
-  if (!records) {
-    return FailWithin(file.path(), records);
-  }
+  MeasurementTable result{.format = "latency benchmark", .file = file.path()};
+  ORRERY_TRY(const auto records, ReadJsonRecords(file, kKeys, result.problems));
   LatencyTable latencies(result.problems);
-  for (const JsonRecord& record : *records) {
+  for (const JsonRecord& record : records) {
     latencies.AddAll(record);
   }
   result.rows = latencies.Take();
-  if (result.rows.num_rows() == 0) {
-    return Fail(Error::Kind::kInvalidInput,
-                file.path() + ": a latency benchmark without a complete value");
-  }
-  FileContent content;
-  content.tables.push_back(std::move(result));
-  return content;
+  return ContentOf(std::move(result), "a latency benchmark without a complete value");
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "latency benchmark", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Results of vLLM's latency benchmark. Gives one table with the columns statistic and latency_s:
+// a row "average", a row for each percentile ("p50") and a row "iteration" for each measurement,
+// numbered in the column iteration.
+constinit const Format kFormat{.name = "latency benchmark", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::latency_benchmark

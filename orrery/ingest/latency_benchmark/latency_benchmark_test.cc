@@ -1,5 +1,3 @@
-#include "orrery/ingest/latency_benchmark/latency_benchmark.h"
-
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -7,6 +5,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::latency_benchmark {
 namespace {
@@ -21,14 +21,14 @@ constexpr std::string_view kResult = R"json({
 
 Result<FileContent> ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("x.latency.json", text);
-  return GetFormat().read(*file, {});
+  return kFormat.Read(*file, {});
 }
 
 TEST(LatencyBenchmarkTest, AveragePercentilesAndIterationsAreRows) {
   const auto file = InputFile::FromMemory("x.latency.json", kResult);
-  ASSERT_TRUE(GetFormat().matches(*file));
+  ASSERT_TRUE(kFormat.matches(*file));
 
-  const FileContent content = GetFormat().read(*file, {}).value();
+  const FileContent content = kFormat.Read(*file, {}).value();
 
   const Table& rows = content.tables.at(0).rows;
   ASSERT_EQ(rows.num_rows(), 5U);
@@ -68,8 +68,7 @@ TEST(LatencyBenchmarkTest, AFileWithoutAnyValueIsRefused) {
 }
 
 TEST(LatencyBenchmarkTest, OtherJsonIsLeftAlone) {
-  EXPECT_FALSE(
-      GetFormat().matches(*InputFile::FromMemory("x.json", R"json({"avg_latency": 3})json")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("x.json", R"json({"avg_latency": 3})json")));
 }
 
 }  // namespace

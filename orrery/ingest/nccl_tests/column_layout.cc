@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+
+#include "orrery/base/parse_number.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
@@ -27,44 +28,23 @@ constexpr std::array kFields{
     NamedField{"i_cv%", &Timing::iteration_cv_percent},
 };
 
-template <typename T>
-bool ParseWhole(std::string_view word, T& value) {
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value);
-  return error == std::errc() && stop == end;
-}
-
-bool ParseCount(std::string_view word, std::int64_t& value) {
-  return ParseWhole(word, value) && value >= 0;
-}
-
 // "N/A" and NaN are complete and say nothing.
 bool ParseTiming(std::string_view word, std::optional<double>& value) {
-  double number = 0;
-  if (word == "N/A") {
-    return true;
-  }
-  if (!ParseWhole(word, number)) {
-    return false;
-  }
-  if (std::isfinite(number)) {
+  const auto number = ParseWhole<double>(word);
+  if (number && std::isfinite(*number)) {
     value = number;
   }
-  return true;
+  return number || word == "N/A";
 }
 
 bool ParseRoot(std::string_view word, std::optional<std::int64_t>& root) {
-  std::int64_t value = 0;
-  if (!ParseWhole(word, value)) {
-    return word == "N/A";
-  }
-  root = value;
-  return true;
+  const auto number = ParseWhole<std::int64_t>(word);
+  root = number ? number : root;
+  return number || word == "N/A";
 }
 
 bool IsName(std::string_view word) {
-  double ignored = 0;
-  return !ParseWhole(word, ignored);
+  return !ParseWhole<double>(word);
 }
 
 }  // namespace
@@ -79,6 +59,12 @@ std::vector<Word> SplitWords(std::string_view line) {
     begin = line.find_first_not_of(kBlanks, end);
   }
   return words;
+}
+
+bool ParseCount(std::string_view word, std::int64_t& value) {
+  const auto number = ParseWhole<std::int64_t>(word);
+  value = number.value_or(0);
+  return number && *number >= 0;
 }
 
 bool BeginsRow(std::span<const Word> words) {
@@ -134,20 +120,17 @@ void ColumnLayout::AddColumn(const Word& name) {
     columns_.push_back({.kind = Kind::kTiming,
                         .placement = is_second ? kInPlace : kOutOfPlace,
                         .field = known->field});
-  } else if (name.text == "size") {
-    columns_.push_back({.kind = Kind::kSize});
-  } else if (name.text == "count") {
-    columns_.push_back({.kind = Kind::kCount});
-  } else if (name.text == "type") {
-    columns_.push_back({.kind = Kind::kType});
-  } else if (name.text == "redop") {
-    columns_.push_back({.kind = Kind::kRedop});
-  } else if (name.text == "root") {
-    columns_.push_back({.kind = Kind::kRoot});
-  } else if (name.text == "timestamp") {
-    columns_.push_back({.kind = Kind::kTimestamp});
-  } else {
-    columns_.push_back({.kind = Kind::kUnknown});
+    return;
+  }
+  using NamedKind = std::pair<std::string_view, Kind>;
+  constexpr std::array kNamedKinds{
+      NamedKind{"size", Kind::kSize}, NamedKind{"count", Kind::kCount},
+      NamedKind{"type", Kind::kType}, NamedKind{"redop", Kind::kRedop},
+      NamedKind{"root", Kind::kRoot}, NamedKind{"timestamp", Kind::kTimestamp},
+  };
+  const auto* const named = std::ranges::find(kNamedKinds, name.text, &NamedKind::first);
+  columns_.push_back({.kind = named == kNamedKinds.end() ? Kind::kUnknown : named->second});
+  if (named == kNamedKinds.end()) {
     unknown_.push_back(name.text);
   }
 }

@@ -10,7 +10,7 @@
 
 namespace orrery::ingest::nccl_tests {
 
-/// A word of a line and where in the line it stands.
+/// A word of a line and its position.
 struct Word {
   std::string_view text;
   std::size_t begin = 0;
@@ -20,10 +20,13 @@ struct Word {
 
 [[nodiscard]] std::vector<Word> SplitWords(std::string_view line);
 
-/// Which values a row has, as the header line names them.
+/// Parses a number that is not negative; false for other words.
+[[nodiscard]] bool ParseCount(std::string_view word, std::int64_t& value);
+
+/// The columns of a row, as the header line names them.
 class ColumnLayout {
  public:
-  /// Understands a line such as "# size count type redop root time algbw busbw #wrong time …".
+  /// Parses a line such as "# size count type redop root time algbw busbw #wrong time …".
   static std::optional<ColumnLayout> FromHeader(std::string_view line);
 
   /// Returns the layout of a row whose header is missing, by its number of words.
@@ -60,10 +63,10 @@ class ColumnLayout {
   std::size_t out_of_place_end_ = 0;  // where the header's last out-of-place column ends
 };
 
-/// Tells whether a row of results begins at the first of `words`: bytes, elements, a type.
+/// Returns whether a row of results begins at the first of `words`: bytes, elements, a type.
 [[nodiscard]] bool BeginsRow(std::span<const Word> words);
 
-/// Tells whether a line names the columns.
+/// Returns whether a line names the columns.
 [[nodiscard]] bool IsColumnHeader(std::span<const Word> words);
 
 }  // namespace orrery::ingest::nccl_tests

@@ -58,8 +58,8 @@ TEST(ColumnLayoutTest, ARowThatLacksAValueOrHasAWordInsteadIsNotComplete) {
   EXPECT_FALSE(Parse(kHeader, "1024 256 float 34.6 -1 34.6 0.03 0.06 0 34.4 0.04 0.07 0"));
 }
 
-// Nine values are either the out-of-place half of a torn row or an in-place half that stands where
-// in-place values stand.
+// Nine values are either the out-of-place half of a incomplete row or an in-place half that stands
+// where in-place values stand.
 TEST(ColumnLayoutTest, AReplayedRowLeavesTheOutOfPlaceHalfBlank) {
   const auto replayed =
       Parse(kHeader,

@@ -1,6 +1,6 @@
-#include "orrery/ingest/nccl_tests/infer_run.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/nccl_tests/run.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

@@ -1,6 +1,6 @@
-#include "orrery/ingest/nccl_tests/line_prefix.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/nccl_tests/run_header.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {

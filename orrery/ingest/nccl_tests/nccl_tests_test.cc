@@ -1,5 +1,3 @@
-#include "orrery/ingest/nccl_tests/nccl_tests.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/base/csv.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
@@ -25,16 +24,16 @@ constexpr std::string_view kRow =
 
 MeasurementTable ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("run.log", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
 
 MeasurementTable ReadPath(const std::string& path) {
   const auto file = InputFile::Open(path);
-  EXPECT_TRUE(file.has_value() && GetFormat().matches(*file)) << path;
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(file.has_value() && kFormat.matches(*file)) << path;
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
@@ -84,7 +83,7 @@ TEST(NcclTestsTest, ANewLogGivesAllItsColumnsAndHeaderFacts) {
 }
 
 // Eight rows were printed. 2 MiB was cut in two by another process, 128 MiB by the end of the file,
-// and somebody left 32 MiB out; 4 and 8 MiB share a line, and 16 MiB stands behind a warning.
+// and somebody left 32 MiB out; 4 and 8 MiB share a line, and 16 MiB stands after a warning.
 TEST(NcclTestsTest, OfATornLogAllCompleteRowsAreKeptAndTheOthersCounted) {
   const MeasurementTable log = ReadTestData("torn_srun.log");
 
@@ -97,9 +96,9 @@ TEST(NcclTestsTest, OfATornLogAllCompleteRowsAreKeptAndTheOthersCounted) {
   EXPECT_EQ(log.rows.Text(0, "test"), "all_reduce");  // from the command line
   EXPECT_EQ(log.rows.Integer(0, "nranks"), 8);
   EXPECT_EQ(log.rows.Text(0, "gpu"), "NVIDIA H100 80GB HBM3");
-  EXPECT_EQ(CountOf(log.problems, "torn row"), 2 + 1);  // and the piece of 2 MiB
-  EXPECT_EQ(CountOf(log.problems, "piece of a torn row"), 1);
-  EXPECT_EQ(CountOf(log.problems, "torn device line"), 1);
+  EXPECT_EQ(CountOf(log.problems, "incomplete row"), 2 + 1);  // and the piece of 2 MiB
+  EXPECT_EQ(CountOf(log.problems, "fragment of an incomplete row"), 1);
+  EXPECT_EQ(CountOf(log.problems, "incomplete device line"), 1);
   EXPECT_EQ(CountOf(log.problems, "left out"), 1);
   EXPECT_EQ(CountOf(log.problems, "other text"), 1);
   EXPECT_TRUE(log.problems.has_loss());
@@ -201,8 +200,8 @@ TEST(NcclTestsTest, OfACutReportTheCompleteResultsAreKept) {
 TEST(NcclTestsTest, ALogWithoutRowsIsAnErrorThatNamesTheFile) {
   const auto file = InputFile::FromMemory("empty.log", "# nThread 1 nGpus 8\n#\n");
 
-  ASSERT_TRUE(GetFormat().matches(*file));
-  const auto content = GetFormat().read(*file, {});
+  ASSERT_TRUE(kFormat.matches(*file));
+  const auto content = kFormat.Read(*file, {});
 
   ASSERT_FALSE(content.has_value());
   EXPECT_THAT(content.error().message(), HasSubstr("empty.log"));
@@ -212,7 +211,7 @@ TEST(NcclTestsTest, OtherFilesAreNotTaken) {
   for (const std::string_view text :
        {"", "size,count,type,algbw,busbw\n", R"({"traceEvents":[],"nccl_version":"2.21.5"})",
         "the size of algbw\n", "\x1f\x8b"}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("other", text))) << text;
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("other", text))) << text;
   }
 }
 

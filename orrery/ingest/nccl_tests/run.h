@@ -12,7 +12,7 @@
 
 namespace orrery::ingest::nccl_tests {
 
-/// One half of a row. Bandwidths are in GB/s (10^9), as printed.
+/// The out-of-place or in-place half of a row. Bandwidths are in GB/s (10^9), as printed.
 struct Timing {
   std::optional<double> time_us;
   std::optional<double> cpu_time_us;
@@ -75,11 +75,25 @@ struct Run {
 /// Returns "2.29.3" for 22903, "2.7.8" for 2708.
 [[nodiscard]] std::string VersionOfCode(std::int64_t code);
 
-/// Fills in what follows from the rest: the number of ranks, and the test when no line named it.
+/// Infers the number of ranks, and the test when no line named it.
 void CompleteRun(Run& run, trace::ProblemLog& problems);
 
 /// Returns all rows as one table, the header's facts repeated in each. Columns that only some
 /// versions print are there if a row has them.
 [[nodiscard]] Table ToTable(const std::vector<Run>& runs);
+
+/// Returns whether nccl-tests has a program for this collective.
+[[nodiscard]] bool IsKnownTest(std::string_view test);
+
+struct Inferred {
+  std::string test;                       // empty: several would fit
+  std::optional<std::int64_t> num_ranks;  // nothing: several would fit
+};
+
+/// Finds out which collective a run measured, and on how many ranks, from what its rows must
+/// satisfy: busbw / algbw is 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter,
+/// all-to-all, gather and scatter, and 1 for the others; only some reduce; only some have a root.
+/// Known values of the run are kept.
+[[nodiscard]] Inferred InferRun(const Run& run);
 
 }  // namespace orrery::ingest::nccl_tests

@@ -1,23 +1,18 @@
 #include "orrery/ingest/nccl_tests/run_header.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <cstddef>
 
+#include "orrery/base/parse_number.h"
+#include "orrery/base/text.h"
 #include "orrery/ingest/nccl_tests/column_layout.h"
-#include "orrery/ingest/nccl_tests/infer_run.h"
-#include "orrery/ingest/text_behind.h"
+#include "orrery/ingest/nccl_tests/run.h"
 
 namespace orrery::ingest::nccl_tests {
 namespace {
 
 constexpr std::int64_t kMaxRank = 1'000'000;
-
-template <typename T>
-std::optional<T> ParsePrefix(std::string_view text) {
-  T value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? std::optional(value) : std::nullopt;
-}
 
 std::string_view FirstWord(std::string_view text) {
   return text.substr(0, text.find_first_of(" \t\r"));
@@ -49,33 +44,106 @@ void ReadOptions(std::string_view text, Run& run) {
 // "Rank  0 [Group  0] Pid  63453 on host device  0 [0x07] NVIDIA H200". Of a torn line we take the
 // rank, because ranks are counted by these lines.
 void ReadDevice(std::string_view text, Run& run, trace::ProblemLog& problems) {
-  const std::string_view device = TextBehind(text, " device ");
+  const std::string_view device = TextAfter(text, " device ");
   const std::size_t bracket = device.find(']');
   const bool is_torn = bracket == std::string_view::npos;
-  problems.Note("torn device line", is_torn ? 1 : 0);
-  const auto rank = ParsePrefix<std::int64_t>(TextBehind(text, "Rank"));
+  problems.Note("incomplete device line", is_torn ? 1 : 0);
+  const auto rank = ParsePrefix<std::int64_t>(TextAfter(text, "Rank"));
   if (!rank || *rank < 0 || *rank > kMaxRank) {
     return;
   }
   const std::string_view gpu =
-      is_torn ? std::string_view() : TextBehind(device.substr(bracket), "]");
+      is_torn ? std::string_view() : TextAfter(device.substr(bracket), "]");
   run.devices.push_back({
       .rank = *rank,
-      .group = ParsePrefix<std::int64_t>(TextBehind(text, "Group")).value_or(0),
-      .host = std::string(is_torn ? std::string_view() : FirstWord(TextBehind(text, " on "))),
+      .group = ParsePrefix<std::int64_t>(TextAfter(text, "Group")).value_or(0),
+      .host = std::string(is_torn ? std::string_view() : FirstWord(TextAfter(text, " on "))),
       .gpu = std::string(gpu.substr(0, gpu.find_last_not_of(" \t\r") + 1)),
   });
 }
 
 void ReadVersions(std::string_view text, Run& run) {
-  run.tests_version = FirstWord(TextBehind(text, "nccl-tests version"));
-  if (const auto code = ParsePrefix<std::int64_t>(TextBehind(text, "nccl-library=")); code > 0) {
+  run.tests_version = FirstWord(TextAfter(text, "nccl-tests version"));
+  if (const auto code = ParsePrefix<std::int64_t>(TextAfter(text, "nccl-library=")); code > 0) {
     run.nccl_version = VersionOfCode(*code);
   }
 }
 
 bool IsNameCharacter(char c) {
   return (c >= 'a' && c <= 'z') || c == '_';
+}
+
+std::string_view WithoutLeadingBlanks(std::string_view text) {
+  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+}
+
+PrefixedLine CutAfter(std::string_view line, std::string_view prefix) {
+  const auto end = static_cast<std::size_t>(prefix.data() + prefix.size() - line.data());
+  return {prefix, line.substr(end)};
+}
+
+// "[1,0]<stdout>:"; a time stamp may stand before it.
+std::string_view MpiTag(std::string_view line) {
+  for (const std::string_view channel : {"<stdout>:", "<stderr>:"}) {
+    const std::size_t at = line.find(channel);
+    if (at != std::string_view::npos) {
+      const std::size_t bracket = line.rfind('[', at);
+      const std::size_t begin = bracket == std::string_view::npos ? at : bracket;
+      return line.substr(begin, at + channel.size() - begin);
+    }
+  }
+  return {};
+}
+
+// "2026-01-31T12:00:00.123Z"
+bool IsTimestamp(std::string_view word) {
+  return word.size() >= 19 && word[4] == '-' && word[7] == '-' && word[10] == 'T';
+}
+
+bool IsProcessName(std::string_view word) {
+  const bool is_label = word.size() > 1 && word.ends_with(':') && word != "rccl-tests:" &&
+                        word.find('=') == std::string_view::npos;
+  const bool is_bracketed = word.starts_with('[') && word.ends_with(']');
+  return is_label || is_bracketed;
+}
+
+// What a header line may begin with, for the case that its prefix is of a kind we do not know.
+std::string_view FromHash(std::string_view line) {
+  constexpr std::array<std::string_view, 8> kBeginnings{
+      "nThread", "Rank", "size", "Using", "Out of", "Avg", "Collective", "nccl-tests"};
+  constexpr std::ptrdiff_t kMaxBlanksBefore = 2;  // more is no prefix but a torn line
+  const std::size_t hash = line.find('#');
+  if (hash == std::string_view::npos ||
+      std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(hash), ' ') >
+          kMaxBlanksBefore) {
+    return {};
+  }
+  const std::string_view text = WithoutLeadingBlanks(line.substr(hash + 1));
+  const bool is_header = std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                                     [&](std::string_view word) { return text.starts_with(word); });
+  return is_header ? line.substr(hash) : std::string_view();
+}
+
+PrefixedLine SplitProcessName(std::string_view line) {
+  const std::string_view text = WithoutLeadingBlanks(line);
+  if (text.starts_with('#')) {
+    return {{}, line};
+  }
+  if (const std::string_view tag = MpiTag(line); !tag.empty()) {
+    return CutAfter(line, tag);
+  }
+  const std::string_view word = FirstWord(text);
+  const std::string_view after = WithoutLeadingBlanks(text.substr(word.size()));
+  if (IsProcessName(word)) {
+    return CutAfter(line, word);
+  }
+  if (after.starts_with("| ")) {
+    return {word, after.substr(1)};
+  }
+  if (const std::string_view header = FromHash(line); !header.empty()) {
+    return {{}, header};
+  }
+  return {{}, line};
 }
 
 }  // namespace
@@ -101,16 +169,16 @@ void ReadHeaderLine(std::string_view text, Run& run, trace::ProblemLog& problems
   if (text.starts_with("nccl-tests version")) {
     ReadVersions(text, run);
   } else if (text.starts_with("Collective test starting")) {
-    run.test = TestOfProgram(FirstWord(TextBehind(text, ":")));
+    run.test = TestOfProgram(FirstWord(TextAfter(text, ":")));
   } else if (text.starts_with("nThread")) {
     ReadOptions(text, run);
   } else if (text.starts_with("Rank")) {
     ReadDevice(text, run, problems);
   } else if (text.starts_with("Out of bounds")) {
-    const auto wrong = ParsePrefix<std::int64_t>(TextBehind(text, ":"));
-    problems.Note("result out of bounds, as the log says", wrong.value_or(0));
+    const auto wrong = ParsePrefix<std::int64_t>(TextAfter(text, ":"));
+    problems.Note("result out of bounds according to the log", wrong.value_or(0));
   } else if (text.starts_with("Avg bus bandwidth")) {
-    run.mean_busbw = ParsePrefix<double>(TextBehind(text, ":"));
+    run.mean_busbw = ParsePrefix<double>(TextAfter(text, ":"));
   }
 }
 
@@ -120,10 +188,10 @@ bool IsVersionLine(std::string_view line) {
 }
 
 void ReadVersionLine(std::string_view line, Run& run) {
-  if (const auto version = TextBehind(line, "rccl-tests: Version"); !version.empty()) {
+  if (const auto version = TextAfter(line, "rccl-tests: Version"); !version.empty()) {
     run.tests_version = "rccl-tests " + std::string(FirstWord(version));
   }
-  if (const auto version = TextBehind(line, "CCL version"); !version.empty()) {
+  if (const auto version = TextAfter(line, "CCL version"); !version.empty()) {
     const std::string_view word = FirstWord(version.substr(version.starts_with(": ") ? 2 : 0));
     run.nccl_version = word.substr(0, word.find('+'));
   }
@@ -142,6 +210,12 @@ std::string TestOfCommand(std::string_view line) {
     }
   }
   return {};
+}
+
+PrefixedLine SplitPrefix(std::string_view line) {
+  const std::string_view text = WithoutLeadingBlanks(line);
+  const std::string_view word = FirstWord(text);
+  return SplitProcessName(IsTimestamp(word) ? text.substr(word.size()) : line);
 }
 
 }  // namespace orrery::ingest::nccl_tests

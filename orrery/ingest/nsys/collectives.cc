@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/nsys/message_sizes.h"
 #include "orrery/ingest/nsys/nccl_operations.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
@@ -29,7 +27,7 @@ struct Kernel {
   CommunicationKernel what = {};
 };
 
-// A row to be: calls that share kind and communicator, and their kernels.
+// A future row: calls of one kind and communicator, and their kernels.
 struct Bundle {
   std::vector<NcclCall> calls;
   std::vector<Kernel> kernels;
@@ -115,9 +113,10 @@ std::vector<Bundle> BundleCalls(const NcclOperation& operation) {
   return bundles;
 }
 
-// Gives kernels to the bundle that they can serve: the only one, or the next one in turn where
+// Assigns kernels to the bundle that they can serve: the only one, or one each where
 // there are as many kernels as bundles. Kernels that fit no bundle are returned.
-std::vector<Kernel> GiveKernels(std::vector<Bundle>& bundles, const std::vector<Kernel>& kernels) {
+std::vector<Kernel> AssignKernels(std::vector<Bundle>& bundles,
+                                  const std::vector<Kernel>& kernels) {
   std::map<CollectiveKind, std::vector<Kernel>> by_kind;
   for (const Kernel& kernel : kernels) {
     by_kind[kernel.what.kind].push_back(kernel);
@@ -158,7 +157,7 @@ std::vector<Bundle> MakeBundles(const Trace& trace, const NcclRecord& record,
   }
   for (std::size_t i = 0; i < operations.size(); ++i) {
     std::vector<Bundle> made = BundleCalls(operations[i]);
-    for (const Kernel& kernel : GiveKernels(made, kernels_of_operation[i])) {
+    for (const Kernel& kernel : AssignKernels(made, kernels_of_operation[i])) {
       bundles.push_back({.calls = {}, .kernels = {kernel}});
       ++num_unclear;
     }
@@ -283,7 +282,7 @@ void FillCollectives(Trace& trace, const NcclRecord& record) {
   std::int64_t num_unclear = 0;
   std::vector<Bundle> bundles = MakeBundles(trace, record, num_unclear);
   CollectiveWriter(trace, record).Write(std::move(bundles));
-  trace.problems.Note("communication kernel that several calls of its group could have made",
+  trace.problems.Note("communication kernel that several calls of its group could have launched",
                       num_unclear);
 }
 

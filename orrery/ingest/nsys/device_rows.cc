@@ -1,18 +1,113 @@
-#include "orrery/ingest/nsys/device_rows.h"
-
 #include <array>
+#include <cstdint>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/nsys/copy_names.h"
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
+#include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::ingest::nsys {
 namespace {
 
 using trace::ActivityKind;
 using trace::CopyKind;
+
+/// Kinds and names of memcpy and memset, from the export's ENUM tables where it has them and from
+/// the numbers of CUPTI where not. Names are those of Kineto: "Memcpy HtoD (Pinned -> Device)".
+class CopyNames {
+ public:
+  explicit CopyNames(ExportContext& context);
+
+  /// The kind of a `copyKind`; unified-memory copies count as plain ones.
+  [[nodiscard]] trace::CopyKind Kind(std::int64_t stored) const;
+
+  [[nodiscard]] const std::string& CopyName(trace::CopyKind kind, std::int64_t source_memory,
+                                            std::int64_t target_memory);
+  [[nodiscard]] std::string SetName(std::int64_t memory) const;
+
+ private:
+  [[nodiscard]] std::string_view MemoryName(std::int64_t memory) const;
+
+  EnumTable copies_;
+  EnumTable memories_;
+  std::map<std::tuple<trace::CopyKind, std::int64_t, std::int64_t>, std::string> names_;
+};
+
+using trace::CopyKind;
+using enum trace::CopyKind;
+
+struct KindWord {
+  std::string_view word;   // ends the name in ENUM_CUDA_MEMCPY_OPER
+  std::string_view title;  // in the name of the activity
+  CopyKind kind;
+};
+
+constexpr std::array kKindWords{
+    KindWord{"HTOD", "HtoD", kHostToDevice},  KindWord{"DTOH", "DtoH", kDeviceToHost},
+    KindWord{"HTOA", "HtoA", kHostToArray},   KindWord{"ATOH", "AtoH", kArrayToHost},
+    KindWord{"ATOA", "AtoA", kArrayToArray},  KindWord{"ATOD", "AtoD", kArrayToDevice},
+    KindWord{"DTOA", "DtoA", kDeviceToArray}, KindWord{"DTOD", "DtoD", kDeviceToDevice},
+    KindWord{"HTOH", "HtoH", kHostToHost},    KindWord{"PTOP", "PtoP", kPeerToPeer},
+};
+
+// CUPTI's numbers 1 to 13; the last three are copies of unified memory.
+constexpr std::array kKindNumbers{kUnknown,        kHostToDevice,  kDeviceToHost,  kHostToArray,
+                                  kArrayToHost,    kArrayToArray,  kArrayToDevice, kDeviceToArray,
+                                  kDeviceToDevice, kHostToHost,    kPeerToPeer,    kHostToDevice,
+                                  kDeviceToHost,   kDeviceToDevice};
+
+constexpr std::array<std::string_view, 7> kMemoryNames{
+    "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+
+CopyNames::CopyNames(ExportContext& context)
+    : copies_(context.ReadEnum("ENUM_CUDA_MEMCPY_OPER")),
+      memories_(context.ReadEnum("ENUM_CUDA_MEM_KIND")) {}
+
+CopyKind CopyNames::Kind(std::int64_t stored) const {
+  if (const auto entry = copies_.find(stored); entry != copies_.end()) {
+    for (const KindWord& known : kKindWords) {
+      if (entry->second.name.ends_with(known.word)) {
+        return known.kind;
+      }
+    }
+  }
+  const bool is_known = stored >= 0 && stored < static_cast<std::int64_t>(kKindNumbers.size());
+  return is_known ? kKindNumbers[static_cast<std::size_t>(stored)] : kUnknown;
+}
+
+std::string_view CopyNames::MemoryName(std::int64_t memory) const {
+  if (const auto entry = memories_.find(memory);
+      entry != memories_.end() && !entry->second.label.empty()) {
+    return entry->second.label;
+  }
+  const bool is_known = memory >= 0 && memory < static_cast<std::int64_t>(kMemoryNames.size());
+  return is_known ? kMemoryNames[static_cast<std::size_t>(memory)] : "Unknown";
+}
+
+const std::string& CopyNames::CopyName(CopyKind kind, std::int64_t source_memory,
+                                       std::int64_t target_memory) {
+  std::string& name = names_[{kind, source_memory, target_memory}];
+  if (name.empty()) {
+    std::string_view title = "Unknown";
+    for (const KindWord& known : kKindWords) {
+      title = known.kind == kind ? known.title : title;
+    }
+    name = fmt::format("Memcpy {} ({} -> {})", title, MemoryName(source_memory),
+                       MemoryName(target_memory));
+  }
+  return name;
+}
+
+std::string CopyNames::SetName(std::int64_t memory) const {
+  return fmt::format("Memset ({})", MemoryName(memory));
+}
 
 constexpr std::string_view kKernelTable = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr std::string_view kCopyTable = "CUPTI_ACTIVITY_KIND_MEMCPY";
@@ -72,6 +167,18 @@ DeviceRow ReadShared(ExportContext& context, RankSet& ranks, const TableScan& ro
                        .extra = rank.ActivityExtra(cuda_context, row.Integer(kGraph, -1))}};
 }
 
+// Calls `fill(row, rank, activity)` for each row of a table and appends the activity.
+void AppendDeviceRows(ExportContext& context, RankSet& ranks, std::string_view table,
+                      std::span<const std::string_view> columns, auto fill) {
+  context.ForEachRow(table, columns, [&](const TableScan& row) {
+    DeviceRow read = ReadShared(context, ranks, row, table);
+    if (read.rank != nullptr) {
+      fill(row, *read.rank, read.activity);
+      read.rank->trace.activities.Append(read.activity);
+    }
+  });
+}
+
 constexpr std::array<std::string_view, 3> kNameColumns{"demangledName", "shortName", "mangledName"};
 
 constexpr auto kKernelColumns = [] {
@@ -107,15 +214,11 @@ LaunchKey ReadLaunchKey(const TableScan& row) {
 }
 
 void ReadKernels(ExportContext& context, RankSet& ranks) {
-  context.ForEachRow(kKernelTable, kKernelColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kKernelTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    read.activity.name = KernelName(*read.rank, row);
-    read.activity.shape = read.rank->Shape(ReadLaunchKey(row));
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(context, ranks, kKernelTable, kKernelColumns,
+                   [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+                     activity.name = KernelName(rank, row);
+                     activity.shape = rank.Shape(ReadLaunchKey(row));
+                   });
 }
 
 enum CopyColumn : std::size_t {
@@ -150,50 +253,39 @@ void ReadCopies(ExportContext& context, RankSet& ranks) {
       std::array<std::string_view, 8>{"bytes", "copyKind", "srcKind", "dstKind", "srcDeviceId",
                                       "dstDeviceId", "migrationCause", "copyCount"});
   CopyNames names(context);
-  context.ForEachRow(kCopyTable, kColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kCopyTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    read.activity.kind = ActivityKind::kMemcpy;
-    read.activity.copy_kind = names.Kind(row.Integer(kCopyKind, -1));
-    read.activity.name = read.rank->Intern(names.CopyName(
-        read.activity.copy_kind, row.Integer(kSourceKind, -1), row.Integer(kTargetKind, -1)));
-    read.activity.bytes = row.Integer(kCopyBytes, -1);
-    read.activity.extra = CopyExtra(*read.rank, row);
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(
+      context, ranks, kCopyTable, kColumns,
+      [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+        activity.kind = ActivityKind::kMemcpy;
+        activity.copy_kind = names.Kind(row.Integer(kCopyKind, -1));
+        activity.name = rank.Intern(names.CopyName(activity.copy_kind, row.Integer(kSourceKind, -1),
+                                                   row.Integer(kTargetKind, -1)));
+        activity.bytes = row.Integer(kCopyBytes, -1);
+        activity.extra = CopyExtra(rank, row);
+      });
 }
 
 void ReadSets(ExportContext& context, RankSet& ranks) {
   static constexpr auto kColumns =
       WithSharedColumns(std::array<std::string_view, 2>{"bytes", "memKind"});
   CopyNames names(context);
-  context.ForEachRow(kSetTable, kColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kSetTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    read.activity.kind = ActivityKind::kMemset;
-    read.activity.bytes = row.Integer(kNumShared, -1);
-    read.activity.name = read.rank->Intern(names.SetName(row.Integer(kNumShared + 1, -1)));
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(context, ranks, kSetTable, kColumns,
+                   [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+                     activity.kind = ActivityKind::kMemset;
+                     activity.bytes = row.Integer(kNumShared, -1);
+                     activity.name = rank.Intern(names.SetName(row.Integer(kNumShared + 1, -1)));
+                   });
 }
 
 void ReadGraphs(ExportContext& context, RankSet& ranks) {
   static constexpr auto kColumns = WithSharedColumns(std::array<std::string_view, 0>{});
-  context.ForEachRow(kGraphTable, kColumns, [&](const TableScan& row) {
-    DeviceRow read = ReadShared(context, ranks, row, kGraphTable);
-    if (read.rank == nullptr) {
-      return;
-    }
-    const std::int64_t graph = row.Integer(kGraph, -1);
-    read.activity.kind = ActivityKind::kOther;
-    read.activity.name = read.rank->Intern(graph < 0 ? std::string("CUDA graph")
-                                                     : fmt::format("CUDA graph {}", graph));
-    read.rank->trace.activities.Append(read.activity);
-  });
+  AppendDeviceRows(context, ranks, kGraphTable, kColumns,
+                   [&](const TableScan& row, RankBuilder& rank, trace::Activities::Row& activity) {
+                     const std::int64_t graph = row.Integer(kGraph, -1);
+                     activity.kind = ActivityKind::kOther;
+                     activity.name = rank.Intern(graph < 0 ? std::string("CUDA graph")
+                                                           : fmt::format("CUDA graph {}", graph));
+                   });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "orrery/ingest/nsys/emit_nvtx.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/nsys/nvtx_payload.h"
 
 namespace orrery::ingest::nsys {
 namespace {

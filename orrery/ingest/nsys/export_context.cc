@@ -1,7 +1,6 @@
 #include "orrery/ingest/nsys/export_context.h"
 
 #include <algorithm>
-#include <array>
 
 namespace orrery::ingest::nsys {
 namespace {
@@ -23,8 +22,7 @@ void ExportContext::Load() {
 }
 
 void ExportContext::LoadStrings() {
-  static constexpr std::array<std::string_view, 2> kColumns{"id", "value"};
-  ForEachRow("StringIds", kColumns, [&](TableScan& row) {
+  ForEachRow("StringIds", {"id", "value"}, [&](TableScan& row) {
     const std::string_view text = row.Text(1);
     strings_[row.Integer(0, -1)] = {characters_.size(), text.size()};
     characters_ += text;
@@ -32,19 +30,16 @@ void ExportContext::LoadStrings() {
 }
 
 void ExportContext::LoadNames() {
-  static constexpr std::array<std::string_view, 2> kProcessColumns{"globalPid", "name"};
-  ForEachRow("PROCESSES", kProcessColumns,
+  ForEachRow("PROCESSES", {"globalPid", "name"},
              [&](TableScan& row) { process_names_[ProcessOf(row.Integer(0))] = row.Text(1); });
-  static constexpr std::array<std::string_view, 2> kThreadColumns{"globalTid", "nameId"};
-  ForEachRow("ThreadNames", kThreadColumns,
+  ForEachRow("ThreadNames", {"globalTid", "nameId"},
              [&](TableScan& row) { thread_name_ids_[row.Integer(0)] = row.Integer(1, -1); });
 }
 
 void ExportContext::LoadTimeBase() {
   bool is_normalized = false;
   std::int64_t shift_ns = 0;
-  static constexpr std::array<std::string_view, 2> kExportColumns{"name", "value"};
-  ForEachRow("META_DATA_EXPORT", kExportColumns, [&](TableScan& row) {
+  ForEachRow("META_DATA_EXPORT", {"name", "value"}, [&](TableScan& row) {
     const std::string_view name = row.Text(0);
     if (name == "EXPORT_PARAM_TIME_NORMALIZE") {
       is_normalized = row.Text(1) == "true" || row.Integer(1) == 1;
@@ -53,12 +48,11 @@ void ExportContext::LoadTimeBase() {
     }
   });
   std::int64_t epoch_ns = -1;
-  static constexpr std::array<std::string_view, 1> kStartColumns{"utcEpochNs"};
-  ForEachRow("TARGET_INFO_SESSION_START_TIME", kStartColumns,
+  ForEachRow("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
              [&](TableScan& row) { epoch_ns = row.Integer(0, -1); });
   if (!IsPlausible(shift_ns) || !IsPlausible(epoch_ns)) {
     problems.Note(
-        "time shift or session start beyond reason; times count from the recording's start");
+        "implausible time shift or session start; times count from the recording's start");
     return;
   }
   if (is_normalized) {
@@ -89,8 +83,7 @@ std::string_view ExportContext::ThreadName(std::int64_t global_tid) const {
 
 EnumTable ExportContext::ReadEnum(std::string_view table) {
   EnumTable entries;
-  static constexpr std::array<std::string_view, 3> kColumns{"id", "name", "label"};
-  ForEachRow(table, kColumns, [&](TableScan& row) {
+  ForEachRow(table, {"id", "name", "label"}, [&](TableScan& row) {
     entries[row.Integer(0, -1)] = {std::string(row.Text(1)), std::string(row.Text(2))};
   });
   return entries;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -8,15 +9,32 @@
 #include <string>
 #include <string_view>
 
-#include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/nsys/global_id.h"
 #include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/problems.h"
 
 namespace orrery::ingest::nsys {
+
+/// A process of the export: virtual machine and process number, as `globalPid` and `globalTid` hold
+/// them above their lowest 24 bits.
+using ProcessKey = std::int64_t;
+
+/// Stands for the process of rows that do not name one.
+inline constexpr ProcessKey kUnknownProcess = std::numeric_limits<ProcessKey>::min();
+
+[[nodiscard]] constexpr ProcessKey ProcessOf(std::int64_t global_id) {
+  return global_id >> 24;
+}
+
+[[nodiscard]] constexpr std::int64_t ProcessNumber(ProcessKey process) {
+  return process == kUnknownProcess ? 0 : process & 0xFFFFFF;
+}
+
+[[nodiscard]] constexpr std::int64_t ThreadNumber(std::int64_t global_tid) {
+  return global_tid & 0xFFFFFF;
+}
 
 /// A row of an `ENUM_*` table: "CUDA_MEMCPY_KIND_HTOD" and "Host-to-Device".
 struct EnumEntry {
@@ -33,7 +51,7 @@ struct Interval {
   [[nodiscard]] std::int64_t end_ns() const { return begin_ns + duration_ns; }
 };
 
-/// How the times of an export become times of a trace.
+/// Conversion of the times of an export to those of a trace.
 ///
 /// They count from the start of the recording. With TARGET_INFO_SESSION_START_TIME.utcEpochNs the
 /// time is utcEpochNs + t - EXPORT_PARAM_TIME_SHIFT; with EXPORT_PARAM_TIME_NORMALIZE t is UTC
@@ -43,8 +61,8 @@ struct TimeBase {
   trace::TimeOrigin origin = trace::TimeOrigin::kRecordingStart;
 };
 
-/// What all readers of one export share: the database, its strings and names, the time base, and
-/// what went wrong.
+/// State shared by all readers of an export: the database, its strings and names, the time base and
+/// problems.
 class ExportContext {
  public:
   explicit ExportContext(const SqliteDatabase& database) : database_(database) {}
@@ -64,7 +82,7 @@ class ExportContext {
 
   [[nodiscard]] EnumTable ReadEnum(std::string_view table);
 
-  /// Reads a time; nothing (and a problem) if the row has none or an absurd one.
+  /// Reads a time; nothing (and a problem) if the row has none or an implausible one.
   std::optional<std::int64_t> ReadTime(const TableScan& row, std::size_t column,
                                        std::string_view table);
 
@@ -82,6 +100,12 @@ class ExportContext {
       visit(scan);
     }
     FinishScan(table, scan);
+  }
+
+  template <typename Visit>
+  void ForEachRow(std::string_view table, std::initializer_list<std::string_view> columns,
+                  Visit&& visit) {
+    ForEachRow(table, std::span(columns.begin(), columns.size()), visit);
   }
 
   /// Tables that have been read so far.

@@ -1,9 +1,8 @@
 set(SOURCES
-  collectives.cc copy_names.cc device_rows.cc emit_nvtx.cc export_context.cc export_info.cc
-  gpu_map.cc gpu_metrics.cc json_fields.cc memory_rows.cc message_sizes.cc nccl_operations.cc
-  nccl_ranges.cc nsys_format.cc nvtx_payload.cc nvtx_rows.cc rank_builder.cc rank_set.cc
-  runtime_rows.cc slice_rows.cc sync_rows.cc)
+  collectives.cc device_rows.cc export_context.cc 
+  gpu_map.cc nccl_operations.cc
+  nsys_format.cc nvtx_payload.cc nvtx_rows.cc rank_set.cc
+  host_rows.cc sync_rows.cc)
 set(TESTS
   emit_nvtx_test.cc nccl_operations_test.cc nsys_format_test.cc nsys_nccl_test.cc
   nsys_samples_test.cc)
-set(FUZZERS nsys_fuzz.cc)

@@ -1,8 +1,13 @@
 #include "orrery/ingest/nsys/gpu_map.h"
 
 #include <array>
+#include <map>
+#include <string>
+#include <utility>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include <fmt/core.h>
+
+#include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::nsys {
 namespace {
@@ -46,11 +51,74 @@ std::string ReadExtra(TableScan& row) {
   for (std::size_t i = 0; i < kExtraTexts.size(); ++i) {
     const std::string_view text = row.Text(kFirstExtra + kExtraNumbers.size() + i);
     if (!text.empty()) {
-      extra.AddText(kExtraTexts[i], text);
+      extra.Add(kExtraTexts[i], text);
     }
   }
   return extra.text();
 }
+
+constexpr std::string_view kTable = "GPU_METRICS";
+
+using MetricKey = std::pair<std::int64_t, std::int64_t>;  // type and metric
+
+std::map<MetricKey, std::string> ReadNames(ExportContext& context) {
+  std::map<MetricKey, std::string> names;
+  context.ForEachRow("TARGET_INFO_GPU_METRICS", {"typeId", "metricId", "metricName"},
+                     [&](TableScan& row) {
+                       names[{row.Integer(0, -1), row.Integer(1, -1)}] = row.Text(2);
+                     });
+  return names;
+}
+
+// Where the samples of one metric of one GPU go.
+struct Counter {
+  RankBuilder* rank = nullptr;
+  StringId name = StringId::kEmpty;
+  std::int32_t device = -1;
+};
+
+class CounterFinder {
+ public:
+  CounterFinder(ExportContext& context, RankSet& ranks, const GpuMap& gpus)
+      : names_(ReadNames(context)), context_(context), ranks_(ranks), gpus_(gpus) {}
+
+  const Counter& Of(const MetricKey& key) {
+    if (latest_ != nullptr && key == latest_key_) {
+      return *latest_;
+    }
+    const auto [entry, is_new] = counters_.try_emplace(key);
+    if (is_new) {
+      entry->second = Make(key);
+    }
+    latest_key_ = key;
+    latest_ = &entry->second;
+    return *latest_;
+  }
+
+ private:
+  Counter Make(const MetricKey& key) {
+    const std::int64_t gpu = key.first & 0xFF;
+    RankBuilder* rank = gpus_.FindRank(ranks_, gpu);
+    const std::int32_t device = rank == nullptr ? static_cast<std::int32_t>(gpu) : rank->device();
+    rank = rank == nullptr ? &ranks_.first() : rank;
+    const auto name = names_.find(key);
+    if (name == names_.end()) {
+      context_.problems.Note("GPU metric without a name", 1, kTable);
+    }
+    return {.rank = rank,
+            .name = rank->Intern(name == names_.end() ? fmt::format("metric {}", key.second)
+                                                      : name->second),
+            .device = device};
+  }
+
+  std::map<MetricKey, std::string> names_;
+  std::map<MetricKey, Counter> counters_;
+  MetricKey latest_key_;
+  const Counter* latest_ = nullptr;
+  ExportContext& context_;
+  RankSet& ranks_;
+  const GpuMap& gpus_;
+};
 
 }  // namespace
 
@@ -74,10 +142,10 @@ void GpuMap::ReadGpus(ExportContext& context) {
 }
 
 void GpuMap::ReadCudaDevices(ExportContext& context) {
-  static constexpr std::array<std::string_view, 3> kColumns{"pid", "cudaId", "gpuId"};
-  context.ForEachRow("TARGET_INFO_CUDA_DEVICE", kColumns, [&](const TableScan& row) {
-    gpu_of_device_[{row.Integer(0), row.SmallInteger(1)}] = row.Integer(2);
-  });
+  context.ForEachRow("TARGET_INFO_CUDA_DEVICE", {"pid", "cudaId", "gpuId"},
+                     [&](const TableScan& row) {
+                       gpu_of_device_[{row.Integer(0), row.SmallInteger(1)}] = row.Integer(2);
+                     });
 }
 
 std::int64_t GpuMap::GpuOf(const RankBuilder& rank) const {
@@ -127,6 +195,22 @@ void GpuMap::AppendDevice(RankBuilder& rank, const Gpu& gpu, std::int32_t id) co
                              .compute_major = gpu.compute_major,
                              .compute_minor = gpu.compute_minor,
                              .extra = rank.Intern(gpu.extra)});
+}
+
+void ReadGpuMetrics(ExportContext& context, RankSet& ranks, const GpuMap& gpus) {
+  CounterFinder counters(context, ranks, gpus);
+  context.ForEachRow(kTable, {"timestamp", "typeId", "metricId", "value"},
+                     [&](const TableScan& row) {
+                       const auto time_ns = context.ReadTime(row, 0, kTable);
+                       if (!time_ns) {
+                         return;
+                       }
+                       const Counter& counter = counters.Of({row.Integer(1), row.Integer(2, -1)});
+                       counter.rank->trace.counters.Append({.begin_ns = *time_ns,
+                                                            .name = counter.name,
+                                                            .device = counter.device,
+                                                            .value = row.Number(3)});
+                     });
 }
 
 }  // namespace orrery::ingest::nsys

@@ -3,15 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/rank_set.h"
-#include "orrery/trace/tables.h"
 
 namespace orrery::ingest::nsys {
 
-/// The GPUs of the machine and what each process calls them. Activities number devices as their
+/// The GPUs of the machine and their numbers in each process. Activities number devices as their
 /// process sees them (CUDA_VISIBLE_DEVICES), target information and metrics as the machine does;
 /// TARGET_INFO_CUDA_DEVICE translates where the export has it.
 class GpuMap {
@@ -45,5 +43,10 @@ class GpuMap {
   // By process number and the process's own device number.
   std::map<std::pair<std::int64_t, std::int32_t>, std::int64_t> gpu_of_device_;
 };
+
+/// Reads the samples of GPU_METRICS as counters. Their names come from TARGET_INFO_GPU_METRICS by
+/// (typeId, metricId), because a metric's number differs between GPUs and versions. The lowest
+/// eight bits of typeId are the GPU; samples of a GPU that no rank works on go to the first rank.
+void ReadGpuMetrics(ExportContext& context, RankSet& ranks, const GpuMap& gpus);
 
 }  // namespace orrery::ingest::nsys

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/nsys/message_sizes.h"
-
 namespace orrery::ingest::nsys {
 namespace {
 

@@ -1,26 +1,153 @@
 #include <algorithm>
+#include <array>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "orrery/ingest/format.h"
+#include <fmt/core.h>
+
 #include "orrery/ingest/nsys/collectives.h"
-#include "orrery/ingest/nsys/device_rows.h"
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/nsys/export_info.h"
 #include "orrery/ingest/nsys/gpu_map.h"
-#include "orrery/ingest/nsys/gpu_metrics.h"
-#include "orrery/ingest/nsys/memory_rows.h"
-#include "orrery/ingest/nsys/nvtx_rows.h"
 #include "orrery/ingest/nsys/rank_set.h"
-#include "orrery/ingest/nsys/runtime_rows.h"
-#include "orrery/ingest/nsys/slice_rows.h"
+#include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/sqlite_database.h"
-#include "orrery/ingest/nsys/sync_rows.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::ingest::nsys {
 namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Pairs ReadPairs(ExportContext& context, std::string_view table) {
+  Pairs pairs;
+  context.ForEachRow(table, {"name", "value"}, [&](TableScan& row) {
+    // One after the other: a view lasts only as long as nothing converts the row.
+    std::string name(row.Text(0));
+    std::string value(row.Text(1));
+    if (value.empty() && !row.IsMissing(1)) {
+      const std::int64_t number = row.Integer(1, -1);
+      value = number < 0 ? std::string() : std::to_string(number);
+    }
+    pairs.emplace_back(std::move(name), std::move(value));
+  });
+  return pairs;
+}
+
+std::string ValueOf(const Pairs& pairs, std::string_view name) {
+  const auto found = std::find_if(pairs.begin(), pairs.end(),
+                                  [&](const auto& pair) { return pair.first == name; });
+  return found == pairs.end() ? std::string() : found->second;
+}
+
+void AppendMetadata(RankBuilder& rank, const Pairs& pairs) {
+  for (const auto& [name, value] : pairs) {
+    rank.trace.metadata.Append({.key = rank.Intern(name), .value = rank.Intern(value)});
+  }
+}
+
+// Warnings and errors; 4 is informational.
+bool IsWorthShowing(std::int64_t severity) {
+  return severity == 2 || severity == 3;
+}
+
+void NoteDiagnostics(ExportContext& context, RankSet& ranks) {
+  context.ForEachRow("DIAGNOSTIC_EVENT", {"severity", "text", "globalPid"}, [&](TableScan& row) {
+    if (!IsWorthShowing(row.Integer(0))) {
+      return;
+    }
+    RankBuilder& rank = *ranks.ForCall(ProcessOf(row.Integer(2)), -1).rank;
+    rank.trace.problems.Note(fmt::format("Nsight Systems reported: {}", row.Text(1)));
+  });
+}
+
+// The largest communicator that the rank's device joined; the smaller id among equals.
+const NcclCommunicator* LargestCommunicator(const RankBuilder& rank) {
+  const NcclCommunicator* largest = nullptr;
+  for (const auto& [id, communicator] : rank.nccl.communicators) {
+    const bool is_here = communicator.device < 0 || communicator.device == rank.device();
+    if (is_here && communicator.rank >= 0 &&
+        (largest == nullptr || communicator.num_ranks > largest->num_ranks)) {
+      largest = &communicator;
+    }
+  }
+  return largest;
+}
+
+bool NumberByCommunicators(RankSet& ranks) {
+  std::set<std::int32_t> numbers;
+  for (const auto& rank : ranks.all()) {
+    const NcclCommunicator* largest = LargestCommunicator(*rank);
+    if (largest == nullptr || !numbers.insert(largest->rank).second) {
+      return false;
+    }
+  }
+  for (const auto& rank : ranks.all()) {
+    const NcclCommunicator* largest = LargestCommunicator(*rank);
+    rank->trace.info.rank = largest->rank;
+    rank->trace.info.world_size = largest->num_ranks;
+  }
+  return true;
+}
+
+// Tables about the export and the machine, without rows of the timeline.
+bool IsAboutTheExport(std::string_view table) {
+  constexpr std::array<std::string_view, 9> kPrefixes{
+      "ENUM_",   "TARGET_INFO_",         "META_DATA_",         "ANALYSIS_",     "sqlite_",
+      "EXPORT_", "NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_ENUMS", "ProcessStreams"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return table.starts_with(prefix); });
+}
+
+// Adds properties of the export to each rank: tool and schema, host, metadata, and the profiler's
+// warnings and errors as notes.
+void FillExportInfo(ExportContext& context, RankSet& ranks, const std::string& file) {
+  const Pairs about_export = ReadPairs(context, "META_DATA_EXPORT");
+  const Pairs about_capture = ReadPairs(context, "META_DATA_CAPTURE");
+  const Pairs about_system = ReadPairs(context, "TARGET_INFO_SYSTEM_ENV");
+  const std::string product = ValueOf(about_export, "EXPORT_PRODUCT_NAME");
+  const std::string version = ValueOf(about_export, "EXPORT_PRODUCT_VERSION");
+  for (const auto& rank : ranks.all()) {
+    trace::TraceInfo& info = rank->trace.info;
+    info.format = "nsys SQLite";
+    info.format_version = ValueOf(about_export, "EXPORT_SCHEMA_VERSION");
+    info.producer = product.empty() ? "NVIDIA Nsight Systems" : product;
+    info.producer += version.empty() ? "" : " " + version;
+    info.host_name = ValueOf(about_system, "Hostname");
+    info.backend = rank->nccl.calls.empty() ? "" : "nccl";
+    info.time_origin = context.time_base().origin;
+    info.files = {file};
+    AppendMetadata(*rank, about_export);
+    AppendMetadata(*rank, about_capture);
+    AppendMetadata(*rank, about_system);
+  }
+  NoteDiagnostics(context, ranks);
+}
+
+// Numbers the ranks: by the largest communicator that each of them joined where NCCL's payloads
+// tell it for all of them, else in their order where there are several. A single rank without
+// information keeps -1.
+void NumberRanks(RankSet& ranks) {
+  if (NumberByCommunicators(ranks) || ranks.all().size() < 2) {
+    return;
+  }
+  std::int32_t next = 0;
+  for (const auto& rank : ranks.all()) {
+    rank->trace.info.rank = next++;
+  }
+}
+
+// Notes tables that hold rows and were not read.
+void NoteTablesLeftOut(ExportContext& context) {
+  for (const std::string& table : context.database().tables()) {
+    if (!context.tables_read().contains(table) && !IsAboutTheExport(table) &&
+        !context.database().IsEmpty(table)) {
+      context.problems.Note("table without an equivalent in a trace", 1, table);
+    }
+  }
+}
 
 bool IsExportTable(std::string_view table) {
   return table == "META_DATA_EXPORT" || table.starts_with("CUPTI_ACTIVITY_KIND_");
@@ -47,7 +174,7 @@ bool Matches(const InputFile& file) {
   if (!LooksLikeSqlite(file.head())) {
     return false;
   }
-  // Packed content would have to be unpacked whole; its head usually shows the schema.
+  // Compressed content would have to be decompressed entirely; its head usually shows the schema.
   if (!file.is_plain_file() && ShowsExportTable(file.head())) {
     return true;
   }
@@ -95,9 +222,6 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 }  // namespace
 
-const Format& GetFormat() {
-  static const Format format{.name = "nsys SQLite", .matches = Matches, .read = Read};
-  return format;
-}
+constinit const Format kFormat{.name = "nsys SQLite", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::nsys

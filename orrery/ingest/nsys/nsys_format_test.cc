@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/nsys/runtime_rows.h"
+#include "orrery/ingest/nsys/row_readers.h"
 #include "orrery/ingest/nsys/test_database.h"
 
 namespace orrery::ingest::nsys {
@@ -196,8 +196,9 @@ TEST_F(NsysFormatTest, CopiesSetsAndGraphsAreActivitiesOfTheirKind) {
   const auto traces = Read();
 
   const auto& rows = traces[0].activities;
-  EXPECT_THAT(rows.kind, ElementsAre(ActivityKind::kMemcpy, ActivityKind::kMemcpy, ActivityKind::kMemcpy,
-                                     ActivityKind::kMemset, ActivityKind::kOther));
+  EXPECT_THAT(rows.kind,
+              ElementsAre(ActivityKind::kMemcpy, ActivityKind::kMemcpy, ActivityKind::kMemcpy,
+                          ActivityKind::kMemset, ActivityKind::kOther));
   EXPECT_THAT(rows.copy_kind, ElementsAre(CopyKind::kHostToDevice, CopyKind::kDeviceToHost,
                                           CopyKind::kUnknown, CopyKind::kNone, CopyKind::kNone));
   EXPECT_THAT(rows.bytes, ElementsAre(4096, 64, 8, 16, -1));

@@ -62,8 +62,8 @@ class NsysSampleTest : public testing::Test {
     }
     const auto file = InputFile::Open(path_);
     ASSERT_TRUE(file) << file.error().message();
-    EXPECT_TRUE(GetFormat().matches(*file));
-    auto content = GetFormat().read(*file, {});
+    EXPECT_TRUE(kFormat.matches(*file));
+    auto content = kFormat.Read(*file, {});
     ASSERT_TRUE(content) << content.error().message();
     content_ = *std::move(content);
     for (const Trace& trace : content_.traces) {
@@ -71,8 +71,8 @@ class NsysSampleTest : public testing::Test {
     }
   }
 
-  // The number of rows by a query of its own; 0 if there is no such table. Packed samples cannot be
-  // opened by SQLite itself.
+  // The number of rows by a query of its own; 0 if there is no such table. Compressed samples
+  // cannot be opened by SQLite itself.
   std::int64_t CountByQuery(const std::string& table) const {
     sqlite3* connection = nullptr;
     sqlite3_open_v2(path_.c_str(), &connection, SQLITE_OPEN_READONLY, nullptr);
@@ -141,9 +141,9 @@ TEST_F(NsysSampleTest, EachSendRecvKernelIsACollectiveOfItsGroupCall) {
     // The first kernel of the window was launched before it.
     EXPECT_EQ(with_call, 32);
     EXPECT_EQ(with_kernels, 33);
-    EXPECT_EQ(trace.activities.size() - static_cast<std::size_t>(std::count(
-                                            trace.activities.collective.begin(),
-                                            trace.activities.collective.end(), kNoRow)),
+    EXPECT_EQ(trace.activities.size() -
+                  static_cast<std::size_t>(std::count(trace.activities.collective.begin(),
+                                                      trace.activities.collective.end(), kNoRow)),
               33U);
   }
 }
@@ -160,8 +160,7 @@ TEST_F(NsysSampleTest, EmittedOperatorsAreHostOperatorsAndHoldTheLaunches) {
   EXPECT_EQ(content_.traces[0].annotations.size(), 224U);
   EXPECT_EQ(content_.traces[0].Text(content_.traces[0].annotations.domain[0]), "NCCL");
   const auto& activities = content_.traces[0].activities;
-  const auto unlinked =
-      std::count(activities.host_op.begin(), activities.host_op.end(), kNoRow);
+  const auto unlinked = std::count(activities.host_op.begin(), activities.host_op.end(), kNoRow);
   EXPECT_LT(unlinked, static_cast<std::int64_t>(activities.size()) / 10);
 }
 

@@ -1,8 +1,11 @@
 #include "orrery/ingest/nsys/nvtx_payload.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+
+#include "orrery/base/parse_number.h"
 
 namespace orrery::ingest::nsys {
 namespace {
@@ -81,6 +84,32 @@ std::string_view DataOf(std::string_view bytes) {
                       static_cast<std::size_t>(size));
 }
 
+// In the order in which they are written.
+constexpr std::array<std::string_view, 4> kMarkers{
+    ", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "};
+
+using Parts = std::array<std::string_view, kMarkers.size()>;
+
+// Cuts the parts off from the back, so that each ends where the next begins.
+Parts CutParts(std::string_view& text) {
+  Parts parts;
+  for (std::size_t i = kMarkers.size(); i > 0; --i) {
+    const std::size_t at = text.rfind(kMarkers[i - 1]);
+    if (at != std::string_view::npos) {
+      parts[i - 1] = text.substr(at + kMarkers[i - 1].size());
+      text = text.substr(0, at);
+    }
+  }
+  return parts;
+}
+
+// Lists of numbers are JSON as they stand; anything else is not passed on as such.
+bool IsListOfNumbers(std::string_view text) {
+  return text.starts_with('[') && text.ends_with(']') &&
+         text.find_first_not_of("[]0123456789-, ") == std::string_view::npos &&
+         std::count(text.begin(), text.end(), '[') == std::count(text.begin(), text.end(), ']');
+}
+
 }  // namespace
 
 PayloadDecoder::PayloadDecoder(ExportContext& context) {
@@ -89,25 +118,24 @@ PayloadDecoder::PayloadDecoder(ExportContext& context) {
 }
 
 void PayloadDecoder::ReadFields(ExportContext& context) {
-  static constexpr std::array<std::string_view, 6> kColumns{"domainId", "schemaId", "idx",
-                                                            "type",     "name",     "offset"};
-  context.ForEachRow("NVTX_PAYLOAD_SCHEMA_ENTRIES", kColumns, [&](TableScan& row) {
-    const std::int64_t offset = row.Integer(5);
-    if (offset >= 0) {
-      schemas_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = {
-          .name = std::string(row.Text(4)),
-          .type = row.Integer(3),
-          .offset = static_cast<std::uint64_t>(offset)};
-    }
-  });
+  context.ForEachRow("NVTX_PAYLOAD_SCHEMA_ENTRIES",
+                     {"domainId", "schemaId", "idx", "type", "name", "offset"},
+                     [&](TableScan& row) {
+                       const std::int64_t offset = row.Integer(5);
+                       if (offset >= 0) {
+                         schemas_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = {
+                             .name = std::string(row.Text(4)),
+                             .type = row.Integer(3),
+                             .offset = static_cast<std::uint64_t>(offset)};
+                       }
+                     });
 }
 
 void PayloadDecoder::ReadEnums(ExportContext& context) {
-  static constexpr std::array<std::string_view, 4> kColumns{"domainId", "schemaId", "value",
-                                                            "name"};
-  context.ForEachRow("NVTX_PAYLOAD_ENUM_ENTRIES", kColumns, [&](TableScan& row) {
-    enums_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = row.Text(3);
-  });
+  context.ForEachRow("NVTX_PAYLOAD_ENUM_ENTRIES", {"domainId", "schemaId", "value", "name"},
+                     [&](TableScan& row) {
+                       enums_[{row.Integer(0), row.Integer(1)}][row.Integer(2)] = row.Text(3);
+                     });
 }
 
 std::optional<PayloadValue> PayloadDecoder::DecodeField(const Field& field, std::int64_t domain,
@@ -154,15 +182,28 @@ std::optional<std::vector<PayloadValue>> PayloadDecoder::Decode(std::string_view
 void AddPayload(JsonFields& extra, const std::vector<PayloadValue>& payload) {
   for (const PayloadValue& value : payload) {
     if (!value.enum_name.empty()) {
-      extra.AddText(value.name, value.enum_name);
+      extra.Add(value.name, value.enum_name);
     } else if (value.is_float) {
-      extra.AddNumber(value.name, value.number);
+      extra.Add(value.name, value.number);
     } else if (value.is_signed) {
       extra.Add(value.name, static_cast<std::int64_t>(value.bits));
     } else {
-      extra.AddUnsigned(value.name, value.bits);
+      extra.Add(value.name, value.bits);
     }
   }
+}
+
+std::optional<EmittedOperator> ParseEmittedOperator(std::string_view text) {
+  EmittedOperator op{.name = text};
+  const Parts parts = CutParts(op.name);
+  if (op.name.size() == text.size() && !text.starts_with("aten::")) {
+    return std::nullopt;
+  }
+  op.sequence = ParsePrefix<std::int64_t>(parts[0]).value_or(-1);
+  op.record_function_id = ParsePrefix<std::int64_t>(parts[1]).value_or(0);
+  op.sizes = IsListOfNumbers(parts[2]) ? parts[2] : std::string_view();
+  op.input_op_ids = parts[3];
+  return op;
 }
 
 }  // namespace orrery::ingest::nsys

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/nsys/json_fields.h"
 
 namespace orrery::ingest::nsys {
 
@@ -27,7 +27,7 @@ struct PayloadValue {
 ///
 /// A payload is: domain, schema, size and place of the data as four 64-bit words, then the data.
 /// Fields are read at the offsets of NVTX_PAYLOAD_SCHEMA_ENTRIES; fields that do not lie inside the
-/// data are left out.
+/// data are skipped.
 class PayloadDecoder {
  public:
   explicit PayloadDecoder(ExportContext& context);
@@ -55,5 +55,19 @@ class PayloadDecoder {
 
 /// Adds all values to the arguments of a range.
 void AddPayload(JsonFields& extra, const std::vector<PayloadValue>& payload);
+
+/// An operator as PyTorch's `emit_nvtx` writes it into the text of a range.
+struct EmittedOperator {
+  std::string_view name = {};
+  std::int64_t sequence = -1;
+  std::int64_t record_function_id = 0;  // "op_id" is the handle of the record function
+  std::string_view sizes = {};          // "[[4, 8]]", which is JSON; empty if not told
+  std::string_view input_op_ids = {};   // "[(3,0)]"; empty if not told
+};
+
+/// Takes "aten::view, seq = 12, op_id = 314, sizes = [[4, 8]], input_op_ids = [(3,0)]" apart; every
+/// part after the name is optional. Nothing if the text is not of that kind: it has none of the
+/// parts and its name is not in the namespace of PyTorch's operators.
+[[nodiscard]] std::optional<EmittedOperator> ParseEmittedOperator(std::string_view text);
 
 }  // namespace orrery::ingest::nsys

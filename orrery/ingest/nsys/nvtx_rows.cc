@@ -1,20 +1,89 @@
-#include "orrery/ingest/nsys/nvtx_rows.h"
-
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/nsys/emit_nvtx.h"
-#include "orrery/ingest/nsys/json_fields.h"
-#include "orrery/ingest/nsys/nccl_ranges.h"
+#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/export_context.h"
 #include "orrery/ingest/nsys/nvtx_payload.h"
+#include "orrery/ingest/nsys/rank_set.h"
+#include "orrery/ingest/nsys/row_readers.h"
+#include "orrery/trace/collective_names.h"
 
 namespace orrery::ingest::nsys {
 namespace {
+
+inline constexpr std::string_view kNcclDomain = "NCCL";
+
+const PayloadValue* Find(const std::vector<PayloadValue>& payload, std::string_view name) {
+  const auto found = std::find_if(payload.begin(), payload.end(),
+                                  [&](const PayloadValue& value) { return value.name == name; });
+  return found == payload.end() ? nullptr : &*found;
+}
+
+std::int64_t Integer(const std::vector<PayloadValue>& payload, std::string_view name,
+                     std::int64_t max) {
+  const PayloadValue* value = Find(payload, name);
+  const auto number = value == nullptr ? -1 : static_cast<std::int64_t>(value->bits);
+  return number < 0 || number > max ? -1 : number;
+}
+
+std::int32_t SmallInteger(const std::vector<PayloadValue>& payload, std::string_view name) {
+  return static_cast<std::int32_t>(
+      Integer(payload, name, std::numeric_limits<std::int32_t>::max()));
+}
+
+// A petabyte: more is damage, and sums of such sizes stay far from overflow.
+constexpr std::int64_t kMaxMessageBytes = std::int64_t{1} << 50;
+
+void ReadPayload(NcclRecord& record, NcclCall& call, const std::vector<PayloadValue>& payload) {
+  if (const PayloadValue* id = Find(payload, "NCCL communicator ID")) {
+    call.communicator = id->bits;
+  }
+  call.bytes = Integer(payload, "Message size [bytes]", kMaxMessageBytes);
+  call.peer = SmallInteger(payload, "Peer rank");
+  const std::int32_t num_ranks = SmallInteger(payload, "No. of ranks");
+  if (num_ranks > 0 && call.communicator != 0) {
+    record.communicators.try_emplace(
+        call.communicator, NcclCommunicator{.num_ranks = num_ranks,
+                                            .rank = SmallInteger(payload, "Rank"),
+                                            .device = SmallInteger(payload, "CUDA device")});
+  }
+}
+
+// NCCL marks its calls in a domain of its own; the row that names the domain may be missing, the
+// names of the calls are not.
+bool IsNcclRange(std::int64_t domain, std::string_view name) {
+  return domain != 0 && name.starts_with("nccl");
+}
+
+// Keeps a range of NCCL for the collectives: a call that moves data, the bounds of a group, or the
+// creation of a communicator.
+void AddNcclRange(RankBuilder& rank, std::string_view name, RowId track, const Interval& time,
+                  const std::optional<std::vector<PayloadValue>>& payload) {
+  NcclCall call{.track = track, .time = time, .name = rank.Intern(name)};
+  if (payload) {
+    ReadPayload(rank.nccl, call, *payload);
+  }
+  const auto kind = trace::ParseCollectiveName(name);
+  if (name == "ncclGroupStart") {
+    call.role = NcclCall::Role::kGroupStart;
+  } else if (name == "ncclGroupEnd") {
+    call.role = NcclCall::Role::kGroupEnd;
+  } else if (kind) {
+    call.kind = *kind;
+  } else {
+    return;
+  }
+  rank.nccl.calls.push_back(call);
+}
 
 constexpr std::string_view kTable = "NVTX_EVENTS";
 
@@ -126,7 +195,7 @@ class NvtxReader {
       case EventType::kDomainEnd:
         return;
       case EventType::kOther:
-        context_.problems.Note("NVTX row of a kind that has no place in a trace", 1,
+        context_.problems.Note("NVTX event type without an equivalent in a trace", 1,
                                fmt::format("event type {}", row.Integer(kType)));
         return;
     }
@@ -196,14 +265,14 @@ class NvtxReader {
     }
     for (const std::size_t column : {kDouble, kFloat}) {
       if (!row.IsMissing(column)) {
-        extra.AddNumber("payload", row.Number(column));
+        extra.Add("payload", row.Number(column));
       }
     }
     const std::string_view json = row.Text(kJsonText);
     const std::string_view shared_json =
         json.empty() ? context_.String(row.Integer(kJsonTextId, -1)) : json;
     if (!shared_json.empty()) {
-      extra.AddText("json", shared_json);
+      extra.Add("json", shared_json);
     }
     if (payload != nullptr) {
       AddPayload(extra, *payload);
@@ -233,7 +302,7 @@ class NvtxReader {
   static void AppendOperator(RankBuilder& rank, const Range& range, const EmittedOperator& op) {
     JsonFields extra;
     if (!op.input_op_ids.empty()) {
-      extra.AddText("input op ids", op.input_op_ids);
+      extra.Add("input op ids", op.input_op_ids);
     }
     std::string text = extra.text();
     text += (text.empty() || range.extra.empty() ? "" : ",") + range.extra;

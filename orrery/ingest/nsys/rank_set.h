@@ -1,19 +1,92 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <tsl/robin_map.h>
 
 #include "orrery/ingest/nsys/export_context.h"
-#include "orrery/ingest/nsys/rank_builder.h"
+#include "orrery/ingest/nsys/nccl_operations.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::nsys {
 
-/// The ranks of one export and where each row goes.
+/// What distinguishes launches, in the order of the columns in kLaunchColumns.
+using LaunchKey = std::array<std::int64_t, 18>;
+
+/// The columns of the kernel table that a LaunchKey is read from.
+inline constexpr std::array<std::string_view, 18> kLaunchColumns{"gridX",
+                                                                 "gridY",
+                                                                 "gridZ",
+                                                                 "blockX",
+                                                                 "blockY",
+                                                                 "blockZ",
+                                                                 "registersPerThread",
+                                                                 "staticSharedMemory",
+                                                                 "dynamicSharedMemory",
+                                                                 "sharedMemoryExecuted",
+                                                                 "localMemoryPerThread",
+                                                                 "localMemoryTotal",
+                                                                 "launchType",
+                                                                 "cacheConfig",
+                                                                 "clusterX",
+                                                                 "clusterY",
+                                                                 "clusterZ",
+                                                                 "clusterSchedulingPolicy"};
+
+/// Collects the rows of one rank: its trace, and what finds tracks, names and launch shapes that
+/// the trace already has.
+class RankBuilder {
+ public:
+  RankBuilder(const ExportContext& context, ProcessKey process, std::int32_t device)
+      : context_(context), process_(process), device_(device) {}
+
+  [[nodiscard]] ProcessKey process() const { return process_; }
+
+  [[nodiscard]] std::int32_t device() const { return device_; }
+
+  /// The text of a row of StringIds, interned here.
+  StringId Name(std::int64_t string_id);
+
+  StringId Intern(std::string_view text) { return trace.strings.Intern(text); }
+
+  RowId HostTrack(std::int64_t global_tid);
+
+  /// The track of a stream of this rank's device; stream -1 is for waits that name no stream.
+  RowId StreamTrack(std::int64_t stream);
+
+  RowId Shape(const LaunchKey& key);
+
+  /// The arguments of an activity that have no column.
+  StringId ActivityExtra(std::int64_t context, std::int64_t graph);
+
+  /// Gives the thread the name that the program itself chose.
+  void RenameThread(std::int64_t global_tid, std::string_view name);
+
+  trace::Trace trace;
+  NcclRecord nccl;
+
+ private:
+  struct HashLaunchKey {
+    std::size_t operator()(const LaunchKey& key) const;
+  };
+
+  const ExportContext& context_;
+  ProcessKey process_;
+  std::int32_t device_;
+  tsl::robin_map<std::int64_t, StringId> names_;
+  tsl::robin_map<std::int64_t, RowId> host_tracks_;
+  tsl::robin_map<std::int64_t, RowId> stream_tracks_;
+  tsl::robin_map<LaunchKey, RowId, HashLaunchKey> shapes_;
+  std::map<std::pair<std::int64_t, std::int64_t>, StringId> activity_extras_;
+};
+
+/// The ranks of one export, and the assignment of rows to them.
 ///
 /// An export can hold several processes and devices. One rank is one (process, device) pair with
 /// device work, in order of process and device; an export without device work is one rank.
@@ -55,7 +128,7 @@ class RankSet {
   RankBuilder& ForContext(ProcessKey process, std::int64_t context, std::int64_t correlation);
 
   /// The rank's process is known to be another one, so that correlation ids mean nothing there.
-  [[nodiscard]] static bool IsForeign(const RankBuilder& rank, ProcessKey process) {
+  [[nodiscard]] static bool IsOtherProcess(const RankBuilder& rank, ProcessKey process) {
     return rank.process() != kUnknownProcess && rank.process() != process;
   }
 

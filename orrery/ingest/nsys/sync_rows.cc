@@ -1,10 +1,10 @@
-#include "orrery/ingest/nsys/sync_rows.h"
-
 #include <array>
 #include <map>
 #include <vector>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/activity_names.h"
+#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/row_readers.h"
 
 namespace orrery::ingest::nsys {
 namespace {
@@ -22,44 +22,32 @@ std::int64_t ReadId(const TableScan& row, std::size_t column) {
   return id == kNone ? -1 : id;
 }
 
-struct SyncName {
-  SyncKind kind;
-  std::string_view name;
-};
-
-// By `syncType`; the names are Kineto's.
-constexpr std::array kSyncNames{
-    SyncName{SyncKind::kUnknown, "Sync"},
-    SyncName{SyncKind::kEvent, "Event Sync"},
-    SyncName{SyncKind::kStreamWaitEvent, "Stream Wait Event"},
-    SyncName{SyncKind::kStream, "Stream Sync"},
-    SyncName{SyncKind::kContext, "Context Sync"},
-};
-
-const SyncName& NameOf(std::int64_t type) {
-  const bool is_known = type >= 0 && type < static_cast<std::int64_t>(kSyncNames.size());
-  return kSyncNames[is_known ? static_cast<std::size_t>(type) : 0];
+// `syncType` has the numbers of SyncKind, up to kContext.
+SyncKind KindOf(std::int64_t type) {
+  const bool is_known = type >= 0 && type <= static_cast<std::int64_t>(SyncKind::kContext);
+  return is_known ? static_cast<SyncKind>(type) : SyncKind::kUnknown;
 }
 
 std::vector<EventRecord> ReadRecords(ExportContext& context) {
-  static constexpr std::array<std::string_view, 7> kColumns{
-      "timestamp", "globalPid", "contextId", "streamId", "correlationId", "eventId", "eventSyncId"};
   std::vector<EventRecord> records;
-  context.ForEachRow(kRecordTable, kColumns, [&](const TableScan& row) {
-    EventRecord record{.process = ProcessOf(row.Integer(1)),
-                       .context = row.Integer(2, -1),
-                       .stream = ReadId(row, 3),
-                       .correlation = row.Integer(4, -1),
-                       .event = ReadId(row, 5),
-                       .sync_id = ReadId(row, 6)};
-    // 0 means that the profiler did not collect it.
-    if (row.Integer(0) != 0) {
-      const auto time_ns = context.ReadTime(row, 0, kRecordTable);
-      record.has_time = time_ns.has_value();
-      record.time_ns = time_ns.value_or(0);
-    }
-    records.push_back(record);
-  });
+  context.ForEachRow(kRecordTable,
+                     {"timestamp", "globalPid", "contextId", "streamId", "correlationId", "eventId",
+                      "eventSyncId"},
+                     [&](const TableScan& row) {
+                       EventRecord record{.process = ProcessOf(row.Integer(1)),
+                                          .context = row.Integer(2, -1),
+                                          .stream = ReadId(row, 3),
+                                          .correlation = row.Integer(4, -1),
+                                          .event = ReadId(row, 5),
+                                          .sync_id = ReadId(row, 6)};
+                       // 0 means that the profiler did not collect it.
+                       if (row.Integer(0) != 0) {
+                         const auto time_ns = context.ReadTime(row, 0, kRecordTable);
+                         record.has_time = time_ns.has_value();
+                         record.time_ns = time_ns.value_or(0);
+                       }
+                       records.push_back(record);
+                     });
   return records;
 }
 
@@ -103,16 +91,15 @@ constexpr std::array<std::string_view, 9> kSyncColumns{"start",     "end",      
                                                        "contextId", "streamId", "correlationId",
                                                        "syncType",  "eventId",  "eventSyncId"};
 
-SyncName ReadKind(ExportContext& context, const TableScan& row) {
-  const SyncName& name = NameOf(row.Integer(kType));
-  // Nsight Systems 2026.1 files waits for a stream under this number too; they name no event.
-  if (name.kind == SyncKind::kStreamWaitEvent && ReadId(row, kEvent) < 0 &&
-      ReadId(row, kStream) >= 0) {
+SyncKind ReadKind(ExportContext& context, const TableScan& row) {
+  const SyncKind kind = KindOf(row.Integer(kType));
+  // Nsight Systems 2026.1 writes waits for a stream under this number too; they name no event.
+  if (kind == SyncKind::kStreamWaitEvent && ReadId(row, kEvent) < 0 && ReadId(row, kStream) >= 0) {
     context.problems.Note("stream wait without an event; taken as a wait for the stream", 1,
                           kSyncTable);
-    return kSyncNames[3];
+    return SyncKind::kStream;
   }
-  return name;
+  return kind;
 }
 
 void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& records,
@@ -127,7 +114,7 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
   // Not by deviceId, which is 0 on every device in exports of 2026.
   RankBuilder& rank = ranks.ForContext(process, cuda_context, correlation);
   ranks.NoteCorrelation(rank, correlation);
-  const SyncName name = ReadKind(context, row);
+  const SyncKind kind = ReadKind(context, row);
   const std::int64_t stream = ReadId(row, kStream);
   const auto record = records.find({process, ReadId(row, kSyncId)});
   const bool has_record = record != records.end();
@@ -135,12 +122,12 @@ void AppendSync(ExportContext& context, RankSet& ranks, const RecordIndex& recor
   extra.Add("context", cuda_context);
   rank.trace.syncs.Append({.begin_ns = time->begin_ns,
                            .duration_ns = time->duration_ns,
-                           .name = rank.Intern(name.name),
+                           .name = rank.Intern(SyncName(kind)),
                            .track = rank.StreamTrack(stream),
-                           .kind = name.kind,
+                           .kind = kind,
                            .device = rank.device(),
                            .stream = stream,
-                           .correlation = RankSet::IsForeign(rank, process) ? -1 : correlation,
+                           .correlation = RankSet::IsOtherProcess(rank, process) ? -1 : correlation,
                            .event_id = ReadId(row, kEvent),
                            .wait_on_stream = has_record ? record->second->stream : -1,
                            .record_correlation = has_record ? record->second->correlation : -1,
@@ -180,12 +167,12 @@ void AppendEventRecords(ExportContext& context, RankSet& ranks, std::vector<Even
     }
     rank.trace.syncs.Append(
         {.begin_ns = record.time_ns,
-         .name = rank.Intern("Event Record"),
+         .name = rank.Intern(SyncName(SyncKind::kEventRecord)),
          .track = rank.StreamTrack(record.stream),
          .kind = SyncKind::kEventRecord,
          .device = rank.device(),
          .stream = record.stream,
-         .correlation = RankSet::IsForeign(rank, record.process) ? -1 : record.correlation,
+         .correlation = RankSet::IsOtherProcess(rank, record.process) ? -1 : record.correlation,
          .event_id = record.event});
   }
 }

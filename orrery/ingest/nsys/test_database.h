@@ -3,22 +3,19 @@
 #include <optional>
 #include <string_view>
 
-#include "orrery/ingest/format.h"
-#include "orrery/ingest/input_file.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::nsys {
 
-const Format& GetFormat();
-
 inline Result<FileContent> ReadBytes(std::string_view bytes) {
   ORRERY_TRY(const InputFile file, InputFile::FromMemory("run.sqlite", bytes));
-  return GetFormat().read(file, {});
+  return kFormat.Read(file, {});
 }
 
 inline bool MatchesBytes(std::string_view bytes) {
   const auto file = InputFile::FromMemory("run.sqlite", bytes);
-  return file && GetFormat().matches(*file);
+  return file && kFormat.matches(*file);
 }
 
 /// Finds a problem by a part of its text.

@@ -1,2 +1,2 @@
-set(SOURCES nsys_report.cc nsys_report_format.cc)
+set(SOURCES nsys_report.cc)
 set(TESTS nsys_report_test.cc)

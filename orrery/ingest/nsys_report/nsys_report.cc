@@ -1,8 +1,9 @@
-#include "orrery/ingest/nsys_report/nsys_report.h"
-
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "orrery/ingest/registry.h"
 
 extern char** environ;
 
@@ -23,7 +26,7 @@ constexpr const char* kHowToExport =
     "export it where Nsight Systems is installed, with \"nsys export --type sqlite "
     "--include-blobs=true FILE\", and give the SQLite file to orrery";
 
-// nsys wants a plain file; packed reports are unpacked beside the export.
+// nsys wants a plain file; compressed reports are decompressed next to the export.
 Result<std::string> PlainPath(const InputFile& report, const std::string& folder) {
   if (report.is_plain_file()) {
     std::error_code failed;
@@ -81,15 +84,12 @@ std::string LastLine(const std::string& path) {
       last = line;
     }
   }
-  return last.empty() ? "it said nothing" : last;
+  return last.empty() ? "it printed nothing" : last;
 }
 
-}  // namespace
-
-bool LooksLikeReport(std::string_view head) {
-  return head.starts_with(kMagic);
-}
-
+// Has `nsys export` write the report as a SQLite database into `folder` and returns its path.
+// Fails with a message on how to export it elsewhere where there is no `nsys`, or where it rejects
+// the report (it reads reports of its own version and older).
 Result<std::string> ExportReport(const InputFile& report, const std::string& folder) {
   ORRERY_TRY(const std::string plain, PlainPath(report, folder));
   const std::string exported = folder + "/export.sqlite";
@@ -107,10 +107,65 @@ Result<std::string> ExportReport(const InputFile& report, const std::string& fol
   if (status != 0 || access(exported.c_str(), R_OK) != 0) {
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("\"nsys export\" could not read this report (it reads its own version "
-                            "and older ones); {}; nsys said: {}",
+                            "and older ones); {}; nsys reported: {}",
                             kHowToExport, LastLine(log)));
   }
   return exported;
 }
+
+// A temporary folder that is removed with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code failed;
+    std::string pattern =
+        (std::filesystem::temp_directory_path(failed) / "orrery-nsys-XXXXXX").string();
+    if (!failed && mkdtemp(pattern.data()) != nullptr) {
+      path_ = pattern;
+    }
+  }
+
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) {
+      std::filesystem::remove_all(path_, ignored);
+    }
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }  // empty: could not be created
+
+ private:
+  std::string path_;
+};
+
+bool Matches(const InputFile& file) {
+  return file.head().starts_with(kMagic);
+}
+
+Result<FileContent> ReadExport(const std::string& exported, const ReadOptions& options) {
+  ORRERY_TRY(const InputFile file, InputFile::Open(exported, options.unpack));
+  return nsys::kFormat.Read(file, options);
+}
+
+Result<FileContent> Read(const InputFile& report, const ReadOptions& options) {
+  const TemporaryFolder folder;
+  if (folder.path().empty()) {
+    return Fail(Error::Kind::kSystem, "cannot make a temporary folder for its export; set TMPDIR");
+  }
+  ORRERY_TRY(const std::string exported, ExportReport(report, folder.path()));
+  ORRERY_TRY(FileContent content, ReadExport(exported, options));
+  for (trace::Trace& trace : content.traces) {
+    trace.info.files = {report.path()};
+  }
+  return content;
+}
+
+}  // namespace
+
+// Reports of Nsight Systems (.nsys-rep), which `nsys export` converts.
+constinit const Format kFormat{.name = "nsys report", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::nsys_report

@@ -1,17 +1,13 @@
-#include "orrery/ingest/nsys_report/nsys_report.h"
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/format.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::nsys_report {
-
-const Format& GetFormat();
 
 namespace {
 
@@ -47,7 +43,7 @@ class NsysReportTest : public testing::Test {
 
   Result<FileContent> ReadReport() const {
     ORRERY_TRY(const InputFile file, InputFile::FromMemory("run.nsys-rep", kReport));
-    return GetFormat().read(file, {});
+    return kFormat.Read(file, {});
   }
 
   fs::path folder_;
@@ -59,8 +55,8 @@ TEST_F(NsysReportTest, AReportIsRecognisedByItsFirstWordsAndNotByItsName) {
   const auto other = InputFile::FromMemory("run.nsys-rep", "NVIDIA something else");
 
   ASSERT_TRUE(report && other);
-  EXPECT_TRUE(GetFormat().matches(*report));
-  EXPECT_FALSE(GetFormat().matches(*other));
+  EXPECT_TRUE(kFormat.matches(*report));
+  EXPECT_FALSE(kFormat.matches(*other));
 }
 
 TEST_F(NsysReportTest, WithoutNsysTheErrorSaysHowToExport) {

@@ -1,3 +1,2 @@
-set(SOURCES launch_touches.cc line.cc nvbit_mem_trace.cc)
+set(SOURCES line.cc nvbit_mem_trace.cc)
 set(TESTS nvbit_mem_trace_test.cc)
-set(FUZZERS nvbit_mem_trace_fuzz.cc)

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <system_error>
 
-#include "orrery/ingest/text_behind.h"
+#include "orrery/base/text.h"
 
 namespace orrery::ingest::nvbit_mem_trace {
 namespace {
@@ -26,8 +26,8 @@ std::optional<std::uint64_t> TakeNumber(std::string_view& text) {
   return value;
 }
 
-std::optional<std::int64_t> NumberBehind(std::string_view line, std::string_view label) {
-  std::string_view text = TextBehind(line, label);
+std::optional<std::int64_t> NumberAfter(std::string_view line, std::string_view label) {
+  std::string_view text = TextAfter(line, label);
   const auto number = TakeNumber(text);
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
   return number && *number < kLargest ? std::optional(static_cast<std::int64_t>(*number))
@@ -35,10 +35,10 @@ std::optional<std::int64_t> NumberBehind(std::string_view line, std::string_view
 }
 
 // "x,y,z".
-std::optional<std::array<std::int64_t, 3>> TripleBehind(std::string_view line,
-                                                        std::string_view label) {
+std::optional<std::array<std::int64_t, 3>> TripleAfter(std::string_view line,
+                                                       std::string_view label) {
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 31;
-  std::string_view text = TextBehind(line, label);
+  std::string_view text = TextAfter(line, label);
   std::array<std::int64_t, 3> triple{};
   for (std::int64_t& value : triple) {
     const auto number = TakeNumber(text);
@@ -52,13 +52,13 @@ std::optional<std::array<std::int64_t, 3>> TripleBehind(std::string_view line,
 }
 
 std::uint64_t ContextOf(std::string_view line) {
-  std::string_view text = TextBehind(line, "CTX");
+  std::string_view text = TextAfter(line, "CTX");
   return TakeNumber(text).value_or(0);
 }
 
 std::optional<LaunchLine> ReadLaunch(std::string_view line) {
-  const auto id = NumberBehind(line, "launch id");
-  const std::string_view name = TextBehind(line, "Kernel name");
+  const auto id = NumberAfter(line, "launch id");
+  const std::string_view name = TextAfter(line, "Kernel name");
   if (!id || name.empty()) {
     return std::nullopt;
   }
@@ -66,11 +66,11 @@ std::optional<LaunchLine> ReadLaunch(std::string_view line) {
   return LaunchLine{.context = ContextOf(line),
                     .name = name.substr(0, name.find(kBetween)),
                     .id = *id,
-                    .grid = TripleBehind(line, "grid size").value_or(kUnknown),
-                    .block = TripleBehind(line, "block size").value_or(kUnknown),
-                    .registers = NumberBehind(line, "nregs").value_or(-1),
-                    .shared_bytes = NumberBehind(line, "shmem").value_or(-1),
-                    .stream = NumberBehind(line, "stream id").value_or(0)};
+                    .grid = TripleAfter(line, "grid size").value_or(kUnknown),
+                    .block = TripleAfter(line, "block size").value_or(kUnknown),
+                    .registers = NumberAfter(line, "nregs").value_or(-1),
+                    .shared_bytes = NumberAfter(line, "shmem").value_or(-1),
+                    .stream = NumberAfter(line, "stream id").value_or(0)};
 }
 
 // Addresses are the words that begin with 0x.
@@ -93,14 +93,14 @@ std::optional<int> ReadAddresses(std::string_view text, AccessLine& access) {
 }
 
 std::optional<AccessLine> ReadAccess(std::string_view line) {
-  const auto launch = NumberBehind(line, "launch_id");
-  const auto block = TripleBehind(line, "CTA");
-  const auto warp = NumberBehind(line, "warp");
-  const std::size_t behind_warp = line.find(kBetween, line.find("warp"));
-  if (!launch || !block || !warp || behind_warp == std::string_view::npos) {
+  const auto launch = NumberAfter(line, "launch_id");
+  const auto block = TripleAfter(line, "CTA");
+  const auto warp = NumberAfter(line, "warp");
+  const std::size_t after_warp = line.find(kBetween, line.find("warp"));
+  if (!launch || !block || !warp || after_warp == std::string_view::npos) {
     return std::nullopt;
   }
-  const std::string_view rest = line.substr(behind_warp + kBetween.size());
+  const std::string_view rest = line.substr(after_warp + kBetween.size());
   AccessLine access{.context = ContextOf(line),
                     .launch = *launch,
                     .block = *block,
@@ -112,12 +112,12 @@ std::optional<AccessLine> ReadAccess(std::string_view line) {
 
 }  // namespace
 
-bool IsOfTool(std::string_view line) {
+bool IsToolLine(std::string_view line) {
   return line.find(kTool) != std::string_view::npos;
 }
 
 std::variant<std::monostate, LaunchLine, AccessLine> ReadLine(std::string_view line) {
-  if (!IsOfTool(line)) {
+  if (!IsToolLine(line)) {
     return std::monostate();
   }
   if (line.find("LAUNCH") != std::string_view::npos) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <variant>
 
@@ -33,7 +32,7 @@ struct AccessLine {
   std::array<std::uint64_t, kNumLanes> addresses = {};
 };
 
-/// What an opcode does to memory.
+/// The memory access of an opcode.
 struct Operation {
   bool is_global = false;  // not shared or local memory
   bool is_read = false;
@@ -46,8 +45,8 @@ struct Operation {
 /// others and for those that cannot be understood. A lane with address 0 is not active.
 [[nodiscard]] std::variant<std::monostate, LaunchLine, AccessLine> ReadLine(std::string_view line);
 
-/// Says whether a line is of the tool at all.
-[[nodiscard]] bool IsOfTool(std::string_view line);
+/// Returns whether a line was printed by the tool.
+[[nodiscard]] bool IsToolLine(std::string_view line);
 
 /// Reads an opcode such as "LDG.E.64.SYS": sizes of 8, 16, 64 and 128 bits are in its name, others
 /// are 32.

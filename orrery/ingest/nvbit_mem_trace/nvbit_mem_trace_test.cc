@@ -1,5 +1,3 @@
-#include "orrery/ingest/nvbit_mem_trace/nvbit_mem_trace.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/nvbit_mem_trace/line.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nvbit_mem_trace {
 namespace {
@@ -40,8 +39,8 @@ std::string Access(std::int64_t id, std::string_view opcode, std::uint64_t base,
 
 Result<FileContent> ReadResult(const std::string& text) {
   const auto file = InputFile::FromMemory("mem_trace.txt", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  return GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  return kFormat.Read(*file, {});
 }
 
 trace::Trace ReadText(const std::string& text) {

@@ -1,3 +1,2 @@
-set(SOURCES nvf1.cc sample.cc)
+set(SOURCES nvf1.cc )
 set(TESTS nvf1_test.cc)
-set(FUZZERS nvf1_fuzz.cc)

@@ -1,5 +1,3 @@
-#include "orrery/ingest/nvf1/nvf1.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,6 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::nvf1 {
 namespace {
@@ -48,14 +48,14 @@ std::string Bytes(const Record& record) {
 
 MeasurementTable ReadBytes(const std::string& bytes, const std::string& name = "gpu2.bin") {
   const auto file = InputFile::FromMemory(name, bytes);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
 
 std::string ErrorOf(const std::string& bytes) {
-  const auto content = GetFormat().read(*InputFile::FromMemory("gpu2.bin", bytes), {});
+  const auto content = kFormat.Read(*InputFile::FromMemory("gpu2.bin", bytes), {});
   return content ? "" : content.error().message();
 }
 
@@ -161,8 +161,8 @@ TEST(Nvf1Test, AFileWithoutAnySampleIsRefused) {
 }
 
 TEST(Nvf1Test, OtherFilesAreLeftAlone) {
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a.bin", "NVF")));
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a.bin", "")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a.bin", "NVF")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a.bin", "")));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-#include "orrery/ingest/orr/orr.h"
+#include "orrery/trace/orr/orr.h"
 
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "orrery/base/byte_source.h"
-#include "orrery/trace/orr/orr.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::orr {
 namespace {
@@ -14,28 +14,19 @@ bool Matches(const InputFile& file) {
   return trace::IsOrr(file.head());
 }
 
-// A container that was packed once more, or that comes from memory, is unpacked into memory first.
+// A container that was compressed again, or that comes from memory, is decompressed into memory
+// first.
 Result<trace::TraceSet> ReadCopy(const InputFile& file, const trace::OrrReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> content, file.OpenContent());
   ORRERY_TRY(const std::string bytes, ReadAll(*content));
   return trace::ReadOrrBytes(bytes, options);
 }
 
-Result<trace::TraceSet> ReadSet(const InputFile& file, const trace::OrrReadOptions& options) {
-  if (file.is_plain_file()) {
-    return trace::ReadOrr(file.path(), options);
-  }
-  auto set = ReadCopy(file, options);
-  if (!set) {
-    return FailWithin(file.path(), set);
-  }
-  return set;
-}
-
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   trace::OrrReadOptions orr_options;
   orr_options.threads = options.threads;
-  ORRERY_TRY(trace::TraceSet set, ReadSet(file, orr_options));
+  ORRERY_TRY(trace::TraceSet set, file.is_plain_file() ? trace::ReadOrr(file.path(), orr_options)
+                                                       : ReadCopy(file, orr_options));
   FileContent content;
   content.traces = std::move(set.ranks);
   content.card = std::move(set.card);
@@ -45,9 +36,8 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "Orrery container", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Orrery's own container (docs/formats/orr.md): gives the ranks, the card and the problems as they
+// were written.
+constinit const Format kFormat{.name = "Orrery container", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::orr

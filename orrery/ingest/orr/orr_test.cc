@@ -1,4 +1,4 @@
-#include "orrery/ingest/orr/orr.h"
+#include "orrery/trace/orr/orr.h"
 
 #include <filesystem>
 #include <fstream>
@@ -10,7 +10,6 @@
 #include <zstd.h>
 
 #include "orrery/ingest/registry.h"
-#include "orrery/trace/orr/orr.h"
 
 namespace orrery::ingest {
 namespace {
@@ -58,8 +57,8 @@ TEST_F(OrrFormatTest, AContainerGivesBackRanksCardAndProblems) {
   const auto file = InputFile::Open(path_);
   ASSERT_TRUE(file);
 
-  ASSERT_TRUE(orr::GetFormat().matches(*file));
-  ExpectSmallSet(orr::GetFormat().read(*file, {}));
+  ASSERT_TRUE(orr::kFormat.matches(*file));
+  ExpectSmallSet(orr::kFormat.Read(*file, {}));
 }
 
 TEST_F(OrrFormatTest, AContainerIsReadFromMemoryAndThroughZstd) {
@@ -70,8 +69,8 @@ TEST_F(OrrFormatTest, AContainerIsReadFromMemoryAndThroughZstd) {
   for (const std::string& bytes : {plain, packed}) {
     const auto file = InputFile::FromMemory("run.orr", bytes);
     ASSERT_TRUE(file);
-    ASSERT_TRUE(orr::GetFormat().matches(*file));
-    ExpectSmallSet(orr::GetFormat().read(*file, {}));
+    ASSERT_TRUE(orr::kFormat.matches(*file));
+    ExpectSmallSet(orr::kFormat.Read(*file, {}));
   }
 }
 
@@ -80,7 +79,7 @@ TEST_F(OrrFormatTest, ErrorsNameTheFile) {
   const auto file = InputFile::FromMemory("run.orr", cut);
   ASSERT_TRUE(file);
 
-  const auto content = orr::GetFormat().read(*file, {});
+  const auto content = orr::kFormat.Read(*file, {});
 
   ASSERT_FALSE(content);
   EXPECT_THAT(content.error().message(), StartsWith("run.orr: the container ends early"));
@@ -88,14 +87,14 @@ TEST_F(OrrFormatTest, ErrorsNameTheFile) {
 
 TEST_F(OrrFormatTest, ContainersAreTriedFirst) {
   ASSERT_FALSE(KnownFormats().empty());
-  EXPECT_EQ(KnownFormats().front(), &orr::GetFormat());
+  EXPECT_EQ(KnownFormats().front(), &orr::kFormat);
 }
 
 TEST_F(OrrFormatTest, OtherFilesDoNotMatch) {
   const auto file = InputFile::FromMemory("run.json", "{\"traceEvents\": []}");
   ASSERT_TRUE(file);
 
-  EXPECT_FALSE(orr::GetFormat().matches(*file));
+  EXPECT_FALSE(orr::kFormat.matches(*file));
 }
 
 }  // namespace

@@ -1,14 +1,224 @@
 #include "orrery/ingest/orrs/assemble.h"
 
-#include <fmt/core.h>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
 
-#include "orrery/ingest/orrs/device_rows.h"
-#include "orrery/ingest/orrs/host_rows.h"
+#include <fmt/core.h>
+#include <tsl/robin_map.h>
+
+#include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/orrs/numbers.h"
-#include "orrery/ingest/orrs/touches.h"
+#include "orrery/ingest/orrs/recording.h"
+#include "orrery/stream/codes.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
+namespace {
+
+namespace codes = stream::codes;
+
+trace::SyncKind SyncKindOf(std::uint64_t code) {
+  static_assert(static_cast<std::uint64_t>(trace::SyncKind::kEventRecord) == codes::kEventRecord);
+  return code <= codes::kEventRecord ? static_cast<trace::SyncKind>(code)
+                                     : trace::SyncKind::kUnknown;
+}
+
+std::string_view ActionName(std::uint64_t action) {
+  constexpr std::string_view kNames[] = {
+      "prefetch",    "advise",    "migration to device", "migration to host", "device faults",
+      "host faults", "thrashing", "throttling",          "remote map"};
+  return action < std::size(kNames) ? kNames[action] : "other";
+}
+
+template <typename Record>
+std::int64_t LastTime(Recording& recording, std::int64_t last_ns) {
+  for (const Record& record : recording.All<Record>()) {
+    last_ns = std::max(last_ns, record.time_ns);
+  }
+  return last_ns;
+}
+
+// The latest time of the events that end what is open.
+std::int64_t EndOfRecording(Recording& recording) {
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+  last_ns = LastTime<stream::OperatorBegin>(recording, last_ns);
+  last_ns = LastTime<stream::OperatorEnd>(recording, last_ns);
+  last_ns = LastTime<stream::RegionBegin>(recording, last_ns);
+  last_ns = LastTime<stream::RegionEnd>(recording, last_ns);
+  last_ns = LastTime<stream::Step>(recording, last_ns);
+  last_ns = LastTime<stream::Launch>(recording, last_ns);
+  last_ns = LastTime<stream::Synchronization>(recording, last_ns);
+  return LastTime<stream::Free>(recording, last_ns);
+}
+
+class HostRows {
+ public:
+  explicit HostRows(Recording& recording)
+      : recording_(recording), trace_(*recording.trace), end_ns_(EndOfRecording(recording)) {}
+
+  void AppendAll() {
+    AppendPairs<stream::OperatorBegin, stream::OperatorEnd>("operator");
+    AppendPairs<stream::RegionBegin, stream::RegionEnd>("region");
+    AppendSteps();
+    AppendEach<stream::ApiCall>();
+    AppendEach<stream::Synchronization>();
+    AppendEach<stream::ManagedMemory>();
+    AppendEach<stream::OutOfMemory>();
+    AppendEach<stream::ContextChange>();
+    AppendEach<stream::StreamChange>();
+    for (const stream::SourceLine& line : recording_.All<stream::SourceLine>()) {
+      trace_.metadata.Append(
+          {.key = Intern(fmt::format("function {} at {}", line.function, line.pc)),
+           .value = Intern(
+               fmt::format("{}:{}", trace_.Text(recording_.names.Text(line.file)), line.line))});
+    }
+  }
+
+ private:
+  template <typename Record>
+  void AppendEach() {
+    for (const Record& record : recording_.All<Record>()) {
+      Append(record);
+    }
+  }
+
+  // Ends name their begin; what was never ended lasts until the end of the recording.
+  template <typename Begin, typename End>
+  void AppendPairs(std::string_view what) {
+    tsl::robin_map<std::uint64_t, std::int64_t> end_of_begin;
+    for (const End& end : recording_.All<End>()) {
+      end_of_begin[end.begin] = end.time_ns;
+    }
+    std::int64_t num_open = 0;
+    for (const Begin& begin : recording_.All<Begin>()) {
+      const auto end = end_of_begin.find(begin.sequence);
+      const bool is_open = end == end_of_begin.end();
+      Append(begin, Elapsed(begin.time_ns, is_open ? end_ns_ : end->second));
+      num_open += is_open ? 1 : 0;
+      if (!is_open) {
+        end_of_begin.erase(begin.sequence);
+      }
+    }
+    trace_.problems.Note(fmt::format("{} that was open when the recording ended", what), num_open);
+    trace_.problems.Note(fmt::format("{} that ends without a begin in the stream", what),
+                         static_cast<std::int64_t>(end_of_begin.size()));
+  }
+
+  void Append(const stream::OperatorBegin& begin, std::int64_t duration_ns) {
+    trace_.host_ops.Append(
+        {.begin_ns = begin.time_ns,
+         .duration_ns = duration_ns,
+         .name = recording_.names.Text(begin.name),
+         .track = recording_.HostTrack(begin.thread),
+         .external_id = Signed(begin.sequence),
+         .sequence = begin.sequence_number,
+         .forward_thread = begin.forward_thread == 0 ? -1 : Signed(begin.forward_thread),
+         .input_dims = recording_.names.Text(begin.input_shapes),
+         .call_stack = recording_.names.Stack(begin.stack)});
+  }
+
+  void Append(const stream::RegionBegin& begin, std::int64_t duration_ns) {
+    AppendAnnotation(begin, recording_.names.Text(begin.name), duration_ns);
+  }
+
+  void AppendAnnotation(const auto& event, StringId name, std::int64_t duration_ns) {
+    trace_.annotations.Append({.begin_ns = event.time_ns,
+                               .duration_ns = duration_ns,
+                               .name = name,
+                               .track = recording_.HostTrack(event.thread)});
+  }
+
+  // A step lasts until the next one of its thread.
+  void AppendSteps() {
+    std::vector<stream::Step> steps = recording_.All<stream::Step>();
+    std::sort(steps.begin(), steps.end(),
+              [](const stream::Step& a, const stream::Step& b) { return a.sequence < b.sequence; });
+    for (auto step = steps.begin(); step != steps.end(); ++step) {
+      const auto next = std::find_if(step + 1, steps.end(), [&](const stream::Step& later) {
+        return later.thread == step->thread;
+      });
+      AppendAnnotation(*step, Intern(fmt::format("step {}", step->number)),
+                       Elapsed(step->time_ns, next == steps.end() ? end_ns_ : next->time_ns));
+    }
+  }
+
+  void Append(const stream::ApiCall& call) {
+    trace_.runtime_calls.Append(
+        {.begin_ns = call.time_ns,
+         .duration_ns = std::max<std::int64_t>(call.duration_ns, 0),
+         .name = recording_.names.Text(call.name),
+         .track = recording_.HostTrack(call.thread),
+         .api = call.api == codes::kDriverApi ? trace::ApiKind::kDriver : trace::ApiKind::kRuntime,
+         .correlation = call.correlation == 0 ? -1 : Signed(call.correlation),
+         .return_value = static_cast<std::int32_t>(call.result)});
+  }
+
+  void Append(const stream::Synchronization& sync) {
+    const trace::SyncKind kind = SyncKindOf(sync.kind);
+    trace_.syncs.Append({.begin_ns = sync.time_ns,
+                         .duration_ns = std::max<std::int64_t>(sync.duration_ns, 0),
+                         .name = Intern(SyncName(kind)),
+                         .track = recording_.HostTrack(sync.thread),
+                         .kind = kind,
+                         .device = Small(sync.device),
+                         .stream = Signed(sync.stream),
+                         .correlation = sync.correlation == 0 ? -1 : Signed(sync.correlation),
+                         .event_id = sync.event == 0 ? -1 : Signed(sync.event)});
+  }
+
+  void Append(const stream::ManagedMemory& managed) {
+    AppendInstant(
+        managed, ActionName(managed.action), "managed memory",
+        fmt::format(
+            R"("address":{},"bytes":{},"device":{},"stream":{},"count":{},"duration_ns":{})",
+            managed.address, managed.bytes, managed.device, managed.stream, managed.count,
+            managed.duration_ns));
+  }
+
+  void Append(const stream::OutOfMemory& event) {
+    AppendInstant(event, "out of memory", "memory",
+                  fmt::format(R"("bytes":{},"device":{},"free_bytes":{})", event.bytes,
+                              event.device, event.free_bytes));
+  }
+
+  void Append(const stream::ContextChange& change) {
+    AppendInstant(change, change.is_end != 0 ? "context destroyed" : "context created", "context",
+                  fmt::format(R"("context":{},"device":{})", change.context, change.device));
+  }
+
+  void Append(const stream::StreamChange& change) {
+    AppendInstant(change, change.is_end != 0 ? "stream destroyed" : "stream created", "stream",
+                  fmt::format(R"("context":{},"device":{},"stream":{})", change.context,
+                              change.device, change.stream));
+  }
+
+  void AppendInstant(const auto& event, std::string_view name, std::string_view category,
+                     std::string_view extra) {
+    trace_.instants.Append({.begin_ns = event.time_ns,
+                            .name = Intern(name),
+                            .category = Intern(category),
+                            .track = recording_.HostTrack(event.thread),
+                            .extra = Intern(extra)});
+  }
+
+  StringId Intern(std::string_view text) { return trace_.strings.Intern(text); }
+
+  Recording& recording_;
+  trace::Trace& trace_;
+  std::int64_t end_ns_;
+};
+
+// Appends what the host did: operators (their `external_id` is the number of their event),
+// regions, steps, calls, waits, and marks for what has no table of its own.
+void AppendHostRows(Recording& recording) {
+  HostRows(recording).AppendAll();
+}
+
+}  // namespace
 
 void DescribeFile(const std::string& path, std::uint16_t minor_version, trace::TraceInfo& info) {
   info.format = "Orrery event stream";
@@ -20,7 +230,7 @@ void NoteLosses(const stream::StreamLosses& losses, const std::string& damage,
                 trace::ProblemLog& problems) {
   const std::string place = fmt::format("byte {}", losses.first_damage);
   if (losses.is_torn) {
-    problems.Loss("recording cut off inside its last chunk", 1, place);
+    problems.Loss("recording truncated inside its last chunk", 1, place);
   }
   problems.Loss("record in a chunk that is damaged", Signed(losses.num_lost_records), place);
   problems.Loss("byte outside of intact chunks", Signed(losses.num_skipped_bytes), place);
@@ -38,7 +248,8 @@ void Assemble(Recording& recording, Replay& replay, const ReadOptions& options) 
   const DeviceRows device_rows = AppendDeviceRows(recording);
   trace::FinishTrace(trace, {.step_marker = options.step_marker});
   LinkMemory(recording, replay, device_rows);
-  trace.problems.Loss("name that is used and not in the stream", recording.names.num_missing());
+  trace.problems.Loss("string that is referenced but not in the stream",
+                      recording.names.num_missing());
 }
 
 }  // namespace orrery::ingest::orrs

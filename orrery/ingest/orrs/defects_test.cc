@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/orrs/orrs.h"
 #include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/registry.h"
 
 // Mistakes that a public tool of this kind makes, by their numbers in the reference on memory
 // profiling: a reader of streams must not make them.
@@ -63,7 +63,7 @@ TEST(OrrsDefectTest, FreesOfUnknownMemoryAreCounted) {
   EXPECT_EQ(trace.memory_objects.death_order[0], -1);
 }
 
-// PASTA defect 8: objects, copies and sets of 5 GiB.
+// PASTA defect 8: objects, memcpy and memset of 5 GiB.
 TEST(OrrsDefectTest, FiveGibibytesKeepTheirSize) {
   constexpr std::uint64_t kBytes = 5ULL << 30;
   const trace::Trace trace = ReadBytes(
@@ -126,7 +126,7 @@ TEST(OrrsDefectTest, LaunchesWithoutEndAndEndsWithoutLaunchAreCounted) {
   EXPECT_THAT(trace.observations.coverage, ElementsAre(Coverage::kUnseen, Coverage::kPartial));
 }
 
-// PASTA defect 19: what sampling leaves out.
+// PASTA defect 19: what sampling omits.
 TEST(OrrsDefectTest, ASkippedLaunchIsThereWithReasonAndProbability) {
   const trace::Trace trace =
       ReadBytes(FileOf(stream::String{.id = 4, .text = "sampled out"},

@@ -1,13 +1,10 @@
-#include "orrery/ingest/orrs/device_rows.h"
-
 #include <algorithm>
-#include <string>
 #include <tuple>
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/orrs/coverage.h"
-#include "orrery/ingest/orrs/geometry.h"
+#include "orrery/ingest/activity_names.h"
+#include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/stream/codes.h"
 
@@ -43,23 +40,6 @@ trace::CopyKind CopyKindOf(std::uint64_t code) {
   }
 }
 
-const char* CopyName(std::uint64_t code) {
-  switch (code) {
-    case codes::kHostToDevice:
-      return "Memcpy HtoD";
-    case codes::kDeviceToHost:
-      return "Memcpy DtoH";
-    case codes::kDeviceToDevice:
-      return "Memcpy DtoD";
-    case codes::kHostToHost:
-      return "Memcpy HtoH";
-    case codes::kPeerToPeer:
-      return "Memcpy PtoP";
-    default:
-      return "Memcpy";
-  }
-}
-
 class WorkList {
  public:
   explicit WorkList(Recording& recording) : recording_(recording) {}
@@ -79,7 +59,7 @@ class WorkList {
     }
   }
 
-  /// What becomes known only after the work was begun: device times, results of launches.
+  /// Adds what is recorded after a launch: device times and results.
   void Complete() {
     std::sort(all_.begin(), all_.end(),
               [](const Work& a, const Work& b) { return a.sequence < b.sequence; });
@@ -117,9 +97,9 @@ class WorkList {
 
   void Add(const stream::Copy& copy) {
     Work& work = New(copy);
-    work.activity.name = recording_.trace->strings.Intern(CopyName(copy.kind));
     work.activity.kind = ActivityKind::kMemcpy;
     work.activity.copy_kind = CopyKindOf(copy.kind);
+    work.activity.name = recording_.trace->strings.Intern(MemcpyName(work.activity.copy_kind));
     work.activity.bytes = Signed(MovedBytes(copy));
   }
 
@@ -217,7 +197,8 @@ class WorkList {
       work.activity.duration_ns = std::max<std::int64_t>(work.activity.duration_ns, 0);
     }
     recording_.trace->problems.Note(
-        "device work without a duration: the recorder saw when the host began it", num_without);
+        "device activity without a duration: only the time of its launch was recorded",
+        num_without);
   }
 
   using ShapeKey = std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t,

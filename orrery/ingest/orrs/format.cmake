@@ -1,3 +1,2 @@
-set(SOURCES assemble.cc device_rows.cc host_rows.cc lives.cc names.cc orrs.cc pages.cc piece_plan.cc piece_reader.cc recording.cc replay.cc stream_index.cc touches.cc)
+set(SOURCES assemble.cc device_rows.cc orrs.cc piece_reader.cc recording.cc replay.cc touches.cc)
 set(TESTS orrs_test.cc damage_test.cc defects_test.cc piece_plan_test.cc piece_reader_test.cc)
-set(FUZZERS orrs_fuzz.cc)

@@ -1,5 +1,3 @@
-#include "orrery/ingest/orrs/orrs.h"
-
 #include <memory>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/stream/reader.h"
 
 namespace orrery::ingest::orrs {
@@ -35,24 +34,21 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const std::unique_ptr<ByteSource> source, file.OpenContent());
   FileContent content;
   Recording recording(content.traces.emplace_back());
-  if (auto status = ReadChunks(*source, file.path(), recording); !status) {
-    return FailWithin(file.path(), status);
-  }
+  ORRERY_TRY_STATUS(ReadChunks(*source, file.path(), recording));
   if (!recording.has_end) {
     recording.trace->problems.Note(
         "recording without an end: the process was killed or is still recording");
   }
   Replay replay = ReplayEvents(recording);
-  replay.lives.EndRequested();
+  replay.memory.EndRequested();
   Assemble(recording, replay, options);
   return content;
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "Orrery event stream", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Recorded event streams (docs/formats/orrs.md): one process, with what its launches did to memory
+// and how much of that was seen.
+constinit const Format kFormat{.name = "Orrery event stream", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::orrs

@@ -1,5 +1,3 @@
-#include "orrery/ingest/orrs/orrs.h"
-
 #include <filesystem>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/orrs/test_stream.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/trace/orr/orr.h"
 
 namespace orrery::ingest::orrs {
@@ -111,7 +110,7 @@ TEST(OrrsTest, ALaunchThatNobodyWatchedIsUnseen) {
   EXPECT_EQ(trace.observations.coverage.at(0), Coverage::kUnseen);
 }
 
-// Lanes 0 and 2 are active, at the base and four bytes behind it (zig-zag 8).
+// Lanes 0 and 2 are active, at the base and four bytes after it (zig-zag 8).
 TEST(OrrsTest, AddressesWithoutARuleHaveARowEach) {
   const trace::Trace trace = ReadBytes(SmallStream());
 
@@ -163,7 +162,7 @@ TEST(OrrsTest, RecordsThatTheRecorderDroppedAreALoss) {
 }
 
 // A tensor in a segment in an allocation of the driver, all at one address; the free of the tensor
-// is asked for at 5 and complete at 6.
+// is requested at 5 and complete at 6.
 TEST(OrrsTest, MemoryOfSeveralLevelsIsNestedAndLivesApart) {
   const trace::Trace trace = ReadBytes(FileOf(
       stream::Allocation{.sequence = 1, .time_ns = 1, .object = 1, .address = 4096, .bytes = 1024},
@@ -266,8 +265,8 @@ TEST(OrrsTest, AContainerGivesTheSameTrace) {
 }
 
 TEST(OrrsTest, OtherFilesAreLeftAlone) {
-  EXPECT_TRUE(GetFormat().matches(*InputFile::FromMemory("a", FileOf())));
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "ORR")));
+  EXPECT_TRUE(kFormat.matches(*InputFile::FromMemory("a", FileOf())));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "ORR")));
 }
 
 }  // namespace

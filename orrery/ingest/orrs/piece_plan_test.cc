@@ -1,7 +1,7 @@
-#include "orrery/ingest/orrs/piece_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/orrs/piece_reader.h"
 
 namespace orrery::ingest::orrs {
 namespace {

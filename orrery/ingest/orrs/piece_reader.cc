@@ -1,17 +1,129 @@
 #include "orrery/ingest/orrs/piece_reader.h"
 
 #include <algorithm>
+#include <concepts>
+#include <tuple>
 #include <utility>
+
+#include <tsl/robin_map.h>
 
 #include "orrery/base/byte_source.h"
 #include "orrery/ingest/orrs/assemble.h"
 #include "orrery/stream/codes.h"
+#include "orrery/stream/record_order.h"
+#include "orrery/stream/visit.h"
 
 namespace orrery::ingest::orrs {
 namespace {
 
 using stream::ChunkPlace;
+
+// Maximum average number of reads per byte.
+constexpr std::uint64_t kMaxReads = 3;
+
+std::vector<std::size_t> ByFirst(std::span<const ChunkPlace> chunks) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (chunks[i].is_ordered) {
+      order.push_back(i);
+    }
+  }
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::tuple(chunks[i].first, i); });
+  return order;
+}
+
+// Pieces begin where a chunk begins, so that it is not read for the piece before.
+std::vector<stream::OrderRange> RangesOf(std::span<const ChunkPlace> chunks,
+                                         std::span<const std::size_t> by_first,
+                                         std::uint64_t piece_bytes) {
+  std::vector<stream::OrderRange> ranges(1);
+  std::uint64_t bytes = 0;
+  for (const std::size_t i : by_first) {
+    if (bytes >= piece_bytes && chunks[i].first > ranges.back().begin) {
+      ranges.back().end = chunks[i].first;
+      ranges.push_back({.begin = chunks[i].first});
+      bytes = 0;
+    }
+    bytes += chunks[i].header.raw_bytes;
+  }
+  return ranges;
+}
+
+std::vector<Piece> PiecesOf(std::span<const ChunkPlace> chunks,
+                            std::span<const std::size_t> by_first, std::uint64_t piece_bytes) {
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> open;
+  std::size_t next = 0;
+  for (const stream::OrderRange& range : RangesOf(chunks, by_first, piece_bytes)) {
+    std::erase_if(open, [&](std::size_t i) { return chunks[i].last < range.begin; });
+    while (next < by_first.size() &&
+           (chunks[by_first[next]].first < range.end || range.end == stream::OrderRange::kNoEnd)) {
+      open.push_back(by_first[next++]);
+    }
+    pieces.push_back({.range = range, .chunks = open});
+    std::ranges::sort(pieces.back().chunks);
+  }
+  return pieces;
+}
+
+std::uint64_t BytesRead(std::span<const ChunkPlace> chunks, std::span<const Piece> pieces) {
+  std::uint64_t bytes = 0;
+  for (const Piece& piece : pieces) {
+    for (const std::size_t i : piece.chunks) {
+      bytes += chunks[i].header.raw_bytes;
+    }
+  }
+  return bytes;
+}
+
+namespace codes = stream::codes;
 using stream::ChunkType;
+
+// Frees that were requested and are not complete yet.
+class OpenFrees {
+ public:
+  void Add(const stream::Free& free) {
+    if (free.phase == codes::kFreeRequested) {
+      std::uint64_t& last = request_of_object_[KeyOf(free)];
+      last = std::max(last, free.sequence);
+    } else {
+      request_of_object_.erase(KeyOf(free));
+    }
+  }
+
+  [[nodiscard]] tsl::robin_set<std::uint64_t> Requests() const {
+    tsl::robin_set<std::uint64_t> requests;
+    for (const auto& [key, request] : request_of_object_) {
+      requests.insert(request);
+    }
+    return requests;
+  }
+
+ private:
+  // Addresses of objects without a number; no number is as large as an address with this bit.
+  static std::uint64_t KeyOf(const stream::Free& free) {
+    return free.object != 0 ? free.object : free.address | std::uint64_t{1} << 63U;
+  }
+
+  tsl::robin_map<std::uint64_t, std::uint64_t> request_of_object_;
+};
+
+stream::ChunkPlace PlaceOfEvents(const stream::Chunk& chunk, OpenFrees& frees) {
+  stream::ChunkPlace place{.header = chunk.header, .offset = chunk.offset};
+  stream::ForEachRecord(chunk, [&]<typename Record>(const Record& record) {
+    if constexpr (stream::Ordered<Record>) {
+      place.Include(stream::OrderOf(record));
+    }
+    if constexpr (std::same_as<Record, stream::Free>) {
+      frees.Add(record);
+    }
+  });
+  return place;
+}
+
+bool IsOfTouches(ChunkType type) {
+  return type == ChunkType::kTouches || type == ChunkType::kAccesses;
+}
 
 // Names are read for each piece; a piece is some times larger, so that they do not count.
 constexpr std::uint64_t kPieceByDefinitions = 4;
@@ -29,7 +141,7 @@ std::uint64_t PieceBytes(const StreamIndex& index, const PiecesOptions& options)
   return std::max(options.piece_bytes.value_or(usual), kPieceByDefinitions * definitions);
 }
 
-// A free that is asked for and never complete is one from then on.
+// A free that is requested and never complete is one from then on.
 void CompleteLastFrees(const tsl::robin_set<std::uint64_t>& last_frees, Recording& recording) {
   for (stream::Free& free : recording.All<stream::Free>()) {
     if (last_frees.contains(free.sequence)) {
@@ -59,6 +171,43 @@ void Clear(trace::Trace& trace) {
 }
 
 }  // namespace
+
+std::vector<Piece> PlanPieces(std::span<const ChunkPlace> chunks, std::uint64_t piece_bytes) {
+  const std::vector<std::size_t> by_first = ByFirst(chunks);
+  std::uint64_t total = 0;
+  for (const std::size_t i : by_first) {
+    total += chunks[i].header.raw_bytes;
+  }
+  std::uint64_t bytes = std::max<std::uint64_t>(piece_bytes, 1);
+  std::vector<Piece> pieces = PiecesOf(chunks, by_first, bytes);
+  while (pieces.size() > 1 && BytesRead(chunks, pieces) > kMaxReads * total) {
+    bytes *= 2;
+    pieces = PiecesOf(chunks, by_first, bytes);
+  }
+  return pieces;
+}
+
+Result<StreamIndex> IndexStream(ByteSource& source, bool with_touches) {
+  ORRERY_TRY(stream::StreamReader reader, stream::StreamReader::Open(source));
+  StreamIndex index;
+  index.minor_version = reader.minor_version();
+  OpenFrees frees;
+  while (true) {
+    ORRERY_TRY(const stream::Chunk* const chunk, reader.Next());
+    if (chunk == nullptr) {
+      break;
+    }
+    const ChunkType type = chunk->header.type;
+    if (with_touches || !IsOfTouches(type)) {
+      index.chunks.push_back(type == ChunkType::kEvents ? PlaceOfEvents(*chunk, frees)
+                                                        : stream::PlaceOf(*chunk));
+    }
+  }
+  index.losses = reader.losses();
+  index.damage = source.damage();
+  index.last_frees = frees.Requests();
+  return index;
+}
 
 PieceReader::PieceReader(std::string path, PiecesOptions options, StreamIndex index,
                          stream::ChunkFile file)
@@ -130,9 +279,9 @@ Status PieceReader::AddChunks(const Piece& piece, Recording& recording) {
   return {};
 }
 
-// What the next piece begins with.
+// Keeps the state that the next piece begins with.
 void PieceReader::Carry(const Piece& piece, Recording& recording, const Replay& replay) {
-  lives_ = replay.lives.Survivors(piece.range.begin, piece.range.end);
+  lives_ = replay.memory.Survivors(piece.range.begin, piece.range.end);
   maps_ = std::move(recording.maps);
   open_operators_.clear();
   for (const stream::OperatorBegin& begin : recording.All<stream::OperatorBegin>()) {

@@ -3,20 +3,51 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <tsl/robin_set.h>
+
+#include "orrery/base/byte_source.h"
 #include "orrery/base/error.h"
-#include "orrery/ingest/orrs/lives.h"
-#include "orrery/ingest/orrs/piece_plan.h"
 #include "orrery/ingest/orrs/recording.h"
 #include "orrery/ingest/orrs/replay.h"
-#include "orrery/ingest/orrs/stream_index.h"
 #include "orrery/ingest/pieces.h"
 #include "orrery/stream/chunk_file.h"
+#include "orrery/stream/chunk_file.h"
+#include "orrery/stream/reader.h"
+#include "orrery/stream/record_order.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
+
+/// A part of a recording, by numbers of events, and the chunks that have something of it.
+struct Piece {
+  stream::OrderRange range;
+  std::vector<std::size_t> chunks;  // of the list that was planned for, ascending
+
+  bool operator==(const Piece&) const = default;
+};
+
+/// Cuts a recording into pieces of about `piece_bytes` uncompressed bytes. All pieces together hold
+/// every number once; chunks that reach over a cut are in both pieces. Where chunks reach so far
+/// that most would have to be read again and again, pieces are larger. There is always a piece.
+[[nodiscard]] std::vector<Piece> PlanPieces(std::span<const stream::ChunkPlace> chunks,
+                                            std::uint64_t piece_bytes);
+
+/// Index of a whole stream, needed to read it in pieces.
+struct StreamIndex {
+  std::vector<stream::ChunkPlace> chunks;  // intact ones, in the order of the file
+  stream::StreamLosses losses;
+  std::string damage;  // why the file ends early; empty: it does not
+  std::uint16_t minor_version = 0;
+  tsl::robin_set<std::uint64_t> last_frees;  // requests that are never said to be complete
+};
+
+/// Goes through the stream once. Without touches, what launches did to memory is only checked for
+/// damage.
+[[nodiscard]] Result<StreamIndex> IndexStream(ByteSource& source, bool with_touches);
 
 /// Reads a stream on disk as a sequence of traces, each a part of the recording in the order of
 /// events, so that memory is bounded by the parts. A part has everything that belongs to its
@@ -54,7 +85,7 @@ class PieceReader {
   std::vector<Piece> pieces_;
   std::size_t next_ = 0;       // to be read
   std::size_t completed_ = 0;  // up to here
-  Lives lives_;
+  LiveMemory lives_;
   std::vector<stream::OperatorBegin> open_operators_;
   std::vector<MapExtent> maps_;
 };

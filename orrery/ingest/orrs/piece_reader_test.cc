@@ -124,7 +124,7 @@ Facts Sorted(Facts facts) {
 Facts WholeFacts(const std::string& path) {
   const auto file = InputFile::Open(path);
   EXPECT_TRUE(file);
-  const auto content = GetFormat().read(*file, {});
+  const auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content);
   Facts facts;
   AddFacts(content->traces.at(0), facts);

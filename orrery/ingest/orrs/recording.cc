@@ -2,20 +2,100 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include <fmt/core.h>
 
-#include "orrery/ingest/orrs/coverage.h"
 #include "orrery/ingest/orrs/numbers.h"
-#include "orrery/ingest/orrs/pages.h"
 #include "orrery/stream/codes.h"
+#include "orrery/stream/schema.h"
 #include "orrery/stream/varint.h"
+#include "orrery/trace/memory_tables.h"
 
 namespace orrery::ingest::orrs {
 namespace {
+
+// Joins neighbouring pages with equal counts.
+class RunBuilder {
+ public:
+  RunBuilder(const stream::PageTouch& pages, const trace::PageRuns::Row& row, trace::PageRuns& runs)
+      : first_page_(pages.first_page), row_(row), runs_(runs) {
+    row_.page_bytes = Signed(pages.page_bytes);
+  }
+
+  // Pages come in ascending order.
+  void Add(std::uint64_t page, std::uint64_t num_pages, std::int64_t accesses) {
+    if (row_.num_pages == 0 || page != end_ || accesses != row_.accesses) {
+      Flush();
+      row_.address = (first_page_ + page) * static_cast<std::uint64_t>(row_.page_bytes);
+      row_.accesses = accesses;
+    }
+    row_.num_pages = Signed(Plus(static_cast<std::uint64_t>(row_.num_pages), num_pages));
+    end_ = page + num_pages;
+  }
+
+  void Flush() {
+    if (row_.num_pages > 0) {
+      runs_.Append(row_);
+      row_.num_pages = 0;
+    }
+  }
+
+ private:
+  std::uint64_t first_page_;
+  trace::PageRuns::Row row_;
+  trace::PageRuns& runs_;
+  std::uint64_t end_ = 0;
+};
+
+void AddBitmap(const stream::PageTouch& pages, RunBuilder& builder) {
+  for (std::size_t page = 0; page < 8 * pages.bitmap.size(); ++page) {
+    if ((static_cast<unsigned char>(pages.bitmap[page / 8]) >> (page % 8) & 1) != 0) {
+      builder.Add(page, 1, -1);
+    }
+  }
+}
+
+void AddRuns(const stream::PageTouch& pages, RunBuilder& builder) {
+  std::uint64_t page = 0;
+  for (std::size_t pair = 0; pair + 1 < pages.numbers.size(); pair += 2) {
+    page += pages.numbers[pair];
+    if (pages.numbers[pair + 1] > 0) {
+      builder.Add(page, pages.numbers[pair + 1], -1);
+    }
+    page += pages.numbers[pair + 1];
+  }
+}
+
+void AddCounts(const stream::PageTouch& pages, RunBuilder& builder) {
+  for (std::size_t page = 0; page < pages.numbers.size(); ++page) {
+    if (pages.numbers[page] > 0) {
+      builder.Add(page, 1, Signed(pages.numbers[page]));
+    }
+  }
+}
+
+// Appends a row for each run of touched pages; `row` has activity and object. False, and nothing
+// appended, if the record is invalid.
+bool AppendPages(const stream::PageTouch& pages, trace::PageRuns::Row row, trace::PageRuns& runs) {
+  if (pages.page_bytes == 0 || pages.form > stream::codes::kCounts ||
+      (pages.form == stream::codes::kRuns && pages.numbers.size() % 2 != 0)) {
+    return false;
+  }
+  RunBuilder builder(pages, row, runs);
+  if (pages.form == stream::codes::kBitmap) {
+    AddBitmap(pages, builder);
+  } else if (pages.form == stream::codes::kRuns) {
+    AddRuns(pages, builder);
+  } else {
+    AddCounts(pages, builder);
+  }
+  builder.Flush();
+  return true;
+}
 
 namespace codes = stream::codes;
 
@@ -77,6 +157,60 @@ static_assert(static_cast<std::uint64_t>(trace::OverheadPhase::kTotal) == codes:
 
 }  // namespace
 
+void Names::Add(const stream::String& string) {
+  text_of_string_[string.id] = strings_->Intern(string.text);
+}
+
+void Names::Add(const stream::Stack& stack) {
+  frames_of_stack_[stack.id].assign(stack.frames.begin(), stack.frames.end());
+}
+
+void Names::Add(const stream::Function& function) {
+  name_of_function_[function.id] = function.name;
+}
+
+StringId Names::Text(std::uint64_t id) {
+  if (id == 0) {
+    return StringId::kEmpty;
+  }
+  const auto known = text_of_string_.find(id);
+  if (known != text_of_string_.end()) {
+    return known->second;
+  }
+  ++num_missing_;
+  const StringId text = strings_->Intern(fmt::format("string {}", id));
+  text_of_string_[id] = text;
+  return text;
+}
+
+StringId Names::Stack(std::uint64_t id) {
+  if (id == 0) {
+    return StringId::kEmpty;
+  }
+  if (const auto known = text_of_stack_.find(id); known != text_of_stack_.end()) {
+    return known->second;
+  }
+  std::string text;
+  if (const auto frames = frames_of_stack_.find(id); frames != frames_of_stack_.end()) {
+    for (const std::uint64_t frame : frames->second) {
+      text += text.empty() ? "" : "\n";
+      text += strings_->View(Text(frame));
+    }
+  } else {
+    ++num_missing_;
+    text = fmt::format("stack {}", id);
+  }
+  return text_of_stack_[id] = strings_->Intern(text);
+}
+
+StringId Names::Function(std::uint64_t id) {
+  if (const auto known = name_of_function_.find(id); known != name_of_function_.end()) {
+    return Text(known->second);
+  }
+  ++num_missing_;
+  return strings_->Intern(fmt::format("function {}", id));
+}
+
 void Recording::Add(const stream::Chunk& chunk, const stream::OrderRange& range) {
   const auto take = [&]<typename Record>(const Record& record) {
     if constexpr (stream::Ordered<Record>) {
@@ -94,8 +228,7 @@ void Recording::Add(const stream::Chunk& chunk, const stream::OrderRange& range)
   };
   const stream::RecordLosses losses = stream::ForEachRecord(chunk, take);
   if (losses.num_unreadable > 0) {
-    trace->problems.Loss("record that makes no sense", Signed(losses.num_unreadable),
-                         PlaceOf(chunk));
+    trace->problems.Loss("invalid record", Signed(losses.num_unreadable), PlaceOf(chunk));
   }
   if (losses.num_unknown_kinds > 0) {
     trace->problems.Loss("record of a kind that a newer Orrery writes, skipped",
@@ -112,8 +245,7 @@ RowId Recording::HostTrack(std::uint64_t thread) {
   return track->second;
 }
 
-RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context,
-                                    std::uint64_t stream) {
+RowId Recording::DeviceTrack(std::uint64_t device, std::uint64_t context, std::uint64_t stream) {
   const auto [track, is_new] =
       track_of_stream_.try_emplace(std::array{device, context, stream}, kNoRow);
   if (is_new) {
@@ -192,7 +324,7 @@ void Recording::Take(const stream::PageTouch& pages) {
   const trace::PageRuns::Row row{.activity = launches.NumberOf(pages.launch),
                                  .object = objects.NumberOf(pages.object)};
   if (!AppendPages(pages, row, trace->page_runs)) {
-    trace->problems.Loss("list of pages that makes no sense");
+    trace->problems.Loss("invalid list of pages");
   }
 }
 

@@ -6,14 +6,67 @@
 #include <tuple>
 #include <vector>
 
-#include "orrery/ingest/orrs/key_numbers.h"
-#include "orrery/ingest/orrs/names.h"
+#include <tsl/robin_map.h>
+
+#include "orrery/base/string_table.h"
 #include "orrery/stream/record_order.h"
 #include "orrery/stream/schema.h"
 #include "orrery/stream/visit.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::orrs {
+
+/// Numbers keys of the stream (events, objects) from 0 in order of first appearance, so that a
+/// column of rows can hold them until it is known which rows they are.
+class DenseIds {
+ public:
+  std::uint32_t NumberOf(std::uint64_t key) {
+    if (keys_.empty() || key != last_key_) {
+      last_key_ = key;
+      last_ = numbers_.try_emplace(key, static_cast<std::uint32_t>(keys_.size())).first->second;
+      if (last_ == keys_.size()) {
+        keys_.push_back(key);
+      }
+    }
+    return last_;
+  }
+
+  /// The keys, by number.
+  [[nodiscard]] const std::vector<std::uint64_t>& keys() const { return keys_; }
+
+ private:
+  // Records of one launch come together: most look-ups are for the key before.
+  std::uint64_t last_key_ = 0;
+  std::uint32_t last_ = 0;
+  std::vector<std::uint64_t> keys_;
+  tsl::robin_map<std::uint64_t, std::uint32_t> numbers_;
+};
+
+/// The strings, stacks and functions that records name by number. What a lost chunk defined is
+/// shown by its number.
+class Names {
+ public:
+  explicit Names(StringTable& strings) : strings_(&strings) {}
+
+  void Add(const stream::String& string);
+  void Add(const stream::Stack& stack);
+  void Add(const stream::Function& function);
+
+  /// Texts of the trace; kEmpty for number 0. Call them when all chunks are read.
+  StringId Text(std::uint64_t id);
+  StringId Stack(std::uint64_t id);
+  StringId Function(std::uint64_t id);
+
+  [[nodiscard]] std::int64_t num_missing() const { return num_missing_; }
+
+ private:
+  StringTable* strings_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_string_;
+  tsl::robin_map<std::uint64_t, std::vector<std::uint64_t>> frames_of_stack_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_stack_;
+  tsl::robin_map<std::uint64_t, std::uint64_t> name_of_function_;
+  std::int64_t num_missing_ = 0;
+};
 
 /// A tensor map without the lists that its record only names.
 struct MapExtent {
@@ -22,7 +75,7 @@ struct MapExtent {
   std::uint64_t bytes = 0;
 };
 
-/// Everything that the chunks of a file say, before it is put together. Chunks come in any order,
+/// The records of a file before they are assembled. Chunks come in any order,
 /// so events wait in lists and large tables hold numbers of keys instead of rows: `activity`
 /// columns those of `launches`, `object` columns those of `objects`.
 class Recording {
@@ -38,14 +91,14 @@ class Recording {
     return std::get<std::vector<Record>>(lists_);
   }
 
-  /// The track of a host thread, or of a stream; made when it is first asked for.
+  /// The track of a host thread, or of a stream; made when it is first requested.
   RowId HostTrack(std::uint64_t thread);
   RowId DeviceTrack(std::uint64_t device, std::uint64_t context, std::uint64_t stream);
 
   trace::Trace* trace;
   Names names;
-  KeyNumbers launches;
-  KeyNumbers objects;
+  DenseIds launches;
+  DenseIds objects;
   std::vector<MapExtent> maps;
   bool has_end = false;
 

@@ -1,6 +1,7 @@
 #include "orrery/ingest/orrs/replay.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -12,8 +13,16 @@ namespace {
 
 namespace codes = stream::codes;
 
+bool Holds(const MemoryLifetime& life, std::uint64_t address) {
+  return address >= life.address && address - life.address < life.bytes;
+}
+
+std::size_t LevelIndex(std::uint64_t level) {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(level, codes::kTensor));
+}
+
 // An event in the order of the process. Objects without an event come when they are born.
-struct Moment {
+struct OrderedEvent {
   enum class Kind : std::uint8_t {
     kObject,
     kOperatorEnd,
@@ -29,37 +38,37 @@ struct Moment {
   Kind kind = Kind::kObject;
   std::uint32_t index = 0;
 
-  bool operator<(const Moment& other) const {
+  bool operator<(const OrderedEvent& other) const {
     return std::tie(sequence, kind, index) < std::tie(other.sequence, other.kind, other.index);
   }
 };
 
-using Kind = Moment::Kind;
+using Kind = OrderedEvent::Kind;
 
 template <typename Record>
-void AddMoments(Recording& recording, Kind kind, std::vector<Moment>& moments) {
+void AddEvents(Recording& recording, Kind kind, std::vector<OrderedEvent>& events) {
   std::uint32_t index = 0;
   for (const Record& record : recording.All<Record>()) {
-    moments.push_back({record.sequence, kind, index++});
+    events.push_back({record.sequence, kind, index++});
   }
 }
 
-std::vector<Moment> MomentsInOrder(Recording& recording) {
-  std::vector<Moment> moments;
+std::vector<OrderedEvent> EventsInOrder(Recording& recording) {
+  std::vector<OrderedEvent> events;
   std::uint32_t index = 0;
   for (const stream::Object& object : recording.All<stream::Object>()) {
     const auto birth = static_cast<std::uint64_t>(std::max<std::int64_t>(object.birth, 0));
-    moments.push_back({birth, Kind::kObject, index++});
+    events.push_back({birth, Kind::kObject, index++});
   }
-  AddMoments<stream::OperatorBegin>(recording, Kind::kOperatorBegin, moments);
-  AddMoments<stream::OperatorEnd>(recording, Kind::kOperatorEnd, moments);
-  AddMoments<stream::Allocation>(recording, Kind::kAllocation, moments);
-  AddMoments<stream::Free>(recording, Kind::kFree, moments);
-  AddMoments<stream::Copy>(recording, Kind::kCopy, moments);
-  AddMoments<stream::Set>(recording, Kind::kSet, moments);
-  AddMoments<stream::Launch>(recording, Kind::kLaunch, moments);
-  std::sort(moments.begin(), moments.end());
-  return moments;
+  AddEvents<stream::OperatorBegin>(recording, Kind::kOperatorBegin, events);
+  AddEvents<stream::OperatorEnd>(recording, Kind::kOperatorEnd, events);
+  AddEvents<stream::Allocation>(recording, Kind::kAllocation, events);
+  AddEvents<stream::Free>(recording, Kind::kFree, events);
+  AddEvents<stream::Copy>(recording, Kind::kCopy, events);
+  AddEvents<stream::Set>(recording, Kind::kSet, events);
+  AddEvents<stream::Launch>(recording, Kind::kLaunch, events);
+  std::sort(events.begin(), events.end());
+  return events;
 }
 
 trace::MemoryClass ClassOf(const stream::Allocation& allocation) {
@@ -87,32 +96,32 @@ std::uint64_t LevelOf(trace::MemoryClass memory_class) {
                                                         : codes::kDriver;
 }
 
-class Player {
+class Replayer {
  public:
-  Player(Recording& recording, Lives before) : recording_(recording) {
-    replay_.lives = std::move(before);
+  Replayer(Recording& recording, LiveMemory before) : recording_(recording) {
+    replay_.memory = std::move(before);
     replay_.of_copy.resize(recording.All<stream::Copy>().size());
     replay_.of_set.resize(recording.All<stream::Set>().size());
   }
 
-  void Apply(const Moment& moment) {
-    switch (moment.kind) {
+  void Apply(const OrderedEvent& event) {
+    switch (event.kind) {
       case Kind::kObject:
-        return Enter(recording_.All<stream::Object>()[moment.index]);
+        return Enter(recording_.All<stream::Object>()[event.index]);
       case Kind::kOperatorBegin:
-        return Open(recording_.All<stream::OperatorBegin>()[moment.index]);
+        return Open(recording_.All<stream::OperatorBegin>()[event.index]);
       case Kind::kOperatorEnd:
-        return Close(recording_.All<stream::OperatorEnd>()[moment.index]);
+        return Close(recording_.All<stream::OperatorEnd>()[event.index]);
       case Kind::kAllocation:
-        return Allocate(recording_.All<stream::Allocation>()[moment.index]);
+        return Allocate(recording_.All<stream::Allocation>()[event.index]);
       case Kind::kFree:
-        return Release(recording_.All<stream::Free>()[moment.index]);
+        return Release(recording_.All<stream::Free>()[event.index]);
       case Kind::kCopy:
-        return Copy(recording_.All<stream::Copy>()[moment.index], moment.index);
+        return Copy(recording_.All<stream::Copy>()[event.index], event.index);
       case Kind::kSet:
-        return Set(recording_.All<stream::Set>()[moment.index], moment.index);
+        return Set(recording_.All<stream::Set>()[event.index], event.index);
       case Kind::kLaunch:
-        return NoteOperator(recording_.All<stream::Launch>()[moment.index]);
+        return NoteOperator(recording_.All<stream::Launch>()[event.index]);
     }
   }
 
@@ -122,28 +131,28 @@ class Player {
     }
     std::ranges::sort(replay_.open_operators);
     recording_.trace->problems.Note("free of memory that was allocated before the recording",
-                                    replay_.lives.num_unknown_frees());
+                                    replay_.memory.num_unknown_frees());
     recording_.trace->problems.Note("allocation over memory that was never freed",
-                                    replay_.lives.num_overwritten());
+                                    replay_.memory.num_overwritten());
     return std::move(replay_);
   }
 
  private:
   void Enter(const stream::Object& object) {
     const trace::MemoryClass memory_class = ClassOfCode(object.memory_class);
-    replay_.lives.Begin({.id = object.id,
-                         .address = object.address,
-                         .bytes = object.bytes,
-                         .level = LevelOf(memory_class),
-                         .memory_class = memory_class,
-                         .birth_order = object.birth,
-                         .birth_ns = last_ns_,
-                         .death_order = object.death,
-                         .death_ns = last_ns_,
-                         .device = object.device,
-                         .stream = object.stream,
-                         .stack = object.stack,
-                         .name = object.name});
+    replay_.memory.Begin({.id = object.id,
+                          .address = object.address,
+                          .bytes = object.bytes,
+                          .level = LevelOf(memory_class),
+                          .memory_class = memory_class,
+                          .birth_order = object.birth,
+                          .birth_ns = last_ns_,
+                          .death_order = object.death,
+                          .death_ns = last_ns_,
+                          .device = object.device,
+                          .stream = object.stream,
+                          .stack = object.stack,
+                          .name = object.name});
   }
 
   void Open(const stream::OperatorBegin& begin) {
@@ -161,31 +170,31 @@ class Player {
 
   void Allocate(const stream::Allocation& allocation) {
     Pass(allocation);
-    replay_.lives.Begin({.id = allocation.object,
-                         .address = allocation.address,
-                         .bytes = allocation.bytes,
-                         .level = allocation.level,
-                         .memory_class = ClassOf(allocation),
-                         .birth_order = Signed(allocation.sequence),
-                         .birth_ns = allocation.time_ns,
-                         .device = allocation.device,
-                         .stream = allocation.stream,
-                         .stack = allocation.stack,
-                         .requested_bytes = allocation.requested_bytes,
-                         .operator_begin = OperatorOn(allocation.thread)});
+    replay_.memory.Begin({.id = allocation.object,
+                          .address = allocation.address,
+                          .bytes = allocation.bytes,
+                          .level = allocation.level,
+                          .memory_class = ClassOf(allocation),
+                          .birth_order = Signed(allocation.sequence),
+                          .birth_ns = allocation.time_ns,
+                          .device = allocation.device,
+                          .stream = allocation.stream,
+                          .stack = allocation.stack,
+                          .requested_bytes = allocation.requested_bytes,
+                          .operator_begin = OperatorOn(allocation.thread)});
     if (allocation.level == codes::kTensor) {
       AddMemoryEvent(allocation, Signed(allocation.bytes));
     }
   }
 
-  // The framework's counters go down when a free is asked for, so the first word counts.
+  // The framework's counters go down when a free is requested, so the first record counts.
   void Release(const stream::Free& free) {
     Pass(free);
-    const std::size_t index = replay_.lives.End(free);
-    if (index == kNoLife) {
+    const std::size_t index = replay_.memory.End(free);
+    if (index == kNoLifetime) {
       return;
     }
-    const Life& life = replay_.lives.all()[index];
+    const MemoryLifetime& life = replay_.memory.all()[index];
     const bool is_second = free.phase != codes::kFreeRequested && life.request_order >= 0;
     if (life.level == codes::kTensor && !is_second) {
       stream::Free known = free;
@@ -197,13 +206,13 @@ class Player {
 
   void Copy(const stream::Copy& copy, std::uint32_t index) {
     NoteOperator(copy);
-    replay_.of_copy[index] = {.source = replay_.lives.Find(copy.source),
-                              .destination = replay_.lives.Find(copy.destination)};
+    replay_.of_copy[index] = {.source = replay_.memory.Find(copy.source),
+                              .destination = replay_.memory.Find(copy.destination)};
   }
 
   void Set(const stream::Set& set, std::uint32_t index) {
     NoteOperator(set);
-    replay_.of_set[index].destination = replay_.lives.Find(set.address);
+    replay_.of_set[index].destination = replay_.memory.Find(set.address);
   }
 
   void NoteOperator(const auto& event) {
@@ -239,10 +248,139 @@ class Player {
 
 }  // namespace
 
-Replay ReplayEvents(Recording& recording, Lives before) {
-  Player player(recording, std::move(before));
-  for (const Moment& moment : MomentsInOrder(recording)) {
-    player.Apply(moment);
+trace::MemoryClass ClassOfFlags(std::uint64_t flags) {
+  if ((flags & codes::kManagedFlag) != 0) {
+    return trace::MemoryClass::kManaged;
+  }
+  if ((flags & (codes::kHostMappedFlag | codes::kPinnedFlag)) != 0) {
+    return trace::MemoryClass::kPinned;
+  }
+  return (flags & codes::kModuleFlag) != 0 ? trace::MemoryClass::kStatic
+                                           : trace::MemoryClass::kDevice;
+}
+
+std::size_t LiveMemory::Begin(MemoryLifetime life) {
+  auto& alive = alive_at_address_[LevelIndex(life.level)];
+  const std::size_t index = all_.size();
+  if (const auto before = alive.find(life.address); before != alive.end()) {
+    MemoryLifetime& ended = all_[before->second];
+    ended.death_order = std::max<std::int64_t>(life.birth_order, 0);
+    ended.death_ns = life.birth_ns;
+    num_overwritten_ += ended.request_order < 0 ? 1 : 0;
+  }
+  life.parent = FindParent(life);
+  alive[life.address] = index;
+  alive_by_id_[life.id] = index;
+  all_.push_back(std::move(life));
+  return index;
+}
+
+std::size_t LiveMemory::End(const stream::Free& free) {
+  const std::size_t index = FindFreed(free);
+  if (index == kNoLifetime) {
+    ++num_unknown_frees_;
+    return kNoLifetime;
+  }
+  MemoryLifetime& life = all_[index];
+  if (free.phase == codes::kFreeRequested) {
+    life.request_order = Signed(free.sequence);
+    life.request_ns = free.time_ns;
+    return index;
+  }
+  life.death_order = Signed(free.sequence);
+  life.death_ns = free.time_ns;
+  alive_at_address_[LevelIndex(life.level)].erase(life.address);
+  alive_by_id_.erase(life.id);
+  return index;
+}
+
+std::size_t LiveMemory::Find(std::uint64_t address) const {
+  for (std::size_t level = kNumLevels; level > 0; --level) {
+    const std::size_t found = FindOnLevel(level - 1, address);
+    if (found != kNoLifetime) {
+      return found;
+    }
+  }
+  return kNoLifetime;
+}
+
+LiveMemory LiveMemory::Survivors(std::uint64_t begin, std::uint64_t end) const {
+  LiveMemory later;
+  std::vector<std::size_t> place(all_.size(), kNoLifetime);
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const MemoryLifetime& life = all_[i];
+    const auto death = static_cast<std::uint64_t>(life.death_order);
+    const bool is_alive = IsAliveAtAddress(i) && (life.death_order < 0 || death >= end);
+    if (!is_alive && (life.death_order < 0 || death < begin)) {
+      continue;
+    }
+    place[i] = later.all_.size();
+    later.all_.push_back(life);
+    if (is_alive) {
+      later.alive_at_address_[LevelIndex(life.level)][life.address] = place[i];
+      later.alive_by_id_[life.id] = place[i];
+    }
+  }
+  for (MemoryLifetime& life : later.all_) {
+    std::size_t parent = life.parent;
+    while (parent != kNoLifetime && place[parent] == kNoLifetime) {
+      parent = all_[parent].parent;
+    }
+    life.parent = parent == kNoLifetime ? kNoLifetime : place[parent];
+  }
+  return later;
+}
+
+void LiveMemory::EndRequested() {
+  for (MemoryLifetime& life : all_) {
+    if (life.death_order < 0 && life.request_order >= 0) {
+      life.death_order = life.request_order;
+      life.death_ns = life.request_ns;
+    }
+  }
+}
+
+bool LiveMemory::IsAliveAtAddress(std::size_t index) const {
+  const auto& alive = alive_at_address_[LevelIndex(all_[index].level)];
+  const auto found = alive.find(all_[index].address);
+  return found != alive.end() && found->second == index;
+}
+
+std::size_t LiveMemory::FindOnLevel(std::size_t level, std::uint64_t address) const {
+  const auto& alive = alive_at_address_[level];
+  const auto after = alive.upper_bound(address);
+  if (after == alive.begin()) {
+    return kNoLifetime;
+  }
+  const std::size_t index = std::prev(after)->second;
+  return Holds(all_[index], address) ? index : kNoLifetime;
+}
+
+// The next level down that holds it.
+std::size_t LiveMemory::FindParent(const MemoryLifetime& life) const {
+  for (std::size_t level = LevelIndex(life.level); level > 0; --level) {
+    const std::size_t found = FindOnLevel(level - 1, life.address);
+    if (found != kNoLifetime) {
+      return found;
+    }
+  }
+  return kNoLifetime;
+}
+
+std::size_t LiveMemory::FindFreed(const stream::Free& free) const {
+  if (free.object != 0) {
+    const auto found = alive_by_id_.find(free.object);
+    return found == alive_by_id_.end() ? kNoLifetime : found->second;
+  }
+  const auto& alive = alive_at_address_[LevelIndex(free.level)];
+  const auto found = alive.find(free.address);
+  return found == alive.end() ? kNoLifetime : found->second;
+}
+
+Replay ReplayEvents(Recording& recording, LiveMemory before) {
+  Replayer player(recording, std::move(before));
+  for (const OrderedEvent& event : EventsInOrder(recording)) {
+    player.Apply(event);
   }
   return player.Finish();
 }

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/orrs/orrs.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/stream/codes.h"
 #include "orrery/stream/writer.h"
 
@@ -32,7 +32,7 @@ inline std::string EndMark() {
 inline Result<FileContent> ReadResult(const std::string& bytes) {
   const auto file = InputFile::FromMemory("run.orrs", bytes);
   EXPECT_TRUE(file);
-  return GetFormat().read(*file, {});
+  return kFormat.Read(*file, {});
 }
 
 inline trace::Trace ReadBytes(const std::string& bytes) {

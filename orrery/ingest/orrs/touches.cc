@@ -1,5 +1,3 @@
-#include "orrery/ingest/orrs/touches.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +9,7 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/orrs/geometry.h"
+#include "orrery/ingest/orrs/assemble.h"
 #include "orrery/ingest/orrs/numbers.h"
 #include "orrery/trace/row_index.h"
 
@@ -25,7 +23,7 @@ class Linker {
   Linker(Recording& recording, Replay& replay, const DeviceRows& device_rows)
       : recording_(recording),
         trace_(*recording.trace),
-        lives_(replay.lives.all()),
+        lifetimes_(replay.memory.all()),
         replay_(replay),
         device_rows_(device_rows),
         operator_of_event_(trace_.host_ops.external_id) {}
@@ -42,26 +40,26 @@ class Linker {
  private:
   // In the order of SortRows, so that containers and readers agree.
   void AppendObjects() {
-    std::vector<std::size_t> order(lives_.size());
+    std::vector<std::size_t> order(lifetimes_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return std::tuple(lives_[a].birth_ns, DurationOf(lives_[b]), a) <
-             std::tuple(lives_[b].birth_ns, DurationOf(lives_[a]), b);
+      return std::tuple(lifetimes_[a].birth_ns, DurationOf(lifetimes_[b]), a) <
+             std::tuple(lifetimes_[b].birth_ns, DurationOf(lifetimes_[a]), b);
     });
-    row_of_life_.resize(lives_.size());
+    row_of_lifetime_.resize(lifetimes_.size());
     for (std::size_t row = 0; row < order.size(); ++row) {
-      row_of_life_[order[row]] = static_cast<RowId>(row);
+      row_of_lifetime_[order[row]] = static_cast<RowId>(row);
     }
     for (const std::size_t life : order) {
-      AppendObject(lives_[life]);
+      AppendObject(lifetimes_[life]);
     }
   }
 
-  static std::int64_t DurationOf(const Life& life) {
+  static std::int64_t DurationOf(const MemoryLifetime& life) {
     return life.death_order < 0 ? -1 : Elapsed(life.birth_ns, life.death_ns);
   }
 
-  void AppendObject(const Life& life) {
+  void AppendObject(const MemoryLifetime& life) {
     const RowId row = trace_.memory_objects.Append(
         {.begin_ns = life.birth_ns,
          .duration_ns = DurationOf(life),
@@ -77,7 +75,7 @@ class Linker {
          .name = recording_.names.Text(life.name),
          .call_stack = recording_.names.Stack(life.stack),
          .host_op = OperatorRow(life.operator_begin),
-         .parent = life.parent == kNoLife ? kNoRow : row_of_life_[life.parent]});
+         .parent = life.parent == kNoLifetime ? kNoRow : row_of_lifetime_[life.parent]});
     row_of_object_[life.id] = row;
   }
 
@@ -110,7 +108,7 @@ class Linker {
       rows.push_back(launch == 0 ? kNoRow : ActivityRow(launch));
       num_missing += launch != 0 && rows.back() == kNoRow ? 1 : 0;
     }
-    trace_.problems.Loss("launch that is named and not in the stream", num_missing);
+    trace_.problems.Loss("launch that is referenced but not in the stream", num_missing);
     return rows;
   }
 
@@ -136,14 +134,14 @@ class Linker {
     if (known != row_of_object_.end()) {
       return known->second;
     }
-    trace_.problems.Loss("object that is named and not in the stream");
+    trace_.problems.Loss("object that is referenced but not in the stream");
     const std::int64_t begin_ns =
         trace_.memory_objects.empty() ? 0 : trace_.memory_objects.begin_ns.back();
     return row_of_object_[object] =
                trace_.memory_objects.Append({.begin_ns = begin_ns, .id = Signed(object)});
   }
 
-  // A touch without a word of its own was seen as well as its launch. What was counted although
+  // A touch without coverage of its own has that of its launch. What was counted although
   // the launch says nothing of having been watched is at least a part.
   void InheritCoverage() {
     coverage_of_activity_.resize(trace_.activities.size(), Coverage::kUnseen);
@@ -190,13 +188,13 @@ class Linker {
       const std::int64_t bytes = Signed(MovedBytes(copy));
       AppendMove(
           {.activity = ActivityRow(copy.sequence),
-           .object = LifeRow(replay_.of_copy[i].source),
+           .object = LifetimeRow(replay_.of_copy[i].source),
            .read_bytes = bytes,
            .write_bytes = 0,
            .address = copy.source,
            .extent_bytes = Signed(ExtentOf(copy.width_bytes, NumRows(copy), copy.source_pitch))});
       AppendMove({.activity = ActivityRow(copy.sequence),
-                  .object = LifeRow(replay_.of_copy[i].destination),
+                  .object = LifetimeRow(replay_.of_copy[i].destination),
                   .read_bytes = 0,
                   .write_bytes = bytes,
                   .address = copy.destination,
@@ -207,7 +205,7 @@ class Linker {
     for (std::size_t i = 0; i < sets.size(); ++i) {
       AppendMove(
           {.activity = ActivityRow(sets[i].sequence),
-           .object = LifeRow(replay_.of_set[i].destination),
+           .object = LifetimeRow(replay_.of_set[i].destination),
            .read_bytes = 0,
            .write_bytes = Signed(MovedBytes(sets[i])),
            .address = sets[i].address,
@@ -220,8 +218,8 @@ class Linker {
     trace_.touches.Append(row);
   }
 
-  [[nodiscard]] RowId LifeRow(std::size_t life) const {
-    return life == kNoLife ? kNoRow : row_of_life_[life];
+  [[nodiscard]] RowId LifetimeRow(std::size_t life) const {
+    return life == kNoLifetime ? kNoRow : row_of_lifetime_[life];
   }
 
   // What launches can reach by their arguments, never mixed with what was counted.
@@ -288,11 +286,11 @@ class Linker {
 
   Recording& recording_;
   trace::Trace& trace_;
-  const std::vector<Life>& lives_;
+  const std::vector<MemoryLifetime>& lifetimes_;
   const Replay& replay_;
   const DeviceRows& device_rows_;
   trace::RowIndex operator_of_event_;
-  std::vector<RowId> row_of_life_;
+  std::vector<RowId> row_of_lifetime_;
   tsl::robin_map<std::uint64_t, RowId> row_of_object_;
   std::vector<Coverage> coverage_of_activity_;
 };

@@ -1,3 +1,2 @@
-set(SOURCES param_comms.cc result_columns.cc run_facts.cc text_log.cc)
+set(SOURCES param_comms.cc result_columns.cc )
 set(TESTS param_comms_test.cc result_columns_test.cc)
-set(FUZZERS param_comms_fuzz.cc)

@@ -1,11 +1,11 @@
-#include "orrery/ingest/param_comms/param_comms.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::param_comms {
 namespace {
@@ -17,8 +17,8 @@ constexpr std::string_view kHeader =
     "BusBW(GB/s)\n";
 
 MeasurementTable ReadFile(const InputFile& file) {
-  EXPECT_TRUE(GetFormat().matches(file));
-  auto content = GetFormat().read(file, {});
+  EXPECT_TRUE(kFormat.matches(file));
+  auto content = kFormat.Read(file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? content->tables.at(0) : MeasurementTable{};
 }
@@ -39,7 +39,7 @@ std::int64_t CountOf(const trace::ProblemLog& problems, std::string_view what) {
   return count;
 }
 
-// Two collectives of four sizes; the third all-gather is cut.
+// Two collectives of four sizes; the third all-gather is truncated.
 TEST(ParamCommsTest, ALogGivesTheColumnsOfNcclTests) {
   const MeasurementTable log = ReadTestData("two_nodes.log");
 
@@ -63,7 +63,7 @@ TEST(ParamCommsTest, ALogGivesTheColumnsOfNcclTests) {
   EXPECT_EQ(rows.Integer(4, "size_bytes"), 1 << 20);  // of the full side
   EXPECT_EQ(rows.Text(4, "redop"), "none");
   EXPECT_EQ(rows.Integer(6, "size_bytes"), 1 << 26);
-  EXPECT_EQ(CountOf(log.problems, "torn row"), 1);
+  EXPECT_EQ(CountOf(log.problems, "incomplete row"), 1);
   EXPECT_EQ(log.problems.all().size(), 1U);
 }
 
@@ -145,8 +145,8 @@ TEST(ParamCommsTest, AFileWithoutACompleteRowIsRefused) {
   for (const std::string& rows :
        {std::string(), std::string("COMMS-RES-all_reduce-float32 8 2\n")}) {
     const auto file = InputFile::FromMemory("run.log", std::string(kHeader) + rows);
-    ASSERT_TRUE(GetFormat().matches(*file));
-    const auto content = GetFormat().read(*file, {});
+    ASSERT_TRUE(kFormat.matches(*file));
+    const auto content = kFormat.Read(*file, {});
 
     ASSERT_FALSE(content.has_value());
     EXPECT_THAT(content.error().message(), HasSubstr("run.log: a log of PARAM's comms.py without"));
@@ -158,7 +158,7 @@ TEST(ParamCommsTest, OtherTextsAreLeftAlone) {
        {"", "#  size  count  type  redop  time  algbw  busbw  error\n",
         "header = \"\\n\\tCOMMS-RES\"\n  \"size (B)\",\n  \"Latency(us):p50\",\n",
         "print(\"nw-stack: %s mode: %s args.dtype: %s\")\n"}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("x", text))) << text;
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("x", text))) << text;
   }
 }
 

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
-#include <system_error>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 
 namespace orrery::ingest::param_comms {
@@ -16,41 +15,32 @@ constexpr std::string_view kMark = "COMMS-RES";
 constexpr std::string_view kBlanks = " \t\r";
 
 // The mode in which a run has columns of these names; its times are not those of a collective.
-struct OddColumn {
+struct UnsupportedColumn {
   std::string_view name;
   std::string_view why;
 };
 
-constexpr std::string_view kPair = "row of two collectives at once; left out";
-constexpr std::string_view kCompute = "row measured beside computation; left out";
-constexpr std::string_view kPointToPoint = "row of pt2pt, which times pings; left out";
-constexpr std::string_view kQuantised = "row of a quantised collective; left out";
+constexpr std::string_view kPair = "row of two concurrent collectives; skipped";
+constexpr std::string_view kCompute = "row measured concurrently with computation; skipped";
+constexpr std::string_view kPointToPoint = "row of pt2pt, which times pings; skipped";
+constexpr std::string_view kQuantised = "row of a quantised collective; skipped";
 
-constexpr std::array kOddColumns{
-    OddColumn{"total-size", kPair},
-    OddColumn{"total-pair-size", kPair},
-    OddColumn{"nelementspairperrank", kPair},
-    OddColumn{"num-elements-pair", kPair},
-    OddColumn{"totallatency(us):p50", kCompute},
-    OddColumn{"complatency(us):p50", kCompute},
-    OddColumn{"tflops", kCompute},
-    OddColumn{"pinglatency(us):p50", kPointToPoint},
-    OddColumn{"pingponglatency(us):p50", kPointToPoint},
+constexpr std::array kUnsupportedColumns{
+    UnsupportedColumn{"total-size", kPair},
+    UnsupportedColumn{"total-pair-size", kPair},
+    UnsupportedColumn{"nelementspairperrank", kPair},
+    UnsupportedColumn{"num-elements-pair", kPair},
+    UnsupportedColumn{"totallatency(us):p50", kCompute},
+    UnsupportedColumn{"complatency(us):p50", kCompute},
+    UnsupportedColumn{"tflops", kCompute},
+    UnsupportedColumn{"pinglatency(us):p50", kPointToPoint},
+    UnsupportedColumn{"pingponglatency(us):p50", kPointToPoint},
 };
 
-template <typename T>
-bool ParseWhole(std::string_view word, T& value) {
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, value);
-  return error == std::errc() && stop == end;
-}
-
-bool ParseCount(std::string_view word, std::int64_t& value) {
-  return ParseWhole(word, value) && value >= 0;
-}
-
 bool ParseMeasured(std::string_view word, double& value) {
-  return ParseWhole(word, value) && std::isfinite(value) && value >= 0;
+  const auto number = ParseWhole<double>(word);
+  value = number.value_or(0);
+  return number && std::isfinite(value) && value >= 0;
 }
 
 bool ParseMeasured(std::string_view word, std::optional<double>& value) {
@@ -86,7 +76,7 @@ std::optional<ResultColumns> ResultColumns::FromHeader(const ResultLine& line) {
   }
   ResultColumns layout;
   if (line.tag == "-QUANT") {
-    layout.why_left_out_ = kQuantised;
+    layout.skip_reason_ = kQuantised;
     return layout;
   }
   for (const nccl_tests::Word& word : words) {
@@ -113,10 +103,11 @@ std::optional<ResultColumns> ResultColumns::Assumed(std::size_t num_words) {
 void ResultColumns::AddColumn(std::string_view name) {
   using enum Kind;
   const std::string folded = LowerCase(name);
-  const auto odd = std::find_if(kOddColumns.begin(), kOddColumns.end(),
-                                [&](const OddColumn& column) { return column.name == folded; });
-  if (odd != kOddColumns.end()) {
-    why_left_out_ = odd->why;
+  const auto odd =
+      std::find_if(kUnsupportedColumns.begin(), kUnsupportedColumns.end(),
+                   [&](const UnsupportedColumn& column) { return column.name == folded; });
+  if (odd != kUnsupportedColumns.end()) {
+    skip_reason_ = odd->why;
   }
 
   struct NamedKind {
@@ -141,7 +132,7 @@ void ResultColumns::AddColumn(std::string_view name) {
   const auto known = std::find_if(kNames.begin(), kNames.end(),
                                   [&](const NamedKind& each) { return each.name == folded; });
   columns_.push_back(known == kNames.end() ? kOther : known->kind);
-  if (known == kNames.end() && odd == kOddColumns.end()) {
+  if (known == kNames.end() && odd == kUnsupportedColumns.end()) {
     unknown_.push_back(name);
   }
 }
@@ -149,9 +140,9 @@ void ResultColumns::AddColumn(std::string_view name) {
 bool ResultColumns::Store(Kind kind, std::string_view word, ResultRow& row) {
   switch (kind) {
     case Kind::kSize:
-      return ParseCount(word, row.size_bytes);
+      return nccl_tests::ParseCount(word, row.size_bytes);
     case Kind::kCount:
-      return ParseCount(word, row.count);
+      return nccl_tests::ParseCount(word, row.count);
     case Kind::kMedian:
       return ParseMeasured(word, row.median_us);
     case Kind::kP75:

@@ -12,14 +12,14 @@ namespace orrery::ingest::param_comms {
 
 /// A line that PARAM marks as a result: "COMMS-RES-all_reduce-float32   8   2   12.3 …".
 struct ResultLine {
-  std::string_view tag;                 // directly behind the mark: "-all_reduce-float32"
-  std::vector<nccl_tests::Word> words;  // behind the tag
+  std::string_view tag;                 // directly after the mark: "-all_reduce-float32"
+  std::vector<nccl_tests::Word> words;  // after the tag
 };
 
-/// Finds the mark, behind whatever a launcher put in front of it.
+/// Finds the mark, after any launcher prefix.
 [[nodiscard]] std::optional<ResultLine> SplitResultLine(std::string_view line);
 
-/// How long the ranks took, each for itself; the median is the row's time.
+/// How long the ranks took, each by itself; the median is the row's time.
 struct RankSpread {
   std::optional<double> p75_us;
   std::optional<double> p95_us;
@@ -36,10 +36,10 @@ struct ResultRow {
   RankSpread spread;
 };
 
-/// Which values a row has, as the header line names them.
+/// The columns of a row, as the header line names them.
 class ResultColumns {
  public:
-  /// Understands a line such as "COMMS-RES  size (B)  nElementsPerRank  Latency(us):p50 …".
+  /// Parses a line such as "COMMS-RES  size (B)  nElementsPerRank  Latency(us):p50 …".
   static std::optional<ResultColumns> FromHeader(const ResultLine& line);
 
   /// Returns the columns of rows whose header is missing, by their number.
@@ -49,7 +49,7 @@ class ResultColumns {
   [[nodiscard]] std::optional<ResultRow> ParseRow(const ResultLine& line) const;
 
   /// Says why the rows are not times of one collective alone; empty: they are.
-  [[nodiscard]] std::string_view why_left_out() const { return why_left_out_; }
+  [[nodiscard]] std::string_view skip_reason() const { return skip_reason_; }
 
   /// Names of columns that we do not understand.
   [[nodiscard]] const std::vector<std::string_view>& unknown() const { return unknown_; }
@@ -62,7 +62,7 @@ class ResultColumns {
 
   std::vector<Kind> columns_;
   std::vector<std::string_view> unknown_;
-  std::string_view why_left_out_;
+  std::string_view skip_reason_;
 };
 
 }  // namespace orrery::ingest::param_comms

@@ -65,16 +65,16 @@ TEST(ResultColumnsTest, TornRowsAreNone) {
 }
 
 TEST(ResultColumnsTest, WhatIsNotOneCollectiveAloneSaysWhy) {
-  EXPECT_THAT(ColumnsOf(kHeader).why_left_out(), IsEmpty());
-  EXPECT_THAT(ColumnsOf(std::string(kHeader) + " TFlops").why_left_out(),
+  EXPECT_THAT(ColumnsOf(kHeader).skip_reason(), IsEmpty());
+  EXPECT_THAT(ColumnsOf(std::string(kHeader) + " TFlops").skip_reason(),
               HasSubstr("beside computation"));
-  EXPECT_THAT(ColumnsOf("COMMS-RES total-size (B) nElementsPerRank Latency(us):p50").why_left_out(),
+  EXPECT_THAT(ColumnsOf("COMMS-RES total-size (B) nElementsPerRank Latency(us):p50").skip_reason(),
               HasSubstr("two collectives"));
-  EXPECT_THAT(ColumnsOf("COMMS-RES size (B) pingLatency(us):p50 p75 p95").why_left_out(),
+  EXPECT_THAT(ColumnsOf("COMMS-RES size (B) pingLatency(us):p50 p75 p95").skip_reason(),
               HasSubstr("pt2pt"));
-  EXPECT_THAT(ColumnsOf("COMMS-RES-QUANT\t size (B) nElementsPerRank P95 Latency(us): Quant")
-                  .why_left_out(),
-              HasSubstr("quantised"));
+  EXPECT_THAT(
+      ColumnsOf("COMMS-RES-QUANT\t size (B) nElementsPerRank P95 Latency(us): Quant").skip_reason(),
+      HasSubstr("quantised"));
 }
 
 TEST(ResultColumnsTest, NamesWeDoNotKnowAreKept) {

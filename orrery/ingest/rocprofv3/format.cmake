@@ -1,3 +1,2 @@
-set(SOURCES csv_tables.cc json_tool.cc process.cc rocpd.cc rocpd_lookups.cc rocprofv3.cc)
+set(SOURCES json_tool.cc process.cc rocpd.cc rocprofv3.cc)
 set(TESTS rocpd_test.cc rocprofv3_test.cc)
-set(FUZZERS rocprofv3_fuzz.cc)

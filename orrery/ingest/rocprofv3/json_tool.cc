@@ -1,5 +1,3 @@
-#include "orrery/ingest/rocprofv3/json_tool.h"
-
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <tsl/robin_map.h>
 
 #include "orrery/ingest/csv_rows.h"
+#include "orrery/ingest/rocprofv3/process.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {
@@ -53,7 +52,7 @@ class ToolReader {
     }
     for (const std::string_view left :
          {"scratch_memory", "pc_sample_host_trap", "pc_sample_stochastic"}) {
-      trace_.problems.Note("record of a kind that Orrery has no table for",
+      trace_.problems.Note("record of a kind that is not imported",
                            static_cast<std::int64_t>(ArraySize(Field(buffers, left))), left);
     }
     rows_.Finish();
@@ -92,14 +91,14 @@ class ToolReader {
     });
   }
 
-  std::optional<Moment> MomentOf(const Json& record) {
-    const auto moment = MomentBetween(
+  std::optional<TimeSpan> TimeSpanOf(const Json& record) {
+    const auto time = MakeTimeSpan(
         Integer(Field(record, "start_timestamp")), Integer(Field(record, "end_timestamp")),
         Integer(Field(Field(record, "correlation_id"), "internal")).value_or(-1));
-    if (!moment) {
+    if (!time) {
       trace_.problems.Loss("record without a usable time");
     }
-    return moment;
+    return time;
   }
 
   std::int32_t AgentAt(const Json& record, std::string_view key) {
@@ -113,14 +112,14 @@ class ToolReader {
   }
 
   void AddDispatch(const Json& record) {
-    const auto moment = MomentOf(record);
-    if (!moment) {
+    const auto time = TimeSpanOf(record);
+    if (!time) {
       return;
     }
     const Json info = Field(record, "dispatch_info");
     const Symbol symbol = SymbolOf(NumberOf(Field(info, "kernel_id")));
     const Json stream = Field(record, "stream_id");
-    rows_.Add(Dispatch{.moment = *moment,
+    rows_.Add(Dispatch{.time = *time,
                        .agent = AgentAt(info, "agent_id"),
                        .stream = NumberOf(stream ? stream : Field(info, "queue_id")),
                        .name = symbol.name,
@@ -142,8 +141,8 @@ class ToolReader {
   }
 
   void AddCopy(const Json& record) {
-    if (const auto moment = MomentOf(record)) {
-      rows_.Add(Copy{.moment = *moment,
+    if (const auto time = TimeSpanOf(record)) {
+      rows_.Add(Copy{.time = *time,
                      .direction = OperationOf(record),
                      .source = AgentAt(record, "src_agent_id"),
                      .destination = AgentAt(record, "dst_agent_id"),
@@ -154,21 +153,21 @@ class ToolReader {
 
   void AddMemory(const Json& record) {
     const std::int64_t address = NumberOf(Field(record, "address"));
-    const auto moment = MomentOf(record);
-    if (moment && address >= 0) {
-      rows_.Add(Allocation{.moment = *moment,
+    const auto time = TimeSpanOf(record);
+    if (time && address >= 0) {
+      rows_.Add(Allocation{.time = *time,
                            .operation = OperationOf(record),
                            .agent = AgentAt(record, "agent_id"),
                            .bytes = Integer(Field(record, "allocation_size")).value_or(0),
                            .address = address});
-    } else if (moment) {
+    } else if (time) {
       trace_.problems.Loss("allocation without a usable address");
     }
   }
 
   void AddCall(const Json& record) {
-    if (const auto moment = MomentOf(record)) {
-      rows_.Add(Call{.moment = *moment,
+    if (const auto time = TimeSpanOf(record)) {
+      rows_.Add(Call{.time = *time,
                      .domain = Text(Field(KindOf(record), "kind")).value_or(""),
                      .function = OperationOf(record),
                      .process = process_number_,
@@ -176,7 +175,7 @@ class ToolReader {
     }
   }
 
-  // The file says what its numbers of kinds and operations mean.
+  // The file has the names of its kinds and operations.
   Json KindOf(const Json& record) {
     const std::int64_t kind = NumberOf(Field(record, "kind"));
     return kind < 0 ? Json() : ElementAt(KindNames(), static_cast<std::size_t>(kind));

@@ -8,10 +8,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/round_up.h"
+#include "orrery/base/text.h"
+#include "orrery/ingest/activity_names.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/object_rows.h"
-#include "orrery/ingest/text_behind.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -22,13 +24,8 @@ using trace::CopyKind;
 // CPUs are no devices of a trace; memory that belongs to them is told by their numbers.
 constexpr std::string_view kHostAgent = "host agent ";
 
-std::int32_t Small(std::int64_t value) {
-  const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
-  return fits ? static_cast<std::int32_t>(value) : -1;
-}
-
-std::int64_t Elapsed(const Moment& moment) {
-  return std::max<std::int64_t>(moment.end_ns - moment.begin_ns, 0);
+std::int64_t Elapsed(const TimeSpan& time) {
+  return std::max<std::int64_t>(time.end_ns - time.begin_ns, 0);
 }
 
 CopyKind KindOf(std::string_view direction) {
@@ -40,33 +37,18 @@ CopyKind KindOf(std::string_view direction) {
                                     : CopyKind::kUnknown;
 }
 
-std::string_view NameOf(CopyKind kind) {
-  switch (kind) {
-    case CopyKind::kHostToDevice:
-      return "Memcpy HtoD";
-    case CopyKind::kDeviceToHost:
-      return "Memcpy DtoH";
-    case CopyKind::kDeviceToDevice:
-      return "Memcpy DtoD";
-    case CopyKind::kHostToHost:
-      return "Memcpy HtoH";
-    default:
-      return "Memcpy";
-  }
-}
-
 // Grids are counted in work-items; a last workgroup may be partly empty.
 std::int32_t NumBlocks(std::int64_t work_items, std::int64_t workgroup) {
   const bool is_known = work_items > 0 && workgroup > 0 &&
                         work_items <= std::numeric_limits<std::int64_t>::max() / 2 &&
                         workgroup <= std::numeric_limits<std::int64_t>::max() / 2;
-  return is_known ? Small(DivideUp(work_items, workgroup)) : -1;
+  return is_known ? SmallOrUnknown(DivideUp(work_items, workgroup)) : -1;
 }
 
 // Memory from its allocation to its free, which names only the address.
-class Lives {
+class AllocationTracker {
  public:
-  explicit Lives(trace::ProblemLog& problems) : problems_(problems) {}
+  explicit AllocationTracker(trace::ProblemLog& problems) : problems_(problems) {}
 
   void Replay(const MemoryStep& step) {
     const auto key = std::pair(step.is_virtual, step.address);
@@ -110,13 +92,13 @@ class Lives {
 
 }  // namespace
 
-std::optional<Moment> MomentBetween(std::optional<std::int64_t> begin_ns,
-                                    std::optional<std::int64_t> end_ns, std::int64_t correlation) {
+std::optional<TimeSpan> MakeTimeSpan(std::optional<std::int64_t> begin_ns,
+                                     std::optional<std::int64_t> end_ns, std::int64_t correlation) {
   constexpr std::int64_t kLatestNs = std::int64_t{1} << 61;
   if (!begin_ns || !end_ns || *begin_ns < 0 || *end_ns < *begin_ns || *end_ns > kLatestNs) {
     return std::nullopt;
   }
-  return Moment{.begin_ns = *begin_ns, .end_ns = *end_ns, .correlation = correlation};
+  return TimeSpan{.begin_ns = *begin_ns, .end_ns = *end_ns, .correlation = correlation};
 }
 
 void ProcessRows::Add(const Agent& agent) {
@@ -133,11 +115,11 @@ void ProcessRows::Add(const Agent& agent) {
 }
 
 void ProcessRows::Add(const Dispatch& dispatch) {
-  trace_.activities.Append({.begin_ns = dispatch.moment.begin_ns,
-                            .duration_ns = Elapsed(dispatch.moment),
+  trace_.activities.Append({.begin_ns = dispatch.time.begin_ns,
+                            .duration_ns = Elapsed(dispatch.time),
                             .name = trace_.strings.Intern(dispatch.name),
                             .track = DeviceTrack(dispatch.agent, dispatch.stream),
-                            .correlation = dispatch.moment.correlation,
+                            .correlation = dispatch.time.correlation,
                             .shape = ShapeOf(dispatch)});
 }
 
@@ -146,29 +128,29 @@ void ProcessRows::Add(const Copy& copy) {
   const CopyKind kind = KindOf(copy.direction);
   const std::int32_t device =
       kind == CopyKind::kDeviceToHost ? copy.source : std::max(copy.destination, -1);
-  trace_.activities.Append({.begin_ns = copy.moment.begin_ns,
-                            .duration_ns = Elapsed(copy.moment),
-                            .name = trace_.strings.Intern(NameOf(kind)),
+  trace_.activities.Append({.begin_ns = copy.time.begin_ns,
+                            .duration_ns = Elapsed(copy.time),
+                            .name = trace_.strings.Intern(MemcpyName(kind)),
                             .track = DeviceTrack(device, copy.stream),
                             .kind = trace::ActivityKind::kMemcpy,
                             .copy_kind = kind,
-                            .correlation = copy.moment.correlation,
+                            .correlation = copy.time.correlation,
                             .bytes = copy.bytes});
 }
 
-// PASTA defect 34: memory is there when the call that gives it has returned, and no longer when
-// the call that frees it begins.
+// PASTA defect 34: memory exists from the return of the allocating call until the freeing
+// call begins.
 void ProcessRows::Add(const Allocation& allocation) {
   const bool is_free = allocation.operation.ends_with("FREE");
   if (!is_free && !allocation.operation.ends_with("ALLOCATE")) {
-    trace_.problems.Loss("memory operation that Orrery does not know", 1, allocation.operation);
+    trace_.problems.Loss("unknown memory operation", 1, allocation.operation);
     return;
   }
   if (allocation.address == 0) {
     trace_.problems.Note(is_free ? "free of address 0" : "allocation that failed");
     return;
   }
-  steps_.push_back({.time_ns = is_free ? allocation.moment.begin_ns : allocation.moment.end_ns,
+  steps_.push_back({.time_ns = is_free ? allocation.time.begin_ns : allocation.time.end_ns,
                     .is_allocation = !is_free,
                     .is_virtual = allocation.operation.find("VMEM") != std::string_view::npos,
                     .agent = allocation.agent,
@@ -178,19 +160,19 @@ void ProcessRows::Add(const Allocation& allocation) {
 
 void ProcessRows::Add(const Call& call) {
   trace_.runtime_calls.Append(
-      {.begin_ns = call.moment.begin_ns,
-       .duration_ns = Elapsed(call.moment),
+      {.begin_ns = call.time.begin_ns,
+       .duration_ns = Elapsed(call.time),
        .name = trace_.strings.Intern(call.function),
        .track = HostTrack(call.process, call.thread),
        .api = call.domain.starts_with("HIP") ? trace::ApiKind::kRuntime : trace::ApiKind::kDriver,
-       .correlation = call.moment.correlation});
+       .correlation = call.time.correlation});
 }
 
 void ProcessRows::Finish() {
   std::stable_sort(steps_.begin(), steps_.end(), [](const MemoryStep& a, const MemoryStep& b) {
     return std::pair(a.time_ns, a.is_allocation) < std::pair(b.time_ns, b.is_allocation);
   });
-  Lives lives(trace_.problems);
+  AllocationTracker lives(trace_.problems);
   for (const MemoryStep& step : steps_) {
     lives.Replay(step);
   }
@@ -223,17 +205,17 @@ RowId ProcessRows::ShapeOf(const Dispatch& dispatch) {
   const auto& [x, y, z] = dispatch.work_items;
   const auto& [block_x, block_y, block_z] = dispatch.workgroup;
   const auto [shape, is_new] = shapes_.try_emplace(
-      {x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes},
-      kNoRow);
+      {x, y, z, block_x, block_y, block_z, dispatch.registers, dispatch.shared_bytes}, kNoRow);
   if (is_new) {
-    shape->second = trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
-                                                 .grid_y = NumBlocks(y, block_y),
-                                                 .grid_z = NumBlocks(z, block_z),
-                                                 .block_x = Small(block_x),
-                                                 .block_y = Small(block_y),
-                                                 .block_z = Small(block_z),
-                                                 .registers_per_thread = Small(dispatch.registers),
-                                                 .shared_memory_bytes = dispatch.shared_bytes});
+    shape->second =
+        trace_.launch_shapes.Append({.grid_x = NumBlocks(x, block_x),
+                                     .grid_y = NumBlocks(y, block_y),
+                                     .grid_z = NumBlocks(z, block_z),
+                                     .block_x = SmallOrUnknown(block_x),
+                                     .block_y = SmallOrUnknown(block_y),
+                                     .block_z = SmallOrUnknown(block_z),
+                                     .registers_per_thread = SmallOrUnknown(dispatch.registers),
+                                     .shared_memory_bytes = dispatch.shared_bytes});
   }
   return shape->second;
 }
@@ -242,8 +224,8 @@ void CompleteProcess(trace::Trace& trace, std::string_view step_marker) {
   std::set<std::int32_t> gpus(trace.devices.id.begin(), trace.devices.id.end());
   std::set<std::int32_t> hosts;
   for (const StringId key : trace.metadata.key) {
-    const std::string_view number = TextBehind(trace.Text(key), kHostAgent);
-    hosts.insert(Small(DecimalOrHex(number).value_or(-1)));
+    const std::string_view number = TextAfter(trace.Text(key), kHostAgent);
+    hosts.insert(SmallOrUnknown(DecimalOrHex(number).value_or(-1)));
   }
   hosts.erase(-1);
   for (const RowId track : trace.activities.track) {

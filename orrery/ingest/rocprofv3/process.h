@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
+#include "orrery/base/error.h"
+#include "orrery/ingest/json_value.h"
+#include "orrery/ingest/sqlite_database.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -21,20 +24,20 @@ struct Agent {
   std::int32_t compute_units = -1;
 };
 
-/// When something happened and which call asked for it.
-struct Moment {
+/// When something happened and which call requested it.
+struct TimeSpan {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t correlation = -1;
 };
 
-/// Returns nothing where times are missing or make no sense.
-[[nodiscard]] std::optional<Moment> MomentBetween(std::optional<std::int64_t> begin_ns,
-                                                  std::optional<std::int64_t> end_ns,
-                                                  std::int64_t correlation);
+/// Returns nothing where times are missing or invalid.
+[[nodiscard]] std::optional<TimeSpan> MakeTimeSpan(std::optional<std::int64_t> begin_ns,
+                                                   std::optional<std::int64_t> end_ns,
+                                                   std::int64_t correlation);
 
 struct Dispatch {
-  Moment moment;
+  TimeSpan time;
   std::int32_t agent = -1;
   std::int64_t stream = -1;  // the queue where streams were not recorded
   std::string_view name;
@@ -45,7 +48,7 @@ struct Dispatch {
 };
 
 struct Copy {
-  Moment moment;
+  TimeSpan time;
   std::string_view direction;  // "MEMORY_COPY_HOST_TO_DEVICE", or without the first two words
   std::int32_t source = -1;
   std::int32_t destination = -1;
@@ -54,7 +57,7 @@ struct Copy {
 };
 
 struct Allocation {
-  Moment moment;
+  TimeSpan time;
   std::string_view operation;  // "MEMORY_ALLOCATION_ALLOCATE" and its like
   std::int32_t agent = -1;
   std::int64_t bytes = 0;
@@ -62,7 +65,7 @@ struct Allocation {
 };
 
 struct Call {
-  Moment moment;
+  TimeSpan time;
   std::string_view domain;
   std::string_view function;
   std::int64_t process = 0;
@@ -106,8 +109,25 @@ class ProcessRows {
   std::map<std::array<std::int64_t, 8>, RowId> shapes_;
 };
 
-/// Completes the trace of a process: memory is told apart by whether its agent is a GPU (it is, if
-/// kernels ran on it), then FinishTrace.
+/// Completes the trace of a process: memory is distinguished by whether its agent is a GPU (it is,
+/// if kernels ran on it), then FinishTrace.
 void CompleteProcess(trace::Trace& trace, std::string_view step_marker);
+
+/// Reads one element of "rocprofiler-sdk-tool", a process, into `trace`; kinds of records that
+/// Orrery has no table for are counted.
+void ReadProcess(const JsonElement& process, trace::Trace& trace);
+
+/// Whether a database is rocprofv3's, by the names of its tables.
+[[nodiscard]] bool IsRocpd(const SqliteDatabase& database);
+
+/// Returns the endings of the names of tables, one for each process in the database; fails where
+/// there is no table of records.
+[[nodiscard]] Result<std::vector<std::string>> RocpdProcesses(const SqliteDatabase& database);
+
+/// Reads the tables of one process into `trace`. The tables themselves are read and not the views
+/// that rocpd defines over them: a view is a program of whoever wrote the file. Fails where a table
+/// has no columns of times.
+[[nodiscard]] Status ReadRocpdProcess(const SqliteDatabase& database, const std::string& suffix,
+                                      trace::Trace& trace);
 
 }  // namespace orrery::ingest::rocprofv3

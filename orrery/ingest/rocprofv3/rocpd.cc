@@ -1,22 +1,185 @@
-#include "orrery/ingest/rocprofv3/rocpd.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
+#include "orrery/base/parse_number.h"
+#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/rocprofv3/process.h"
-#include "orrery/ingest/rocprofv3/rocpd_lookups.h"
+#include "orrery/ingest/sqlite_database.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {
+
+/// The tables of one process in a rocpd database: each name ends in the number of the recording
+/// ("rocpd_string_0000c0de_…"), so that databases can be merged.
+class RocpdTables {
+ public:
+  RocpdTables(const SqliteDatabase& database, std::string suffix, trace::ProblemLog& problems)
+      : database_(database), suffix_(std::move(suffix)), problems_(problems) {}
+
+  [[nodiscard]] std::string NameOf(std::string_view table) const {
+    return std::string(table) + suffix_;
+  }
+
+  [[nodiscard]] bool Has(std::string_view table) const { return database_.HasTable(NameOf(table)); }
+
+  /// Calls `visit(scan)` for each row; a damaged page ends the table with a loss.
+  template <typename Visit>
+  void ForEachRow(std::string_view table, const std::vector<std::string_view>& columns,
+                  Visit visit) {
+    TableScan scan = database_.Scan(NameOf(table), columns);
+    while (scan.Next()) {
+      visit(scan);
+    }
+    if (!scan.damage().empty()) {
+      problems_.Loss("damaged table; the rows before the damage are kept", 1, NameOf(table));
+    }
+  }
+
+  [[nodiscard]] TableScan Scan(std::string_view table,
+                               const std::vector<std::string_view>& columns) const {
+    return database_.Scan(NameOf(table), columns);
+  }
+
+ private:
+  const SqliteDatabase& database_;
+  std::string suffix_;
+  trace::ProblemLog& problems_;
+};
+
+/// Where something happened, in the numbers of the database; -1: not said.
+struct RocpdPlace {
+  std::int64_t process = -1;
+  std::int64_t thread = -1;
+  std::int64_t agent = -1;
+  std::int64_t queue = -1;
+  std::int64_t stream = -1;
+};
+
+/// A kernel symbol.
+struct RocpdKernel {
+  std::string name;
+  std::int64_t registers = -1;
+};
+
+/// Correlation and category of an event.
+struct RocpdEvent {
+  std::int64_t correlation = -1;
+  std::int64_t category = -1;
+};
+
+/// Tables that the records of a process refer to by id.
+struct RocpdLookups {
+  tsl::robin_map<std::int64_t, std::string> strings;
+  tsl::robin_map<std::int64_t, RocpdKernel> kernels;
+  tsl::robin_map<std::int64_t, RocpdEvent> events;
+  tsl::robin_map<std::int64_t, std::string> messages;  // of events: what a marker says
+
+  // Only in schemas whose records have no times and places of their own.
+  tsl::robin_map<std::int64_t, std::int64_t> times_ns;
+  tsl::robin_map<std::int64_t, RocpdPlace> places;
+
+  [[nodiscard]] std::string_view String(std::int64_t id) const;
+  [[nodiscard]] RocpdEvent Event(std::int64_t id) const;
+  [[nodiscard]] RocpdPlace Place(std::int64_t track) const;
+  [[nodiscard]] std::optional<std::int64_t> Time(std::int64_t id) const;
+};
+
+template <typename Value>
+Value FoundIn(const tsl::robin_map<std::int64_t, Value>& map, std::int64_t id) {
+  const auto found = map.find(id);
+  return found == map.end() ? Value{} : found->second;
+}
+
+void LoadKernels(RocpdTables& tables, RocpdLookups& lookups) {
+  enum : std::size_t { kId, kDisplayName, kName, kRegisters };
+
+  tables.ForEachRow("rocpd_info_kernel_symbol",
+                    {"id", "display_name", "kernel_name", "arch_vgpr_count"}, [&](TableScan& row) {
+                      std::string name(row.Text(kDisplayName));
+                      if (name.empty()) {
+                        name = row.Text(kName);
+                      }
+                      lookups.kernels[row.Integer(kId, -1)] = {
+                          .name = std::move(name), .registers = row.Integer(kRegisters, -1)};
+                    });
+}
+
+// Only markers have a message; other calls are named by their function.
+void LoadEvents(RocpdTables& tables, RocpdLookups& lookups) {
+  enum : std::size_t { kId, kCategory, kStack, kExtra };
+
+  constexpr std::string_view kNothing = "{}";
+  JsonText json;
+  tables.ForEachRow("rocpd_event", {"id", "category_id", "stack_id", "extdata"},
+                    [&](TableScan& row) {
+                      const std::int64_t id = row.Integer(kId, -1);
+                      lookups.events[id] = {.correlation = row.Integer(kStack, -1),
+                                            .category = row.Integer(kCategory, -1)};
+                      const std::string_view extra = row.Text(kExtra);
+                      if (extra.empty() || extra == kNothing) {
+                        return;
+                      }
+                      if (const auto message = Text(Field(json.Parse(extra), "message"))) {
+                        lookups.messages[id] = std::string(*message);
+                      }
+                    });
+}
+
+void LoadTracks(RocpdTables& tables, RocpdLookups& lookups) {
+  enum : std::size_t { kId, kProcess, kThread, kAgent, kQueue, kStream };
+
+  tables.ForEachRow("rocpd_track", {"id", "pid", "tid", "agent_id", "queue_id", "stream_id"},
+                    [&](TableScan& row) {
+                      lookups.places[row.Integer(kId, -1)] = {.process = row.Integer(kProcess, -1),
+                                                              .thread = row.Integer(kThread, -1),
+                                                              .agent = row.Integer(kAgent, -1),
+                                                              .queue = row.Integer(kQueue, -1),
+                                                              .stream = row.Integer(kStream, -1)};
+                    });
+}
+
+std::string_view RocpdLookups::String(std::int64_t id) const {
+  const auto found = strings.find(id);
+  return found == strings.end() ? std::string_view() : found->second;
+}
+
+RocpdEvent RocpdLookups::Event(std::int64_t id) const {
+  return FoundIn(events, id);
+}
+
+RocpdPlace RocpdLookups::Place(std::int64_t track) const {
+  return FoundIn(places, track);
+}
+
+std::optional<std::int64_t> RocpdLookups::Time(std::int64_t id) const {
+  const auto found = times_ns.find(id);
+  return found == times_ns.end() ? std::nullopt : std::optional(found->second);
+}
+
+RocpdLookups LoadLookups(RocpdTables& tables) {
+  RocpdLookups lookups;
+  tables.ForEachRow("rocpd_string", {"id", "string"}, [&](TableScan& row) {
+    lookups.strings[row.Integer(0, -1)] = std::string(row.Text(1));
+  });
+  tables.ForEachRow("rocpd_timestamp", {"id", "value"}, [&](TableScan& row) {
+    lookups.times_ns[row.Integer(0, -1)] = row.Integer(1, -1);
+  });
+  LoadKernels(tables, lookups);
+  LoadEvents(tables, lookups);
+  LoadTracks(tables, lookups);
+  return lookups;
+}
 
 constexpr std::string_view kFix = "\"rocpd convert -f csv\" writes tables that Orrery reads";
 constexpr std::array<std::string_view, 4> kRecordTables{
@@ -43,14 +206,9 @@ constexpr std::array<std::string_view, kNumCommonColumns> kCommonColumns{
     "start", "end",      "start_id", "end_id",    "track_id", "pid",
     "tid",   "agent_id", "queue_id", "stream_id", "event_id"};
 
-std::int32_t Small(std::int64_t value) {
-  const bool fits = value >= 0 && value <= std::numeric_limits<std::int32_t>::max();
-  return fits ? static_cast<std::int32_t>(value) : -1;
-}
-
-// What all records say, whatever the schema.
+// Properties of all records, for any schema.
 struct Record {
-  Moment moment;
+  TimeSpan time;
   RocpdPlace place;
   std::int64_t event = -1;
 
@@ -59,7 +217,7 @@ struct Record {
   }
 };
 
-// As the tables of other forms call it.
+// As the CSV and JSON forms name it.
 std::string_view OperationOf(std::string_view type, std::string_view level) {
   const bool is_virtual = level == "VIRTUAL";
   if (type == "ALLOC") {
@@ -119,7 +277,7 @@ class ProcessReader {
     tables_.ForEachRow("rocpd_info_agent", {"id", "type", "logical_index", "product_name", "name"},
                        [&](TableScan& row) {
                          const std::int64_t id = row.Integer(kId, -1);
-                         const std::int32_t number = row.SmallInteger(kNumber, Small(id));
+                         const std::int32_t number = row.SmallInteger(kNumber, SmallOrUnknown(id));
                          number_of_agent_[id] = number;
                          const bool is_gpu = row.Text(kType) == "GPU";
                          std::string name(row.Text(kProduct));
@@ -166,17 +324,17 @@ class ProcessReader {
   }
 
   std::optional<Record> RecordOf(const TableScan& row) const {
-    const auto time = [&](std::size_t own, std::size_t number) {
+    const auto time_at = [&](std::size_t own, std::size_t number) {
       return row.IsMissing(own) ? lookups_.Time(row.Integer(number, -1))
                                 : std::optional(row.Integer(own, -1));
     };
     const std::int64_t event = row.Integer(kEvent, -1);
-    const auto moment = MomentBetween(time(kStart, kStartId), time(kEnd, kEndId),
-                                      lookups_.Event(event).correlation);
-    if (!moment) {
+    const auto time = MakeTimeSpan(time_at(kStart, kStartId), time_at(kEnd, kEndId),
+                                   lookups_.Event(event).correlation);
+    if (!time) {
       return std::nullopt;
     }
-    return Record{.moment = *moment, .place = PlaceOf(row), .event = event};
+    return Record{.time = *time, .place = PlaceOf(row), .event = event};
   }
 
   RocpdPlace PlaceOf(const TableScan& row) const {
@@ -201,7 +359,7 @@ class ProcessReader {
                                                                 row.Integer(first + 2, -1)};
                            };
                            const RocpdKernel kernel = KernelOf(row.Integer(kKernel, -1));
-                           rows_.Add(Dispatch{.moment = record.moment,
+                           rows_.Add(Dispatch{.time = record.time,
                                               .agent = AgentNumber(record.place.agent),
                                               .stream = record.stream(),
                                               .name = kernel.name,
@@ -226,7 +384,7 @@ class ProcessReader {
 
     return ForEachRecord("rocpd_memory_copy", {"name_id", "src_agent_id", "dst_agent_id", "size"},
                          [&](TableScan& row, const Record& record) {
-                           rows_.Add(Copy{.moment = record.moment,
+                           rows_.Add(Copy{.time = record.time,
                                           .direction = lookups_.String(row.Integer(kName, -1)),
                                           .source = AgentNumber(row.Integer(kSource, -1)),
                                           .destination = AgentNumber(row.Integer(kDestination, -1)),
@@ -243,8 +401,8 @@ class ProcessReader {
                            const std::string type(row.Text(kType));
                            const std::string_view level = row.Text(kLevel);
                            if (level == "SCRATCH") {
-                             trace_.problems.Note("record of a kind that Orrery has no table for",
-                                                  1, "scratch memory");
+                             trace_.problems.Note("record of a kind that is not imported", 1,
+                                                  "scratch memory");
                              return;
                            }
                            const std::int64_t address = row.Integer(kAddress, -1);
@@ -252,7 +410,7 @@ class ProcessReader {
                              trace_.problems.Loss("allocation without a usable address");
                              return;
                            }
-                           rows_.Add(Allocation{.moment = record.moment,
+                           rows_.Add(Allocation{.time = record.time,
                                                 .operation = OperationOf(type, level),
                                                 .agent = AgentNumber(record.place.agent),
                                                 .bytes = row.Integer(kBytes, 0),
@@ -265,7 +423,7 @@ class ProcessReader {
 
     return ForEachRecord("rocpd_region", {"name_id"}, [&](TableScan& row, const Record& record) {
       const auto message = lookups_.messages.find(record.event);
-      rows_.Add(Call{.moment = record.moment,
+      rows_.Add(Call{.time = record.time,
                      .domain = lookups_.String(lookups_.Event(record.event).category),
                      .function = message == lookups_.messages.end()
                                      ? lookups_.String(row.Integer(kName, -1))
@@ -279,7 +437,7 @@ class ProcessReader {
     std::int64_t count = 0;
     tables_.ForEachRow(table, {}, [&](TableScan&) { ++count; });
     if (count > 0) {
-      trace_.problems.Note("record of a kind that Orrery has no table for", count, table);
+      trace_.problems.Note("record of a kind that is not imported", count, table);
     }
   }
 

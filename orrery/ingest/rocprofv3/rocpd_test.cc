@@ -1,5 +1,3 @@
-#include "orrery/ingest/rocprofv3/rocpd.h"
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,7 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/rocprofv3/rocprofv3.h"
+#include "orrery/ingest/registry.h"
+#include "orrery/ingest/rocprofv3/process.h"
 #include "orrery/ingest/test_database.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -19,8 +18,8 @@ using trace::MemoryClass;
 
 Result<FileContent> ReadBytes(std::string_view bytes) {
   ORRERY_TRY(const InputFile file, InputFile::FromMemory("908_results.db", bytes));
-  EXPECT_TRUE(GetFormat().matches(file));
-  return GetFormat().read(file, {});
+  EXPECT_TRUE(kFormat.matches(file));
+  return kFormat.Read(file, {});
 }
 
 std::string BytesOf(const std::string& statements) {
@@ -196,7 +195,7 @@ TEST(RocpdTest, ADatabaseThatIsCutKeepsWhatIsThere) {
 TEST(RocpdTest, OtherDatabasesAreLeftAlone) {
   const std::string bytes = BytesOf("CREATE TABLE t (a);");
 
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a.db", bytes)));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a.db", bytes)));
 }
 
 }  // namespace

@@ -1,24 +1,160 @@
-#include "orrery/ingest/rocprofv3/rocprofv3.h"
-
 #include <array>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
+#include "orrery/base/parse_number.h"
 #include "orrery/ingest/csv_rows.h"
 #include "orrery/ingest/json_stream.h"
 #include "orrery/ingest/json_value.h"
-#include "orrery/ingest/rocprofv3/csv_tables.h"
-#include "orrery/ingest/rocprofv3/json_tool.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/rocprofv3/process.h"
-#include "orrery/ingest/rocprofv3/rocpd.h"
 #include "orrery/ingest/sqlite_database.h"
+#include "orrery/trace/problems.h"
 
 namespace orrery::ingest::rocprofv3 {
 namespace {
+
+/// Which of rocprofv3's tables a CSV file is, by its columns.
+enum class CsvTable { kNone, kKernels, kCopies, kAllocations, kCalls, kAgents };
+
+// "Agent 4", "4" or nothing, which frees have.
+std::int32_t AgentNumber(std::string_view text) {
+  const std::size_t blank = text.find_last_of(' ');
+  return SmallOrUnknown(
+      DecimalOrHex(blank == std::string_view::npos ? text : text.substr(blank + 1)).value_or(-1));
+}
+
+std::optional<TimeSpan> TimeSpanOf(const CsvRows& rows) {
+  return MakeTimeSpan(rows.Integer("Start_Timestamp"), rows.Integer("End_Timestamp"),
+                      rows.Integer("Correlation_Id").value_or(-1));
+}
+
+std::int64_t FirstOf(const CsvRows& rows, std::string_view column, std::string_view other) {
+  const auto value = rows.Integer(column);
+  return value ? *value : rows.Integer(other).value_or(-1);
+}
+
+void AddKernel(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
+  const auto number = [&](std::string_view column) { return rows.Integer(column).value_or(-1); };
+  process.Add(
+      Dispatch{.time = time,
+               .agent = AgentNumber(rows.Text("Agent_Id")),
+               .stream = FirstOf(rows, "Stream_Id", "Queue_Id"),
+               .name = rows.Text("Kernel_Name"),
+               .work_items = {number("Grid_Size_X"), number("Grid_Size_Y"), number("Grid_Size_Z")},
+               .workgroup = {number("Workgroup_Size_X"), number("Workgroup_Size_Y"),
+                             number("Workgroup_Size_Z")},
+               .registers = number("VGPR_Count"),
+               .shared_bytes = FirstOf(rows, "LDS_Block_Size", "Group_Segment_Size")});
+}
+
+void AddCopy(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
+  process.Add(Copy{.time = time,
+                   .direction = rows.Text("Direction"),
+                   .source = AgentNumber(rows.Text("Source_Agent_Id")),
+                   .destination = AgentNumber(rows.Text("Destination_Agent_Id")),
+                   .stream = rows.Integer("Stream_Id").value_or(0),
+                   .bytes = FirstOf(rows, "Bytes", "Size")});
+}
+
+// False for an allocation that cannot be used.
+bool AddAllocation(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
+  const auto bytes = rows.Integer("Allocation_Size");
+  const auto address = rows.Integer("Address");
+  if (!bytes || !address || *bytes < 0 || *address < 0) {
+    return false;
+  }
+  process.Add(Allocation{.time = time,
+                         .operation = rows.Text("Operation"),
+                         .agent = AgentNumber(rows.Text("Agent_Id")),
+                         .bytes = *bytes,
+                         .address = *address});
+  return true;
+}
+
+void AddCall(const CsvRows& rows, const TimeSpan& time, ProcessRows& process) {
+  process.Add(Call{.time = time,
+                   .domain = rows.Text("Domain"),
+                   .function = rows.Text("Function"),
+                   .process = rows.Integer("Process_Id").value_or(0),
+                   .thread = rows.Integer("Thread_Id").value_or(0)});
+}
+
+void AddAgent(const CsvRows& rows, ProcessRows& process) {
+  const std::string_view product = rows.Text("Product_Name");
+  process.Add(Agent{.number = AgentNumber(rows.Text(
+                        rows.HasColumn("Logical_Node_Id") ? "Logical_Node_Id" : "Node_Id")),
+                    .is_gpu = rows.Text("Agent_Type") == "GPU",
+                    .name = product.empty() ? rows.Text("Name") : product,
+                    .compute_units = AgentNumber(rows.Text("Cu_Count"))});
+}
+
+bool AddRow(CsvTable table, const CsvRows& rows, ProcessRows& process) {
+  if (table == CsvTable::kAgents) {
+    AddAgent(rows, process);
+    return true;
+  }
+  const auto time = TimeSpanOf(rows);
+  if (!time) {
+    return false;
+  }
+  switch (table) {
+    case CsvTable::kKernels:
+      AddKernel(rows, *time, process);
+      return true;
+    case CsvTable::kCopies:
+      AddCopy(rows, *time, process);
+      return true;
+    case CsvTable::kCalls:
+      AddCall(rows, *time, process);
+      return true;
+    case CsvTable::kAllocations:
+      return AddAllocation(rows, *time, process);
+    case CsvTable::kAgents:
+    case CsvTable::kNone:
+      break;
+  }
+  return false;
+}
+
+CsvTable TableOf(const CsvRows& rows) {
+  const auto has = [&](std::string_view column) { return rows.HasColumn(column); };
+  if (has("Agent_Type") && has("Node_Id")) {
+    return CsvTable::kAgents;
+  }
+  if (!has("Start_Timestamp") || !has("End_Timestamp")) {
+    return CsvTable::kNone;
+  }
+  if (has("Counter_Name")) {
+    return CsvTable::kNone;
+  }
+  return has("Kernel_Name") && has("Agent_Id")        ? CsvTable::kKernels
+         : has("Direction")                           ? CsvTable::kCopies
+         : has("Allocation_Size") && has("Operation") ? CsvTable::kAllocations
+         : has("Domain") && has("Function")           ? CsvTable::kCalls
+                                                      : CsvTable::kNone;
+}
+
+// Reads all rows after the header; one that is invalid is a loss.
+Status ReadTable(CsvTable table, CsvRows& rows, ProcessRows& process, trace::ProblemLog& problems) {
+  while (true) {
+    ORRERY_TRY(const bool has_row, rows.Next());
+    if (!has_row) {
+      return {};
+    }
+    if (!AddRow(table, rows, process)) {
+      problems.Loss("invalid row", 1, fmt::format("line {}", rows.line()));
+    }
+  }
+}
 
 constexpr std::string_view kRoot = "rocprofiler-sdk-tool";
 
@@ -74,7 +210,7 @@ Status ReadProcesses(JsonStream& stream, const InputFile& file, const ReadOption
       ReadProcess(*process, trace);
       CompleteProcess(trace, options.step_marker);
     } else {
-      content.problems.Loss("process that is not sound JSON");
+      content.problems.Loss("process that is not valid JSON");
     }
   }
 }
@@ -95,7 +231,7 @@ Result<FileContent> ReadJson(const InputFile& file, const ReadOptions& options) 
   }
   if (content.traces.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                "JSON of rocprofv3 without a whole process: the file is cut or damaged");
+                "JSON of rocprofv3 without a complete process: the file is truncated or damaged");
   }
   return content;
 }
@@ -151,26 +287,19 @@ Result<FileContent> ReadDatabase(const InputFile& file, const ReadOptions& optio
   return content;
 }
 
-Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   if (LooksLikeSqlite(file.head())) {
     return ReadDatabase(file, options);
   }
   return IsJson(file) ? ReadJson(file, options) : ReadCsv(file);
 }
 
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  auto content = ReadContent(file, options);
-  if (!content) {
-    return FailWithin(file.path(), content);
-  }
-  return content;
-}
-
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "rocprofv3", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// What AMD's rocprofv3 writes: its tables as CSV (kernels, copies, allocations, calls, agents), of
+// which those of one process have one beginning of their names and become one trace, its JSON
+// and its SQLite database (rocpd).
+// Allocations are those of the driver; what frees name by address only is resolved.
+constinit const Format kFormat{.name = "rocprofv3", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::rocprofv3

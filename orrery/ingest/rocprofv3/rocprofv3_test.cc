@@ -1,5 +1,3 @@
-#include "orrery/ingest/rocprofv3/rocprofv3.h"
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -8,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/run.h"
 
 namespace orrery::ingest::rocprofv3 {
@@ -70,8 +69,8 @@ std::int64_t CountOf(const trace::Trace& trace, std::string_view what) {
 
 trace::Trace ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("908_table.csv", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content) << content.error().message();
   if (!content) {
     return {};
@@ -99,7 +98,7 @@ TEST(Rocprofv3Test, FreesAreResolvedByAddress) {
 
 // PASTA defect 34: the pointer was read before the allocation had returned, and calls beyond five
 // were not looked at. Here the first call failed (it returned no address), the second never
-// returned (no end), and the third gave memory at 150, not at 140 when it was asked for. Two calls
+// returned (no end), and the third gave memory at 150, not at 140 when it was requested. Two calls
 // of kinds that no version has are counted, each with its name.
 TEST(Rocprofv3Test, MemoryIsThatOfCompletedCallsAndUnknownCallsAreCounted) {
   constexpr std::string_view kCompleted =
@@ -115,8 +114,8 @@ TEST(Rocprofv3Test, MemoryIsThatOfCompletedCallsAndUnknownCallsAreCounted) {
   EXPECT_THAT(trace.memory_objects.address, ElementsAre(0x3000));
   EXPECT_THAT(trace.memory_objects.begin_ns, ElementsAre(150));
   EXPECT_EQ(CountOf(trace, "allocation that failed"), 1);
-  EXPECT_EQ(CountOf(trace, "row that makes no sense"), 1);
-  EXPECT_EQ(CountOf(trace, "memory operation that Orrery does not know"), 2);
+  EXPECT_EQ(CountOf(trace, "invalid row"), 1);
+  EXPECT_EQ(CountOf(trace, "unknown memory operation"), 2);
   EXPECT_TRUE(trace.problems.has_loss());
 }
 
@@ -148,7 +147,7 @@ TEST(Rocprofv3Test, CopiesKeepTheirDirection) {
   EXPECT_THAT(trace.activities.copy_kind,
               ElementsAre(CopyKind::kHostToDevice, CopyKind::kDeviceToHost));
   EXPECT_THAT(trace.activities.duration_ns, ElementsAre(50, 30));
-  EXPECT_EQ(CountOf(trace, "row that makes no sense"), 1);
+  EXPECT_EQ(CountOf(trace, "invalid row"), 1);
 }
 
 class FolderTest : public ::testing::Test {
@@ -241,16 +240,16 @@ TEST(Rocprofv3Test, JsonGivesTheSameTables) {
 
 TEST(Rocprofv3Test, JsonThatIsCutIsNamed) {
   const auto content =
-      GetFormat().read(*InputFile::FromMemory("a.json", kJson.substr(0, kJson.size() / 2)), {});
+      kFormat.Read(*InputFile::FromMemory("a.json", kJson.substr(0, kJson.size() / 2)), {});
 
   ASSERT_FALSE(content);
   EXPECT_THAT(content.error().message(), HasSubstr("a.json: JSON of rocprofv3 without a whole"));
 }
 
 TEST(Rocprofv3Test, OtherTablesAreLeftAlone) {
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "Name,Calls\nx,1\n")));
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "{\"traceEvents\":[]}")));
-  EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", "")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "Name,Calls\nx,1\n")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "{\"traceEvents\":[]}")));
+  EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", "")));
 }
 
 // The sample has 43,915 dispatches of 80 kernels on the first of eight MI350X.

@@ -1,5 +1,3 @@
-#include "orrery/ingest/serving_benchmark/serving_benchmark.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -13,6 +11,7 @@
 
 #include "orrery/ingest/json_records.h"
 #include "orrery/ingest/json_value.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::serving_benchmark {
 namespace {
@@ -42,7 +41,7 @@ constexpr std::string_view kOutputLengths = "output_lens";
 
 constexpr std::array<std::string_view, 2> kMarkers{"duration", "total_output_tokens"};
 
-std::vector<std::string_view> WantedKeys() {
+std::vector<std::string_view> RecordKeys() {
   std::vector<std::string_view> keys{kFirstTokens, kBetweenTokens, kOutputLengths};
   for (const Scalar& scalar : kScalars) {
     keys.push_back(scalar.key);
@@ -52,11 +51,9 @@ std::vector<std::string_view> WantedKeys() {
 
 Table::Cell CellOf(const JsonRecord& record, const Scalar& scalar) {
   if (scalar.type == Table::Type::kInteger) {
-    const auto integer = IntegerIn(record, scalar.key);
-    return integer ? Table::Cell(*integer) : Table::Cell();
+    return Table::CellOf(IntegerIn(record, scalar.key));
   }
-  const auto number = NumberIn(record, scalar.key);
-  return number ? Table::Cell(*number) : Table::Cell();
+  return Table::CellOf(NumberIn(record, scalar.key));
 }
 
 bool IsNull(const JsonRecord& record, std::string_view key) {
@@ -108,7 +105,7 @@ Numbers ListIn(const JsonRecord& record, std::string_view key, NumberOf number_o
   return numbers;
 }
 
-// What a record says of its requests, one list a column.
+// The requests of a record, one list per column.
 struct Requests {
   Numbers first_token_s;
   Numbers between_tokens_s;
@@ -126,36 +123,25 @@ Requests RequestsOf(const JsonRecord& record) {
           .output_tokens = ListIn(record, kOutputLengths, plain)};
 }
 
-enum RequestColumn : std::size_t { kRecord, kRequest, kFirstToken, kMeanBetween, kOutputTokens };
-
-Table EmptyRequestTable() {
-  Table table;
-  table.AddColumn("record", Table::Type::kInteger);
-  table.AddColumn("request", Table::Type::kInteger);
-  table.AddColumn("ttft_s", Table::Type::kNumber);
-  table.AddColumn("mean_itl_s", Table::Type::kNumber);
-  table.AddColumn("output_tokens", Table::Type::kNumber);
-  return table;
-}
-
 Table::Cell CellAt(const Numbers& numbers, std::size_t index) {
-  const bool is_known = index < numbers.size() && numbers[index];
-  return is_known ? Table::Cell(*numbers[index]) : Table::Cell();
+  return index < numbers.size() ? Table::CellOf(numbers[index]) : Table::Cell();
 }
 
 void AddRequests(std::size_t record, const Requests& requests, Table& table) {
   for (std::size_t request = 0; request < requests.size(); ++request) {
-    const std::size_t row = table.AddRow();
-    table.Set(row, kRecord, static_cast<std::int64_t>(record));
-    table.Set(row, kRequest, static_cast<std::int64_t>(request));
-    table.Set(row, kFirstToken, CellAt(requests.first_token_s, request));
-    table.Set(row, kMeanBetween, CellAt(requests.between_tokens_s, request));
-    table.Set(row, kOutputTokens, CellAt(requests.output_tokens, request));
+    table.AddRow({static_cast<std::int64_t>(record), static_cast<std::int64_t>(request),
+                  CellAt(requests.first_token_s, request),
+                  CellAt(requests.between_tokens_s, request),
+                  CellAt(requests.output_tokens, request)});
   }
 }
 
 Table RequestTable(const std::vector<JsonRecord>& records) {
-  Table table = EmptyRequestTable();
+  Table table{{"record", Table::Type::kInteger},
+              {"request", Table::Type::kInteger},
+              {"ttft_s", Table::Type::kNumber},
+              {"mean_itl_s", Table::Type::kNumber},
+              {"output_tokens", Table::Type::kNumber}};
   for (std::size_t record = 0; record < records.size(); ++record) {
     AddRequests(record, RequestsOf(records[record]), table);
   }
@@ -167,33 +153,25 @@ bool Matches(const InputFile& file) {
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
-  MeasurementTable results{
-      .format = "serving benchmark", .file = file.path(), .rows = {}, .problems = {}};
-  const auto records = ReadJsonRecords(file, WantedKeys(), results.problems);
-  if (!records) {
-    return FailWithin(file.path(), records);
-  }
-  if (records->empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                file.path() + ": a serving benchmark without a complete value");
-  }
-  results.rows = RecordTable(*records, results.problems);
-  FileContent content;
-  content.tables.push_back(std::move(results));
-  if (Table requests = RequestTable(*records); requests.num_rows() > 0) {
-    content.tables.push_back({.format = "serving benchmark requests",
-                              .file = file.path(),
-                              .rows = std::move(requests),
-                              .problems = {}});
+  MeasurementTable results{.format = "serving benchmark", .file = file.path()};
+  ORRERY_TRY(const auto records, ReadJsonRecords(file, RecordKeys(), results.problems));
+  results.rows = RecordTable(records, results.problems);
+  ORRERY_TRY(FileContent content,
+             ContentOf(std::move(results), "a serving benchmark without a complete value"));
+  if (Table requests = RequestTable(records); requests.num_rows() > 0) {
+    content.tables.push_back(
+        {.format = "serving benchmark requests", .file = file.path(), .rows = std::move(requests)});
   }
   return content;
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "serving benchmark", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Results of serving benchmarks: SGLang's `bench_results.jsonl`, one object per line, and vLLM's
+// JSON. Gives one table with a row for each record: duration_s, completed, total_input_tokens,
+// total_output_tokens, request_throughput and output_throughput (per second), mean and median of
+// ttft_ms and tpot_ms. Where a record lists its requests, a second table has a row for each:
+// record, request, ttft_s, mean_itl_s and output_tokens.
+constinit const Format kFormat{.name = "serving benchmark", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::serving_benchmark

@@ -1,11 +1,11 @@
-#include "orrery/ingest/serving_benchmark/serving_benchmark.h"
-
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::serving_benchmark {
 namespace {
@@ -21,8 +21,8 @@ constexpr std::string_view kRecord =
 
 FileContent ReadText(std::string_view text) {
   const auto file = InputFile::FromMemory("bench_results.jsonl", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  auto content = GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  auto content = kFormat.Read(*file, {});
   EXPECT_TRUE(content.has_value()) << content.error().message();
   return content ? *std::move(content) : FileContent{};
 }
@@ -96,7 +96,7 @@ TEST(ServingBenchmarkTest, ACutFileKeepsWhatIsWhole) {
 TEST(ServingBenchmarkTest, AFileWithoutAnyValueIsRefused) {
   const auto file = InputFile::FromMemory("b.jsonl", R"json({"duration": 1)json");
 
-  const auto content = GetFormat().read(*file, {});
+  const auto content = kFormat.Read(*file, {});
 
   ASSERT_FALSE(content.has_value());
   EXPECT_THAT(content.error().message(), HasSubstr("b.jsonl: a serving benchmark without"));
@@ -105,7 +105,7 @@ TEST(ServingBenchmarkTest, AFileWithoutAnyValueIsRefused) {
 TEST(ServingBenchmarkTest, OtherJsonIsLeftAlone) {
   for (const std::string_view text :
        {"", "[]", R"json({"duration": 3})json", R"json({"latency": 3})json"}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("x.json", text))) << text;
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("x.json", text))) << text;
   }
 }
 

@@ -1,19 +1,17 @@
-#include "orrery/ingest/step_score/step_score.h"
-
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "orrery/base/parse_number.h"
 #include "orrery/base/text.h"
 #include "orrery/ingest/card/flatten_yaml.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::step_score {
 namespace {
@@ -29,7 +27,7 @@ struct Setting {
 // Keys as FlattenYaml folds them.
 constexpr std::array kSettings{Setting{"g0", "g0"}, Setting{"t0", "t0_s"}, Setting{"w", "w"}};
 
-// The text need not be good YAML.
+// The text need not be valid YAML.
 bool HasKey(std::string_view text, std::string_view wanted) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -47,16 +45,8 @@ bool IsConfig(std::string_view head) {
          !HasKey(head, "workload") && !HasKey(head, "metric_source");
 }
 
-template <typename T>
-std::optional<T> NumberOf(std::string_view text) {
-  T value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_number = error == std::errc() && stop == text.data() + text.size();
-  return is_number ? std::optional(value) : std::nullopt;
-}
-
 std::optional<std::int64_t> CountOf(std::string_view text) {
-  const auto count = NumberOf<std::int64_t>(Trimmed(text, " \t\r\n\"'"));
+  const auto count = ParseWhole<std::int64_t>(Trimmed(text, " \t\r\n\"'"));
   return count && *count > 0 ? count : std::nullopt;
 }
 
@@ -74,7 +64,7 @@ std::optional<double> SettingIn(const card::ScalarsByPath& values, std::string_v
   for (const auto& [path, text] : values) {
     const std::string_view last = std::string_view(path).substr(path.find_last_of('.') + 1);
     if (last == key) {
-      const auto number = NumberOf<double>(text);
+      const auto number = ParseWhole<double>(text);
       return number && std::isfinite(*number) ? number : std::nullopt;
     }
   }
@@ -106,38 +96,23 @@ Result<Table> ReadCount(std::string_view text) {
   if (!count) {
     return Fail(Error::Kind::kInvalidInput, "the number of GPUs should stand here alone");
   }
-  Table table;
-  table.AddColumn("gpus", Table::Type::kInteger);
-  table.Set(table.AddRow(), 0, *count);
-  return table;
-}
-
-Result<MeasurementTable> ReadTable(const InputFile& file) {
-  ORRERY_TRY(const auto source, file.OpenContent());
-  ORRERY_TRY(const std::string text, ReadAll(*source, kMaxBytes));
-  MeasurementTable table{.format = "step score", .file = file.path(), .rows = {}, .problems = {}};
-  if (const std::string damage = source->damage(); !damage.empty()) {
-    table.problems.Loss(damage);
-  }
-  ORRERY_TRY(table.rows, IsCount(file) ? ReadCount(text) : ReadConfig(text, table.problems));
+  Table table{{"gpus", Table::Type::kInteger}};
+  table.AddRow({*count});
   return table;
 }
 
 Result<FileContent> Read(const InputFile& file, const ReadOptions& /*options*/) {
-  auto table = ReadTable(file);
-  if (!table) {
-    return FailWithin(file.path(), table);
-  }
-  FileContent content;
-  content.tables.push_back(*std::move(table));
-  return content;
+  MeasurementTable table{.format = "step score", .file = file.path()};
+  ORRERY_TRY(const std::string text, file.ReadText(kMaxBytes, table.problems));
+  ORRERY_TRY(table.rows, IsCount(file) ? ReadCount(text) : ReadConfig(text, table.problems));
+  return ContentOf(std::move(table), "no setting");
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "step score", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Parameters of the step score. `gpu_step_score_config.yaml`, recognized by its keys G0 and
+// T0, gives a table of one row: g0, t0_s and w. `gpu_count.txt` gives one with the column gpus; it
+// holds only a number, so it is recognized by its name.
+constinit const Format kFormat{.name = "step score", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::step_score

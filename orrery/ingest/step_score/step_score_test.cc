@@ -1,5 +1,3 @@
-#include "orrery/ingest/step_score/step_score.h"
-
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/card/card.h"
+#include "orrery/ingest/registry.h"
 
 namespace orrery::ingest::step_score {
 namespace {
@@ -17,11 +15,11 @@ using ::testing::HasSubstr;
 constexpr std::string_view kConfig = "G0: 8\nT0: 1.5\nw: 0.25\n";
 
 bool MatchesText(const std::string& name, std::string_view text) {
-  return GetFormat().matches(*InputFile::FromMemory(name, text));
+  return kFormat.matches(*InputFile::FromMemory(name, text));
 }
 
 Result<FileContent> ReadText(const std::string& name, std::string_view text) {
-  return GetFormat().read(*InputFile::FromMemory(name, text), {});
+  return kFormat.Read(*InputFile::FromMemory(name, text), {});
 }
 
 TEST(StepScoreTest, TheSettingsAreOneRow) {
@@ -45,7 +43,7 @@ TEST(StepScoreTest, TheSettingsMayStandUnderAName) {
 
 TEST(StepScoreTest, TheSettingsAreNoWorkloadCardAndACardHasNone) {
   const auto config = InputFile::FromMemory("gpu_step_score_config.yaml", kConfig);
-  EXPECT_FALSE(card::GetFormat().matches(*config));
+  EXPECT_FALSE(card::kFormat.matches(*config));
 
   EXPECT_FALSE(MatchesText("card.yaml", "workload:\n  G0: 8\n  T0: 1\n"));
   EXPECT_FALSE(MatchesText("other.yaml", "G0: 8\nw: 1\n"));

@@ -1,3 +1,2 @@
-set(SOURCES changes.cc torch_memory_timeline.cc)
+set(SOURCES torch_memory_timeline.cc)
 set(TESTS torch_memory_timeline_test.cc)
-set(FUZZERS torch_memory_timeline_fuzz.cc)

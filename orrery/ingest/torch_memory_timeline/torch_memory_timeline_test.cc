@@ -1,5 +1,3 @@
-#include "orrery/ingest/torch_memory_timeline/torch_memory_timeline.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/run.h"
 
 namespace orrery::ingest::torch_memory_timeline {
@@ -19,8 +18,8 @@ using ::testing::HasSubstr;
 
 Result<FileContent> ReadResult(std::string_view text) {
   const auto file = InputFile::FromMemory("memory.json", text);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  return GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  return kFormat.Read(*file, {});
 }
 
 trace::Trace ReadText(std::string_view text) {
@@ -93,7 +92,7 @@ TEST(TorchMemoryTimelineTest, NothingUsableIsAnError) {
 TEST(TorchMemoryTimelineTest, OtherFilesAreLeftAlone) {
   for (const std::string_view text :
        {"[{\"ph\":\"X\"}]", "[[\"a\"]]", "[[1,2]]", "[1,2]", "[", ""}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("a", text))) << text;
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("a", text))) << text;
   }
 }
 

@@ -1,4 +1,3 @@
-set(SOURCES annotations.cc byte_window.cc frames.cc pickle_opcodes.cc pickle_reader.cc pickle_value.cc replay.cc rewind.cc
+set(SOURCES pickle_reader.cc pickle_value.cc replay.cc 
   snapshot.cc torch_snapshot.cc)
 set(TESTS pickle_reader_test.cc ranges_test.cc torch_snapshot_test.cc)
-set(FUZZERS torch_snapshot_fuzz.cc)

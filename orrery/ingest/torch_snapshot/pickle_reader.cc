@@ -1,7 +1,11 @@
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
 
+#include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,16 +13,86 @@
 #include <fmt/core.h>
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/torch_snapshot/byte_window.h"
-#include "orrery/ingest/torch_snapshot/pickle_opcodes.h"
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
 
 using Kind = PickleValue::Kind;
 
+/// Bytes of a source one after the other, with a window of them in memory.
+class ByteWindow {
+ public:
+  explicit ByteWindow(ByteSource& source) : source_(&source) {}
+
+  /// Takes the next `count` bytes; valid until the next call. Fails where the source ends.
+  [[nodiscard]] Result<std::string_view> Take(std::size_t count);
+
+  /// Bytes taken so far.
+  [[nodiscard]] std::int64_t offset() const { return offset_; }
+
+ private:
+  Status Fill(std::size_t count);
+
+  ByteSource* source_;
+  std::string window_;
+  std::size_t begin_ = 0;
+  std::int64_t offset_ = 0;
+};
+
+constexpr std::size_t kReadBytes = 1 << 20;
+
+Result<std::string_view> ByteWindow::Take(std::size_t count) {
+  if (window_.size() - begin_ < count) {
+    ORRERY_TRY_STATUS(Fill(count));
+  }
+  const std::string_view taken = std::string_view(window_).substr(begin_, count);
+  begin_ += count;
+  offset_ += static_cast<std::int64_t>(count);
+  return taken;
+}
+
+// A length that the file claims becomes memory only as far as the file has the bytes.
+Status ByteWindow::Fill(std::size_t count) {
+  window_.erase(0, begin_);
+  begin_ = 0;
+  while (window_.size() < count) {
+    const std::size_t before = window_.size();
+    window_.resize(before + kReadBytes);
+    auto got = ReadFully(*source_, std::span(window_).subspan(before));
+    if (!got) {
+      return tl::unexpected(std::move(got).error());
+    }
+    window_.resize(before + *got);
+    if (*got == 0) {
+      return Fail(Error::Kind::kInvalidInput, fmt::format("byte {}: the file ends early", offset_));
+    }
+  }
+  return {};
+}
+
 constexpr std::uint8_t kFirstProtocol = 2;
 constexpr std::uint8_t kLastProtocol = 5;
+
+// Opcodes that name or call something.
+constexpr auto kCallingOpcodes = std::to_array<std::pair<std::uint8_t, std::string_view>>({
+    {'c', "GLOBAL"},
+    {'R', "REDUCE"},
+    {'b', "BUILD"},
+    {'i', "INST"},
+    {'o', "OBJ"},
+    {'P', "PERSID"},
+    {'Q', "BINPERSID"},
+    {0x81, "NEWOBJ"},
+    {0x82, "EXT1"},
+    {0x83, "EXT2"},
+    {0x84, "EXT4"},
+    {0x92, "NEWOBJ_EX"},
+    {0x93, "STACK_GLOBAL"},
+    {0x97, "NEXT_BUFFER"},
+    {0x98, "READONLY_BUFFER"},
+});
 
 std::uint64_t LittleEndian(std::string_view bytes) {
   std::uint64_t value = 0;
@@ -72,101 +146,104 @@ class Machine {
     return Fail(Error::Kind::kInvalidInput, fmt::format("byte {}: {}", opcode_offset_, what));
   }
 
+  // The opcodes that only make data, by the names of Python's pickletools.
   // NOLINTNEXTLINE(readability-function-size): one line for each opcode
   Status Step(std::uint8_t opcode) {
-    switch (static_cast<Opcode>(opcode)) {
-      case Opcode::kProto:
+    switch (opcode) {
+      case 0x80:  // PROTO
         return CheckProtocol();
-      case Opcode::kFrame:
+      case 0x95:  // FRAME
         return SkipFrameLength();
-      case Opcode::kStop:
+      case '.':  // STOP
         is_stopped_ = true;
         return {};
-      case Opcode::kMark:
+      case '(':  // MARK
         return Mark();
-      case Opcode::kPop:
+      case '0':  // POP
         return Pop();
-      case Opcode::kPopMark:
+      case '1':  // POP_MARK
         return Collect(nullptr);
-      case Opcode::kDup:
+      case '2':  // DUP
         return stack_.empty() ? Status(Underflow()) : Push(stack_.back());
-      case Opcode::kNone:
+      case 'N':  // NONE
         return Push({});
-      case Opcode::kNewTrue:
+      case 0x88:  // NEWTRUE
         return Push({Kind::kBool, 1});
-      case Opcode::kNewFalse:
+      case 0x89:  // NEWFALSE
         return Push({Kind::kBool, 0});
-      case Opcode::kBinInt:
+      case 'J':  // BININT
         return PushSigned(4);
-      case Opcode::kBinInt1:
+      case 'K':  // BININT1
         return PushUnsigned(1);
-      case Opcode::kBinInt2:
+      case 'M':  // BININT2
         return PushUnsigned(2);
-      case Opcode::kLong1:
+      case 0x8a:  // LONG1
         return PushLong(1);
-      case Opcode::kLong4:
+      case 0x8b:  // LONG4
         return PushLong(4);
-      case Opcode::kBinFloat:
+      case 'G':  // BINFLOAT
         return PushFloat();
-      case Opcode::kShortBinUnicode:
-      case Opcode::kShortBinString:
-      case Opcode::kShortBinBytes:
+      case 0x8c:  // SHORT_BINUNICODE
+      case 'U':   // SHORT_BINSTRING
+      case 'C':   // SHORT_BINBYTES
         return PushText(1);
-      case Opcode::kBinUnicode:
-      case Opcode::kBinString:
-      case Opcode::kBinBytes:
+      case 'X':  // BINUNICODE
+      case 'T':  // BINSTRING
+      case 'B':  // BINBYTES
         return PushText(4);
-      case Opcode::kBinUnicode8:
-      case Opcode::kBinBytes8:
-      case Opcode::kByteArray8:
+      case 0x8d:  // BINUNICODE8
+      case 0x8e:  // BINBYTES8
+      case 0x96:  // BYTEARRAY8
         return PushText(8);
-      case Opcode::kEmptyList:
-      case Opcode::kEmptyTuple:
+      case ']':  // EMPTY_LIST
+      case ')':  // EMPTY_TUPLE
         return Push(data_.NewContainer(Kind::kList));
-      case Opcode::kEmptyDict:
+      case '}':  // EMPTY_DICT
         return Push(data_.NewContainer(Kind::kDict));
-      case Opcode::kTuple1:
-        return PushTuple(1);
-      case Opcode::kTuple2:
-        return PushTuple(2);
-      case Opcode::kTuple3:
-        return PushTuple(3);
-      case Opcode::kList:
-      case Opcode::kTuple:
+      case 0x85:  // TUPLE1
+      case 0x86:  // TUPLE2
+      case 0x87:  // TUPLE3
+        return PushTuple(opcode - 0x84U);
+      case 'l':  // LIST
+      case 't':  // TUPLE
         return PushMarked(Kind::kList);
-      case Opcode::kDict:
+      case 'd':  // DICT
         return PushMarked(Kind::kDict);
-      case Opcode::kAppend:
+      case 'a':  // APPEND
         return MoveInto(Kind::kList, 1);
-      case Opcode::kSetItem:
+      case 's':  // SETITEM
         return MoveInto(Kind::kDict, 2);
-      case Opcode::kAppends:
+      case 'e':  // APPENDS
         return MoveMarkedInto(Kind::kList);
-      case Opcode::kSetItems:
+      case 'u':  // SETITEMS
         return MoveMarkedInto(Kind::kDict);
-      case Opcode::kMemoize:
-        return Remember(memo_.size());
-      case Opcode::kBinPut:
-        return RememberAt(1);
-      case Opcode::kLongBinPut:
-        return RememberAt(4);
-      case Opcode::kBinGet:
-        return Recall(1);
-      case Opcode::kLongBinGet:
-        return Recall(4);
+      case 0x94:  // MEMOIZE
+        return Memoize(memo_.size());
+      case 'q':  // BINPUT
+        return MemoizeAt(1);
+      case 'r':  // LONG_BINPUT
+        return MemoizeAt(4);
+      case 'h':  // BINGET
+        return PushMemo(1);
+      case 'j':  // LONG_BINGET
+        return PushMemo(4);
+      default:
+        return Reject(opcode);
     }
-    return Refuse(opcode);
   }
 
-  Status Refuse(std::uint8_t opcode) const {
-    if (const std::string_view name = NameOfCallingOpcode(opcode); !name.empty()) {
-      return Fail(Error::Kind::kUnsupported,
-                  fmt::format("byte {}: the pickle wants Python to load or call something (opcode "
-                              "{}), which Orrery never does; a memory snapshot holds plain data",
-                              opcode_offset_, name));
+  Status Reject(std::uint8_t opcode) const {
+    for (const auto& [code, name] : kCallingOpcodes) {
+      if (code == opcode) {
+        return Fail(Error::Kind::kUnsupported,
+                    fmt::format("byte {}: the pickle tells Python to import or call something "
+                                "(opcode {}), which Orrery never does; a memory snapshot holds "
+                                "plain data",
+                                opcode_offset_, name));
+      }
     }
     return Fail(Error::Kind::kUnsupported,
-                fmt::format("byte {}: opcode {:#04x} has no place in a memory snapshot",
+                fmt::format("byte {}: opcode {:#04x} does not belong in a memory snapshot",
                             opcode_offset_, opcode));
   }
 
@@ -331,12 +408,12 @@ class Machine {
     return CheckPairs(container);
   }
 
-  Status RememberAt(std::size_t num_bytes) {
+  Status MemoizeAt(std::size_t num_bytes) {
     ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
-    return Remember(LittleEndian(bytes));
+    return Memoize(LittleEndian(bytes));
   }
 
-  Status Remember(std::uint64_t number) {
+  Status Memoize(std::uint64_t number) {
     if (NumFree() == 0) {
       return Underflow();
     }
@@ -344,7 +421,7 @@ class Machine {
     return {};
   }
 
-  Status Recall(std::size_t num_bytes) {
+  Status PushMemo(std::size_t num_bytes) {
     ORRERY_TRY(const std::string_view bytes, window_.Take(num_bytes));
     const auto known = memo_.find(LittleEndian(bytes));
     return known == memo_.end() ? Status(Underflow()) : Push(known->second);

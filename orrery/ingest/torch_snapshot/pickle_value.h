@@ -13,9 +13,9 @@
 
 namespace orrery::ingest::torch_snapshot {
 
-/// A value of a pickle in eight bytes: its kind and either itself or where it lies in its
+/// A value of a pickle in eight bytes: its kind and either the value or its index in its
 /// PickleData. Values that Python shared are shared here too, so a list may even hold itself;
-/// whoever walks the data goes down a fixed number of steps.
+/// so code that walks the data limits its depth.
 class PickleValue {
  public:
   enum class Kind : std::uint8_t { kNone, kBool, kInteger, kWide, kFloat, kText, kList, kDict };
@@ -39,7 +39,7 @@ class PickleValue {
 };
 
 /// What a pickle holds. Lists and tuples are lists, text and bytes are text; a dictionary is a list
-/// of keys and values in turn. Asking a value for what it is not gives nothing.
+/// of alternating keys and values. Reading a value as another kind gives nothing.
 class PickleData {
  public:
   PickleValue NewInteger(std::int64_t value);

@@ -8,7 +8,7 @@
 
 namespace orrery::ingest::torch_snapshot {
 
-/// A piece of memory that carries something of type T.
+/// An address range with a value of type T.
 template <typename T>
 struct Range {
   std::uint64_t begin = 0;
@@ -16,7 +16,7 @@ struct Range {
   T value = {};
 };
 
-/// Pieces of memory that do not overlap. Segments that grow and shrink page by page are added and
+/// Address ranges that do not overlap. Segments that grow and shrink page by page are added and
 /// removed in other pieces than they came in, so removing may split them.
 template <typename T>
 class Ranges {

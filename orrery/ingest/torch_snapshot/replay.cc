@@ -1,15 +1,17 @@
-#include "orrery/ingest/torch_snapshot/replay.h"
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/base/round_up.h"
 #include "orrery/ingest/torch_snapshot/ranges.h"
-#include "orrery/ingest/torch_snapshot/rewind.h"
+#include "orrery/ingest/torch_snapshot/snapshot.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
@@ -17,13 +19,127 @@ namespace {
 using trace::MemoryClass;
 using Object = trace::MemoryObjects::Row;
 
+/// The memory of a device at the begin of its history.
+struct StartState {
+  std::vector<Segment> segments;
+  std::vector<Block> blocks;
+  std::vector<std::uint64_t> block_bytes;  // for each entry that allocates a block: its size
+  std::int64_t num_contradictions = 0;     // entries that the state after them rules out
+};
+
+// PyTorch's smallest block; sizes are multiples of it.
+constexpr std::int64_t kBlockUnit = 512;
+
+class Undo {
+ public:
+  explicit Undo(const DeviceMemory& memory) : memory_(memory) {
+    for (const Segment& segment : memory.segments) {
+      segments_.Add(segment.address, segment.address + segment.bytes, segment);
+    }
+    for (const Block& block : memory.blocks) {
+      blocks_[block.address] = block;
+    }
+    start_.block_bytes.resize(memory.entries.size());
+  }
+
+  StartState Run() {
+    for (std::size_t i = memory_.entries.size(); i > 0; --i) {
+      UndoEntry(i - 1);
+    }
+    for (const auto& [address, range] : segments_.all()) {
+      Segment segment = range.value;
+      segment.address = range.begin;
+      segment.bytes = range.end - range.begin;
+      start_.segments.push_back(segment);
+    }
+    for (const auto& [address, block] : blocks_) {
+      start_.blocks.push_back(block);
+    }
+    return std::move(start_);
+  }
+
+ private:
+  void UndoEntry(std::size_t index) {
+    const Entry& entry = memory_.entries[index];
+    switch (entry.action) {
+      case Action::kAlloc:
+        return UndoAlloc(entry, start_.block_bytes[index]);
+      case Action::kFreeRequested:
+        return UndoFreeRequested(entry);
+      case Action::kFreeCompleted:
+        return UndoFreeCompleted(entry);
+      case Action::kSegmentAlloc:
+        segments_.Remove(entry.address, entry.address + entry.bytes);
+        return;
+      case Action::kSegmentFree:
+        segments_.Add(entry.address, entry.address + entry.bytes,
+                      {.address = entry.address, .bytes = entry.bytes, .stream = entry.stream});
+        return;
+      case Action::kOutOfMemory:
+      case Action::kSnapshot:
+        return;
+    }
+  }
+
+  // The final state knows the size of the block, the history only what was requested.
+  void UndoAlloc(const Entry& entry, std::uint64_t& block_bytes) {
+    const auto block = blocks_.find(entry.address);
+    if (block == blocks_.end()) {
+      ++start_.num_contradictions;
+      block_bytes = RoundedBlock(entry.bytes);
+      return;
+    }
+    block_bytes = block->second.bytes;
+    blocks_.erase(block);
+  }
+
+  void UndoFreeRequested(const Entry& entry) {
+    const auto block = blocks_.find(entry.address);
+    if (block == blocks_.end()) {
+      ++start_.num_contradictions;
+      return;
+    }
+    block->second.is_free_requested = false;
+  }
+
+  void UndoFreeCompleted(const Entry& entry) {
+    const bool is_new =
+        blocks_
+            .insert_or_assign(entry.address,
+                              Block{.address = entry.address,
+                                    .bytes = RoundedBlock(entry.bytes),
+                                    .requested_bytes = static_cast<std::int64_t>(entry.bytes),
+                                    .is_free_requested = true,
+                                    .stream = entry.stream})
+            .second;
+    start_.num_contradictions += is_new ? 0 : 1;
+  }
+
+  const DeviceMemory& memory_;
+  Ranges<Segment> segments_;
+  std::map<std::uint64_t, Block> blocks_;
+  StartState start_;
+};
+
+// The size of a block, derived from the requested size.
+std::uint64_t RoundedBlock(std::uint64_t requested_bytes) {
+  const auto bytes = static_cast<std::int64_t>(requested_bytes);
+  return static_cast<std::uint64_t>(RoundUp(std::max<std::int64_t>(bytes, 1), kBlockUnit));
+}
+
+// Undoes the history from its end. It is a ring buffer, so its initial state is not recorded; what
+// is left of the final state when every entry is undone is what was there before.
+StartState Rewind(const DeviceMemory& memory) {
+  return Undo(memory).Run();
+}
+
 std::int64_t Signed(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
-class Player {
+class Replayer {
  public:
-  Player(const DeviceMemory& memory, trace::Trace& trace, std::vector<Object>& objects)
+  Replayer(const DeviceMemory& memory, trace::Trace& trace, std::vector<Object>& objects)
       : memory_(memory), trace_(trace), objects_(objects) {
     begin_ns_ = memory.entries.empty() ? 0 : memory.entries.front().time_ns;
   }
@@ -35,7 +151,7 @@ class Player {
       ReplayEntry(memory_.entries[i], start.block_bytes[i]);
     }
     Compare();
-    trace_.problems.Loss("entry of the history that contradicts what comes behind it",
+    trace_.problems.Loss("history entry that contradicts later ones",
                          start.num_contradictions + num_contradictions_);
   }
 
@@ -118,8 +234,8 @@ class Player {
                              .call_stack = segment.call_stack}));
   }
 
-  // A segment that loses some of its pages ends, and what it keeps begins a new life. Says whether
-  // there was any.
+  // A segment that loses some of its pages ends, and what it keeps begins a new life. Returns
+  // whether there was any.
   bool CutSegments(const Entry& entry) {
     const std::uint64_t end = entry.address + entry.bytes;
     const auto cut = segments_.Remove(entry.address, end);
@@ -176,7 +292,7 @@ class Player {
     allocated_bytes_ += block.is_free_requested ? 0 : Signed(block.bytes);
   }
 
-  // The allocator's counter goes down when a free is asked for; the memory stays in use until
+  // The allocator's counter goes down when a free is requested; the memory stays in use until
   // streams are through with it.
   void RequestFree(const Entry& entry) {
     const auto block = blocks_.find(entry.address);
@@ -222,7 +338,7 @@ class Player {
                                  .track = 0});
   }
 
-  // The history must lead to what the snapshot shows.
+  // The history must end in the state of the snapshot.
   void Compare() {
     std::int64_t num_different = 0;
     for (const Block& block : memory_.blocks) {
@@ -250,8 +366,8 @@ class Player {
 }  // namespace
 
 void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
-                 std::vector<trace::MemoryObjects::Row>& objects) {
-  Player(memory, trace, objects).Replay();
+                   std::vector<trace::MemoryObjects::Row>& objects) {
+  Replayer(memory, trace, objects).Replay();
 }
 
 }  // namespace orrery::ingest::torch_snapshot

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -11,12 +13,84 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <tsl/robin_map.h>
 
-#include "orrery/ingest/torch_snapshot/frames.h"
-#include "orrery/ingest/torch_snapshot/time_us.h"
+#include "orrery/base/string_table.h"
+#include "orrery/ingest/torch_snapshot/pickle_value.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
+
+/// Call stacks as text, a line "function file:line" for each frame, the innermost first. Frames
+/// that Python shared are written once. Long texts are cut and all together are bounded, so that a
+/// small file cannot request much memory.
+class Frames {
+ public:
+  Frames(const PickleData& data, StringTable& strings) : data_(&data), strings_(&strings) {}
+
+  /// The stack in `frames` of a dictionary; kEmpty if there is none.
+  StringId StackOf(PickleValue item);
+
+  /// Stacks that were skipped because there is too much text.
+  [[nodiscard]] std::int64_t num_left_out() const { return num_left_out_; }
+
+ private:
+  StringId FrameText(PickleValue frame);
+
+  const PickleData* data_;
+  StringTable* strings_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_frame_;
+  tsl::robin_map<std::uint64_t, StringId> text_of_stack_;
+  std::string text_;
+  std::size_t total_bytes_ = 0;
+  std::int64_t num_left_out_ = 0;
+};
+
+constexpr std::size_t kMaxFrameBytes = 1 << 10;
+constexpr std::size_t kMaxStackBytes = 64 << 10;
+constexpr std::size_t kMaxTotalBytes = 1 << 30;
+
+StringId Frames::StackOf(PickleValue item) {
+  const auto frames = data_->Find(item, "frames");
+  if (!frames || data_->List(*frames).empty()) {
+    return StringId::kEmpty;
+  }
+  const auto [known, is_new] = text_of_stack_.try_emplace(frames->payload(), StringId::kEmpty);
+  if (!is_new) {
+    return known->second;
+  }
+  if (total_bytes_ > kMaxTotalBytes) {
+    ++num_left_out_;
+    return StringId::kEmpty;
+  }
+  text_.clear();
+  for (const PickleValue frame : data_->List(*frames)) {
+    if (text_.size() > kMaxStackBytes) {
+      break;
+    }
+    text_ += text_.empty() ? "" : "\n";
+    text_ += strings_->View(FrameText(frame));
+  }
+  total_bytes_ += text_.size();
+  const StringId stack = strings_->Intern(text_);
+  text_of_stack_[frames->payload()] = stack;
+  return stack;
+}
+
+StringId Frames::FrameText(PickleValue frame) {
+  if (frame.kind() != PickleValue::Kind::kDict) {
+    return StringId::kEmpty;
+  }
+  const auto [known, is_new] = text_of_frame_.try_emplace(frame.payload(), StringId::kEmpty);
+  if (is_new) {
+    const std::string text =
+        fmt::format("{} {}:{}", data_->TextAt(frame, "name").substr(0, kMaxFrameBytes),
+                    data_->TextAt(frame, "filename").substr(0, kMaxFrameBytes),
+                    data_->IntegerAt(frame, "line", 0));
+    text_of_frame_[frame.payload()] = strings_->Intern(text);
+  }
+  return text_of_frame_[frame.payload()];
+}
 
 constexpr std::array<std::pair<std::string_view, Action>, 9> kActions{{
     {"alloc", Action::kAlloc},
@@ -62,7 +136,7 @@ class SnapshotReader {
     for (const PickleValue entries : data_.ListAt(root, "device_traces")) {
       AddHistory(device++, data_.List(entries));
     }
-    trace_.problems.Loss("call stack left out: too much text", frames_.num_left_out());
+    trace_.problems.Loss("call stack skipped: too much text", frames_.num_left_out());
     std::vector<DeviceMemory> devices;
     for (auto& [number, memory] : memory_of_device_) {
       devices.push_back(std::move(memory));
@@ -138,8 +212,7 @@ class SnapshotReader {
     const std::string_view name = data_.TextAt(item, "action");
     const auto action = ActionOf(name);
     if (!action) {
-      trace_.problems.Loss("entry of the history with an action that Orrery does not know", 1,
-                           name);
+      trace_.problems.Loss("history entry with an unknown action", 1, name);
       return std::nullopt;
     }
     const bool is_oom = action == Action::kOutOfMemory;
@@ -148,11 +221,11 @@ class SnapshotReader {
     const std::int64_t time_us = data_.IntegerAt(item, "time_us", 0);
     const bool is_mark = is_oom || action == Action::kSnapshot;
     if (!is_mark && (!IsSize(bytes) || address < 0)) {
-      trace_.problems.Loss("entry of the history without a usable address or size", 1, name);
+      trace_.problems.Loss("history entry without a usable address or size", 1, name);
       return std::nullopt;
     }
     if (data_.Find(item, "time_us") == std::nullopt) {
-      trace_.problems.Note("entry of the history without a time");
+      trace_.problems.Note("history entry without a time");
     }
     return Entry{.action = *action,
                  .address = static_cast<std::uint64_t>(std::max<std::int64_t>(address, 0)),
@@ -163,7 +236,7 @@ class SnapshotReader {
                  .name = NameOf(item)};
   }
 
-  // What the program itself said of an allocation.
+  // Metadata that the program attached to an allocation.
   StringId NameOf(PickleValue item) {
     const std::string_view said = data_.TextAt(item, "user_metadata");
     return said.empty() ? StringId::kEmpty : trace_.strings.Intern(said);

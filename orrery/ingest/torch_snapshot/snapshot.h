@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -42,7 +43,7 @@ enum class Action : std::uint8_t {
 struct Entry {
   Action action = Action::kAlloc;
   std::uint64_t address = 0;  // of kOutOfMemory: bytes that the device had left
-  std::uint64_t bytes = 0;    // as the program asked for them
+  std::uint64_t bytes = 0;    // as the program requested them
   std::int64_t time_ns = 0;
   std::int64_t order = 0;  // among the entries of all devices
   std::int64_t stream = -1;
@@ -50,7 +51,7 @@ struct Entry {
   StringId name = StringId::kEmpty;
 };
 
-/// What a snapshot says of one device.
+/// The memory of one device in a snapshot.
 struct DeviceMemory {
   std::int32_t device = 0;
   std::vector<Segment> segments;
@@ -61,5 +62,17 @@ struct DeviceMemory {
 /// Takes what is known of a pickled snapshot, devices in order. Texts go to the strings of `trace`,
 /// what cannot be used to its problems, annotations and settings to its tables.
 [[nodiscard]] std::vector<DeviceMemory> ReadSnapshot(const Pickle& pickle, trace::Trace& trace);
+
+/// Microseconds since 1970 as nanoseconds, within what leaves room to add times (the year 2043).
+[[nodiscard]] inline std::int64_t NanosecondsOf(std::int64_t time_us) {
+  constexpr std::int64_t kLatestUs = (std::int64_t{1} << 61) / 1000;
+  return std::clamp<std::int64_t>(time_us, 0, kLatestUs) * 1000;
+}
+
+/// Replays the history of a device forwards from what it began with, up to the final state, which
+/// it is compared with. Events and marks go to `trace`, objects to `objects` (their `parent` is an
+/// index there), what does not fit together to the trace's problems.
+void ReplayHistory(const DeviceMemory& memory, trace::Trace& trace,
+                   std::vector<trace::MemoryObjects::Row>& objects);
 
 }  // namespace orrery::ingest::torch_snapshot

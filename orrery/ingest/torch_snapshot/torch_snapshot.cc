@@ -1,21 +1,103 @@
-#include "orrery/ingest/torch_snapshot/torch_snapshot.h"
-
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "orrery/base/byte_source.h"
 #include "orrery/ingest/object_rows.h"
-#include "orrery/ingest/torch_snapshot/annotations.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/torch_snapshot/pickle_reader.h"
-#include "orrery/ingest/torch_snapshot/replay.h"
 #include "orrery/ingest/torch_snapshot/snapshot.h"
 #include "orrery/trace/finish.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::ingest::torch_snapshot {
 namespace {
+
+class Pairing {
+ public:
+  Pairing(const PickleData& data, trace::Trace& trace) : data_(data), trace_(trace) {}
+
+  void Add(PickleValue mark) {
+    const std::int64_t time_us = data_.IntegerAt(mark, "time_us", -1);
+    const std::string_view stage = data_.TextAt(mark, "stage");
+    const std::string_view name = data_.TextAt(mark, "name");
+    if (time_us < 0 || (stage != "START" && stage != "END")) {
+      trace_.problems.Loss("annotation without a usable time or stage", 1, name);
+      return;
+    }
+    auto& begins = open_[{data_.IntegerAt(mark, "device", -1), std::string(name)}];
+    if (stage == "START") {
+      begins.push_back(NanosecondsOf(time_us));
+      return;
+    }
+    if (begins.empty()) {
+      trace_.problems.Loss("annotation that ends without a begin", 1, name);
+      return;
+    }
+    Append(begins.back(), NanosecondsOf(time_us), name);
+    begins.pop_back();
+  }
+
+  void Finish() {
+    for (const auto& [key, begins] : open_) {
+      trace_.problems.Loss("annotation without an end", static_cast<std::int64_t>(begins.size()),
+                           key.second);
+    }
+  }
+
+ private:
+  void Append(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name) {
+    trace_.annotations.Append({.begin_ns = begin_ns,
+                               .duration_ns = std::max<std::int64_t>(end_ns - begin_ns, 0),
+                               .name = trace_.strings.Intern(name),
+                               .track = 0});
+  }
+
+  const PickleData& data_;
+  trace::Trace& trace_;
+  std::map<std::pair<std::int64_t, std::string>, std::vector<std::int64_t>> open_;
+};
+
+std::string SettingText(const PickleData& data, PickleValue value) {
+  if (const auto text = data.Text(value)) {
+    return std::string(*text);
+  }
+  if (const auto integer = data.Integer(value)) {
+    return std::to_string(*integer);
+  }
+  return value.kind() == PickleValue::Kind::kBool ? (value.payload() != 0 ? "true" : "false") : "";
+}
+
+void AppendSettings(const PickleData& data, PickleValue settings, trace::Trace& trace) {
+  for (const auto& [key, value] : data.Pairs(settings)) {
+    const std::string text = SettingText(data, value);
+    const auto name = data.Text(key);
+    if (name && !text.empty()) {
+      trace.metadata.Append({.key = trace.strings.Intern(fmt::format("allocator {}", *name)),
+                             .value = trace.strings.Intern(text)});
+    }
+  }
+}
+
+// Appends what a snapshot says beside its memory: `external_annotations` (marks of begins and
+// ends, paired by device and name) and `allocator_settings`.
+void AppendAnnotations(const Pickle& pickle, trace::Trace& trace) {
+  Pairing pairing(pickle.data, trace);
+  for (const PickleValue mark : pickle.data.ListAt(pickle.root, "external_annotations")) {
+    pairing.Add(mark);
+  }
+  pairing.Finish();
+  if (const auto settings = pickle.data.Find(pickle.root, "allocator_settings")) {
+    AppendSettings(pickle.data, *settings, trace);
+  }
+}
 
 // The begin of every pickle since protocol 2.
 bool Matches(const InputFile& file) {
@@ -49,7 +131,7 @@ Result<std::vector<DeviceMemory>> ReadDevices(const InputFile& file, trace::Trac
   return ReadSnapshot(pickle, trace);
 }
 
-Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& options) {
+Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   FileContent content;
   trace::Trace& trace = content.traces.emplace_back();
   trace.info.format = "PyTorch memory snapshot";
@@ -63,20 +145,11 @@ Result<FileContent> ReadContent(const InputFile& file, const ReadOptions& option
   return content;
 }
 
-Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
-  auto content = ReadContent(file, options);
-  if (!content) {
-    return FailWithin(file.path(), content);
-  }
-  return content;
-}
-
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{
-      .name = "PyTorch memory snapshot", .matches = Matches, .read = Read};
-  return kFormat;
-}
+// Memory snapshots of PyTorch (`torch.cuda.memory._dump_snapshot`), pickles that are read as data
+// and never run. Segments and tensors become memory objects, the history of the allocator becomes
+// memory events; what the history lost at its begin is reconstructed backwards from its end.
+constinit const Format kFormat{.name = "PyTorch memory snapshot", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::torch_snapshot

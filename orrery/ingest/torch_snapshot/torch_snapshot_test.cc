@@ -1,5 +1,3 @@
-#include "orrery/ingest/torch_snapshot/torch_snapshot.h"
-
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/torch_snapshot/test_pickle.h"
 
 namespace orrery::ingest::torch_snapshot {
@@ -22,8 +21,8 @@ using trace::MemoryClass;
 
 Result<FileContent> ReadResult(const std::string& bytes) {
   const auto file = InputFile::FromMemory("snapshot.pickle", bytes);
-  EXPECT_TRUE(GetFormat().matches(*file));
-  return GetFormat().read(*file, {});
+  EXPECT_TRUE(kFormat.matches(*file));
+  return kFormat.Read(*file, {});
 }
 
 trace::Trace ReadBytes(const std::string& bytes) {
@@ -246,7 +245,7 @@ Truth RandomHistory() {
   return truth;
 }
 
-// However many of the oldest entries the ring lost, totals behind them and the final state are
+// However many of the oldest entries the ring lost, totals after them and the final state are
 // those of the allocator.
 RC_GTEST_PROP(TorchSnapshotProperty, BackwardsAndForwardsIsUnchanged, ()) {
   const Truth truth = RandomHistory();

@@ -1,6 +1,6 @@
-#include "orrery/ingest/xplane/async_pairs.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/xplane/plane.h"
 
 namespace orrery::ingest::xplane {
 namespace {

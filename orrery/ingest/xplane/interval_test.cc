@@ -1,8 +1,8 @@
-#include "orrery/ingest/xplane/interval.h"
-
 #include <limits>
 
 #include <gtest/gtest.h>
+
+#include "orrery/ingest/xplane/plane.h"
 
 namespace orrery::ingest::xplane {
 namespace {

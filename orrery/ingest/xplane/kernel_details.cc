@@ -4,11 +4,14 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <limits>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "orrery/base/decimal.h"
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/base/parse_number.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/stat.h"
 
 namespace orrery::ingest::xplane {
@@ -27,12 +30,6 @@ void ForEachDetail(std::string_view details, Visit visit) {
     }
     details.remove_prefix(std::min(word.size() + 1, details.size()));
   }
-}
-
-std::optional<std::int32_t> SmallNumber(std::string_view text) {
-  const auto number = ParseInteger(text);
-  const bool fits = number && *number >= 0 && *number <= std::numeric_limits<std::int32_t>::max();
-  return fits ? std::optional(static_cast<std::int32_t>(*number)) : std::nullopt;
 }
 
 std::optional<std::array<std::int32_t, 3>> Dimensions(std::string_view text) {
@@ -72,32 +69,65 @@ bool TakeDimensions(std::string_view name, std::string_view value, Shape& shape)
 
 // Static and dynamic shared memory are one column; ROCm calls it group memory.
 bool TakeNumber(std::string_view name, std::string_view value, Shape& shape) {
-  const auto number = SmallNumber(value);
-  if (!number) {
+  const std::int32_t number = SmallOrUnknown(ParseInteger(value).value_or(-1));
+  if (number < 0) {
     return false;
   }
   if (name == "regs") {
-    shape.registers_per_thread = *number;
+    shape.registers_per_thread = number;
   } else if (name == "static_shared" || name == "dynamic_shared" || name == "group_mem") {
-    shape.shared_memory_bytes = std::max<std::int64_t>(shape.shared_memory_bytes, 0) + *number;
-  } else if (name == "occ_pct" && *number > 0) {
-    shape.occupancy_percent = *number;
+    shape.shared_memory_bytes = std::max<std::int64_t>(shape.shared_memory_bytes, 0) + number;
+  } else if (name == "occ_pct" && number > 0) {
+    shape.occupancy_percent = number;
   } else {
     return false;
   }
   return true;
 }
 
+using Device = trace::Devices::Row;
+
+bool TakeDeviceNumber(std::string_view name, std::int64_t value, Device& device) {
+  using Member = std::pair<std::string_view, std::int32_t Device::*>;
+  constexpr std::array kMembers{Member{"core_count", &Device::multiprocessors},
+                                Member{"compute_cap_major", &Device::compute_major},
+                                Member{"compute_cap_minor", &Device::compute_minor}};
+  constexpr std::int64_t kBeyond = 1'000'000;
+  if (name == "memory_size" && value >= 0) {
+    device.memory_bytes = value;
+    return true;
+  }
+  for (const auto& [key, member] : kMembers) {
+    if (name == key && value >= 0 && value < kBeyond) {
+      device.*member = static_cast<std::int32_t>(value);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool IsText(const Stat& stat) {
+  return stat.type == Stat::Type::kText || stat.type == Stat::Type::kReference;
+}
+
+// The value alone, as JSON.
+std::string JsonOf(const Stat& stat, const StatNames& names) {
+  JsonFields field;
+  AddField(stat, names, field);
+  const std::size_t end_of_name = field.text().find("\":");
+  return end_of_name == std::string::npos ? std::string() : field.text().substr(end_of_name + 2);
+}
+
 }  // namespace
 
 std::optional<Shape> ParseKernelDetails(std::string_view details, StringTable& strings) {
   Shape shape;
-  nsys::JsonFields others;
+  JsonFields others;
   bool any = false;
   ForEachDetail(details, [&](std::string_view name, std::string_view value) {
     any = true;
     if (!TakeDimensions(name, value, shape) && !TakeNumber(name, value, shape)) {
-      others.AddText(CleanText(name), CleanText(value));
+      others.Add(CleanText(name), CleanText(value));
     }
   });
   shape.extra = strings.Intern(others.text());
@@ -112,6 +142,42 @@ std::optional<std::int64_t> CopiedBytes(std::string_view details) {
     }
   });
   return bytes && *bytes > 0 ? bytes : std::nullopt;
+}
+
+void AddDevice(const Plane& plane, std::int32_t device, trace::Trace& trace) {
+  Device row{.id = device};
+  JsonFields others;
+  std::string_view vendor;
+  for (const Stat& stat : plane.stats) {
+    const std::string_view name = NameOf(stat, plane.stat_names);
+    if (name == "device_type_string") {
+      row.name = trace.strings.Intern(CleanText(TextOf(stat, plane.stat_names)));
+    } else if (!TakeDeviceNumber(name, IntegerOf(stat).value_or(-1), row)) {
+      AddField(stat, plane.stat_names, others);
+    }
+    vendor = name == "device_vendor" ? TextOf(stat, plane.stat_names) : vendor;
+  }
+  if (row.name == StringId::kEmpty) {
+    row.name = trace.strings.Intern(CleanText(vendor));
+  }
+  row.extra = trace.strings.Intern(others.text());
+  trace.devices.Append(row);
+}
+
+void AddMetadata(const Plane& plane, Recording& recording) {
+  StringTable& strings = recording.trace.strings;
+  for (const Stat& stat : plane.stats) {
+    const std::string_view name = NameOf(stat, plane.stat_names);
+    const auto value = IntegerOf(stat);
+    if (name == "profile_start_time" && value && *value > 0) {
+      recording.profile_start_ns = value;
+    }
+    const std::string text =
+        IsText(stat) ? CleanText(TextOf(stat, plane.stat_names)) : JsonOf(stat, plane.stat_names);
+    recording.trace.metadata.Append({.key = strings.Intern(CleanText(name)),
+                                     .value = strings.Intern(text),
+                                     .is_json = static_cast<std::uint8_t>(IsText(stat) ? 0 : 1)});
+  }
 }
 
 }  // namespace orrery::ingest::xplane

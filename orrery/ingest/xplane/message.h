@@ -24,7 +24,7 @@ class MessageReader {
  public:
   explicit MessageReader(std::string_view message) : rest_(message) {}
 
-  /// Returns the next field; nothing behind the last one and at damage.
+  /// Returns the next field; nothing after the last one and at damage.
   [[nodiscard]] std::optional<Field> Next();
 
   /// The message was cut, or does not hold what a message can.

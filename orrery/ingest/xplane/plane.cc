@@ -1,7 +1,13 @@
 #include "orrery/ingest/xplane/plane.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/message.h"
 
 namespace orrery::ingest::xplane {
@@ -87,7 +93,7 @@ std::string_view ReadStatName(std::string_view message) {
   return name;
 }
 
-// A cut line still has complete events; another cut field is worth nothing.
+// A truncated line still has complete events; another truncated field is worth nothing.
 void TakePlaneField(const Field& field, Plane& plane) {
   if (field.is_cut && field.number != kPlaneLine) {
     return;
@@ -115,6 +121,33 @@ void TakePlaneField(const Field& field, Plane& plane) {
     default:
       break;
   }
+}
+
+// "all-reduce.3" → "all-reduce".
+std::string_view OperationOf(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  const bool has_number =
+      end != std::string_view::npos && end + 1 < name.size() && name[end] == '.';
+  return has_number ? name.substr(0, end) : name;
+}
+
+void TakeStat(const Stat& stat, const StatNames& names, EventKindInfo& info) {
+  const std::string_view name = NameOf(stat, names);
+  if (name == "hlo_category") {
+    info.category = TextOf(stat, names);
+  } else if (name == "bytes_accessed") {
+    info.bytes = std::max<std::int64_t>(IntegerOf(stat).value_or(-1), -1);
+  } else if (name == "shape_with_layout") {
+    info.shape = ParseHloShape(TextOf(stat, names));
+  }
+}
+
+constexpr std::int64_t kLargestTime = std::int64_t{1} << 61;
+
+// Half up, also below zero.
+std::int64_t ToNanoseconds(std::int64_t picoseconds) {
+  const std::int64_t shifted = picoseconds + 500;
+  return shifted / 1000 - (shifted % 1000 < 0 ? 1 : 0);
 }
 
 }  // namespace
@@ -194,6 +227,101 @@ bool ReadEvent(std::string_view message, Event& event) {
   }
   event.stats = std::move(stats);
   return !reader.is_damaged();
+}
+
+const EventKindInfo& EventKinds::At(std::int64_t kind) {
+  const auto known = infos_.find(kind);
+  if (known != infos_.end()) {
+    return known->second;
+  }
+  EventKindInfo info = Describe(kind);
+  info.name = strings_.Intern(info.short_name.empty() ? fmt::format("event kind {}", kind)
+                                                      : CleanText(info.short_name));
+  info.extra = strings_.Intern(info.fields);
+  return infos_.emplace(kind, std::move(info)).first->second;
+}
+
+EventKindInfo EventKinds::Describe(std::int64_t kind) const {
+  EventKindInfo info;
+  const auto found = plane_.kinds.find(kind);
+  if (found == plane_.kinds.end()) {
+    info.is_known = false;
+    return info;
+  }
+  const EventKind& described = found->second;
+  info.short_name = described.display_name.empty() ? described.name : described.display_name;
+  JsonFields fields;
+  if (!described.display_name.empty() && described.display_name != described.name) {
+    info.long_name = described.name;
+    fields.Add("long_name", CleanText(described.name));
+  }
+  for (const Stat& stat : described.stats) {
+    AddField(stat, plane_.stat_names, fields);
+    TakeStat(stat, plane_.stat_names, info);
+  }
+  info.fields = fields.text();
+  if (info.category.empty()) {
+    info.category = OperationOf(info.short_name);
+  }
+  info.hlo = ParseHloCategory(info.category);
+  return info;
+}
+
+bool IsPlausibleTime(std::int64_t time) {
+  return time > -kLargestTime && time < kLargestTime;
+}
+
+std::optional<Interval> IntervalOf(std::int64_t origin_ns, std::int64_t offset_ps,
+                                   std::int64_t duration_ps) {
+  if (!IsPlausibleTime(origin_ns) || !IsPlausibleTime(offset_ps) || !IsPlausibleTime(duration_ps)) {
+    return std::nullopt;
+  }
+  const std::int64_t begin = ToNanoseconds(offset_ps);
+  const std::int64_t end = ToNanoseconds(offset_ps + duration_ps);
+  return Interval{.begin_ns = origin_ns + begin, .duration_ns = end - begin};
+}
+
+AsyncPairs PairAsync(std::vector<AsyncHalf> halves) {
+  // Where the profiler corrects its clock, operations collapse into one point in time.
+  std::stable_sort(halves.begin(), halves.end(), [](const AsyncHalf& a, const AsyncHalf& b) {
+    return std::pair(a.begin_ns, !a.is_start) < std::pair(b.begin_ns, !b.is_start);
+  });
+  AsyncPairs pairs;
+  std::map<std::string_view, const AsyncHalf*> open;
+  for (const AsyncHalf& half : halves) {
+    if (half.is_start) {
+      const AsyncHalf*& slot = open[half.start_name];
+      pairs.num_unpaired += slot == nullptr ? 0 : 1;
+      slot = &half;
+      continue;
+    }
+    const auto start = open.find(half.start_name);
+    if (start == open.end()) {
+      ++pairs.num_unpaired;
+      continue;
+    }
+    pairs.works.push_back({.begin_ns = start->second->begin_ns,
+                           .end_ns = std::max(half.end_ns, start->second->begin_ns),
+                           .start_kind = start->second->kind});
+    open.erase(start);
+  }
+  pairs.num_unpaired += static_cast<std::int64_t>(open.size());
+  return pairs;
+}
+
+std::string StartOfDone(std::string_view name, std::string_view long_name) {
+  constexpr std::string_view kDone = "-done";
+  const std::size_t call = long_name.find("-done(");
+  const std::size_t operand = call == std::string_view::npos ? call : long_name.find('%', call);
+  if (operand != std::string_view::npos) {
+    const std::string_view rest = long_name.substr(operand + 1);
+    return std::string(rest.substr(0, rest.find_first_of("), ")));
+  }
+  std::string start(name);
+  if (const std::size_t at = start.find(kDone); at != std::string::npos) {
+    start.replace(at, kDone.size(), "-start");
+  }
+  return start;
 }
 
 }  // namespace orrery::ingest::xplane

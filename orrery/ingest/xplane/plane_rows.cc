@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -15,12 +14,9 @@
 
 #include "orrery/base/text.h"
 #include "orrery/ingest/hlo.h"
-#include "orrery/ingest/nsys/json_fields.h"
-#include "orrery/ingest/xplane/async_pairs.h"
-#include "orrery/ingest/xplane/event_kinds.h"
-#include "orrery/ingest/xplane/interval.h"
+#include "orrery/ingest/json_text.h"
 #include "orrery/ingest/xplane/kernel_details.h"
-#include "orrery/ingest/xplane/plane_facts.h"
+#include "orrery/ingest/xplane/plane.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/data_types.h"
 
@@ -122,10 +118,10 @@ class PlaneRows {
   }
 
   void AddEvent(const Line& line, std::string_view message) {
-    const bool is_sound = ReadEvent(message, event_);
+    const bool is_valid = ReadEvent(message, event_);
     const auto interval = IntervalOf(line.timestamp_ns, event_.offset_ps, event_.duration_ps);
-    if (!is_sound || event_.is_aggregate || !interval) {
-      trace_.problems.Loss(!is_sound             ? "damaged event"
+    if (!is_valid || event_.is_aggregate || !interval) {
+      trace_.problems.Loss(!is_valid             ? "damaged event"
                            : event_.is_aggregate ? "event that counts occurrences and has no time"
                                                  : "event with an impossible time",
                            1, CleanText(line.name));
@@ -136,7 +132,7 @@ class PlaneRows {
       trace_.problems.Note("negative duration, now 0");
       interval_.duration_ns = 0;
     }
-    const KindMeaning& kind = kinds_.At(event_.kind);
+    const EventKindInfo& kind = kinds_.At(event_.kind);
     if (!kind.is_known) {
       trace_.problems.Loss("event of a kind that the plane does not name", 1,
                            CleanText(plane_.name));
@@ -144,7 +140,7 @@ class PlaneRows {
     AddRow(kind);
   }
 
-  void AddRow(const KindMeaning& kind) {
+  void AddRow(const EventKindInfo& kind) {
     switch (place_) {
       case LinePlace::kHost:
         return AddHostRow(kind);
@@ -163,10 +159,10 @@ class PlaneRows {
   }
 
   // Stats of the event that have no column, then those of its kind.
-  StringId Extra(const KindMeaning& kind) {
+  StringId Extra(const EventKindInfo& kind) {
     constexpr std::array<std::string_view, 4> kInColumns{"correlation_id", "kernel_details",
                                                          "device_offset_ps", "device_duration_ps"};
-    nsys::JsonFields fields;
+    JsonFields fields;
     for (const Stat& stat : event_.stats) {
       const std::string_view name = NameOf(stat, plane_.stat_names);
       if (std::find(kInColumns.begin(), kInColumns.end(), name) == kInColumns.end()) {
@@ -192,7 +188,7 @@ class PlaneRows {
     return stat == nullptr ? -1 : IntegerOf(*stat).value_or(-1);
   }
 
-  void AddAnnotation(const KindMeaning& kind, trace::AnnotationKind where) {
+  void AddAnnotation(const EventKindInfo& kind, trace::AnnotationKind where) {
     trace_.annotations.Append({.begin_ns = interval_.begin_ns,
                                .duration_ns = interval_.duration_ns,
                                .name = kind.name,
@@ -201,7 +197,7 @@ class PlaneRows {
                                .extra = Extra(kind)});
   }
 
-  void AddHostRow(const KindMeaning& kind) {
+  void AddHostRow(const EventKindInfo& kind) {
     const std::int64_t correlation = Correlation();
     if (correlation < 0) {
       return AddAnnotation(kind, trace::AnnotationKind::kHost);
@@ -216,7 +212,7 @@ class PlaneRows {
   }
 
   // Adds an activity at the event's time; `row` says what it is.
-  void AddActivity(const KindMeaning& kind, trace::Activities::Row row) {
+  void AddActivity(const EventKindInfo& kind, trace::Activities::Row row) {
     row.begin_ns = interval_.begin_ns;
     row.duration_ns = interval_.duration_ns;
     row.name = kind.name;
@@ -230,7 +226,7 @@ class PlaneRows {
     return static_cast<RowId>(recording_.collectives.size() - 1);
   }
 
-  void AddStreamRow(const KindMeaning& kind) {
+  void AddStreamRow(const EventKindInfo& kind) {
     trace::Activities::Row row{.correlation = Correlation()};
     const Stat* const copy = FindStat("memcpy_details");
     if (copy != nullptr || kind.short_name.starts_with("Memcpy")) {
@@ -262,7 +258,7 @@ class PlaneRows {
     return row;
   }
 
-  void AddCoreRow(const KindMeaning& kind) {
+  void AddCoreRow(const EventKindInfo& kind) {
     if (kind.hlo.phase != HloCategory::Phase::kWhole) {
       KeepHalf(kind);
     }
@@ -270,7 +266,7 @@ class PlaneRows {
   }
 
   // What an operation does from its begin to its end.
-  trace::Activities::Row WorkOf(const KindMeaning& kind, bool on_async_line) {
+  trace::Activities::Row WorkOf(const EventKindInfo& kind, bool on_async_line) {
     trace::Activities::Row row{.kind = ActivityKindOf(kind.hlo, on_async_line)};
     if (row.kind == ActivityKind::kMemcpy) {
       row.bytes = kind.bytes;
@@ -281,7 +277,7 @@ class PlaneRows {
   }
 
   // The shape of an operation is that of its result; all-reduce reads as much as it writes.
-  static trace::Collectives::Row CollectiveOf(const KindMeaning& kind) {
+  static trace::Collectives::Row CollectiveOf(const EventKindInfo& kind) {
     trace::Collectives::Row row{.kind = *kind.hlo.collective};
     if (kind.shape) {
       row.data_type = kind.shape->data_type;
@@ -293,7 +289,8 @@ class PlaneRows {
     return row;
   }
 
-  void AddAsyncRow(const KindMeaning& kind, const Interval& interval, RowId track, StringId extra) {
+  void AddAsyncRow(const EventKindInfo& kind, const Interval& interval, RowId track,
+                   StringId extra) {
     trace::Activities::Row row = WorkOf(kind, /*on_async_line=*/true);
     row.begin_ns = interval.begin_ns;
     row.duration_ns = interval.duration_ns;
@@ -303,7 +300,7 @@ class PlaneRows {
     trace_.activities.Append(row);
   }
 
-  void KeepHalf(const KindMeaning& kind) {
+  void KeepHalf(const EventKindInfo& kind) {
     const bool is_start = kind.hlo.phase == HloCategory::Phase::kStart;
     halves_.push_back({.is_start = is_start,
                        .start_name = is_start ? std::string(kind.short_name)
@@ -319,17 +316,17 @@ class PlaneRows {
       return;
     }
     const AsyncPairs pairs = PairAsync(std::move(halves_));
-    trace_.problems.Note("half of an asynchronous operation without the other", pairs.num_unpaired,
-                         CleanText(plane_.name));
+    trace_.problems.Note("half of an asynchronous operation without its counterpart",
+                         pairs.num_unpaired, CleanText(plane_.name));
     if (pairs.works.empty()) {
       return;
     }
-    trace_.problems.Note("asynchronous operation put together from its start and its done",
+    trace_.problems.Note("asynchronous operation reconstructed from its start and its done",
                          static_cast<std::int64_t>(pairs.works.size()), CleanText(plane_.name));
     const RowId track =
         AddTrack(kAsyncLine, UnusedThread(), recording_.has_epoch_times[core_track_]);
     for (const AsyncWork& work : pairs.works) {
-      const KindMeaning& kind = kinds_.At(work.start_kind);
+      const EventKindInfo& kind = kinds_.At(work.start_kind);
       AddAsyncRow(kind, {.begin_ns = work.begin_ns, .duration_ns = work.end_ns - work.begin_ns},
                   track, kind.extra);
     }
@@ -355,7 +352,7 @@ class PlaneRows {
   std::optional<std::int32_t> device_;
   EventKinds kinds_;
 
-  // The line and the event at hand.
+  // The current line and event.
   RowId track_ = kNoRow;
   LinePlace place_ = LinePlace::kHost;
   Event event_;

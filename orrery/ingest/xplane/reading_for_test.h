@@ -8,23 +8,13 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/xplane/xplane.h"
+#include "orrery/ingest/test_reading.h"
 
 namespace orrery::ingest::xplane {
 
 /// Reads a recording; a test that gets an error fails.
 inline trace::Trace ReadFile(const Result<InputFile>& file) {
-  if (!file) {
-    ADD_FAILURE() << file.error().message();
-    return {};
-  }
-  EXPECT_TRUE(GetFormat().matches(*file)) << file->path();
-  auto content = GetFormat().read(*file, {});
-  if (!content || content->traces.size() != 1) {
-    ADD_FAILURE() << (content ? "not one trace" : content.error().message());
-    return {};
-  }
-  return std::move(content->traces[0]);
+  return ReadOneTrace(kFormat, file);
 }
 
 inline trace::Trace ReadBytes(const std::string& bytes) {
@@ -40,15 +30,6 @@ inline std::vector<RowId> RowsNamed(const trace::Trace& trace, std::string_view 
     }
   }
   return rows;
-}
-
-/// Returns how often problems were met whose text begins with `what`.
-inline std::int64_t ProblemCount(const trace::Trace& trace, std::string_view what) {
-  std::int64_t count = 0;
-  for (const trace::Problem& problem : trace.problems.all()) {
-    count += problem.what.starts_with(what) ? problem.count : 0;
-  }
-  return count;
 }
 
 }  // namespace orrery::ingest::xplane

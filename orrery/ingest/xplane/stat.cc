@@ -94,27 +94,27 @@ std::optional<std::int64_t> IntegerOf(const Stat& stat) {
   return is_integer && fits ? std::optional(static_cast<std::int64_t>(stat.bits)) : std::nullopt;
 }
 
-void AddField(const Stat& stat, const StatNames& names, nsys::JsonFields& fields) {
+void AddField(const Stat& stat, const StatNames& names, JsonFields& fields) {
   const std::string_view known = NameOf(stat, names);
   const std::string name = known.empty() ? fmt::format("stat {}", stat.name) : CleanText(known);
   switch (stat.type) {
     case Stat::Type::kNone:
       break;
     case Stat::Type::kNumber:
-      fields.AddNumber(name, std::bit_cast<double>(stat.bits));
+      fields.Add(name, std::bit_cast<double>(stat.bits));
       break;
     case Stat::Type::kUnsigned:
-      fields.AddUnsigned(name, stat.bits);
+      fields.Add(name, stat.bits);
       break;
     case Stat::Type::kInteger:
       fields.Add(name, static_cast<std::int64_t>(stat.bits));
       break;
     case Stat::Type::kBytes:
-      fields.AddText(name, Hexadecimal(stat.text));
+      fields.Add(name, Hexadecimal(stat.text));
       break;
     case Stat::Type::kText:
     case Stat::Type::kReference:
-      fields.AddText(name, CleanText(TextOf(stat, names)));
+      fields.Add(name, CleanText(TextOf(stat, names)));
       break;
   }
 }

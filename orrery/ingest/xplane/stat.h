@@ -7,7 +7,7 @@
 
 #include <tsl/robin_map.h>
 
-#include "orrery/ingest/nsys/json_fields.h"
+#include "orrery/ingest/json_text.h"
 
 namespace orrery::ingest::xplane {
 
@@ -37,7 +37,7 @@ using StatNames = tsl::robin_map<std::int64_t, std::string_view>;
 [[nodiscard]] std::optional<std::int64_t> IntegerOf(const Stat& stat);
 
 /// Adds the stat under its name ("stat 7" if it has none); bytes become hexadecimal digits.
-void AddField(const Stat& stat, const StatNames& names, nsys::JsonFields& fields);
+void AddField(const Stat& stat, const StatNames& names, JsonFields& fields);
 
 /// Returns `text` with U+FFFD in place of what is not UTF-8.
 [[nodiscard]] std::string CleanText(std::string_view text);

@@ -11,52 +11,36 @@ namespace orrery::ingest::xplane {
 
 // Recordings for tests, written with another library than the one that reads them.
 
-inline std::string IntegerStat(std::int64_t name, std::int64_t value) {
+inline std::string StatOf(std::int64_t name, auto add_value) {
   std::string bytes;
   protozero::pbf_writer writer(bytes);
   writer.add_int64(1, name);
-  writer.add_int64(4, value);
-  return bytes;
-}
-
-inline std::string UnsignedStat(std::int64_t name, std::uint64_t value) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_int64(1, name);
-  writer.add_uint64(3, value);
+  add_value(writer);
   return bytes;
 }
 
 inline std::string NumberStat(std::int64_t name, double value) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_int64(1, name);
-  writer.add_double(2, value);
-  return bytes;
+  return StatOf(name, [&](auto& writer) { writer.add_double(2, value); });
+}
+
+inline std::string UnsignedStat(std::int64_t name, std::uint64_t value) {
+  return StatOf(name, [&](auto& writer) { writer.add_uint64(3, value); });
+}
+
+inline std::string IntegerStat(std::int64_t name, std::int64_t value) {
+  return StatOf(name, [&](auto& writer) { writer.add_int64(4, value); });
 }
 
 inline std::string TextStat(std::int64_t name, const std::string& text) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_int64(1, name);
-  writer.add_string(5, text);
-  return bytes;
+  return StatOf(name, [&](auto& writer) { writer.add_string(5, text); });
 }
 
 inline std::string BytesStat(std::int64_t name, const std::string& value) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_int64(1, name);
-  writer.add_bytes(6, value);
-  return bytes;
+  return StatOf(name, [&](auto& writer) { writer.add_bytes(6, value); });
 }
 
 inline std::string ReferenceStat(std::int64_t name, std::uint64_t text) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_int64(1, name);
-  writer.add_uint64(7, text);
-  return bytes;
+  return StatOf(name, [&](auto& writer) { writer.add_uint64(7, text); });
 }
 
 struct TestEvent {
@@ -125,19 +109,11 @@ inline std::string MessageOf(const TestKind& kind) {
 }
 
 inline std::string MapEntryOf(std::int64_t key, const std::string& value) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_int64(1, key);
-  writer.add_message(2, value);
-  return bytes;
+  return StatOf(key, [&](auto& writer) { writer.add_message(2, value); });
 }
 
 inline std::string StatNameOf(std::int64_t id, const std::string& name) {
-  std::string bytes;
-  protozero::pbf_writer writer(bytes);
-  writer.add_int64(1, id);
-  writer.add_string(2, name);
-  return bytes;
+  return StatOf(id, [&](auto& writer) { writer.add_string(2, name); });
 }
 
 inline std::string MessageOf(const TestPlane& plane) {

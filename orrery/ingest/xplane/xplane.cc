@@ -1,6 +1,5 @@
-#include "orrery/ingest/xplane/xplane.h"
-
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,18 +8,141 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/byte_source.h"
+#include "orrery/base/error.h"
 #include "orrery/ingest/kineto/adjust.h"
-#include "orrery/ingest/xplane/collectives.h"
-#include "orrery/ingest/xplane/interval.h"
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/xplane/message.h"
 #include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/plane_rows.h"
-#include "orrery/ingest/xplane/recording.h"
-#include "orrery/ingest/xplane/space_reader.h"
 #include "orrery/trace/finish.h"
 
 namespace orrery::ingest::xplane {
 namespace {
+
+/// A field of the outermost message (XSpace): a plane or a text.
+struct SpaceField {
+  std::uint64_t number = 0;
+  std::int64_t offset = 0;  // of its content in the file
+  std::string content;
+  bool is_cut = false;  // the file ends before the content does
+};
+
+/// Reads the outermost message field by field, so that one plane is in memory at a time. Stated
+/// lengths are not trusted: memory grows with what is really there.
+class SpaceReader {
+ public:
+  /// `source` must outlive the reader.
+  explicit SpaceReader(ByteSource& source) : source_(source) {}
+
+  /// Returns the next field; nothing at the end of the file and at damage.
+  [[nodiscard]] Result<std::optional<SpaceField>> Next();
+
+  /// Where the file stopped being a message; nothing if it did not.
+  [[nodiscard]] std::optional<std::int64_t> damage_offset() const { return damage_offset_; }
+
+ private:
+  Result<bool> Refill();
+  Result<std::optional<std::uint64_t>> TakeVarint();
+  Result<std::string> TakeBytes(std::uint64_t length);
+
+  ByteSource& source_;
+  std::string window_;
+  std::size_t position_ = 0;
+  std::int64_t offset_ = 0;
+  std::optional<std::int64_t> damage_offset_;
+};
+
+constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kLengthDelimited = 2;
+// No protobuf message is longer.
+constexpr std::uint64_t kLongestMessage = (std::uint64_t{1} << 31) - 1;
+
+// All fields of an XSpace are texts or messages; another one is damage.
+Result<std::optional<SpaceField>> SpaceReader::Next() {
+  const std::int64_t begin = offset_;
+  ORRERY_TRY(const bool has_more, Refill());
+  if (!has_more || damage_offset_) {
+    return std::nullopt;
+  }
+  ORRERY_TRY(const auto tag, TakeVarint());
+  if (!tag || (*tag & 7) != kLengthDelimited || *tag >> 3 == 0) {
+    damage_offset_ = begin;
+    return std::nullopt;
+  }
+  ORRERY_TRY(const auto length, TakeVarint());
+  if (!length || *length > kLongestMessage) {
+    damage_offset_ = begin;
+    return std::nullopt;
+  }
+  SpaceField field{.number = *tag >> 3, .offset = offset_, .content = {}, .is_cut = false};
+  ORRERY_TRY(field.content, TakeBytes(*length));
+  field.is_cut = field.content.size() < *length;
+  return field;
+}
+
+// Returns whether there is a byte to take.
+Result<bool> SpaceReader::Refill() {
+  if (position_ < window_.size()) {
+    return true;
+  }
+  window_.resize(kWindowBytes);
+  ORRERY_TRY(const std::size_t count, source_.Read(window_));
+  window_.resize(count);
+  position_ = 0;
+  return count > 0;
+}
+
+Result<std::optional<std::uint64_t>> SpaceReader::TakeVarint() {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 70; shift += 7) {
+    ORRERY_TRY(const bool has_more, Refill());
+    if (!has_more) {
+      return std::nullopt;
+    }
+    const auto byte = static_cast<unsigned char>(window_[position_++]);
+    ++offset_;
+    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::string> SpaceReader::TakeBytes(std::uint64_t length) {
+  std::string bytes;
+  while (bytes.size() < length) {
+    ORRERY_TRY(const bool has_more, Refill());
+    if (!has_more) {
+      break;
+    }
+    const std::size_t count = std::min<std::size_t>(
+        window_.size() - position_, static_cast<std::size_t>(length) - bytes.size());
+    bytes.append(window_, position_, count);
+    position_ += count;
+    offset_ += static_cast<std::int64_t>(count);
+  }
+  return bytes;
+}
+
+// Fills the collectives of the finished trace from those that the recording knows of, one for
+// each activity that is one, in order of time.
+void LinkCollectives(Recording& recording) {
+  trace::Activities& activities = recording.trace.activities;
+  for (RowId row = 0; row < activities.size(); ++row) {
+    if (activities.collective[row] == kNoRow) {
+      continue;
+    }
+    trace::Collectives::Row collective = recording.collectives[activities.collective[row]];
+    collective.begin_ns = activities.begin_ns[row];
+    collective.duration_ns = activities.duration_ns[row];
+    collective.name = activities.name[row];
+    collective.track = activities.track[row];
+    collective.num_kernels = 1;
+    activities.collective[row] = recording.trace.collectives.Append(collective);
+  }
+}
 
 // Numbers of the fields of an XSpace.
 enum SpaceFieldNumber : std::uint32_t { kPlane = 1, kError = 2, kWarning = 3, kHostName = 4 };
@@ -66,10 +188,10 @@ void AddSpaceField(const SpaceField& field, Recording& recording) {
       AddPlaneField(field, recording);
       break;
     case kError:
-      trace.problems.Note("error that the profiler reports", 1, CleanText(field.content));
+      trace.problems.Note("profiler error", 1, CleanText(field.content));
       break;
     case kWarning:
-      trace.problems.Note("warning of the profiler", 1, CleanText(field.content));
+      trace.problems.Note("profiler warning", 1, CleanText(field.content));
       break;
     case kHostName:
       trace.info.host_name =
@@ -97,7 +219,7 @@ Status ReadFields(ByteSource& source, Recording& recording) {
     }
   }
   if (const auto offset = reader.damage_offset()) {
-    recording.trace.problems.Loss("the rest of the file is no recording", 1,
+    recording.trace.problems.Loss("the rest of the file is not an XPlane message", 1,
                                   fmt::format("byte {}", *offset));
   }
   if (const std::string damage = source.damage(); !damage.empty()) {
@@ -142,15 +264,12 @@ void SetTimes(Recording& recording) {
 Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   ORRERY_TRY(const auto source, file.OpenContent());
   Recording recording;
-  if (const Status status = ReadFields(*source, recording); !status) {
-    return FailWithin(file.path(), status);
-  }
+  ORRERY_TRY_STATUS(ReadFields(*source, recording));
   trace::Trace& trace = recording.trace;
   if (trace.tracks.empty() && trace.problems.has_loss()) {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("{}: an XPlane recording without a complete event ({}); record it again",
-                    file.path(), trace.problems.all().back().what));
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("an XPlane recording without a complete event ({}); record it again",
+                            trace.problems.all().back().what));
   }
   trace.problems.Note("no plane has events", trace.tracks.empty() ? 1 : 0);
   SetTimes(recording);
@@ -159,16 +278,15 @@ Result<FileContent> Read(const InputFile& file, const ReadOptions& options) {
   LinkCollectives(recording);
   trace.info.format = "XPlane";
   trace.info.files = {file.path()};
-  FileContent content;
-  content.traces.push_back(std::move(trace));
-  return content;
+  return ContentOf(std::move(trace));
 }
 
 }  // namespace
 
-const Format& GetFormat() {
-  static constexpr Format kFormat{.name = "XPlane", .matches = &Matches, .read = &Read};
-  return kFormat;
-}
+// Recordings of the XLA profiler (`*.xplane.pb`), of TPUs and GPUs. Gives one trace for each file,
+// with all devices of its host; `tracks.device` tells them apart. Times count from 1970 where the
+// file says when the profile began, else from there. HLO protos (the plane `/host:metadata`) are
+// not read.
+constinit const Format kFormat{.name = "XPlane", .matches = Matches, .read = Read};
 
 }  // namespace orrery::ingest::xplane

@@ -14,13 +14,13 @@ namespace {
 using ::testing::HasSubstr;
 using trace::Trace;
 
-// Wherever the file is cut it is either refused or read with a loss, and never has more rows.
+// Wherever the file is truncated it is either refused or read with a loss, and never has more rows.
 TEST(XplaneDamageTest, ACutFileGivesItsCompleteEvents) {
   const std::string whole = SpaceOf({SmallTpu()});
   std::size_t num_read = 0;
   for (std::size_t size = 1; size < whole.size(); ++size) {
     const std::string cut = whole.substr(0, size);
-    const auto content = GetFormat().read(*InputFile::FromMemory("cut", cut), {});
+    const auto content = kFormat.Read(*InputFile::FromMemory("cut", cut), {});
     if (!content) {
       EXPECT_THAT(content.error().message(), HasSubstr("cut: an XPlane recording without"));
       continue;
@@ -33,7 +33,7 @@ TEST(XplaneDamageTest, ACutFileGivesItsCompleteEvents) {
   EXPECT_GT(num_read, 0U);
 }
 
-// Names stand behind the lines: a cut that takes them leaves the times.
+// Names stand after the lines: a cut that takes them leaves the times.
 TEST(XplaneDamageTest, EventsWithoutTheirKindKeepTheirTimes) {
   TestPlane plane = SmallTpu();
   plane.kinds.clear();
@@ -85,14 +85,14 @@ TEST(XplaneDamageTest, WhatFollowsThePlanesAndIsNoFieldIsALoss) {
   const Trace trace = ReadBytes(SpaceOf({SmallTpu()}) + "\xff\xff\xff");
 
   EXPECT_EQ(trace.activities.size(), 2U);
-  EXPECT_EQ(ProblemCount(trace, "the rest of the file is no recording"), 1);
+  EXPECT_EQ(ProblemCount(trace, "the rest of the file is not an XPlane message"), 1);
 }
 
 TEST(XplaneDamageTest, AnAbsurdLengthCostsNoMemory) {
   // Field 1 of 2^31 - 1 bytes, of which there are five.
   const std::string bytes = std::string("\x0a\xff\xff\xff\xff\x07", 6) + "\x12\x03/ho";
 
-  const auto content = GetFormat().read(*InputFile::FromMemory("x.pb", bytes), {});
+  const auto content = kFormat.Read(*InputFile::FromMemory("x.pb", bytes), {});
 
   ASSERT_FALSE(content.has_value());
   EXPECT_THAT(content.error().message(), HasSubstr("x.pb: an XPlane recording without"));

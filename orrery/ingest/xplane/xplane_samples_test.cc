@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/ingest/xplane/async_pairs.h"
+#include "orrery/ingest/xplane/plane.h"
 #include "orrery/ingest/xplane/reading_for_test.h"
 
 namespace orrery::ingest::xplane {
@@ -55,7 +55,7 @@ TEST_F(XplaneSamples, AllCoresOfTheTpuHaveTheirCopies) {
   EXPECT_FALSE(trace.problems.has_loss());
 }
 
-// What we put together from halves must be what the profiler put together where it did.
+// What we assembled from halves must be what the profiler assembled where it did.
 TEST_F(XplaneSamples, CopiesFromHalvesAreThoseOfTheProfiler) {
   const Trace trace = ReadSample("xprof/tpu_inference.xplane.pb.gz");
   if (trace.tracks.empty()) {

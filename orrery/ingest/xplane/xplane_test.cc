@@ -1,5 +1,3 @@
-#include "orrery/ingest/xplane/xplane.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/ingest/registry.h"
 #include "orrery/ingest/xplane/reading_for_test.h"
 #include "orrery/ingest/xplane/test_space.h"
 
@@ -250,7 +249,7 @@ TEST(XplaneTest, OtherFilesAreLeftAlone) {
   for (const std::string_view bytes :
        {std::string_view(), std::string_view("\n"), std::string_view("\n\n\n\n/host:CPU"),
         std::string_view("{\"a\": 1}"), std::string_view(space)}) {
-    EXPECT_FALSE(GetFormat().matches(*InputFile::FromMemory("x", bytes)));
+    EXPECT_FALSE(kFormat.matches(*InputFile::FromMemory("x", bytes)));
   }
 }
 

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <vector>
+
+#include "orrery/ingest/json_text.h"
+#include "orrery/ingest/nsys/row_readers.h"
+
+namespace orrery::ingest::nsys {
+namespace {
+
+using trace::ApiKind;
+
+constexpr std::string_view kRuntimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME";
+
+ApiKind ApiOf(std::int64_t event_class, std::string_view call) {
+  switch (event_class) {
+    case 0:
+      return ApiKind::kRuntime;
+    case 1:
+      return ApiKind::kDriver;
+    default:
+      return ApiOfName(call);
+  }
+}
+
+// What one StringIds row means as a call, for one rank.
+struct CallName {
+  StringId name = StringId::kEmpty;
+  StringId extra = StringId::kEmpty;
+};
+
+class CallNames {
+ public:
+  explicit CallNames(const ExportContext& context) : context_(context) {}
+
+  const CallName& Of(RankBuilder& rank, std::int64_t string_id) {
+    const auto [entry, is_new] = names_[&rank].try_emplace(string_id);
+    if (is_new) {
+      const std::string_view symbol = context_.String(string_id);
+      const std::string_view name = WithoutInterfaceVersion(symbol);
+      JsonFields extra;
+      if (name != symbol) {
+        extra.Add("symbol", symbol);
+      }
+      entry.value() = {.name = rank.Intern(name), .extra = rank.Intern(extra.text())};
+    }
+    return entry->second;
+  }
+
+ private:
+  const ExportContext& context_;
+  std::map<RankBuilder*, tsl::robin_map<std::int64_t, CallName>> names_;
+};
+
+enum RuntimeColumn : std::size_t { kStart, kEnd, kClass, kThread, kCorrelation, kName, kReturn };
+
+StringId ExtraWithCorrelation(RankBuilder& rank, StringId extra, std::int64_t correlation) {
+  JsonFields fields;
+  fields.Add("correlation", correlation);
+  std::string text(rank.trace.Text(extra));
+  text += (text.empty() ? "" : ",") + fields.text();
+  return rank.Intern(text);
+}
+
+constexpr std::array<std::string_view, 5> kSliceColumns{"start", "end", "globalTid", "nameId",
+                                                        "overheadType"};
+
+bool IsSliceTable(const SqliteDatabase& database, std::string_view table) {
+  const std::vector<std::string> columns = database.Columns(table);
+  return std::all_of(kSliceColumns.begin(), kSliceColumns.begin() + 4, [&](std::string_view name) {
+    return std::find(columns.begin(), columns.end(), name) != columns.end();
+  });
+}
+
+// Overhead of the profiler has Kineto's category; other slices are named after their table.
+std::string_view CategoryOf(std::string_view table) {
+  return table.ends_with("OVERHEAD") ? "overhead" : table;
+}
+
+void ReadSliceTable(ExportContext& context, RankSet& ranks, std::string_view table,
+                    const EnumTable& overhead_types) {
+  context.ForEachRow(table, kSliceColumns, [&](const TableScan& row) {
+    const std::optional<Interval> time = context.ReadInterval(row, 0, 1, table);
+    if (!time) {
+      return;
+    }
+    const std::int64_t thread = row.Integer(2);
+    RankBuilder& rank = ranks.ForRange(thread, *time);
+    JsonFields extra;
+    if (const auto type = overhead_types.find(row.Integer(4, -1)); type != overhead_types.end()) {
+      extra.Add("overhead type", type->second.label);
+    }
+    rank.trace.other_slices.Append({.begin_ns = time->begin_ns,
+                                    .duration_ns = time->duration_ns,
+                                    .name = rank.Name(row.Integer(3, -1)),
+                                    .category = rank.Intern(CategoryOf(table)),
+                                    .track = rank.HostTrack(thread),
+                                    .extra = rank.Intern(extra.text())});
+  });
+}
+
+constexpr std::string_view kMemoryTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
+
+enum MemoryColumn : std::size_t {
+  kMemoryStart,
+  kMemoryProcess,
+  kMemoryDevice,
+  kMemoryContext,
+  kMemoryAddress,
+  kMemoryBytes,
+  kMemoryKind,
+  kMemoryOperation,
+  kMemoryName,
+  kMemoryCorrelation,
+  kMemoryPoolSize,
+  kMemoryPoolUsed,
+};
+
+constexpr std::array<std::string_view, 12> kMemoryColumns{"start",
+                                                          "globalPid",
+                                                          "deviceId",
+                                                          "contextId",
+                                                          "address",
+                                                          "bytes",
+                                                          "memKind",
+                                                          "memoryOperationType",
+                                                          "name",
+                                                          "correlationId",
+                                                          "localMemoryPoolSize",
+                                                          "localMemoryPoolUtilizedSize"};
+
+// Pageable and pinned memory is the host's.
+trace::DeviceKind DeviceKindOf(std::int64_t memory_kind) {
+  return memory_kind == 0 || memory_kind == 1 ? trace::DeviceKind::kCpu : trace::DeviceKind::kGpu;
+}
+
+StringId MemoryExtra(RankBuilder& rank, const TableScan& row) {
+  JsonFields extra;
+  if (!row.IsMissing(kMemoryContext)) {
+    extra.Add("context", row.Integer(kMemoryContext));
+  }
+  if (!row.IsMissing(kMemoryCorrelation)) {
+    extra.Add("correlation", row.Integer(kMemoryCorrelation));
+  }
+  return rank.Intern(extra.text());
+}
+
+// Sizes are positive in the table; damage must not flip the sign or overflow it.
+std::int64_t SignedBytes(std::int64_t bytes, bool is_free) {
+  const std::int64_t size = std::max<std::int64_t>(bytes, 0);
+  return is_free ? -size : size;
+}
+
+}  // namespace
+
+std::string_view WithoutInterfaceVersion(std::string_view call) {
+  const std::size_t last_letter = call.find_last_not_of("0123456789");
+  if (last_letter == std::string_view::npos || last_letter < 2) {
+    return call;
+  }
+  // A version has four digits or more (3020 is 3.2); "_v2" is part of a name.
+  const bool is_version = call[last_letter] == 'v' && call[last_letter - 1] == '_' &&
+                          call.size() - last_letter - 1 >= 4;
+  return is_version ? call.substr(0, last_letter - 1) : call;
+}
+
+ApiKind ApiOfName(std::string_view call) {
+  if (call.starts_with("cuda")) {
+    return ApiKind::kRuntime;
+  }
+  const bool is_driver = call.size() > 2 && call.starts_with("cu") &&
+                         std::isupper(static_cast<unsigned char>(call[2])) != 0;
+  return is_driver ? ApiKind::kDriver : ApiKind::kOther;
+}
+
+void ReadRuntimeCalls(ExportContext& context, RankSet& ranks) {
+  CallNames names(context);
+  context.ForEachRow(
+      kRuntimeTable,
+      {"start", "end", "eventClass", "globalTid", "correlationId", "nameId", "returnValue"},
+      [&](const TableScan& row) {
+        const std::optional<Interval> time = context.ReadInterval(row, kStart, kEnd, kRuntimeTable);
+        if (!time) {
+          return;
+        }
+        const std::int64_t thread = row.Integer(kThread);
+        const std::int64_t correlation = row.Integer(kCorrelation, -1);
+        const RankSet::Home home = ranks.ForCall(ProcessOf(thread), correlation);
+        RankBuilder& rank = *home.rank;
+        if (home.found_by_work) {
+          ranks.NoteLaunch(thread, time->begin_ns, rank);
+        }
+        const CallName& name = names.Of(rank, row.Integer(kName, -1));
+        rank.trace.runtime_calls.Append(
+            {.begin_ns = time->begin_ns,
+             .duration_ns = time->duration_ns,
+             .name = name.name,
+             .track = rank.HostTrack(thread),
+             .api = ApiOf(row.Integer(kClass, -1), rank.trace.Text(name.name)),
+             .correlation = home.is_own ? correlation : -1,
+             .return_value = row.SmallInteger(kReturn),
+             .extra =
+                 home.is_own ? name.extra : ExtraWithCorrelation(rank, name.extra, correlation)});
+      });
+  ranks.SealLaunches();
+}
+
+void ReadOtherSlices(ExportContext& context, RankSet& ranks) {
+  const EnumTable overhead_types = context.ReadEnum("ENUM_CUPTI_OVERHEAD_TYPE");
+  for (const std::string& table : context.database().tables()) {
+    if (!context.tables_read().contains(table) && IsSliceTable(context.database(), table)) {
+      ReadSliceTable(context, ranks, table, overhead_types);
+    }
+  }
+}
+
+void ReadMemoryEvents(ExportContext& context, RankSet& ranks) {
+  context.ForEachRow(kMemoryTable, kMemoryColumns, [&](TableScan& row) {
+    const std::optional<std::int64_t> time = context.ReadTime(row, kMemoryStart, kMemoryTable);
+    if (!time) {
+      return;
+    }
+    const std::int32_t device = row.SmallInteger(kMemoryDevice, -1);
+    RankBuilder& rank = ranks.ForProcessDevice(ProcessOf(row.Integer(kMemoryProcess)), device);
+    rank.trace.memory_events.Append(
+        {.begin_ns = *time,
+         .bytes = SignedBytes(row.Integer(kMemoryBytes), row.Integer(kMemoryOperation) == 1),
+         .address = static_cast<std::uint64_t>(row.Integer(kMemoryAddress)),
+         .device_kind = DeviceKindOf(row.Integer(kMemoryKind, -1)),
+         .device = device,
+         .total_allocated_bytes = row.Integer(kMemoryPoolUsed, -1),
+         .total_reserved_bytes = row.Integer(kMemoryPoolSize, -1),
+         .name = rank.Intern(row.Text(kMemoryName)),
+         .extra = MemoryExtra(rank, row)});
+  });
+}
+
+}  // namespace orrery::ingest::nsys
