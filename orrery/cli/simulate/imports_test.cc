@@ -32,13 +32,13 @@ std::int64_t StepPs(const workload::Ensemble& ensemble, CommunicationTimes& time
 
 workload::Ensemble SimaiEnsembleOf(const std::string& keys) {
   const auto workload =
-      compat::simai::ParseSimaiWorkload("HYBRID_TRANSFORMER_FWD_IN_BCKWD " + keys +
+      compat::simai::ParseWorkload("HYBRID_TRANSFORMER_FWD_IN_BCKWD " + keys +
                                    "\n4\n"
                                    "embedding_layer -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
                                    "a -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
                                    "b -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n"
                                    "c -1 2 ALLREDUCE 8 1 NONE 0 1 NONE 0 1\n");
-  return compat::simai::EnsembleOfSimai(*workload).value().ensemble;
+  return compat::simai::MakeEnsemble(*workload).value().ensemble;
 }
 
 // A micro-batch takes 8 ns forward and 8 ns backward: 1F1B is (m + p − 1) · 16, interleaved
@@ -62,7 +62,7 @@ TEST(ImportedProgramTest, TheExampleOfSimaiIsSimulated) {
   if (!std::filesystem::exists(path)) {
     GTEST_SKIP() << "the shared workloads are not here: " << path;
   }
-  const auto simai = compat::simai::EnsembleOfSimai(compat::simai::ReadSimaiWorkload(path).value()).value();
+  const auto simai = compat::simai::MakeEnsemble(compat::simai::ReadWorkload(path).value()).value();
   FreeTimes free;
   // Without communication: computing, and a bubble that is not longer than that of unequal chunks.
   const std::int64_t step_us = StepPs(simai.ensemble, free) / 1'000'000;
