@@ -16,7 +16,7 @@
 #include "orrery/draw/number_format.h"
 #include "orrery/workload/import/chakra_program.h"
 #include "orrery/workload/import/chakra_trace.h"
-#include "orrery/compat/echo/echo_graph.h"
+#include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/simulation.h"
 #include "orrery/compat/simai/program.h"
 #include "orrery/compat/simai/workload.h"
@@ -127,10 +127,10 @@ workload::Ensemble DataParallel(workload::Program program, int gpus) {
 }
 
 Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
-  ORRERY_TRY(const std::vector<compat::echo::EchoNode> graph,
-             compat::echo::ReadEchoGraph(arguments.inputs));
-  ORRERY_TRY(const compat::echo::EchoTimes times, compat::echo::ReadEchoTimes(arguments.echo_times));
-  ORRERY_TRY(compat::echo::EchoProgram echo, compat::echo::ProgramOfEcho(graph, times));
+  ORRERY_TRY(const std::vector<compat::echo::GraphNode> graph,
+             compat::echo::ReadGraphs(arguments.inputs));
+  ORRERY_TRY(const compat::echo::OperatorTimes times, compat::echo::ReadTimes(arguments.echo_times));
+  ORRERY_TRY(compat::echo::TracedProgram echo, compat::echo::MakeProgram(graph, times));
   ImportedProgram imported;
   const int gpus = std::max({arguments.gpus, arguments.world, 1});
   imported.title = fmt::format("{}: graph of Echo, {} nodes, {} buckets of gradients, {} rank{}",

@@ -1,3 +1,5 @@
+#include "orrery/compat/echo/evaluation.h"
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -11,14 +13,10 @@
 
 #include "orrery/base/csv.h"
 #include "orrery/compat/echo/cross_validation.h"
-#include "orrery/compat/echo/echo_model.h"
-#include "orrery/compat/echo/echo_rows.h"
-#include "orrery/compat/echo/held_out_summary.h"
-#include "orrery/compat/echo/legacy_shuffle.h"
-#include "orrery/compat/echo/pairwise_sum.h"
 #include "orrery/compat/echo/published.h"
-#include "orrery/compat/echo/schedule.h"
+#include "orrery/compat/echo/rows.h"
 #include "orrery/compat/echo/shrunken_medians.h"
+#include "orrery/compat/echo/slowdown_model.h"
 
 namespace orrery::compat::echo {
 namespace {
@@ -38,8 +36,8 @@ bool HasShared() {
   return std::filesystem::exists(kFolder + "/merged_features.csv");
 }
 
-std::vector<EchoRow> SharedRows() {
-  return *ReadEchoRows(*ReadCsvFile(kFolder + "/merged_features.csv"));
+std::vector<KernelRow> SharedRows() {
+  return *ReadRows(*ReadCsvFile(kFolder + "/merged_features.csv"));
 }
 
 TEST(PairwiseSum, ShortListsAreAddedInOrder) {
@@ -50,7 +48,7 @@ TEST(PairwiseSum, ShortListsAreAddedInOrder) {
 
 // Nine values: eight sums of one value each, paired, then the ninth. (1 + 1) is added as 2 to
 // nothing large, then 1e16 + 2 keeps it.
-TEST(PairwiseSum, EightSumsGoSideBySide) {
+TEST(PairwiseSum, UsesEightPartialSums) {
   EXPECT_EQ(PairwiseSum(std::vector<double>{1, 1, 0, 0, 1e16, 0, 0, 0, 0}), 1e16 + 2);
 }
 
@@ -90,8 +88,8 @@ std::string SmallModel(const std::string& left_children) {
       "split_conditions": [10, 1, 2], "default_left": [1, 0, 0], "loss_changes": [3, 0, 0]}]}}}})json";
 }
 
-TEST(EchoModel, GoesLeftBelowTheCondition) {
-  const auto model = EchoModel::Parse(SmallModel("[1, -1, -1]"));
+TEST(SlowdownModel, GoesLeftBelowTheCondition) {
+  const auto model = SlowdownModel::Parse(SmallModel("[1, -1, -1]"));
   ASSERT_TRUE(model.has_value()) << model.error().message();
   EXPECT_EQ(model->Predict({9.5}), 1.5F);
   EXPECT_EQ(model->Predict({10}), 2.5F);
@@ -99,28 +97,28 @@ TEST(EchoModel, GoesLeftBelowTheCondition) {
   EXPECT_EQ(model->gain_shares()[0], 1);
 }
 
-TEST(EchoModel, NodesThatAreNoTreeAreRefused) {
-  // A cycle, a child that is not there, a node with two parents, and columns of unequal length.
+TEST(SlowdownModel, NodesThatFormNoTreeAreRejected) {
+  // A cycle, a missing child, a node with two parents, and columns of unequal length.
   for (const std::string left :
        {"[0, -1, -1]", "[7, -1, -1]", "[2, -1, -1]", "[1, -1]", "[1.5, -1, -1]"}) {
-    EXPECT_FALSE(EchoModel::Parse(SmallModel(left)).has_value()) << left;
+    EXPECT_FALSE(SlowdownModel::Parse(SmallModel(left)).has_value()) << left;
   }
-  const auto none = EchoModel::Parse("{}");
+  const auto none = SlowdownModel::Parse("{}");
   ASSERT_FALSE(none.has_value());
   EXPECT_THAT(none.error().message(), HasSubstr("XGBoost saved as JSON"));
 }
 
-TEST(EchoModel, TheShippedFiguresComeOutInEveryDigit) {
+TEST(SlowdownModel, ReproducesThePublishedMetricsExactly) {
   if (!HasShared()) {
     GTEST_SKIP() << "needs ../shared/slowdown";
   }
-  const std::vector<EchoRow> rows = SharedRows();
-  const auto model = EchoModel::Parse(FileText(kFolder + "/xgb_model.json"));
+  const std::vector<KernelRow> rows = SharedRows();
+  const auto model = SlowdownModel::Parse(FileText(kFolder + "/xgb_model.json"));
   ASSERT_TRUE(model.has_value()) << model.error().message();
   EXPECT_EQ(model->num_trees(), 100);
   EXPECT_EQ(model->num_nodes(), 10'658);
   std::vector<float> slowdowns;
-  for (const EchoRow& row : rows) {
+  for (const KernelRow& row : rows) {
     slowdowns.push_back(model->Predict(row.features));
   }
   const std::vector<PublishedLine> lines = PublishedLines(rows, slowdowns);
@@ -130,13 +128,13 @@ TEST(EchoModel, TheShippedFiguresComeOutInEveryDigit) {
   EXPECT_NEAR(model->gain_shares()[2], 0.362, 0.0005);
 }
 
-/// Fed as it was trained, the model knows its training rows.
-TEST(EchoModel, StandardisedFeaturesGiveTheTrainingRowsBack) {
+/// With inputs as in training, the model reproduces its training rows.
+TEST(SlowdownModel, StandardisedFeaturesReproduceTheTrainingRows) {
   if (!HasShared()) {
     GTEST_SKIP() << "needs ../shared/slowdown";
   }
-  const std::vector<EchoRow> rows = SharedRows();
-  const auto model = EchoModel::Parse(FileText(kFolder + "/xgb_model.json"));
+  const std::vector<KernelRow> rows = SharedRows();
+  const auto model = SlowdownModel::Parse(FileText(kFolder + "/xgb_model.json"));
   const LegacySplit split = SplitAsScikitLearn(rows.size(), 0.2, 42);
   const Standardisation standard = Standardisation::Of(rows, split.train);
   double worst = 0;
@@ -154,7 +152,7 @@ TEST(Published, ALineThatDiffersIsNamed) {
               ElementsAre("published '', computed 'Our MSE 2'"));
 }
 
-EchoRow Row(std::int64_t id, std::string name, double alone, double together, double ratio) {
+KernelRow Row(std::int64_t id, std::string name, double alone, double together, double ratio) {
   return {.id = id,
           .name = std::move(name),
           .alone_ns = alone,
@@ -164,31 +162,31 @@ EchoRow Row(std::int64_t id, std::string name, double alone, double together, do
 }
 
 // Rows 1 and 2 are one span: 0.5 · 100 + 1 · 200 = 250 ns of alone time overlap. Row 4 begins the
-// second slowdown.
-TEST(Schedule, SpansAndSlowdownsComeFromTheRatios) {
-  const std::vector<EchoRow> rows = {Row(1, "a", 100, 100, 0), Row(2, "a", 100, 120, 0.5),
-                                     Row(3, "b", 200, 300, 1), Row(4, "a", 100, 100, 0),
-                                     Row(5, "b", 200, 300, 1)};
-  const std::vector<Place> places = PlacesOf(rows);
-  EXPECT_EQ(places[0].slowdown, 0);
-  EXPECT_EQ(places[1].slowdown, 1);
-  EXPECT_EQ(places[3].slowdown, 1);
-  EXPECT_EQ(places[4].slowdown, 2);
-  EXPECT_EQ(places[1].rows_of_span, 2);
-  EXPECT_EQ(places[3].rows_of_span, 0);
-  EXPECT_EQ(places[2].span_ns, 250);
-  EXPECT_EQ(places[2].since_ns, 50);
-  EXPECT_EQ(places[2].whole_so_far, 1);
+// second segment.
+TEST(Positions, SpansAndSegmentsComeFromTheRatios) {
+  const std::vector<KernelRow> rows = {Row(1, "a", 100, 100, 0), Row(2, "a", 100, 120, 0.5),
+                                       Row(3, "b", 200, 300, 1), Row(4, "a", 100, 100, 0),
+                                       Row(5, "b", 200, 300, 1)};
+  const std::vector<Position> positions = PositionsOf(rows);
+  EXPECT_EQ(positions[0].segment, 0);
+  EXPECT_EQ(positions[1].segment, 1);
+  EXPECT_EQ(positions[3].segment, 1);
+  EXPECT_EQ(positions[4].segment, 2);
+  EXPECT_EQ(positions[1].rows_of_span, 2);
+  EXPECT_EQ(positions[3].rows_of_span, 0);
+  EXPECT_EQ(positions[2].span_ns, 250);
+  EXPECT_EQ(positions[2].since_ns, 50);
+  EXPECT_EQ(positions[2].whole_so_far, 1);
 }
 
 // One cell, ratios 1, 1, 4, 4, 4: weights 1, 1, 1/4, 1/4, 1/4; half of 2.75 lies at the second row.
 // Predicting 1 costs (0 + 0 + 3 · 3/4) / 5 = 0.45; predicting 4 costs (3 + 3) / 5 = 1.2.
 TEST(ShrunkenMedians, TakesTheValueWithTheLeastRelativeError) {
-  const Ladder ladder{.name = "", .cell_of_row = {{0, 0, 0, 0, 0}}};
+  const Binning binning{.cell_of_row = {{0, 0, 0, 0, 0}}};
   const double four = std::log(4.0);
   const std::vector<double> log_ratios = {0, 0, four, four, four};
   const std::vector<std::uint32_t> train = {0, 1, 2, 3, 4};
-  const Form form{.ladder = &ladder, .prior = 1};
+  const Form form{.binning = &binning, .prior = 1};
   EXPECT_EQ(ShrunkenMedians({&form, 1}, log_ratios, train).Predict(0), 0);
 }
 
@@ -197,20 +195,21 @@ TEST(ShrunkenMedians, TakesTheValueWithTheLeastRelativeError) {
 // 1/2, so 1/10 a row. Weights by alone / together: ratio 1: 3 · 0.1 = 0.3; ratio 4:
 // 2 · (0.25 + 0.1) / 4 = 0.175: the answer is 1. A prior of 0.1: narrow 2 / 2.1, 0.476 a row, wide
 // 0.048, 0.0095 a row; 0.0286 against 0.243: the answer is 4.
-TEST(ShrunkenMedians, FewRowsGiveWayToTheWiderCell) {
-  const Ladder ladder{.name = "", .cell_of_row = {{0, 0, 0, 1, 1}, {0, 0, 0, 0, 0}}};
+TEST(ShrunkenMedians, FewRowsShrinkTowardsTheWiderCell) {
+  const Binning binning{.cell_of_row = {{0, 0, 0, 1, 1}, {0, 0, 0, 0, 0}}};
   const double four = std::log(4.0);
   const std::vector<double> log_ratios = {0, 0, 0, four, four};
   const std::vector<std::uint32_t> train = {0, 1, 2, 3, 4};
-  const Form careful{.ladder = &ladder, .prior = 2};
-  const Form bold{.ladder = &ladder, .prior = 0.1};
+  const Form careful{.binning = &binning, .prior = 2};
+  const Form bold{.binning = &binning, .prior = 0.1};
   EXPECT_EQ(ShrunkenMedians({&careful, 1}, log_ratios, train).Predict(3), 0);
   EXPECT_EQ(ShrunkenMedians({&bold, 1}, log_ratios, train).Predict(3), four);
 }
 
-/// A made pass: kernels of three names, every second slowdown of five rows beside communication.
-std::vector<EchoRow> MadeRows() {
-  std::vector<EchoRow> rows;
+/// A synthetic pass: kernels of three names, every second group of five rows overlaps
+/// communication.
+std::vector<KernelRow> SyntheticRows() {
+  std::vector<KernelRow> rows;
   for (std::int64_t id = 1; id <= 200; ++id) {
     const bool overlaps = id / 5 % 2 == 1;
     const double alone = 1'000.0 * static_cast<double>(1 + id % 3);
@@ -222,21 +221,21 @@ std::vector<EchoRow> MadeRows() {
 }
 
 TEST(ClockStep, ATableWithOneClockLosesNothing) {
-  std::vector<EchoRow> rows;
+  std::vector<KernelRow> rows;
   for (std::int64_t id = 1; id <= 300; ++id) {
     rows.push_back(Row(id, "a", 100, 101, 0));
   }
-  EXPECT_FALSE(PublicClockStep(rows).Spoils(rows[250]));
+  EXPECT_FALSE(PublicClockStep(rows).Affects(rows[250]));
   for (std::size_t row = 240; row < 267; ++row) {
     rows[row].together_ns = 60;
   }
   const ClockStep step = PublicClockStep(rows);
-  EXPECT_TRUE(step.Spoils(rows[240]) && step.Spoils(rows[266]));
-  EXPECT_FALSE(step.Spoils(rows[239]) || step.Spoils(rows[267]));
+  EXPECT_TRUE(step.Affects(rows[240]) && step.Affects(rows[266]));
+  EXPECT_FALSE(step.Affects(rows[239]) || step.Affects(rows[267]));
 }
 
 TEST(CrossValidation, LeavesOutTheClockStepAndRepeatsForAnyNumberOfThreads) {
-  const std::vector<EchoRow> rows = MadeRows();
+  const std::vector<KernelRow> rows = SyntheticRows();
   const ClockStep step{.first_id = 11, .last_id = 20};
   const CrossValidation one = CrossValidate(rows, step, {.repeats = 3, .threads = 1});
   const CrossValidation two = CrossValidate(rows, step, {.repeats = 3, .threads = 2});
@@ -247,9 +246,9 @@ TEST(CrossValidation, LeavesOutTheClockStepAndRepeatsForAnyNumberOfThreads) {
   }
 }
 
-// Every name has one ratio, so the per-name median knows it whatever is held out, and ours as well.
-TEST(CrossValidation, APassWithoutNoiseIsKnown) {
-  const std::vector<EchoRow> rows = MadeRows();
+// Every name has one ratio, so both the per-name median and ours predict it whatever is held out.
+TEST(CrossValidation, APassWithoutNoiseIsPredictedExactly) {
+  const std::vector<KernelRow> rows = SyntheticRows();
   const CrossValidation validation = CrossValidate(rows, ClockStep{}, {.repeats = 2});
   const std::vector<PredictorSummary> summaries = Summarise(rows, validation);
   EXPECT_NEAR(summaries[0].mape, 0, 1e-9);
@@ -259,13 +258,13 @@ TEST(CrossValidation, APassWithoutNoiseIsKnown) {
   EXPECT_FALSE(summaries[2].from_median.ExcludesEquality());
 }
 
-/// The mark of issue 7 on the public table: below the per-name median with an interval that
+/// On the public table: below the per-name median with an interval that
 /// excludes equality, below no slowdown, total within 2 %.
 TEST(CrossValidation, OursBeatsThePerNameMedianOnThePublicTable) {
   if (!HasShared()) {
     GTEST_SKIP() << "needs ../shared/slowdown";
   }
-  const std::vector<EchoRow> rows = SharedRows();
+  const std::vector<KernelRow> rows = SharedRows();
   const CrossValidation validation = CrossValidate(rows, PublicClockStep(rows), {.repeats = 3});
   EXPECT_EQ(validation.rows.size(), 592);
   const std::vector<PredictorSummary> summaries = Summarise(rows, validation);

@@ -1,4 +1,4 @@
-#include "orrery/compat/echo/echo_graph.h"
+#include "orrery/compat/echo/program.h"
 
 #include <filesystem>
 
@@ -7,9 +7,7 @@
 
 namespace orrery::compat::echo {
 
-using workload::LaneId;
-using workload::Phase;
-using workload::TaskId;
+using workload::LaneId, workload::Phase, workload::Program, workload::TaskId;
 
 namespace {
 
@@ -32,8 +30,8 @@ constexpr std::string_view kTimes =
     R"json({"late": 2, "ids": 0.5, "MmBackward00": 3.25, "AccumulateGrad0": 0.001,
             "AccumulateGrad7": 9, "optimizer_step": 4, "output": 0})json";
 
-EchoProgram SmallProgram() {
-  return ProgramOfEcho(ParseEchoGraph(kGraph).value(), ParseEchoTimes(kTimes).value()).value();
+TracedProgram SmallProgram() {
+  return MakeProgram(ParseGraph(kGraph).value(), ParseTimes(kTimes).value()).value();
 }
 
 std::vector<std::string> NamesOnLane(const Program& program, LaneId lane) {
@@ -47,7 +45,7 @@ std::vector<std::string> NamesOnLane(const Program& program, LaneId lane) {
 }
 
 TEST(EchoGraphTest, OperatorsRunInputsFirstAndBucketsBesideThem) {
-  const EchoProgram echo = SmallProgram();
+  const TracedProgram echo = SmallProgram();
   EXPECT_THAT(NamesOnLane(echo.program, 0), ElementsAre("ids", "late", "output", "MmBackward00",
                                                         "AccumulateGrad0", "optimizer_step"));
   EXPECT_THAT(NamesOnLane(echo.program, 1), ElementsAre("ddp_pre_0", "ddp_Allreduce_0"));
@@ -81,19 +79,19 @@ TEST(EchoGraphTest, TheBackwardPassIsWhatFollowsTheOutput) {
 }
 
 TEST(EchoGraphTest, WhatDoesNotMatchIsListed) {
-  const EchoProgram echo = SmallProgram();
+  const TracedProgram echo = SmallProgram();
   EXPECT_THAT(echo.nodes_without_time, IsEmpty());
   EXPECT_THAT(echo.times_without_node, ElementsAre("AccumulateGrad7"));
   EXPECT_THAT(echo.inputs_without_node, ElementsAre("absent"));
 
-  const EchoProgram untimed = ProgramOfEcho(ParseEchoGraph(kGraph).value(), {}).value();
+  const TracedProgram untimed = MakeProgram(ParseGraph(kGraph).value(), {}).value();
   EXPECT_EQ(untimed.nodes_without_time.size(), 5U);  // buckets are not timed
 }
 
 TEST(EchoGraphTest, BadFilesAreRefusedInASentence) {
   const auto graph_error = [](std::string_view json) {
-    const auto graph = ParseEchoGraph(json);
-    return graph ? ProgramOfEcho(*graph, {}).error().message() : graph.error().message();
+    const auto graph = ParseGraph(json);
+    return graph ? MakeProgram(*graph, {}).error().message() : graph.error().message();
   };
   EXPECT_EQ(graph_error("{}"), "a graph of Echo is a JSON list of nodes");
   EXPECT_EQ(graph_error("[]"), "the graph has no nodes");
@@ -103,9 +101,8 @@ TEST(EchoGraphTest, BadFilesAreRefusedInASentence) {
             "node 'a' waits for itself");
   EXPECT_EQ(graph_error(R"json([{"name": "a", "op": "ddp_Allreduce"}])json"),
             "node 'a' says no sensible bucket_size");
-  EXPECT_EQ(ParseEchoTimes("[]").error().message(),
-            "times of Echo are a JSON object of milliseconds");
-  EXPECT_EQ(ParseEchoTimes(R"json({"a": -1})json").error().message(),
+  EXPECT_EQ(ParseTimes("[]").error().message(), "times of Echo are a JSON object of milliseconds");
+  EXPECT_EQ(ParseTimes(R"json({"a": -1})json").error().message(),
             "the time of 'a' is not a number of milliseconds, or all of them make more than a day");
 }
 
@@ -145,9 +142,9 @@ TEST_P(EchoSharedTest, TheSumsAreThoseOfTheTracer) {
   if (pair.buckets > 0) {
     graphs.push_back(path("graphs/", "ddp_graph"));
   }
-  const auto graph = ReadEchoGraph(graphs).value();
-  const auto times = ReadEchoTimes({{path("ops/", "global_ops")}}).value();
-  const EchoProgram program = ProgramOfEcho(graph, times).value();
+  const auto graph = ReadGraphs(graphs).value();
+  const auto times = ReadTimes({{path("ops/", "global_ops")}}).value();
+  const TracedProgram program = MakeProgram(graph, times).value();
   EXPECT_NEAR(MillisecondsOf(program.program, Phase::kForward), pair.forward_ms, 0.05);
   EXPECT_NEAR(MillisecondsOf(program.program, Phase::kBackward), pair.backward_ms, 0.05);
   EXPECT_NEAR(MillisecondsOf(program.program, Phase::kOptimizer), pair.optimizer_ms, 0.05);
@@ -181,8 +178,8 @@ TEST(EchoGraphTest, TheBucketsAreThoseOfPytorch) {
   }
   const std::string setting = "_graph_profiling_bs1_seq512_pytorch_ddp.json.gz";
   const auto graph =
-      ReadEchoGraph({{folder + "forward" + setting, folder + "backward" + setting}}).value();
-  const Program program = ProgramOfEcho(graph, {}).value().program;
+      ReadGraphs({{folder + "forward" + setting, folder + "backward" + setting}}).value();
+  const Program program = MakeProgram(graph, {}).value().program;
   ASSERT_EQ(program.communications.size(), 25U);
   EXPECT_EQ(program.communications.bytes.front(), 4 * 2'364'672);
   EXPECT_EQ(program.communications.bytes[1], 4 * 2'953'728);

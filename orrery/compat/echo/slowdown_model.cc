@@ -1,4 +1,4 @@
-#include "orrery/compat/echo/echo_model.h"
+#include "orrery/compat/echo/slowdown_model.h"
 
 #include <cmath>
 #include <optional>
@@ -14,12 +14,12 @@ namespace {
 
 using Json = std::optional<ingest::JsonElement>;
 
-tl::unexpected<Error> NotUnderstood(std::string_view what) {
+tl::unexpected<Error> Invalid(std::string_view what) {
   return Fail(Error::Kind::kInvalidInput,
-              fmt::format("{}; a model that XGBoost saved as JSON is wanted", what));
+              fmt::format("{}; expected a model that XGBoost saved as JSON", what));
 }
 
-/// The numbers of an array; yes is 1. Nothing if one of them is something else.
+/// The numbers of an array, with true as 1. Nothing if an element is something else.
 std::optional<std::vector<double>> Numbers(const Json& array) {
   std::vector<double> numbers;
   bool are_all = array && array->is_array();
@@ -36,7 +36,7 @@ std::optional<std::vector<double>> Numbers(const Json& array) {
   return are_all ? std::optional(std::move(numbers)) : std::nullopt;
 }
 
-/// The columns of a tree, equally long.
+/// The columns of a tree, of equal length.
 struct Columns {
   std::vector<double> left;
   std::vector<double> right;
@@ -63,7 +63,7 @@ std::optional<Columns> ReadColumns(const Json& tree) {
   return columns;
 }
 
-/// Every node but the root is the child of one other at most, so that a walk ends.
+/// Every node but the root is the child of at most one other, so that every walk ends.
 class ChildCheck {
  public:
   explicit ChildCheck(std::size_t num_nodes) : has_parent_(num_nodes, false) {
@@ -89,18 +89,18 @@ class ChildCheck {
 
 }  // namespace
 
-class EchoModel::Reader {
+class SlowdownModel::Reader {
  public:
-  [[nodiscard]] Result<EchoModel> Read(const Json& learner) {
+  [[nodiscard]] Result<SlowdownModel> Read(const Json& learner) {
     const Json parameters = ingest::Field(learner, "learner_model_param");
     const auto base = ingest::Number(ingest::Field(parameters, "base_score"));
     const auto num_features = ingest::Number(ingest::Field(parameters, "num_feature"));
     if (!base || !num_features) {
-      return NotUnderstood("there is no base score or number of features");
+      return Invalid("the base score or number of features is missing");
     }
     if (*num_features != static_cast<double>(kFeatures.size())) {
-      return NotUnderstood(fmt::format("the model takes {} features, Echo's takes {}",
-                                       *num_features, kFeatures.size()));
+      return Invalid(fmt::format("the model takes {} features, Echo's takes {}", *num_features,
+                                 kFeatures.size()));
     }
     model_.base_ = static_cast<float>(*base);
     ORRERY_TRY_STATUS(ReadTrees(learner));
@@ -119,7 +119,7 @@ class EchoModel::Reader {
       }
     });
     if (status && model_.tree_begins_.empty()) {
-      return NotUnderstood("there are no trees");
+      return Invalid("it has no trees");
     }
     return status;
   }
@@ -128,13 +128,13 @@ class EchoModel::Reader {
     const auto columns = ReadColumns(tree);
     const std::string place = fmt::format("tree {}", model_.tree_begins_.size());
     if (!columns) {
-      return NotUnderstood(place + " lacks a column of its nodes");
+      return Invalid(place + " lacks a column of nodes");
     }
     model_.tree_begins_.push_back(model_.nodes_.size());
     ChildCheck children(columns->left.size());
     for (std::size_t node = 0; node < columns->left.size(); ++node) {
       if (!AppendNode(*columns, node, children)) {
-        return NotUnderstood(fmt::format("{}: node {} is no part of a tree", place, node));
+        return Invalid(fmt::format("{}: node {} does not belong to a tree", place, node));
       }
     }
     return {};
@@ -168,20 +168,20 @@ class EchoModel::Reader {
     }
   }
 
-  EchoModel model_;
+  SlowdownModel model_;
 };
 
-Result<EchoModel> EchoModel::Parse(std::string_view json) {
+Result<SlowdownModel> SlowdownModel::Parse(std::string_view json) {
   ingest::JsonText text;
   const Json document = text.Parse(json);
   const Json learner = ingest::Field(document, "learner");
   if (!learner) {
-    return NotUnderstood("there is no learner in it");
+    return Invalid("the learner is missing");
   }
   return Reader().Read(learner);
 }
 
-float EchoModel::Predict(const Features& features) const {
+float SlowdownModel::Predict(const Features& features) const {
   float sum = base_;
   for (const std::size_t begin : tree_begins_) {
     const Node* node = &nodes_[begin];

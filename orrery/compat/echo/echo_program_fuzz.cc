@@ -2,15 +2,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include "orrery/compat/echo/echo_graph.h"
+#include "orrery/compat/echo/program.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace orrery::compat::echo;
   const std::string_view json(reinterpret_cast<const char*>(data), size);
-  const auto graph = ParseEchoGraph(json);
-  const auto times = ParseEchoTimes(json);
+  const auto graph = ParseGraph(json);
+  const auto times = ParseTimes(json);
   if (graph) {
-    static_cast<void>(ProgramOfEcho(*graph, times.value_or(EchoTimes{})));
+    static_cast<void>(MakeProgram(*graph, times.value_or(OperatorTimes{})));
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-#include "orrery/compat/echo/echo_graph.h"
+#include "orrery/compat/echo/program.h"
 
 #include <algorithm>
 #include <array>
@@ -8,22 +8,14 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/text.h"
 #include "orrery/workload/import/inputs_first.h"
 
 namespace orrery::compat::echo {
 
-using workload::CommunicationId;
-using workload::FirstMissing;
-using workload::GroupId;
-using workload::InputsFirst;
-using workload::LaneId;
-using workload::LaneKind;
-using workload::PartId;
-using workload::Phase;
-using workload::TaskId;
-using workload::TaskKind;
-using workload::kNoGroup;
-using workload::kNone;
+using workload::CommunicationId, workload::FirstMissing, workload::InputsFirst, workload::LaneId;
+using workload::LaneKind, workload::PartId, workload::Phase, workload::Program, workload::TaskId;
+using workload::TaskKind, workload::kNone;
 
 namespace {
 
@@ -31,44 +23,44 @@ constexpr std::string_view kOptimizer = "optimizer_step";
 constexpr std::int64_t kBytesOfElement = 4;  // Echo traces in 32-bit floats
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 
-bool IsOfBucket(const EchoNode& node) {
+bool IsOfBucket(const GraphNode& node) {
   return node.op == "ddp_pre" || node.op == "ddp_Allreduce";
 }
 
 std::string_view CategoryOf(std::string_view op) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kCategories = {
-      {{"Embedding", "embedding"},
-       {"Linear", "product"},
-       {"addmm", "product"},
-       {"Addmm", "product"},
-       {"matmul", "product"},
-       {"MmBackward", "product"},
-       {"bmm", "product"},
-       {"Bmm", "product"},
-       {"Norm", "norm"},
-       {"oftmax", "softmax"},
-       {"ropout", "dropout"},
-       {"AccumulateGrad", "gradient"}}};
+  constexpr std::pair<std::string_view, std::string_view> kCategories[] = {
+      {"Embedding", "embedding"},
+      {"Linear", "gemm"},
+      {"addmm", "gemm"},
+      {"Addmm", "gemm"},
+      {"matmul", "gemm"},
+      {"MmBackward", "gemm"},
+      {"bmm", "gemm"},
+      {"Bmm", "gemm"},
+      {"Norm", "norm"},
+      {"oftmax", "softmax"},
+      {"ropout", "dropout"},
+      {"AccumulateGrad", "gradient"}};
   for (const auto& [part, category] : kCategories) {
-    if (op.find(part) != std::string_view::npos) {
+    if (Contains(op, part)) {
       return category;
     }
   }
   return "other";
 }
 
-/// The nodes by number: who needs whom.
-struct Links {
+/// Dependencies by node index.
+struct InputLinks {
   std::vector<std::vector<std::size_t>> inputs;  // of a node
-  std::vector<std::string> unknown;              // inputs that are no nodes
+  std::vector<std::string> unknown;              // inputs that are not nodes
 };
 
-Links LinksOf(std::span<const EchoNode> graph) {
+InputLinks LinksOf(std::span<const GraphNode> graph) {
   std::map<std::string_view, std::size_t> number_of_name;
   for (std::size_t i = 0; i < graph.size(); ++i) {
     number_of_name.emplace(graph[i].name, i);
   }
-  Links links{.inputs = std::vector<std::vector<std::size_t>>(graph.size()), .unknown = {}};
+  InputLinks links{.inputs = std::vector<std::vector<std::size_t>>(graph.size()), .unknown = {}};
   for (std::size_t i = 0; i < graph.size(); ++i) {
     for (const std::string& input : graph[i].inputs) {
       const auto found = number_of_name.find(input);
@@ -82,9 +74,9 @@ Links LinksOf(std::span<const EchoNode> graph) {
   return links;
 }
 
-class EchoBuilder {
+class ProgramBuilder {
  public:
-  EchoBuilder(std::span<const EchoNode> graph, const EchoTimes& times)
+  ProgramBuilder(std::span<const GraphNode> graph, const OperatorTimes& times)
       : graph_(graph), times_(times), task_of_node_(graph.size(), kNone) {
     result_.num_nodes = static_cast<std::int64_t>(graph.size());
     is_backward_.resize(graph.size());
@@ -93,12 +85,12 @@ class EchoBuilder {
     program_.roles.push_back(program_.strings.Intern("dp"));
   }
 
-  Result<EchoProgram> Build() {
-    Links links = LinksOf(graph_);
+  Result<TracedProgram> Build() {
+    InputLinks links = LinksOf(graph_);
     const std::vector<std::size_t> order = InputsFirst(links.inputs);
     if (order.size() < graph_.size()) {
       return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("node '{}' waits for itself",
+                  fmt::format("node '{}' depends on itself",
                               graph_[FirstMissing(order, graph_.size())].name));
     }
     for (const std::size_t node : order) {
@@ -118,11 +110,11 @@ class EchoBuilder {
   }
 
  private:
-  // The backward pass is what comes behind the output.
-  void MarkBackward(std::size_t node, const Links& links) {
-    is_backward_[node] =
-        std::any_of(links.inputs[node].begin(), links.inputs[node].end(),
-                    [&](std::size_t i) { return is_backward_[i] || graph_[i].op == "output"; });
+  // The backward pass is everything after the output.
+  void MarkBackward(std::size_t node, const InputLinks& links) {
+    is_backward_[node] = std::ranges::any_of(links.inputs[node], [&](std::size_t i) {
+      return is_backward_[i] || graph_[i].op == "output";
+    });
   }
 
   PartId PartOf(std::string_view category, Phase phase) {
@@ -134,7 +126,7 @@ class EchoBuilder {
     return found->second;
   }
 
-  TaskId AddCompute(const EchoNode& node, Phase phase) {
+  TaskId AddCompute(const GraphNode& node, Phase phase) {
     const auto time = times_.find(node.name);
     if (time == times_.end()) {
       result_.nodes_without_time.push_back(node.name);
@@ -147,14 +139,14 @@ class EchoBuilder {
                                   .part = PartOf(CategoryOf(node.op), phase)});
   }
 
-  Status AddBucket(std::size_t index, const Links& links) {
-    const EchoNode& node = graph_[index];
+  Status AddBucket(std::size_t index, const InputLinks& links) {
+    const GraphNode& node = graph_[index];
     const bool is_wait = node.op == "ddp_pre";
     CommunicationId communication = kNone;
     if (!is_wait) {
       if (node.bucket_elements < 0 || node.bucket_elements > kMaxElements) {
         return Fail(Error::Kind::kInvalidInput,
-                    fmt::format("node '{}' says no sensible bucket_size", node.name));
+                    fmt::format("node '{}' has no valid bucket_size", node.name));
       }
       communication =
           program_.communications.Append({.role = 0,
@@ -171,7 +163,7 @@ class EchoBuilder {
                                .communication = communication});
     task_of_node_[index] = task;
     for (const std::size_t input : links.inputs[index]) {
-      if (!IsOfBucket(graph_[input])) {  // those are in front of it on their stream
+      if (!IsOfBucket(graph_[input])) {  // those precede it on the same stream
         program_.edges.Append({.from = task_of_node_[input], .to = task});
       }
     }
@@ -182,7 +174,7 @@ class EchoBuilder {
     if (!times_.contains(kOptimizer)) {
       return;
     }
-    const EchoNode node{.name = std::string(kOptimizer), .op = "optimizer"};
+    const GraphNode node{.name = std::string(kOptimizer), .op = "optimizer"};
     const TaskId task = AddCompute(node, Phase::kOptimizer);
     program_.tasks.part[task] = PartOf("optimizer", Phase::kOptimizer);
     for (TaskId before = task; before-- > 0;) {
@@ -195,7 +187,7 @@ class EchoBuilder {
 
   void CollectUnused() {
     std::set<std::string_view> names{kOptimizer};
-    for (const EchoNode& node : graph_) {
+    for (const GraphNode& node : graph_) {
       names.insert(node.name);
     }
     for (const auto& [name, milliseconds] : times_) {
@@ -205,9 +197,9 @@ class EchoBuilder {
     }
   }
 
-  std::span<const EchoNode> graph_;
-  const EchoTimes& times_;
-  EchoProgram result_;
+  std::span<const GraphNode> graph_;
+  const OperatorTimes& times_;
+  TracedProgram result_;
   Program program_;
   LaneId compute_ = kNone;
   LaneId communication_ = kNone;
@@ -218,27 +210,11 @@ class EchoBuilder {
 
 }  // namespace
 
-Result<EchoProgram> ProgramOfEcho(std::span<const EchoNode> graph, const EchoTimes& times) {
+Result<TracedProgram> MakeProgram(std::span<const GraphNode> graph, const OperatorTimes& times) {
   if (graph.empty()) {
     return Fail(Error::Kind::kInvalidInput, "the graph has no nodes");
   }
-  return EchoBuilder(graph, times).Build();
-}
-
-Ensemble EnsembleOfEcho(Program program, Rank num_ranks) {
-  Ensemble ensemble;
-  ensemble.num_roles = static_cast<std::uint32_t>(program.roles.size());
-  ensemble.programs.push_back(std::move(program));
-  std::vector<Rank> all;
-  for (Rank rank = 0; rank < num_ranks; ++rank) {
-    all.push_back(rank);
-    ensemble.program_of_rank.push_back(0);
-    ensemble.gpu_of_rank.push_back(rank);
-    ensemble.slowness_of_rank.push_back(1);
-  }
-  const GroupId group = num_ranks > 1 ? ensemble.AddGroup(all) : kNoGroup;
-  ensemble.group_of_role.assign(static_cast<std::size_t>(num_ranks) * ensemble.num_roles, group);
-  return ensemble;
+  return ProgramBuilder(graph, times).Build();
 }
 
 }  // namespace orrery::compat::echo

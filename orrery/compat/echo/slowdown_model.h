@@ -6,27 +6,26 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/compat/echo/echo_rows.h"
+#include "orrery/compat/echo/rows.h"
 
 namespace orrery::compat::echo {
 
-/// Echo's slowdown model: a forest that XGBoost saved, evaluated as XGBoost does it, with sums of
-/// floats from the base score on through the trees in order. `learn::Forest` sums exactly, and
-/// would differ in the last digits of what was published.
-class EchoModel {
+/// Echo's slowdown model: an XGBoost forest, evaluated like XGBoost with float sums from the base
+/// score through the trees in order. `learn::Forest` sums exactly and would differ in the last
+/// digits from the published numbers.
+class SlowdownModel {
  public:
-  /// Reads XGBoost's JSON. Fails if there are other features than Echo's, or nodes that form no
-  /// tree.
-  [[nodiscard]] static Result<EchoModel> Parse(std::string_view json);
+  /// Reads XGBoost's JSON. Fails for other features than Echo's and for nodes that form no tree.
+  [[nodiscard]] static Result<SlowdownModel> Parse(std::string_view json);
 
-  /// The slowdown as Echo defines it; a float, and negative at times.
+  /// Returns the slowdown as Echo defines it; may be negative.
   [[nodiscard]] float Predict(const Features& features) const;
 
   [[nodiscard]] std::size_t num_trees() const { return tree_begins_.size(); }
 
   [[nodiscard]] std::size_t num_nodes() const { return nodes_.size(); }
 
-  /// What a feature took of the loss in all splits, as a share; in the order of kFeatures.
+  /// The share of each feature in the gain of all splits, in the order of kFeatures.
   [[nodiscard]] std::span<const double> gain_shares() const { return gain_shares_; }
 
  private:
