@@ -29,7 +29,7 @@ const MachineModel& DefaultModel() {
   return model;
 }
 
-/// How far a machine is from another, as far as constants of the library care.
+/// The distance of two machines with respect to the library's constants.
 double DistanceBetween(const hardware::Cluster& one, const hardware::Cluster& other) {
   const hardware::Gpu* gpu = hardware::FindGpu(one.gpu);
   const hardware::Gpu* other_gpu = hardware::FindGpu(other.gpu);
@@ -112,10 +112,10 @@ MachineModels::Found MachineModels::Find(const Question& question) const {
     if (is_same_source && model.setup == question.setup) {
       return {&model, ModelMatch::kSource};
     }
-    // Constants of links say little of the network, and those of the network little of links.
+    // Constants of links and of the network are independent.
     const bool is_same_reach =
         (question.gpus > question.cluster->island.gpus) == (model.most_gpus > other.island.gpus);
-    // Of equally near ones that which knows most constants, then most rows.
+    // Ties: most fitted constants, then most rows.
     const double distance = (is_same_source ? -2
                              : is_same      ? -1
                                             : DistanceBetween(*question.cluster, other)) +

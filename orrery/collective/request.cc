@@ -23,7 +23,7 @@ constexpr std::int64_t kBarrierBytes = 4;
 template <typename Value>
 using Spelling = std::pair<std::string_view, Value>;
 
-// The first spelling of a value is its name. Underscores and case do not count.
+// The first spelling of a value is its name. Underscores and case are ignored.
 constexpr std::array<Spelling<CollectiveKind>, 10> kKinds{{
     {"all_reduce", CollectiveKind::kAllReduce},
     {"all_gather", CollectiveKind::kAllGather},
@@ -56,7 +56,7 @@ constexpr std::array<Spelling<std::int64_t>, 11> kUnits{{
     {"kib", 1LL << 10},
     {"mib", 1LL << 20},
     {"gib", 1LL << 30},
-    {"k", 1LL << 10},  // as nccl-tests takes its sizes
+    {"k", 1LL << 10},  // as in nccl-tests
     {"m", 1LL << 20},
     {"g", 1LL << 30},
 }};

@@ -22,7 +22,7 @@ constexpr std::array<const char*, kNumProtocols> kProtocolKeys = {"ll", "ll128",
 
 constexpr std::array<const char*, 4> kGenerationKeys = {"volta", "ampere", "hopper", "blackwell"};
 
-// Each reader below takes over what is there and leaves the rest as a version before had it.
+// Each reader below takes the fields that exist and keeps the others of the previous version.
 
 template <typename Value>
 void ReadValue(const YAML::Node& node, Value& value) {

@@ -99,11 +99,11 @@ RC_GTEST_PROP(Alignment, AnAlignedGemmHasNoUnalignedSizeAndIsNotSmaller, ()) {
 // A split at 2^2.5 tells 1, 2 and 4 from the 8 elements that bf16 asks for, and nothing from the 4
 // that fp32 asks for.
 TEST(Alignment, AForestSeesWhatItsTreesSplitBy) {
-  const AlignmentSight knowing(OperatorKind::kGemm, KnowingForest(6, 1.2));
-  EXPECT_EQ(knowing.BlindTo(DataType::kBf16), GemmSizes("101"));
-  EXPECT_EQ(knowing.BlindTo(DataType::kFp32), GemmSizes("111"));
-  const AlignmentSight blind(OperatorKind::kGemm, BlindForest(1.5));
-  EXPECT_EQ(blind.BlindTo(DataType::kBf16), GemmSizes("111"));
+  const AlignmentKnowledge knowing(OperatorKind::kGemm, KnowingForest(6, 1.2));
+  EXPECT_EQ(knowing.IndistinctSizes(DataType::kBf16), GemmSizes("101"));
+  EXPECT_EQ(knowing.IndistinctSizes(DataType::kFp32), GemmSizes("111"));
+  const AlignmentKnowledge blind(OperatorKind::kGemm, BlindForest(1.5));
+  EXPECT_EQ(blind.IndistinctSizes(DataType::kBf16), GemmSizes("111"));
 }
 
 // 1.5 · 6 / 1.2 = 7.5 bases.

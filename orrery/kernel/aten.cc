@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kLibrary = "aten::";
 
-// In order. Each answers from the description of its tensors or changes nothing but that; those
-// that may copy ("to", "contiguous") call an operator that does.
+// Sorted. These read or change only tensor metadata; calls that may copy ("to", "contiguous") call
+// another operator that does.
 constexpr auto kWithoutKernel = std::to_array<std::string_view>({
     "_has_compatible_shallow_copy_type",
     "_nested_tensor_size",
@@ -111,8 +111,8 @@ bool TouchesGpu(const AtenCall& call) {
          std::any_of(call.outputs.begin(), call.outputs.end(), is_defined_on_gpu);
 }
 
-// Calls outside of any library that only pass tensors along. Kernels below them have calls of
-// their own; collectives are priced elsewhere.
+// Calls outside of any library that only forward tensors. Their kernels have calls of their own;
+// collectives are modelled elsewhere.
 constexpr auto kPassAlong = std::to_array<std::string_view>({
     "PythonDispatchMode",
     "PythonSubclass",
@@ -131,8 +131,8 @@ static_assert(std::ranges::is_sorted(kPassAlong));
 constexpr auto kPrefixesWithoutKernel = std::to_array<std::string_view>(
     {"c10d::", "_c10d_functional::", "nccl:", "autograd::", "torch::autograd::"});
 
-// "AddBackward0": the framework's own nodes end in a number, those that people write do not and
-// may launch kernels themselves.
+// "AddBackward0": the framework's own nodes end in a number, user-defined ones do not and may
+// launch kernels themselves.
 bool IsGeneratedBackward(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   return last != std::string_view::npos && last + 1 < name.size() &&
@@ -148,7 +148,7 @@ bool NeedsNoKernel(std::string_view name) {
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-// Kernels that a compiler made are launched even where their tensors are not recorded.
+// Compiler-generated kernels are launched even if their tensors are not recorded.
 bool IsCompiledKernel(std::string_view name) {
   return name.starts_with("triton_");
 }

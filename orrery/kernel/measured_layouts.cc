@@ -57,7 +57,7 @@ Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view c
 
 // --- orrery measure kernels ------------------------------------------------------------------
 
-/// The framework chose a backend by itself; the name of its kernel tells which.
+/// The framework chose a backend; the name of its kernel identifies it.
 void ResolveBackend(Operator& op, std::string_view main_kernel) {
   if (op.kind() != OperatorKind::kAttention || op.Word(Key::kBackend) != "auto") {
     return;

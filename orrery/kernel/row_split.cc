@@ -80,7 +80,7 @@ Result<SplitRule> ParseParts(std::span<const std::string_view> parts, std::strin
   return rule;
 }
 
-/// The value of a parameter by its name in texts; nothing when the kind does not have it.
+/// The value of a parameter by its name in texts; nothing if the kind does not have it.
 std::optional<std::int64_t> Parameter(const Operator& op, std::string_view name) {
   const std::span<const Field> fields = SchemaOf(op.kind()).fields;
   for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -113,8 +113,8 @@ TEST(Product, AConvolutionIsTheImplicitGemm) {
   EXPECT_EQ(forward.m, 32);  // pixels of both images
   EXPECT_EQ(forward.n, 8);   // output channels of a group
   EXPECT_EQ(forward.k, 36);  // 4 channels · 9 taps
-  const GemmShape weights = GemmOf(
-      *ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 pass=wgrad fp32"));
+  const GemmShape weights =
+      GemmOf(*ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 pass=wgrad fp32"));
   EXPECT_EQ(weights.m, 8);
   EXPECT_EQ(weights.n, 36);
   EXPECT_EQ(weights.k, 32);

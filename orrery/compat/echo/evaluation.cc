@@ -147,7 +147,7 @@ std::string FileIn(const std::string& folder, std::string_view name) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-Result<std::vector<KernelRow>> ReadRows(const std::string& folder) {
+Result<std::vector<KernelRow>> ReadUsableRows(const std::string& folder) {
   const std::string path = FileIn(folder, "merged_features.csv");
   ORRERY_TRY(const Table table, ReadCsvFile(path));
   auto rows = ReadRows(table);
@@ -338,7 +338,7 @@ std::vector<PredictorSummary> Summarise(std::span<const KernelRow> rows,
 
 Result<Evaluation> EvaluateFolder(const std::string& folder, const EvaluationOptions& options) {
   Evaluation evaluation;
-  ORRERY_TRY(evaluation.rows, ReadRows(folder));
+  ORRERY_TRY(evaluation.rows, ReadUsableRows(folder));
   ORRERY_TRY(const SlowdownModel model, ReadModel(folder));
   evaluation.num_trees = model.num_trees();
   evaluation.num_nodes = model.num_nodes();

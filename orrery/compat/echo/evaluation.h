@@ -49,7 +49,7 @@ struct ModelEvaluation {
   learn::Evaluation held_out;             // the test rows of Echo's split
   learn::Evaluation held_out_overlapped;  // … that overlap
   double r2_of_slowdown = 0;              // over the overlapped rows
-  double r2_trained = 0;   // … over the training rows: 1 when it is fed as it learned
+  double r2_trained = 0;   // … over the training rows: 1 with inputs as in training
   double r2_held_out = 0;  // … over the test rows
 };
 

@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "orrery/base/text.h"
+
 namespace orrery::compat::echo {
 namespace {
 

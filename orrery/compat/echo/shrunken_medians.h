@@ -47,7 +47,7 @@ class ShrunkenMedians {
   ShrunkenMedians(std::span<const Form> forms, std::span<const double> log_ratios,
                   std::span<const std::uint32_t> train);
 
-  /// Any row of the binnings; 0 where no cell of it has a row.
+  /// Predicts any row of the binnings; 0 if none of its cells has a training row.
   [[nodiscard]] double Predict(std::uint32_t row);
 
  private:

@@ -1,141 +1,61 @@
-#include "orrery/compat/ccl_bench/compat.h"
+#include "orrery/compat/ccl_bench/registry.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
-#include <string_view>
-#include <vector>
 
-#include "orrery/analyze/card_fields.h"
-#include "orrery/base/interval_set.h"
 #include "orrery/base/text.h"
-#include "orrery/compat/ccl_bench/chrome_metrics.h"
-#include "orrery/compat/ccl_bench/collective_metrics.h"
-#include "orrery/compat/ccl_bench/communication_metrics.h"
-#include "orrery/compat/ccl_bench/kernel_metrics.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/compat/ccl_bench/measured_tables.h"
-#include "orrery/compat/ccl_bench/memory_metrics.h"
-#include "orrery/compat/ccl_bench/model_family.h"
-#include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/nccl_metrics.h"
-#include "orrery/compat/ccl_bench/nvlink_metrics.h"
-#include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/compat/ccl_bench/step_metrics.h"
-#include "orrery/trace/enums.h"
-#include "orrery/trace/tables.h"
+#include "orrery/compat/ccl_bench/metrics.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
 using enum trace::CollectiveKind;
 
-using trace::Trace;
-
-bool IsNvlinkSent(std::string_view name) {
-  return name.starts_with("NVLink TX Responses User Data");
-}
-
-bool IsPcieSent(std::string_view name) {
-  return name.starts_with("PCIe TX");
-}
-
-bool IsModelStart(std::string_view name) {
-  return HasWord(name, {"model.model"});
-}
-
-bool IsModelEnd(std::string_view name) {
-  return HasWord(name, {"logits_processor"});
-}
-
-// From where the model begins to where its logits are processed.
-IntervalSet ModelWindows(const Trace& trace) {
-  NameMemo is_start(trace, &IsModelStart);
-  NameMemo is_end(trace, &IsModelEnd);
-  IntervalSet windows;
-  std::optional<std::int64_t> begin_ns;
-  for (RowId row = 0; row < trace.annotations.size(); ++row) {
-    const std::int64_t at_ns = trace.annotations.begin_ns[row];
-    if (is_end(trace.annotations.name[row])) {
-      windows.Append(begin_ns.value_or(at_ns), at_ns);
-      begin_ns.reset();
-    } else if (is_start(trace.annotations.name[row]) && !begin_ns) {
-      begin_ns = at_ns;
-    }
-  }
-  return windows;
-}
-
-void AddSamples(const Trace& trace, NameTest is_counter, std::vector<double>& percents) {
-  const IntervalSet windows = ModelWindows(trace);
-  NameMemo is_wanted(trace, is_counter);
-  for (RowId row = 0; row < trace.counters.size(); ++row) {
-    const std::int64_t at_ns = trace.counters.begin_ns[row];
-    if (trace.counters.value[row] != 0 && is_wanted(trace.counters.name[row]) &&
-        windows.LengthWithin(at_ns, at_ns + 1) > 0) {
-      percents.push_back(trace.counters.value[row]);
-    }
-  }
-}
-
-using analyze::CardParallelSize;
-
-
-// `bandwidth_utilization_peertopeer_group_6`: link counters of nsys while the model runs.
-CompatResult PeerToPeerBandwidth(const CompatRun& run) {
-  const auto family = FamilyOfGroup6(run);
-  if (SourceOf(run) != Source::kNsys || !family || CardParallelSize(*run.set, "pp") <= 1) {
-    return NotANumber();
-  }
-  std::vector<double> percents;
-  for (const Trace& trace : run.set->ranks) {
-    AddSamples(trace, IsPcieFamily(*family) ? &IsPcieSent : &IsNvlinkSent, percents);
-  }
-  return NumberOrNaN(PlainMean(percents));
-}
-
-// Which recordings a tool can read, and what it says of all others.
+// The recordings that a tool of the suite can read, and its result for all others.
 enum class Reads : std::uint8_t { kAll, kJson, kJsonAndNsys, kJsonAndXla };
 enum class Otherwise : std::uint8_t { kMinusOne, kZero, kNaN, kFails };
 
 struct Entry {
   std::string_view name;
   std::string_view unit;
-  CompatResult (*compute)(const CompatRun& run);
+  Metric* compute;
   Reads reads = Reads::kAll;
   Otherwise otherwise = Otherwise::kMinusOne;
 };
 
 bool CanRead(Reads reads, Source source) {
-  switch (reads) {
-    case Reads::kAll:
-      return true;
-    case Reads::kJson:
-      return source == Source::kJson;
-    case Reads::kJsonAndNsys:
-      return source != Source::kXla;
-    case Reads::kJsonAndXla:
-      return source != Source::kNsys;
-  }
-  return true;
+  return source == Source::kJson || reads == Reads::kAll ||
+         (source == Source::kNsys && reads == Reads::kJsonAndNsys) ||
+         (source == Source::kXla && reads == Reads::kJsonAndXla);
 }
 
-CompatResult Unread(Otherwise otherwise) {
+MetricResult UnreadableResult(Otherwise otherwise) {
   switch (otherwise) {
     case Otherwise::kMinusOne:
-      return StandIn();
+      return Placeholder();
     case Otherwise::kZero:
-      return StandIn(0.0);
+      return Placeholder(0.0);
     case Otherwise::kNaN:
       return NotANumber();
     case Otherwise::kFails:
       return Fails("it reads Kineto JSON only");
   }
-  return StandIn();
+  return Placeholder();
 }
 
-CompatResult ScaleUpBandwidthUtility(const CompatRun& /*run*/) {
+template <trace::CollectiveKind kind>
+MetricResult Bandwidth(const Run& run) {
+  return BandwidthOfKind(run, kind);
+}
+
+template <trace::CollectiveKind kind>
+MetricResult Volume(const Run& run) {
+  return VolumeOfKind(run, kind);
+}
+
+MetricResult ScaleUpBandwidthUtility(const Run& /*run*/) {
   return NeedsTool("Astra-sim");
 }
 
@@ -184,13 +104,13 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"compute_comm_overlap", "%", &ComputeCommOverlap},
     {"ttft_group_6", "ms", &ServingMedianTtft},
     {"tpot_group_6", "ms", &ServingMedianTpot},
-    {"bandwidth_utilization_allgather_group_6", "GiB/s", &BandwidthOfKind<kAllGather>, Reads::kJson,
+    {"bandwidth_utilization_allgather_group_6", "GiB/s", &Bandwidth<kAllGather>, Reads::kJson,
      Otherwise::kNaN},
-    {"bandwidth_utilization_allreduce_group_6", "GiB/s", &BandwidthOfKind<kAllReduce>, Reads::kJson,
+    {"bandwidth_utilization_allreduce_group_6", "GiB/s", &Bandwidth<kAllReduce>, Reads::kJson,
      Otherwise::kNaN},
-    {"bandwidth_utilization_alltoall_group_6", "GiB/s", &BandwidthOfKind<kAllToAll>, Reads::kJson,
+    {"bandwidth_utilization_alltoall_group_6", "GiB/s", &Bandwidth<kAllToAll>, Reads::kJson,
      Otherwise::kNaN},
-    {"bandwidth_utilization_reducescatter_group_6", "GiB/s", &BandwidthOfKind<kReduceScatter>,
+    {"bandwidth_utilization_reducescatter_group_6", "GiB/s", &Bandwidth<kReduceScatter>,
      Reads::kJson, Otherwise::kNaN},
     {"bandwidth_utilization_peertopeer_group_6", "%", &PeerToPeerBandwidth},
     {"kernel_compute_time_group_6", "s", &KernelComputeTimeGroup6},
@@ -204,11 +124,11 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"bandwidth_utilization", "", &BandwidthUtilization, Reads::kJson, Otherwise::kFails},
     {"gpu_step_score", "", &GpuStepScore, Reads::kJsonAndXla},
     {"scale_up_bw_utility", "%", &ScaleUpBandwidthUtility},
-    {"collective_vol_allreduce_gb", "GB", &VolumeOfKind<kAllReduce>, Reads::kJsonAndXla},
-    {"collective_vol_allgather_gb", "GB", &VolumeOfKind<kAllGather>, Reads::kJsonAndXla},
-    {"collective_vol_reducescatter_gb", "GB", &VolumeOfKind<kReduceScatter>, Reads::kJsonAndXla},
-    {"collective_vol_alltoall_gb", "GB", &VolumeOfKind<kAllToAll>, Reads::kJsonAndXla},
-    {"collective_vol_total_gb", "GB", &VolumeOfKind<kUnknown>, Reads::kJsonAndXla},
+    {"collective_vol_allreduce_gb", "GB", &Volume<kAllReduce>, Reads::kJsonAndXla},
+    {"collective_vol_allgather_gb", "GB", &Volume<kAllGather>, Reads::kJsonAndXla},
+    {"collective_vol_reducescatter_gb", "GB", &Volume<kReduceScatter>, Reads::kJsonAndXla},
+    {"collective_vol_alltoall_gb", "GB", &Volume<kAllToAll>, Reads::kJsonAndXla},
+    {"collective_vol_total_gb", "GB", &Volume<kUnknown>, Reads::kJsonAndXla},
     {"nvlink_all", "GB/s", &NvlinkAll},
     {"max_throughput", "GB/s", &MaxThroughput},
     {"avg_throughput", "GB/s", &AvgThroughput},
@@ -218,22 +138,20 @@ constexpr auto kEntries = std::to_array<Entry>({
 
 }  // namespace
 
-std::vector<std::string_view> AllCompatNames() {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : kEntries) {
-    names.push_back(entry.name);
-  }
+std::vector<std::string_view> MetricNames() {
+  std::vector<std::string_view> names(kEntries.size());
+  std::ranges::transform(kEntries, names.begin(), &Entry::name);
   return names;
 }
 
-CompatResult ComputeCompat(std::string_view name, const CompatRun& run) {
+MetricResult ComputeMetric(std::string_view name, const Run& run) {
   const auto* const entry = std::ranges::find_if(
       kEntries, [&](const Entry& known) { return SameIgnoringCase(known.name, name); });
   if (entry == kEntries.end()) {
     return {.reason = "ccl-bench has no such metric"};
   }
-  CompatResult result =
-      CanRead(entry->reads, SourceOf(run)) ? entry->compute(run) : Unread(entry->otherwise);
+  MetricResult result = CanRead(entry->reads, SourceOf(run)) ? entry->compute(run)
+                                                             : UnreadableResult(entry->otherwise);
   result.unit = entry->unit;
   if (result.is_missing) {
     result.detail.Set("upstream_missing", true);

@@ -1,8 +1,10 @@
-#include "orrery/compat/ccl_bench/measured_tables.h"
+#include "orrery/compat/ccl_bench/run_inputs.h"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 
-#include "orrery/compat/ccl_bench/outcome.h"
+#include "orrery/analyze/card_fields.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
@@ -13,18 +15,14 @@ void Take(const Table& table, std::string_view column, double& into) {
   }
 }
 
-CompatResult OnlyRecord(const CompatRun& run, std::string_view column) {
-  const Table* table = FindTable(run, "serving benchmark");
-  if (table == nullptr || table->num_rows() != 1) {
-    return Fails("needs a bench_results.jsonl with one record");
-  }
-  const auto value = table->Number(0, column);
-  return value ? Number(*value) : Fails("the record has no " + std::string(column));
-}
+constexpr std::string_view kPcieFamily = "qwen-32b";
+
+constexpr auto kFamilies =
+    std::to_array<std::string_view>({"deepseek-v2-lite", "llama-3.1-8B", kPcieFamily});
 
 }  // namespace
 
-const Table* FindTable(const CompatRun& run, std::string_view format) {
+const Table* FindTable(const Run& run, std::string_view format) {
   for (const Measurement& measurement : run.measurements) {
     if (measurement.format == format) {
       return measurement.rows;
@@ -33,7 +31,7 @@ const Table* FindTable(const CompatRun& run, std::string_view format) {
   return nullptr;
 }
 
-std::optional<double> AverageLatencySeconds(const CompatRun& run) {
+std::optional<double> AverageLatencySeconds(const Run& run) {
   const Table* table = FindTable(run, "latency benchmark");
   for (std::size_t row = 0; table != nullptr && row < table->num_rows(); ++row) {
     if (table->Text(row, "statistic") == "average") {
@@ -43,7 +41,7 @@ std::optional<double> AverageLatencySeconds(const CompatRun& run) {
   return std::nullopt;
 }
 
-StepScoreSettings FindStepScoreSettings(const CompatRun& run) {
+StepScoreSettings FindStepScoreSettings(const Run& run) {
   StepScoreSettings settings;
   for (const Measurement& measurement : run.measurements) {
     if (measurement.format != "step score") {
@@ -59,16 +57,13 @@ StepScoreSettings FindStepScoreSettings(const CompatRun& run) {
   return settings;
 }
 
-CompatResult ServingMedianTtft(const CompatRun& run) {
-  return OnlyRecord(run, "median_ttft_ms");
+std::optional<std::string_view> FamilyOfGroup6(const Run& run) {
+  const auto family = analyze::CardText(*run.set, "model_family");
+  return family && std::ranges::count(kFamilies, *family) > 0 ? family : std::nullopt;
 }
 
-CompatResult ServingMedianTpot(const CompatRun& run) {
-  return OnlyRecord(run, "median_tpot_ms");
-}
-
-CompatResult ServingThroughput(const CompatRun& /*run*/) {
-  return Fails("its function is never assigned");
+bool IsPcieFamily(std::string_view family) {
+  return family == kPcieFamily;
 }
 
 }  // namespace orrery::compat::ccl_bench
