@@ -101,7 +101,7 @@ Result<SplitRule> SplitRule::Parse(std::string_view text) {
     }
   }
   return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no split; write random:20 or above:gpus:16, perhaps with "
+              fmt::format("'{}' is not a split; write random:20 or above:gpus:16, optionally with "
                           ":seed=7",
                           text));
 }

@@ -1,6 +1,7 @@
 #include "orrery/collective/machine_models.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -19,12 +20,12 @@ constexpr int kFormatVersion = 1;
 
 const MachineModel& DefaultModel() {
   static const MachineModel model = [] {
-    MachineModel usual;
-    usual.machine = "any";
-    usual.source = "defaults";
-    usual.nccl_version = NewestTunerTables().version;
-    usual.constants = DefaultConstants();
-    return usual;
+    MachineModel defaults;
+    defaults.machine = "any";
+    defaults.source = "defaults";
+    defaults.nccl_version = NewestTunerTables().version;
+    defaults.constants = DefaultConstants();
+    return defaults;
   }();
   return model;
 }
@@ -183,15 +184,9 @@ const MachineModels& MachineModels::Shipped() {
 }
 
 std::string_view Name(ModelMatch match) {
-  switch (match) {
-    case ModelMatch::kSource:
-      return "this machine, same source";
-    case ModelMatch::kMachine:
-      return "this machine";
-    case ModelMatch::kNearest:
-      return "the nearest machine";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kNames = {"this machine, same source", "this machine",
+                                                      "the nearest machine"};
+  return kNames.at(static_cast<std::size_t>(match));
 }
 
 }  // namespace orrery::collective

@@ -230,7 +230,7 @@ Status Place(RawRow& raw, const hardware::Cluster* given, const std::string& fil
   }
   if (cluster == nullptr) {
     return BadRow(raw.machine.empty()
-                      ? "nothing says which machine this is; name it with --cluster"
+                      ? "the machine is unknown; name it with --cluster"
                       : fmt::format("no machine of the catalogue is like '{}'; name one with "
                                     "--cluster",
                                     raw.machine));

@@ -46,8 +46,8 @@ Result<Choice> FindChoice(std::string_view text, std::span<const Choice> choices
     }
     known.push_back(Name(choice));
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no {}; known are {}", text, what, fmt::join(known, ", ")));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known {}; expected one of {}",
+                                                      text, what, fmt::join(known, ", ")));
 }
 
 // "Ring,Tree" or "^NVLS".
@@ -136,7 +136,7 @@ Status ReadVariable(std::string_view variable, std::string_view value, NcclSetti
     settings.nvls = enable != 0;
   } else {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("'{}' is not understood; known are NCCL_ALGO, NCCL_PROTO, "
+                fmt::format("'{}' is not supported; expected one of NCCL_ALGO, NCCL_PROTO, "
                             "NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, NCCL_BUFFSIZE and "
                             "NCCL_NVLS_ENABLE",
                             variable));

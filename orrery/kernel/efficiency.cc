@@ -131,7 +131,7 @@ Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
   Domain domain;
   const std::optional<OperatorKind> kind = FindOperatorKind(reader.Text());
   if (!kind) {
-    return damaged("is of an operator that is not known here");
+    return damaged("is of an unknown operator");
   }
   domain.kind = *kind;
   domain.gpu = reader.Text();
@@ -140,7 +140,7 @@ Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
   domain.rows = reader.Number<std::uint64_t>();
   const std::size_t num_fields = reader.Count(2 * sizeof(std::int64_t));
   if (reader.failed() || num_fields != SchemaOf(*kind).fields.size()) {
-    return damaged("has other parameters than the operator has here");
+    return damaged("has other parameters than the operator");
   }
   for (std::size_t i = 0; i < num_fields; ++i) {
     domain.range_of_field[i].least = reader.Number<std::int64_t>();

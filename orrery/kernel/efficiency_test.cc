@@ -109,7 +109,7 @@ RC_GTEST_PROP(EfficiencyCodec, SurvivesAnyByte, ()) {
 
 TEST(EfficiencyCodec, IsRefusedByASentenceWhenItIsOfAnotherVersion) {
   EXPECT_EQ(Refusal(""),
-            "a kernel model in the file is of an operator that is not known here; fit it again "
+            "a kernel model in the file is of an unknown operator; fit it again "
             "with this version of orrery");
   const EfficiencyModel model = GemmModel();
   const EfficiencyModel other(model.domain(), model.floor(), model.deviation(), Stump(1));

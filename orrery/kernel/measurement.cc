@@ -1,10 +1,10 @@
 #include "orrery/kernel/measurement.h"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "orrery/base/check.h"
 #include "orrery/base/csv.h"
 #include "orrery/kernel/bound.h"
 #include "orrery/kernel/measured_layouts.h"
@@ -110,16 +110,8 @@ Status AddTable(const Table& table, const std::string& name, Measurements& into)
 }  // namespace
 
 std::string_view TimingName(Timing timing) {
-  switch (timing) {
-    case Timing::kKernels:
-      return "kernels";
-    case Timing::kReplay:
-      return "replay";
-    case Timing::kEager:
-      return "eager";
-  }
-  ORRERY_CHECK(false, "a timing without a name");
-  return {};
+  constexpr std::array<std::string_view, 3> kNames = {"kernels", "replay", "eager"};
+  return kNames.at(static_cast<std::size_t>(timing));
 }
 
 Result<Measurements> MeasurementsOf(const Table& table, const std::string& name) {

@@ -45,8 +45,8 @@ TEST(SplitRule, RefusesWhatItDoesNotKnow) {
     const Result<SplitRule> read = SplitRule::Parse(rule);
     ASSERT_FALSE(read.has_value()) << rule;
     EXPECT_EQ(read.error().message(),
-              fmt::format("'{}' is no split; try random:20, gpu, gpu:V100, value:m:20 or "
-                          "above:m:4096, each perhaps with :seed=7",
+              fmt::format("'{}' is not a split; try random:20, gpu, gpu:V100, value:m:20 or "
+                          "above:m:4096, each optionally with :seed=7",
                           rule));
   }
 }

@@ -1,6 +1,7 @@
 #include "orrery/kernel/work.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace orrery::kernel {
@@ -396,18 +397,10 @@ Work WorkOf(const Operator& op) {
 }
 
 bool IsGemm(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kGemm:
-    case OperatorKind::kBatchedGemm:
-    case OperatorKind::kGroupedGemm:
-    case OperatorKind::kAttention:
-    case OperatorKind::kConv:
-    case OperatorKind::kConv1d:
-    case OperatorKind::kMoe:
-      return true;
-    default:
-      return false;
-  }
+  using enum OperatorKind;
+  constexpr std::array kGemms = {kGemm, kBatchedGemm, kGroupedGemm, kAttention,
+                                 kConv, kConv1d,      kMoe};
+  return std::ranges::find(kGemms, kind) != kGemms.end();
 }
 
 GemmShape GemmOf(const Operator& op) {
