@@ -100,7 +100,7 @@ class Fitter {
       const ConstantInfo& info = InfoOf(constant);
       least_.push_back(std::log(std::max(info.least, 0.01)));
       most_.push_back(std::log(info.most));
-      usual_.push_back(std::log(DefaultConstants()[constant]));
+      default_.push_back(std::log(DefaultConstants()[constant]));
     }
   }
 
@@ -121,7 +121,7 @@ class Fitter {
     learn::Random random(1);
     std::optional<learn::LeastSquaresFit> best;
     for (int start = 0; start < kStarts; ++start) {
-      std::vector<double> from = usual_;
+      std::vector<double> from = default_;
       for (double& value : from) {
         value += start == 0 ? 0 : (2 * random.Uniform() - 1) * kStartDeviation;
       }
@@ -146,7 +146,7 @@ class Fitter {
       residuals.push_back(weight * std::log(seconds / row.seconds));
     }
     for (std::size_t i = 0; i < point.size(); ++i) {
-      residuals.push_back(kPriorWeight * (point[i] - usual_[i]));
+      residuals.push_back(kPriorWeight * (point[i] - default_[i]));
     }
     return residuals;
   }
@@ -156,7 +156,7 @@ class Fitter {
   std::vector<Constant> fitted_;
   std::vector<double> least_;
   std::vector<double> most_;
-  std::vector<double> usual_;
+  std::vector<double> default_;
 };
 
 struct FitOfVersion {

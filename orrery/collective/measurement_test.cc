@@ -100,7 +100,7 @@ TEST(MeasuredCollectives, TheNameOfALogMayTellTheMachine) {
   EXPECT_THAT(data.rejected[0].reason, HasSubstr("the machine is unknown"));
 }
 
-TEST(MeasuredCollectives, OtherTablesAreRefused) {
+TEST(MeasuredCollectives, OtherTablesAreRejected) {
   Measurements data;
   const Status status = AddMeasurements({"x.csv", *ParseCsv("a,b\n1,2\n"), true}, "", data);
   ASSERT_FALSE(status.has_value());

@@ -37,8 +37,8 @@ std::optional<DataType> NearestType(DataType type, const std::bitset<32>& measur
   if (measured[static_cast<std::size_t>(type)]) {
     return type;
   }
-  for (const auto& [wanted, similar] : kSimilarTypes) {
-    if (wanted == type && measured[static_cast<std::size_t>(similar)]) {
+  for (const auto& [unmeasured, similar] : kSimilarTypes) {
+    if (unmeasured == type && measured[static_cast<std::size_t>(similar)]) {
       return similar;
     }
   }

@@ -86,7 +86,7 @@ EfficiencyModel::Domain DomainOf(const MeasurementGroup& group) {
 }
 
 learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor) {
-  learn::DataSet data(FeatureNames(group.kind), {"twin"});
+  learn::DataSet data(FeatureNames(group.kind), {"duplicate"});
   for (const Measurement* row : group.rows) {
     const FeatureRow features = FeaturesOf(row->op, *row->gpu);
     data.Append({.features = features.values(),

@@ -20,8 +20,8 @@ constexpr double kMilli = 1e-3;
 
 using Rows = Result<std::vector<LayoutRow>>;
 
-tl::unexpected<Error> BadCell(std::string_view column, std::string_view wanted) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("{} is not {}", column, wanted));
+tl::unexpected<Error> BadCell(std::string_view column, std::string_view expected) {
+  return Fail(Error::Kind::kInvalidInput, fmt::format("{} is not {}", column, expected));
 }
 
 bool HasCell(const Table& table, std::size_t row, std::string_view column) {

@@ -87,7 +87,7 @@ TEST(ServingLayout, ReadsGemmsAttentionAndExperts) {
                           "h200_sxm 100.000 us"));
 }
 
-TEST(Layouts, ATableWithoutAColumnIsRefusedByItsName) {
+TEST(Layouts, ATableWithoutAColumnIsRejectedByItsName) {
   EXPECT_THAT(FirstRow("operator,kernel_us\nfill n=1 bf16,1\n"),
               ElementsAre("looks like a table of orrery measure kernels, but the column gpu is "
                           "missing"));

@@ -157,8 +157,8 @@ Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows, const
       gpus.insert(row.gpu->name);
     }
     for (const std::string& gpu : gpus) {
-      const hardware::Gpu* wanted = hardware::FindGpu(rule.gpu);
-      if (rule.gpu.empty() || (wanted != nullptr && wanted->name == gpu)) {
+      const hardware::Gpu* held_out = hardware::FindGpu(rule.gpu);
+      if (rule.gpu.empty() || (held_out != nullptr && held_out->name == gpu)) {
         rounds.push_back(OneRound(rows, rule, gpu + " unseen", gpu));
       }
     }

@@ -38,7 +38,7 @@ TEST(SplitRule, ReadsAllForms) {
   EXPECT_EQ(text("above:m:4096"), "m above 4096 unseen");
 }
 
-TEST(SplitRule, RefusesWhatItDoesNotKnow) {
+TEST(SplitRule, RejectsUnknownRules) {
   for (const std::string_view rule :
        {"", "half", "random:0", "random:95", "random:x", "random:20:30", "gpu:a:b", "value",
         "above:m", "above:m:x", "seed=7", "random:seed=x"}) {
@@ -106,7 +106,7 @@ TEST(DuplicateKey, WarmColdAndTransposedGemmsAreDuplicates) {
   EXPECT_NE(key("gemm m=8 n=16 k=32 bf16"), key("gemm m=8 n=16 k=32 fp16"));
 }
 
-RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndTwinsAreTogether, ()) {
+RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndDuplicatesAreTogether, ()) {
   std::vector<Measurement> rows = Products(200);
   const std::size_t plain = rows.size();
   for (std::size_t i = 0; i < plain; ++i) {

@@ -61,8 +61,8 @@ Resources Less(Resources room, const Resources& block) {
 // blocks as fit, until it ends.
 int SharedBytesBeside(const Machine& machine, const LaunchShape& other) {
   const Resources block = OfBlock(machine, other);
-  const int wanted = std::max(1, Fitting(OfMachine(machine), block)) * block.shared_bytes;
-  const auto step = std::ranges::lower_bound(machine.shared_steps, wanted);
+  const int needed = std::max(1, Fitting(OfMachine(machine), block)) * block.shared_bytes;
+  const auto step = std::ranges::lower_bound(machine.shared_steps, needed);
   return step == machine.shared_steps.end() ? machine.shared_bytes : *step;
 }
 

@@ -67,7 +67,7 @@ TEST(PairTable, NamesRowsThatDoNotCount) {
   EXPECT_EQ(table->rejected[2].line, 4U);
 }
 
-TEST(PairTable, RefusesOtherTables) {
+TEST(PairTable, RejectsOtherTables) {
   const std::string path = ::testing::TempDir() + "/other.csv";
   std::ofstream(path) << "a,b\n1,2\n";
   const Result<PairTable> table = ReadPairs(std::vector{path});

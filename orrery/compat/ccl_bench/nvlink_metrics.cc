@@ -204,10 +204,10 @@ IntervalSet ModelWindows(const Trace& trace) {
 
 void AddSamples(const Trace& trace, NameTest is_counter, std::vector<double>& percents) {
   const IntervalSet windows = ModelWindows(trace);
-  NameMemo is_wanted(trace, is_counter);
+  NameMemo is_selected(trace, is_counter);
   for (RowId row = 0; row < trace.counters.size(); ++row) {
     const std::int64_t at_ns = trace.counters.begin_ns[row];
-    if (trace.counters.value[row] != 0 && is_wanted(trace.counters.name[row]) &&
+    if (trace.counters.value[row] != 0 && is_selected(trace.counters.name[row]) &&
         windows.LengthWithin(at_ns, at_ns + 1) > 0) {
       percents.push_back(trace.counters.value[row]);
     }

@@ -8,7 +8,7 @@
 
 namespace orrery::compat::ccl_bench {
 
-/// Returns the first table of a format that was read beside the traces, or nullptr.
+/// Returns the first table of a format that was read with the traces, or nullptr.
 [[nodiscard]] const Table* FindTable(const Run& run, std::string_view format);
 
 /// Returns the average of a latency benchmark in seconds.

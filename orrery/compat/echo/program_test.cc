@@ -44,7 +44,7 @@ std::vector<std::string> NamesOnLane(const Program& program, LaneId lane) {
   return names;
 }
 
-TEST(EchoGraphTest, OperatorsRunInputsFirstAndBucketsBesideThem) {
+TEST(EchoGraphTest, OperatorsRunInputsFirstAndBucketsWithThem) {
   const TracedProgram echo = SmallProgram();
   EXPECT_THAT(NamesOnLane(echo.program, 0), ElementsAre("ids", "late", "output", "MmBackward00",
                                                         "AccumulateGrad0", "optimizer_step"));
@@ -88,22 +88,22 @@ TEST(EchoGraphTest, WhatDoesNotMatchIsListed) {
   EXPECT_EQ(untimed.nodes_without_time.size(), 5U);  // buckets are not timed
 }
 
-TEST(EchoGraphTest, BadFilesAreRefusedInASentence) {
+TEST(EchoGraphTest, BadFilesAreRejectedInASentence) {
   const auto graph_error = [](std::string_view json) {
     const auto graph = ParseGraph(json);
     return graph ? MakeProgram(*graph, {}).error().message() : graph.error().message();
   };
-  EXPECT_EQ(graph_error("{}"), "a graph of Echo is a JSON list of nodes");
+  EXPECT_EQ(graph_error("{}"), "an Echo graph is a JSON list of nodes");
   EXPECT_EQ(graph_error("[]"), "the graph has no nodes");
   EXPECT_EQ(graph_error(R"json([{"op": "x"}])json"), "node 0 has no name");
   EXPECT_EQ(graph_error(R"json([{"name": "a", "input_nodes": ["b"]},
                                 {"name": "b", "input_nodes": ["a"]}])json"),
-            "node 'a' waits for itself");
+            "node 'a' depends on itself");
   EXPECT_EQ(graph_error(R"json([{"name": "a", "op": "ddp_Allreduce"}])json"),
-            "node 'a' says no sensible bucket_size");
-  EXPECT_EQ(ParseTimes("[]").error().message(), "times of Echo are a JSON object of milliseconds");
+            "node 'a' has no valid bucket_size");
+  EXPECT_EQ(ParseTimes("[]").error().message(), "Echo's times are a JSON object of milliseconds");
   EXPECT_EQ(ParseTimes(R"json({"a": -1})json").error().message(),
-            "the time of 'a' is not a number of milliseconds, or all of them make more than a day");
+            "the time of 'a' is not a number of milliseconds, or their sum exceeds a day");
 }
 
 struct SharedPair {

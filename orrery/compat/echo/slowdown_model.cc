@@ -48,11 +48,11 @@ struct Columns {
 
 std::optional<Columns> ReadColumns(const Json& tree) {
   Columns columns;
-  const std::pair<std::string_view, std::vector<double>*> wanted[] = {
+  const std::pair<std::string_view, std::vector<double>*> needed[] = {
       {"left_children", &columns.left},        {"right_children", &columns.right},
       {"split_indices", &columns.feature},     {"split_conditions", &columns.condition},
       {"default_left", &columns.default_left}, {"loss_changes", &columns.gain}};
-  for (const auto& [name, column] : wanted) {
+  for (const auto& [name, column] : needed) {
     auto numbers = Numbers(ingest::Field(tree, name));
     if (!numbers || numbers->empty() ||
         (column != &columns.left && numbers->size() != columns.left.size())) {

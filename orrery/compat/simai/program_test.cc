@@ -93,7 +93,7 @@ TEST(SimaiProgramTest, RanksJoinTheGroupsOfThePlan) {
             MembersOf(ensemble, 11, GroupRole::kPreviousForwardIn));
 }
 
-TEST(SimaiProgramTest, PlansThatDoNotDivideAreRefused) {
+TEST(SimaiProgramTest, PlansThatDoNotDivideAreRejected) {
   const auto workload = ParseWorkload(
       "HYBRID_TRANSFORMER_FWD_IN_BCKWD ep: 3 all_gpus: 8\n1\n"
       "attention -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n");

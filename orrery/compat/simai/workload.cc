@@ -159,7 +159,7 @@ std::optional<CollectiveKind> KindNamed(std::string_view name) {
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }
 
-Group TakeGroup(std::string_view& name, Group usual) {
+Group TakeGroup(std::string_view& name, Group fallback) {
   constexpr std::array<std::pair<std::string_view, Group>, 2> kSuffixes = {
       {{"_DP_EP", Group::kExpertData}, {"_EP", Group::kExpert}}};
   for (const auto& [suffix, group] : kSuffixes) {
@@ -168,12 +168,12 @@ Group TakeGroup(std::string_view& name, Group usual) {
       return group;
     }
   }
-  return usual;
+  return fallback;
 }
 
 struct PassColumns {
   std::string_view name;
-  Group usual_group;
+  Group default_group;
   Pass Layer::*pass;
 };
 
@@ -192,7 +192,7 @@ Result<Pass> PassOf(const Lines& lines, const PassColumns& columns, const std::s
   if (name == "NONE") {
     return pass;
   }
-  const Group group = TakeGroup(name, columns.usual_group);
+  const Group group = TakeGroup(name, columns.default_group);
   const std::optional<CollectiveKind> kind = KindNamed(name);
   if (!kind) {
     return FailAt(lines,

@@ -15,7 +15,7 @@ namespace orrery::compat::simai {
 /// One of the three passes of a layer: it computes, then communicates.
 struct Pass {
   std::int64_t compute_ns = 0;
-  std::optional<Collective> collective;  // none where the text says NONE
+  std::optional<Collective> collective;  // none for NONE
 
   bool operator==(const Pass&) const = default;
 };

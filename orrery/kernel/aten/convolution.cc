@@ -112,15 +112,15 @@ Operator BiasGradient(const AtenTensor& gradient, DataType type) {
 // The mask selects the gradients: of the input, the weight and the bias.
 std::vector<Operator> Gradients(const AtenCall& call, const ConvolutionForm& form,
                                 const Operator& base) {
-  std::vector<std::int64_t> wanted = call.IntegersAt(form.output_mask);
-  wanted.resize(3, 0);
+  std::vector<std::int64_t> needed = call.IntegersAt(form.output_mask);
+  needed.resize(3, 0);
   std::vector<Operator> operators;
-  if (wanted[0] != 0 || wanted[1] != 0) {
+  if (needed[0] != 0 || needed[1] != 0) {
     operators.push_back(base);
-    operators.back().Set(Key::kPass, wanted[1] == 0 ? "dgrad" : wanted[0] == 0 ? "wgrad" : "bwd");
+    operators.back().Set(Key::kPass, needed[1] == 0 ? "dgrad" : needed[0] == 0 ? "wgrad" : "bwd");
   }
   const AtenTensor* gradient = call.TensorAt(0);
-  if (wanted[2] != 0 && gradient != nullptr && gradient->dims.size() >= 3 && gradient->type) {
+  if (needed[2] != 0 && gradient != nullptr && gradient->dims.size() >= 3 && gradient->type) {
     operators.push_back(BiasGradient(*gradient, *gradient->type));
   }
   return operators;

@@ -101,7 +101,7 @@ TEST(Join, StreamsOfOtherNumbersAreJoinedByLength) {
   EXPECT_EQ(join->matched.size(), 25);
 }
 
-TEST(Join, TooLittleInCommonIsRefusedWithNames) {
+TEST(Join, TooLittleInCommonIsRejectedWithNames) {
   const auto join = JoinKernels(RunOf(Repeated({"a", "b"}, 10)), RunOf(Repeated({"a", "z"}, 10)),
                                 JoinBy::kWholeName);
   ASSERT_FALSE(join.has_value());
@@ -180,7 +180,7 @@ TEST(DerivedPairs, MediansWeighByOverlappedTime) {
   EXPECT_DOUBLE_EQ(medians[0].slowdown, 0.2);
 }
 
-TEST(DerivedPairs, ARunWithoutCommunicationIsRefused) {
+TEST(DerivedPairs, ARunWithoutCommunicationIsRejected) {
   const auto rank = JoinRank(0, RunOf({"a"}), RunOf({"a"}), JoinBy::kWholeName);
   ASSERT_FALSE(rank.has_value());
   EXPECT_THAT(rank.error().message(), HasSubstr("without communication first"));
