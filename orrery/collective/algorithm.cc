@@ -1,41 +1,19 @@
 #include "orrery/collective/algorithm.h"
 
+#include <array>
+
 namespace orrery::collective {
 
 std::string_view Name(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kTree:
-      return "Tree";
-    case Algorithm::kRing:
-      return "Ring";
-    case Algorithm::kCollnetDirect:
-      return "CollnetDirect";
-    case Algorithm::kCollnetChain:
-      return "CollnetChain";
-    case Algorithm::kNvls:
-      return "NVLS";
-    case Algorithm::kNvlsTree:
-      return "NVLSTree";
-    case Algorithm::kPat:
-      return "PAT";
-    case Algorithm::kHierarchical:
-      return "Hierarchical";
-    case Algorithm::kDirect:
-      return "Direct";
-  }
-  return {};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "Tree",     "Ring", "CollnetDirect", "CollnetChain", "NVLS",
+      "NVLSTree", "PAT",  "Hierarchical",  "Direct"};
+  return kNames.at(static_cast<std::size_t>(algorithm));
 }
 
 std::string_view Name(Protocol protocol) {
-  switch (protocol) {
-    case Protocol::kLl:
-      return "LL";
-    case Protocol::kLl128:
-      return "LL128";
-    case Protocol::kSimple:
-      return "Simple";
-  }
-  return {};
+  constexpr std::array<std::string_view, 3> kNames = {"LL", "LL128", "Simple"};
+  return kNames.at(static_cast<std::size_t>(protocol));
 }
 
 }  // namespace orrery::collective

@@ -6,7 +6,7 @@
 
 namespace orrery::collective {
 
-/// How the ranks pass data on. The first seven are NCCL's, in its order.
+/// Collective algorithms. The first seven are NCCL's, in its order.
 enum class Algorithm {
   kTree,
   kRing,
@@ -26,7 +26,7 @@ inline constexpr std::array<Algorithm, kNumTunedAlgorithms> kTunedAlgorithms = {
     Algorithm::kCollnetChain, Algorithm::kNvls, Algorithm::kNvlsTree,
     Algorithm::kPat};
 
-/// How a rank learns that data has arrived.
+/// How a rank detects that data has arrived.
 enum class Protocol {
   kLl,      // a flag in each word of 8 bytes
   kLl128,   // a flag in each line of 128 bytes

@@ -58,7 +58,8 @@ AlgorithmCosts DirectCosts(Bytes size, const MachineConstants& constants) {
 
 }  // namespace
 
-AlgorithmCosts CostsOf(const AlgorithmAndProtocol& candidate, Bytes size, const MachineConstants& constants) {
+AlgorithmCosts CostsOf(const AlgorithmAndProtocol& candidate, Bytes size,
+                       const MachineConstants& constants) {
   if (ReducesInSwitch(candidate.algorithm)) {
     return SwitchCosts(constants);
   }

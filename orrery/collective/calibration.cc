@@ -17,26 +17,26 @@ namespace orrery::collective {
 
 namespace {
 
-/// Defaults speak where so few rows say nothing.
+/// With fewer rows the defaults are kept.
 constexpr std::size_t kFewestRows = 4;
 constexpr std::int64_t kLargeBytes = 4'000'000;
-/// Bandwidth is what jobs wait for: these rows count more.
+/// Jobs depend on bandwidth, so these rows have larger weights.
 constexpr std::int64_t kHeavyBytes = 1'000'000;
 constexpr double kHeavyWeight = 1.5;
-/// Holds constants near their defaults where rows say nothing of them.
+/// Regularises constants towards their defaults where rows do not determine them.
 constexpr double kPriorWeight = 0.02;
 constexpr double kOutlierError = 0.3;
 constexpr int kStarts = 4;
 constexpr double kStartDeviation = 0.3;
 
-/// A row and how the library does it.
+/// A row and the library's algorithm for it.
 struct AlgorithmOfRow {
   const Measurement* row = nullptr;
   AlgorithmAndProtocol candidate;
 };
 
-/// What the library can be told beside its version. Trees move half of what rings do between two
-/// nodes, not every network keeps the order that LL128 needs, and plugins of networks know both.
+/// Settings to try besides the version. Trees move half the bytes of rings between two nodes, and
+/// not every network keeps the order that LL128 needs; network plugins account for both.
 const std::array<std::string, 4>& SettingsToTry() {
   static const std::array<std::string, 4> settings = {
       "", "NCCL_PROTO=^LL128", "NCCL_ALGO=allreduce:Tree,NVLSTree",
@@ -50,7 +50,8 @@ Result<NcclSettings> SettingsFor(const Measurement& row, const std::string& assu
 }
 
 Result<std::vector<AlgorithmOfRow>> CandidatesOf(std::span<const Measurement* const> rows,
-                                     const TunerTables& tables, const std::string& assumed) {
+                                                 const TunerTables& tables,
+                                                 const std::string& assumed) {
   std::vector<AlgorithmOfRow> candidates;
   for (const Measurement* row : rows) {
     ORRERY_TRY(const NcclSettings settings, SettingsFor(*row, assumed));
@@ -60,8 +61,8 @@ Result<std::vector<AlgorithmOfRow>> CandidatesOf(std::span<const Measurement* co
   return candidates;
 }
 
-/// The constants that rows can tell: those of links always, of the network where ranks are on
-/// several nodes.
+/// The constants that rows determine: those of links always, those of the network where ranks are
+/// on several nodes.
 std::vector<Constant> ConstantsIn(std::span<const AlgorithmOfRow> candidates) {
   using enum Constant;
   std::vector<Constant> fitted = {kStart,     kSimpleStart, kLlHop,    kSimpleHop,
@@ -70,13 +71,19 @@ std::vector<Constant> ConstantsIn(std::span<const AlgorithmOfRow> candidates) {
   if (any([](const AlgorithmOfRow& candidate) { return candidate.row->fabric.nodes > 1; })) {
     fitted.insert(fitted.end(), {kNetworkShare, kLlNetworkHop, kSimpleNetworkHop});
   }
-  if (any([](const AlgorithmOfRow& candidate) { return candidate.candidate.algorithm == Algorithm::kNvls; })) {
+  if (any([](const AlgorithmOfRow& candidate) {
+        return candidate.candidate.algorithm == Algorithm::kNvls;
+      })) {
     fitted.push_back(kNvlsShare);
   }
-  if (any([](const AlgorithmOfRow& candidate) { return candidate.candidate.algorithm == Algorithm::kDirect; })) {
+  if (any([](const AlgorithmOfRow& candidate) {
+        return candidate.candidate.algorithm == Algorithm::kDirect;
+      })) {
     fitted.push_back(kDirectShare);
   }
-  if (any([](const AlgorithmOfRow& candidate) { return candidate.row->fabric.intra == IntraLink::kPcie; })) {
+  if (any([](const AlgorithmOfRow& candidate) {
+        return candidate.row->fabric.intra == IntraLink::kPcie;
+      })) {
     fitted.push_back(kCrowding);
   }
   fitted.push_back(kOwnShare);
@@ -84,7 +91,7 @@ std::vector<Constant> ConstantsIn(std::span<const AlgorithmOfRow> candidates) {
   return fitted;
 }
 
-/// Fits logarithms, so that no constant falls below zero and all have a like scale.
+/// Fits logarithms, so that constants stay positive and have similar scales.
 class Fitter {
  public:
   Fitter(std::span<const AlgorithmOfRow> candidates, const TunerTables& tables)
@@ -93,7 +100,7 @@ class Fitter {
       const ConstantInfo& info = InfoOf(constant);
       least_.push_back(std::log(std::max(info.least, 0.01)));
       most_.push_back(std::log(info.most));
-      usual_.push_back(std::log(DefaultConstants()[constant]));
+      default_.push_back(std::log(DefaultConstants()[constant]));
     }
   }
 
@@ -114,7 +121,7 @@ class Fitter {
     learn::Random random(1);
     std::optional<learn::LeastSquaresFit> best;
     for (int start = 0; start < kStarts; ++start) {
-      std::vector<double> from = usual_;
+      std::vector<double> from = default_;
       for (double& value : from) {
         value += start == 0 ? 0 : (2 * random.Uniform() - 1) * kStartDeviation;
       }
@@ -139,7 +146,7 @@ class Fitter {
       residuals.push_back(weight * std::log(seconds / row.seconds));
     }
     for (std::size_t i = 0; i < point.size(); ++i) {
-      residuals.push_back(kPriorWeight * (point[i] - usual_[i]));
+      residuals.push_back(kPriorWeight * (point[i] - default_[i]));
     }
     return residuals;
   }
@@ -149,7 +156,7 @@ class Fitter {
   std::vector<Constant> fitted_;
   std::vector<double> least_;
   std::vector<double> most_;
-  std::vector<double> usual_;
+  std::vector<double> default_;
 };
 
 struct FitOfVersion {
@@ -171,7 +178,7 @@ Result<FitOfVersion> FitWith(std::span<const Measurement* const> rows, const Tun
   return fit;
 }
 
-/// The versions to try: the one that the rows tell, else all.
+/// The versions to try: that of the rows, else all.
 Result<std::vector<const TunerTables*>> VersionsOf(std::span<const Measurement* const> rows) {
   if (!rows.front()->nccl_version.empty()) {
     ORRERY_TRY(const TunerTables* told, FindTunerTables(rows.front()->nccl_version));
@@ -234,7 +241,7 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
   }
   ORRERY_TRY(const std::vector<const TunerTables*> versions, VersionsOf(used));
   std::optional<FitOfVersion> best;
-  // Of versions that cannot do what the rows say was set.
+  // Skips versions that do not support the rows' settings.
   Error refusal(Error::Kind::kInvalidInput, "");
   const bool is_on_nodes =
       std::ranges::any_of(used, [](const Measurement* row) { return row->fabric.nodes > 1; });
@@ -249,7 +256,7 @@ Result<Calibration> Calibrate(std::span<const Measurement* const> rows) {
         continue;
       }
       FitOfVersion& fit = *tried;
-      // The plain explanation stands unless another is clearly better.
+      // The simplest explanation is kept unless another is clearly better.
       if (!best || fit.loss < best->loss * (best->model.assumed_settings == assumed ? 1 : 0.9)) {
         best = std::move(fit);
       }

@@ -14,18 +14,18 @@
 
 namespace orrery::collective {
 
-/// Smaller messages are left to the launch: nothing is fitted or evaluated on them.
+/// Smaller messages are dominated by the launch and neither fitted nor evaluated.
 inline constexpr std::int64_t kLeastBytes = 1024;
 
-/// A machine as somebody's measurements describe it.
+/// A machine as described by one source's measurements.
 struct MachineModel {
   std::string machine;       // name of a cluster of the catalogue
   std::string source;        // who measured
   std::string setup;         // what they call the machine
-  std::string nccl_version;  // of the tuner's constants: told, or the one that fits best
+  std::string nccl_version;  // of the tuner's constants: given, or the best fit
   bool was_version_told = false;
-  /// What seems to be set for NCCL between nodes, where the data do not say: "" or what fits
-  /// better. Operators and plugins do so and seldom tell.
+  /// Inferred NCCL settings between nodes where the data do not give them: "" or what fits better.
+  /// Operators and plugins change them without documenting it.
   std::string assumed_settings;
   MachineConstants constants;
   std::vector<Constant> fitted;
@@ -33,7 +33,7 @@ struct MachineModel {
   int most_gpus = 0;
 };
 
-/// A row that is far from the fit, and by how much.
+/// A row that is far from the fit, with its error.
 struct Outlier {
   const Measurement* row = nullptr;
   double predicted_seconds = 0;
@@ -50,11 +50,11 @@ struct Calibration {
 [[nodiscard]] std::vector<std::vector<const Measurement*>> GroupByMachine(
     std::span<const Measurement> rows);
 
-/// Fits the constants that the rows can tell, ten at most, to rows of one such group; the
-/// others stay at their defaults. Fails for fewer than four rows.
+/// Fits the constants that the rows determine, at most ten, to rows of one group; the others keep
+/// their defaults. Fails for fewer than four rows.
 [[nodiscard]] Result<Calibration> Calibrate(std::span<const Measurement* const> rows);
 
-/// The time that a model gives to a row.
+/// The predicted time of a row.
 [[nodiscard]] Result<double> PredictRow(const MachineModel& model, const Measurement& row);
 
 }  // namespace orrery::collective

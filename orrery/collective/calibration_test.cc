@@ -90,7 +90,7 @@ TEST(Calibration, SpeaksForMoreGpusThanItHasSeen) {
   EXPECT_LT(evaluation->overall.mape, 6);
 }
 
-TEST(Calibration, FewRowsAreRefused) {
+TEST(Calibration, FewRowsAreRejected) {
   const std::vector<Measurement> rows = RowsOf(SomeMachine(), {2}, 0);
   const std::vector<const Measurement*> few = PointersTo({rows.begin(), rows.begin() + 3});
   const Result<Calibration> fit = Calibrate({few.data(), few.size()});

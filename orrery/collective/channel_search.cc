@@ -27,7 +27,7 @@ int Fitting(double bandwidth, double speed) {
 int ChannelsAt(const SearchSpace& space, double speed) {
   int channels = std::min(Fitting(space.gpu_link, speed), kMostSearched);
   if (space.ranks_per_node == 1) {
-    channels = kMostSearched;  // nothing crosses a link inside the node
+    channels = kMostSearched;  // no link inside the node is used
   }
   return space.nodes == 1 ? channels : std::min(channels, space.nics * Fitting(space.nic, speed));
 }
@@ -54,8 +54,8 @@ ChannelGraph LargestTotal(const SearchSpace& space, std::span<const double> spee
   return best;
 }
 
-// Fast channels are split, so that more thread blocks share the work. NCCL's rule, but for
-// Blackwell: the sizes at which a measured B200 node changes protocol are those of 8 channels.
+// Fast channels are split, so that more thread blocks share the work. NCCL's rule except for
+// Blackwell, where measured protocol changes of a B200 node match 8 channels.
 bool Splits(const ChannelGraph& graph, GpuGeneration generation) {
   if (graph.intra_speed < 25 || generation == GpuGeneration::kBlackwell) {
     return false;

@@ -22,26 +22,26 @@ struct ChannelGraph {
   bool operator==(const ChannelGraph&) const = default;
 };
 
-/// What the search looks at. Bandwidths in GB/s, one direction.
+/// The inputs of the search. Bandwidths in GB/s, one direction.
 struct SearchSpace {
   GpuGeneration generation = GpuGeneration::kOther;
   int nodes = 1;
   int ranks_per_node = 1;
   double gpu_link = 0;  // of a GPU, inside the node
-  double nic = 0;       // of one that ranks use, no more than PCIe lets through
+  double nic = 0;       // of one NIC in use, at most that of PCIe
   int nics = 0;         // of a node
 };
 
 /// Returns the rings that NCCL finds. It tries its speeds from the fastest to half of the best so
-/// far and keeps the largest total of channels times speed, at a tie the faster; then it splits
-/// fast channels in two. Never nothing: a link slower than all speeds is one channel.
+/// far and keeps the largest channels times speed, ties to the faster; then it splits fast channels
+/// in two. A link slower than all speeds is one channel.
 [[nodiscard]] ChannelGraph SearchRings(const SearchSpace& space);
 
 /// Returns the channels of reduction in the switch, as fast as their share of a link allows: one
 /// for each rank of a node, over several nodes no more than NICs.
 [[nodiscard]] ChannelGraph SearchNvls(const SearchSpace& space);
 
-/// Returns how many channels there are once NCCL has doubled them.
+/// Returns the number of channels after NCCL doubled them.
 [[nodiscard]] int DoubledChannels(const ChannelGraph& graph, GpuGeneration generation, int nodes);
 
 }  // namespace orrery::collective

@@ -11,16 +11,16 @@ namespace orrery::collective {
 
 inline constexpr std::size_t kNumGenerations = 5;
 
-/// How NCCL counts links, and what it tries on them (data/network/nccl_channels.yaml).
+/// NCCL's bandwidths of links and the speeds that it searches (data/network/nccl_channels.yaml).
 struct ChannelTables {
   struct Speeds {  // GB/s, fastest first
     std::vector<double> intra;
     std::vector<double> inter;
   };
 
-  /// A search whose outcome is known from a log.
+  /// A search whose result is known from a log.
   struct KnownGraph {
-    SearchSpace space;  // gpu_link does not count
+    SearchSpace space;  // gpu_link is ignored
     ChannelGraph graph;
   };
 
@@ -35,10 +35,10 @@ struct ChannelTables {
   std::int64_t p2p_least_part_bytes = 0;
 };
 
-/// The tables that are built into the program.
+/// The embedded tables.
 [[nodiscard]] const ChannelTables& EmbeddedChannelTables();
 
-/// Returns PCIe's bandwidth as NCCL counts it, GB/s; that of the newest known for newer ones.
+/// Returns NCCL's bandwidth of PCIe, GB/s; newer generations count as the newest known.
 [[nodiscard]] double PcieGbps(int generation);
 
 }  // namespace orrery::collective

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "orrery/collective/algorithm_costs.h"
 #include "orrery/collective/channels_used.h"
 #include "orrery/collective/shape.h"
 #include "orrery/collective/tuner.h"
-#include "orrery/collective/algorithm_costs.h"
 
 namespace orrery::collective {
 
@@ -30,12 +30,12 @@ double Join(const Parts& parts) {
   return JoinTimes(parts.latency, parts.Transfer(), parts.sharpness);
 }
 
-/// Microseconds that bytes take at bytes per second; none where there is nothing to cross.
+/// Microseconds for bytes at bytes per second; 0 without a link.
 double TimeAt(double bytes, double bytes_per_second) {
   return bytes > 0 && bytes_per_second > 0 ? bytes / bytes_per_second / kMicrosecond : 0;
 }
 
-/// NCCL's own measure of how far trees stay behind at middle sizes.
+/// NCCL's own correction for the lower efficiency of trees at medium sizes.
 double TreeCorrection(const Request& request, Protocol protocol, const TunerTables& tables) {
   const auto bytes = static_cast<std::uint64_t>(request.size.count);
   const std::vector<double>& table = tables.tree_correction[static_cast<std::size_t>(protocol)];
@@ -45,8 +45,8 @@ double TreeCorrection(const Request& request, Protocol protocol, const TunerTabl
              : 1;
 }
 
-/// What a candidate costs beyond latency and transfer: trees stay behind, and the own part of the buffer
-/// is copied.
+/// Costs beyond latency and transfer: the lower efficiency of trees, and the copy of the own part
+/// of the buffer.
 void AddExtras(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
                const TunerTables& tables, const MachineConstants& constants, Parts& parts) {
   const auto own =
@@ -93,8 +93,9 @@ Bottleneck BottleneckOf(const Parts& parts) {
 
 }  // namespace
 
-double ClosedFormSeconds(const Fabric& fabric, const Request& request, const AlgorithmAndProtocol& candidate,
-                         const TunerTables& tables, const MachineConstants& constants) {
+double ClosedFormSeconds(const Fabric& fabric, const Request& request,
+                         const AlgorithmAndProtocol& candidate, const TunerTables& tables,
+                         const MachineConstants& constants) {
   return Join(PartsOf(fabric, request, candidate, tables, constants)) * kMicrosecond;
 }
 

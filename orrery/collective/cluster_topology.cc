@@ -4,11 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/collective/server_dragonfly.h"
+#include "orrery/network/preset_parts.h"
 #include "orrery/network/presets.h"
 
 namespace orrery::collective {
@@ -19,19 +20,94 @@ using hardware::Cluster;
 using hardware::FabricPreset;
 using hardware::IslandKind;
 using network::LinkKind;
+using network::NodeId;
 using network::Server;
 using network::Topology;
+using network::TopologyBuilder;
 using network::Wire;
 
-/// Ports of a switch when the catalogue does not know: what most have.
-constexpr std::uint32_t kUsualRadix = 64;
+// A dragonfly whose hosts are the NICs of servers, filled in order of servers. Every two routers
+// of a group are joined by a cable; router i of a group is joined to router i of every other
+// group, by an even share of its cables to other groups.
+struct ServerDragonfly {
+  std::uint32_t num_servers = 0;
+  std::uint32_t servers_per_router = 4;
+  std::uint32_t routers_per_group = 32;
+  std::uint32_t globals_per_router = 16;
+  network::Server server{};
+  network::Wire cable{};
+};
+
+Status CheckDragonfly(const ServerDragonfly& dragonfly) {
+  ORRERY_TRY_STATUS(network::CheckServer(dragonfly.server));
+  ORRERY_TRY_STATUS(network::CheckAtLeast("num_nics", dragonfly.server.num_nics, 1));
+  ORRERY_TRY_STATUS(network::CheckAtLeast("num_servers", dragonfly.num_servers, 1));
+  ORRERY_TRY_STATUS(network::CheckAtLeast("servers_per_router", dragonfly.servers_per_router, 1));
+  ORRERY_TRY_STATUS(network::CheckAtLeast("routers_per_group", dragonfly.routers_per_group, 1));
+  ORRERY_TRY_STATUS(network::CheckAtLeast("globals_per_router", dragonfly.globals_per_router, 1));
+  return network::CheckGpuCount(std::uint64_t{dragonfly.num_servers} * dragonfly.server.num_gpus);
+}
+
+/// Groups are complete, so that paths over routers without servers exist.
+std::uint32_t NumGroups(const ServerDragonfly& dragonfly) {
+  const std::uint64_t servers_of_group =
+      std::uint64_t{dragonfly.servers_per_router} * dragonfly.routers_per_group;
+  return static_cast<std::uint32_t>((dragonfly.num_servers + servers_of_group - 1) /
+                                    servers_of_group);
+}
+
+void JoinGroup(TopologyBuilder& builder, const ServerDragonfly& dragonfly, NodeId first) {
+  for (std::uint32_t one = 0; one < dragonfly.routers_per_group; ++one) {
+    for (std::uint32_t other = one + 1; other < dragonfly.routers_per_group; ++other) {
+      builder.AddCable(first + one, first + other, dragonfly.cable);
+    }
+  }
+}
+
+void JoinGroups(TopologyBuilder& builder, const ServerDragonfly& dragonfly, NodeId first,
+                std::uint32_t num_groups) {
+  Wire wire = dragonfly.cable;
+  wire.bandwidth.bytes_per_second *=
+      static_cast<double>(dragonfly.globals_per_router) / (num_groups - 1);
+  const std::uint32_t routers = dragonfly.routers_per_group;
+  for (std::uint32_t one = 0; one < num_groups; ++one) {
+    for (std::uint32_t other = one + 1; other < num_groups; ++other) {
+      for (std::uint32_t router = 0; router < routers; ++router) {
+        builder.AddCable(first + one * routers + router, first + other * routers + router, wire);
+      }
+    }
+  }
+}
+
+Result<network::Topology> MakeServerDragonfly(const ServerDragonfly& dragonfly) {
+  ORRERY_TRY_STATUS(CheckDragonfly(dragonfly));
+  const std::uint32_t num_groups = NumGroups(dragonfly);
+  TopologyBuilder builder;
+  const NodeId first =
+      network::AddSwitches(builder, num_groups * dragonfly.routers_per_group, "router");
+  for (std::uint32_t number = 0; number < dragonfly.num_servers; ++number) {
+    for (const NodeId port : network::AddServer(builder, dragonfly.server, number)) {
+      builder.AddCable(port, first + number / dragonfly.servers_per_router, dragonfly.server.port);
+    }
+  }
+  for (std::uint32_t group = 0; group < num_groups; ++group) {
+    JoinGroup(builder, dragonfly, first + group * dragonfly.routers_per_group);
+  }
+  if (num_groups > 1) {
+    JoinGroups(builder, dragonfly, first, num_groups);
+  }
+  return std::move(builder).Build();
+}
+
+/// Ports of a switch that the catalogue does not give.
+constexpr std::uint32_t kDefaultRadix = 64;
 
 std::int64_t HalfPs(Duration latency) {
   return latency.nanoseconds * 1000 / 2;
 }
 
-/// 16 lanes in one direction: 8 GT/s each in the third generation, doubled in every later one, of
-/// which 128 of 130 bits are data.
+/// 16 lanes in one direction: 8 GT/s each in the third generation, doubled in every later one; 128
+/// of 130 bits are data.
 Bandwidth PcieOf(int generation) {
   return {std::ldexp(8e9 * 16 / 8 * 128 / 130, generation - 3)};
 }
@@ -42,7 +118,7 @@ Wire IslandWire(const Cluster& cluster) {
           .kind = cluster.island.kind == IslandKind::kPcie ? LinkKind::kPcie : LinkKind::kNvlink};
 }
 
-/// Islands are what the presets of the network repeat.
+/// Islands are the servers of the network presets.
 struct Islands {
   std::uint32_t count = 1;
   std::uint32_t nodes_in_each = 1;
@@ -63,7 +139,7 @@ Islands IslandsOf(const Cluster& cluster, int nodes) {
       .num_gpus = gpus,
       .num_nics = std::min(gpus, nics),
       .nvlink = IslandWire(cluster),
-      // A GPU with several NICs does not reach them all over its own slot.
+      // A GPU with several NICs does not reach all of them through its own slot.
       .pcie = {.bandwidth = {pcie.bytes_per_second * nics_of_gpu}, .kind = LinkKind::kPcie},
       .port = {.bandwidth = {cluster.nics.bandwidth.bytes_per_second * nics_of_gpu},
                .latency_ps = HalfPs(cluster.nics.latency)}};
@@ -89,12 +165,12 @@ Result<Topology> OneIsland(const Cluster& cluster, const Islands& islands) {
       {.gpus_per_switch = gpus / 4, .slot = wire, .uplink = uplink, .socket = socket});
 }
 
-/// Doubles the ports of a switch that nobody knows until a fabric of the levels is large enough.
+/// Doubles unknown switch ports until a fabric with these levels is large enough.
 std::uint32_t RadixOf(const hardware::Fabric& fabric, std::uint32_t tiers, std::uint32_t ports) {
   if (fabric.radix > 0) {
     return static_cast<std::uint32_t>(fabric.radix);
   }
-  std::uint32_t radix = kUsualRadix;
+  std::uint32_t radix = kDefaultRadix;
   while (network::ClosPorts(tiers, radix, fabric.oversubscription) < ports) {
     radix *= 2;
   }
@@ -107,7 +183,7 @@ std::uint32_t TiersOf(const hardware::Fabric& fabric, std::uint32_t ports) {
     return static_cast<std::uint32_t>(fabric.levels);
   }
   const std::uint32_t radix =
-      fabric.radix > 0 ? static_cast<std::uint32_t>(fabric.radix) : kUsualRadix;
+      fabric.radix > 0 ? static_cast<std::uint32_t>(fabric.radix) : kDefaultRadix;
   if (ports <= radix) {
     return 1;
   }
@@ -127,18 +203,18 @@ Result<Topology> FatTreeOf(const Cluster& cluster, const Islands& islands) {
                             .fabric = islands.server.port});
 }
 
-/// As many spines as full bisection needs. Beyond two levels the upper two are one: spines with
-/// a port for every leaf, which block as little.
+/// Enough spines for full bisection. Beyond two levels the upper two are merged: spines with a port
+/// for every leaf, which are also non-blocking.
 Result<Topology> RailsOf(const Cluster& cluster, const Islands& islands) {
   const auto radix =
-      cluster.fabric.radix > 0 ? static_cast<std::uint32_t>(cluster.fabric.radix) : kUsualRadix;
+      cluster.fabric.radix > 0 ? static_cast<std::uint32_t>(cluster.fabric.radix) : kDefaultRadix;
   const auto nodes_of_block = static_cast<std::uint32_t>(cluster.fabric.nodes_per_block);
   const std::uint32_t block =
       nodes_of_block > 0 ? std::max(1U, nodes_of_block / islands.nodes_in_each) : radix / 2;
   const auto up = static_cast<std::uint32_t>(
       std::max(1.0, std::round(std::min(block, islands.count) / cluster.fabric.oversubscription)));
   const std::uint32_t leaves = (islands.count + block - 1) / block * islands.server.num_nics;
-  // A spine takes several cables of a leaf as long as its ports suffice.
+  // A spine has several cables to a leaf as far as its ports suffice.
   const std::uint32_t cables = std::bit_floor(std::max(1U, radix / leaves));
   const bool fits = up % cables == 0;
   return network::MakeRailOptimised({.num_servers = islands.count,

@@ -8,13 +8,13 @@ namespace orrery::collective {
 
 /// Builds the first `nodes` nodes of a cluster and the switches that join them. Node i has GPUs
 /// i * gpus_per_node and following; an island that spans nodes (NVL72) is always whole, so there
-/// may be more GPUs than asked for.
+/// may be more GPUs than requested.
 ///
-/// What is simplified: NVLinks of an island are a star, whatever they are, so that each GPU's sum
-/// is right and a pair of a mesh may use all of it; NICs beyond one for each GPU count as one of
-/// their sum. What the catalogue does not know is the smallest that never blocks.
+/// Simplifications: NVLinks of an island are always a star, so that the total of each GPU is
+/// correct and a pair in a mesh may use all of it; several NICs per GPU are one with their total
+/// bandwidth. Unknown fabric sizes are the smallest non-blocking ones.
 ///
-/// Fails with one sentence for more nodes than the cluster has or its switches can join.
+/// Fails for more nodes than the cluster has or its switches can connect.
 [[nodiscard]] Result<network::Topology> TopologyOf(const hardware::Cluster& cluster, int nodes);
 
 }  // namespace orrery::collective

@@ -34,7 +34,7 @@ Fabric FabricOf128() {
   return FabricOf(*hardware::FindCluster("DGX H100"), {.gpus = 128}).value();
 }
 
-// Sizes differ from call to call, so that nothing is learned by heart.
+// Sizes differ between calls, so that caches do not help.
 Request RequestOf(std::int64_t call) {
   return {.size = {1024 + call % 1000 * 1'000'003}};
 }
@@ -75,7 +75,7 @@ void RunFlowLevel(benchmark::State& state, const Request& request, Algorithm alg
 
 constexpr Request kAllToAll{.kind = CollectiveKind::kAllToAll, .size = {64 << 20}};
 
-// Routing and all: alone, no clock runs.
+// Including routing; without other traffic no simulation runs.
 void BM_AllToAllAlone(benchmark::State& state) {
   RunFlowLevel(state, kAllToAll, Algorithm::kDirect, {}, {});
 }

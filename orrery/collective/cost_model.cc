@@ -34,6 +34,20 @@ Fabric Limited(Fabric fabric, const LinkLimits& limits) {
   return fabric;
 }
 
+// The shares of the links of a cluster's topology that an algorithm reaches.
+WireShares SharesOf(const AlgorithmCosts& costs, const Fabric& fabric,
+                    const CostSettings& settings) {
+  const double whole = settings.cluster->island.per_gpu.bytes_per_second;
+  return {.link = LinkRate(fabric, costs.link_share, settings.constants) / whole,
+          .network = costs.network_share};
+}
+
+HopLatencies LatenciesOf(const AlgorithmCosts& costs) {
+  return {.start_ps = std::llround(costs.start * kPsPerMicrosecond),
+          .intra_ps = std::llround(costs.hop * kPsPerMicrosecond),
+          .inter_ps = std::llround(costs.network_hop * kPsPerMicrosecond)};
+}
+
 }  // namespace
 
 Result<Fabric> FabricMemo::Find(std::span<const GpuId> gpu_of_rank) {
@@ -89,27 +103,6 @@ Result<FlowLevelTime> FlowLevelCost::Time(const Request& request,
   options.shares = SharesOf(costs, fabric, settings_);
   options.latencies = LatenciesOf(costs);
   return FlowLevelTimeOf(request, candidate.algorithm, placement, network_, options);
-}
-
-Result<double> FlowLevelCost::Seconds(const Request& request, std::span<const GpuId> gpu_of_rank) {
-  ORRERY_TRY(const FlowLevelTime time, Time(request, gpu_of_rank));
-  return time.seconds;
-}
-
-Result<double> MeasuredCost::Seconds(const Request& request, std::span<const GpuId> gpu_of_rank) {
-  return times_.Seconds(request.kind, static_cast<int>(gpu_of_rank.size()), request.size);
-}
-
-WireShares SharesOf(const AlgorithmCosts& costs, const Fabric& fabric, const CostSettings& settings) {
-  const double whole = settings.cluster->island.per_gpu.bytes_per_second;
-  return {.link = LinkRate(fabric, costs.link_share, settings.constants) / whole,
-          .network = costs.network_share};
-}
-
-HopLatencies LatenciesOf(const AlgorithmCosts& costs) {
-  return {.start_ps = std::llround(costs.start * kPsPerMicrosecond),
-          .intra_ps = std::llround(costs.hop * kPsPerMicrosecond),
-          .inter_ps = std::llround(costs.network_hop * kPsPerMicrosecond)};
 }
 
 }  // namespace orrery::collective

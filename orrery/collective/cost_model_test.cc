@@ -40,7 +40,7 @@ TEST(CostModelTest, FlowLevelTakesTheConstantsOfTheMachine) {
   EXPECT_EQ(time.bottleneck, "nic0.0 → leaf0");
 }
 
-TEST(CostModelTest, ClosedFormIsThatOfTheRanksAndTheirIslands) {
+TEST(CostModelTest, ClosedFormDependsOnTheRanksAndTheirIslands) {
   const CostSettings settings = DgxA100("");
   ClosedFormCost cost(settings);
   const Request request{.size = {64 << 20}};
@@ -70,25 +70,17 @@ TEST(CostModelTest, FlowLevelAgreesWithTheClosedForm) {
     ClosedFormCost form(settings);
     const Request request{.size = {std::int64_t{64} << 30}};
     const double expected = form.Seconds(request, FirstGpus(32)).value();
-    EXPECT_NEAR(flows.Seconds(request, FirstGpus(32)).value() / expected, 1, 0.02) << algorithm;
+    EXPECT_NEAR(flows.Time(request, FirstGpus(32)).value().seconds / expected, 1, 0.02)
+        << algorithm;
   }
 }
 
-TEST(CostModelTest, MeasuredTimesAreLookedUpByNumberOfGpus) {
-  const std::vector<MeasuredTime> rows{{CollectiveKind::kAllReduce, 2, {4096}, 5e-6}};
-  MeasuredCost measured(MeasuredTimes::Create(rows).value());
-  CollectiveCost& cost = measured;
-  EXPECT_DOUBLE_EQ(cost.Seconds({.size = {4096}}, FirstGpus(2)).value(), 5e-6);
-  EXPECT_EQ(cost.Seconds({.size = {4096}}, FirstGpus(3)).error().message(),
-            "all_reduce is measured on 2 GPUs, not on 3");
-}
-
-TEST(CostModelTest, AGpuThatIsNotThereIsNamed) {
+TEST(CostModelTest, AMissingGpuIsNamed) {
   const CostSettings settings = DgxA100("");
   const network::Topology topology = TopologyOf(*settings.cluster, 1).value();
   FlowNetwork network(topology);
   FlowLevelCost cost(settings, network);
-  EXPECT_EQ(cost.Seconds({.size = {4096}}, FirstGpus(9)).error().message(),
+  EXPECT_EQ(cost.Time({.size = {4096}}, FirstGpus(9)).error().message(),
             "rank 8 is on GPU 8, but there are 8");
 }
 

@@ -50,12 +50,12 @@ void Summarize(EvaluationResult& evaluation) {
   for (const auto& [key, rows] : groups) {
     const auto& [machine, source, collective, gpus] = key;
     evaluation.groups.push_back({std::string(source), std::string(machine), std::string(collective),
-                                gpus, FiguresOf(rows)});
+                                 gpus, FiguresOf(rows)});
   }
 }
 
 Status EvaluateRow(const MachineModels& models, const Measurement& row, std::int64_t min_bytes,
-                EvaluationResult& evaluation) {
+                   EvaluationResult& evaluation) {
   if (row.request.size.count < min_bytes) {
     return {};
   }
@@ -66,7 +66,7 @@ Status EvaluateRow(const MachineModels& models, const Measurement& row, std::int
   return {};
 }
 
-/// A size is on the same side whatever else is in the table.
+/// A size is in the same part whatever else is in the table.
 bool IsHeldBack(const SplitRule& rule, const Measurement& row) {
   if (rule.kind == SplitRule::Kind::kAboveGpus) {
     return row.gpus > rule.most_gpus;
@@ -101,13 +101,13 @@ Result<SplitRule> SplitRule::Parse(std::string_view text) {
     }
   }
   return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no split; write random:20 or above:gpus:16, perhaps with "
+              fmt::format("'{}' is not a split; write random:20 or above:gpus:16, optionally with "
                           ":seed=7",
                           text));
 }
 
 Result<EvaluationResult> Evaluate(std::span<const Measurement> rows, std::int64_t min_bytes,
-                        const MachineModels& models) {
+                                  const MachineModels& models) {
   EvaluationResult evaluation;
   for (const Measurement& row : rows) {
     ORRERY_TRY_STATUS(EvaluateRow(models, row, min_bytes, evaluation));
@@ -117,7 +117,7 @@ Result<EvaluationResult> Evaluate(std::span<const Measurement> rows, std::int64_
 }
 
 Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows, std::int64_t min_bytes,
-                              const SplitRule& rule) {
+                                         const SplitRule& rule) {
   EvaluationResult evaluation;
   for (const std::vector<const Measurement*>& group : GroupByMachine(rows)) {
     std::vector<const Measurement*> seen;
@@ -128,7 +128,7 @@ Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows, std:
     }
     const Result<Calibration> calibration = Calibrate(seen);
     if (!calibration) {
-      continue;  // too few rows on this side of the split
+      continue;  // too few rows in this part of the split
     }
     MachineModels models;
     models.Add(calibration->model);

@@ -13,7 +13,7 @@
 
 namespace orrery::collective {
 
-/// Which rows a evaluate may not have been fitted to.
+/// The rows that are held out of the fit.
 struct SplitRule {
   enum class Kind : std::uint8_t {
     kRandom,     // a share of the sizes of each machine, collective and number of GPUs
@@ -25,11 +25,11 @@ struct SplitRule {
   int most_gpus = 0;
   std::uint64_t seed = 1;
 
-  /// "random:20", "above:gpus:16", each perhaps with ":seed=7".
+  /// "random:20", "above:gpus:16", each optionally with ":seed=7".
   [[nodiscard]] static Result<SplitRule> Parse(std::string_view text);
 };
 
-/// A row with what was predicted for it.
+/// A row with its prediction.
 struct EvaluatedRow {
   const Measurement* row = nullptr;
   double seconds = 0;
@@ -50,12 +50,14 @@ struct EvaluationResult {
   std::vector<EvaluatedGroup> groups;
 };
 
-/// Evaluates rows of at least `min_bytes` by models.
-[[nodiscard]] Result<EvaluationResult> Evaluate(std::span<const Measurement> rows, std::int64_t min_bytes,
-                                      const MachineModels& models);
+/// Evaluates models on rows of at least `min_bytes`.
+[[nodiscard]] Result<EvaluationResult> Evaluate(std::span<const Measurement> rows,
+                                                std::int64_t min_bytes,
+                                                const MachineModels& models);
 
-/// Fits each machine on a part of its rows and evaluates the rest.
+/// Fits each machine to a part of its rows and evaluates the rest.
 [[nodiscard]] Result<EvaluationResult> EvaluateHeldOut(std::span<const Measurement> rows,
-                                            std::int64_t min_bytes, const SplitRule& rule);
+                                                       std::int64_t min_bytes,
+                                                       const SplitRule& rule);
 
 }  // namespace orrery::collective

@@ -32,8 +32,8 @@ GpuGeneration GenerationOf(const Cluster& cluster) {
   return name == "blackwell" ? GpuGeneration::kBlackwell : GpuGeneration::kOther;
 }
 
-// The share of a GPU's links that lead to the ranks of its node: all through a switch; without
-// one, links to GPUs that take no part are of no use.
+// The share of a GPU's links to the ranks of its node: all through a switch; without one, links to
+// other GPUs are unused.
 double UsableShare(const hardware::Island& island, int ranks) {
   if (ranks <= 1) {
     return 1;

@@ -75,7 +75,7 @@ TEST(FabricTest, AMeshHasOnlyTheLinksBetweenItsRanks) {
   EXPECT_NEAR(Of("DGX A100", 2).rings.intra_total(), 240, 1e-9);
 }
 
-TEST(FabricTest, WhatDoesNotFitIsRefused) {
+TEST(FabricTest, WhatDoesNotFitIsRejected) {
   EXPECT_EQ(ErrorOf("DGX A100", 0), "a collective needs at least one GPU, not 0");
   EXPECT_EQ(ErrorOf("DGX A100", 1121), "DGX A100 has 1120 GPUs, not 1121");
   EXPECT_EQ(ErrorOf("L40S PCIe", 9), "L40S PCIe has 8 GPUs, not 9");

@@ -17,7 +17,7 @@ using network::Topology;
 
 constexpr double kPsPerSecond = 1e12;
 
-/// What a collective and others send over each link, in bytes of its bandwidth.
+/// Bytes of the collective and of others on each link, scaled to its full bandwidth.
 struct LinkLoads {
   explicit LinkLoads(const Topology& topology)
       : own(topology.num_links(), 0.0), others(topology.num_links(), 0.0) {}
@@ -32,7 +32,7 @@ void AddTo(std::vector<double>& load, std::span<const LinkUse> uses, double byte
   }
 }
 
-/// The seconds that the fullest link needs for a load.
+/// The seconds of the most loaded link.
 double FullestSeconds(const Topology& topology, std::span<const double> load) {
   double most = 0;
   for (LinkId link = 0; link < load.size(); ++link) {
@@ -56,7 +56,7 @@ void NameBottleneck(const Topology& topology, const LinkLoads& loads, FlowLevelT
   }
 }
 
-/// Evaluates one collective.
+/// Computes the time of one collective.
 class Evaluation {
  public:
   Evaluation(const FlowPlan& plan, const HopLatencies& latencies, FlowNetwork& network,

@@ -17,7 +17,7 @@
 
 namespace orrery::collective {
 
-/// What a collective waits for beside bytes.
+/// The latencies of a collective.
 struct HopLatencies {
   std::int64_t start_ps = 0;  // once
   std::int64_t intra_ps = 0;  // of a hop inside an island
@@ -27,8 +27,8 @@ struct HopLatencies {
   [[nodiscard]] double Of(const Hops& hops) const;
 };
 
-/// What the links of a placement's candidates say: those inside islands, and between islands that follow
-/// each other. Nothing is known of a library's start.
+/// Returns the latencies of a placement's links inside islands and between consecutive islands. The
+/// start latency of the library is unknown.
 [[nodiscard]] Result<HopLatencies> LinkLatencies(const network::Placement& placement,
                                                  FlowNetwork& network);
 
@@ -43,7 +43,7 @@ struct OtherFlow {
 struct FlowLevelOptions {
   FlowPlanOptions plan{};
   WireShares shares{};
-  std::optional<HopLatencies> latencies{};               // those of the links when not told
+  std::optional<HopLatencies> latencies{};               // default: those of the links
   const network::CongestionModel* congestion = nullptr;  // none when null
   double merge_ends_within = 0;                          // see FlowSimulationOptions
   std::span<const OtherFlow> other_traffic{};
@@ -51,45 +51,45 @@ struct FlowLevelOptions {
 
 struct FlowLevelTime {
   double seconds = 0;
-  /// The link that took longest for what the collective and others sent over it, of those that the
-  /// collective used: "nic3 → leaf0". Empty when it used none.
+  /// The slowest link for the bytes of the collective and other traffic, of those that the
+  /// collective used: "nic3 → leaf0". Empty if it used none.
   std::string bottleneck;
-  double bottleneck_share = 0;  // of the time that the collective itself kept it busy
+  double bottleneck_share = 0;  // share of the time that the collective itself kept it busy
 };
 
-/// Returns how long a collective takes on its flows. Without other traffic and congestion no clock
-/// runs: as the flows of a stage have as many bytes, max-min sharing gives those on the fullest
-/// link the least rate until they end together, so a stage takes what its fullest link takes.
-/// O(links of all paths); else a FlowSimulation. Fails when ranks cannot reach each other or the
-/// algorithm cannot do it.
+/// Returns the time of a collective from its flows. Without other traffic and congestion no
+/// simulation is needed: flows of a stage have equal bytes, so max-min sharing gives those on the
+/// most loaded link the lowest rate until they end together, and a stage takes as long as its most
+/// loaded link. O(links of all paths); else a FlowSimulation. Fails if ranks cannot reach each
+/// other or the algorithm does not support the collective.
 [[nodiscard]] Result<FlowLevelTime> FlowLevelTimeOf(const Request& request, Algorithm algorithm,
                                                     const network::Placement& placement,
                                                     FlowNetwork& network,
                                                     const FlowLevelOptions& options = {});
 
-/// A collective under candidate in a simulation that holds other traffic too. The owner of the simulation
-/// advances it and tells every run what ended:
+/// A collective in progress in a simulation with other traffic. The owner of the simulation
+/// advances it and passes ended flows to every run:
 ///
-///   CollectiveRun run(plan, latencies, shares, network, simulation);
-///   ORRERY_TRY_STATUS(run.Start(start_ps));
-///   while (!run.end_ps()) { ORRERY_TRY_STATUS(run.Take(simulation.Advance())); }
+/// CollectiveRun run(plan, latencies, shares, network, simulation);
+/// ORRERY_TRY_STATUS(run.Start(start_ps)); while (!run.end_ps()) {
+/// ORRERY_TRY_STATUS(run.Take(simulation.Advance())); }
 ///
-/// Latency comes before the bytes of a stage. All that is passed in must outlive the run.
+/// The latency of a stage precedes its bytes. All arguments must outlive the run.
 class CollectiveRun {
  public:
   CollectiveRun(const FlowPlan& plan, const HopLatencies& latencies, const WireShares& shares,
                 FlowNetwork& network, network::FlowSimulation& simulation);
 
-  /// Adds to `load_of_link` what the run sends over each link, in bytes of its bandwidth.
+  /// Adds the bytes of the run on each link to `load_of_link`, scaled to its full bandwidth.
   void CountInto(std::vector<double>& load_of_link) { load_of_link_ = &load_of_link; }
 
   /// Adds the flows of the first stage; `start_ps` is now or later.
   [[nodiscard]] Status Start(std::int64_t start_ps);
 
-  /// Takes note of flows that ended, others' among them; adds the next stage when one is over.
+  /// Processes ended flows, including those of others; adds the next stage when one is complete.
   [[nodiscard]] Status Take(std::span<const network::FlowEnd> ended);
 
-  /// When the collective was over; nothing while it is under candidate.
+  /// The end of the collective; nothing while it is in progress.
   [[nodiscard]] std::optional<std::int64_t> end_ps() const { return end_ps_; }
 
  private:

@@ -12,7 +12,7 @@ using network::LinkUse;
 
 constexpr std::uint32_t kUnused = ~std::uint32_t{0};
 
-/// What a byte takes of a link. PCIe is part of an island, or the candidate to a NIC.
+/// The link bytes per byte. PCIe is part of an island, or of the path to a NIC.
 double CostOf(LinkKind kind, bool leaves_island, const WireShares& shares) {
   const bool is_inside =
       kind == LinkKind::kNvlink || (kind != LinkKind::kNetwork && !leaves_island);

@@ -11,10 +11,10 @@
 
 namespace orrery::collective {
 
-/// What a library reaches of the bandwidth of links.
+/// The shares of link bandwidth that a library reaches.
 struct WireShares {
   double link = 1;     // inside islands
-  double network = 1;  // of what leaves them, the candidate to the NIC included
+  double network = 1;  // of links that leave them, including the path to the NIC
 
   bool operator==(const WireShares&) const = default;
 };
@@ -22,17 +22,17 @@ struct WireShares {
 struct FlowNetworkOptions {
   /// NCCL changes rails inside the island.
   network::RoutingOptions routing{.change_rail_in_island = true};
-  /// Every flow goes over all shortest paths at once, whatever `routing` would choose.
+  /// Every flow is spread over all shortest paths, regardless of `routing`.
   bool sprays = false;
 };
 
-/// A topology and how collectives cross it. Serves one thread; the topology must outlive it.
+/// A topology with its routes for collectives. Serves one thread; the topology must outlive it.
 class FlowNetwork {
  public:
   explicit FlowNetwork(const network::Topology& topology, FlowNetworkOptions options = {});
 
-  /// Returns what a flow takes of links for each byte: more than 1 where a library reaches a part
-  /// of the bandwidth, and where edges of the flow meet. Each link once; valid until the next call.
+  /// Returns the link bytes per byte of a flow: more than 1 where a library reaches only a part of
+  /// the bandwidth or edges of the flow share a link. Each link once; valid until the next call.
   [[nodiscard]] Result<std::span<const network::LinkUse>> UsesOf(std::span<const FlowEdge> edges,
                                                                  std::uint64_t label,
                                                                  const WireShares& shares);

@@ -7,7 +7,6 @@
 
 #include "orrery/collective/fabric.h"
 #include "orrery/collective/shape.h"
-#include "orrery/collective/tree_parent.h"
 
 namespace orrery::collective {
 
@@ -41,9 +40,9 @@ bool AreAlike(const Groups& groups) {
       groups, [&](const auto& group) { return group.size() == groups.front().size(); });
 }
 
-/// Which GPU of a group candidate `candidate` of `candidates` enters at.
-std::size_t Entry(std::size_t candidate, std::size_t candidates, std::size_t size) {
-  return candidate * size / candidates;
+/// The GPU at which channel `channel` of `channels` enters a group.
+std::size_t Entry(std::size_t channel, std::size_t channels, std::size_t size) {
+  return channel * size / channels;
 }
 
 /// Plans one collective on one group.
@@ -99,7 +98,7 @@ class Planner {
     return kind_ == CollectiveKind::kAllGather || kind_ == CollectiveKind::kReduceScatter;
   }
 
-  /// Says whether the algorithm is one for the collective.
+  /// Whether the algorithm supports the collective.
   [[nodiscard]] bool Fits() const {
     switch (algorithm_) {
       case Algorithm::kRing:
@@ -147,26 +146,27 @@ class Planner {
     return {.intra = shape.intra_steps, .inter = shape.inter_steps};
   }
 
-  /// Bytes that each of `count` ranks sends round a ring.
+  /// Bytes that each of `count` ranks sends along a ring.
   [[nodiscard]] double RingBytes(double bytes, std::size_t count) const {
     const auto n = static_cast<double>(count);
     return HasRoot() ? bytes : (IsAllReduce() ? 2 : 1) * bytes * (n - 1) / n;
   }
 
-  /// Where a candidate enters the islands: a rail when it has as many candidates as islands have ranks.
-  [[nodiscard]] std::vector<GpuId> Heads(std::size_t candidate, std::size_t candidates) const {
+  /// Where a channel enters the islands: on a rail if there are as many channels as ranks per
+  /// island.
+  [[nodiscard]] std::vector<GpuId> Heads(std::size_t channel, std::size_t channels) const {
     std::vector<GpuId> heads;
     for (const std::vector<GpuId>& group : groups_) {
-      heads.push_back(group[Entry(candidate, candidates, group.size())]);
+      heads.push_back(group[Entry(channel, channels, group.size())]);
     }
     return heads;
   }
 
   /// All GPUs in the order of one of the rings.
-  [[nodiscard]] std::vector<GpuId> RingOrder(std::size_t candidate, std::size_t candidates) const {
+  [[nodiscard]] std::vector<GpuId> RingOrder(std::size_t channel, std::size_t channels) const {
     std::vector<GpuId> order;
     for (const std::vector<GpuId>& group : groups_) {
-      const std::size_t entry = Entry(candidate, candidates, group.size());
+      const std::size_t entry = Entry(channel, channels, group.size());
       for (std::size_t i = 0; i < group.size(); ++i) {
         order.push_back(group[(entry + i) % group.size()]);
       }
@@ -180,8 +180,7 @@ class Planner {
     }
   }
 
-  /// From the root through all others, or the other candidate round: a ring without the edge that would
-  /// lead to the root.
+  /// From the root through all others, or in reverse: a ring without the edge to the root.
   void AddChain(std::vector<GpuId> order) {
     std::ranges::rotate(order, std::ranges::find(order, ranks_.front()));
     for (std::size_t i = 1; i < order.size(); ++i) {
@@ -191,11 +190,11 @@ class Planner {
   }
 
   void PlanRings() {
-    const std::size_t candidates = groups_.size() == 1 ? 1 : LeastSize(groups_);
-    plan_.BeginStage(HopsOf(), RingBytes(bytes_, ranks_.size()) / static_cast<double>(candidates));
-    for (std::size_t candidate = 0; candidate < candidates; ++candidate) {
+    const std::size_t channels = groups_.size() == 1 ? 1 : LeastSize(groups_);
+    plan_.BeginStage(HopsOf(), RingBytes(bytes_, ranks_.size()) / static_cast<double>(channels));
+    for (std::size_t channel = 0; channel < channels; ++channel) {
       plan_.BeginFlow();
-      HasRoot() ? AddChain(RingOrder(candidate, candidates)) : AddCycle(RingOrder(candidate, candidates));
+      HasRoot() ? AddChain(RingOrder(channel, channels)) : AddCycle(RingOrder(channel, channels));
     }
   }
 
@@ -218,22 +217,22 @@ class Planner {
 
   /// A chain through every island, with a tree over the first GPUs of the chains.
   void PlanTrees() {
-    const std::size_t candidates = LeastSize(groups_);
-    plan_.BeginStage(HopsOf(), bytes_ / (2 * static_cast<double>(candidates)));
-    for (std::size_t candidate = 0; candidate < 2 * candidates; ++candidate) {
+    const std::size_t channels = LeastSize(groups_);
+    plan_.BeginStage(HopsOf(), bytes_ / (2 * static_cast<double>(channels)));
+    for (std::size_t channel = 0; channel < 2 * channels; ++channel) {
       plan_.BeginFlow();
       for (const std::vector<GpuId>& group : groups_) {
-        const std::size_t entry = Entry(candidate / 2, candidates, group.size());
+        const std::size_t entry = Entry(channel / 2, channels, group.size());
         for (std::size_t i = 1; i < group.size(); ++i) {
           AddBothWays(group[(entry + i - 1) % group.size()], group[(entry + i) % group.size()]);
         }
       }
-      AddTree(Heads(candidate / 2, candidates), candidate % 2 == 1);
+      AddTree(Heads(channel / 2, channels), channel % 2 == 1);
     }
   }
 
-  /// Around an NVSwitch every GPU sends and receives as much as in a ring, S (n + 1) / n: all it
-  /// has is pulled or pushed, and its own part once more. Trees join the islands, two for each GPU.
+  /// With an NVSwitch every GPU sends and receives S (n + 1) / n: all its data is pulled or pushed,
+  /// and its own part once more. Trees connect the islands, two for each GPU.
   void PlanSwitch() {
     plan_.BeginStage(HopsOf(), bytes_);
     plan_.BeginFlow();
@@ -241,14 +240,14 @@ class Planner {
       const auto size = static_cast<double>(group.size());
       AddCycle(group, (IsAllReduce() ? size + 1 : size - 1) / size);
     }
-    const std::size_t candidates = groups_.size() == 1 ? 0 : LeastSize(groups_);
-    for (std::size_t candidate = 0; candidate < candidates; ++candidate) {
-      AddTree(Heads(candidate, candidates), false, 0.5 / static_cast<double>(candidates));
-      AddTree(Heads(candidate, candidates), true, 0.5 / static_cast<double>(candidates));
+    const std::size_t channels = groups_.size() == 1 ? 0 : LeastSize(groups_);
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      AddTree(Heads(channel, channels), false, 0.5 / static_cast<double>(channels));
+      AddTree(Heads(channel, channels), true, 0.5 / static_cast<double>(channels));
     }
   }
 
-  /// Distances double; a rank sends what it has, as far as the other lacks it.
+  /// Distances double; a rank sends all data that the other lacks.
   void PlanPat() {
     const std::size_t count = ranks_.size();
     for (std::size_t distance = 1; distance < count; distance *= 2) {
@@ -261,7 +260,7 @@ class Planner {
     }
   }
 
-  /// One pass inside all islands: a half of an all-reduce.
+  /// One pass inside all islands: half of an all-reduce.
   void PlanInIslands() {
     const auto size = static_cast<double>(groups_.front().size());
     if (size < 2) {
@@ -359,6 +358,26 @@ std::span<const FlowEdge> FlowPlan::edges(std::uint32_t flow) const {
 Result<FlowPlan> PlanFlows(const Request& request, Algorithm algorithm,
                            const network::Placement& placement, const FlowPlanOptions& options) {
   return Planner(request, algorithm, placement).Plan(options);
+}
+
+std::optional<std::uint32_t> TreeParent(std::uint32_t node, std::uint32_t count) {
+  if (node == 0) {
+    return std::nullopt;
+  }
+  const std::uint32_t lowest = node & (~node + 1);
+  const std::uint32_t above = (node ^ lowest) | (lowest << 1);
+  // In a tree that is not full, the left node replaces the missing right one.
+  return above < count ? above : node ^ lowest;
+}
+
+std::optional<std::uint32_t> SecondTreeParent(std::uint32_t node, std::uint32_t count) {
+  const bool is_even = count % 2 == 0;
+  const std::uint32_t image = is_even ? count - 1 - node : (node + count - 1) % count;
+  const std::optional<std::uint32_t> parent = TreeParent(image, count);
+  if (!parent) {
+    return std::nullopt;
+  }
+  return is_even ? count - 1 - *parent : (*parent + 1) % count;
 }
 
 }  // namespace orrery::collective

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,14 +14,14 @@
 
 namespace orrery::collective {
 
-/// What one GPU sends to another, as a multiple of the bytes of the flow it belongs to.
+/// Traffic from one GPU to another, as a multiple of the bytes of its flow.
 struct FlowEdge {
   network::GpuId from = 0;
   network::GpuId to = 0;
   double share = 1;
 };
 
-/// Hops that wait for each other: what latency costs.
+/// Sequential hops, which cost latency.
 struct Hops {
   double intra = 0;  // inside islands
   double inter = 0;  // between them
@@ -28,10 +29,10 @@ struct Hops {
   bool operator==(const Hops&) const = default;
 };
 
-/// A collective as flows: stages that follow each other, each with flows of as many bytes that
-/// start together. The edges of one flow move in step, as the edges of a ring do: at the pace of
-/// the slowest. So a ring of a thousand GPUs with all its steps is one flow, not a million; what is
-/// lost is that between steps it could meet other traffic in another candidate.
+/// A collective as flows: sequential stages of flows with equal bytes that start together. The
+/// edges of one flow, such as those of a ring, move at the rate of the slowest. So a ring of a
+/// thousand GPUs with all its steps is one flow, not a million; interaction with other traffic
+/// between steps is not modelled.
 class FlowPlan {
  public:
   struct Stage {
@@ -57,10 +58,10 @@ class FlowPlan {
   std::vector<FlowEdge> edges_;
 };
 
-/// How the pairs of an all-to-all follow each other.
+/// The order of the pairs of an all-to-all.
 enum class AllToAllOrder {
   kAtOnce,    // all pairs share links from the start
-  kInRounds,  // in round i every rank sends to the one i further on; rounds wait for each other
+  kInRounds,  // in round i every rank r sends to r + i; rounds are sequential
 };
 
 struct FlowPlanOptions {
@@ -71,11 +72,21 @@ struct FlowPlanOptions {
 /// ranks, each with a share of the bytes and each entering islands at another GPU, so that all NICs
 /// are used. Rank 0 is the root of broadcast and reduce; in send/recv every rank sends to the next;
 /// a barrier is an all-reduce of eight bytes. Islands follow each other in the order of their first
-/// rank, GPUs inside in the order of their numbers: NCCL finds its own candidate through a node.
+/// rank, GPUs inside in the order of their numbers; NCCL finds its own order within a node.
 ///
-/// Fails when the algorithm cannot do the collective on this placement, in one sentence.
+/// Fails if the algorithm does not support the collective on this placement.
 [[nodiscard]] Result<FlowPlan> PlanFlows(const Request& request, Algorithm algorithm,
                                          const network::Placement& placement,
                                          const FlowPlanOptions& options = {});
+
+/// The parent of a node in the binary tree of `count` nodes in which node 0 is the root, odd nodes
+/// are leaves and a node with lowest set bit b is between its children at distance b / 2;
+/// nothing for the root.
+[[nodiscard]] std::optional<std::uint32_t> TreeParent(std::uint32_t node, std::uint32_t count);
+
+/// The same in the second tree, in which leaves of the first are inner nodes: the mirror image for
+/// even counts, shifted by one for odd ones.
+[[nodiscard]] std::optional<std::uint32_t> SecondTreeParent(std::uint32_t node,
+                                                            std::uint32_t count);
 
 }  // namespace orrery::collective

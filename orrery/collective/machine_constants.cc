@@ -34,7 +34,7 @@ struct ClosedFormFile {
   MachineConstants defaults;
 };
 
-// The file is part of the program: what is wrong in it is a bug.
+// The file is embedded: an error in it is a bug.
 ClosedFormFile ReadEmbedded() {
   const YAML::Node file = YAML::Load(kEmbeddedClosedForm);
   const YAML::Node shape = file["shape"];

@@ -6,7 +6,8 @@
 
 namespace orrery::collective {
 
-/// What is fitted for a machine: times in microseconds, bandwidths as shares of the catalogue's.
+/// The fitted constants of a machine: times in microseconds, bandwidths as shares of the
+/// catalogue's.
 enum class Constant {
   kStart,             // launch and first flag of LL
   kSimpleStart,       // the same of Simple
@@ -14,8 +15,8 @@ enum class Constant {
   kSimpleHop,         // inside a node
   kLinkShare,         // of a GPU's links as NCCL counts them, Simple
   kLlLinkShare,       // the same, LL
-  kSharpness,         // how latency and transfer of Simple join; see data/network/closed_form.yaml
-  kOwnShare,          // cost of the own part of the buffer over that of a part that travels
+  kSharpness,         // combines latency and transfer of Simple; see data/network/closed_form.yaml
+  kOwnShare,          // cost of the own part of the buffer relative to a transferred part
   kNetworkShare,      // of the NICs of a node
   kLlNetworkHop,      // between nodes
   kSimpleNetworkHop,  // between nodes
@@ -26,10 +27,10 @@ enum class Constant {
 
 inline constexpr std::size_t kNumConstants = 14;
 
-/// At most so many are fitted for one machine.
+/// The most that are fitted for one machine.
 inline constexpr std::size_t kMostFitted = 10;
 
-/// What a constant is called in files, and between what it must lie.
+/// The name of a constant in files, and its range.
 struct ConstantInfo {
   std::string_view name;
   double least = 0;
@@ -53,7 +54,7 @@ class MachineConstants {
   std::array<double, kNumConstants> values_{};
 };
 
-/// What all machines have in common (data/network/closed_form.yaml).
+/// Constants that all machines share (data/network/closed_form.yaml).
 struct ClosedFormShape {
   double ll_sharpness = 1;
   double ll128_sharpness = 1;
@@ -73,7 +74,7 @@ struct ClosedFormShape {
 
 [[nodiscard]] const ClosedFormShape& CommonShape();
 
-/// The constants of a machine that nobody fitted.
+/// The constants of a machine without a fit.
 [[nodiscard]] const MachineConstants& DefaultConstants();
 
 }  // namespace orrery::collective

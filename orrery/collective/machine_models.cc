@@ -1,6 +1,7 @@
 #include "orrery/collective/machine_models.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
@@ -19,17 +20,17 @@ constexpr int kFormatVersion = 1;
 
 const MachineModel& DefaultModel() {
   static const MachineModel model = [] {
-    MachineModel usual;
-    usual.machine = "any";
-    usual.source = "defaults";
-    usual.nccl_version = NewestTunerTables().version;
-    usual.constants = DefaultConstants();
-    return usual;
+    MachineModel defaults;
+    defaults.machine = "any";
+    defaults.source = "defaults";
+    defaults.nccl_version = NewestTunerTables().version;
+    defaults.constants = DefaultConstants();
+    return defaults;
   }();
   return model;
 }
 
-/// How far a machine is from another, as far as constants of the library care.
+/// The distance of two machines with respect to the library's constants.
 double DistanceBetween(const hardware::Cluster& one, const hardware::Cluster& other) {
   const hardware::Gpu* gpu = hardware::FindGpu(one.gpu);
   const hardware::Gpu* other_gpu = hardware::FindGpu(other.gpu);
@@ -112,10 +113,10 @@ MachineModels::Found MachineModels::Find(const Question& question) const {
     if (is_same_source && model.setup == question.setup) {
       return {&model, ModelMatch::kSource};
     }
-    // Constants of links say little of the network, and those of the network little of links.
+    // Constants of links and of the network are independent.
     const bool is_same_reach =
         (question.gpus > question.cluster->island.gpus) == (model.most_gpus > other.island.gpus);
-    // Of equally near ones that which knows most constants, then most rows.
+    // Ties: most fitted constants, then most rows.
     const double distance = (is_same_source ? -2
                              : is_same      ? -1
                                             : DistanceBetween(*question.cluster, other)) +
@@ -183,15 +184,9 @@ const MachineModels& MachineModels::Shipped() {
 }
 
 std::string_view Name(ModelMatch match) {
-  switch (match) {
-    case ModelMatch::kSource:
-      return "this machine, same source";
-    case ModelMatch::kMachine:
-      return "this machine";
-    case ModelMatch::kNearest:
-      return "the nearest machine";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kNames = {"this machine, same source", "this machine",
+                                                      "the nearest machine"};
+  return kNames.at(static_cast<std::size_t>(match));
 }
 
 }  // namespace orrery::collective

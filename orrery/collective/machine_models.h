@@ -10,7 +10,7 @@
 
 namespace orrery::collective {
 
-/// How near the model that answers is to the machine that was asked for.
+/// How closely a model matches the requested machine.
 enum class ModelMatch {
   kSource,   // fitted to this machine by the same source
   kMachine,  // fitted to this machine
@@ -29,25 +29,24 @@ class MachineModels {
 
   [[nodiscard]] const std::vector<MachineModel>& all() const { return models_; }
 
-  /// What is asked for.
   struct Question {
     const hardware::Cluster* cluster = nullptr;
     int gpus = 1;
-    std::string_view source = {};  // who measured what will be compared
-    std::string_view setup = {};   // what they call the machine
+    std::string_view source = {};  // the source of the measurements to compare with
+    std::string_view setup = {};   // the source's name of the machine
   };
 
-  /// Never nothing: without any model of the kind, the defaults.
+  /// Returns the defaults if no model matches.
   [[nodiscard]] Found Find(const Question& question) const;
 
   /// The file: docs/formats/collective-model.md.
   [[nodiscard]] std::string Text() const;
 
-  /// Reads a file; `name` is told in errors, which are one sentence.
+  /// Reads a file; `name` stands for it in errors.
   [[nodiscard]] static Result<MachineModels> Parse(const std::string& text,
                                                    const std::string& name);
 
-  /// Those that are part of the program (data/models/collectives.yaml).
+  /// The embedded models (data/models/collectives.yaml).
   [[nodiscard]] static const MachineModels& Shipped();
 
  private:

@@ -51,14 +51,14 @@ Result<int> GpusIn(const Table& table, std::size_t row, std::string_view column)
   return static_cast<int>(*value);
 }
 
-/// What a layout finds in a row before the machine is looked up.
+/// The fields of a row before the machine is looked up.
 struct RawRow {
   Measurement measurement;
-  std::string machine;  // words that name it
+  std::string machine;  // its name in the row
   int gpus_per_node = 0;
 };
 
-/// Nothing: the row says nothing of a time.
+/// Nothing if the row has no time.
 using Raw = Result<std::optional<RawRow>>;
 
 Result<Request> RequestOf(std::string_view kind, double bytes, std::string_view element) {
@@ -71,7 +71,7 @@ Result<Request> RequestOf(std::string_view kind, double bytes, std::string_view 
   return request;
 }
 
-/// Some tell the bandwidth alone.
+/// Some tables have only the bandwidth.
 double SecondsAtBusBandwidth(const Measurement& measurement, double bytes_per_second) {
   const auto bytes = static_cast<double>(measurement.request.size.count);
   return bytes * BusFactor(measurement.request.kind, measurement.gpus) / bytes_per_second;
@@ -129,7 +129,7 @@ Raw ReadAiconfigurator(const Table& table, std::size_t row) {
 
 // --- vidur's and pipeweave's tables ------------------------------------------------------------
 
-/// `size` is said to count elements of fp16. Taken so, eight A100 would reach a bus bandwidth of
+/// `size` is documented as elements of fp16. Then eight A100 would reach a bus bandwidth of
 /// 342 to 455 GB/s over links of 300; as bytes it is 171 to 228, as everywhere else.
 Raw ReadVidur(const Table& table, std::size_t row) {
   RawRow raw;
@@ -199,8 +199,8 @@ const Layout* FindLayout(const Table& table) {
   return nullptr;
 }
 
-/// A machine that is not in the catalogue is like the one whose GPUs have the same maker,
-/// generation and, nearly, links.
+/// A machine that is not in the catalogue is replaced by one whose GPUs have the same vendor and
+/// generation and similar links.
 const hardware::Cluster* LikeliestCluster(std::string_view words) {
   const hardware::Gpu* gpu = hardware::FindGpu(words);
   const hardware::Cluster* best = nullptr;
@@ -221,7 +221,7 @@ const hardware::Cluster* LikeliestCluster(std::string_view words) {
   return best;
 }
 
-/// `file` may tell what a log does not: aws_p4de_2node.log.
+/// `file` may contain what a log does not: aws_p4de_2node.log.
 Status Place(RawRow& raw, const hardware::Cluster* given, const std::string& file) {
   const std::string words = raw.machine + " " + std::filesystem::path(file).stem().string();
   const hardware::Cluster* cluster = given != nullptr ? given : hardware::FindCluster(words);
@@ -230,13 +230,13 @@ Status Place(RawRow& raw, const hardware::Cluster* given, const std::string& fil
   }
   if (cluster == nullptr) {
     return BadRow(raw.machine.empty()
-                      ? "nothing says which machine this is; name it with --cluster"
+                      ? "the machine is unknown; name it with --cluster"
                       : fmt::format("no machine of the catalogue is like '{}'; name one with "
                                     "--cluster",
                                     raw.machine));
   }
   raw.measurement.cluster = cluster;
-  // Islands may span nodes: only fewer GPUs than a node has say something of the placement.
+  // Islands may span nodes: only fewer GPUs than a node has determine the placement.
   const int per_node = raw.gpus_per_node < cluster->gpus_per_node ? raw.gpus_per_node : 0;
   ORRERY_TRY(raw.measurement.fabric,
              FabricOf(*cluster, {.gpus = raw.measurement.gpus, .gpus_per_node = per_node}));

@@ -17,7 +17,7 @@ namespace orrery::collective {
 /// One measured collective.
 struct Measurement {
   std::string source;                          // who measured
-  std::string setup = {};                      // what they call the machine
+  std::string setup = {};                      // the source's name of the machine
   const hardware::Cluster* cluster = nullptr;  // the catalogue's, or the nearest to it
   int gpus = 0;
   Request request = {};
@@ -35,23 +35,23 @@ struct Measurements {
   std::vector<std::string> files;
   std::vector<Measurement> rows;
   std::vector<RejectedRow> rejected;
-  /// Rows that say nothing of a time: one GPU, no bytes, bandwidth of one link only.
+  /// Rows without a usable time: one GPU, no bytes, bandwidth of one link only.
   std::size_t skipped = 0;
 };
 
-/// A table of measured collectives, from a file whose name is told to people.
+/// A table of measured collectives with its file name for messages.
 struct MeasuredTable {
   std::string file;
   Table table;
-  bool has_lines = false;  // row i stands in line i + 2
+  bool has_lines = false;  // row i is line i + 2
 };
 
-/// Says whether a table has the columns of measured collectives.
+/// Whether a table has the columns of measured collectives.
 [[nodiscard]] bool HoldsCollectives(const Table& table);
 
 /// Adds the rows of a table: the columns of ../shared/truth/nccl.csv, of aiconfigurator's or
-/// vidur's tables, or what an nccl-tests log says. `cluster` names the machine where the table does
-/// not. Fails when the columns are of no layout we know or the machine is unknown.
+/// vidur's tables, or an nccl-tests log. `cluster` names the machine where the table does not.
+/// Fails if the layout of the columns or the machine is unknown.
 [[nodiscard]] Status AddMeasurements(const MeasuredTable& table, const std::string& cluster,
                                      Measurements& measurements);
 

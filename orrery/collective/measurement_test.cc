@@ -97,10 +97,10 @@ TEST(MeasuredCollectives, TheNameOfALogMayTellTheMachine) {
   EXPECT_EQ(data.rows[0].cluster, hardware::FindCluster("p4de"));
   ASSERT_TRUE(AddMeasurements({"run.log", log, false}, "", data).has_value());
   ASSERT_EQ(data.rejected.size(), 1);
-  EXPECT_THAT(data.rejected[0].reason, HasSubstr("nothing says which machine this is"));
+  EXPECT_THAT(data.rejected[0].reason, HasSubstr("the machine is unknown"));
 }
 
-TEST(MeasuredCollectives, OtherTablesAreRefused) {
+TEST(MeasuredCollectives, OtherTablesAreRejected) {
   Measurements data;
   const Status status = AddMeasurements({"x.csv", *ParseCsv("a,b\n1,2\n"), true}, "", data);
   ASSERT_FALSE(status.has_value());

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/text.h"
 #include "orrery/base/decimal.h"
+#include "orrery/base/text.h"
 
 namespace orrery::collective {
 namespace {
@@ -46,8 +46,8 @@ Result<Choice> FindChoice(std::string_view text, std::span<const Choice> choices
     }
     known.push_back(Name(choice));
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no {}; known are {}", text, what, fmt::join(known, ", ")));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known {}; expected one of {}",
+                                                      text, what, fmt::join(known, ", ")));
 }
 
 // "Ring,Tree" or "^NVLS".
@@ -71,15 +71,15 @@ Result<ChoiceMask> ReadMask(std::string_view text, std::span<const Choice> choic
   return mask;
 }
 
-// "Ring" or "Ring;allreduce:^Tree,NVLS": the first without a collective is for all that have no
-// entry of their own.
+// "Ring" or "Ring;allreduce:^Tree,NVLS": the first, without a collective, applies to all that have
+// no entry of their own.
 template <typename Choice>
 Status ReadMasks(std::string_view text, std::span<const Choice> choices, std::string_view what,
                  MaskOfKind& masks) {
   MaskOfKind own{};
   std::vector<std::string_view> entries = SplitAt(text, ";");
   if (entries.empty()) {
-    entries.emplace_back();  // refused like any list that leaves nothing
+    entries.emplace_back();  // rejected like any list that leaves nothing
   }
   for (const std::string_view entry : entries) {
     const std::size_t colon = entry.find(':');
@@ -136,7 +136,7 @@ Status ReadVariable(std::string_view variable, std::string_view value, NcclSetti
     settings.nvls = enable != 0;
   } else {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("'{}' is not understood; known are NCCL_ALGO, NCCL_PROTO, "
+                fmt::format("'{}' is not supported; expected one of NCCL_ALGO, NCCL_PROTO, "
                             "NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, NCCL_BUFFSIZE and "
                             "NCCL_NVLS_ENABLE",
                             variable));
@@ -165,8 +165,8 @@ struct Entry {
   std::string value;
 };
 
-// Commas stand between entries and inside lists: a word without '=' belongs to the list before it,
-// unless there is none.
+// Commas separate entries and list elements: a word without '=' belongs to the list before it, if
+// any.
 std::vector<Entry> ReadEntries(std::string_view text) {
   std::vector<Entry> entries;
   for (const std::string_view chunk : SplitAt(text, " \t")) {
@@ -187,7 +187,7 @@ std::vector<Entry> ReadEntries(std::string_view text) {
   return entries;
 }
 
-// Bare words together are one list of algorithms and one of protocols.
+// All bare words form one list of algorithms and one of protocols.
 Status ReadBareWords(const std::vector<Entry>& entries, NcclSettings& settings) {
   std::string algorithms;
   std::string protocols;

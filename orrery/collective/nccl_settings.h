@@ -11,10 +11,10 @@
 
 namespace orrery::collective {
 
-/// Some of a few choices, one bit each. Empty means that nobody asked.
+/// A set of choices, one bit each. Empty: not set.
 using ChoiceMask = std::uint32_t;
 
-/// What people set in the environment to have their candidate with NCCL.
+/// NCCL's environment variables that affect the choice of algorithms.
 struct NcclSettings {
   std::array<ChoiceMask, kNumCollectiveKinds>
       algorithms{};  // by CollectiveKind; bits by Algorithm; 0: all
@@ -28,7 +28,7 @@ struct NcclSettings {
   [[nodiscard]] bool Allows(CollectiveKind kind, Algorithm algorithm) const;
   [[nodiscard]] bool Allows(CollectiveKind kind, Protocol protocol) const;
 
-  /// Say whether a list that someone set holds it.
+  /// Whether the settings allow it.
   [[nodiscard]] bool Asks(CollectiveKind kind, Algorithm algorithm) const;
   [[nodiscard]] bool Asks(CollectiveKind kind, Protocol protocol) const;
 
@@ -37,9 +37,9 @@ struct NcclSettings {
 
 /// Reads NCCL_ALGO, NCCL_PROTO (lists, '^' for all others, "allreduce:" in front and ';' between
 /// collectives), NCCL_MIN_NCHANNELS, NCCL_MAX_NCHANNELS, NCCL_BUFFSIZE and NCCL_NVLS_ENABLE from
-/// "NCCL_ALGO=Ring,NCCL_PROTO=^LL128". Entries stand apart by commas or spaces; a word without a
-/// variable names an algorithm or a protocol ("Ring", "NVLS"), and brackets hold remarks
-/// ("NCCL_NVLS_ENABLE=0 (Ring)"). What is not known is an error that lists what is.
+/// "NCCL_ALGO=Ring,NCCL_PROTO=^LL128". Entries are separated by commas or spaces; a word
+/// without a variable names an algorithm or a protocol ("Ring", "NVLS"), and parentheses contain
+/// remarks ("NCCL_NVLS_ENABLE=0 (Ring)"). Unknown names are errors that list the known ones.
 [[nodiscard]] Result<NcclSettings> ParseNcclSettings(std::string_view text);
 
 }  // namespace orrery::collective

@@ -63,13 +63,15 @@ TEST(NcclSettingsTest, FormsThatTablesUse) {
 
 TEST(NcclSettingsTest, MistakesNameWhatIsKnown) {
   EXPECT_EQ(ErrorOf("NCCL_ALGO=Rings"),
-            "'Rings' is no algorithm of NCCL; known are Tree, Ring, CollnetDirect, CollnetChain, "
+            "'Rings' is not a known algorithm of NCCL; expected one of Tree, Ring, CollnetDirect, "
+            "CollnetChain, "
             "NVLS, NVLSTree, PAT");
   EXPECT_EQ(ErrorOf("NCCL_PROTO=LL256"),
-            "'LL256' is no protocol of NCCL; known are LL, LL128, Simple");
-  EXPECT_EQ(ErrorOf("NCCL_DEBUG=INFO"),
-            "'NCCL_DEBUG' is not understood; known are NCCL_ALGO, NCCL_PROTO, NCCL_MIN_NCHANNELS, "
-            "NCCL_MAX_NCHANNELS, NCCL_BUFFSIZE and NCCL_NVLS_ENABLE");
+            "'LL256' is not a known protocol of NCCL; expected one of LL, LL128, Simple");
+  EXPECT_EQ(
+      ErrorOf("NCCL_DEBUG=INFO"),
+      "'NCCL_DEBUG' is not supported; expected one of NCCL_ALGO, NCCL_PROTO, NCCL_MIN_NCHANNELS, "
+      "NCCL_MAX_NCHANNELS, NCCL_BUFFSIZE and NCCL_NVLS_ENABLE");
   EXPECT_EQ(ErrorOf("NCCL_MIN_NCHANNELS=none"),
             "NCCL_MIN_NCHANNELS must be a whole number of at least 1, not 'none'");
   EXPECT_EQ(ErrorOf("NCCL_MIN_NCHANNELS=8,NCCL_MAX_NCHANNELS=4"),

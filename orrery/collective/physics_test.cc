@@ -156,8 +156,8 @@ FormCase AnyFormCase() {
   form.fabric.nic = {1e9 * *rc::gen::inRange(5, 100)};
   form.fabric.nics = *rc::gen::inRange(1, form.fabric.ranks_per_node + 1);
   form.candidate = {*rc::gen::element(Algorithm::kRing, Algorithm::kTree, Algorithm::kNvls,
-                                Algorithm::kNvlsTree, Algorithm::kHierarchical),
-              *rc::gen::elementOf(kProtocols)};
+                                      Algorithm::kNvlsTree, Algorithm::kHierarchical),
+                    *rc::gen::elementOf(kProtocols)};
   form.request.size = {*rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 34)};
   if (*rc::gen::inRange(0, 4) == 0) {
     form.request.kind = CollectiveKind::kAllToAll;

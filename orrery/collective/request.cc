@@ -23,7 +23,7 @@ constexpr std::int64_t kBarrierBytes = 4;
 template <typename Value>
 using Spelling = std::pair<std::string_view, Value>;
 
-// The first spelling of a value is its name. Underscores and case do not count.
+// The first spelling of a value is its name. Underscores and case are ignored.
 constexpr std::array<Spelling<CollectiveKind>, 10> kKinds{{
     {"all_reduce", CollectiveKind::kAllReduce},
     {"all_gather", CollectiveKind::kAllGather},
@@ -56,7 +56,7 @@ constexpr std::array<Spelling<std::int64_t>, 11> kUnits{{
     {"kib", 1LL << 10},
     {"mib", 1LL << 20},
     {"gib", 1LL << 30},
-    {"k", 1LL << 10},  // as nccl-tests takes its sizes
+    {"k", 1LL << 10},  // as in nccl-tests
     {"m", 1LL << 20},
     {"g", 1LL << 30},
 }};
@@ -77,8 +77,8 @@ Result<Value> FindSpelling(std::string_view text, std::span<const Spelling<Value
     }
     known.push_back(spelling);
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no {}; known are {}", text, what, fmt::join(known, ", ")));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known {}; expected one of {}",
+                                                      text, what, fmt::join(known, ", ")));
 }
 
 template <typename Value>
@@ -117,10 +117,11 @@ Result<Element> ParseElement(std::string_view text) {
 
 Result<Bytes> ParseSize(std::string_view text) {
   const auto fail = [&] {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("'{}' is no size; write bytes or a number with KB, MB, GB, KiB, MiB or "
-                            "GiB, such as 64MiB",
-                            text));
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("'{}' is not a size; write bytes or a number with KB, MB, GB, KiB, MiB or "
+                    "GiB, such as 64MiB",
+                    text));
   };
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -149,7 +150,7 @@ Result<Request> ParseRequest(std::string_view text) {
   const std::size_t most_words = has_size ? 3 : 1;
   if (has_size && words.size() < 2) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("'{}' has no size; write it behind, such as '{} 64MiB'", text, text));
+                fmt::format("'{}' has no size; add one, such as '{} 64MiB'", text, text));
   }
   if (words.size() > most_words) {
     return Fail(

@@ -21,7 +21,7 @@ enum class CollectiveKind {
 
 inline constexpr std::size_t kNumCollectiveKinds = 8;
 
-/// What is moved, as far as a collective cares: its size, and whether a switch can add it.
+/// Element types: their size, and whether a switch can reduce them.
 enum class Element {
   kInt8,
   kFp8,
@@ -37,7 +37,7 @@ enum class Element {
 struct Request {
   CollectiveKind kind = CollectiveKind::kAllReduce;
 
-  /// The full side, as nccl-tests counts: all-reduce the buffer, all-gather the result,
+  /// The full size, as in nccl-tests: all-reduce the buffer, all-gather the result,
   /// reduce-scatter the input, all-to-all what one rank sends.
   Bytes size{};
 
@@ -47,8 +47,8 @@ struct Request {
 };
 
 /// Reads "allreduce 64MiB", "all_gather 1GB bf16", "alltoall 4194304", "barrier": a kind with or
-/// without underscores, a size (KB, MB, GB of 1000; KiB, MiB, GiB of 1024), a type (float when
-/// none). An error is one sentence.
+/// without underscores, a size (KB, MB, GB of 1000; KiB, MiB, GiB of 1024), a type (default
+/// float).
 [[nodiscard]] Result<Request> ParseRequest(std::string_view text);
 
 /// Read the parts of a request: "all_reduce", "64MiB", "bfloat16".
@@ -56,14 +56,14 @@ struct Request {
 [[nodiscard]] Result<Bytes> ParseSize(std::string_view text);
 [[nodiscard]] Result<Element> ParseElement(std::string_view text);
 
-/// Returns busbw / algbw: what makes the bandwidths of different numbers of ranks comparable with
-/// that of a link.
+/// Returns busbw / algbw, which makes bandwidths of different numbers of ranks comparable with that
+/// of a link.
 [[nodiscard]] double BusFactor(CollectiveKind kind, int ranks);
 
-/// Says whether NVSwitch can add values of the type.
+/// Whether NVSwitch can reduce values of the type.
 [[nodiscard]] bool SwitchReduces(Element element);
 
-/// "all_reduce", "bfloat16": as nccl-tests and PyTorch spell them.
+/// "all_reduce", "bfloat16": as spelled by nccl-tests and PyTorch.
 [[nodiscard]] std::string_view Name(CollectiveKind kind);
 [[nodiscard]] std::string_view Name(Element element);
 

@@ -36,12 +36,11 @@ TEST(RequestTest, UnitsOf1000And1024) {
 TEST(RequestTest, MistakesAreOneSentence) {
   EXPECT_EQ(ErrorOf(""),
             "a collective is a kind and a size, such as 'allreduce 64MiB', not an empty text");
-  EXPECT_EQ(ErrorOf("allreduce"),
-            "'allreduce' has no size; write it behind, such as 'allreduce 64MiB'");
-  EXPECT_EQ(
-      ErrorOf("scan 4MB"),
-      "'scan' is no collective; known are all_reduce, all_gather, reduce_scatter, all_to_all, "
-      "broadcast, reduce, send_recv, barrier, bcast, point_to_point");
+  EXPECT_EQ(ErrorOf("allreduce"), "'allreduce' has no size; add one, such as 'allreduce 64MiB'");
+  EXPECT_EQ(ErrorOf("scan 4MB"),
+            "'scan' is not a known collective; expected one of all_reduce, all_gather, "
+            "reduce_scatter, all_to_all, "
+            "broadcast, reduce, send_recv, barrier, bcast, point_to_point");
   EXPECT_EQ(ErrorOf("allreduce 4MB float now"),
             "'allreduce 4MB float now' has more than a kind, a size and a type");
   EXPECT_EQ(ErrorOf("barrier 4"), "'barrier 4' has more than a barrier needs, which is nothing");

@@ -7,7 +7,7 @@
 namespace orrery::collective {
 namespace {
 
-// All-to-all talks to so many peers at once.
+// Concurrent peers of an all-to-all.
 constexpr double kPeersOfARound = 8;
 
 struct Sizes {
@@ -28,7 +28,7 @@ bool HasRoot(CollectiveKind kind) {
   return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
 }
 
-// All-reduce goes round twice: once to add up, once to tell.
+// All-reduce traverses the ring twice: reduce-scatter, then all-gather.
 Shape RingShape(CollectiveKind kind, const Sizes& sizes) {
   const double rounds = IsOneWay(kind) ? 1 : 2;
   const double traffic = HasRoot(kind) ? 1 : rounds * (sizes.n - 1) / sizes.n;
@@ -39,8 +39,8 @@ Shape RingShape(CollectiveKind kind, const Sizes& sizes) {
           .inter_traffic = sizes.m > 1 ? traffic : 0};
 }
 
-// What a node sends in a tree of nodes: with two, each sends its part once; a middle node of many
-// sends once up and once to each of two below, a leaf only up.
+// Traffic of a node in a tree of nodes: of two nodes, each sends its part once; an inner node of
+// many sends once up and once to each of two children, a leaf only up.
 double TreeTraffic(double nodes) {
   return nodes <= 1 ? 0 : nodes <= 2 ? 1 : nodes <= 3 ? 1.5 : 2;
 }

@@ -1,9 +1,9 @@
-#include "orrery/collective/tree_parent.h"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "orrery/collective/flow_plan.h"
 
 namespace orrery::collective {
 namespace {

@@ -14,7 +14,7 @@
 namespace orrery::collective {
 namespace {
 
-// What a candidate's time is multiplied with where the tuner only wants it last.
+// The factor for candidates that the tuner uses only as a last resort.
 constexpr double kLastResort = 1024;
 
 constexpr int kMostRanksOfFp8Ring = 8;
@@ -50,7 +50,8 @@ bool SwitchCanHelp(const Fabric& fabric, const Request& request, const NcclSetti
          settings.nvls && (!AddsUp(request.kind) || SwitchReduces(request.element));
 }
 
-// Gathering and scattering in the switch needs registered buffers, which only who asks for it has.
+// All-gather and reduce-scatter in the switch need registered buffers, which applications must
+// request.
 bool NvlsIsEnabled(const Fabric& fabric, const Request& request, const NcclSettings& settings) {
   return (fabric.nodes == 1 || fabric.network_reduces) &&
          (!IsGatherOrScatter(request.kind) || settings.Asks(request.kind, Algorithm::kNvls));
@@ -90,14 +91,16 @@ bool ProtocolIsEnabled(const Fabric& fabric, const NcclSettings& settings, Colle
 double TreeCorrection(const TunedAlgorithm& candidate, std::int64_t bytes) {
   const auto& row = candidate.tables.tree_correction[static_cast<std::size_t>(candidate.protocol)];
   const std::uint64_t lines = static_cast<std::uint64_t>(bytes) / 64;
-  const bool tree = candidate.algorithm == Algorithm::kTree && candidate.kind == CollectiveKind::kAllReduce;
+  const bool tree =
+      candidate.algorithm == Algorithm::kTree && candidate.kind == CollectiveKind::kAllReduce;
   const auto index = static_cast<std::size_t>(std::bit_width(lines));
   return !tree || lines == 0 || index > row.size() ? 1 : row[index - 1];
 }
 
-// From some size on, rings over several nodes with Simple wait longer than their hops say.
+// From some size on, multi-node rings with Simple have higher latency than their hops.
 double LatencyFactor(const TunedAlgorithm& candidate, std::int64_t bytes) {
-  const bool plateau = candidate.algorithm == Algorithm::kRing && candidate.protocol == Protocol::kSimple &&
+  const bool plateau = candidate.algorithm == Algorithm::kRing &&
+                       candidate.protocol == Protocol::kSimple &&
                        candidate.kind == CollectiveKind::kAllReduce && candidate.fabric.nodes > 1;
   const std::int64_t channels =
       DoubledChannels(candidate.fabric.rings, candidate.fabric.generation, candidate.fabric.nodes);
@@ -139,7 +142,7 @@ double SecondsPerByte(double traffic, Bandwidth bandwidth) {
   return traffic > 0 ? traffic / bandwidth.bytes_per_second : 0;
 }
 
-// NCCL has no model of send and receive, it only chooses the protocol. The figures are those of a
+// NCCL has no model of send and receive, it only chooses the protocol. The estimates are those of a
 // ring's hops and of the links.
 Candidate EvaluateDirect(const Fabric& fabric, const Request& request, const TunerTables& tables) {
   const Protocol protocol = DirectProtocol(fabric, request);
@@ -186,11 +189,11 @@ Result<Tuning> Tune(const Fabric& fabric, const Request& request, const NcclSett
       if (settings.Allows(tuned.kind, protocol) &&
           ProtocolIsEnabled(fabric, settings, tuned.kind, algorithm, protocol)) {
         tuning.Add(Evaluate({.fabric = fabric,
-                          .tables = tables,
-                          .kind = tuned.kind,
-                          .algorithm = algorithm,
-                          .protocol = protocol},
-                         tuned));
+                             .tables = tables,
+                             .kind = tuned.kind,
+                             .algorithm = algorithm,
+                             .protocol = protocol},
+                            tuned));
       }
     }
   }

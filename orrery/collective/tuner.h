@@ -13,8 +13,8 @@
 
 namespace orrery::collective {
 
-/// A candidate to do a collective and what NCCL believes of it. The figures rank candidates, they are no clock:
-/// predictions keep the structure (shape.h) and fit the constants.
+/// An algorithm and protocol with NCCL's estimates. The estimates rank candidates and are not
+/// predictions, which use the structure (shape.h) with fitted constants.
 struct Candidate {
   Algorithm algorithm = Algorithm::kRing;
   Protocol protocol = Protocol::kSimple;
@@ -23,7 +23,7 @@ struct Candidate {
   double time_us = 0;
 };
 
-/// All candidates that are enabled, and the one NCCL takes: the first of the fastest.
+/// All enabled candidates, and NCCL's choice: the first of the fastest.
 class Tuning {
  public:
   void Add(const Candidate& candidate);
@@ -40,7 +40,7 @@ class Tuning {
   std::size_t choice_ = 0;
 };
 
-/// Does what NCCL's tuner does. Fails when the settings leave no candidate.
+/// Reproduces NCCL's tuner. Fails if the settings leave no candidate.
 [[nodiscard]] Result<Tuning> Tune(const Fabric& fabric, const Request& request,
                                   const NcclSettings& settings, const TunerTables& tables);
 

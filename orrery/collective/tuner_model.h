@@ -7,8 +7,8 @@
 
 namespace orrery::collective {
 
-/// One candidate to do one kind of collective; what the tuner's formulas look at. Barriers are
-/// all-reduces here.
+/// The inputs of the tuner's formulas for one algorithm and protocol. Barriers are all-reduces
+/// here.
 struct TunedAlgorithm {
   const Fabric& fabric;
   const TunerTables& tables;
@@ -17,17 +17,17 @@ struct TunedAlgorithm {
   Protocol protocol = Protocol::kSimple;
 };
 
-/// Returns how often a rank of a ring sends.
+/// Returns the number of sends of a rank in a ring.
 [[nodiscard]] double RingSteps(CollectiveKind kind, int ranks);
 
-/// Returns what NCCL believes that a candidate reaches for large sizes, GB/s of the request's size.
+/// Returns NCCL's estimate of the bandwidth for large sizes, GB/s of the request's size.
 ///
-/// One deviation from NCCL: all-reduce in the switch on one node is bound by what the links carry,
-/// n / (n + 1) of them, times the efficiency, and by nvls_head_share of its channels. Both are
-/// needed to choose what measured H200 and B200 nodes choose for 4 to 8 GPUs.
+/// One deviation from NCCL: all-reduce in the switch on one node is limited by n / (n + 1) of the
+/// links' bandwidth times the efficiency, and by nvls_head_share of its channels. Both are needed
+/// to match the choices of measured H200 and B200 nodes for 4 to 8 GPUs.
 [[nodiscard]] double AlgorithmGbps(const TunedAlgorithm& candidate);
 
-/// Returns what NCCL believes that a candidate takes for nothing, µs.
+/// Returns NCCL's estimate of the latency, µs.
 [[nodiscard]] double LatencyUs(const TunedAlgorithm& candidate);
 
 }  // namespace orrery::collective

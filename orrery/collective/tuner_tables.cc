@@ -22,7 +22,7 @@ constexpr std::array<const char*, kNumProtocols> kProtocolKeys = {"ll", "ll128",
 
 constexpr std::array<const char*, 4> kGenerationKeys = {"volta", "ampere", "hopper", "blackwell"};
 
-// Each reader below takes over what is there and leaves the rest as a version before had it.
+// Each reader below takes the fields that exist and keeps the others of the previous version.
 
 template <typename Value>
 void ReadValue(const YAML::Node& node, Value& value) {
@@ -133,14 +133,14 @@ Result<const TunerTables*> FindTunerTables(std::string_view nccl_version) {
   if (nccl_version.empty()) {
     return &NewestTunerTables();
   }
-  const std::optional<Version> wanted = ParseVersion(nccl_version);
-  if (!wanted) {
+  const std::optional<Version> version = ParseVersion(nccl_version);
+  if (!version) {
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("'{}' is no version of NCCL such as 2.21.5", nccl_version));
   }
   const auto& all = AllTunerTables();
   const auto found = std::ranges::find_if(
-      all, [&](const TunerTables& tables) { return *ParseVersion(tables.version) <= *wanted; });
+      all, [&](const TunerTables& tables) { return *ParseVersion(tables.version) <= *version; });
   if (found == all.end()) {
     return Fail(Error::Kind::kUnsupported,
                 fmt::format("the oldest NCCL whose choices are known is {}, not {}",

@@ -50,7 +50,7 @@ struct TunerTables {
   ByGeneration<double> nvls_efficiency{};
   double nvls_head_share = 0;
   double ring_ll_share = 0;
-  double ring_ll_share_one_way = 0;  // on one node, where nothing is added up
+  double ring_ll_share_one_way = 0;  // on one node, without reduction
   bool has_nvls = true;
   bool has_pat = true;
 
@@ -58,14 +58,14 @@ struct TunerTables {
   std::array<std::vector<double>, kNumProtocols> tree_correction;
 };
 
-/// Returns the place of a generation in the tables; those without a row count as Ampere.
+/// Returns the index of a generation in the tables; those without a row count as Ampere.
 [[nodiscard]] std::size_t RowOf(GpuGeneration generation);
 
-/// Returns the constants that a version uses: "2.21.5", "2.29.3+cuda13.1". The newest when the
-/// text is empty; fails when it is not a version or older than all that is known.
+/// Returns the constants that a version uses: "2.21.5", "2.29.3+cuda13.1". The newest if the
+/// text is empty; fails if it is not a version or older than all known ones.
 [[nodiscard]] Result<const TunerTables*> FindTunerTables(std::string_view nccl_version);
 
-/// The constants of all versions that are known, newest first.
+/// The constants of all known versions, newest first.
 [[nodiscard]] const std::vector<TunerTables>& AllTunerTables();
 
 /// The constants of the newest version.

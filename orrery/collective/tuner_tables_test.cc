@@ -25,7 +25,7 @@ TEST(TunerTablesTest, AVersionHasTheConstantsOfTheLastChangeBeforeIt) {
   EXPECT_EQ(Of("3.0").version, "2.28");
 }
 
-TEST(TunerTablesTest, WhatIsNoKnownVersionIsRefused) {
+TEST(TunerTablesTest, WhatIsNoKnownVersionIsRejected) {
   EXPECT_EQ(FindTunerTables("latest").error().message(),
             "'latest' is no version of NCCL such as 2.21.5");
   EXPECT_EQ(FindTunerTables("2").error().message(), "'2' is no version of NCCL such as 2.21.5");

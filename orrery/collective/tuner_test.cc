@@ -31,7 +31,7 @@ Candidate Choice(const Fabric& fabric, const Request& request, std::string_view 
 }
 
 Candidate AlgorithmAndProtocol(const Fabric& fabric, const Request& request, Algorithm algorithm,
-              Protocol protocol) {
+                               Protocol protocol) {
   for (const Candidate& candidate : Tuned(fabric, request).candidates()) {
     if (candidate.algorithm == algorithm && candidate.protocol == protocol) {
       return candidate;
@@ -97,9 +97,11 @@ TEST(TunerTest, TwoNodesOfA100) {
   }};
   for (const Expected& candidate : candidates) {
     const auto at = [&](std::int64_t bytes) {
-      return AlgorithmAndProtocol(fabric, AllReduce(bytes), candidate.algorithm, candidate.protocol);
+      return AlgorithmAndProtocol(fabric, AllReduce(bytes), candidate.algorithm,
+                                  candidate.protocol);
     };
-    SCOPED_TRACE(std::string(Name(candidate.algorithm)) + " " + std::string(Name(candidate.protocol)));
+    SCOPED_TRACE(std::string(Name(candidate.algorithm)) + " " +
+                 std::string(Name(candidate.protocol)));
     EXPECT_NEAR(at(kKibibyte).algorithm_gbps, candidate.algorithm_gbps, 5e-5);
     EXPECT_NEAR(at(kKibibyte).latency_us, candidate.latency_us, 1e-9);
     EXPECT_NEAR(at(kKibibyte).time_us, candidate.at_1_kib, 5e-4);
@@ -150,7 +152,8 @@ TEST(TunerTest, TheSwitchReducesForEnoughGpus) {
 // than 12 * 30 * 0.85 * 8 / 9 = 272.
 TEST(TunerTest, SwitchReductionIsBoundByLinksAndChannels) {
   const auto nvls = [](std::string_view cluster) {
-    return AlgorithmAndProtocol(Of(cluster, 8), AllReduce(1024 * kMebibyte), Algorithm::kNvls, Protocol::kSimple);
+    return AlgorithmAndProtocol(Of(cluster, 8), AllReduce(1024 * kMebibyte), Algorithm::kNvls,
+                                Protocol::kSimple);
   };
   EXPECT_NEAR(nvls("DGX B200").algorithm_gbps, 473.6, 1e-9);
   EXPECT_NEAR(nvls("DGX H100").algorithm_gbps, 320 * 5 / 6.0, 1e-9);
@@ -177,7 +180,8 @@ TEST(TunerTest, GatheringIsARingUnlessAskedOtherwise) {
 // 8 + 4 * 14 / 3.5 + 2.8 * 16: one rank a node takes the tree's network latency.
 TEST(TunerTest, PatNeedsOneGpuANode) {
   const Request request{.kind = CollectiveKind::kAllGather, .size = {kKibibyte}};
-  const Candidate pat = AlgorithmAndProtocol(Of("DGX H100", 16, 1), request, Algorithm::kPat, Protocol::kSimple);
+  const Candidate pat =
+      AlgorithmAndProtocol(Of("DGX H100", 16, 1), request, Algorithm::kPat, Protocol::kSimple);
   EXPECT_NEAR(pat.latency_us, 8 + 4 * 14 / 3.5 + 2.8 * 16, 1e-9);
   EXPECT_FALSE(
       Tune(Of("DGX H100", 16), request, ParseNcclSettings("PAT").value(), NewestTunerTables()));

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "orrery/collective/shape.h"
 #include "orrery/collective/algorithm_costs.h"
+#include "orrery/collective/shape.h"
 
 namespace orrery::collective {
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMicrosecond = 1e-6;
 
-/// What one rank sends and receives.
+/// Bytes sent and received by one rank.
 struct RankLoads {
   double intra_out = 0;
   double intra_in = 0;
@@ -74,8 +74,9 @@ Result<double> UnevenAllToAllSeconds(const Fabric& fabric, const SendMatrix& mat
     return constants[Constant::kStart] * kMicrosecond;
   }
   const UnevenLoads loads = LoadsOf(matrix, fabric.ranks_per_node);
-  const AlgorithmCosts costs = CostsOf({Algorithm::kDirect, Protocol::kSimple},
-                                 Bytes{static_cast<std::int64_t>(loads.sent_bytes)}, constants);
+  const AlgorithmCosts costs =
+      CostsOf({Algorithm::kDirect, Protocol::kSimple},
+              Bytes{static_cast<std::int64_t>(loads.sent_bytes)}, constants);
   const Shape shape = ShapeOf(fabric, CollectiveKind::kAllToAll, Algorithm::kDirect);
   const double latency =
       (costs.start + shape.intra_steps * costs.hop + shape.inter_steps * costs.network_hop) *

@@ -9,7 +9,7 @@
 
 namespace orrery::collective {
 
-/// What every rank sends to every other: bytes from rank i to rank j at i * ranks + j.
+/// Bytes from rank i to rank j at i * ranks + j.
 struct SendMatrix {
   int ranks = 0;
   std::vector<double> bytes{};
@@ -20,20 +20,20 @@ struct SendMatrix {
   }
 };
 
-/// The loads that an uneven all-to-all waits for: those of the most loaded sender or receiver.
+/// The loads of the most loaded sender or receiver, which an uneven all-to-all waits for.
 struct UnevenLoads {
   double intra_bytes = 0;  // over the links of one GPU
   double inter_bytes = 0;  // over the NIC of one GPU
-  double own_bytes = 0;    // that stay on one GPU
-  double sent_bytes = 0;   // by one rank, its own part included
+  double own_bytes = 0;    // local to one GPU
+  double sent_bytes = 0;   // by one rank, including its own part
 };
 
-/// Ranks lie node by node.
+/// Ranks are numbered node by node.
 [[nodiscard]] UnevenLoads LoadsOf(const SendMatrix& matrix, int ranks_per_node);
 
-/// The time of an uneven all-to-all (all-to-all-v), closed form: what the most loaded sender or
-/// receiver of each class of links takes. Equal parts give the time of the even one. Fails when the
-/// matrix is not that of the fabric's ranks or has a negative size.
+/// The time of an uneven all-to-all (all-to-all-v) in closed form: that of the most loaded sender
+/// or receiver of each class of links. Equal parts give the time of the even one. Fails if the
+/// matrix does not match the fabric's ranks or has a negative size.
 [[nodiscard]] Result<double> UnevenAllToAllSeconds(const Fabric& fabric, const SendMatrix& matrix,
                                                    const MachineConstants& constants);
 

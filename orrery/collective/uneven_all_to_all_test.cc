@@ -60,7 +60,7 @@ TEST(UnevenAllToAll, OneHotReceiverHoldsAllUp) {
   EXPECT_NEAR(uneven / even, 3, 0.1);
 }
 
-TEST(UnevenAllToAll, WrongMatricesAreRefused) {
+TEST(UnevenAllToAll, WrongMatricesAreRejected) {
   const Fabric fabric = FabricOfGpus("dgx h100", 8);
   const auto other = UnevenAllToAllSeconds(fabric, Even(4, 1), DefaultConstants());
   ASSERT_FALSE(other.has_value());

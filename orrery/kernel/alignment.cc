@@ -18,7 +18,7 @@ constexpr auto kFeatureOfSize =
     std::to_array<std::string_view>({"alignment m", "alignment n", "alignment k"});
 static_assert(kFeatureOfSize.size() == kGemmSizes.size());
 
-/// What a vector load takes at once.
+/// The bytes of a vector load.
 constexpr double kAlignedBytes = 16;
 
 bool IsGemmKind(OperatorKind kind) {
@@ -54,25 +54,25 @@ Operator Aligned(const Operator& op, GemmSizes sizes) {
   return aligned;
 }
 
-AlignmentSight::AlignmentSight(OperatorKind kind, const learn::Forest& forest) {
+AlignmentKnowledge::AlignmentKnowledge(OperatorKind kind, const learn::Forest& forest) {
   if (!IsGemmKind(kind)) {
     return;
   }
   const std::vector<std::string> names = FeatureNames(kind);
   for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
     const auto feature = std::ranges::find(names, kFeatureOfSize[i]) - names.begin();
-    least_told_[i] =
-        forest.LeastThreshold(static_cast<std::size_t>(feature)).value_or(kNothingTold);
+    smallest_split_[i] =
+        forest.LeastThreshold(static_cast<std::size_t>(feature)).value_or(kNoSplit);
   }
 }
 
-GemmSizes AlignmentSight::BlindTo(DataType type) const {
-  GemmSizes blind;
-  const double wanted = std::log2(AlignedElements(type));
+GemmSizes AlignmentKnowledge::IndistinctSizes(DataType type) const {
+  GemmSizes sizes;
+  const double needed = std::log2(AlignedElements(type));
   for (std::size_t i = 0; i < kGemmSizes.size(); ++i) {
-    blind[i] = least_told_[i] > wanted;
+    sizes[i] = smallest_split_[i] > needed;
   }
-  return blind;
+  return sizes;
 }
 
 }  // namespace orrery::kernel

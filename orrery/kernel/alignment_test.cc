@@ -32,7 +32,7 @@ learn::Forest ForestOf(const learn::Tree& tree) {
   return *learn::Forest::FromTrees(0, FeatureNames(OperatorKind::kGemm).size(), {&tree, 1});
 }
 
-/// Every product takes so many times its base.
+/// Every GEMM takes so many times its base.
 learn::Forest BlindForest(double times) {
   return ForestOf({{.value = std::log(times)}});
 }
@@ -59,7 +59,7 @@ EfficiencyModel ModelOf(std::string_view gpu, learn::Forest forest,
   return {std::move(domain), kFloor, 0.1, std::move(forest)};
 }
 
-/// Times of 1.5 bases on a GPU that was taught aligned products alone, beside another GPU on which
+/// Times of 1.5 bases on a GPU that was taught aligned GEMMs alone, beside another GPU on which
 /// unaligned ones take 6 bases and aligned ones 1.2.
 ModelSet BlindBeside(std::string_view gpu, std::string_view other) {
   ModelSet models;
@@ -68,7 +68,7 @@ ModelSet BlindBeside(std::string_view gpu, std::string_view other) {
   return models;
 }
 
-/// How many times its base (launch and roofline) a product takes.
+/// How many times its base (launch and roofline) a GEMM takes.
 double BasesOf(const Estimate& estimate) {
   return estimate.seconds / kFloor.Join(estimate.roofline_seconds);
 }
@@ -99,11 +99,11 @@ RC_GTEST_PROP(Alignment, AnAlignedGemmHasNoUnalignedSizeAndIsNotSmaller, ()) {
 // A split at 2^2.5 tells 1, 2 and 4 from the 8 elements that bf16 asks for, and nothing from the 4
 // that fp32 asks for.
 TEST(Alignment, AForestSeesWhatItsTreesSplitBy) {
-  const AlignmentSight knowing(OperatorKind::kGemm, KnowingForest(6, 1.2));
-  EXPECT_EQ(knowing.BlindTo(DataType::kBf16), GemmSizes("101"));
-  EXPECT_EQ(knowing.BlindTo(DataType::kFp32), GemmSizes("111"));
-  const AlignmentSight blind(OperatorKind::kGemm, BlindForest(1.5));
-  EXPECT_EQ(blind.BlindTo(DataType::kBf16), GemmSizes("111"));
+  const AlignmentKnowledge knowing(OperatorKind::kGemm, KnowingForest(6, 1.2));
+  EXPECT_EQ(knowing.IndistinctSizes(DataType::kBf16), GemmSizes("101"));
+  EXPECT_EQ(knowing.IndistinctSizes(DataType::kFp32), GemmSizes("111"));
+  const AlignmentKnowledge blind(OperatorKind::kGemm, BlindForest(1.5));
+  EXPECT_EQ(blind.IndistinctSizes(DataType::kBf16), GemmSizes("111"));
 }
 
 // 1.5 · 6 / 1.2 = 7.5 bases.
@@ -140,7 +140,7 @@ TEST(Alignment, AModelThatKnowsIsLeftAlone) {
 }
 
 // What it learned of n holds for the layout that it saw. In another one it is asked for the aligned
-// product, 1.5 bases, so that nothing is counted twice: 1.5 · 6 / 1.2.
+// GEMM, 1.5 bases, so that nothing is counted twice: 1.5 · 6 / 1.2.
 TEST(Alignment, AModelIsBlindInALayoutThatItHasNotSeen) {
   ModelSet models;
   models.Add(ModelOf("H100", KnowingForest(3, 1.5), {0, 0}));

@@ -11,7 +11,7 @@ namespace orrery::kernel {
 
 inline constexpr int kNumDataTypes = static_cast<int>(DataType::kMxfp4Fp8) + 1;
 
-/// Draws a value that a field may have: what ParseOperator accepts, up to 100,000.
+/// Generates a value of a field that ParseOperator accepts, up to 100,000.
 inline std::int64_t AnyValueOf(const Field& field) {
   const std::int64_t least = field.type == FieldType::kSize    ? 1
                              : field.type == FieldType::kShift ? -5
@@ -23,7 +23,7 @@ inline std::int64_t AnyValueOf(const Field& field) {
   return *rc::gen::inRange(least, limit);
 }
 
-/// Draws an operator of a kind. For properties.
+/// Generates an operator of a kind, for property tests.
 inline Operator AnyOperatorOf(OperatorKind kind) {
   Operator op(kind, static_cast<DataType>(*rc::gen::inRange(0, kNumDataTypes)));
   op.set_warm(*rc::gen::arbitrary<bool>());
@@ -33,7 +33,7 @@ inline Operator AnyOperatorOf(OperatorKind kind) {
   return op;
 }
 
-/// Draws an operator of any kind.
+/// Generates an operator of any kind.
 inline Operator AnyOperator() {
   return AnyOperatorOf(
       static_cast<OperatorKind>(*rc::gen::inRange<std::size_t>(0, kNumOperatorKinds)));

@@ -12,72 +12,71 @@ namespace {
 
 constexpr std::string_view kLibrary = "aten::";
 
-// In order. Each answers from the description of its tensors or changes nothing but that; those
-// that may copy ("to", "contiguous") call an operator that does.
-constexpr auto kWithoutKernel = std::to_array<std::string_view>({
-    "_has_compatible_shallow_copy_type",
-    "_nested_tensor_size",
-    "_reshape_alias",
-    "_unsafe_view",
-    "_version",
-    "alias",
-    "as_strided",
-    "chunk",
-    "contiguous",
-    "data",
-    "detach",
-    "diagonal",
-    "dropout",
-    "empty",
-    "empty_like",
-    "empty_strided",
-    "expand",
-    "expand_as",
-    "flatten",
-    "is_floating_point",
-    "is_nonzero",
-    "is_pinned",
-    "is_same_size",
-    "item",
-    "lift_fresh",
-    "movedim",
-    "narrow",
-    "new_empty",
-    "new_empty_strided",
-    "numel",
-    "permute",
-    "pin_memory",
-    "record_stream",
-    "requires_grad",
-    "reshape",
-    "resize",
-    "resolve_conj",
-    "resolve_neg",
-    "result_type",
-    "select",
-    "set",
-    "set_data",
-    "size",
-    "slice",
-    "split",
-    "split_with_sizes",
-    "squeeze",
-    "stride",
-    "swapaxes",
-    "t",
-    "to",
-    "transpose",
-    "type_as",
-    "unbind",
-    "unflatten",
-    "unfold",
-    "unsafe_split",
-    "unsqueeze",
-    "view",
-    "view_as",
-    "view_as_complex",
-    "view_as_real",
-});
+// Sorted. These read or change only tensor metadata; calls that may copy ("to", "contiguous") call
+// another operator that does.
+constexpr auto kWithoutKernel =
+    std::to_array<std::string_view>({"_has_compatible_shallow_copy_type",
+                                     "_nested_tensor_size",
+                                     "_reshape_alias",
+                                     "_unsafe_view",
+                                     "_version",
+                                     "alias",
+                                     "as_strided",
+                                     "chunk",
+                                     "contiguous",
+                                     "data",
+                                     "detach",
+                                     "diagonal",
+                                     "dropout",
+                                     "empty",
+                                     "empty_like",
+                                     "empty_strided",
+                                     "expand",
+                                     "expand_as",
+                                     "flatten",
+                                     "is_floating_point",
+                                     "is_nonzero",
+                                     "is_pinned",
+                                     "is_same_size",
+                                     "item",
+                                     "lift_fresh",
+                                     "movedim",
+                                     "narrow",
+                                     "new_empty",
+                                     "new_empty_strided",
+                                     "numel",
+                                     "permute",
+                                     "pin_memory",
+                                     "record_stream",
+                                     "requires_grad",
+                                     "reshape",
+                                     "resize",
+                                     "resolve_conj",
+                                     "resolve_neg",
+                                     "result_type",
+                                     "select",
+                                     "set",
+                                     "set_data",
+                                     "size",
+                                     "slice",
+                                     "split",
+                                     "split_with_sizes",
+                                     "squeeze",
+                                     "stride",
+                                     "swapaxes",
+                                     "t",
+                                     "to",
+                                     "transpose",
+                                     "type_as",
+                                     "unbind",
+                                     "unflatten",
+                                     "unfold",
+                                     "unsafe_split",
+                                     "unsqueeze",
+                                     "view",
+                                     "view_as",
+                                     "view_as_complex",
+                                     "view_as_real"});
 static_assert(std::ranges::is_sorted(kWithoutKernel));
 
 using MappingIndex = std::unordered_map<std::string_view, const Mapping*>;
@@ -107,32 +106,23 @@ bool TouchesGpu(const AtenCall& call) {
     return tensor.is_defined && tensor.on_gpu;
   };
   const std::vector<const AtenTensor*> inputs = call.InputTensors();
-  return std::any_of(inputs.begin(), inputs.end(), is_on_gpu) ||
-         std::any_of(call.outputs.begin(), call.outputs.end(), is_defined_on_gpu);
+  return std::ranges::any_of(inputs, is_on_gpu) ||
+         std::ranges::any_of(call.outputs, is_defined_on_gpu);
 }
 
-// Calls outside of any library that only pass tensors along. Kernels below them have calls of
-// their own; collectives are priced elsewhere.
-constexpr auto kPassAlong = std::to_array<std::string_view>({
-    "PythonDispatchMode",
-    "PythonSubclass",
-    "Redistribute",
-    "RedistributeBackward",
-    "_FromTorchTensor",
-    "_FromTorchTensorBackward",
-    "_ToTorchTensor",
-    "_ToTorchTensorBackward",
-    "detach",
-    "detach_",
-    "record_param_comms",
-});
+// Calls outside of any library that only forward tensors. Their kernels have calls of their own;
+// collectives are modelled elsewhere.
+constexpr auto kPassAlong = std::to_array<std::string_view>(
+    {"PythonDispatchMode", "PythonSubclass", "Redistribute", "RedistributeBackward",
+     "_FromTorchTensor", "_FromTorchTensorBackward", "_ToTorchTensor", "_ToTorchTensorBackward",
+     "detach", "detach_", "record_param_comms"});
 static_assert(std::ranges::is_sorted(kPassAlong));
 
 constexpr auto kPrefixesWithoutKernel = std::to_array<std::string_view>(
     {"c10d::", "_c10d_functional::", "nccl:", "autograd::", "torch::autograd::"});
 
-// "AddBackward0": the framework's own nodes end in a number, those that people write do not and
-// may launch kernels themselves.
+// "AddBackward0": the framework's own nodes end in a number, user-defined ones do not and may
+// launch kernels themselves.
 bool IsGeneratedBackward(std::string_view name) {
   const std::size_t last = name.find_last_not_of("0123456789");
   return last != std::string_view::npos && last + 1 < name.size() &&
@@ -148,7 +138,7 @@ bool NeedsNoKernel(std::string_view name) {
                              [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-// Kernels that a compiler made are launched even where their tensors are not recorded.
+// Compiler-generated kernels are launched even if their tensors are not recorded.
 bool IsCompiledKernel(std::string_view name) {
   return name.starts_with("triton_");
 }

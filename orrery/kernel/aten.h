@@ -9,24 +9,24 @@
 
 namespace orrery::kernel {
 
-/// How well a call is understood.
+/// The result of translating a call.
 enum class AtenMeaning : std::uint8_t {
-  kPriced,    // its operators say what it asks of the GPU
-  kNoKernel,  // a view, an allocation, work on the host, communication: nothing to price here
-  kUnknown,   // one element-wise operator moves its tensors; say so, and count it
+  kPriced,    // its operators are known
+  kNoKernel,  // a view, an allocation, host work or communication
+  kUnknown,   // modelled as one element-wise operator over its tensors, and counted
 };
 
-/// What a call of the framework asks of the GPU, with all that it calls itself: below a priced call
-/// there is nothing left to price. Calls that are not priced are walked into.
+/// The operators of a framework call, including all nested calls: nothing below a priced call is
+/// priced. Calls that are not priced are searched for nested calls.
 struct AtenOperators {
   AtenMeaning meaning = AtenMeaning::kNoKernel;
   std::vector<Operator> operators;
-  bool only_passes_on = false;  // priced, but calls below it say more where they are recorded
+  bool only_passes_on = false;  // priced, but nested calls are more precise if recorded
 };
 
-/// Translates a call by the name of its operator (aten/mapping.h has the families). Layouts come
-/// from strides; fp32 products are true fp32 and fp32 convolutions tf32, as the framework has it,
-/// unless the call says otherwise. Operators of no elements are left out.
+/// Translates a call by the name of its operator (aten/mapping.h lists the families). Layouts
+/// follow from strides; fp32 GEMMs are true fp32 and fp32 convolutions tf32, the framework's
+/// defaults, unless the call specifies otherwise. Operators without elements are omitted.
 [[nodiscard]] AtenOperators OperatorsOf(const AtenCall& call);
 
 }  // namespace orrery::kernel

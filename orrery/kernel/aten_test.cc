@@ -43,7 +43,7 @@ std::vector<std::string> Texts(const AtenCall& call) {
   return texts;
 }
 
-// The three products of a linear layer: the weight is n × k, so the forward pass sees it turned;
+// The three GEMMs of a linear layer: the weight is n × k, so the forward pass sees it turned;
 // for the gradient of the weight the gradient of the result is turned.
 TEST(AtenGemms, LayoutComesFromStrides) {
   EXPECT_THAT(Texts({"aten::mm", {Bf16({8, 4}), Bf16({4, 6}, {1, 4})}}),

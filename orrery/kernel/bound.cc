@@ -8,7 +8,7 @@ namespace orrery::kernel {
 
 namespace {
 
-/// Types in order of width: what a GPU does not list runs at the rate of the next one.
+/// Types in order of width: a type that a GPU does not list runs at the rate of the next one.
 constexpr auto kWider =
     std::to_array<std::string_view>({"fp4", "fp8", "int8", "bf16", "fp16", "tf32", "fp32"});
 

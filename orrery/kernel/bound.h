@@ -6,7 +6,7 @@
 
 namespace orrery::kernel {
 
-/// The least times that a GPU's papers allow for an operator.
+/// The lower bounds of an operator's time from a GPU's specification.
 struct Bound {
   double compute_seconds = 0;
   double memory_seconds = 0;
@@ -16,8 +16,9 @@ struct Bound {
   }
 };
 
-/// Matrix products run at the peak of their type (that of the next wider type where the GPU lists
-/// none), all else at the fp32 peak; bytes move at the memory's bandwidth, or the host link's.
+/// Matrix multiplications run at the peak of their type (that of the next wider type where the GPU
+/// lists none), everything else at the fp32 peak; bytes move at the memory's bandwidth, or the host
+/// link's.
 [[nodiscard]] Bound BoundOf(const Operator& op, const Work& work, const hardware::Gpu& gpu);
 
 }  // namespace orrery::kernel

@@ -13,8 +13,7 @@ namespace orrery::kernel {
 
 namespace {
 
-/// Types that libraries treat alike, best first: what was not measured is asked as the first of
-/// them that was.
+/// Types that libraries treat alike, best first: an unmeasured type uses the first measured one.
 constexpr auto kSimilarTypes = std::to_array<std::pair<DataType, DataType>>({
     {DataType::kFp16, DataType::kBf16},
     {DataType::kBf16, DataType::kFp16},
@@ -38,8 +37,8 @@ std::optional<DataType> NearestType(DataType type, const std::bitset<32>& measur
   if (measured[static_cast<std::size_t>(type)]) {
     return type;
   }
-  for (const auto& [wanted, similar] : kSimilarTypes) {
-    if (wanted == type && measured[static_cast<std::size_t>(similar)]) {
+  for (const auto& [unmeasured, similar] : kSimilarTypes) {
+    if (unmeasured == type && measured[static_cast<std::size_t>(similar)]) {
       return similar;
     }
   }
@@ -50,8 +49,8 @@ bool IsReasonable(double value) {
   return std::isfinite(value) && value >= 0;
 }
 
-/// What PyTorch takes for "auto" on the GPUs that were measured: cuDNN for 16 bits, else the
-/// memory-efficient kernels.
+/// PyTorch's choice for "auto" on the measured GPUs: cuDNN for 16 bits, else the memory-efficient
+/// kernels.
 void ResolveBackend(Operator& op) {
   const bool is_half = op.type() == DataType::kBf16 || op.type() == DataType::kFp16;
   if (op.Word(Key::kBackend) == "auto") {
@@ -82,7 +81,7 @@ std::optional<EfficiencyModel::Placed> EfficiencyModel::Place(const Operator& op
     const std::int64_t value = placed.op.values()[i];
     const std::int64_t nearest = std::clamp(value, range.least, range.most);
     placed.was_outside = placed.was_outside || nearest != value;
-    // Words have no order: the forest takes an unknown one for its neighbour in the list.
+    // Words have no order: the forest treats an unknown word like its neighbour in the list.
     if (fields[i].type != FieldType::kWord && nearest != value) {
       placed.op.Set(fields[i].key, nearest);
     }
@@ -90,7 +89,7 @@ std::optional<EfficiencyModel::Placed> EfficiencyModel::Place(const Operator& op
   return placed;
 }
 
-GemmSizes EfficiencyModel::BlindTo(const Operator& op) const {
+GemmSizes EfficiencyModel::IndistinctSizes(const Operator& op) const {
   const std::optional<std::size_t> layout = SchemaOf(op.kind()).IndexOf(Key::kLayout);
   if (layout) {
     const Range& range = domain_.range_of_field[*layout];
@@ -99,7 +98,7 @@ GemmSizes EfficiencyModel::BlindTo(const Operator& op) const {
       return GemmSizes().set();
     }
   }
-  return sight_.BlindTo(op.type());
+  return alignment_.IndistinctSizes(op.type());
 }
 
 std::string EfficiencyModel::Encode() const {
@@ -132,7 +131,7 @@ Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
   Domain domain;
   const std::optional<OperatorKind> kind = FindOperatorKind(reader.Text());
   if (!kind) {
-    return damaged("is of an operator that is not known here");
+    return damaged("is of an unknown operator");
   }
   domain.kind = *kind;
   domain.gpu = reader.Text();
@@ -141,7 +140,7 @@ Result<EfficiencyModel> EfficiencyModel::Decode(std::string_view bytes) {
   domain.rows = reader.Number<std::uint64_t>();
   const std::size_t num_fields = reader.Count(2 * sizeof(std::int64_t));
   if (reader.failed() || num_fields != SchemaOf(*kind).fields.size()) {
-    return damaged("has other parameters than the operator has here");
+    return damaged("has other parameters than the operator");
   }
   for (std::size_t i = 0; i < num_fields; ++i) {
     domain.range_of_field[i].least = reader.Number<std::int64_t>();

@@ -18,8 +18,8 @@
 
 namespace orrery::kernel {
 
-/// The least time of a launch joined with the roofline: (launch^s + roofline^s)^(1/s). With s = 1
-/// they add up, with a large s the longer one counts. It grows with both, smoothly.
+/// The minimum time of a launch, combined with the roofline: (launch^s + roofline^s)^(1/s). With s
+/// = 1 they add up, with a large s the longer one counts.
 struct LaunchFloor {
   double seconds = 2e-6;
   double sharpness = 1;
@@ -27,9 +27,10 @@ struct LaunchFloor {
   [[nodiscard]] double Join(double roofline_seconds) const;
 };
 
-/// How far an operator is from physics, learned from measurements of one kind on one GPU with one
-/// way of timing: time = Join(roofline) · exp(forest(features)). What is outside of the measured
-/// sizes is asked at their edge, so that beyond it the time grows as physics does.
+/// The efficiency of operators relative to the roofline, learned from measurements of one kind on
+/// one GPU with one timing method: time = Join(roofline) · exp(forest(features)). Sizes outside of
+/// the measured range use the efficiency at its edge, so that beyond it the time grows like the
+/// roofline.
 class EfficiencyModel {
  public:
   struct Range {
@@ -37,7 +38,7 @@ class EfficiencyModel {
     std::int64_t most = 0;
   };
 
-  /// What was measured.
+  /// The measured domain.
   struct Domain {
     OperatorKind kind = OperatorKind::kGemm;
     std::string gpu;
@@ -52,26 +53,28 @@ class EfficiencyModel {
         floor_(floor),
         deviation_(deviation),
         forest_(std::move(forest)),
-        sight_(domain_.kind, forest_) {}
+        alignment_(domain_.kind, forest_) {}
 
   [[nodiscard]] const Domain& domain() const { return domain_; }
 
   [[nodiscard]] const LaunchFloor& floor() const { return floor_; }
 
-  /// Standard deviation of ln(predicted / measured) on rows that were not trained on.
+  /// Standard deviation of ln(predicted / measured) on held-out rows.
   [[nodiscard]] double deviation() const { return deviation_; }
 
   [[nodiscard]] const learn::Forest& forest() const { return forest_; }
 
-  /// Sizes of a product whose alignment it knows nothing of: all where it has not seen the layout,
-  /// which says what sizes lie contiguously.
-  [[nodiscard]] GemmSizes BlindTo(const Operator& op) const;
+  /// GEMM sizes whose alignment it cannot distinguish: all if it has not seen the layout, which
+  /// determines the contiguous sizes.
+  [[nodiscard]] GemmSizes IndistinctSizes(const Operator& op) const;
 
-  /// Whether it learned from unaligned products, in one layout at least.
-  [[nodiscard]] bool SeesAlignment(DataType type) const { return !sight_.BlindTo(type).all(); }
+  /// Whether it was trained on unaligned GEMMs of at least one layout.
+  [[nodiscard]] bool DistinguishesAlignment(DataType type) const {
+    return !alignment_.IndistinctSizes(type).all();
+  }
 
   /// Moves an operator into the measured domain: sizes to the nearest edge, the type to the most
-  /// similar one. Says whether it had to. Nothing when no similar type was measured.
+  /// similar one. Reports whether it had to. Nothing if no similar type was measured.
   struct Placed {
     Operator op;
     bool was_outside = false;
@@ -87,7 +90,7 @@ class EfficiencyModel {
   LaunchFloor floor_;
   double deviation_ = 0;
   learn::Forest forest_;
-  AlignmentSight sight_;
+  AlignmentKnowledge alignment_;
 };
 
 }  // namespace orrery::kernel

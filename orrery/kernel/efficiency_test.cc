@@ -92,7 +92,7 @@ TEST(EfficiencyCodec, ComesBackAsItWas) {
   EXPECT_EQ(read->forest().Predict(row), 0.375);
 }
 
-TEST(EfficiencyCodec, IsRefusedWhenItIsCut) {
+TEST(EfficiencyCodec, IsRejectedWhenItIsCut) {
   const std::string bytes = GemmModel().Encode();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_NE(Refusal(std::string_view(bytes).substr(0, size)), "") << size;
@@ -107,9 +107,9 @@ RC_GTEST_PROP(EfficiencyCodec, SurvivesAnyByte, ()) {
   RC_ASSERT(read.has_value() || !read.error().message().empty());
 }
 
-TEST(EfficiencyCodec, IsRefusedByASentenceWhenItIsOfAnotherVersion) {
+TEST(EfficiencyCodec, IsRejectedByASentenceWhenItIsOfAnotherVersion) {
   EXPECT_EQ(Refusal(""),
-            "a kernel model in the file is of an operator that is not known here; fit it again "
+            "a kernel model in the file is of an unknown operator; fit it again "
             "with this version of orrery");
   const EfficiencyModel model = GemmModel();
   const EfficiencyModel other(model.domain(), model.floor(), model.deviation(), Stump(1));

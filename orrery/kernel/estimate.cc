@@ -1,22 +1,13 @@
 #include "orrery/kernel/estimate.h"
 
-#include "orrery/base/check.h"
+#include <array>
 
 namespace orrery::kernel {
 
 std::string_view EstimateSourceName(EstimateSource source) {
-  switch (source) {
-    case EstimateSource::kThisGpu:
-      return "this GPU";
-    case EstimateSource::kSibling:
-      return "sibling GPU";
-    case EstimateSource::kAllGpus:
-      return "all GPUs";
-    case EstimateSource::kRoofline:
-      return "roofline";
-  }
-  ORRERY_CHECK(false, "a source without a name");
-  return {};
+  constexpr std::array<std::string_view, 4> kNames = {"this GPU", "sibling GPU", "all GPUs",
+                                                      "roofline"};
+  return kNames.at(static_cast<std::size_t>(source));
 }
 
 }  // namespace orrery::kernel

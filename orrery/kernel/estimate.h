@@ -9,12 +9,12 @@
 
 namespace orrery::kernel {
 
-/// Where a time came from, best first.
+/// The source of an estimate, best first.
 enum class EstimateSource : std::uint8_t {
   kThisGpu,   // a model fitted on measurements of this GPU
-  kSibling,   // … of a GPU of the same family, scaled by what both can do
+  kSibling,   // … of other GPUs, scaled by the rooflines
   kAllGpus,   // one model over several GPUs, none of them this one
-  kRoofline,  // physics and the usual efficiency of the kind
+  kRoofline,  // the roofline and a default efficiency
 };
 
 [[nodiscard]] std::string_view EstimateSourceName(EstimateSource source);
@@ -22,21 +22,21 @@ enum class EstimateSource : std::uint8_t {
 /// The time of an operator on a GPU: the durations of all its kernels together.
 struct Estimate {
   double seconds = 0;
-  double roofline_seconds = 0;   // no GPU of its kind can be faster than this on paper
+  double roofline_seconds = 0;   // lower bound from the specification
   double uncertainty = 0;        // relative, one standard deviation
-  bool is_extrapolated = false;  // outside of what was measured
+  bool is_extrapolated = false;  // outside of the measured range
   EstimateSource source = EstimateSource::kRoofline;
-  /// Of the catalogue: whose loss by unaligned sizes was taken, where none was measured here.
+  /// The GPU whose loss by unaligned sizes was used where none was measured here.
   const hardware::Gpu* alignment_gpu = nullptr;
 };
 
-/// Tells the time of operators. Measured tables, learned models and physics implement it.
+/// Predicts the time of operators.
 class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  /// `estimates` has one place for each operator. The answer for an operator does not depend on
-  /// the others.
+  /// `estimates` has one element for each operator. Estimates are independent of the other
+  /// operators.
   virtual void Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
                        std::span<Estimate> estimates) const = 0;
 

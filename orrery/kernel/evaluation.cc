@@ -53,7 +53,8 @@ std::vector<EvaluatedRow> Evaluate(const ModelSet& models, std::span<const Measu
   return evaluated;
 }
 
-std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models, std::span<const Measurement> rows) {
+std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models,
+                                          std::span<const Measurement> rows) {
   std::map<std::string_view, std::vector<Measurement>> rows_of_gpu;
   for (const Measurement& row : rows) {
     rows_of_gpu[row.gpu->name].push_back(row);

@@ -10,7 +10,7 @@
 
 namespace orrery::kernel {
 
-/// A measured row and what was predicted for it.
+/// A measured row and its prediction.
 struct EvaluatedRow {
   Measurement measured;
   Estimate predicted;
@@ -18,13 +18,13 @@ struct EvaluatedRow {
 
 /// Predicts every row as it was timed; rows keep their order.
 [[nodiscard]] std::vector<EvaluatedRow> Evaluate(const ModelSet& models,
-                                           std::span<const Measurement> rows);
-
-/// The same, each row by the models of all GPUs but its own.
-[[nodiscard]] std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models,
                                                  std::span<const Measurement> rows);
 
-/// The figures of the rows of one operator, GPU and type.
+/// The same, each row by the models of all other GPUs.
+[[nodiscard]] std::vector<EvaluatedRow> EvaluateHeldOut(const ModelSet& models,
+                                                        std::span<const Measurement> rows);
+
+/// The errors of the rows of one operator, GPU and type.
 struct EvaluatedGroup {
   std::string operator_name;
   std::string gpu;
@@ -41,7 +41,7 @@ struct KernelEvaluation {
 
 [[nodiscard]] KernelEvaluation Summarize(std::span<const EvaluatedRow> rows);
 
-/// How rows are put together in a table.
+/// The grouping of rows in a table.
 enum class GroupBy { kOperatorGpuType, kOperatorGpu };
 
 [[nodiscard]] std::vector<EvaluatedGroup> GroupsOf(std::span<const EvaluatedRow> rows, GroupBy by);

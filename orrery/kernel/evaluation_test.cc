@@ -21,8 +21,8 @@ EvaluatedRow Evaluated(std::string_view text, double measured, double predicted)
 TEST(Evaluation, SummarizesErrorsInPercent) {
   // Errors of +10, -10 and +40 %: mean of their sizes 20 %, median 10 %, mean with sign 13.3 %.
   const std::vector<EvaluatedRow> rows = {Evaluated("fill n=1 bf16", 1e-6, 1.1e-6),
-                                       Evaluated("fill n=2 bf16", 2e-6, 1.8e-6),
-                                       Evaluated("gemm m=1 n=1 k=1 fp32", 1e-6, 1.4e-6)};
+                                          Evaluated("fill n=2 bf16", 2e-6, 1.8e-6),
+                                          Evaluated("gemm m=1 n=1 k=1 fp32", 1e-6, 1.4e-6)};
   const KernelEvaluation evaluation = Summarize(rows);
   EXPECT_EQ(evaluation.overall.rows, 3);
   EXPECT_NEAR(evaluation.overall.mape, 20, 1e-9);
@@ -39,7 +39,7 @@ TEST(Evaluation, SummarizesErrorsInPercent) {
 
 TEST(Evaluation, TypesAreOneGroupWhereTheTableHasNoRoom) {
   const std::vector<EvaluatedRow> rows = {Evaluated("fill n=1 bf16", 1e-6, 1e-6),
-                                       Evaluated("fill n=2 fp32", 1e-6, 1e-6)};
+                                          Evaluated("fill n=2 fp32", 1e-6, 1e-6)};
   EXPECT_EQ(GroupsOf(rows, GroupBy::kOperatorGpuType).size(), 2);
   EXPECT_EQ(GroupsOf(rows, GroupBy::kOperatorGpu).size(), 1);
 }

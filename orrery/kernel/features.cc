@@ -42,8 +42,8 @@ double Log2(double value) {
   return std::log2(std::max(value, kSmall));
 }
 
-/// How often the largest power of two up to 64 divides a size, as its logarithm: what vector loads
-/// and tensor cores ask of a leading dimension.
+/// log2 of the largest power of two up to 64 that divides a size: the alignment that vector loads
+/// and tensor cores need.
 double Alignment(double size) {
   const auto whole = static_cast<std::uint64_t>(std::min(size, 1e15));
   return std::min(std::countr_zero(whole), 6);
@@ -143,7 +143,7 @@ void AddGemm(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("alignment k", Alignment(shape.k));
 }
 
-/// The size that lies contiguously in memory, and how many of it there are.
+/// The contiguous size in memory, and its count.
 struct Matrix {
   double rows = 1;
   double cols = 1;
@@ -199,7 +199,7 @@ void AddStream(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("padding cols", std::exp2(std::ceil(Log2(matrix.cols))) / std::max(matrix.cols, 1.0));
 }
 
-/// PyTorch's kernels over lists take at most so many blocks and tensors a launch.
+/// The most blocks and tensors per launch of PyTorch's kernels over lists.
 constexpr double kChunksOfLaunch = 320;
 constexpr double kTensorsOfLaunch = 30;
 
@@ -259,7 +259,7 @@ void AddConv(Sink& sink, const Operator& op, const hardware::Gpu& gpu) {
   sink.Add("is depthwise", op.Get(Key::kGroups) > 1 && op.Get(Key::kGroups) == op.Get(Key::kC));
   sink.Add("flops of a tap", Log2(2 * forward.m * forward.n * forward.k * forward.batch));
   for (const double tile : {64.0, 128.0}) {
-    // The gradient of weights is cut along its long sum where its tiles are few.
+    // The weight gradient uses split-K where its tiles are few.
     const double tiles = std::ceil(forward.n / tile) * std::ceil(forward.k / tile);
     AddWaves(sink, "of weights", tiles * forward.batch, gpu);
     AddWaves(sink, "of pixels", std::ceil(forward.m / tile) * std::ceil(forward.n / tile), gpu);

@@ -18,7 +18,8 @@ namespace orrery::kernel {
 
 namespace {
 
-/// A row of a small time holds its noise: below this the rows of a group are the launch alone.
+/// Small times are noisy: below this multiple of the shortest, rows of a group measure only the
+/// launch.
 constexpr double kFloorQuantile = 0.02;
 
 constexpr std::size_t kFewRows = 1000;
@@ -40,7 +41,7 @@ double RooflineOf(const Measurement& row) {
   return BoundOf(row.op, WorkOf(row.op), *row.gpu).Seconds();
 }
 
-/// Variance of ln(measured / joined): what is left to learn.
+/// Variance of ln(measured / joined).
 double LeftToLearn(std::span<const Measurement* const> rows, const LaunchFloor& floor) {
   double sum = 0;
   double sum_of_squares = 0;
@@ -85,7 +86,7 @@ EfficiencyModel::Domain DomainOf(const MeasurementGroup& group) {
 }
 
 learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor) {
-  learn::DataSet data(FeatureNames(group.kind), {"twin"});
+  learn::DataSet data(FeatureNames(group.kind), {"duplicate"});
   for (const Measurement* row : group.rows) {
     const FeatureRow features = FeaturesOf(row->op, *row->gpu);
     data.Append({.features = features.values(),
@@ -95,8 +96,8 @@ learn::DataSet DataSetOf(const MeasurementGroup& group, const LaunchFloor& floor
   return data;
 }
 
-/// Few rows bear shallow trees only; many rows want depth and little of each tree. Times with the
-/// host in them hold little more than sizes: deeper trees made models larger, not better. Chosen on
+/// Few rows support only shallow trees; many rows need depth and a small learning rate. Eager times
+/// depend on little more than sizes: deeper trees made models larger, not better. Chosen on
 /// development splits (docs/design/0004-kernel-models.md).
 learn::BoostedTreesOptions OptionsFor(const MeasurementGroup& group, const FitOptions& options) {
   learn::BoostedTreesOptions trees;
@@ -137,7 +138,7 @@ double Deviation(const learn::Forest& forest, const learn::DataSet& data,
   return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(predicted.size(), 1)));
 }
 
-/// What trees of a depth reach on rows that they have not learned from.
+/// The error of trees of a depth on held-out rows.
 struct Probe {
   int depth = 0;
   int num_trees = 0;

@@ -9,8 +9,8 @@
 
 namespace orrery::kernel {
 
-/// Rows of streams and products on a GPU whose times are 2 µs and 1.5 times the roofline: what a
-/// fit must find again. For tests.
+/// Rows of element-wise operators and GEMMs on a GPU whose times are 2 µs and 1.5 times the
+/// roofline, which a fit must recover. For tests.
 inline std::vector<Measurement> GeneratedRows(const hardware::Gpu& gpu, int rows_of_kind) {
   std::vector<Measurement> rows;
   const auto add = [&](const Operator& op) {

@@ -21,7 +21,7 @@ const ModelSet& Models() {
   return models;
 }
 
-// Operators in the shares of a training step; sizes are random, so that hardly two are the same.
+// Operators with the frequencies of a training step; sizes are random, so that nearly all differ.
 std::vector<Operator> TrainingOperators(std::size_t count) {
   learn::Random random(1);
   std::vector<Operator> operators;
@@ -43,7 +43,7 @@ void BM_Features(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 1'000);
 }
 
-// One batch of distinct operators, nothing remembered.
+// One batch of distinct operators, without cache.
 void BM_PredictDistinct(benchmark::State& state) {
   const auto count = static_cast<std::size_t>(state.range(0));
   const std::vector<Operator> operators = TrainingOperators(count);
@@ -67,7 +67,7 @@ void BM_PredictOne(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
-// The operators of a large step, each asked for many times.
+// The operators of a large step, each requested many times.
 void BM_PredictRepeated(benchmark::State& state) {
   const std::vector<Operator> operators = TrainingOperators(1'000);
   const MemoizedCostModel memo(Models(), H200());

@@ -4,7 +4,7 @@
 
 namespace orrery::kernel {
 
-/// PyTorch's kernels over lists of tensors give each block so many elements of one tensor.
+/// Elements of one tensor per block in PyTorch's kernels over lists of tensors.
 inline constexpr std::int64_t kListChunkElements = 65536;
 
 }  // namespace orrery::kernel

@@ -20,8 +20,8 @@ constexpr double kMilli = 1e-3;
 
 using Rows = Result<std::vector<LayoutRow>>;
 
-tl::unexpected<Error> BadCell(std::string_view column, std::string_view wanted) {
-  return Fail(Error::Kind::kInvalidInput, fmt::format("{} is not {}", column, wanted));
+tl::unexpected<Error> BadCell(std::string_view column, std::string_view expected) {
+  return Fail(Error::Kind::kInvalidInput, fmt::format("{} is not {}", column, expected));
 }
 
 bool HasCell(const Table& table, std::size_t row, std::string_view column) {
@@ -41,7 +41,7 @@ Result<DataType> TypeIn(const Table& table, std::size_t row, std::string_view co
   const std::string_view text = table.Text(row, column).value_or("");
   const std::optional<DataType> type = FindDataType(text);
   if (!type) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is no known data type", text));
+    return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known data type", text));
   }
   return *type;
 }
@@ -57,7 +57,7 @@ Result<double> SecondsIn(const Table& table, std::size_t row, std::string_view c
 
 // --- orrery measure kernels ------------------------------------------------------------------
 
-/// The framework chose a backend by itself; the name of its kernel tells which.
+/// The framework chose a backend; the name of its kernel identifies it.
 void ResolveBackend(Operator& op, std::string_view main_kernel) {
   if (op.kind() != OperatorKind::kAttention || op.Word(Key::kBackend) != "auto") {
     return;
@@ -159,7 +159,7 @@ Result<Operator> NeuSightRows(std::string_view name, const Table& table, std::si
           .Set(Key::kWriteBytes, 4);
     }
   }
-  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is no known OPName", name));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a known OPName", name));
 }
 
 Result<Operator> NeuSightOperator(const Table& table, std::size_t row) {
@@ -238,7 +238,7 @@ Result<std::int64_t> SkewOf(std::string_view distribution) {
     }
   }
   return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no known distribution", distribution));
+              fmt::format("'{}' is not a known distribution", distribution));
 }
 
 Rows ReadServedExperts(const Table& table, std::size_t row) {
@@ -311,7 +311,7 @@ Result<const Layout*> FindLayout(const Table& table) {
   }
   if (nearest == nullptr) {
     return Fail(Error::Kind::kUnsupported,
-                "no known table of measured kernels; the layouts are in "
+                "unknown table of measured kernels; the layouts are in "
                 "docs/formats/measured-kernels.md");
   }
   return Fail(Error::Kind::kInvalidInput,

@@ -11,8 +11,8 @@
 
 namespace orrery::kernel {
 
-/// One row of a table of some layout: an operator and its time, not evaluated yet. A row may tell
-/// more than one time.
+/// One row of a table of some layout: an operator and its time, not yet checked. A row may contain
+/// several times.
 struct LayoutRow {
   Operator op;
   std::string_view gpu;
@@ -20,11 +20,11 @@ struct LayoutRow {
   double spread = 0;
 };
 
-/// How the columns of a publisher are read.
+/// The layout of a publisher's columns.
 struct Layout {
   std::string_view name;
   Timing timing;
-  std::vector<std::string_view> needs;  // columns that tell the layout and must be there
+  std::vector<std::string_view> needs;  // required columns, which identify the layout
   Result<std::vector<LayoutRow>> (*read)(const Table& table, std::size_t row);
 };
 

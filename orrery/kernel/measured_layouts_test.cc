@@ -68,7 +68,7 @@ TEST(NeuSightLayout, ReadsRowsAndFunctions) {
               ElementsAre("elementwise n=32 wb=4 fp32 | T4 20.000 us"));
   EXPECT_THAT(FirstRow(head + "mul,4,8,0.02,T4\n"),
               ElementsAre("elementwise fn=mul n=32 rb=8 wb=4 fp32 | T4 20.000 us"));
-  EXPECT_THAT(FirstRow(head + "fft,4,8,0.02,T4\n"), ElementsAre("'fft' is no known OPName"));
+  EXPECT_THAT(FirstRow(head + "fft,4,8,0.02,T4\n"), ElementsAre("'fft' is not a known OPName"));
 }
 
 TEST(ServingLayout, ReadsGemmsAttentionAndExperts) {
@@ -87,7 +87,7 @@ TEST(ServingLayout, ReadsGemmsAttentionAndExperts) {
                           "h200_sxm 100.000 us"));
 }
 
-TEST(Layouts, ATableWithoutAColumnIsRefusedByItsName) {
+TEST(Layouts, ATableWithoutAColumnIsRejectedByItsName) {
   EXPECT_THAT(FirstRow("operator,kernel_us\nfill n=1 bf16,1\n"),
               ElementsAre("looks like a table of orrery measure kernels, but the column gpu is "
                           "missing"));
@@ -95,7 +95,7 @@ TEST(Layouts, ATableWithoutAColumnIsRefusedByItsName) {
               ElementsAre("looks like a table of NeuSight, but the columns Latency, Device are "
                           "missing"));
   EXPECT_THAT(FirstRow("a,b\n1,2\n"),
-              ElementsAre("no known table of measured kernels; the layouts are in "
+              ElementsAre("unknown table of measured kernels; the layouts are in "
                           "docs/formats/measured-kernels.md"));
 }
 

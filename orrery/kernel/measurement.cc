@@ -1,10 +1,10 @@
 #include "orrery/kernel/measurement.h"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "orrery/base/check.h"
 #include "orrery/base/csv.h"
 #include "orrery/kernel/bound.h"
 #include "orrery/kernel/measured_layouts.h"
@@ -13,16 +13,16 @@ namespace orrery::kernel {
 
 namespace {
 
-/// Caches serve bytes several times faster than memory does, so bytes alone are a soft bound.
+/// Caches are several times faster than memory, so bytes are only a soft bound.
 constexpr double kFastestAgainstCompute = 0.2;
 constexpr double kFastestAgainstMemory = 0.02;
-/// No kernel is done sooner, however little it does.
+/// No kernel is faster, however little it does.
 constexpr double kShortestKernel = 0.2e-6;
-/// Slow rows are 2 to 50 times their bound and a launch; a unit mistaken by 1,000 is beyond for
+/// Slow rows are 2 to 50 times their bound and a launch; a unit wrong by 1,000 exceeds this for
 /// nine rows of ten.
 constexpr double kSlowest = 500;
-/// cuDNN's choices can be far slower, as measured: plain loops for large windows, groups taken one
-/// after another, and tens of thousands of transforms for one dimension.
+/// Measured cuDNN kernels can be far slower: plain loops for large windows, sequential groups, and
+/// tens of thousands of transforms for one dimension.
 constexpr double kSlowestConv = 3000;
 constexpr double kSlowestConv1d = 100'000;
 
@@ -32,12 +32,12 @@ double SlowestOf(OperatorKind kind) {
                                        : kSlowest;
 }
 
-/// A framework's call has the host's time in it.
+/// A framework's call includes host time.
 double LongestLaunch(Timing timing) {
   return timing == Timing::kEager ? 100e-6 : 5e-6;
 }
 
-/// Says what is odd about a time, if anything.
+/// Describes what is implausible about a time, if anything.
 std::string DoubtAbout(const Operator& op, const hardware::Gpu& gpu, Timing timing,
                        double seconds) {
   const Bound bound = BoundOf(op, WorkOf(op), gpu);
@@ -110,16 +110,8 @@ Status AddTable(const Table& table, const std::string& name, Measurements& into)
 }  // namespace
 
 std::string_view TimingName(Timing timing) {
-  switch (timing) {
-    case Timing::kKernels:
-      return "kernels";
-    case Timing::kReplay:
-      return "replay";
-    case Timing::kEager:
-      return "eager";
-  }
-  ORRERY_CHECK(false, "a timing without a name");
-  return {};
+  constexpr std::array<std::string_view, 3> kNames = {"kernels", "replay", "eager"};
+  return kNames.at(static_cast<std::size_t>(timing));
 }
 
 Result<Measurements> MeasurementsOf(const Table& table, const std::string& name) {

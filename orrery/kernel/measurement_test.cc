@@ -128,7 +128,7 @@ TEST(Measurements, AnErrorNamesTheFile) {
   const Result<Table> table = ParseCsv("a,b\n1,2\n");
   const Result<Measurements> read = MeasurementsOf(*table, "table.csv");
   ASSERT_FALSE(read.has_value());
-  EXPECT_THAT(read.error().message(), testing::StartsWith("table.csv: no known table"));
+  EXPECT_THAT(read.error().message(), testing::StartsWith("table.csv: unknown table"));
 }
 
 }  // namespace

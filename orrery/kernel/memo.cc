@@ -4,7 +4,7 @@
 
 namespace orrery::kernel {
 
-// The upper bits choose the shard, the lower ones the place in it.
+// The upper bits select the shard, the lower ones the slot in it.
 MemoizedCostModel::Shard& MemoizedCostModel::ShardOf(std::size_t hash) const {
   constexpr std::size_t kShardBits = 6;
   static_assert(kNumShards == std::size_t{1} << kShardBits);
@@ -23,8 +23,8 @@ bool MemoizedCostModel::Recall(const Operator& op, Estimate& estimate) const {
   return true;
 }
 
-// Asks for each distinct operator once, so that a graph's first pass is no dearer than its
-// distinct operators are.
+// Predicts each distinct operator once, so that the first pass over a graph costs no more than its
+// distinct operators.
 void MemoizedCostModel::Learn(std::span<const Operator> operators,
                               std::span<const std::size_t> places,
                               std::span<Estimate> estimates) const {

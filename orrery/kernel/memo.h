@@ -14,12 +14,12 @@
 
 namespace orrery::kernel {
 
-/// Remembers what another model said about each operator on one GPU: a training step asks for the
-/// same few hundred operators again and again. Questions about another GPU go to the other model.
+/// Caches the estimates of another model for one GPU: a training step requests the same few hundred
+/// operators again and again. Requests for another GPU go to the other model.
 ///
-/// Any number of threads may ask at the same time. What is known lies in shards with a lock each,
-/// which threads hold for one look only; two threads that miss the same operator both ask for it
-/// and get the same answer. Nothing is ever forgotten: about 300 bytes for each distinct operator.
+/// Thread-safe. Estimates are in shards with a lock each, held for single lookups; two threads that
+/// miss the same operator both compute it with the same result. Nothing is evicted: about 300 bytes
+/// per distinct operator.
 class MemoizedCostModel : public CostModel {
  public:
   /// Both must outlive this.
@@ -29,7 +29,7 @@ class MemoizedCostModel : public CostModel {
   void Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
                std::span<Estimate> estimates) const override;
 
-  /// Distinct operators that are remembered.
+  /// The number of cached operators.
   [[nodiscard]] std::size_t size() const;
 
  private:

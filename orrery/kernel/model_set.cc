@@ -12,17 +12,16 @@
 #include "orrery/base/statistics.h"
 #include "orrery/kernel/alignment.h"
 #include "orrery/kernel/features.h"
-#include "orrery/kernel/similarity.h"
 
 namespace orrery::kernel {
 
 namespace {
 
 constexpr std::size_t kBlockRows = 1024;
-/// Of the roofline, where nothing was measured: what well-written kernels reach.
-constexpr double kUsualEfficiency = 0.7;
+/// Share of the roofline that well-written kernels reach, where nothing was measured.
+constexpr double kDefaultEfficiency = 0.7;
 constexpr double kRooflineDeviation = 0.5;
-/// Of GPUs whose own models were left out: 17 to 25 % (docs/validation/kernels.md).
+/// For GPUs without their own models: 17 to 25 % (docs/validation/kernels.md).
 constexpr double kOtherGpuDeviation = 0.25;
 constexpr double kOutsideFactor = 2;
 
@@ -30,34 +29,55 @@ LaunchFloor DefaultFloor(Timing timing) {
   return timing == Timing::kEager ? LaunchFloor{30e-6, 4} : LaunchFloor{2e-6, 1};
 }
 
-/// Whether times of kernels are given where those of a framework's calls are asked for.
+double Distance(double one, double other) {
+  return std::abs(std::log(one / other));
+}
+
+double Peak(const hardware::Gpu& gpu, DataType type) {
+  return gpu.PeakFlops(PeakName(type)).value_or(gpu.PeakFlops("fp32").value_or(1e12));
+}
+
+// How well the efficiency of one GPU predicts that of another, above 0 and at most 1: GPUs of one
+// generation run the same kernels; peak rate, bandwidth, cache and power should be close.
+double Similarity(const hardware::Gpu& source, const hardware::Gpu& gpu, DataType type) {
+  const double distance =
+      1 * Distance(Peak(source, type), Peak(gpu, type)) +
+      1 * Distance(source.memory.bytes_per_second, gpu.memory.bytes_per_second) +
+      0.5 * Distance(static_cast<double>(source.last_level_cache.count),
+                     static_cast<double>(gpu.last_level_cache.count)) +
+      0.5 * Distance(source.power_watts, gpu.power_watts) +
+      (source.generation == gpu.generation ? 0 : 1) + (source.vendor == gpu.vendor ? 0 : 1);
+  return std::exp(-distance);
+}
+
+/// Whether the model has kernel times and eager times are requested.
 bool LacksLaunch(Timing given, Timing asked) {
   return given != Timing::kEager && asked == Timing::kEager;
 }
 
-/// An operator whose time is asked for.
-struct Question {
+/// An operator to predict.
+struct Request {
   Operator op;
   double roofline_seconds = 0;
-  double base_seconds = 0;  // the roofline joined with the launch
+  double base_seconds = 0;  // the roofline combined with the launch
   double seconds = 0;
   bool was_outside = false;
-  const EfficiencyModel* teacher = nullptr;  // who said what its alignment costs
+  const EfficiencyModel* alignment_source = nullptr;  // corrected for its alignment
 };
 
-/// What a launch takes beside a GPU that nobody measured. It is the host's, and hosts get faster
-/// over the years: beside a GPU that is as new as every source_model, the least of them; else the median
-/// of the source_models of its maker.
-class DonatedFloors {
+/// The launch time of a GPU that was not measured. It is the host's, and hosts get faster over the
+/// years: for a GPU at least as new as every source GPU, the shortest; else the median of source
+/// GPUs of its vendor.
+class SourceFloors {
  public:
-  DonatedFloors(const hardware::Gpu& gpu, const LaunchFloor& fallback)
+  SourceFloors(const hardware::Gpu& gpu, const LaunchFloor& fallback)
       : gpu_(gpu), fallback_(fallback) {}
 
-  void Add(const hardware::Gpu& source_model, const LaunchFloor& floor) {
-    is_newest_ = is_newest_ && gpu_.year >= source_model.year;
+  void Add(const hardware::Gpu& source, const LaunchFloor& floor) {
+    is_newest_ = is_newest_ && gpu_.year >= source.year;
     all_.push_back(floor.seconds);
-    if (source_model.vendor == gpu_.vendor) {
-      of_maker_.push_back(floor.seconds);
+    if (source.vendor == gpu_.vendor) {
+      of_vendor_.push_back(floor.seconds);
     }
     fallback_.sharpness = std::max(fallback_.sharpness, floor.sharpness);
   }
@@ -66,8 +86,8 @@ class DonatedFloors {
     if (all_.empty()) {
       return fallback_;
     }
-    const bool is_least = is_newest_ || of_maker_.empty();
-    return {is_least ? std::ranges::min(all_) : Median(of_maker_), fallback_.sharpness};
+    const bool is_least = is_newest_ || of_vendor_.empty();
+    return {is_least ? std::ranges::min(all_) : Median(of_vendor_), fallback_.sharpness};
   }
 
  private:
@@ -75,62 +95,66 @@ class DonatedFloors {
   LaunchFloor fallback_;
   bool is_newest_ = true;
   std::vector<double> all_;
-  std::vector<double> of_maker_;
+  std::vector<double> of_vendor_;
 };
 
-/// Asks the models that speak for operators of one kind and type.
+/// Predicts operators of one kind and type.
 class BatchPredictor {
  public:
-  BatchPredictor(const Advice& advice, const hardware::Gpu& gpu) : advice_(advice), gpu_(gpu) {}
+  BatchPredictor(const ModelChoice& choice, const hardware::Gpu& gpu)
+      : choice_(choice), gpu_(gpu) {}
 
-  [[nodiscard]] Question QuestionOf(const Operator& op) const {
+  [[nodiscard]] Request RequestFor(const Operator& op) const {
     const double roofline = BoundOf(op, WorkOf(op), gpu_).Seconds();
-    return {.op = op, .roofline_seconds = roofline, .base_seconds = advice_.floor.Join(roofline)};
+    return {.op = op, .roofline_seconds = roofline, .base_seconds = choice_.floor.Join(roofline)};
   }
 
-  void Answer(std::span<Question> questions) {
-    const double start = advice_.source_models.empty() ? -std::log(kUsualEfficiency) : advice_.log_level;
-    logs_.assign(questions.size(), start);
-    for (const SourceModel& source_model : advice_.source_models) {
-      AddEfficiency(source_model, questions);
+  void Predict(std::span<Request> requests) {
+    const double start = choice_.models.empty() ? -std::log(kDefaultEfficiency) : choice_.log_level;
+    logs_.assign(requests.size(), start);
+    for (const WeightedModel& weighted : choice_.models) {
+      AddEfficiency(weighted, requests);
     }
-    for (std::size_t i = 0; i < questions.size(); ++i) {
-      questions[i].seconds = questions[i].base_seconds * std::exp(logs_[i]);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      requests[i].seconds = requests[i].base_seconds * std::exp(logs_[i]);
     }
   }
 
  private:
-  /// Adds the logarithm of the efficiency that a model sees in each operator.
-  void AddEfficiency(const SourceModel& source_model, std::span<Question> questions) {
+  /// Adds the logarithm of each operator's efficiency according to a model.
+  void AddEfficiency(const WeightedModel& weighted, std::span<Request> requests) {
     features_.clear();
     losses_.clear();
-    for (Question& question : questions) {
-      const Operator asked = Aligned(question.op, TaughtSizes(source_model, question.op));
-      const std::optional<EfficiencyModel::Placed> placed = source_model.model->Place(asked);
-      question.was_outside = question.was_outside || !placed || placed->was_outside;
+    for (Request& request : requests) {
+      const Operator asked = Aligned(request.op, CorrectedSizes(weighted, request.op));
+      const std::optional<EfficiencyModel::Placed> placed = weighted.model->Place(asked);
+      request.was_outside = request.was_outside || !placed || placed->was_outside;
       const FeatureRow row = FeaturesOf(placed ? placed->op : asked, gpu_);
       features_.insert(features_.end(), row.values().begin(), row.values().end());
-      losses_.push_back(asked == question.op ? 0 : BorrowedLoss(*source_model.teacher, asked, question));
+      losses_.push_back(
+          asked == request.op ? 0 : AlignmentLoss(*weighted.alignment_source, asked, request));
     }
-    const std::vector<double> predicted = source_model.model->forest().PredictRows(features_);
-    for (std::size_t i = 0; i < questions.size(); ++i) {
-      logs_[i] += source_model.weight * AgainstBase(source_model, questions[i], predicted[i] + losses_[i]);
+    const std::vector<double> predicted = weighted.model->forest().PredictRows(features_);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      logs_[i] +=
+          weighted.weight * RelativeToBase(weighted, requests[i], predicted[i] + losses_[i]);
     }
   }
 
-  /// Unaligned sizes of which the teacher of a source_model knows more than the source_model.
-  [[nodiscard]] static GemmSizes TaughtSizes(const SourceModel& source_model, const Operator& op) {
-    if (source_model.teacher == nullptr) {
+  /// Unaligned sizes that the alignment source distinguishes and the model does not.
+  [[nodiscard]] static GemmSizes CorrectedSizes(const WeightedModel& weighted, const Operator& op) {
+    if (weighted.alignment_source == nullptr) {
       return {};
     }
-    return UnalignedSizes(op) & source_model.model->BlindTo(op) & ~source_model.teacher->BlindTo(op);
+    return UnalignedSizes(op) & weighted.model->IndistinctSizes(op) &
+           ~weighted.alignment_source->IndistinctSizes(op);
   }
 
-  /// Asks a teacher what is lost against the aligned product, as a logarithm.
-  [[nodiscard]] double BorrowedLoss(const EfficiencyModel& teacher, const Operator& aligned,
-                                    Question& question) const {
-    question.teacher = &teacher;
-    return EfficiencyBy(teacher, question.op) - EfficiencyBy(teacher, aligned);
+  /// The loss against the aligned GEMM according to the alignment source, as a logarithm.
+  [[nodiscard]] double AlignmentLoss(const EfficiencyModel& alignment_source,
+                                     const Operator& aligned, Request& request) const {
+    request.alignment_source = &alignment_source;
+    return EfficiencyBy(alignment_source, request.op) - EfficiencyBy(alignment_source, aligned);
   }
 
   [[nodiscard]] double EfficiencyBy(const EfficiencyModel& model, const Operator& op) const {
@@ -138,23 +162,23 @@ class BatchPredictor {
     return model.forest().Predict(FeaturesOf(placed ? placed->op : op, gpu_).values());
   }
 
-  /// Turns what a source_model says against its own base into the same against the base that is asked for.
-  /// Where it tells kernels alone, they take the place of the roofline beside the launch.
-  [[nodiscard]] double AgainstBase(const SourceModel& source_model, const Question& question,
-                                   double efficiency) const {
-    const LaunchFloor& own = source_model.model->floor();
-    if (source_model.lacks_launch) {
-      const double kernels = own.Join(question.roofline_seconds) * std::exp(efficiency);
-      return std::log(advice_.floor.Join(kernels) / question.base_seconds);
+  /// Converts an efficiency relative to the model's own base to the requested base. Where the model
+  /// has kernel times only, they replace the roofline in the combination with the launch.
+  [[nodiscard]] double RelativeToBase(const WeightedModel& weighted, const Request& request,
+                                      double efficiency) const {
+    const LaunchFloor& own = weighted.model->floor();
+    if (weighted.lacks_launch) {
+      const double kernels = own.Join(request.roofline_seconds) * std::exp(efficiency);
+      return std::log(choice_.floor.Join(kernels) / request.base_seconds);
     }
-    if (own.sharpness == advice_.floor.sharpness) {
+    if (own.sharpness == choice_.floor.sharpness) {
       return efficiency;
     }
-    const LaunchFloor floor{advice_.floor.seconds, own.sharpness};
-    return efficiency + std::log(floor.Join(question.roofline_seconds) / question.base_seconds);
+    const LaunchFloor floor{choice_.floor.seconds, own.sharpness};
+    return efficiency + std::log(floor.Join(request.roofline_seconds) / request.base_seconds);
   }
 
-  const Advice& advice_;
+  const ModelChoice& choice_;
   const hardware::Gpu& gpu_;
   std::vector<float> features_;
   std::vector<double> losses_;
@@ -191,42 +215,43 @@ const SiblingLevel* ModelSet::FindLevel(OperatorKind kind, DataType type,
   return found == levels_.end() ? nullptr : &*found;
 }
 
-const EfficiencyModel* ModelSet::TeacherOf(const EfficiencyModel& source_model, DataType type) const {
-  const hardware::Gpu* const gpu = hardware::FindGpu(source_model.domain().gpu);
-  const EfficiencyModel* teacher = nullptr;
+const EfficiencyModel* ModelSet::FindAlignmentSource(const EfficiencyModel& aligned,
+                                                     DataType type) const {
+  const hardware::Gpu* const gpu = hardware::FindGpu(aligned.domain().gpu);
+  const EfficiencyModel* alignment_source = nullptr;
   double best = 0;
   for (const EfficiencyModel& model : models_) {
-    const bool knows = model.domain().kind == source_model.domain().kind &&
+    const bool knows = model.domain().kind == aligned.domain().kind &&
                        model.domain().types[static_cast<std::size_t>(type)] &&
-                       model.SeesAlignment(type);
+                       model.DistinguishesAlignment(type);
     const hardware::Gpu* const other = knows ? hardware::FindGpu(model.domain().gpu) : nullptr;
     const bool is_of_generation = other && gpu && other->generation == gpu->generation;
-    if (&model == &source_model || !is_of_generation) {
+    if (&model == &aligned || !is_of_generation) {
       continue;
     }
     const double similarity = Similarity(*other, *gpu, type);
-    teacher = similarity > best ? &model : teacher;
+    alignment_source = similarity > best ? &model : alignment_source;
     best = std::max(best, similarity);
   }
-  return teacher;
+  return alignment_source;
 }
 
-Advice ModelSet::AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
-                           Timing timing) const {
-  Advice advice = UntaughtAdvice(kind, type, gpu, timing);
-  for (SourceModel& source_model : advice.source_models) {
-    source_model.teacher = TeacherOf(*source_model.model, type);
+ModelChoice ModelSet::ChooseModels(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                                   Timing timing) const {
+  ModelChoice choice = ChooseWithoutAlignment(kind, type, gpu, timing);
+  for (WeightedModel& weighted : choice.models) {
+    weighted.alignment_source = FindAlignmentSource(*weighted.model, type);
   }
-  return advice;
+  return choice;
 }
 
-Advice ModelSet::UntaughtAdvice(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
-                                Timing timing) const {
-  Advice advice;
-  advice.deviation = kRooflineDeviation;
-  advice.floor = DefaultFloor(timing);
-  std::vector<SourceModel> others;
-  DonatedFloors floors(gpu, advice.floor);
+ModelChoice ModelSet::ChooseWithoutAlignment(OperatorKind kind, DataType type,
+                                             const hardware::Gpu& gpu, Timing timing) const {
+  ModelChoice choice;
+  choice.deviation = kRooflineDeviation;
+  choice.floor = DefaultFloor(timing);
+  std::vector<WeightedModel> others;
+  SourceFloors floors(gpu, choice.floor);
   const EfficiencyModel* own = nullptr;
   for (const EfficiencyModel& model : models_) {
     const EfficiencyModel::Domain& domain = model.domain();
@@ -241,43 +266,43 @@ Advice ModelSet::UntaughtAdvice(OperatorKind kind, DataType type, const hardware
       own = is_better ? &model : own;
       continue;
     }
-    const hardware::Gpu* source_model = hardware::FindGpu(domain.gpu);
-    if (source_model != nullptr) {
-      others.push_back({&model, Similarity(*source_model, gpu, type) * (is_same_timing ? 1 : 0.2),
+    const hardware::Gpu* const source = hardware::FindGpu(domain.gpu);
+    if (source != nullptr) {
+      others.push_back({&model, Similarity(*source, gpu, type) * (is_same_timing ? 1 : 0.2),
                         LacksLaunch(domain.timing, timing)});
       if (is_same_timing) {
-        floors.Add(*source_model, model.floor());
+        floors.Add(*source, model.floor());
       }
     }
   }
   if (own != nullptr) {
-    advice.source_models = {{own, 1, LacksLaunch(own->domain().timing, timing)}};
-    advice.source = EstimateSource::kThisGpu;
-    advice.deviation = own->deviation();
-    advice.floor = own->domain().timing == timing ? own->floor() : DefaultFloor(timing);
-    return advice;
+    choice.models = {{own, 1, LacksLaunch(own->domain().timing, timing)}};
+    choice.source = EstimateSource::kThisGpu;
+    choice.deviation = own->deviation();
+    choice.floor = own->domain().timing == timing ? own->floor() : DefaultFloor(timing);
+    return choice;
   }
-  advice.floor = floors.Floor();
+  choice.floor = floors.Floor();
   double total = 0;
-  for (const SourceModel& source_model : others) {
-    total += source_model.weight;
+  for (const WeightedModel& weighted : others) {
+    total += weighted.weight;
   }
   double deviation = 0;
-  for (SourceModel& source_model : others) {
-    source_model.weight /= total;
-    if (source_model.weight > 0.02) {
-      advice.source_models.push_back(source_model);
-      advice.source = EstimateSource::kSibling;
-      deviation += source_model.weight * source_model.model->deviation();
-      advice.deviation = std::hypot(deviation, kOtherGpuDeviation);
+  for (WeightedModel& weighted : others) {
+    weighted.weight /= total;
+    if (weighted.weight > 0.02) {
+      choice.models.push_back(weighted);
+      choice.source = EstimateSource::kSibling;
+      deviation += weighted.weight * weighted.model->deviation();
+      choice.deviation = std::hypot(deviation, kOtherGpuDeviation);
     }
   }
   const SiblingLevel* level = FindLevel(kind, type, gpu);
-  if (level != nullptr && !advice.source_models.empty()) {
-    advice.log_level = std::log(level->factor_of_timing[static_cast<std::size_t>(timing)]);
-    advice.deviation = level->deviation;
+  if (level != nullptr && !choice.models.empty()) {
+    choice.log_level = std::log(level->factor_of_timing[static_cast<std::size_t>(timing)]);
+    choice.deviation = level->deviation;
   }
-  return advice;
+  return choice;
 }
 
 void ModelSet::Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
@@ -289,23 +314,23 @@ namespace {
 
 using KindAndType = std::pair<OperatorKind, DataType>;
 
-/// Operators of one kind and type, by their places in the question.
+/// Operators of one kind and type, by index.
 struct Batch {
   KindAndType key;
-  std::span<const std::size_t> places;
+  std::span<const std::size_t> indices;
 };
 
-std::map<KindAndType, std::vector<std::size_t>> PlacesOf(std::span<const Operator> operators) {
-  std::map<KindAndType, std::vector<std::size_t>> places;
+std::map<KindAndType, std::vector<std::size_t>> IndicesOf(std::span<const Operator> operators) {
+  std::map<KindAndType, std::vector<std::size_t>> indices;
   for (std::size_t i = 0; i < operators.size(); ++i) {
-    places[{operators[i].kind(), operators[i].type()}].push_back(i);
+    indices[{operators[i].kind(), operators[i].type()}].push_back(i);
   }
-  return places;
+  return indices;
 }
 
-std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t>>& places) {
+std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t>>& indices) {
   std::vector<Batch> batches;
-  for (const auto& [key, rows] : places) {
+  for (const auto& [key, rows] : indices) {
     for (std::size_t begin = 0; begin < rows.size(); begin += kBlockRows) {
       const std::size_t count = std::min(kBlockRows, rows.size() - begin);
       batches.push_back({key, std::span(rows).subspan(begin, count)});
@@ -314,28 +339,32 @@ std::vector<Batch> BatchesOf(const std::map<KindAndType, std::vector<std::size_t
   return batches;
 }
 
-Estimate EstimateOf(const Question& question, const Advice& advice) {
-  const bool is_taught = question.teacher != nullptr;
-  const double deviation = advice.deviation * (question.was_outside ? kOutsideFactor : 1);
-  return {.seconds = question.seconds,
-          .roofline_seconds = question.roofline_seconds,
-          .uncertainty = std::hypot(deviation, is_taught ? question.teacher->deviation() : 0),
-          .is_extrapolated = advice.source != EstimateSource::kThisGpu || question.was_outside || is_taught,
-          .source = advice.source,
-          .alignment_gpu = is_taught ? hardware::FindGpu(question.teacher->domain().gpu) : nullptr};
+Estimate EstimateOf(const Request& request, const ModelChoice& choice) {
+  const bool is_corrected = request.alignment_source != nullptr;
+  const double deviation = choice.deviation * (request.was_outside ? kOutsideFactor : 1);
+  return {.seconds = request.seconds,
+          .roofline_seconds = request.roofline_seconds,
+          .uncertainty =
+              std::hypot(deviation, is_corrected ? request.alignment_source->deviation() : 0),
+          .is_extrapolated =
+              choice.source != EstimateSource::kThisGpu || request.was_outside || is_corrected,
+          .source = choice.source,
+          .alignment_gpu =
+              is_corrected ? hardware::FindGpu(request.alignment_source->domain().gpu) : nullptr};
 }
 
-void PredictBatch(const Batch& batch, const Advice& advice, std::span<const Operator> operators,
-                  const hardware::Gpu& gpu, std::span<Estimate> estimates) {
-  BatchPredictor predictor(advice, gpu);
-  std::vector<Question> questions;
-  questions.reserve(batch.places.size());
-  for (const std::size_t place : batch.places) {
-    questions.push_back(predictor.QuestionOf(operators[place]));
+void PredictBatch(const Batch& batch, const ModelChoice& choice,
+                  std::span<const Operator> operators, const hardware::Gpu& gpu,
+                  std::span<Estimate> estimates) {
+  BatchPredictor predictor(choice, gpu);
+  std::vector<Request> requests;
+  requests.reserve(batch.indices.size());
+  for (const std::size_t index : batch.indices) {
+    requests.push_back(predictor.RequestFor(operators[index]));
   }
-  predictor.Answer(questions);
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    estimates[batch.places[i]] = EstimateOf(questions[i], advice);
+  predictor.Predict(requests);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    estimates[batch.indices[i]] = EstimateOf(requests[i], choice);
   }
 }
 
@@ -344,15 +373,15 @@ void PredictBatch(const Batch& batch, const Advice& advice, std::span<const Oper
 void ModelSet::PredictAs(Timing timing, std::span<const Operator> operators,
                          const hardware::Gpu& gpu, std::span<Estimate> estimates,
                          int threads) const {
-  const std::map<KindAndType, std::vector<std::size_t>> places = PlacesOf(operators);
-  std::map<KindAndType, Advice> advice;
-  for (const auto& [key, rows] : places) {
-    advice.emplace(key, AdviceFor(key.first, key.second, gpu, timing));
+  const std::map<KindAndType, std::vector<std::size_t>> indices = IndicesOf(operators);
+  std::map<KindAndType, ModelChoice> choice;
+  for (const auto& [key, rows] : indices) {
+    choice.emplace(key, ChooseModels(key.first, key.second, gpu, timing));
   }
-  const std::vector<Batch> batches = BatchesOf(places);
+  const std::vector<Batch> batches = BatchesOf(indices);
   ParallelFor(batches.size(), threads, [&](std::size_t index) {
     const Batch& batch = batches[index];
-    PredictBatch(batch, advice.at(batch.key), operators, gpu, estimates);
+    PredictBatch(batch, choice.at(batch.key), operators, gpu, estimates);
   });
 }
 

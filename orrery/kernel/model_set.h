@@ -19,58 +19,58 @@
 
 namespace orrery::kernel {
 
-/// A model and how much it counts.
-struct SourceModel {
+/// A model and its weight.
+struct WeightedModel {
   const EfficiencyModel* model = nullptr;
   double weight = 1;
-  bool lacks_launch = false;  // it tells kernels alone, and the launch is asked for too
-  const EfficiencyModel* teacher = nullptr;  // of its generation, who may know more of alignment
+  bool lacks_launch = false;  // has kernel times only, and the launch is requested too
+  const EfficiencyModel* alignment_source = nullptr;  // corrects for unaligned sizes, if any
 };
 
-/// The models that speak for a kind on a GPU, and how good they are.
-struct Advice {
-  std::vector<SourceModel> source_models;
+/// The models used for a kind on a GPU, and their accuracy.
+struct ModelChoice {
+  std::vector<WeightedModel> models;
   EstimateSource source = EstimateSource::kRoofline;
   LaunchFloor floor;
   double deviation = 0;  // of ln(predicted / measured)
-  double log_level = 0;  // what few rows of this GPU add to what its siblings say
+  double log_level = 0;  // correction from few rows of this GPU
 };
 
-/// Learned efficiencies of many kinds on many GPUs, and how an operator finds its own:
+/// Learned efficiencies of many kinds on many GPUs. An operator uses
 ///
 /// 1. the model of its kind, GPU and timing; else of another timing on that GPU;
-/// 2. else the models of its kind on other GPUs, those that are like it before all: each tells the
-///    efficiency at the waves and tiles of *this* GPU, and their mean goes on top of its roofline,
-///    times the level that few measurements of this GPU gave, if any;
-/// 3. else the roofline with the usual efficiency of GPUs.
+/// 2. else the models of its kind on other GPUs, weighted by similarity: each gives the efficiency
+///    at the waves and tiles of *this* GPU, and their mean is applied to its roofline, times the
+///    level from few measurements of this GPU, if any;
+/// 3. else the roofline with a default efficiency.
 ///
-/// A model that learned from aligned products alone takes an unaligned one for aligned. Where a
-/// model of its generation knows better, it is asked for the aligned product, and what that one
-/// sees between the two is multiplied to it; the answer says which GPU that was.
+/// A model trained on aligned GEMMs only treats unaligned ones as aligned. If another model of its
+/// generation distinguishes them, the prediction for the aligned GEMM is multiplied by the ratio of
+/// the two according to that model; the estimate names its GPU.
 ///
 /// Doubling a size may make an operator faster by more than 5 %, as it does on GPUs
-/// (docs/design/0004-kernel-models.md has how often, and what forbidding it would cost).
+/// (docs/design/0004-kernel-models.md quantifies how often, and the cost of preventing it).
 class ModelSet : public CostModel {
  public:
   ModelSet() = default;
 
   void Add(EfficiencyModel model);
 
-  /// Takes the place of all levels; each counts where siblings speak for its GPU, kind and type.
+  /// Replaces all levels; each applies where sibling models are used for its GPU, kind and type.
   void SetLevels(std::vector<SiblingLevel> levels);
 
   [[nodiscard]] const std::vector<EfficiencyModel>& models() const { return models_; }
 
   [[nodiscard]] bool IsEmpty() const { return models_.empty(); }
 
-  /// The same without the models of one GPU, as if nobody had measured it.
+  /// The same without the models of one GPU, as if it had not been measured.
   [[nodiscard]] ModelSet Without(std::string_view gpu) const;
 
   using CostModel::Predict;
   void Predict(std::span<const Operator> operators, const hardware::Gpu& gpu,
                std::span<Estimate> estimates) const override;
 
-  /// The same for times that hold what `timing` says.
+  /// The same for times measured as `timing`.
   void PredictAs(Timing timing, std::span<const Operator> operators, const hardware::Gpu& gpu,
                  std::span<Estimate> estimates, int threads = 0) const;
 
@@ -79,16 +79,17 @@ class ModelSet : public CostModel {
   [[nodiscard]] Status AddFrom(const learn::ModelFile& file);
 
  private:
-  [[nodiscard]] Advice AdviceFor(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
-                                 Timing timing) const;
+  [[nodiscard]] ModelChoice ChooseModels(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
+                                         Timing timing) const;
 
-  /// The same before anybody is asked about alignment.
-  [[nodiscard]] Advice UntaughtAdvice(OperatorKind kind, DataType type, const hardware::Gpu& gpu,
-                                      Timing timing) const;
+  /// The same without the correction for alignment.
+  [[nodiscard]] ModelChoice ChooseWithoutAlignment(OperatorKind kind, DataType type,
+                                                   const hardware::Gpu& gpu, Timing timing) const;
 
-  /// Finds another model of the kind that learned from unaligned sizes, on a GPU of the same
-  /// generation: the most similar one, or none.
-  [[nodiscard]] const EfficiencyModel* TeacherOf(const EfficiencyModel& source_model, DataType type) const;
+  /// Finds another model of the kind that was trained on unaligned sizes, on the most similar GPU
+  /// of the same generation, or none.
+  [[nodiscard]] const EfficiencyModel* FindAlignmentSource(const EfficiencyModel& weighted,
+                                                           DataType type) const;
 
   [[nodiscard]] const SiblingLevel* FindLevel(OperatorKind kind, DataType type,
                                               const hardware::Gpu& gpu) const;

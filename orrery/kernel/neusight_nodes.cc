@@ -19,8 +19,7 @@ constexpr double kMilli = 1e-3;
 
 using Shape = std::vector<std::int64_t>;
 
-/// Names of the linear layers in the models that were timed; a node does not tell its module's
-/// type.
+/// Names of the linear layers in the timed models; a node does not contain its module's type.
 constexpr auto kLayersWithBias = std::to_array<std::string_view>(
     {"query", "key", "value", "dense", "decoder", "seq_relationship", "classifier", "q_proj",
      "k_proj", "v_proj", "out_proj", "fc1", "fc2"});
@@ -31,7 +30,7 @@ bool IsAmong(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Reads "[[8, 512], [1024]]" or "(8, 512)": the lists of numbers that hold no list.
+/// Reads "[[8, 512], [1024]]" or "(8, 512)": the innermost lists of numbers.
 std::vector<Shape> ShapesIn(std::string_view text) {
   std::vector<Shape> shapes;
   const char* const end = text.data() + text.size();
@@ -58,7 +57,7 @@ std::int64_t CountOf(std::span<const std::int64_t> sizes) {
   return count;
 }
 
-/// What was multiplied by what.
+/// The operands of a matrix multiplication.
 struct Node {
   std::string_view call;    // "call_module", "call_function"
   std::string_view target;  // of a module its path, of a function its description
@@ -139,7 +138,7 @@ Node NodeIn(const Table& table, std::size_t row) {
   return node;
 }
 
-/// What programs see of an MI250 is one of its two dies, which is an MI210.
+/// A device of an MI250 is one of its two dies, which is an MI210.
 std::string_view GpuOf(std::string_view run) {
   const std::string_view device = run.substr(0, run.find('/'));
   return device.ends_with("MI250") ? "MI210" : device;

@@ -95,7 +95,7 @@ TEST(NeuSightNodes, OtherCallsGiveNoRow) {
               IsEmpty());
 }
 
-TEST(NeuSightNodes, AGemmWithoutATimeIsRefused) {
+TEST(NeuSightNodes, AGemmWithoutATimeIsRejected) {
   NodeText head = HeadIn("Tesla_T4/gpt2_large-inf-1024-4");
   head.milliseconds = "0";
   EXPECT_THAT(Read(head), ElementsAre("fw_latency is not a time above zero"));

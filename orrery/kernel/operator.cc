@@ -49,7 +49,7 @@ std::string FieldNames(const Schema& schema) {
 Result<std::int64_t> ReadWord(const Field& field, std::string_view text) {
   const auto found = std::find(field.words.begin(), field.words.end(), text);
   if (found == field.words.end()) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is no {}; it is one of {}", text,
+    return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a valid {}; expected one of {}", text,
                                                         field.name, fmt::join(field.words, ", ")));
   }
   return found - field.words.begin();
@@ -213,7 +213,7 @@ Result<Operator> ParseOperator(std::string_view text) {
   }
   const std::optional<OperatorKind> kind = FindOperatorKind(words.front());
   if (!kind) {
-    return Fail(Error::Kind::kInvalidInput, fmt::format("no operator is called '{}'; there are {}",
+    return Fail(Error::Kind::kInvalidInput, fmt::format("unknown operator '{}'; expected one of {}",
                                                         words.front(), KindNames()));
   }
   OperatorReader reader(SchemaOf(*kind));

@@ -14,7 +14,8 @@
 
 namespace orrery::kernel {
 
-/// What a layer asks for, whatever runs it (docs/formats/operators.md has the meaning of each).
+/// The kinds of operators, independent of their implementation (docs/formats/operators.md defines
+/// each).
 enum class OperatorKind : std::uint8_t {
   kGemm,
   kBatchedGemm,
@@ -60,7 +61,7 @@ enum class OperatorKind : std::uint8_t {
 inline constexpr std::size_t kNumOperatorKinds =
     static_cast<std::size_t>(OperatorKind::kQuantize) + 1;
 
-/// The parameters of all kinds under one name each.
+/// The parameters of all kinds.
 enum class Key : std::uint8_t {
   kB,
   kM,
@@ -131,9 +132,9 @@ enum class Key : std::uint8_t {
 
 /// How a parameter reads and how it grows.
 enum class FieldType : std::uint8_t {
-  kSize,   // a count of something; work never falls when it grows
-  kCount,  // an integer that is no size: a stride, a number of groups
-  kShift,  // an integer that may be negative: which diagonal
+  kSize,   // work never decreases with it
+  kCount,  // another integer: a stride, a number of groups
+  kShift,  // may be negative: which diagonal
   kFlag,   // 0 or 1
   kWord,   // one of `words`; the value is its index
 };
@@ -142,7 +143,7 @@ struct Field {
   Key key;
   std::string_view name;
   FieldType type = FieldType::kSize;
-  std::optional<std::int64_t> fallback = {};  // required when absent
+  std::optional<std::int64_t> fallback = {};  // required if absent
   std::span<const std::string_view> words = {};
 };
 
@@ -151,8 +152,7 @@ inline constexpr std::size_t kMaxFields = 14;
 inline constexpr std::size_t kNumKeys = static_cast<std::size_t>(Key::kPut) + 1;
 inline constexpr std::uint8_t kNoField = 0xFF;
 
-/// Where each kind has each parameter; kNoField where it has not. Every formula looks its
-/// parameters up here.
+/// The index of each parameter in each kind, or kNoField. Every formula finds its parameters here.
 extern const std::array<std::array<std::uint8_t, kNumKeys>, kNumOperatorKinds> kFieldOfKey;
 
 /// The parameters of a kind, in the order of the canonical text.
@@ -161,7 +161,7 @@ struct Schema {
   std::string_view name;
   std::span<const Field> fields;
 
-  /// Index of a field; nothing when the kind does not have it.
+  /// Index of a field; nothing if the kind does not have it.
   [[nodiscard]] std::optional<std::size_t> IndexOf(Key key) const {
     const std::uint8_t field =
         kFieldOfKey[static_cast<std::size_t>(kind)][static_cast<std::size_t>(key)];
@@ -175,7 +175,7 @@ struct Schema {
 [[nodiscard]] std::optional<OperatorKind> FindOperatorKind(std::string_view name);
 
 /// One operator: a kind, its parameters in the order of its schema, and the type of its elements.
-/// Every kind has the flag `warm`: its operands are left in the cache by what ran before.
+/// Every kind has the flag `warm`: its operands are in the cache.
 class Operator {
  public:
   Operator() = default;
@@ -195,7 +195,7 @@ class Operator {
 
   [[nodiscard]] double Number(Key key) const { return static_cast<double>(Get(key)); }
 
-  /// Zero when the kind does not have the parameter.
+  /// Zero if the kind does not have the parameter.
   [[nodiscard]] std::int64_t GetOr(Key key, std::int64_t otherwise) const;
 
   /// Returns itself, so that operators can be written in one expression.
@@ -221,7 +221,7 @@ class Operator {
 };
 
 /// Reads "gemm m=4096 n=4096 k=4096 bf16". Unknown words, missing or repeated parameters and sizes
-/// below one are errors that name the word and what is allowed.
+/// below one are errors that name the word and the allowed ones.
 [[nodiscard]] Result<Operator> ParseOperator(std::string_view text);
 
 /// Returns the canonical text, which reads back as the same operator.

@@ -43,11 +43,11 @@ TEST(OperatorText, SaysWhatIsWrong) {
   EXPECT_EQ(message("gemm m=1 m=1 n=1 k=1 bf16"), "m= is given twice");
   EXPECT_EQ(message("gemm m=1 q=1 bf16"), "gemm has no 'q'; it has m, n, k, layout, bias");
   EXPECT_EQ(message("gemm m=1 n=1 k=1 layout=xx bf16"),
-            "'xx' is no layout; it is one of nn, nt, tn, tt");
+            "'xx' is not a valid layout; expected one of nn, nt, tn, tt");
   EXPECT_EQ(message("gemm m=1 n=1 k=1 brain16"),
             "'brain16' is neither key=value nor a data type such as bf16");
   EXPECT_THAT(message("gem m=1"),
-              testing::StartsWith("no operator is called 'gem'; there are gemm"));
+              testing::StartsWith("unknown operator 'gem'; expected one of gemm"));
 }
 
 RC_GTEST_PROP(OperatorText, ReadsBackWhatItWrote, ()) {

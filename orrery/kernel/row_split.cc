@@ -1,12 +1,12 @@
 #include "orrery/kernel/row_split.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "orrery/base/decimal.h"
 #include "orrery/learn/random.h"
 
 namespace orrery::kernel {
@@ -25,17 +25,10 @@ std::vector<std::string_view> Parts(std::string_view text) {
   }
 }
 
-std::optional<std::int64_t> Integer(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole ? std::optional(value) : std::nullopt;
-}
-
 tl::unexpected<Error> BadRule(std::string_view text) {
   return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no split; try random:20, gpu, gpu:V100, value:m:20 or "
-                          "above:m:4096, each perhaps with :seed=7",
+              fmt::format("'{}' is not a split; try random:20, gpu, gpu:V100, value:m:20 or "
+                          "above:m:4096, each optionally with :seed=7",
                           text));
 }
 
@@ -45,7 +38,7 @@ Result<SplitRule> WithShare(SplitRule rule, std::string_view whole,
     return BadRule(whole);
   }
   if (!rest.empty()) {
-    const std::optional<std::int64_t> percent = Integer(rest.front());
+    const std::optional<std::int64_t> percent = ParseInteger(rest.front());
     if (!percent || *percent < 1 || *percent > 90) {
       return BadRule(whole);
     }
@@ -70,7 +63,7 @@ Result<SplitRule> ParseParts(std::span<const std::string_view> parts, std::strin
     return WithShare(rule, whole, parts.subspan(2));
   }
   const std::optional<std::int64_t> threshold =
-      parts.size() == 3 && parts[0] == "above" ? Integer(parts[2]) : std::nullopt;
+      parts.size() == 3 && parts[0] == "above" ? ParseInteger(parts[2]) : std::nullopt;
   if (!threshold) {
     return BadRule(whole);
   }
@@ -80,7 +73,7 @@ Result<SplitRule> ParseParts(std::span<const std::string_view> parts, std::strin
   return rule;
 }
 
-/// The value of a parameter by its name in texts; nothing when the kind does not have it.
+/// The value of a parameter by its name in texts; nothing if the kind does not have it.
 std::optional<std::int64_t> Parameter(const Operator& op, std::string_view name) {
   const std::span<const Field> fields = SchemaOf(op.kind()).fields;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -129,7 +122,7 @@ Result<SplitRule> SplitRule::Parse(std::string_view text) {
   std::vector<std::string_view> parts = Parts(text);
   SplitRule rule;
   if (parts.back().starts_with(kSeed)) {
-    const std::optional<std::int64_t> seed = Integer(parts.back().substr(kSeed.size()));
+    const std::optional<std::int64_t> seed = ParseInteger(parts.back().substr(kSeed.size()));
     if (!seed || parts.size() == 1) {
       return BadRule(text);
     }
@@ -164,8 +157,8 @@ Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows, const
       gpus.insert(row.gpu->name);
     }
     for (const std::string& gpu : gpus) {
-      const hardware::Gpu* wanted = hardware::FindGpu(rule.gpu);
-      if (rule.gpu.empty() || (wanted != nullptr && wanted->name == gpu)) {
+      const hardware::Gpu* held_out = hardware::FindGpu(rule.gpu);
+      if (rule.gpu.empty() || (held_out != nullptr && held_out->name == gpu)) {
         rounds.push_back(OneRound(rows, rule, gpu + " unseen", gpu));
       }
     }

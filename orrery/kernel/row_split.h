@@ -11,11 +11,11 @@
 
 namespace orrery::kernel {
 
-/// Which rows a evaluate may not have learned from.
+/// The rows that are held out of training.
 struct SplitRule {
   enum class Kind : std::uint8_t {
     kRandom,  // a share of the shapes, duplicates together
-    kGpu,     // a whole GPU, or each in turn when none is named
+    kGpu,     // a GPU, or each in turn if none is named
     kValue,   // a share of the values of one parameter
     kAbove,   // all rows whose parameter is above a value
   };
@@ -28,7 +28,7 @@ struct SplitRule {
   std::uint64_t seed = 1;
 
   /// "random", "random:30", "gpu", "gpu:V100", "value:m", "value:m:20", "above:m:4096"; shares in
-  /// percent, then perhaps ":seed=7".
+  /// percent, optionally with ":seed=7".
   [[nodiscard]] static Result<SplitRule> Parse(std::string_view text);
 
   [[nodiscard]] std::string Text() const;
@@ -42,12 +42,12 @@ struct RowSplit {
 };
 
 /// Makes the rounds of a rule: one, or one for each GPU. Shapes are drawn by a hash of their text
-/// and the seed, so the same row is on the same side on every machine.
+/// and the seed, so the same row is in the same part on every machine.
 [[nodiscard]] Result<std::vector<RowSplit>> SplitRows(std::span<const Measurement> rows,
                                                       const SplitRule& rule);
 
-/// The text that duplicates share: a shape with warm and cold operands, and a product whose n and k are
-/// exchanged.
+/// The text that duplicates share: a shape with warm and cold operands, and a GEMM with n and k
+/// swapped.
 [[nodiscard]] std::string DuplicateKey(const Operator& op);
 
 }  // namespace orrery::kernel

@@ -38,15 +38,15 @@ TEST(SplitRule, ReadsAllForms) {
   EXPECT_EQ(text("above:m:4096"), "m above 4096 unseen");
 }
 
-TEST(SplitRule, RefusesWhatItDoesNotKnow) {
+TEST(SplitRule, RejectsUnknownRules) {
   for (const std::string_view rule :
        {"", "half", "random:0", "random:95", "random:x", "random:20:30", "gpu:a:b", "value",
         "above:m", "above:m:x", "seed=7", "random:seed=x"}) {
     const Result<SplitRule> read = SplitRule::Parse(rule);
     ASSERT_FALSE(read.has_value()) << rule;
     EXPECT_EQ(read.error().message(),
-              fmt::format("'{}' is no split; try random:20, gpu, gpu:V100, value:m:20 or "
-                          "above:m:4096, each perhaps with :seed=7",
+              fmt::format("'{}' is not a split; try random:20, gpu, gpu:V100, value:m:20 or "
+                          "above:m:4096, each optionally with :seed=7",
                           rule));
   }
 }
@@ -106,7 +106,7 @@ TEST(DuplicateKey, WarmColdAndTransposedGemmsAreDuplicates) {
   EXPECT_NE(key("gemm m=8 n=16 k=32 bf16"), key("gemm m=8 n=16 k=32 fp16"));
 }
 
-RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndTwinsAreTogether, ()) {
+RC_GTEST_PROP(SplitRows, EveryRowIsOnOneSideAndDuplicatesAreTogether, ()) {
   std::vector<Measurement> rows = Products(200);
   const std::size_t plain = rows.size();
   for (std::size_t i = 0; i < plain; ++i) {

@@ -1,4 +1,4 @@
-// The table of kinds and their parameters; docs/formats/operators.md says what they mean.
+// The table of kinds and their parameters; docs/formats/operators.md defines them.
 #include <array>
 #include <cstddef>
 #include <cstdint>

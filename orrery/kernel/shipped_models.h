@@ -5,9 +5,8 @@
 
 namespace orrery::kernel {
 
-/// Reads the models that are part of the program: data/models/kernels, one file for each GPU that
-/// was measured, and the levels of data/models/sibling_levels.yaml. They are as large as a picture
-/// each, so this takes a moment.
+/// Reads the embedded models: data/models/kernels, one file for each measured GPU, and the levels
+/// of data/models/sibling_levels.yaml. Takes a moment.
 [[nodiscard]] Result<ModelSet> ShippedModels();
 
 }  // namespace orrery::kernel

@@ -17,7 +17,7 @@ namespace orrery::kernel {
 
 namespace {
 
-/// Ten launches of an eager framework (30 µs): from here on kernels are what is timed.
+/// Ten launches of an eager framework (30 µs): from here on kernels dominate.
 constexpr double kLeastEagerSeconds = 300e-6;
 constexpr auto kTimings = std::to_array({Timing::kKernels, Timing::kReplay, Timing::kEager});
 constexpr std::string_view kFormat = "orrery sibling levels";
@@ -39,7 +39,7 @@ std::vector<Rows> GroupsOf(std::span<const Measurement> rows) {
   return sorted;
 }
 
-/// ln(measured / predicted) of each row; nothing when no sibling speaks for them.
+/// ln(measured / predicted) of each row; nothing if no sibling model exists.
 std::optional<std::vector<double>> LogsOf(const ModelSet& models, const Rows& rows, Timing timing) {
   std::vector<double> logs;
   for (const Measurement* row : rows) {

@@ -14,13 +14,14 @@ namespace orrery::kernel {
 
 class ModelSet;
 
-/// What a few measurements say of a GPU that has no model of a kind: how many times longer its
-/// operators take than other GPUs, which speak for it, would have it. Shapes stay what those say.
+/// A correction from few measurements for a GPU without a model of a kind: the ratio of its
+/// measured times to the predictions of sibling models. The dependence on shapes is that of the
+/// siblings.
 struct SiblingLevel {
   std::string gpu;
   OperatorKind kind = OperatorKind::kGemm;
   DataType type = DataType::kFp32;
-  std::array<double, 3> factor_of_timing = {1, 1, 1};  // by Timing: who speaks depends on it
+  std::array<double, 3> factor_of_timing = {1, 1, 1};  // by Timing
   double deviation = 0;  // of ln(predicted / measured), with the factor
   std::size_t rows = 0;
 };
@@ -30,15 +31,15 @@ struct SiblingLevels {
   std::vector<SiblingLevel> levels;
 };
 
-/// Fewer rows than this set no level.
+/// The minimum number of rows of a level.
 inline constexpr std::size_t kFewestRowsOfLevel = 8;
 
-/// Fits the levels of all GPUs, kinds and types for which siblings speak in `models`: the geometric
-/// mean of measured over predicted. Rows with the host in them count from ten launches on.
+/// Fits the levels of all GPUs, kinds and types that `models` predicts from siblings: the geometric
+/// mean of measured over predicted. Eager rows count only from ten launch times on.
 [[nodiscard]] std::vector<SiblingLevel> FitSiblingLevels(const ModelSet& models,
                                                          std::span<const Measurement> rows);
 
-/// The file `orrery fit siblings` writes.
+/// The file that `orrery fit siblings` writes.
 [[nodiscard]] std::string SiblingLevelsText(const SiblingLevels& levels);
 
 /// Reads it back; `name` stands for the file in errors.

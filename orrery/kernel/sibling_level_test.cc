@@ -142,7 +142,7 @@ std::string ErrorOf(const std::string& text) {
   return read ? "" : read.error().message();
 }
 
-TEST(SiblingLevels, AFileThatIsNoneIsRefused) {
+TEST(SiblingLevels, AFileThatIsNoneIsRejected) {
   const std::string head = "format: orrery sibling levels\nversion: 1\nsources: []\nlevels:\n";
   const std::string rest = ", kernels: 1, replay: 1, eager: 1, deviation: 0.1, rows: 9}\n";
   EXPECT_EQ(ErrorOf(head + "  - {gpu: MI210, operator: gemm, type: fp32" + rest), "");

@@ -10,10 +10,10 @@
 #include "orrery/kernel/operator.h"
 #include "orrery/learn/random.h"
 
-/// Random operators that a framework could be asked for, the same on every machine.
+/// Random operators as in frameworks, the same on every machine.
 namespace orrery::kernel::test_operators {
 
-/// Largest size of a parameter as its logarithm: beyond of what was measured, within memory.
+/// log2 of the largest size of a parameter: beyond the measured range, within memory.
 inline double LargestLog2(const Operator& op, Key key) {
   switch (key) {
     case Key::kKernelHeight:
@@ -96,7 +96,7 @@ inline Operator RandomOperator(learn::Random& random) {
   return RandomOperator(random, static_cast<OperatorKind>(random.Below(kNumOperatorKinds)));
 }
 
-/// The kinds of a training step in about the shares in which graphs of training steps have them.
+/// Kinds with about the frequencies of training steps.
 inline OperatorKind RandomKindOfTraining(learn::Random& random) {
   using enum OperatorKind;
   constexpr auto kKinds = std::to_array<OperatorKind>(

@@ -1,6 +1,7 @@
 #include "orrery/kernel/work.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace orrery::kernel {
@@ -21,8 +22,7 @@ double Elements(const Operator& op) {
   return ElementBytes(op.type());
 }
 
-/// Bytes of one element of the result of a product: the inputs of eight bits and fewer are
-/// multiplied into bf16.
+/// Bytes of one element of a GEMM's result: inputs of eight bits and fewer give bf16.
 double ResultBytes(const Operator& op) {
   return std::max(Elements(op), 2.0);
 }
@@ -68,7 +68,7 @@ Work AttentionWork(const Operator& op) {
   const double products = 2 * query_rows * op.Number(Key::kKeyLength) * head_size;
   const double flops = products * AttendedShare(op);
   if (IsBackward(op)) {
-    // Five products instead of two; reads q, k, v, o, do and writes dq, dk, dv.
+    // Five matrix multiplications instead of two; reads q, k, v, o, do and writes dq, dk, dv.
     return {.flops = 5 * flops,
             .read_bytes = element * head_size * (3 * query_rows + 2 * key_rows) + 8 * query_rows,
             .write_bytes = element * head_size * (query_rows + 2 * key_rows)};
@@ -146,7 +146,7 @@ GemmShape ConvGemm(const Operator& op) {
   }
 }
 
-/// Distinct rows that `lookups` uniform draws from `rows` touch.
+/// Expected distinct rows of `lookups` uniform draws from `rows`.
 double DistinctRows(double rows, double lookups) {
   return rows * -std::expm1(lookups * std::log1p(-1 / std::max(rows, 2.0)));
 }
@@ -252,13 +252,13 @@ Work MoePermuteWork(const Operator& op) {
   return {0, moved * (IsBackward(op) ? 2 : 1), moved};
 }
 
-/// Tokens that reach the experts of one GPU, when all experts are equally used.
+/// Tokens for the experts of one GPU with uniform load.
 double LocalTokens(const Operator& op) {
   const double gpus = std::max(op.Number(Key::kGroups), 1.0);
   return std::max(op.Number(Key::kTokens) * op.Number(Key::kK) / gpus, 1.0);
 }
 
-/// Experts of one GPU that get a token.
+/// Experts of one GPU that receive a token.
 double LocalExperts(const Operator& op) {
   const double gpus = std::max(op.Number(Key::kGroups), 1.0);
   return std::min(std::max(op.Number(Key::kExperts) / gpus, 1.0), LocalTokens(op));
@@ -397,18 +397,10 @@ Work WorkOf(const Operator& op) {
 }
 
 bool IsGemm(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kGemm:
-    case OperatorKind::kBatchedGemm:
-    case OperatorKind::kGroupedGemm:
-    case OperatorKind::kAttention:
-    case OperatorKind::kConv:
-    case OperatorKind::kConv1d:
-    case OperatorKind::kMoe:
-      return true;
-    default:
-      return false;
-  }
+  using enum OperatorKind;
+  constexpr std::array kGemms = {kGemm, kBatchedGemm, kGroupedGemm, kAttention,
+                                 kConv, kConv1d,      kMoe};
+  return std::ranges::find(kGemms, kind) != kGemms.end();
 }
 
 GemmShape GemmOf(const Operator& op) {

@@ -41,7 +41,7 @@ TEST(Work, GroupsWithoutTokensReadNoWeights) {
 }
 
 TEST(Work, AttentionCountsThePairsThatItsMaskLeaves) {
-  // 2 heads · 4 queries · 4 keys · size 8: two products of 2·256 FLOPs. Queries have 64 elements,
+  // 2 heads · 4 queries · 4 keys · size 8: two GEMMs of 2·256 FLOPs. Queries have 64 elements,
   // keys and values 32 each (one shared head); 4 bytes of statistics for each of 8 query rows.
   ExpectWork("attention b=1 h=2 kv=1 sq=4 sk=4 d=8 bf16", 1024, 2 * (64 + 64), 2 * 64 + 32);
   // Causal: 1 + 2 + 3 + 4 = 10 of 16 pairs.
@@ -51,7 +51,7 @@ TEST(Work, AttentionCountsThePairsThatItsMaskLeaves) {
   // A window of one key of four leaves a quarter.
   EXPECT_DOUBLE_EQ(WorkOfText("attention b=1 h=2 kv=1 sq=4 sk=4 d=8 causal=1 window=1 bf16").flops,
                    256);
-  // Backward: five products instead of two.
+  // Backward: five GEMMs instead of two.
   EXPECT_DOUBLE_EQ(WorkOfText("attention b=1 h=2 kv=1 sq=4 sk=4 d=8 pass=bwd bf16").flops, 2560);
 }
 
@@ -106,15 +106,15 @@ TEST(Work, AnOptimizerReadsAllAndWritesAllButTheGradient) {
   ExpectWork("optimizer fn=sgd n=10 tensors=1 fp32", 40, 80, 40);
 }
 
-TEST(Product, AConvolutionIsTheImplicitGemm) {
+TEST(Gemm, AConvolutionIsTheImplicitGemm) {
   const GemmShape forward =
       GemmOf(*ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 fp32"));
   EXPECT_EQ(forward.batch, 2);
   EXPECT_EQ(forward.m, 32);  // pixels of both images
   EXPECT_EQ(forward.n, 8);   // output channels of a group
   EXPECT_EQ(forward.k, 36);  // 4 channels · 9 taps
-  const GemmShape weights = GemmOf(
-      *ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 pass=wgrad fp32"));
+  const GemmShape weights =
+      GemmOf(*ParseOperator("conv b=2 c=8 oc=16 h=4 w=4 kh=3 kw=3 pad=1 groups=2 pass=wgrad fp32"));
   EXPECT_EQ(weights.m, 8);
   EXPECT_EQ(weights.n, 36);
   EXPECT_EQ(weights.k, 32);

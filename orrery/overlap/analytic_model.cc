@@ -9,31 +9,31 @@
 namespace orrery::overlap {
 namespace {
 
-// What the kernel that computes moves through memory alone, GB/s; 0 where nobody knows.
-double ComputeTraffic(const Machine& machine, const ComputeKernel& side) {
-  if (!std::isnan(side.counters.dram)) {
-    return machine.memory_gbps * std::min(side.counters.dram / 100, 1.0);
+// Memory traffic of the compute kernel alone, GB/s; 0 if unknown.
+double ComputeTraffic(const Machine& machine, const ComputeKernel& kernel) {
+  if (!std::isnan(kernel.counters.dram)) {
+    return machine.memory_gbps * std::min(kernel.counters.dram / 100, 1.0);
   }
-  return std::isnan(side.bytes) || side.alone_us <= 0
+  return std::isnan(kernel.bytes) || kernel.alone_us <= 0
              ? 0
-             : std::min(side.bytes / (side.alone_us * 1e3), machine.memory_gbps);
+             : std::min(kernel.bytes / (kernel.alone_us * 1e3), machine.memory_gbps);
 }
 
-// What a communication kernel moves through device memory alone, GB/s.
-double CommunicationTraffic(const CommunicationKernel& side) {
-  switch (side.place) {
+// Device memory traffic of the communication kernel alone, GB/s.
+double CommunicationTraffic(const CommunicationKernel& kernel) {
+  switch (kernel.place) {
     case Place::kDeviceMemory:
-      return side.payload_gbps * TrafficOfPayload(side.pattern);
+      return kernel.payload_gbps * TrafficOfPayload(kernel.pattern);
     case Place::kCache:
       return 0;
     case Place::kHost:
-      return side.payload_gbps;  // the other end is the host's
+      return kernel.payload_gbps;  // the other end is host memory
   }
   ORRERY_CHECK(false, "a place without traffic");
   return 0;
 }
 
-// A kernel of which nothing is known fills the GPU with many waves.
+// A kernel of unknown launch fills the GPU with many waves.
 double RoomSlowdown(const Machine& machine, const Pair& pair) {
   const LaunchShape& mine = pair.compute.shape;
   const LaunchShape& other = pair.communication.shape;
@@ -44,7 +44,7 @@ double RoomSlowdown(const Machine& machine, const Pair& pair) {
   return static_cast<double>(machine.sms) / static_cast<double>(left);
 }
 
-/// When the kernel that computes has dispatched its last block, and when it ends; of its time
+/// The start of the last wave of the compute kernel and the length of a wave, relative to its time
 /// alone.
 struct Dispatch {
   double last_block = 0;
@@ -56,21 +56,21 @@ Dispatch DispatchOf(const Room& room) {
   return {.last_block = (waves - 1) / waves, .wave = 1 / waves};
 }
 
-// How many blocks of `other` find room beside `blocks` resident ones of `shape`, spread evenly.
+// Whether all blocks of `other` fit with `resident` evenly distributed blocks of `shape`.
 bool FitsBeside(const Machine& machine, const LaunchShape& shape, const LaunchShape& other,
                 std::int64_t resident) {
-  LaunchShape there = shape;
-  there.blocks = resident;
-  return RoomBeside(machine, other, there).beside >= other.blocks;
+  LaunchShape running = shape;
+  running.blocks = resident;
+  return RoomBeside(machine, other, running).beside >= other.blocks;
 }
 
-// Communication arrives while the other kernel computes.
+// Communication is launched while the compute kernel runs.
 double CommunicationDelay(const Machine& machine, const Pair& pair, double since_us) {
   const LaunchShape& mine = pair.compute.shape;
   const LaunchShape& other = pair.communication.shape;
   const double left_us = std::max(0.0, pair.compute.alone_us - since_us);
   if (!mine.IsKnown() || !other.IsKnown()) {
-    return 0;  // many small waves: room comes soon
+    return 0;  // many small waves: blocks free up soon
   }
   const Room room = RoomBeside(machine, mine, other);
   if (FitsBeside(machine, mine, other, std::min(mine.blocks, room.alone))) {
@@ -99,8 +99,8 @@ AnalyticParts PartsOf(const Machine& machine, const Pair& pair) {
   parts.memory = mine > 0 ? shared : 1;
   parts.communication = others > 0 ? shared : 1;
   parts.room = RoomSlowdown(machine, pair);
-  // Fewer multiprocessors can still fill the memory: the more a kernel is bound by it, the less it
-  // feels them go.
+  // Fewer multiprocessors can still saturate memory: the more a kernel is memory-bound, the less it
+  // depends on them.
   const double bound_by_memory = std::min(1.0, mine / machine.memory_gbps);
   parts.compute = std::max(parts.memory, 1 + (parts.room - 1) * (1 - bound_by_memory));
   return parts;

@@ -4,9 +4,9 @@
 
 namespace orrery::overlap {
 
-/// By arithmetic alone: room on the multiprocessors by whole blocks, and the memory's bandwidth
-/// shared in proportion to what each wants of it. Where the launch is not known, a kernel that
-/// computes is taken to fill the GPU with many waves.
+/// Analytic model: room on the multiprocessors in whole blocks, and memory bandwidth shared in
+/// proportion to demand. If the launch is unknown, a compute kernel is assumed to fill the GPU with
+/// many waves.
 class AnalyticModel : public Model {
  public:
   void Slowdowns(const Machine& machine, std::span<const Pair> pairs,
@@ -16,13 +16,13 @@ class AnalyticModel : public Model {
                                const Arrival& arrival) const override;
 };
 
-/// The parts of the analytic slowdown, which learned models take as features.
+/// The parts of the analytic slowdown, features of learned models.
 struct AnalyticParts {
-  double room = 1;     // of the computing kernel, by the multiprocessors that are left
-  double memory = 1;   // … by the bandwidth that is left
-  double compute = 1;  // the larger of the two as far as the kernel is bound by them
+  double room = 1;     // of the compute kernel, by the remaining multiprocessors
+  double memory = 1;   // … by the remaining bandwidth
+  double compute = 1;  // the larger of the two, weighted by what bounds the kernel
   double communication = 1;
-  double load = 0;  // what both want of the memory's bandwidth
+  double load = 0;  // demand of both over the memory bandwidth
 };
 
 [[nodiscard]] AnalyticParts PartsOf(const Machine& machine, const Pair& pair);

@@ -11,7 +11,7 @@
 namespace orrery::overlap {
 namespace {
 
-// With more rounds than this, blocks no longer end together.
+// With more rounds, blocks no longer end together.
 constexpr std::int64_t kMostRounds = 40;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -22,7 +22,7 @@ struct Cohort {
   double pace = 1;
 };
 
-/// The clock counts tiles.
+/// Time is in tiles.
 class BlockTimeline {
  public:
   BlockTimeline(const BlockPlan& plan, const Presence& presence)
@@ -32,7 +32,7 @@ class BlockTimeline {
         shared_tiles_(std::max<std::int64_t>(0, plan.tiles - plan.blocks)) {}
 
   double Simulate() {
-    Begin(IsThere() ? plan_.first_pace : 1);
+    Begin(IsOverlapped() ? plan_.first_pace : 1);
     while (!running_.empty() || waiting_ > 0) {
       now_ = NextTime();
       EndTiles();
@@ -42,10 +42,12 @@ class BlockTimeline {
   }
 
  private:
-  [[nodiscard]] bool IsThere() const { return presence_.from <= now_ && now_ < presence_.until; }
+  [[nodiscard]] bool IsOverlapped() const {
+    return presence_.from <= now_ && now_ < presence_.until;
+  }
 
   void Begin(double pace) {
-    const std::int64_t room = (IsThere() ? plan_.beside : plan_.alone) - present_;
+    const std::int64_t room = (IsOverlapped() ? plan_.beside : plan_.alone) - present_;
     const std::int64_t blocks = std::min(room, waiting_);
     if (blocks > 0) {
       running_.push_back({now_ + pace, blocks, pace});
@@ -59,10 +61,10 @@ class BlockTimeline {
     for (const Cohort& cohort : running_) {
       next = std::min(next, cohort.end);
     }
-    return waiting_ > 0 && IsThere() ? std::min(next, presence_.until) : next;
+    return waiting_ > 0 && IsOverlapped() ? std::min(next, presence_.until) : next;
   }
 
-  // Blocks go on with a tile that is left, or leave.
+  // Blocks continue with a remaining tile, or end.
   void EndTiles() {
     for (Cohort& cohort : running_) {
       if (cohort.end > now_) {
@@ -81,17 +83,17 @@ class BlockTimeline {
   const Presence& presence_;
   double now_ = 0;
   std::int64_t waiting_;       // blocks that have not begun
-  std::int64_t shared_tiles_;  // that whoever is there takes
+  std::int64_t shared_tiles_;  // taken by any running block
   std::int64_t present_ = 0;
   std::vector<Cohort> running_;
 };
 
-// So many rounds that blocks come and go all the time: work runs off at the pace of the room.
+// With many rounds, work proceeds at the rate of the available blocks.
 double SlowdownByShare(const BlockPlan& plan, const Presence& presence) {
   const double pace = static_cast<double>(plan.beside) / static_cast<double>(plan.alone);
   const double before = std::clamp(presence.from, 0.0, 1.0);
-  const double while_there = std::max(0.0, presence.until - std::max(0.0, presence.from));
-  const double done = std::min(1 - before, while_there * pace);
+  const double overlapped = std::max(0.0, presence.until - std::max(0.0, presence.from));
+  const double done = std::min(1 - before, overlapped * pace);
   return before + done / pace + (1 - before - done);
 }
 

@@ -10,6 +10,7 @@
 
 #include "orrery/base/check.h"
 #include "orrery/base/nearest_word.h"
+#include "orrery/base/text.h"
 #include "orrery/overlap/embedded_multiprocessors.h"
 
 namespace orrery::overlap {
@@ -28,11 +29,11 @@ Result<Enum> Find(const std::array<std::string_view, kCount>& names, std::string
       return static_cast<Enum>(i);
     }
   }
-  return Fail(Error::Kind::kInvalidInput,
-              fmt::format("'{}' is no {}; there are {}", name, what, fmt::join(names, ", ")));
+  return Fail(Error::Kind::kInvalidInput, fmt::format("'{}' is not a valid {}; expected one of {}",
+                                                      name, what, fmt::join(names, ", ")));
 }
 
-/// What data/hardware/multiprocessors.yaml says.
+/// The contents of data/hardware/multiprocessors.yaml.
 struct Multiprocessors {
   double reach = 1;
   std::map<std::string, Machine, std::less<>> of_generation;
@@ -68,10 +69,6 @@ std::string_view PlaceName(Place place) {
   return kPlaces.at(static_cast<std::size_t>(place));
 }
 
-std::string_view PriorityName(Priority priority) {
-  return kPriorities.at(static_cast<std::size_t>(priority));
-}
-
 Result<Pattern> PatternOf(std::string_view name) {
   return Find<Pattern>(kPatterns, name, "access pattern");
 }
@@ -85,7 +82,7 @@ Result<Priority> PriorityOf(std::string_view name) {
 }
 
 Family FamilyOf(std::string_view kernel_name) {
-  // The first that is part of the name; more special ones come first.
+  // The first match counts; more specific ones come first.
   constexpr auto kParts = std::to_array<std::pair<std::string_view, Family>>({
       {"nvjet", Family::kNvjet},
       {"flash", Family::kAttention},
@@ -100,14 +97,14 @@ Family FamilyOf(std::string_view kernel_name) {
       {"at::native", Family::kFramework},
   });
   for (const auto& [part, family] : kParts) {
-    if (kernel_name.find(part) != std::string_view::npos) {
+    if (Contains(kernel_name, part)) {
       return family;
     }
   }
   return Family::kOther;
 }
 
-Family UsualFamily(const hardware::Gpu& gpu, std::string_view kind) {
+Family DefaultFamily(const hardware::Gpu& gpu, std::string_view kind) {
   if (kind == "attention") {
     return Family::kAttention;
   }
@@ -138,7 +135,7 @@ double TrafficOfPayload(Pattern pattern) {
 Machine MachineOf(const hardware::Gpu& gpu) {
   static const Multiprocessors kLoaded = Load();
   const auto found = kLoaded.of_generation.find(gpu.generation);
-  // An unknown maker's multiprocessor is taken to be like the one that was measured.
+  // Unknown multiprocessors are assumed to be like the measured one.
   Machine machine =
       found != kLoaded.of_generation.end() ? found->second : kLoaded.of_generation.at("hopper");
   machine.generation = gpu.generation;

@@ -12,23 +12,23 @@ namespace orrery::overlap {
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// How a kernel is launched and what one block of it takes; 0 where it is not known.
+/// The launch of a kernel and the resources of a block; 0 if unknown.
 struct LaunchShape {
   std::int64_t blocks = 0;
   int threads = 0;       // of a block
   int registers = 0;     // of a thread
-  int shared_bytes = 0;  // of a block, without what the driver reserves
-  int cluster = 1;       // blocks that must find room within one cluster of multiprocessors
+  int shared_bytes = 0;  // of a block, without the driver's reservation
+  int cluster = 1;       // blocks that must fit within one cluster of multiprocessors
 
   [[nodiscard]] bool IsKnown() const { return blocks > 0 && threads > 0; }
 
   bool operator==(const LaunchShape&) const = default;
 };
 
-/// What hardware counters say of a kernel alone, in per cent; kUnknown where nobody counted.
+/// Hardware counters of a kernel alone, in percent; kUnknown if not measured.
 struct Counters {
-  double compute = kUnknown;  // throughput of the multiprocessors, of the peak
-  double memory = kUnknown;   // … of the memory's busiest part
+  double compute = kUnknown;  // SM throughput, of the peak
+  double memory = kUnknown;   // … of the busiest memory unit
   double dram = kUnknown;     // … of device memory
   double l1_hit = kUnknown;
   double l2_hit = kUnknown;
@@ -36,7 +36,7 @@ struct Counters {
   double theoretical_occupancy = kUnknown;
 };
 
-/// Who wrote a kernel, as its name tells: kernels of one family behave alike beside others.
+/// The library of a kernel by its name: kernels of one family behave alike when overlapped.
 enum class Family : std::uint8_t {
   kOther,
   kNvjet,       // cuBLAS for Hopper and later
@@ -51,75 +51,73 @@ enum class Family : std::uint8_t {
 
 [[nodiscard]] Family FamilyOf(std::string_view kernel_name);
 
-/// Whose kernel a GPU usually runs for an operator kind ("gemm"): products that fill the GPU with
-/// one persistent block a multiprocessor since Hopper, many waves of blocks before.
-[[nodiscard]] Family UsualFamily(const hardware::Gpu& gpu, std::string_view kind);
+/// The usual family of an operator kind ("gemm") on a GPU: GEMMs with one persistent block per
+/// multiprocessor since Hopper, many waves of blocks before.
+[[nodiscard]] Family DefaultFamily(const hardware::Gpu& gpu, std::string_view kind);
 
-/// The kernel that computes.
+/// A compute kernel.
 struct ComputeKernel {
-  std::string_view kind = {};  // as operators are called: "gemm", "attention"; outlives the side
+  std::string_view kind = {};  // operator name: "gemm", "attention"; outlives this
   double alone_us = 0;
   double flops = kUnknown;
-  double bytes = kUnknown;       // the least that it moves through device memory
-  double flops_peak = kUnknown;  // operations a second at best with its type, 0 for none
+  double bytes = kUnknown;       // minimum device memory traffic
+  double flops_peak = kUnknown;  // peak FLOP/s of its type, 0 for none
   LaunchShape shape = {};
   Counters counters = {};
   Family family = Family::kOther;
-  double tiles = kUnknown;      // of the result of a product, that its blocks share out
-  bool operands_rotate = true;  // nothing of them is in the cache when it begins
+  double tiles = kUnknown;      // of a GEMM's result
+  bool operands_rotate = true;  // operands are not in the cache at its start
 };
 
-/// What a communication kernel does with memory for each byte that it sends on.
+/// Memory accesses of a communication kernel per byte sent.
 enum class Pattern : std::uint8_t {
   kCopy,           // reads it and writes it
-  kReduceCopy,     // reads it and what it is added to, and writes the sum
-  kSpin,           // nothing: it waits for others
-  kLowLatency,     // lines of which half are flags
-  kLowLatency128,  // lines of 128 bytes of which eight are a flag
+  kReduceCopy,     // reads it and the other operand, writes the sum
+  kSpin,           // none: waits for peers
+  kLowLatency,     // half of each line are flags
+  kLowLatency128,  // eight of 128 bytes are a flag
 };
 
 enum class Place : std::uint8_t { kDeviceMemory, kCache, kHost };
 
-/// Whose stream goes first when blocks wait for room.
+/// The stream with the higher priority.
 enum class Priority : std::uint8_t { kSame, kCommunication, kCompute };
 
 [[nodiscard]] std::string_view PatternName(Pattern pattern);
 [[nodiscard]] std::string_view PlaceName(Place place);
-[[nodiscard]] std::string_view PriorityName(Priority priority);
 [[nodiscard]] Result<Pattern> PatternOf(std::string_view name);
 [[nodiscard]] Result<Place> PlaceOf(std::string_view name);
 [[nodiscard]] Result<Priority> PriorityOf(std::string_view name);
 
-/// Bytes that go through memory for each byte of payload.
+/// Memory traffic per byte of payload.
 [[nodiscard]] double TrafficOfPayload(Pattern pattern);
 
-/// The kernel that communicates. Its payload is what it sends on, alone.
+/// A communication kernel. Its payload rate is that of sending alone.
 struct CommunicationKernel {
   LaunchShape shape = {};
   Pattern pattern = Pattern::kCopy;
   Place place = Place::kDeviceMemory;
   Priority priority = Priority::kSame;
   double payload_gbps = 0;
-  double chunk_bytes = 0;  // between two looks at flags; 0 where it is not known
+  double chunk_bytes = 0;  // between two checks of flags; 0 if unknown
 };
 
-/// What a GPU has that kernels share.
+/// The shared resources of a GPU.
 struct Machine {
   std::string_view generation = {};  // of the catalogue: "hopper"
   int sms = 0;
-  int sm_clusters = 1;     // groups of multiprocessors (GPCs), as even as may be
-  int registers = 65'536;  // of a multiprocessor, as what follows
+  int sm_clusters = 1;     // GPCs, as equal as possible
+  int registers = 65'536;  // of a multiprocessor, like the following
   int shared_bytes = 0;
-  std::vector<int> shared_steps = {};  // sizes that may be set aside for shared memory, ascending
+  std::vector<int> shared_steps = {};  // configurable sizes of shared memory, ascending
   int threads = 2'048;
   int block_slots = 32;
   int reserved_shared_bytes = 1'024;  // of each block, for the driver
-  double memory_gbps = 0;             // what kernels reach, not what is printed
+  double memory_gbps = 0;             // achievable, not nominal
   double cache_bytes = 0;
 };
 
-/// Takes the machine from the catalogue and data/hardware's measured share of the memory's
-/// bandwidth.
+/// Returns the machine of a GPU of the catalogue, with the measured share of its memory bandwidth.
 [[nodiscard]] Machine MachineOf(const hardware::Gpu& gpu);
 
 }  // namespace orrery::overlap

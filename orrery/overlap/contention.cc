@@ -5,21 +5,21 @@
 namespace orrery::overlap {
 namespace {
 
-/// One kernel on a clock.
+/// One kernel.
 struct Runner {
   double begin_us = 0;
   double left_us = 0;  // of its time alone
   double slowdown = 1;
   double end_us = 0;
 
-  // What is left after running from `from` to `to` at a pace.
-  void Advance(double from, double to, double pace) {
+  // Runs from `from` to `to` with a slowdown.
+  void Advance(double from, double to, double by) {
     const double running_from = std::max(from, begin_us);
-    left_us -= std::max(0.0, to - running_from) / pace;
+    left_us -= std::max(0.0, to - running_from) / by;
   }
 };
 
-// Both there from `from` on: returns when the first of them ends, or begins.
+// Runs both from `from` on; returns when the first of them ends.
 double Together(Runner& one, Runner& other, double from) {
   const double one_end = from + one.left_us * one.slowdown;
   const double other_end = from + other.left_us * other.slowdown;
@@ -38,15 +38,15 @@ double Together(Runner& one, Runner& other, double from) {
 
 }  // namespace
 
-OverlapTimeline SimulateOverlap(double compute_us, const KernelOverlap& overlap_event, const Slowdown& slowdown,
-                   double delay_us) {
+OverlapTimeline SimulateOverlap(double compute_us, const KernelOverlap& overlap,
+                                const Slowdown& slowdown, double delay_us) {
   Runner compute{.left_us = compute_us, .slowdown = slowdown.compute};
-  Runner communication{.left_us = overlap_event.communication_us, .slowdown = slowdown.communication};
-  Runner& first = overlap_event.compute_is_first ? compute : communication;
-  Runner& second = overlap_event.compute_is_first ? communication : compute;
-  second.begin_us = overlap_event.offset_us + delay_us;
+  Runner communication{.left_us = overlap.communication_us, .slowdown = slowdown.communication};
+  Runner& first = overlap.compute_is_first ? compute : communication;
+  Runner& second = overlap.compute_is_first ? communication : compute;
+  second.begin_us = overlap.offset_us + delay_us;
   double both_us = 0;
-  if (first.left_us <= second.begin_us) {  // it has gone when the second comes
+  if (first.left_us <= second.begin_us) {  // it ends before the second begins
     first.end_us = first.left_us;
     second.end_us = second.begin_us + second.left_us;
   } else {

@@ -4,17 +4,16 @@
 
 namespace orrery::overlap {
 
-/// When two kernels that were launched once each ran together, on the clock of the first launch.
+/// The durations of two overlapping kernels that are launched once each.
 struct OverlapTimeline {
-  double compute_us = 0;        // how long the one that computes took
-  double communication_us = 0;  // … the other
-  double both_us = 0;           // how long both were there
+  double compute_us = 0;        // duration of the compute kernel
+  double communication_us = 0;  // … of the communication kernel
+  double both_us = 0;           // while both ran
 };
 
-/// How the slowdown and the delay simulation out when each kernel runs once: alone while it is alone, at
-/// its slowed pace while both are there. `compute_us` is the time alone of the one that
-/// computes.
-[[nodiscard]] OverlapTimeline SimulateOverlap(double compute_us, const KernelOverlap& overlap_event, const Slowdown& slowdown,
-                                 double delay_us);
+/// Simulates two kernels that run once each: at full speed while alone, slowed down while both run.
+/// `compute_us` is the time alone of the compute kernel.
+[[nodiscard]] OverlapTimeline SimulateOverlap(double compute_us, const KernelOverlap& overlap,
+                                              const Slowdown& slowdown, double delay_us);
 
 }  // namespace orrery::overlap

@@ -16,7 +16,7 @@ TEST(Contention, PlaysBothAtTheirPace) {
   // speed take 90 and end first. By then 45 are done and 15 left alone: 40 + 90 + 15.
   const OverlapTimeline timeline =
       SimulateOverlap(kComputeUs, Arrives(true, 30), {.compute = 2, .communication = 1.5},
-                  /*delay_us=*/10);
+                      /*delay_us=*/10);
   EXPECT_DOUBLE_EQ(timeline.compute_us, 145);
   EXPECT_DOUBLE_EQ(timeline.communication_us, 90);
   EXPECT_DOUBLE_EQ(timeline.both_us, 90);

@@ -26,8 +26,8 @@ using Rows = std::span<const MeasuredPair* const>;
 constexpr auto kHeldOutNames =
     std::to_array<std::string_view>({"kernel", "width", "pattern", "place", "row"});
 constexpr double kTestShare = 0.25;
-constexpr double kUsualFactor = 1.3;  // the constant that Echo compares with
-// Interior widths, of every size.
+constexpr double kConstantFactor = 1.3;  // the baseline of Echo
+// Interior widths of all magnitudes.
 constexpr auto kHeldOutWidths = std::to_array<std::int64_t>({4, 16, 32});
 
 bool IsDrawn(std::string_view text, std::uint64_t seed) {
@@ -55,7 +55,7 @@ bool IsTest(const MeasuredPair& row, HeldOut what, std::uint64_t seed) {
   return false;
 }
 
-/// Predicts times of the kernels that compute, and how long the second kernel of a row waits.
+/// Predicts the time of the compute kernel and the delay of the second kernel.
 struct Predictor {
   std::string name;
   std::function<double(const MeasuredPair&)> together_us;
@@ -67,21 +67,22 @@ std::vector<EvaluatedPair> Predicted(const Predictor& predictor, Rows rows) {
   for (const MeasuredPair* row : rows) {
     const bool is_late = row->mode == Mode::kArrival && row->compute_is_first;
     evaluated.push_back({.row = row,
-                      .predicted_us = predictor.together_us(*row),
-                      .predicted_delay_us = is_late ? predictor.delay_us(*row) : 0});
+                         .predicted_us = predictor.together_us(*row),
+                         .predicted_delay_us = is_late ? predictor.delay_us(*row) : 0});
   }
   return evaluated;
 }
 
-/// Simulates overlap_events out from one slowdown and one delay.
-Predictor SimulatedPredictor(const std::string& name, std::function<Slowdown(const MeasuredPair&)> slowdown_of,
-                 std::function<double(const MeasuredPair&)> delay_us) {
+/// Simulates overlaps from one slowdown and one delay.
+Predictor SimulatedPredictor(const std::string& name,
+                             std::function<Slowdown(const MeasuredPair&)> slowdown_of,
+                             std::function<double(const MeasuredPair&)> delay_us) {
   return {name,
           [slowdown_of = std::move(slowdown_of), delay_us](const MeasuredPair& row) {
             const double alone_us = row.pair.compute.alone_us;
             const Slowdown slowdown = slowdown_of(row);
-            const std::optional<KernelOverlap> overlap_event = KernelOverlapOf(row);
-            return overlap_event ? SimulateOverlap(alone_us, *overlap_event, slowdown, delay_us(row)).compute_us
+            const std::optional<KernelOverlap> overlap = KernelOverlapOf(row);
+            return overlap ? SimulateOverlap(alone_us, *overlap, slowdown, delay_us(row)).compute_us
                            : alone_us * slowdown.compute;
           },
           delay_us};
@@ -91,7 +92,7 @@ double NoDelay(const MeasuredPair& /*row*/) {
   return 0;
 }
 
-Figures FiguresOf(const std::string& name, std::span<const EvaluatedPair> rows) {
+PredictorEvaluation EvaluateRows(const std::string& name, std::span<const EvaluatedPair> rows) {
   std::vector<double> predicted;
   std::vector<double> measured;
   std::vector<double> logs;
@@ -100,17 +101,17 @@ Figures FiguresOf(const std::string& name, std::span<const EvaluatedPair> rows) 
     measured.push_back(row.row->together_us);
     logs.push_back(std::log(row.row->together_us / row.row->pair.compute.alone_us));
   }
-  Figures figures{.name = name, .duration = learn::Evaluate(predicted, measured)};
+  PredictorEvaluation evaluation{.name = name, .duration = learn::Evaluate(predicted, measured)};
   const double mean = Mean(logs);
   double spread = 0;
   double error = 0;
   for (std::size_t i = 0; i < logs.size(); ++i) {
-    const double said = std::log(predicted[i] / rows[i].row->pair.compute.alone_us);
+    const double predicted_log = std::log(predicted[i] / rows[i].row->pair.compute.alone_us);
     spread += (logs[i] - mean) * (logs[i] - mean);
-    error += (logs[i] - said) * (logs[i] - said);
+    error += (logs[i] - predicted_log) * (logs[i] - predicted_log);
   }
-  figures.r2_of_slowdown = 1 - error / spread;
-  return figures;
+  evaluation.r2_of_slowdown = 1 - error / spread;
+  return evaluation;
 }
 
 Predictor Constant(const std::string& name, double factor) {
@@ -118,7 +119,7 @@ Predictor Constant(const std::string& name, double factor) {
       name, [factor](const MeasuredPair&) { return Slowdown{.compute = factor}; }, NoDelay);
 }
 
-// The median slowdown of each kernel's name among the rows to learn from; of all for other names.
+// The median slowdown of each kernel name in the training rows; of all rows for other names.
 Predictor MedianOfName(Rows train) {
   std::map<std::string, std::vector<double>> of_name;
   for (const MeasuredPair* row : train) {
@@ -136,8 +137,8 @@ Predictor MedianOfName(Rows train) {
     const auto found = median.find(row.name);
     const auto any = median.find("");
     return Slowdown{.compute = found != median.end() ? found->second
-                              : any != median.end() ? any->second
-                                                    : 1};
+                               : any != median.end() ? any->second
+                                                     : 1};
   };
   return SimulatedPredictor("median of the kernel's name", slowdown_of, NoDelay);
 }
@@ -162,8 +163,8 @@ Predictor Learned(const LearnedModel& model, const std::string& name, bool as_pl
   return {name,
           [&model, pair_of](const MeasuredPair& row) {
             const Pair pair = pair_of(row);
-            const std::optional<KernelOverlap> overlap_event = KernelOverlapOf(row);
-            return overlap_event ? model.TogetherUs(row.machine, pair, *overlap_event)
+            const std::optional<KernelOverlap> overlap = KernelOverlapOf(row);
+            return overlap ? model.TogetherUs(row.machine, pair, *overlap)
                            : pair.compute.alone_us * model.SlowdownOf(row.machine, pair).compute;
           },
           [&model, pair_of](const MeasuredPair& row) {
@@ -171,30 +172,30 @@ Predictor Learned(const LearnedModel& model, const std::string& name, bool as_pl
           }};
 }
 
-DelayFigures DelaysOf(std::span<const EvaluatedPair> rows) {
-  DelayFigures figures;
+DelayEvaluation DelaysOf(std::span<const EvaluatedPair> rows) {
+  DelayEvaluation evaluation;
   std::vector<double> errors;
-  std::size_t said = 0;
+  std::size_t predicted = 0;
   std::size_t both = 0;
   for (const EvaluatedPair& row : rows) {
     const double measured = row.row->communication_delay_us;
     if (row.row->mode != Mode::kArrival || !row.row->compute_is_first || std::isnan(measured)) {
       continue;
     }
-    const bool says = row.predicted_delay_us > 0;
-    said += says ? 1 : 0;
+    const bool is_predicted = row.predicted_delay_us > 0;
+    predicted += is_predicted ? 1 : 0;
     if (measured > kLeastDelayUs) {
-      ++figures.waited;
-      both += says ? 1 : 0;
+      ++evaluation.waited;
+      both += is_predicted ? 1 : 0;
       errors.push_back(100 * std::abs(row.predicted_delay_us / measured - 1));
     }
   }
-  figures.median_error = errors.empty() ? kUnknown : Median(errors);
-  figures.precision =
-      100 * static_cast<double>(both) / static_cast<double>(std::max<std::size_t>(1, said));
-  figures.recall = 100 * static_cast<double>(both) /
-                   static_cast<double>(std::max<std::size_t>(1, figures.waited));
-  return figures;
+  evaluation.median_error = errors.empty() ? kUnknown : Median(errors);
+  evaluation.precision =
+      100 * static_cast<double>(both) / static_cast<double>(std::max<std::size_t>(1, predicted));
+  evaluation.recall = 100 * static_cast<double>(both) /
+                      static_cast<double>(std::max<std::size_t>(1, evaluation.waited));
+  return evaluation;
 }
 
 learn::Evaluation CommunicationOf(const LearnedModel& model, Rows rows) {
@@ -211,7 +212,7 @@ learn::Evaluation CommunicationOf(const LearnedModel& model, Rows rows) {
   return learn::Evaluate(predicted, measured);
 }
 
-/// What a table has a line for: how rows are named there.
+/// A grouping of rows and the name of a row's group.
 struct GroupRule {
   std::string_view what;
   std::function<std::string(const MeasuredPair&)> name;
@@ -276,7 +277,7 @@ Result<HeldOut> HeldOutOf(std::string_view name) {
     }
   }
   return Fail(Error::Kind::kInvalidInput,
-              fmt::format("rows cannot be held out by '{}'; there are {}", name,
+              fmt::format("rows cannot be held out by '{}'; expected one of {}", name,
                           fmt::join(kHeldOutNames, ", ")));
 }
 
@@ -291,12 +292,12 @@ PairSplit SplitPairs(std::span<const MeasuredPair> rows, HeldOut what, std::uint
 OverlapEvaluation Evaluate(const LearnedModel& model, Rows train, Rows test) {
   OverlapEvaluation evaluation;
   evaluation.rows = Predicted(Learned(model, "learned", false), test);
-  evaluation.predictors.push_back(FiguresOf("learned", evaluation.rows));
-  evaluation.as_planned = FiguresOf("learned, as a plan knows it",
-                                    Predicted(Learned(model, "learned, as planned", true), test));
+  evaluation.predictors.push_back(EvaluateRows("learned", evaluation.rows));
+  evaluation.as_planned = EvaluateRows(
+      "learned, as a plan knows it", Predicted(Learned(model, "learned, as planned", true), test));
   for (const Predictor& predictor : {Analytic(), MedianOfName(train), Constant("no slowdown", 1),
-                                     Constant("constant 1.3", kUsualFactor)}) {
-    evaluation.predictors.push_back(FiguresOf(predictor.name, Predicted(predictor, test)));
+                                     Constant("constant 1.3", kConstantFactor)}) {
+    evaluation.predictors.push_back(EvaluateRows(predictor.name, Predicted(predictor, test)));
   }
   evaluation.communication = CommunicationOf(model, test);
   evaluation.delays = DelaysOf(evaluation.rows);

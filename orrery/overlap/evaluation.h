@@ -15,13 +15,13 @@
 
 namespace orrery::overlap {
 
-/// What is held out: all rows of a compute kernel, of some widths, of some rates, of a pattern, or
-/// rows as they come (which flatters, and is for comparison with others only).
+/// The held-out rows: all of a compute kernel, of some widths, of a pattern, of a place, or single
+/// rows (optimistic, for comparison with others only).
 enum class HeldOut : std::uint8_t { kKernel, kWidth, kPattern, kPlace, kRow };
 
 [[nodiscard]] Result<HeldOut> HeldOutOf(std::string_view name);
 
-/// A row's part follows from its text and the seed alone.
+/// The part of a row depends only on its text and the seed.
 struct PairSplit {
   std::vector<const MeasuredPair*> train;
   std::vector<const MeasuredPair*> test;
@@ -30,25 +30,25 @@ struct PairSplit {
 [[nodiscard]] PairSplit SplitPairs(std::span<const MeasuredPair> rows, HeldOut what,
                                    std::uint64_t seed);
 
-/// A measured row and the time that was predicted for its compute kernel.
+/// A measured row and the predicted time of its compute kernel.
 struct EvaluatedPair {
   const MeasuredPair* row = nullptr;
   double predicted_us = 0;
-  double predicted_delay_us = 0;  // of communication that came second
+  double predicted_delay_us = 0;  // of communication that is launched second
 };
 
-/// Figures of one predictor; the errors are of the overlapped duration, R² is of the slowdown's
-/// logarithm (durations themselves would flatter).
-struct Figures {
+/// Errors of one predictor: of the overlapped duration, and R² of the slowdown's logarithm (that of
+/// durations would be optimistic).
+struct PredictorEvaluation {
   std::string name;
   learn::Evaluation duration;
   double r2_of_slowdown = 0;
 };
 
-struct DelayFigures {
-  std::size_t waited = 0;   // rows whose kernel waited longer than kLeastDelayUs
-  double median_error = 0;  // per cent, of those
-  double precision = 0;     // of "it waits", per cent
+struct DelayEvaluation {
+  std::size_t waited = 0;   // rows with a delay above kLeastDelayUs
+  double median_error = 0;  // percent, of those
+  double precision = 0;     // of "it waits", percent
   double recall = 0;
 };
 
@@ -59,19 +59,19 @@ struct Group {
 };
 
 struct OverlapEvaluation {
-  std::vector<Figures> predictors;  // ours first, then the baselines
-  Figures as_planned;               // ours without launch and counters
-  learn::Evaluation communication;  // time of the same payload, steady rows
-  DelayFigures delays;
+  std::vector<PredictorEvaluation> predictors;  // ours first, then the baselines
+  PredictorEvaluation as_planned;               // without launch and counters
+  learn::Evaluation communication;              // communication time, steady rows
+  DelayEvaluation delays;
   std::vector<Group> groups;
   std::vector<learn::GroupImportance> importance;
   std::vector<EvaluatedPair> rows;
-  double noise_floor = 0;  // median spread of the repeats alone, per cent
+  double noise_floor = 0;  // median spread of the repeats alone, percent
 };
 
-/// Evaluates a model on rows; baselines that need rows to learn from take `train`.
+/// Evaluates a model on rows; baselines are trained on `train`.
 [[nodiscard]] OverlapEvaluation Evaluate(const LearnedModel& model,
-                                      std::span<const MeasuredPair* const> train,
-                                      std::span<const MeasuredPair* const> test);
+                                         std::span<const MeasuredPair* const> train,
+                                         std::span<const MeasuredPair* const> test);
 
 }  // namespace orrery::overlap

@@ -92,7 +92,7 @@ constexpr auto kFeatures = std::to_array<Feature>({
 constexpr auto kLaunchFeatures =
     std::ranges::count(kFeatures, kLaunch, [](const Feature& feature) { return feature.group; });
 
-// Bytes or operations of a multiprocessor in a microsecond; less is none.
+// Bytes or operations of a multiprocessor per microsecond; less counts as this.
 constexpr double kLeastOfSm = 1e-3;
 
 double Log(double value) {
@@ -119,22 +119,22 @@ class Row {
   void Add(double value) { into_.push_back(static_cast<float>(value)); }
 
   void WriteKernel() {
-    const ComputeKernel& side = pair_.compute;
-    Add(side.kind == "gemm" || side.kind == "bgemm" || side.kind == "conv" ||
-        side.kind == "groupedgemm" || side.kind == "conv1d");
-    Add(side.kind == "attention");
-    Add(side.kind == "elementwise" || side.kind == "copy" || side.kind == "foreach" ||
-        side.kind == "cat" || side.kind == "dropout" || side.kind == "optimizer");
-    Add(side.kind == "layernorm" || side.kind == "rmsnorm" || side.kind == "softmax" ||
-        side.kind == "reduce" || side.kind == "batchnorm");
-    Add(side.kind == "reduce" || side.kind == "batchnorm");
-    Add(Log(side.alone_us));
-    Add(side.flops_peak > 0 ? side.flops / (side.flops_peak * side.alone_us * 1e-6) : 0);
-    Add(side.bytes / (machine_.memory_gbps * 1e3 * side.alone_us));
-    Add(Log(side.bytes / machine_.cache_bytes));
-    Add(side.operands_rotate);
-    Add(static_cast<double>(side.family));
-    const Counters& counters = side.counters;
+    const ComputeKernel& kernel = pair_.compute;
+    Add(kernel.kind == "gemm" || kernel.kind == "bgemm" || kernel.kind == "conv" ||
+        kernel.kind == "groupedgemm" || kernel.kind == "conv1d");
+    Add(kernel.kind == "attention");
+    Add(kernel.kind == "elementwise" || kernel.kind == "copy" || kernel.kind == "foreach" ||
+        kernel.kind == "cat" || kernel.kind == "dropout" || kernel.kind == "optimizer");
+    Add(kernel.kind == "layernorm" || kernel.kind == "rmsnorm" || kernel.kind == "softmax" ||
+        kernel.kind == "reduce" || kernel.kind == "batchnorm");
+    Add(kernel.kind == "reduce" || kernel.kind == "batchnorm");
+    Add(Log(kernel.alone_us));
+    Add(kernel.flops_peak > 0 ? kernel.flops / (kernel.flops_peak * kernel.alone_us * 1e-6) : 0);
+    Add(kernel.bytes / (machine_.memory_gbps * 1e3 * kernel.alone_us));
+    Add(Log(kernel.bytes / machine_.cache_bytes));
+    Add(kernel.operands_rotate);
+    Add(static_cast<double>(kernel.family));
+    const Counters& counters = kernel.counters;
     for (const double counter :
          {counters.compute, counters.memory, counters.dram, counters.l1_hit, counters.l2_hit,
           counters.achieved_occupancy, counters.theoretical_occupancy}) {
@@ -168,33 +168,33 @@ class Row {
     WriteBusySm(of_sm);
   }
 
-  // A multiprocessor that has blocks: what it keeps under way, and what it does in a microsecond.
+  // A busy multiprocessor: its resident threads, and bytes and operations per microsecond.
   void WriteBusySm(int blocks_of_sm) {
-    const ComputeKernel& side = pair_.compute;
-    const auto blocks = static_cast<double>(side.shape.blocks);
+    const ComputeKernel& kernel = pair_.compute;
+    const auto blocks = static_cast<double>(kernel.shape.blocks);
     const double busy_sms = std::min(blocks, static_cast<double>(machine_.sms));
     const double resident = std::min(blocks / busy_sms, static_cast<double>(blocks_of_sm));
-    Add(Log(resident * side.shape.threads));
-    Add(std::log(std::max(kLeastOfSm, side.bytes / busy_sms / side.alone_us)));
-    Add(std::log(std::max(kLeastOfSm, side.flops / busy_sms / side.alone_us)));
+    Add(Log(resident * kernel.shape.threads));
+    Add(std::log(std::max(kLeastOfSm, kernel.bytes / busy_sms / kernel.alone_us)));
+    Add(std::log(std::max(kLeastOfSm, kernel.flops / busy_sms / kernel.alone_us)));
   }
 
   void WriteCommunication() {
-    const CommunicationKernel& side = pair_.communication;
-    const auto blocks = static_cast<double>(side.shape.blocks);
+    const CommunicationKernel& kernel = pair_.communication;
+    const auto blocks = static_cast<double>(kernel.shape.blocks);
     Add(blocks);
     Add(blocks / machine_.sms);
-    Add(side.shape.threads);
-    Add(side.shape.registers);
-    Add(side.shape.shared_bytes);
-    const double traffic = TrafficOfPayload(side.pattern);
+    Add(kernel.shape.threads);
+    Add(kernel.shape.registers);
+    Add(kernel.shape.shared_bytes);
+    const double traffic = TrafficOfPayload(kernel.pattern);
     Add(traffic);
-    Add(Log(side.payload_gbps));
-    Add(Log(side.payload_gbps / std::max(blocks, 1.0)));
-    Add(side.payload_gbps * traffic / machine_.memory_gbps);
-    Add(side.place == Place::kCache);
-    Add(side.place == Place::kHost);
-    Add(side.chunk_bytes > 0 ? Log(side.chunk_bytes) : kUnknown);
+    Add(Log(kernel.payload_gbps));
+    Add(Log(kernel.payload_gbps / std::max(blocks, 1.0)));
+    Add(kernel.payload_gbps * traffic / machine_.memory_gbps);
+    Add(kernel.place == Place::kCache);
+    Add(kernel.place == Place::kHost);
+    Add(kernel.chunk_bytes > 0 ? Log(kernel.chunk_bytes) : kUnknown);
   }
 
   void WriteJoint() {

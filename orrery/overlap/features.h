@@ -10,19 +10,19 @@
 
 namespace orrery::overlap {
 
-/// What learned models see of a pair: both concurrent_kernels, and what arithmetic says of them together. What
-/// is not known is NaN, so that one model serves measured kernels and planned ones.
+/// The features of a pair for learned models: both kernels, and the analytic model's parts. Unknown
+/// values are NaN, so that one model serves measured and planned kernels.
 [[nodiscard]] std::span<const std::string> FeatureNames();
 
 /// Appends the features of a pair, in the order of their names.
 void AppendFeatures(const Machine& machine, const Pair& pair, const Arrival& arrival,
                     std::vector<float>& features);
 
-/// Features that tell of the same thing, for importance.
+/// Groups of related features, for importance.
 [[nodiscard]] std::vector<learn::FeatureGroup> FeatureGroups();
 
-/// The pair as a plan knows it: no launch of the kernel that computes, no counters. Whose kernel it
-/// is follows from the GPU and the operator.
+/// The pair as known from a plan: no launch of the compute kernel, no counters. The family follows
+/// from the GPU and the operator.
 [[nodiscard]] Pair AsPlanned(Pair pair);
 
 }  // namespace orrery::overlap

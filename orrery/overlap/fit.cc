@@ -18,7 +18,7 @@ namespace {
 
 using Rows = std::span<const MeasuredPair* const>;
 
-// What a plan knows teaches less than what was measured, of which there is more to know.
+// Rows with planned features have less information than measured ones.
 constexpr double kPlannedWeight = 0.5;
 
 learn::DataSet EmptyData(std::span<const std::string> names) {
@@ -37,8 +37,8 @@ void Append(learn::DataSet& data, const MeasuredPair& row, const Pair& pair, con
   Append(data, row, features, target, weight);
 }
 
-// A row teaches the less, the less its own time is known: the median of n repeats is off by about
-// 0.93 times the distance of the quartiles over √n.
+// Weights decrease with the uncertainty of a row: the median of n repeats has an error of about
+// 0.93 times the interquartile range over √n.
 double Certainty(const MeasuredPair& row) {
   constexpr double kOfQuartiles = 0.93;
   constexpr double kErrorOfHalf = 0.02;  // half the weight
@@ -206,8 +206,8 @@ Result<LearnedModel> FitOverlap(Rows rows, const FitOptions& options, const FitP
   const DelayData delays = DelaysOf(rows);
   if (delays.share.num_rows() == 0) {
     return Fail(Error::Kind::kInvalidInput,
-                "no communication kernel waited for room, so there is nothing to learn of it; "
-                "measure more arrivals");
+                "no communication kernel was delayed, so delays cannot be fitted; measure "
+                "more arrivals");
   }
   ORRERY_TRY(parts.waits, Fit(delays.waits, options, kOfOthers));
   ORRERY_TRY(parts.wait_share, Fit(delays.share, options, kOfOthers));

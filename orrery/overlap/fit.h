@@ -14,27 +14,26 @@ namespace orrery::overlap {
 
 struct FitOptions {
   std::uint64_t seed = 1;
-  bool with_network = true;  // beside the trees
+  bool with_network = true;  // in addition to trees
   int threads = 2;
 };
 
-/// Called with what is being learned.
+/// Called with the name of each part before it is fitted.
 using FitProgress = std::function<void(std::string_view)>;
 
-/// Learns from measured pairs, once with all that was measured of them and once as a plan would
-/// know them.
+/// Fits models to measured pairs, once with all measured features and once with those of a plan.
 [[nodiscard]] Result<LearnedModel> FitOverlap(std::span<const MeasuredPair* const> rows,
                                               const FitOptions& options,
                                               const FitProgress& progress = {});
 
 enum class Knowledge : std::uint8_t { kMeasured, kPlanned };
 
-/// What the model of the compute kernel's slowdown learns from: ln of its time over its time alone,
-/// of overlap_events and of pairs in steady state, grouped by kernel.
+/// The training data of the compute kernel's slowdown: ln(time / time alone) of overlaps and of
+/// pairs in steady state, grouped by kernel.
 [[nodiscard]] learn::DataSet SlowdownData(std::span<const MeasuredPair* const> rows,
-                                         Knowledge knowledge);
+                                          Knowledge knowledge);
 
-/// Delays below this are the noise of launches.
+/// Shorter delays are launch noise.
 inline constexpr double kLeastDelayUs = 2;
 
 }  // namespace orrery::overlap

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "orrery/base/round_up.h"
+
 namespace orrery::overlap {
 namespace {
 
-/// "128x64" of a name; further factors are left out.
+/// "128x64" of a name; further factors are ignored.
 struct Size {
   int rows = 0;
   int columns = 0;
@@ -53,6 +56,21 @@ bool IsNvjet(std::string_view kernel) {
   return kernel.starts_with("nvjet");
 }
 
+std::int64_t TilesAlong(double length, int of_tile) {
+  return static_cast<std::int64_t>(std::ceil(length / of_tile));
+}
+
+bool TakesTilesInTurn(std::string_view kernel_name) {
+  return kernel_name.starts_with("nvjet") || kernel_name.starts_with("sm90_xmma");
+}
+
+// Columns of tiles in a CUTLASS group, by their number.
+std::int64_t ColumnsOfGroup(std::int64_t columns) {
+  constexpr std::int64_t kForEight = 6;
+  constexpr std::int64_t kForFour = 3;
+  return columns >= kForEight ? 8 : columns >= kForFour ? 4 : columns >= 2 ? 2 : 1;
+}
+
 }  // namespace
 
 std::optional<Tile> TileInName(std::string_view kernel) {
@@ -77,6 +95,29 @@ int ClusterInName(std::string_view kernel) {
     return cluster.rows * cluster.columns;
   }
   return kernel.starts_with("sm90_xmma") ? kOfWarpGroups : 1;
+}
+
+GemmBlocks BlocksOfGemm(const kernel::GemmShape& gemm, std::string_view kernel_name,
+                        std::int64_t blocks) {
+  const std::optional<Tile> tile = TileInName(kernel_name);
+  if (!tile || blocks <= 0) {
+    return {.working = blocks};
+  }
+  // The library's rows are our columns.
+  const std::int64_t columns = TilesAlong(gemm.n, tile->rows);
+  const std::int64_t rows = TilesAlong(gemm.m, tile->columns);
+  const auto batch = static_cast<std::int64_t>(gemm.batch);
+  if (TakesTilesInTurn(kernel_name)) {
+    const std::int64_t tiles =
+        batch * RoundUp(columns, tile->cluster_rows) * RoundUp(rows, tile->cluster_columns);
+    return {.working = blocks, .tiles = static_cast<double>(tiles)};
+  }
+  const std::int64_t tiles = batch * rows * columns;
+  const std::int64_t assigned = batch * rows * RoundUp(columns, ColumnsOfGroup(columns));
+  if (tiles <= 0 || blocks % tiles == 0 || blocks % assigned != 0) {
+    return {.working = blocks};
+  }
+  return {.working = tiles * (blocks / assigned)};  // for every part of split-K
 }
 
 }  // namespace orrery::overlap

@@ -34,44 +34,44 @@ constexpr auto kNames = std::to_array<std::string_view>({
     "ln_met_blocks_if_later",
 });
 
-// Launches come so much earlier or later than they should: what would change with that is known.
+// The jitter of launches; features include the effect of such a shift.
 constexpr double kLaunchNoiseUs = 1.5;
 
-// The logarithm of sizes, for numbers of both signs.
+// A signed logarithm.
 double SignedLog(double value) {
   return std::copysign(std::log1p(std::abs(value)), value);
 }
 
-/// Communication on the clock of the kernel that computes, in microseconds.
+/// Communication relative to the start of the compute kernel, in microseconds.
 struct Stay {
   double delay_us = 0;
   double begin_us = 0;
   double end_us = 0;
 };
 
-Stay StayOf(const Machine& machine, const Pair& pair, const KernelOverlap& overlap_event) {
-  const double delay_us = AnalyticModel().DelayUs(machine, pair, ArrivalOf(pair, overlap_event));
-  const double later_us = overlap_event.offset_us + delay_us;
-  const double begin_us = overlap_event.compute_is_first ? later_us : -later_us;
+Stay StayOf(const Machine& machine, const Pair& pair, const KernelOverlap& overlap) {
+  const double delay_us = AnalyticModel().DelayUs(machine, pair, ArrivalOf(pair, overlap));
+  const double later_us = overlap.offset_us + delay_us;
+  const double begin_us = overlap.compute_is_first ? later_us : -later_us;
   return {
-      .delay_us = delay_us, .begin_us = begin_us, .end_us = begin_us + overlap_event.communication_us};
+      .delay_us = delay_us, .begin_us = begin_us, .end_us = begin_us + overlap.communication_us};
 }
 
-KernelOverlap Shifted(KernelOverlap overlap_event, double by_us) {
+KernelOverlap Shifted(KernelOverlap overlap, double by_us) {
   const double offset_us =
-      (overlap_event.compute_is_first ? overlap_event.offset_us : -overlap_event.offset_us) + by_us;
-  overlap_event.compute_is_first = offset_us >= 0;
-  overlap_event.offset_us = std::abs(offset_us);
-  return overlap_event;
+      (overlap.compute_is_first ? overlap.offset_us : -overlap.offset_us) + by_us;
+  overlap.compute_is_first = offset_us >= 0;
+  overlap.offset_us = std::abs(offset_us);
+  return overlap;
 }
 
-/// Fills the part of a row that tells of the overlap_event; the order is that of kNames.
+/// Appends the features of the overlap in the order of kNames.
 class Row {
  public:
   Row(const Machine& machine, const Pair& pair, std::vector<float>& into)
       : machine_(machine), pair_(pair), alone_us_(pair.compute.alone_us), into_(into) {}
 
-  // Communication was there before and stays.
+  // Continuous communication.
   void WriteAllTheTime() {
     const AnalyticParts parts = PartsOf(machine_, pair_);
     const double by_blocks = LnByBlocks(kAllTheTime);
@@ -83,26 +83,26 @@ class Row {
     }
   }
 
-  void Write(const KernelOverlap& overlap_event) {
-    const Stay stay = StayOf(machine_, pair_, overlap_event);
-    const double offset_us = overlap_event.compute_is_first ? overlap_event.offset_us : -overlap_event.offset_us;
+  void Write(const KernelOverlap& overlap) {
+    const Stay stay = StayOf(machine_, pair_, overlap);
+    const double offset_us = overlap.compute_is_first ? overlap.offset_us : -overlap.offset_us;
     Add(0);
     Add(SignedLog(offset_us / alone_us_));
-    Add(std::log(std::max(overlap_event.communication_us / alone_us_, kLeastShare)));
+    Add(std::log(std::max(overlap.communication_us / alone_us_, kLeastShare)));
     Add(SignedLog(offset_us));
     Add(std::clamp(stay.begin_us / alone_us_, kEarliest, kLatestBegin));
     Add(std::clamp(stay.end_us / alone_us_, kEarliest, kLatestEnd));
     Add(SignedLog(stay.end_us));
     Add(SignedLog(alone_us_ - stay.begin_us));
     Add(std::clamp(stay.delay_us / alone_us_, 0.0, kLatestBegin));
-    WriteSimulated(overlap_event, stay);
-    Add(SignedLog(alone_us_ - overlap_event.offset_us));
-    Add(LnByBlocks(PresenceOf(Shifted(overlap_event, -kLaunchNoiseUs))));
-    Add(LnByBlocks(PresenceOf(Shifted(overlap_event, kLaunchNoiseUs))));
+    WriteSimulated(overlap, stay);
+    Add(SignedLog(alone_us_ - overlap.offset_us));
+    Add(LnByBlocks(PresenceOf(Shifted(overlap, -kLaunchNoiseUs))));
+    Add(LnByBlocks(PresenceOf(Shifted(overlap, kLaunchNoiseUs))));
   }
 
  private:
-  // Shares of the time alone beyond these tell nothing more.
+  // Shares of the time alone are clamped to these.
   static constexpr double kEarliest = -1;
   static constexpr double kLatestBegin = 2;
   static constexpr double kLatestEnd = 3;
@@ -110,12 +110,12 @@ class Row {
 
   void Add(double value) { into_.push_back(static_cast<float>(value)); }
 
-  void WriteSimulated(const KernelOverlap& overlap_event, const Stay& stay) {
+  void WriteSimulated(const KernelOverlap& overlap, const Stay& stay) {
     const AnalyticParts parts = PartsOf(machine_, pair_);
     Slowdown slowdown{.compute = parts.compute, .communication = parts.communication};
-    const OverlapTimeline timeline = SimulateOverlap(alone_us_, overlap_event, slowdown, stay.delay_us);
+    const OverlapTimeline timeline = SimulateOverlap(alone_us_, overlap, slowdown, stay.delay_us);
     slowdown.compute = parts.memory;
-    const OverlapTimeline by_memory = SimulateOverlap(alone_us_, overlap_event, slowdown, stay.delay_us);
+    const OverlapTimeline by_memory = SimulateOverlap(alone_us_, overlap, slowdown, stay.delay_us);
     Add(std::log(timeline.compute_us / alone_us_));
     Add(std::log(by_memory.compute_us / alone_us_));
     const Presence presence = PresenceOf(stay);
@@ -128,8 +128,8 @@ class Row {
     return {.from = stay.begin_us / alone_us_, .until = stay.end_us / alone_us_};
   }
 
-  [[nodiscard]] Presence PresenceOf(const KernelOverlap& overlap_event) const {
-    return PresenceOf(StayOf(machine_, pair_, overlap_event));
+  [[nodiscard]] Presence PresenceOf(const KernelOverlap& overlap) const {
+    return PresenceOf(StayOf(machine_, pair_, overlap));
   }
 
   [[nodiscard]] double LnByBlocks(const Presence& presence) const {
@@ -162,31 +162,33 @@ std::span<const std::string> KernelOverlapFeatureNames() {
   return kAll;
 }
 
-Arrival ArrivalOf(const Pair& pair, const KernelOverlap& overlap_event) {
-  return {.compute_is_first = overlap_event.compute_is_first,
-          .since_us = overlap_event.offset_us,
-          .first_us = overlap_event.compute_is_first ? pair.compute.alone_us : overlap_event.communication_us};
+Arrival ArrivalOf(const Pair& pair, const KernelOverlap& overlap) {
+  return {.compute_is_first = overlap.compute_is_first,
+          .since_us = overlap.offset_us,
+          .first_us = overlap.compute_is_first ? pair.compute.alone_us : overlap.communication_us};
 }
 
 void AppendKernelOverlapFeatures(const Machine& machine, const Pair& pair,
-                           const std::optional<KernelOverlap>& overlap_event, std::vector<float>& features) {
+                                 const std::optional<KernelOverlap>& overlap,
+                                 std::vector<float>& features) {
   const std::size_t begin = features.size();
-  const Arrival arrival = overlap_event ? ArrivalOf(pair, *overlap_event) : Arrival{.compute_is_first = false};
+  const Arrival arrival = overlap ? ArrivalOf(pair, *overlap) : Arrival{.compute_is_first = false};
   AppendFeatures(machine, pair, arrival, features);
   Row row(machine, pair, features);
-  if (overlap_event) {
-    row.Write(*overlap_event);
+  if (overlap) {
+    row.Write(*overlap);
   } else {
     row.WriteAllTheTime();
   }
-  ORRERY_CHECK(features.size() - begin == KernelOverlapFeatureNames().size(), "a value for each feature");
+  ORRERY_CHECK(features.size() - begin == KernelOverlapFeatureNames().size(),
+               "a value for each feature");
 }
 
 std::vector<learn::FeatureGroup> KernelOverlapFeatureGroups() {
   std::vector<learn::FeatureGroup> groups = FeatureGroups();
-  learn::FeatureGroup& overlap_event = groups.emplace_back(learn::FeatureGroup{"how they meet", {}});
+  learn::FeatureGroup& overlap = groups.emplace_back(learn::FeatureGroup{"how they meet", {}});
   for (std::size_t i = FeatureNames().size(); i < KernelOverlapFeatureNames().size(); ++i) {
-    overlap_event.features.push_back(i);
+    overlap.features.push_back(i);
   }
   return groups;
 }

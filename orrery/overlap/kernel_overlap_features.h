@@ -10,17 +10,18 @@
 
 namespace orrery::overlap {
 
-/// The features of a pair (features.h), and how the two kernels meet.
+/// The features of a pair (features.h), and of its overlap.
 [[nodiscard]] std::span<const std::string> KernelOverlapFeatureNames();
 
-/// Appends the features of a pair that meets once, or, without a overlap_event, of a kernel beside
-/// communication that is there all the time.
+/// Appends the features of a pair that overlaps once, or, without an overlap, of a kernel
+/// concurrent with continuous communication.
 void AppendKernelOverlapFeatures(const Machine& machine, const Pair& pair,
-                           const std::optional<KernelOverlap>& overlap_event, std::vector<float>& features);
+                                 const std::optional<KernelOverlap>& overlap,
+                                 std::vector<float>& features);
 
 [[nodiscard]] std::vector<learn::FeatureGroup> KernelOverlapFeatureGroups();
 
-/// The overlap_event as the second kernel sees it.
-[[nodiscard]] Arrival ArrivalOf(const Pair& pair, const KernelOverlap& overlap_event);
+/// The arrival of the second kernel.
+[[nodiscard]] Arrival ArrivalOf(const Pair& pair, const KernelOverlap& overlap);
 
 }  // namespace orrery::overlap

@@ -20,28 +20,28 @@ Pair MadeUpPair() {
   return pair;
 }
 
-double Value(const std::optional<KernelOverlap>& overlap_event, std::string_view name) {
+double Value(const std::optional<KernelOverlap>& overlap, std::string_view name) {
   std::vector<float> row;
-  AppendKernelOverlapFeatures(MachineOf(*hardware::FindGpu("H200")), MadeUpPair(), overlap_event, row);
+  AppendKernelOverlapFeatures(MachineOf(*hardware::FindGpu("H200")), MadeUpPair(), overlap, row);
   const auto names = KernelOverlapFeatureNames();
   return row.at(static_cast<std::size_t>(std::ranges::find(names, name) - names.begin()));
 }
 
 TEST(KernelOverlapFeatures, BlocksWaitUntilCommunicationGoes) {
   // It came 20 µs before and takes 30: it goes after 10 of 40, and eight blocks begin then.
-  const KernelOverlap overlap_event{.compute_is_first = false, .offset_us = 20, .communication_us = 30};
-  EXPECT_NEAR(Value(overlap_event, "ln_met_blocks"), std::log(1.25), 1e-6);
-  EXPECT_NEAR(Value(overlap_event, "end_share"), 0.25, 1e-6);
+  const KernelOverlap overlap{.compute_is_first = false, .offset_us = 20, .communication_us = 30};
+  EXPECT_NEAR(Value(overlap, "ln_met_blocks"), std::log(1.25), 1e-6);
+  EXPECT_NEAR(Value(overlap, "end_share"), 0.25, 1e-6);
   // 1.5 µs more or less.
-  EXPECT_NEAR(Value(overlap_event, "ln_met_blocks_if_earlier"), std::log(48.5 / 40), 1e-6);
-  EXPECT_NEAR(Value(overlap_event, "ln_met_blocks_if_later"), std::log(51.5 / 40), 1e-6);
+  EXPECT_NEAR(Value(overlap, "ln_met_blocks_if_earlier"), std::log(48.5 / 40), 1e-6);
+  EXPECT_NEAR(Value(overlap, "ln_met_blocks_if_later"), std::log(51.5 / 40), 1e-6);
 }
 
 TEST(KernelOverlapFeatures, LaunchNoiseMayTurnTheOrderRound) {
   // The kernel fills the GPU when it is first; half a microsecond later, communication may be.
-  const KernelOverlap overlap_event{.compute_is_first = true, .offset_us = 0.5, .communication_us = 31};
-  EXPECT_NEAR(Value(overlap_event, "ln_met_blocks"), 0, 1e-6);
-  EXPECT_NEAR(Value(overlap_event, "ln_met_blocks_if_earlier"), std::log(70.0 / 40), 1e-6);
+  const KernelOverlap overlap{.compute_is_first = true, .offset_us = 0.5, .communication_us = 31};
+  EXPECT_NEAR(Value(overlap, "ln_met_blocks"), 0, 1e-6);
+  EXPECT_NEAR(Value(overlap, "ln_met_blocks_if_earlier"), std::log(70.0 / 40), 1e-6);
 }
 
 TEST(KernelOverlapFeatures, CommunicationThatStaysCostsAWave) {

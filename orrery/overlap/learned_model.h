@@ -15,7 +15,7 @@
 
 namespace orrery::overlap {
 
-/// Boosted trees and networks, whose mean is the answer: they err in different places.
+/// The mean of boosted trees and neural networks.
 struct Blend {
   std::vector<learn::Forest> forests;
   std::vector<learn::Perceptron> perceptrons;
@@ -23,20 +23,20 @@ struct Blend {
   [[nodiscard]] std::vector<double> PredictRows(std::span<const float> rows) const;
 };
 
-/// What was learned from measured pairs. Contention is learned as the logarithm of the slowdown, of
-/// kernels that meet once and of those beside communication that stays, by the same models; never
-/// below what arithmetic says is the least. Queueing in two steps, whether a kernel waits and
-/// for how much of the time that the other has left.
+/// Models trained on measured pairs. Contention is the logarithm of the slowdown, with the same
+/// models for kernels that overlap once and with continuous communication, and a lower bound from
+/// the analytic model. Queueing has two steps: whether a kernel waits, and for which share of the
+/// other's remaining time.
 class LearnedModel : public Model {
  public:
   struct Parts {
-    Blend compute;        // ln slowdown of the kernel that computes, its launch known
-    Blend planned;        // the same without
-    Blend communication;  // … of the one that communicates
-    Blend waits;          // 1 where communication that comes second waits
+    Blend compute;        // ln slowdown of the compute kernel with a known launch
+    Blend planned;        // the same without a launch
+    Blend communication;  // ln slowdown of the communication kernel
+    Blend waits;          // 1 if communication launched second waits
     Blend wait_share;     // ln of the share of the first's remaining time
-    /// Of GPUs that were measured. Kernels of other generations fill a GPU otherwise (persistent
-    /// blocks or many waves), so arithmetic answers for them.
+    /// GPU generations that were measured. Kernels of others use a GPU differently (persistent
+    /// blocks or many waves), so the analytic model is used for them.
     std::set<std::string, std::less<>> generations;
   };
 
@@ -45,9 +45,9 @@ class LearnedModel : public Model {
   void Slowdowns(const Machine& machine, std::span<const Pair> pairs,
                  std::span<Slowdown> slowdowns) const override;
 
-  /// How long the kernel that computes takes when each of the two is launched once, from its begin.
+  /// The duration of the compute kernel when both are launched once.
   [[nodiscard]] double TogetherUs(const Machine& machine, const Pair& pair,
-                                  const KernelOverlap& overlap_event) const;
+                                  const KernelOverlap& overlap) const;
 
   [[nodiscard]] double DelayUs(const Machine& machine, const Pair& pair,
                                const Arrival& arrival) const override;
@@ -58,7 +58,7 @@ class LearnedModel : public Model {
 
   [[nodiscard]] const Parts& parts() const { return parts_; }
 
-  /// Sections of a model file, and back.
+  /// Writes to and reads from sections of a model file.
   void AddTo(learn::ModelFile& file) const;
   [[nodiscard]] static Result<LearnedModel> From(const learn::ModelFile& file);
 
@@ -69,8 +69,8 @@ class LearnedModel : public Model {
   Parts parts_;
 };
 
-/// The model that is part of the program (data/models/overlap.orrmodel), or the one that
-/// `measure overlap --pipeline` installed for this user.
+/// The embedded model (data/models/overlap.orrmodel), or the one that `measure overlap --pipeline`
+/// installed for this user.
 [[nodiscard]] Result<std::shared_ptr<const LearnedModel>> ShippedModel();
 
 [[nodiscard]] Result<LearnedModel> ReadLearnedModel(const std::string& path);

@@ -106,9 +106,9 @@ TEST_F(LearnedModelTest, LearnsWhatKernelOverlapsCost) {
   pair.communication.shape.blocks = 24;
   pair.communication.payload_gbps = 240;
   const double alone_us = pair.compute.alone_us;
-  const KernelOverlap overlap_event{
+  const KernelOverlap overlap{
       .compute_is_first = true, .offset_us = alone_us / 4, .communication_us = alone_us};
-  EXPECT_NEAR(model->TogetherUs(rows_[0].machine, pair, overlap_event) / alone_us, 1.5, 0.15);
+  EXPECT_NEAR(model->TogetherUs(rows_[0].machine, pair, overlap) / alone_us, 1.5, 0.15);
 }
 
 TEST_F(LearnedModelTest, CountsHalfAChanceOfAWaitAsHalfAWait) {
@@ -131,8 +131,8 @@ TEST_F(LearnedModelTest, SimulatesOverlapsOfOtherGenerationsByArithmetic) {
   const Machine other = MachineOf(*hardware::FindGpu("A100-80GB"));
   const Pair& pair = rows_[0].pair;
   // Communication is there before the kernel begins and stays longer than it.
-  const KernelOverlap overlap_event{.compute_is_first = false, .offset_us = 10, .communication_us = 1e6};
-  EXPECT_NEAR(model->TogetherUs(other, pair, overlap_event),
+  const KernelOverlap overlap{.compute_is_first = false, .offset_us = 10, .communication_us = 1e6};
+  EXPECT_NEAR(model->TogetherUs(other, pair, overlap),
               pair.compute.alone_us * AnalyticModel().SlowdownOf(other, pair).compute, 1e-6);
 }
 

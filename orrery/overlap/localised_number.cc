@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <string>
 
+#include "orrery/base/text.h"
+
 namespace orrery::overlap {
 namespace {
 
@@ -13,11 +15,11 @@ constexpr std::size_t kThousands = 3;
 
 bool IsNumberLike(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
-    return (c >= '0' && c <= '9') || c == '.' || c == ',' || c == '-';
+    return IsDigit(c) || c == '.' || c == ',' || c == '-';
   });
 }
 
-/// What one number says; nothing when it could be either.
+/// The mark of one number; nothing if ambiguous.
 std::optional<DecimalMark> MarkOf(std::string_view text) {
   const std::size_t point = text.rfind('.');
   const std::size_t comma = text.rfind(',');
@@ -35,13 +37,13 @@ std::optional<DecimalMark> MarkOf(std::string_view text) {
   if (text.find(text[at]) != at) {
     return other;
   }
-  // "0.585" begins with no thousand.
+  // "0.585" has no thousands.
   const bool may_be_thousands =
       text.size() - at - 1 == kThousands && at > 0 && at <= kThousands && text[0] != '0';
   return may_be_thousands ? std::nullopt : std::optional(mark);
 }
 
-/// Blanks that locales put between thousands, as UTF-8.
+/// Removes thousands separators of locales, in UTF-8.
 std::string WithoutBlanks(std::string_view text) {
   std::string rest(text);
   for (const std::string_view blank : {" ", "'", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x99"}) {

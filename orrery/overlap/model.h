@@ -6,13 +6,13 @@
 
 namespace orrery::overlap {
 
-/// Two kernels that run together for a while.
+/// Two kernels that overlap.
 struct Pair {
   ComputeKernel compute = {};
   CommunicationKernel communication = {};
 };
 
-/// How long each takes beside the other, over its time alone; at least 1.
+/// The time of each kernel while both run, relative to its time alone; at least 1.
 struct Slowdown {
   double compute = 1;
   double communication = 1;
@@ -23,19 +23,19 @@ struct Slowdown {
 /// A kernel that is launched while the other runs.
 struct Arrival {
   bool compute_is_first = true;
-  double since_us = 0;  // how long the first has been running
-  double first_us = 0;  // how long it takes alone
+  double since_us = 0;  // time since the first launch
+  double first_us = 0;  // duration of the first alone
 };
 
 /// One launch of each kernel, the second at a set time after the first.
 struct KernelOverlap {
   bool compute_is_first = true;
   double offset_us = 0;         // of the second launch
-  double communication_us = 0;  // that communication takes alone
+  double communication_us = 0;  // communication alone
 };
 
-/// How kernels that share a GPU hold each other up: contention while both run, and queueing while
-/// one of them finds no room on the multiprocessors. The analytic model and the learned one.
+/// Slowdown of kernels that share a GPU: contention while both run, and queueing while one of them
+/// has no room on the multiprocessors. Implemented by the analytic and the learned model.
 class Model {
  public:
   virtual ~Model() = default;
@@ -44,7 +44,7 @@ class Model {
   virtual void Slowdowns(const Machine& machine, std::span<const Pair> pairs,
                          std::span<Slowdown> slowdowns) const = 0;
 
-  /// How long the second kernel waits until all of its first wave of blocks has found room.
+  /// The delay of the second kernel until its whole first wave of blocks has started.
   [[nodiscard]] virtual double DelayUs(const Machine& machine, const Pair& pair,
                                        const Arrival& arrival) const = 0;
 

@@ -15,6 +15,7 @@
 
 #include "orrery/base/byte_source.h"
 #include "orrery/base/csv.h"
+#include "orrery/base/text.h"
 #include "orrery/overlap/localised_number.h"
 
 namespace orrery::overlap {
@@ -24,8 +25,8 @@ using Records = std::vector<std::vector<std::string>>;
 
 enum class Unit : std::uint8_t { kPercent, kMicroseconds, kBytes, kGigahertz, kCount };
 
-/// What is wanted of a kernel, and what the versions call it.
-struct Wanted {
+/// A metric and its names in different versions.
+struct Metric {
   std::string_view column;  // in tables of counters; empty for what is no counter
   Unit unit = Unit::kCount;
   std::vector<std::string_view> names;  // of the details page and of the raw page
@@ -36,8 +37,8 @@ void SetWhole(int& target, double value) {
   target = value >= 0 && value < 1e9 ? static_cast<int>(std::lround(value)) : 0;
 }
 
-const std::vector<Wanted>& AllWanted() {
-  static const std::vector<Wanted> kWanted = {
+const std::vector<Metric>& AllMetrics() {
+  static const std::vector<Metric> kMetrics = {
       {"duration_us",
        Unit::kMicroseconds,
        {"Duration", "gpu__time_duration.sum", "gpu__time_duration.avg"},
@@ -102,11 +103,11 @@ const std::vector<Wanted>& AllWanted() {
        {"Block Size", "launch__block_size"},
        [](CountedKernel& kernel, double value) { SetWhole(kernel.shape.threads, value); }},
   };
-  return kWanted;
+  return kMetrics;
 }
 
-/// What a value is multiplied by; nothing for a unit of something else.
-std::optional<double> FactorOf(std::string_view unit, Unit wanted) {
+/// The factor of a unit; nothing for a unit of another quantity.
+std::optional<double> FactorOf(std::string_view unit, Unit target) {
   static const std::map<std::string_view, double, std::less<>> kTimes = {
       {"ns", 1e-3}, {"nsecond", 1e-3}, {"us", 1},  {"usecond", 1},
       {"ms", 1e3},  {"msecond", 1e3},  {"s", 1e6}, {"second", 1e6}};
@@ -119,35 +120,31 @@ std::optional<double> FactorOf(std::string_view unit, Unit wanted) {
     const auto found = units.find(name);
     return found == units.end() ? std::nullopt : std::optional(found->second);
   };
-  if (wanted == Unit::kPercent) {
+  if (target == Unit::kPercent) {
     return unit == "%" ? std::optional(1.0) : std::nullopt;
   }
-  if (wanted == Unit::kCount) {
+  if (target == Unit::kCount) {
     return 1.0;
   }
-  if (wanted == Unit::kGigahertz) {
+  if (target == Unit::kGigahertz) {
     // "cycle/nsecond" is what older versions call GHz.
     if (unit.starts_with("cycle/")) {
       const auto times = find(kTimes, unit.substr(6));
       return times ? std::optional(1e-3 / *times) : std::nullopt;
     }
-    std::string lower(unit);
-    std::ranges::transform(lower, lower.begin(), [](char c) {
-      return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return find(kClocks, lower);
+    return find(kClocks, LowerCase(unit));
   }
   const std::string_view whole = unit.substr(0, unit.find('/'));
-  return find(wanted == Unit::kMicroseconds ? kTimes : kSizes, whole);
+  return find(target == Unit::kMicroseconds ? kTimes : kSizes, whole);
 }
 
-/// The wanted value of each name of a metric.
-const std::map<std::string_view, const Wanted*, std::less<>>& WantedByName() {
-  static const std::map<std::string_view, const Wanted*, std::less<>> kByName = [] {
-    std::map<std::string_view, const Wanted*, std::less<>> by_name;
-    for (const Wanted& wanted : AllWanted()) {
-      for (const std::string_view name : wanted.names) {
-        by_name.emplace(name, &wanted);
+/// Metrics by name.
+const std::map<std::string_view, const Metric*, std::less<>>& MetricByName() {
+  static const std::map<std::string_view, const Metric*, std::less<>> kByName = [] {
+    std::map<std::string_view, const Metric*, std::less<>> by_name;
+    for (const Metric& metric : AllMetrics()) {
+      for (const std::string_view name : metric.names) {
+        by_name.emplace(name, &metric);
       }
     }
     return by_name;
@@ -161,7 +158,7 @@ std::optional<std::array<std::int64_t, 3>> ThreeNumbers(std::string_view text) {
   const char* at = text.data();
   const char* const end = text.data() + text.size();
   for (std::int64_t& number : numbers) {
-    at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+    at = std::find_if(at, end, IsDigit);
     const auto [stop, error] = std::from_chars(at, end, number);
     if (error != std::errc() || number > std::numeric_limits<std::int32_t>::max()) {
       return std::nullopt;
@@ -171,7 +168,7 @@ std::optional<std::array<std::int64_t, 3>> ThreeNumbers(std::string_view text) {
   return numbers;
 }
 
-/// The product, as far as a launch can be.
+/// The product, 0 if implausibly large.
 std::int64_t Product(const std::array<std::int64_t, 3>& numbers) {
   double product = 1;
   for (const std::int64_t number : numbers) {
@@ -180,7 +177,7 @@ std::int64_t Product(const std::array<std::int64_t, 3>& numbers) {
   return product < 1e15 ? static_cast<std::int64_t>(product) : 0;
 }
 
-/// The columns that both pages have in front.
+/// The leading columns of both pages.
 class Head {
  public:
   explicit Head(const std::vector<std::string>& header) {
@@ -219,24 +216,24 @@ class Head {
   std::map<std::string, std::size_t, std::less<>> column_of_;
 };
 
-/// Which counters were seen.
+/// Sets metrics and records which were found.
 class Seen {
  public:
-  void Set(const Wanted& wanted, CountedKernel& kernel, std::string_view text,
+  void Set(const Metric& metric, CountedKernel& kernel, std::string_view text,
            std::string_view unit, DecimalMark mark) {
     const auto number = ParseLocalised(text, mark);
-    const auto factor = FactorOf(unit, wanted.unit);
+    const auto factor = FactorOf(unit, metric.unit);
     if (number && factor) {
-      wanted.set(kernel, *number * *factor);
-      seen_[wanted.column] = true;
+      metric.set(kernel, *number * *factor);
+      seen_[metric.column] = true;
     }
   }
 
   [[nodiscard]] std::vector<std::string> Missing() const {
     std::vector<std::string> missing;
-    for (const Wanted& wanted : AllWanted()) {
-      if (!wanted.column.empty() && !seen_.contains(wanted.column)) {
-        missing.emplace_back(wanted.column);
+    for (const Metric& metric : AllMetrics()) {
+      if (!metric.column.empty() && !seen_.contains(metric.column)) {
+        missing.emplace_back(metric.column);
       }
     }
     return missing;
@@ -262,9 +259,9 @@ Result<CountedKernels> ReadDetails(const Head& head,
       result.kernels.push_back(head.Begin(row));
       current = id;
     }
-    const auto wanted = WantedByName().find(head.Field(row, "Metric Name"));
-    if (wanted != WantedByName().end()) {
-      seen.Set(*wanted->second, result.kernels.back(), head.Field(row, "Metric Value"),
+    const auto metric = MetricByName().find(head.Field(row, "Metric Name"));
+    if (metric != MetricByName().end()) {
+      seen.Set(*metric->second, result.kernels.back(), head.Field(row, "Metric Value"),
                head.Field(row, "Metric Unit"), mark);
     }
   }
@@ -275,13 +272,13 @@ Result<CountedKernels> ReadDetails(const Head& head,
 Result<CountedKernels> ReadRaw(const std::vector<std::string>& header, const Head& head,
                                std::span<const std::vector<std::string>> rows) {
   const std::vector<std::string>& units = rows.front();
-  std::vector<std::pair<std::size_t, const Wanted*>> columns;
+  std::vector<std::pair<std::size_t, const Metric*>> columns;
   std::vector<std::string_view> values;
   for (std::size_t column = 0; column < header.size(); ++column) {
-    const auto wanted = WantedByName().find(header[column]);
+    const auto metric = MetricByName().find(header[column]);
     // "Grid Size" is a column of the head on this page.
-    if (wanted != WantedByName().end() && header[column].find("__") != std::string::npos) {
-      columns.emplace_back(column, wanted->second);
+    if (metric != MetricByName().end() && header[column].find("__") != std::string::npos) {
+      columns.emplace_back(column, metric->second);
     }
   }
   for (const std::vector<std::string>& row : rows.subspan(1)) {
@@ -292,9 +289,9 @@ Result<CountedKernels> ReadRaw(const std::vector<std::string>& header, const Hea
   Seen seen;
   for (const std::vector<std::string>& row : rows.subspan(1)) {
     CountedKernel& kernel = result.kernels.emplace_back(head.Begin(row));
-    for (const auto& [column, wanted] : columns) {
+    for (const auto& [column, metric] : columns) {
       if (column < row.size()) {
-        seen.Set(*wanted, kernel, row[column], column < units.size() ? units[column] : "", mark);
+        seen.Set(*metric, kernel, row[column], column < units.size() ? units[column] : "", mark);
       }
     }
   }
@@ -302,7 +299,7 @@ Result<CountedKernels> ReadRaw(const std::vector<std::string>& header, const Hea
   return result;
 }
 
-/// Text without the lines that ncu and the program itself print around the table.
+/// The table without other lines of ncu and the profiled program.
 std::string TableText(std::string_view text) {
   std::string table;
   bool has_begun = false;
@@ -310,8 +307,7 @@ std::string TableText(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end);
-    has_begun = has_begun || line.find("\"Kernel Name\"") != std::string_view::npos ||
-                line.find(",Kernel Name,") != std::string_view::npos;
+    has_begun = has_begun || Contains(line, "\"Kernel Name\"") || Contains(line, ",Kernel Name,");
     if (has_begun && !line.starts_with("==")) {
       table += line;
     }
@@ -320,13 +316,13 @@ std::string TableText(std::string_view text) {
 }
 
 tl::unexpected<Error> NoTable(std::string_view text) {
-  if (text.find("ERR_NVGPUCTRPERM") != std::string_view::npos) {
+  if (Contains(text, "ERR_NVGPUCTRPERM")) {
     return Fail(Error::Kind::kUnsupported,
                 "ncu was not allowed to read counters (ERR_NVGPUCTRPERM); run it as root or load "
                 "the driver with NVreg_RestrictProfilingToAdminUsers=0");
   }
   return Fail(Error::Kind::kInvalidInput,
-              "there is no table of kernels; print it with `ncu --csv --page details` or `--page "
+              "no table of kernels; print it with `ncu --csv --page details` or `--page "
               "raw`");
 }
 

@@ -13,9 +13,9 @@ namespace orrery::overlap {
 
 /// One kernel that Nsight Compute profiled alone.
 struct CountedKernel {
-  std::int64_t id = -1;  // Nsight Compute's number of it
+  std::int64_t id = -1;  // Nsight Compute's id
   std::string name;
-  std::array<std::int64_t, 3> grid = {};   // zeros where only the size is known
+  std::array<std::int64_t, 3> grid = {};   // zeros if only the size is known
   std::array<std::int64_t, 3> block = {};  // …
   LaunchShape shape = {};
   double duration_us = kUnknown;
@@ -25,19 +25,18 @@ struct CountedKernel {
 
 struct CountedKernels {
   std::vector<CountedKernel> kernels;  // in the order of the file
-  /// Names of counters that no kernel has, as in the table of counters: "dram_pct".
+  /// Counters that no kernel has, by column name: "dram_pct".
   std::vector<std::string> missing;
 };
 
-/// Reads what `ncu --csv` prints: the details page (a line for each metric) or the raw page (a
-/// column for each, units in the second line). Lines that begin with "==" are passed over. Numbers
-/// may have separators of thousands, and a comma for the point: the file as a whole tells which.
-/// Times and sizes come in any unit; names of metrics of older versions are known. A counter that
-/// is not there, or "no data", is unknown. A file in which ncu says that counters may not be read
-/// is an error that says so.
+/// Reads the output of `ncu --csv`: the details page (a line per metric) or the raw page (a column
+/// per metric, units in the second line). Lines that begin with "==" are skipped. Numbers may have
+/// thousands separators and a decimal comma, inferred from the whole file. Times and sizes may have
+/// any unit; metric names of older versions are supported. A missing counter, or "no data", is
+/// unknown. Missing permission to read counters is an error.
 [[nodiscard]] Result<CountedKernels> ParseNsightCompute(std::string_view text);
 
-/// Reads a file, plain or packed.
+/// Reads a file, compressed or not.
 [[nodiscard]] Result<CountedKernels> ReadNsightCompute(const std::string& path);
 
 }  // namespace orrery::overlap

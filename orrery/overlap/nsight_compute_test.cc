@@ -130,7 +130,7 @@ TEST(NsightCompute, SaysThatCountersWereRefused) {
   EXPECT_THAT(counted.error().message(), HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
 }
 
-TEST(NsightCompute, OtherTextIsRefusedWithTheFix) {
+TEST(NsightCompute, OtherTextIsRejectedWithTheFix) {
   for (const std::string_view text : {"", "a,b\n1,2\n", "\"ID\",\"Kernel Name\"\n"}) {
     const auto counted = ParseNsightCompute(text);
     ASSERT_FALSE(counted.has_value()) << text;

@@ -13,7 +13,7 @@ constexpr int kWarp = 32;
 constexpr int kRegistersOfThreadUnit = 8;
 constexpr int kRegistersOfWarpUnit = 256;
 
-/// What one block takes, or what is left of a multiprocessor.
+/// The resources of a block, or those left on a multiprocessor.
 struct Resources {
   int registers = 0;
   int shared_bytes = 0;
@@ -57,18 +57,17 @@ Resources Less(Resources room, const Resources& block) {
   return room;
 }
 
-// Shared memory is cut from the cache as the kernel that was there first wants it, for as many of
-// its blocks as fit, and stays so while it is there.
+// The split of shared memory and cache is that of the kernel that started first, for as many of its
+// blocks as fit, until it ends.
 int SharedBytesBeside(const Machine& machine, const LaunchShape& other) {
   const Resources block = OfBlock(machine, other);
-  const int wanted = std::max(1, Fitting(OfMachine(machine), block)) * block.shared_bytes;
-  const auto step = std::ranges::lower_bound(machine.shared_steps, wanted);
+  const int needed = std::max(1, Fitting(OfMachine(machine), block)) * block.shared_bytes;
+  const auto step = std::ranges::lower_bound(machine.shared_steps, needed);
   return step == machine.shared_steps.end() ? machine.shared_bytes : *step;
 }
 
-/// Where blocks go: those of the other kernel are dealt out to the groups of multiprocessors in
-/// turn, and within a group to one multiprocessor after the other; ours fill what is left, in
-/// clusters.
+/// The placement of blocks: those of the other kernel are distributed round-robin over groups of
+/// multiprocessors, and within a group over its multiprocessors; ours use the rest, in clusters.
 struct Places {
   Places(const Machine& of, const LaunchShape& shape, const LaunchShape& other)
       : machine(of), cluster(std::max(1, shape.cluster)) {
@@ -84,14 +83,14 @@ struct Places {
     of_fuller_sm = Fitting(Less(left, other_block), block);
   }
 
-  // Blocks at a time with `others` of the other kernel there.
+  // Concurrent blocks with `others` blocks of the other kernel.
   [[nodiscard]] std::int64_t Blocks(std::int64_t others) const {
     const int groups = std::max(1, machine.sm_clusters);
-    const std::int64_t dealt = others % machine.sms;
+    const std::int64_t assigned = others % machine.sms;
     std::int64_t blocks = 0;
     for (int group = 0; group < groups; ++group) {
-      const std::int64_t sms = 2 * Share(machine.sms / 2, groups, group);  // they come in pairs
-      const std::int64_t fuller = std::min(sms, Share(dealt, groups, group));
+      const std::int64_t sms = 2 * Share(machine.sms / 2, groups, group);  // TPCs have two
+      const std::int64_t fuller = std::min(sms, Share(assigned, groups, group));
       const int emptier = others < machine.sms ? of_free_sm : of_emptier_sm;
       blocks += ((sms - fuller) * emptier + fuller * of_fuller_sm) / cluster * cluster;
     }
@@ -105,8 +104,8 @@ struct Places {
   const Machine& machine;
   std::int64_t cluster = 1;
   int of_free_sm = 1;
-  int of_emptier_sm = 0;  // that holds as many of the other's blocks as any
-  int of_fuller_sm = 0;   // that holds one more
+  int of_emptier_sm = 0;  // with the fewest blocks of the other
+  int of_fuller_sm = 0;   // with one more
 };
 
 std::int64_t Waves(std::int64_t blocks, std::int64_t at_a_time) {
@@ -127,7 +126,7 @@ double Room::ByShare() const {
 
 int BlocksOfSm(const Machine& machine, const LaunchShape& shape) {
   ORRERY_CHECK(shape.threads > 0, "the launch must be known");
-  // A block that fits nowhere by these limits ran all the same; one fits then.
+  // A launched block that exceeds these limits did run, so one fits.
   return std::max(1, Fitting(OfMachine(machine), OfBlock(machine, shape)));
 }
 
@@ -149,7 +148,7 @@ double PileBeside(const Machine& machine, const LaunchShape& shape, const Launch
   const std::int64_t shared = std::min(sms, other.blocks);
   const int of_shared_sm = RoomBeside(machine, shape, other).of_shared_sm;
   const std::int64_t alone = std::min<std::int64_t>(of_sm, DivideUp(shape.blocks, sms));
-  // The lowest pile at which all blocks of a wave have found a place.
+  // The smallest number of blocks per multiprocessor at which a whole wave fits.
   for (std::int64_t pile = 1; pile < of_sm; ++pile) {
     const std::int64_t beside_other = std::clamp<std::int64_t>(
         (pile * shape.threads - other.threads) / shape.threads, 0, of_shared_sm);

@@ -6,34 +6,35 @@
 
 namespace orrery::overlap {
 
-/// How many blocks of a kernel fit on a GPU alone, and beside the blocks of another.
+/// The number of blocks of a kernel that fit on a GPU alone, and together with the blocks of
+/// another.
 struct Room {
   int of_sm = 0;            // blocks of an empty multiprocessor
-  int of_shared_sm = 0;     // … of one that holds a block of the other
+  int of_shared_sm = 0;     // … with a block of the other
   std::int64_t alone = 0;   // blocks at a time
-  std::int64_t beside = 0;  // … with the other there
+  std::int64_t beside = 0;  // … with the other running
   std::int64_t waves_alone = 0;
-  std::int64_t waves_beside = 0;  // 0: it must wait until the other has gone
+  std::int64_t waves_beside = 0;  // 0: it must wait for the end of the other
 
-  /// How much longer equal blocks take for the room they lack, by whole waves; 1 where they must
-  /// wait, since they run as alone afterwards.
+  /// The slowdown of equal blocks in whole waves; 1 if they must wait, since they run as alone
+  /// afterwards.
   [[nodiscard]] double ByWaves() const;
 
-  /// The same when there are so many waves that blocks no longer end together.
+  /// The same for so many waves that blocks no longer end together.
   [[nodiscard]] double ByShare() const;
 };
 
-/// How many blocks of `shape` the fullest multiprocessor holds beside `other`, over how many alone.
-/// Blocks go where the fewest threads are, so those that find the other kernel on a multiprocessor
-/// of their own pile up elsewhere, and run at the pace of the pile.
+/// The blocks of `shape` on the fullest multiprocessor with `other`, relative to those alone.
+/// Blocks are placed where the fewest threads run, so they accumulate on multiprocessors without
+/// the other kernel and share their throughput.
 [[nodiscard]] double PileBeside(const Machine& machine, const LaunchShape& shape,
                                 const LaunchShape& other);
 
-/// Registers of a thread come in eights and of a block in multiples of 256 for each warp.
+/// Registers are allocated in multiples of 8 per thread and 256 per warp.
 [[nodiscard]] int BlocksOfSm(const Machine& machine, const LaunchShape& shape);
 
-/// The room of `shape` beside `other`, whose blocks spread over as many multiprocessors as there
-/// are (two on one only when all hold one). Both shapes must be known.
+/// The room of `shape` with `other`, whose blocks are spread over all multiprocessors (two on one
+/// only if all have one). Both shapes must be known.
 [[nodiscard]] Room RoomBeside(const Machine& machine, const LaunchShape& shape,
                               const LaunchShape& other);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -15,14 +16,12 @@
 #include "orrery/kernel/bound.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/overlap/kernel_name.h"
-#include "orrery/overlap/gemm_blocks.h"
-#include "orrery/overlap/stamped_kernel.h"
 
 namespace orrery::overlap {
 namespace {
 
-// Quartiles of the repeats further apart: who came first was a matter of luck, and the median is of
-// two different things.
+// With a larger interquartile range the order of launches was random, and the median mixes two
+// cases.
 constexpr double kMostSpreadPercent = 10;
 
 using CountersOfKernel = std::map<std::pair<std::string, std::string>, Counters>;
@@ -34,12 +33,56 @@ Status CheckColumns(const Table& table, const std::string& path) {
   for (const std::string_view column : kNeeded) {
     if (!table.FindColumn(column)) {
       return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("{}: there is no column {}; a table of `orrery measure overlap` is "
-                              "wanted (docs/formats/overlap-pairs.md)",
+                  fmt::format("{}: column {} is missing; expected a table of `orrery measure "
+                              "overlap` (docs/formats/overlap-pairs.md)",
                               path, column));
     }
   }
   return {};
+}
+
+/// A compute kernel of capture/overlap's own, whose blocks record when they ran.
+struct StampedKernel {
+  std::string_view kind;  // "stamped moves", …; static text
+  double flops = 0;
+  double bytes = 0;
+};
+
+constexpr double kRoundBytes = 32;   // a thread reads sixteen bytes and writes as many
+constexpr double kSectorBytes = 32;  // what one load at a random place brings
+
+std::string_view ValueOf(std::string_view text, std::string_view key) {
+  const std::size_t at = text.find(key);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view rest = text.substr(at + key.size());
+  return rest.substr(0, rest.find(' '));
+}
+
+double NumberOf(std::string_view text, std::string_view key) {
+  const std::string_view value = ValueOf(text, key);
+  double number = 0;
+  std::from_chars(value.data(), value.data() + value.size(), number);
+  return number;
+}
+
+/// Reads "stamped kind=moves blocks=528 threads=256 shared=0 work=1024"; nothing for other texts.
+std::optional<StampedKernel> ParseStampedKernel(std::string_view text) {
+  if (!text.starts_with("stamped ")) {
+    return std::nullopt;
+  }
+  const double threads = NumberOf(text, " blocks=") * NumberOf(text, " threads=");
+  const double work = NumberOf(text, " work=");
+  const std::string_view kind = ValueOf(text, " kind=");
+  if (kind == "moves") {
+    return StampedKernel{"stamped moves", 0,
+                         threads * std::floor(work / kRoundBytes) * kRoundBytes};
+  }
+  if (kind == "computes") {
+    return StampedKernel{"stamped computes", 2 * threads * work, 0};
+  }
+  return StampedKernel{"stamped waits", 0, threads * work * kSectorBytes};
 }
 
 Result<CountersOfKernel> ReadCounters(std::span<const std::string> paths) {
@@ -64,7 +107,7 @@ Result<CountersOfKernel> ReadCounters(std::span<const std::string> paths) {
   return counters;
 }
 
-/// One row of a table, column by column; a missing number is 0.
+/// Reads one row of a table; a missing number is 0.
 class RowReader {
  public:
   RowReader(const Table& table, std::size_t row, const CountersOfKernel& counters)
@@ -112,58 +155,58 @@ class RowReader {
   }
 
   [[nodiscard]] Result<ComputeKernel> Compute(const hardware::Gpu& gpu) const {
-    ComputeKernel side;
-    side.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
+    ComputeKernel compute;
+    compute.shape = Shape("k_grid", "k_block", "k_regs", "k_smem");
     if (const std::optional<StampedKernel> stamped = ParseStampedKernel(Text("k_operator"))) {
-      side.kind = stamped->kind;
-      side.flops = stamped->flops;
-      side.bytes = stamped->bytes;
-      side.flops_peak = gpu.PeakFlops("fp32").value_or(0);
+      compute.kind = stamped->kind;
+      compute.flops = stamped->flops;
+      compute.bytes = stamped->bytes;
+      compute.flops_peak = gpu.PeakFlops("fp32").value_or(0);
     } else {
       ORRERY_TRY(const kernel::Operator op, kernel::ParseOperator(Text("k_operator")));
       const kernel::Work work = kernel::WorkOf(op);
-      side.kind = kernel::SchemaOf(op.kind()).name;
-      side.flops = work.flops;
-      side.bytes = work.Bytes();
+      compute.kind = kernel::SchemaOf(op.kind()).name;
+      compute.flops = work.flops;
+      compute.bytes = work.Bytes();
       const double seconds = kernel::BoundOf(op, work, gpu).compute_seconds;
-      side.flops_peak = seconds > 0 ? work.flops / seconds : 0;
-      ShareOut(op, side);
+      compute.flops_peak = seconds > 0 ? work.flops / seconds : 0;
+      AssignTiles(op, compute);
     }
-    side.alone_us = Number("k_alone_us");
-    side.shape.cluster = ClusterInName(Text("k_name"));
-    side.family = FamilyOf(Text("k_name"));
-    side.operands_rotate = Integer("k_copies") > 1;
+    compute.alone_us = Number("k_alone_us");
+    compute.shape.cluster = ClusterInName(Text("k_name"));
+    compute.family = FamilyOf(Text("k_name"));
+    compute.operands_rotate = Integer("k_copies") > 1;
     const auto found =
         counters_.find({std::string(Text("k_operator")), std::string(Text("k_name"))});
     if (found != counters_.end()) {
-      side.counters = found->second;
+      compute.counters = found->second;
     }
-    return side;
+    return compute;
   }
 
-  void ShareOut(const kernel::Operator& op, ComputeKernel& side) const {
+  void AssignTiles(const kernel::Operator& op, ComputeKernel& compute) const {
     if (kernel::IsGemm(op.kind())) {
-      const GemmBlocks product =
-          BlocksOfGemm(kernel::GemmOf(op), Text("k_name"), side.shape.blocks);
-      side.shape.blocks = product.working;
-      side.tiles = product.tiles;
+      const GemmBlocks gemm =
+          BlocksOfGemm(kernel::GemmOf(op), Text("k_name"), compute.shape.blocks);
+      compute.shape.blocks = gemm.working;
+      compute.tiles = gemm.tiles;
     }
   }
 
   [[nodiscard]] Result<CommunicationKernel> Communication() const {
-    CommunicationKernel side;
-    side.shape = Shape("c_blocks", "c_threads", "c_regs", "c_smem");
-    ORRERY_TRY(side.pattern, PatternOf(Text("c_pattern")));
-    ORRERY_TRY(side.place, PlaceOf(Text("c_place")));
-    ORRERY_TRY(side.priority, PriorityOf(Text("priority")));
-    side.payload_gbps = Number("c_alone_gbps");
-    side.chunk_bytes = Number("c_chunk_bytes");
-    return side;
+    CommunicationKernel communication;
+    communication.shape = Shape("c_blocks", "c_threads", "c_regs", "c_smem");
+    ORRERY_TRY(communication.pattern, PatternOf(Text("c_pattern")));
+    ORRERY_TRY(communication.place, PlaceOf(Text("c_place")));
+    ORRERY_TRY(communication.priority, PriorityOf(Text("priority")));
+    communication.payload_gbps = Number("c_alone_gbps");
+    communication.chunk_bytes = Number("c_chunk_bytes");
+    return communication;
   }
 
   [[nodiscard]] Status ReadTimes(MeasuredPair& row) const {
     row.mode = Text("mode") == "arrival" ? Mode::kArrival : Mode::kSteady;
-    // Kernels that are released together need not begin together: launches differ.
+    // Kernels that are released together may begin at different times: launches differ.
     const double later_us = Number("offset_us") + Number("c_launch_us") - Number("k_launch_us");
     row.compute_is_first = row.mode == Mode::kArrival && later_us >= 0;
     row.offset_us = std::abs(later_us);
@@ -178,10 +221,10 @@ class RowReader {
     row.communication_delay_us = Number("c_start_delay_us", kUnknown);
     if (Number("k_together_spread_pct") > kMostSpreadPercent) {
       return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("its repeats together differ by more than {} %", kMostSpreadPercent));
+                  fmt::format("its repeats differ by more than {} %", kMostSpreadPercent));
     }
     if (row.pair.compute.alone_us <= 0 || row.together_us <= 0) {
-      return Fail(Error::Kind::kInvalidInput, "there is no time alone, or none together");
+      return Fail(Error::Kind::kInvalidInput, "the time alone or together is missing");
     }
     return {};
   }
@@ -198,8 +241,8 @@ std::optional<KernelOverlap> KernelOverlapOf(const MeasuredPair& row) {
     return std::nullopt;
   }
   return KernelOverlap{.compute_is_first = row.compute_is_first,
-                 .offset_us = row.offset_us,
-                 .communication_us = row.communication_alone_us};
+                       .offset_us = row.offset_us,
+                       .communication_us = row.communication_alone_us};
 }
 
 Result<PairTable> ReadPairs(std::span<const std::string> paths,

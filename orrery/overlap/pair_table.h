@@ -14,8 +14,8 @@
 namespace orrery::overlap {
 
 enum class Mode : std::uint8_t {
-  kSteady,   // communication went on for as long as a train of launches of the other kernel
-  kArrival,  // one launch of each, the second at a set time
+  kSteady,   // continuous communication during repeated launches of the compute kernel
+  kArrival,  // one launch of each, the second with an offset
 };
 
 /// Two kernels that were measured alone and together (docs/formats/overlap-pairs.md).
@@ -23,7 +23,7 @@ struct MeasuredPair {
   Pair pair = {};
   Machine machine = {};
   std::string gpu;
-  std::string kernel;  // text of the operator: what rows are held out by
+  std::string kernel;  // text of the operator; rows are held out by it
   std::string name;    // of the kernel that ran
   Mode mode = Mode::kSteady;
   bool compute_is_first = false;
@@ -36,12 +36,12 @@ struct MeasuredPair {
   double communication_together_us = kUnknown;
   double communication_together_gbps = 0;
   double compute_delay_us = 0;
-  double communication_delay_us = kUnknown;  // until its last block began
+  double communication_delay_us = kUnknown;  // until its last block started
   std::uint32_t file = 0;
   std::uint32_t line = 0;
 };
 
-/// How the two met; nothing of a pair in steady state.
+/// The overlap of a row; nothing in steady state.
 [[nodiscard]] std::optional<KernelOverlap> KernelOverlapOf(const MeasuredPair& row);
 
 struct PairTable {
@@ -50,9 +50,9 @@ struct PairTable {
   std::vector<RejectedRow> rejected;
 };
 
-/// Reads tables of `orrery measure overlap` (plain or packed). Rows that carry a reason for not
-/// counting, of a GPU that the catalogue lacks, or without a time are rejected by file and line.
-/// `counters` names tables of counters (features/counters.csv), joined by operator and kernel.
+/// Reads tables of `orrery measure overlap` (compressed or not). Rows with a rejection reason, of a
+/// GPU that is not in the catalogue, or without a time are rejected by file and line. `counters`
+/// names tables of counters (features/counters.csv), joined by operator and kernel.
 [[nodiscard]] Result<PairTable> ReadPairs(std::span<const std::string> paths,
                                           std::span<const std::string> counters = {});
 

@@ -63,16 +63,16 @@ TEST(PairTable, NamesRowsThatDoNotCount) {
   ASSERT_TRUE(table) << table.error().message();
   ASSERT_EQ(table->rejected.size(), 3U);
   EXPECT_EQ(table->rejected[0].reason, "the clock changed by more than 1 %");
-  EXPECT_EQ(table->rejected[1].reason, "its repeats together differ by more than 10 %");
+  EXPECT_EQ(table->rejected[1].reason, "its repeats differ by more than 10 %");
   EXPECT_EQ(table->rejected[2].line, 4U);
 }
 
-TEST(PairTable, RefusesOtherTables) {
+TEST(PairTable, RejectsOtherTables) {
   const std::string path = ::testing::TempDir() + "/other.csv";
   std::ofstream(path) << "a,b\n1,2\n";
   const Result<PairTable> table = ReadPairs(std::vector{path});
   ASSERT_FALSE(table);
-  EXPECT_NE(table.error().message().find("there is no column gpu"), std::string::npos);
+  EXPECT_NE(table.error().message().find("column gpu is missing"), std::string::npos);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ overlap::ComputeKernel ComputeKernelOf(KernelCode code, const SharedGpu& gpu) {
     side.kind = kernel::SchemaOf(static_cast<kernel::OperatorKind>(task.operation)).name;
   }
   side.family =
-      gpu.gpu != nullptr ? overlap::UsualFamily(*gpu.gpu, side.kind) : overlap::Family::kOther;
+      gpu.gpu != nullptr ? overlap::DefaultFamily(*gpu.gpu, side.kind) : overlap::Family::kOther;
   side.alone_us = alone_us;
   side.flops_peak = gpu.flops_per_second;
   side.flops = task.compute_share / kMillionths * gpu.flops_per_second * alone_us * 1e-6;

@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/compat/ccl_bench/compat.h"
+#include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
@@ -54,16 +54,16 @@ std::vector<NamedResult> EvaluateAll(const std::vector<analyze::NamedMetric>& me
 
 std::vector<NamedResult> EvaluateCompat(const AnalyzeArguments& arguments, const ingest::Run& run) {
   const std::vector<analyze::Measurement> measurements = MeasurementsOf(run);
-  const compat::ccl_bench::CompatRun compat{
+  const compat::ccl_bench::Run compat{
       .set = &run.set, .measurements = measurements, .options = arguments.selection.options};
   std::vector<std::string> names = arguments.metrics;
-  const auto known = compat::ccl_bench::AllCompatNames();
+  const auto known = compat::ccl_bench::MetricNames();
   if (names.empty()) {
     names.assign(known.begin(), known.end());
   }
   std::vector<NamedResult> results(names.size());
   ParallelFor(names.size(), arguments.run.threads, [&](std::size_t i) {
-    auto computed = compat::ccl_bench::ComputeCompat(names[i], compat);
+    auto computed = compat::ccl_bench::ComputeMetric(names[i], compat);
     if (computed.is_missing) {
       computed.detail.Set("upstream_missing", true);
     }

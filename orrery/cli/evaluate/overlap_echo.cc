@@ -16,15 +16,14 @@
 #include "orrery/draw/json_writer.h"
 #include "orrery/draw/text_table.h"
 #include "orrery/draw/value_output.h"
-#include "orrery/compat/echo/echo_evaluation.h"
+#include "orrery/compat/echo/evaluation.h"
 
 namespace orrery::cli {
 namespace {
 
 using draw::TextTable;
-using compat::echo::EchoEvaluation;
-using compat::echo::EchoRow;
-using compat::echo::FedModel;
+using EchoEvaluation = compat::echo::Evaluation;
+using compat::echo::ModelEvaluation;
 using compat::echo::HeldOutEvaluation;
 using compat::echo::PredictorSummary;
 using compat::echo::PublishedLine;
@@ -56,15 +55,15 @@ std::string FedText(const EchoEvaluation& evaluation) {
                    {"R² of slowdown", TextTable::Align::kRight},
                    {"R² trained", TextTable::Align::kRight},
                    {"R² held out", TextTable::Align::kRight}});
-  for (const FedModel& fed : evaluation.fed) {
-    table.AddRow({fed.feeding, fmt::format("{:.1f}", fed.overlapped.mape),
+  for (const ModelEvaluation& fed : evaluation.fed) {
+    table.AddRow({fed.input, fmt::format("{:.1f}", fed.overlapped.mape),
                   fmt::format("{:.1f}", fed.held_out.mape),
                   fmt::format("{:.1f}", fed.held_out_overlapped.mape),
                   fmt::format("{:+.1f}", fed.held_out.error_of_sum),
                   fmt::format("{:.3f}", fed.r2_of_slowdown), fmt::format("{:.3f}", fed.r2_trained),
                   fmt::format("{:.3f}", fed.r2_held_out)});
   }
-  const FedModel& fed = evaluation.fed.front();
+  const ModelEvaluation& fed = evaluation.fed.front();
   return fmt::format(
       "Fed correctly: standardised with the {} training rows of its split (seed 42, {} held out, "
       "{} of them overlapped).\nMAPE of the duration, in %; {} overlapped rows\n\n{}",
@@ -83,7 +82,7 @@ std::string LeftOutText(const EchoEvaluation& evaluation) {
                    {"alone us", TextTable::Align::kRight},
                    {"together us", TextTable::Align::kRight},
                    {"ratio", TextTable::Align::kRight}});
-  for (const EchoRow& row : evaluation.left_out) {
+  for (const compat::echo::KernelRow& row : evaluation.left_out) {
     table.AddRow({std::to_string(row.id), row.name, fmt::format("{:.1f}", row.alone_ns / 1e3),
                   fmt::format("{:.1f}", row.together_ns / 1e3),
                   fmt::format("{:.2f}", row.together_ns / row.alone_ns)});
@@ -124,21 +123,21 @@ std::string SummaryTable(const HeldOutEvaluation& evaluation) {
 }
 
 std::string OursText(const EchoEvaluation& evaluation) {
-  const auto& validation = evaluation.by_slowdown.validation;
+  const auto& validation = evaluation.by_segment.validation;
   return fmt::format(
       "Ours: 5-fold cross-validation, {} times over, {} rows. Held out together: all that ran from "
-      "the begin of one\ncommunication to the next ({} slowdowns), so that no neighbour of a test "
+      "the begin of one\ncommunication to the next ({} segments), so that no neighbour of a test "
       "row is trained on. Means over the repeats,\nin %; MAPE of overlapped rows; against the "
-      "median: points, with a 95 % interval from slowdowns drawn anew.\n\n{}\n"
+      "median: points, with a 95 % interval from resampled segments.\n\n{}\n"
       "ours puts {} forms together and chooses none; 'one form' chooses one inside of the training "
       "part.\nThe forms were thought up on this table (docs/validation/echo-slowdown.md); at 99 % "
       "the interval of ours is {:+.2f} to {:+.2f}.\n"
       "Noise: rows without overlap repeat within {:+.1f} to {:+.1f} % (10th and 90th "
       "percentile).\n\nFor comparison, single rows held out, as Echo's users do:\n\n{}",
       validation.predictors.front().durations_ns.size(), validation.rows.size(),
-      evaluation.num_slowdowns, SummaryTable(evaluation.by_slowdown), compat::echo::NumForms(),
-      evaluation.by_slowdown.summaries.front().from_median.low_99,
-      evaluation.by_slowdown.summaries.front().from_median.high_99, 100 * (evaluation.noise_low - 1),
+      evaluation.num_segments, SummaryTable(evaluation.by_segment), compat::echo::NumForms(),
+      evaluation.by_segment.summaries.front().from_median.low_99,
+      evaluation.by_segment.summaries.front().from_median.high_99, 100 * (evaluation.noise_low - 1),
       100 * (evaluation.noise_high - 1), SummaryTable(evaluation.by_row));
 }
 
@@ -164,9 +163,9 @@ Value PublishedValue(const EchoEvaluation& evaluation) {
 
 Value FedValue(const EchoEvaluation& evaluation) {
   Value list = Value::List();
-  for (const FedModel& fed : evaluation.fed) {
+  for (const ModelEvaluation& fed : evaluation.fed) {
     Value entry = Value::Object();
-    entry.Set("feeding", fed.feeding)
+    entry.Set("feeding", fed.input)
         .Set("r2_of_slowdown", fed.r2_of_slowdown)
         .Set("r2_trained", fed.r2_trained)
         .Set("r2_held_out", fed.r2_held_out);
@@ -205,13 +204,13 @@ Value SummaryValue(const PredictorSummary& summary) {
 }
 
 Value HeldOutValue(const HeldOutEvaluation& evaluation) {
-  const bool by_slowdown = evaluation.held_out == compat::echo::HeldOut::kSlowdowns;
+  const bool by_segment = evaluation.held_out == compat::echo::HeldOut::kSegments;
   Value predictors = Value::List();
   for (const PredictorSummary& summary : evaluation.summaries) {
     predictors.Add(SummaryValue(summary));
   }
   Value entry = Value::Object();
-  entry.Set("held_out", by_slowdown ? "stretches" : "rows")
+  entry.Set("held_out", by_segment ? "stretches" : "rows")
       .Set("folds", 5)
       .Set("repeats", evaluation.validation.predictors.front().durations_ns.size())
       .Set("rows", evaluation.validation.rows.size())
@@ -221,7 +220,7 @@ Value HeldOutValue(const HeldOutEvaluation& evaluation) {
 
 std::string Json(const EchoEvaluation& evaluation) {
   Value left_out = Value::List();
-  for (const EchoRow& row : evaluation.left_out) {
+  for (const compat::echo::KernelRow& row : evaluation.left_out) {
     left_out.Add(row.id);
   }
   Value gains = Value::Object();
@@ -238,10 +237,10 @@ std::string Json(const EchoEvaluation& evaluation) {
     document.Set("published_agree", evaluation.differences->empty());
   }
   Value evaluated = Value::List();
-  evaluated.Add(HeldOutValue(evaluation.by_slowdown)).Add(HeldOutValue(evaluation.by_row));
+  evaluated.Add(HeldOutValue(evaluation.by_segment)).Add(HeldOutValue(evaluation.by_row));
   document.Set("fed", FedValue(evaluation))
       .Set("left_out_ids", std::move(left_out))
-      .Set("stretches", evaluation.num_slowdowns)
+      .Set("stretches", evaluation.num_segments)
       .Set("forms", compat::echo::NumForms())
       .Set("noise_low", evaluation.noise_low)
       .Set("noise_high", evaluation.noise_high)
@@ -255,11 +254,11 @@ std::string Json(const EchoEvaluation& evaluation) {
 
 Result<int> EvaluateEchoFolder(const EvaluateEchoArguments& arguments) {
   ORRERY_TRY(const EchoEvaluation evaluation,
-             compat::echo::EvaluateEcho(arguments.folder,
+             compat::echo::EvaluateFolder(arguments.folder,
                                          {.repeats = static_cast<std::size_t>(arguments.repeats)}));
   if (!arguments.predictions.empty()) {
     ORRERY_TRY_STATUS(
-        WriteCsvFile(compat::echo::EchoPredictions(evaluation), arguments.predictions));
+        WriteCsvFile(compat::echo::PredictionTable(evaluation), arguments.predictions));
   }
   if (!arguments.plot.empty()) {
     ORRERY_TRY_STATUS(WriteEchoPlot(evaluation, arguments.plot));

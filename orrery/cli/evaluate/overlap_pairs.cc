@@ -35,9 +35,9 @@ draw::TextTable PredictorTable(const OverlapEvaluation& evaluation) {
                          {"R2", kRight},
                          {"R2 of the slowdown", kRight},
                          {"total", kRight}});
-  std::vector<overlap::Figures> lines = evaluation.predictors;
+  std::vector<overlap::PredictorEvaluation> lines = evaluation.predictors;
   lines.insert(lines.begin() + 1, evaluation.as_planned);
-  for (const overlap::Figures& line : lines) {
+  for (const overlap::PredictorEvaluation& line : lines) {
     const learn::Evaluation& figures = line.duration;
     table.AddRow(
         {line.name, fmt::format("{}", figures.rows), fmt::format("{:.2f}", figures.mape),
@@ -53,7 +53,7 @@ std::string Text(const OverlapEvaluation& evaluation, const std::string& what) {
   std::string text =
       fmt::format("Evaluated: {}; the kernel's duration beside communication, errors in %\n\n{}", what,
                   PredictorTable(evaluation).Render());
-  const overlap::DelayFigures& delays = evaluation.delays;
+  const overlap::DelayEvaluation& delays = evaluation.delays;
   text += fmt::format(
       "\nCommunication beside kernels: MAPE {:.2f} %, {:.1f} % within 10 % ({} rows)\n"
       "Waiting for room: median error {:.1f} % of {} waits above {} us; \"it waits\" is right in "
@@ -75,7 +75,7 @@ std::string Text(const OverlapEvaluation& evaluation, const std::string& what) {
   return text;
 }
 
-Value FiguresValue(const overlap::Figures& figures) {
+Value FiguresValue(const overlap::PredictorEvaluation& figures) {
   Value entry = Value::Object();
   entry.Set("name", figures.name);
   SetFigures(entry, figures.duration);
@@ -87,7 +87,7 @@ std::string Json(const OverlapEvaluation& evaluation, const std::string& what) {
   Value document = Value::Object();
   document.Set("judged", what);
   Value predictors = Value::List();
-  for (const overlap::Figures& figures : evaluation.predictors) {
+  for (const overlap::PredictorEvaluation& figures : evaluation.predictors) {
     predictors.Add(FiguresValue(figures));
   }
   document.Set("predictors", std::move(predictors));

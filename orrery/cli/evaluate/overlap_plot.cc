@@ -21,13 +21,13 @@ constexpr std::array<PlotLook, 2> kLooks = {{{"ours", "compute"}, {"others", "me
 // One predictor with wild errors must not make a stub of the others; its note says how long it is.
 constexpr double kLongestPercent = 60;
 
-using compat::echo::EchoEvaluation;
+using EchoEvaluation = compat::echo::Evaluation;
 using compat::echo::HeldOutPredictions;
 
 /// |error| in percent of overlapped rows, all repeats.
 std::vector<double> Errors(const EchoEvaluation& evaluation,
                            const HeldOutPredictions& predictions) {
-  const std::vector<std::uint32_t>& rows = evaluation.by_slowdown.validation.rows;
+  const std::vector<std::uint32_t>& rows = evaluation.by_segment.validation.rows;
   std::vector<double> errors;
   for (const std::vector<double>& repeat : predictions.durations_ns) {
     for (std::size_t position = 0; position < rows.size(); ++position) {
@@ -58,13 +58,13 @@ Status WriteEchoPlot(const EchoEvaluation& evaluation, const std::string& path) 
   draw::SpreadChart chart{.rows = {},
                           .quantity = draw::Quantity::kPercent,
                           .description = "How the errors of each predictor are spread"};
-  for (const HeldOutPredictions& predictions : evaluation.by_slowdown.validation.predictors) {
+  for (const HeldOutPredictions& predictions : evaluation.by_segment.validation.predictors) {
     chart.rows.push_back(SpreadOf(predictions.predictor, Errors(evaluation, predictions)));
   }
   return WritePlot(
       PlotDocument(kTitle, {PlotHead(kTitle,
                                      "Echo's public table, overlapped rows held out by "
-                                     "slowdowns of communication",
+                                     "segments of communication",
                                      kLooks),
                             PlotCaption("|error|: the bar ends at the median, the thick line holds "
                                         "half of the rows, the thin one nine of ten"),

@@ -3,13 +3,13 @@
 #include <string>
 
 #include "orrery/base/error.h"
-#include "orrery/compat/echo/echo_evaluation.h"
+#include "orrery/compat/echo/evaluation.h"
 
 namespace orrery::cli {
 
 /// Draws how the errors of all predictors are spread, overlapped rows with slowdowns held out, as
 /// one SVG file.
-[[nodiscard]] Status WriteEchoPlot(const compat::echo::EchoEvaluation& evaluation,
+[[nodiscard]] Status WriteEchoPlot(const compat::echo::Evaluation& evaluation,
                                    const std::string& path);
 
 }  // namespace orrery::cli

@@ -42,21 +42,6 @@ Result<Duration> EmulateAstraSim(const std::string& text, const collective::Requ
   }
 }
 
-Result<simai::Kind> SimaiKind(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return simai::Kind::kAllReduce;
-    case CollectiveKind::kAllGather:
-      return simai::Kind::kAllGather;
-    case CollectiveKind::kReduceScatter:
-      return simai::Kind::kReduceScatter;
-    case CollectiveKind::kAllToAll:
-      return simai::Kind::kAllToAll;
-    default:
-      return NotEmulated("SimAI", kind);
-  }
-}
-
 Result<Duration> SimulateSimai(const std::string& text, const collective::Request& request) {
   // `group`: 0 tensor, 1 expert, 2 data, 3 data of experts.
   ORRERY_TRY(const NumberSettings settings, ReadNumberSettings(text, {{"nvlink", 360},
@@ -73,21 +58,23 @@ Result<Duration> SimulateSimai(const std::string& text, const collective::Reques
     return Fail(Error::Kind::kInvalidInput,
                 "--with: group is 0 (tensor), 1 (expert), 2 (data) or 3 (data of experts)");
   }
-  ORRERY_TRY(const simai::Kind kind, SimaiKind(request.kind));
+  if (!simai::IsModelled(request.kind)) {
+    return NotEmulated("SimAI", request.kind);
+  }
   const simai::Machine machine{.nvlink_gib_per_second = settings.at("nvlink"),
                                .nic_gib_per_second = settings.at("nic"),
                                .nics_per_server = whole("nics"),
                                .gpus_per_server = whole("server")};
   const simai::Plan plan{
       .gpus = whole("gpus"), .tensor = whole("tp"), .expert = whole("ep"), .pipeline = whole("pp")};
-  return simai::CallTime({kind, static_cast<simai::Group>(whole("group")), request.size}, plan,
-                         machine);
+  return simai::CollectiveTime(
+      {request.kind, static_cast<simai::Group>(whole("group")), request.size}, plan, machine);
 }
 
 }  // namespace
 
 Result<Duration> EmulatedCollectiveTime(const std::string& model, const std::string& settings,
-                            const collective::Request& request) {
+                                        const collective::Request& request) {
   if (model == "astra-sim") {
     return EmulateAstraSim(settings, request);
   }

@@ -60,7 +60,7 @@ Result<overlap::Pair> PairOf(const PredictOverlapArguments& arguments, const har
   const double seconds = kernel::BoundOf(op, work, gpu).compute_seconds;
   pair.compute.flops_peak = seconds > 0 ? work.flops / seconds : 0;
   pair.compute.shape = arguments.kernel;
-  pair.compute.family = overlap::UsualFamily(gpu, pair.compute.kind);
+  pair.compute.family = overlap::DefaultFamily(gpu, pair.compute.kind);
   pair.communication.shape = arguments.communication;
   ORRERY_TRY(pair.communication.pattern, overlap::PatternOf(arguments.pattern));
   ORRERY_TRY(pair.communication.place, overlap::PlaceOf(arguments.place));

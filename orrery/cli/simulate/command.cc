@@ -11,7 +11,7 @@
 #include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
-#include "orrery/compat/echo/echo_folder.h"
+#include "orrery/compat/echo/tracer_files.h"
 #include "orrery/cli/kernel_models.h"
 #include "orrery/cli/overlap_option.h"
 #include "orrery/cli/simulate/imports.h"
@@ -279,7 +279,7 @@ Status ReadFrom(SimulateArguments& arguments) {
   if (workload::HoldsTracedJob(arguments.from)) {
     return {};
   }
-  ORRERY_TRY(compat::echo::EchoFolder files, compat::echo::FindEchoFiles(arguments.from));
+  ORRERY_TRY(compat::echo::TracerFiles files, compat::echo::FindTracerFiles(arguments.from));
   arguments.inputs = std::move(files.graphs);
   arguments.echo_times = std::move(files.times);
   return {};

@@ -16,7 +16,7 @@
 #include "orrery/draw/number_format.h"
 #include "orrery/workload/import/chakra_program.h"
 #include "orrery/workload/import/chakra_trace.h"
-#include "orrery/compat/echo/echo_graph.h"
+#include "orrery/compat/echo/program.h"
 #include "orrery/compat/simai/simulation.h"
 #include "orrery/compat/simai/program.h"
 #include "orrery/compat/simai/workload.h"
@@ -96,9 +96,9 @@ Result<ImportedProgram> ImportChakra(const SimulateArguments& arguments) {
 }
 
 Result<ImportedProgram> ImportSimai(const SimulateArguments& arguments) {
-  ORRERY_TRY(const compat::simai::SimaiWorkload workload,
-             compat::simai::ReadSimaiWorkload(arguments.inputs.front()));
-  ORRERY_TRY(compat::simai::SimaiEnsemble simai, compat::simai::EnsembleOfSimai(workload));
+  ORRERY_TRY(const compat::simai::Workload workload,
+             compat::simai::ReadWorkload(arguments.inputs.front()));
+  ORRERY_TRY(compat::simai::WorkloadEnsemble simai, compat::simai::MakeEnsemble(workload));
   ImportedProgram imported{
       .title = fmt::format("{}: SimAI workload, tp {}, ep {}, pp {}, {} ranks, {} micro-batches",
                            arguments.inputs.front(), workload.tensor, workload.expert,
@@ -127,10 +127,10 @@ workload::Ensemble DataParallel(workload::Program program, int gpus) {
 }
 
 Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
-  ORRERY_TRY(const std::vector<compat::echo::EchoNode> graph,
-             compat::echo::ReadEchoGraph(arguments.inputs));
-  ORRERY_TRY(const compat::echo::EchoTimes times, compat::echo::ReadEchoTimes(arguments.echo_times));
-  ORRERY_TRY(compat::echo::EchoProgram echo, compat::echo::ProgramOfEcho(graph, times));
+  ORRERY_TRY(const std::vector<compat::echo::GraphNode> graph,
+             compat::echo::ReadGraphs(arguments.inputs));
+  ORRERY_TRY(const compat::echo::OperatorTimes times, compat::echo::ReadTimes(arguments.echo_times));
+  ORRERY_TRY(compat::echo::TracedProgram echo, compat::echo::MakeProgram(graph, times));
   ImportedProgram imported;
   const int gpus = std::max({arguments.gpus, arguments.world, 1});
   imported.title = fmt::format("{}: graph of Echo, {} nodes, {} buckets of gradients, {} rank{}",
@@ -149,7 +149,7 @@ Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
   return imported;
 }
 
-std::string SimaiJson(const compat::simai::SimaiStep& step) {
+std::string SimaiJson(const compat::simai::StepTimes& step) {
   const double ns = 1e-9;
   draw::JsonWriter json;
   json.BeginObject();
@@ -184,7 +184,7 @@ SimulateInput InputKind(const SimulateArguments& arguments) {
   }
   if (fs::is_regular_file(first, error)) {
     const auto text = workload::ReadUnpackedFile(first.string());
-    if (text && compat::simai::LooksLikeSimaiWorkload(*text)) {
+    if (text && compat::simai::LooksLikeWorkload(*text)) {
       return SimulateInput::kSimai;
     }
   }
@@ -221,9 +221,9 @@ Result<std::string> EmulatedWorkload(const SimulateArguments& arguments) {
                                                             {"ep_overlap", 0},
                                                             {"dp_overlap", 0},
                                                             {"dp_ep_overlap", 0}}));
-  ORRERY_TRY(const compat::simai::SimaiWorkload workload,
-             compat::simai::ReadSimaiWorkload(arguments.inputs.front()));
-  const compat::simai::SimaiSetting setting{
+  ORRERY_TRY(const compat::simai::Workload workload,
+             compat::simai::ReadWorkload(arguments.inputs.front()));
+  const compat::simai::Settings setting{
       .machine = {.nvlink_gib_per_second = settings.at("nvlink"),
                   .nic_gib_per_second = settings.at("nic"),
                   .nics_per_server = static_cast<int>(settings.at("nics")),
@@ -232,8 +232,8 @@ Result<std::string> EmulatedWorkload(const SimulateArguments& arguments) {
                   .expert = settings.at("ep_overlap"),
                   .data = settings.at("dp_overlap"),
                   .expert_data = settings.at("dp_ep_overlap")}};
-  ORRERY_TRY(const compat::simai::SimaiStep step, compat::simai::SimulateSimai(workload, setting));
-  return arguments.as_json ? SimaiJson(step) : compat::simai::SimaiStepText(step);
+  ORRERY_TRY(const compat::simai::StepTimes step, compat::simai::SimulateStep(workload, setting));
+  return arguments.as_json ? SimaiJson(step) : compat::simai::StepText(step);
 }
 
 }  // namespace orrery::cli

@@ -1,5 +1,3 @@
-#include "orrery/compat/ccl_bench/chrome_metrics.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,20 +11,19 @@
 #include "orrery/analyze/card_fields.h"
 #include "orrery/compat/ccl_bench/chrome_slices.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/outcome.h"
 
 namespace orrery::compat::ccl_bench {
 
-using analyze::CardNumber;
-
 namespace {
 
+using analyze::CardNumber;
 using trace::Trace;
 
 enum class SliceKind : std::uint8_t { kComm, kCompute, kOther };
 
-// A slice with everything the suite reads out of it.
+// A slice with everything that the suite reads.
 struct ChromeRow {
   SliceKind kind = SliceKind::kOther;
   bool is_all_reduce = false;
@@ -35,10 +32,10 @@ struct ChromeRow {
   std::size_t file = 0;
   std::int64_t process = 0;
   Interval time;
-  SliceFacts facts;
+  XlaArguments arguments;
 };
 
-// The kind is looked for in "name category"; communication is tested first.
+// The kind follows from name and category; communication is tested first.
 class KindOfSlice {
  public:
   explicit KindOfSlice(const Trace& trace)
@@ -57,12 +54,12 @@ class KindOfSlice {
   NameMemo is_compute_;
 };
 
-bool HasDeviceTimes(const CompatRun& run) {
+bool HasDeviceTimes(const Run& run) {
   bool found = false;
   for (const Trace& trace : run.set->ranks) {
-    FactsMemo facts_of(trace);
+    XlaArgumentsMemo arguments_of(trace);
     ForEachSlice(trace, [&](const Slice& slice) {
-      found |= facts_of(slice.extra).device_seconds.has_value();
+      found |= arguments_of(slice.extra).device_seconds.has_value();
     });
   }
   return found;
@@ -71,25 +68,24 @@ bool HasDeviceTimes(const CompatRun& run) {
 // Calls visit(row) for each slice of the run. Its time is the device's where any slice of the run
 // has one; else its duration.
 template <typename Visit>
-void ForEachChromeRow(const CompatRun& run, Visit visit) {
+void ForEachChromeRow(const Run& run, Visit visit) {
   const bool has_device_times = HasDeviceTimes(run);
   for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
     const Trace& trace = run.set->ranks[file];
     KindOfSlice kind_of(trace);
     NameMemo is_all_reduce(trace, &IsChromeAllReduce);
-    FactsMemo facts_of(trace);
+    XlaArgumentsMemo arguments_of(trace);
     ForEachSlice(trace, [&](const Slice& slice) {
-      const SliceFacts& facts = facts_of(slice.extra);
-      visit(
-          ChromeRow{.kind = kind_of(slice),
-                    .is_all_reduce = is_all_reduce(slice.name),
-                    .seconds = has_device_times ? facts.device_seconds.value_or(0)
-                                                : Microseconds(slice.time.length_ns()) / 1e6,
-                    .message_bytes = facts.message_bytes.value_or(0),
-                    .file = file,
-                    .process = slice.track == kNoRow ? 0 : trace.tracks.process[slice.track],
-                    .time = slice.time,
-                    .facts = facts});
+      const XlaArguments& arguments = arguments_of(slice.extra);
+      visit(ChromeRow{.kind = kind_of(slice),
+                      .is_all_reduce = is_all_reduce(slice.name),
+                      .seconds = has_device_times ? arguments.device_seconds.value_or(0)
+                                                  : Microseconds(slice.time.length_ns()) / 1e6,
+                      .message_bytes = arguments.message_bytes.value_or(0),
+                      .file = file,
+                      .process = slice.track == kNoRow ? 0 : trace.tracks.process[slice.track],
+                      .time = slice.time,
+                      .arguments = arguments});
     });
   }
 }
@@ -100,7 +96,7 @@ struct KindTotal {
   std::int64_t count = 0;
 };
 
-KindTotal TotalOf(const CompatRun& run, SliceKind kind) {
+KindTotal TotalOf(const Run& run, SliceKind kind) {
   KindTotal total;
   ForEachChromeRow(run, [&](const ChromeRow& row) {
     if (row.kind == kind) {
@@ -112,8 +108,8 @@ KindTotal TotalOf(const CompatRun& run, SliceKind kind) {
   return total;
 }
 
-CompatResult SumOrZero(double sum, bool is_known) {
-  return is_known ? Number(sum) : StandIn(0.0);
+MetricResult SumOrZero(double sum, bool is_known) {
+  return is_known ? Number(sum) : Placeholder(0.0);
 }
 
 bool IsAllReduceSample(const ChromeRow& row) {
@@ -147,9 +143,9 @@ std::optional<Line> FitLine(const std::vector<std::pair<double, double>>& points
   return Line{.intercept = mean_y - slope * mean_x, .slope = slope};
 }
 
-// T/(2(n−1)) = α + β·S/n over all-reduces; the suite takes the world for the group.
-std::optional<Line> FitHockney(const CompatRun& run) {
-  constexpr std::size_t kFewestSamples = 5;
+// T/(2(n−1)) = α + β·S/n over all-reduces; the suite takes the world size for the group size.
+std::optional<Line> FitHockney(const Run& run) {
+  constexpr std::size_t kMinSamples = 5;
   const double world = CardNumber(*run.set, "total_count").value_or(0);
   if (world < 2) {
     return std::nullopt;
@@ -160,41 +156,41 @@ std::optional<Line> FitHockney(const CompatRun& run) {
       points.emplace_back(row.message_bytes / world, row.seconds / (2 * (world - 1)));
     }
   });
-  return points.size() < kFewestSamples ? std::nullopt : FitLine(points);
+  return points.size() < kMinSamples ? std::nullopt : FitLine(points);
 }
 
-double FlopsPerToken(const CompatRun& run) {
+double FlopsPerToken(const Run& run) {
   return 6 * run.model_params;
 }
 
 }  // namespace
 
-std::optional<double> CommSeconds(const CompatRun& run) {
+std::optional<double> CommSeconds(const Run& run) {
   const KindTotal total = TotalOf(run, SliceKind::kComm);
   return total.count > 0 ? std::optional(total.seconds) : std::nullopt;
 }
 
-CompatResult WallTime(const CompatRun& run) {
+MetricResult WallTime(const Run& run) {
   const auto wall_us = WallMicroseconds(run);
   return wall_us ? Number(*wall_us / 1e6) : NotANumber();
 }
 
-CompatResult TotalComputeTime(const CompatRun& run) {
+MetricResult TotalComputeTime(const Run& run) {
   const KindTotal total = TotalOf(run, SliceKind::kCompute);
   return SumOrZero(total.seconds, total.count > 0);
 }
 
-CompatResult TotalCommTime(const CompatRun& run) {
+MetricResult TotalCommTime(const Run& run) {
   const KindTotal total = TotalOf(run, SliceKind::kComm);
   return SumOrZero(total.seconds, total.count > 0);
 }
 
-CompatResult AvgCommKernelTime(const CompatRun& run) {
+MetricResult AvgCommKernelTime(const Run& run) {
   const KindTotal total = TotalOf(run, SliceKind::kComm);
   return total.count > 0 ? Number(total.seconds / static_cast<double>(total.count)) : NotANumber();
 }
 
-CompatResult AllReduceCommTime(const CompatRun& run) {
+MetricResult AllReduceCommTime(const Run& run) {
   double seconds = 0;
   bool any = false;
   ForEachChromeRow(run, [&](const ChromeRow& row) {
@@ -206,7 +202,7 @@ CompatResult AllReduceCommTime(const CompatRun& run) {
   return any ? Number(seconds) : NotANumber();
 }
 
-CompatResult ComputeUtilizationProxy(const CompatRun& run) {
+MetricResult ComputeUtilizationProxy(const Run& run) {
   struct ProcessUse {
     Interval span;
     double compute_seconds = 0;
@@ -216,9 +212,7 @@ CompatResult ComputeUtilizationProxy(const CompatRun& run) {
   ForEachChromeRow(run, [&](const ChromeRow& row) {
     const auto [use, is_new] =
         use_of_process.try_emplace({row.file, row.process}, ProcessUse{row.time});
-    Interval& span = use->second.span;
-    span.begin_ns = std::min(span.begin_ns, row.time.begin_ns);
-    span.end_ns = std::max(span.end_ns, row.time.end_ns);
+    use->second.span = Hull(use->second.span, row.time);
     use->second.compute_seconds += row.kind == SliceKind::kCompute ? row.seconds : 0;
   });
   std::vector<double> ratios;
@@ -227,17 +221,17 @@ CompatResult ComputeUtilizationProxy(const CompatRun& run) {
       ratios.push_back(use.compute_seconds / (Microseconds(use.span.length_ns()) / 1e6));
     }
   }
-  return NumberOrNaN(PlainMean(ratios));
+  return NumberOrNaN(SequentialMean(ratios));
 }
 
-CompatResult NumCommKernels(const CompatRun& run) {
+MetricResult NumCommKernels(const Run& run) {
   if (!CardNumber(*run.set, "total_count")) {
     return Fails("the card has no total_count");
   }
   return Number(static_cast<double>(TotalOf(run, SliceKind::kComm).count));
 }
 
-CompatResult AvgCommBandwidth(const CompatRun& run) {
+MetricResult AvgCommBandwidth(const Run& run) {
   const auto world = CardNumber(*run.set, "total_count");
   const KindTotal total = TotalOf(run, SliceKind::kComm);
   if (!world || total.message_bytes <= 0 || total.seconds <= 0) {
@@ -246,57 +240,57 @@ CompatResult AvgCommBandwidth(const CompatRun& run) {
   return Number((*world - 1) * total.message_bytes / total.seconds / 1e9);
 }
 
-CompatResult HockneyAlpha(const CompatRun& run) {
+MetricResult HockneyAlpha(const Run& run) {
   const auto line = FitHockney(run);
   return line ? Number(line->intercept) : NotANumber();
 }
 
-CompatResult HockneyBeta(const CompatRun& run) {
+MetricResult HockneyBeta(const Run& run) {
   const auto line = FitHockney(run);
   return line ? Number(line->slope) : NotANumber();
 }
 
-CompatResult HockneyInverseBeta(const CompatRun& run) {
+MetricResult HockneyInverseBeta(const Run& run) {
   const auto line = FitHockney(run);
   return line && line->slope != 0 ? Number(1 / line->slope) : NotANumber();
 }
 
-CompatResult AchievedFlops(const CompatRun& run) {
+MetricResult AchievedFlops(const Run& run) {
   double flops = 0;
   double seconds = 0;
   ForEachChromeRow(run, [&](const ChromeRow& row) {
-    if (row.facts.model_flops.value_or(0) > 0 && row.seconds > 0) {
-      flops += *row.facts.model_flops;
+    if (row.arguments.model_flops.value_or(0) > 0 && row.seconds > 0) {
+      flops += *row.arguments.model_flops;
       seconds += row.seconds;
     }
   });
   return seconds > 0 ? Number(flops / seconds) : NotANumber();
 }
 
-CompatResult TotalModelFlops(const CompatRun& run) {
-  const FlopsOfRun flops = SumModelFlops(run);
+MetricResult TotalModelFlops(const Run& run) {
+  const ModelFlops flops = SumModelFlops(run);
   return SumOrZero(flops.model_flops, flops.model_flops > 0);
 }
 
-CompatResult FlopsPerTokenUsed(const CompatRun& run) {
+MetricResult FlopsPerTokenUsed(const Run& run) {
   return Number(FlopsPerToken(run));
 }
 
-CompatResult EstimatedTotalTokens(const CompatRun& run) {
+MetricResult EstimatedTotalTokens(const Run& run) {
   const double flops = SumModelFlops(run).model_flops;
   return SumOrZero(flops / FlopsPerToken(run), flops > 0);
 }
 
-CompatResult EstimatedThroughput(const CompatRun& run) {
+MetricResult EstimatedThroughput(const Run& run) {
   const double flops = SumModelFlops(run).model_flops;
   const auto wall_us = WallMicroseconds(run);
   if (flops <= 0 || !wall_us || *wall_us <= 0) {
-    return StandIn(0.0);
+    return Placeholder(0.0);
   }
   return Number(flops / FlopsPerToken(run) / (*wall_us / 1e6));
 }
 
-CompatResult CommKernelBreakdownTpu(const CompatRun& run) {
+MetricResult CommKernelBreakdownTpu(const Run& run) {
   struct LabelTotal {
     double total_us = 0;
     std::int64_t count = 0;
@@ -331,15 +325,15 @@ CompatResult CommKernelBreakdownTpu(const CompatRun& run) {
                   .Set("count", total.count)
                   .Set("average_us", total.total_us / static_cast<double>(total.count)));
   }
-  CompatResult result = Number(total_us);
+  MetricResult result = Number(total_us);
   result.detail.Set("collectives", std::move(table));
   return result;
 }
 
-CompatResult EstimatedBandwidth(const CompatRun& run) {
+MetricResult EstimatedBandwidth(const Run& run) {
   double bytes = 0;
-  ForEachChromeRow(run,
-                   [&](const ChromeRow& row) { bytes += row.facts.accessed_bytes.value_or(0); });
+  ForEachChromeRow(
+      run, [&](const ChromeRow& row) { bytes += row.arguments.accessed_bytes.value_or(0); });
   const auto wall_us = WallMicroseconds(run);
   return bytes > 0 && wall_us && *wall_us > 0 ? Number(bytes / (*wall_us / 1e6) / 1e9)
                                               : NotANumber();

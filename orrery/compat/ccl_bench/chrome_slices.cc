@@ -6,18 +6,16 @@
 #include <cstddef>
 #include <vector>
 
+#include "orrery/analyze/json_fields.h"
 #include "orrery/base/text.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/analyze/json_fields.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::compat::ccl_bench {
 
-using analyze::JsonField;
-using analyze::JsonNumber;
-
 namespace {
 
+using analyze::JsonField, analyze::JsonNumber;
 using trace::Trace;
 
 // The bytes of an element by the first number of its type ("bf16", "f8e4m3fn"); "pred" is a byte.
@@ -60,55 +58,51 @@ std::string_view TypeBefore(std::string_view shape, std::size_t bracket) {
   return shape.substr(begin, bracket - begin);
 }
 
-SliceFacts ReadFacts(std::string_view extra) {
-  SliceFacts facts;
+XlaArguments ReadXlaArguments(std::string_view extra) {
+  XlaArguments arguments;
   if (const auto picoseconds = JsonNumber(extra, "device_duration_ps")) {
-    facts.device_seconds = *picoseconds / 1e12;
+    arguments.device_seconds = *picoseconds / 1e12;
   }
-  facts.model_flops = JsonNumber(extra, "model_flops");
+  arguments.model_flops = JsonNumber(extra, "model_flops");
   const auto raw = JsonNumber(extra, "raw_bytes_accessed");
-  facts.accessed_bytes = raw ? raw : JsonNumber(extra, "bytes_accessed");
+  arguments.accessed_bytes = raw ? raw : JsonNumber(extra, "bytes_accessed");
   const double shape_bytes = ShapeBytes(JsonField(extra, "shape_with_layout").value_or(""));
-  facts.message_bytes = shape_bytes > 0 ? std::optional(shape_bytes) : facts.accessed_bytes;
-  facts.hlo_category = JsonField(extra, "hlo_category").value_or("");
-  return facts;
+  arguments.message_bytes = shape_bytes > 0 ? std::optional(shape_bytes) : arguments.accessed_bytes;
+  arguments.hlo_category = JsonField(extra, "hlo_category").value_or("");
+  return arguments;
 }
 
 }  // namespace
 
 StringId ExtraOf(const Trace& trace, RowId activity) {
   const RowId shape = trace.activities.shape[activity];
-  return shape == kNoRow ? trace.activities.extra[activity]
-                                : trace.launch_shapes.extra[shape];
+  return shape == kNoRow ? trace.activities.extra[activity] : trace.launch_shapes.extra[shape];
 }
 
-const SliceFacts& FactsMemo::operator()(StringId extra) {
-  const auto known = facts_of_extra_.find(extra);
-  if (known != facts_of_extra_.end()) {
+const XlaArguments& XlaArgumentsMemo::operator()(StringId extra) {
+  const auto known = arguments_of_extra_.find(extra);
+  if (known != arguments_of_extra_.end()) {
     return known->second;
   }
-  return facts_of_extra_.emplace(extra, ReadFacts(trace_.Text(extra))).first->second;
+  return arguments_of_extra_.emplace(extra, ReadXlaArguments(trace_.Text(extra))).first->second;
 }
 
-std::optional<double> WallMicroseconds(const CompatRun& run) {
+std::optional<double> WallMicroseconds(const Run& run) {
   std::optional<Interval> wall;
   for (const Trace& trace : run.set->ranks) {
-    ForEachSlice(trace, [&](const Slice& slice) {
-      wall = wall ? Interval{std::min(wall->begin_ns, slice.time.begin_ns),
-                             std::max(wall->end_ns, slice.time.end_ns)}
-                  : slice.time;
-    });
+    ForEachSlice(trace,
+                 [&](const Slice& slice) { wall = wall ? Hull(*wall, slice.time) : slice.time; });
   }
   return wall ? std::optional(Microseconds(wall->length_ns())) : std::nullopt;
 }
 
-FlopsOfRun SumModelFlops(const CompatRun& run) {
-  FlopsOfRun flops;
+ModelFlops SumModelFlops(const Run& run) {
+  ModelFlops flops;
   std::vector<Interval> busy;
   for (const Trace& trace : run.set->ranks) {
-    FactsMemo facts_of(trace);
+    XlaArgumentsMemo arguments_of(trace);
     ForEachSlice(trace, [&](const Slice& slice) {
-      if (const auto& count = facts_of(slice.extra).model_flops) {
+      if (const auto& count = arguments_of(slice.extra).model_flops) {
         flops.model_flops += *count;
         busy.push_back(slice.time);
       }

@@ -5,14 +5,14 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "orrery/compat/ccl_bench/compat.h"
+#include "orrery/base/columns.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/string_table.h"
-#include "orrery/base/columns.h"
+#include "orrery/compat/ccl_bench/registry.h"
 #include "orrery/trace/tables.h"
 #include "orrery/trace/trace.h"
 
-// A file as its Chrome JSON form shows it: slices of all tables, host and device alike.
+// A file as Chrome JSON represents it: slices of all tables, host and device.
 
 namespace orrery::compat::ccl_bench {
 
@@ -58,36 +58,36 @@ void ForEachSlice(const trace::Trace& trace, Visit&& visit) {
   ForEachSliceOf(trace.other_slices, visit);
 }
 
-/// What XLA says about an operation.
-struct SliceFacts {
+/// Arguments of an XLA operation.
+struct XlaArguments {
   std::optional<double> device_seconds = {};
   std::optional<double> model_flops = {};
-  std::optional<double> message_bytes = {};   // from the shape, else what it accesses
+  std::optional<double> message_bytes = {};   // from the shape, else the accessed bytes
   std::optional<double> accessed_bytes = {};  // raw before estimated
   std::string_view hlo_category = {};
 };
 
-/// Reads facts out of arguments, each distinct set of them once.
-class FactsMemo {
+/// Parses each distinct set of arguments once.
+class XlaArgumentsMemo {
  public:
-  explicit FactsMemo(const trace::Trace& trace) : trace_(trace) {}
+  explicit XlaArgumentsMemo(const trace::Trace& trace) : trace_(trace) {}
 
-  const SliceFacts& operator()(StringId extra);
+  const XlaArguments& operator()(StringId extra);
 
  private:
   const trace::Trace& trace_;
-  std::unordered_map<StringId, SliceFacts> facts_of_extra_;
+  std::unordered_map<StringId, XlaArguments> arguments_of_extra_;
 };
 
 /// Returns the time from the first begin to the last end of all slices of all files.
-[[nodiscard]] std::optional<double> WallMicroseconds(const CompatRun& run);
+[[nodiscard]] std::optional<double> WallMicroseconds(const Run& run);
 
-struct FlopsOfRun {
+struct ModelFlops {
   double model_flops = 0;
-  std::int64_t busy_ns = 0;  // some slice with FLOPs runs
+  std::int64_t busy_ns = 0;  // while a slice with FLOPs runs
 };
 
-[[nodiscard]] FlopsOfRun SumModelFlops(const CompatRun& run);
+[[nodiscard]] ModelFlops SumModelFlops(const Run& run);
 
 /// Returns the bytes of shapes such as "(bf16[8,128]{1,0}, u32[])"; 0 for none.
 [[nodiscard]] double ShapeBytes(std::string_view shape);

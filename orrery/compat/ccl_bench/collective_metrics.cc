@@ -1,15 +1,14 @@
-#include "orrery/compat/ccl_bench/collective_metrics.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/statistics.h"
+#include "orrery/base/text.h"
 #include "orrery/compat/ccl_bench/chrome_slices.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/base/statistics.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/tables.h"
 
@@ -19,10 +18,10 @@ namespace {
 using trace::CollectiveKind;
 using trace::Trace;
 
-// A communication kernel with the size that the rank put in.
+// A communication kernel with its input size.
 struct SizedKernel {
   CollectiveKind kind = CollectiveKind::kUnknown;
-  double in_bytes = 0;  // an unknown type counts nothing
+  double in_bytes = 0;  // 0 for an unknown type
   double group_size = 0;
   double us = 0;
 };
@@ -37,8 +36,8 @@ CollectiveKind KindOf(const Trace& trace, RowId kernel, RowId collective) {
   return by_name ? by_name->kind : CollectiveKind::kUnknown;
 }
 
-// Arguments of kernels give both sizes. What a reader works out from the shapes of the call, which
-// the suite does not look at, is the size that goes in alone.
+// Arguments of kernels have both sizes; sizes that a reader derives from the shapes of the call,
+// which the suite ignores, are input sizes only.
 bool HasSizeArguments(const Trace& trace, RowId collective) {
   return trace.collectives.in_elements[collective] >= 0 &&
          trace.collectives.out_elements[collective] >= 0;
@@ -56,9 +55,8 @@ std::vector<SizedKernel> SizedKernels(const Trace& trace) {
     kernels.push_back(
         {.kind = KindOf(trace, row, collective),
          .in_bytes = static_cast<double>(std::max<std::int64_t>(in_bytes, 0)),
-         .group_size = group == kNoRow
-                           ? 0.0
-                           : static_cast<double>(trace.process_groups.num_ranks[group]),
+         .group_size =
+             group == kNoRow ? 0.0 : static_cast<double>(trace.process_groups.num_ranks[group]),
          .us = Microseconds(trace.activities.duration_ns[row])});
   }
   return kernels;
@@ -81,7 +79,38 @@ std::vector<double> GibibytesPerSecond(const Trace& trace, CollectiveKind kind) 
   return rates;
 }
 
-CompatResult Bandwidth(const CompatRun& run, CollectiveKind kind) {
+bool IsXlaCategory(std::string_view category, CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kAllReduce:
+      return Contains(category, "all-reduce");
+    case CollectiveKind::kAllGather:
+      return Contains(category, "all-gather");
+    case CollectiveKind::kReduceScatter:
+      return Contains(category, "reduce-scatter");
+    case CollectiveKind::kAllToAll:
+      return Contains(category, "all-to-all");
+    case CollectiveKind::kUnknown:
+      return !CollectiveLabel(category).empty();
+    default:
+      return false;
+  }
+}
+
+MetricResult XlaVolume(const Trace& trace, CollectiveKind kind) {
+  double bytes = 0;
+  XlaArgumentsMemo arguments_of(trace);
+  for (const RowId row : KernelRows(trace)) {
+    const XlaArguments& arguments = arguments_of(ExtraOf(trace, row));
+    if (!arguments.hlo_category.empty() && IsXlaCategory(arguments.hlo_category, kind)) {
+      bytes += arguments.accessed_bytes.value_or(0);
+    }
+  }
+  return bytes > 0 ? Number(bytes / 1e9) : Placeholder(0.0);
+}
+
+}  // namespace
+
+MetricResult BandwidthOfKind(const Run& run, CollectiveKind kind) {
   for (const Trace& trace : run.set->ranks) {
     const std::vector<double> rates = GibibytesPerSecond(trace, kind);
     if (!rates.empty()) {
@@ -91,40 +120,10 @@ CompatResult Bandwidth(const CompatRun& run, CollectiveKind kind) {
   return NotANumber();
 }
 
-// The words of hlo_category for a kind.
-bool IsXlaCategory(std::string_view category, CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return category.find("all-reduce") != std::string_view::npos;
-    case CollectiveKind::kAllGather:
-      return category.find("all-gather") != std::string_view::npos;
-    case CollectiveKind::kReduceScatter:
-      return category.find("reduce-scatter") != std::string_view::npos;
-    case CollectiveKind::kAllToAll:
-      return category.find("all-to-all") != std::string_view::npos;
-    case CollectiveKind::kUnknown:
-      return !CollectiveLabel(category).empty();
-    default:
-      return false;
-  }
-}
-
-CompatResult XlaVolume(const Trace& trace, CollectiveKind kind) {
-  double bytes = 0;
-  FactsMemo facts_of(trace);
-  for (const RowId row : KernelRows(trace)) {
-    const SliceFacts& facts = facts_of(ExtraOf(trace, row));
-    if (!facts.hlo_category.empty() && IsXlaCategory(facts.hlo_category, kind)) {
-      bytes += facts.accessed_bytes.value_or(0);
-    }
-  }
-  return bytes > 0 ? Number(bytes / 1e9) : StandIn(0.0);
-}
-
-// Without sizes in the file the suite says 0, not "unknown".
-CompatResult Volume(const CompatRun& run, CollectiveKind kind) {
+// Without sizes in the file the suite returns 0, not "unknown".
+MetricResult VolumeOfKind(const Run& run, CollectiveKind kind) {
   if (run.set->ranks.empty()) {
-    return StandIn();
+    return Placeholder();
   }
   const Trace& trace = run.set->ranks.front();
   if (SourceOf(run) == Source::kXla) {
@@ -136,33 +135,10 @@ CompatResult Volume(const CompatRun& run, CollectiveKind kind) {
     const bool counts = kind == CollectiveKind::kUnknown || kernel.kind == kind;
     bytes += counts ? kernel.in_bytes : 0;
   }
-  return kernels.empty() ? StandIn(0.0) : Number(bytes / 1e9);
+  return kernels.empty() ? Placeholder(0.0) : Number(bytes / 1e9);
 }
 
-}  // namespace
-
-template <CollectiveKind kind>
-CompatResult BandwidthOfKind(const CompatRun& run) {
-  return Bandwidth(run, kind);
-}
-
-template CompatResult BandwidthOfKind<CollectiveKind::kAllGather>(const CompatRun&);
-template CompatResult BandwidthOfKind<CollectiveKind::kAllReduce>(const CompatRun&);
-template CompatResult BandwidthOfKind<CollectiveKind::kAllToAll>(const CompatRun&);
-template CompatResult BandwidthOfKind<CollectiveKind::kReduceScatter>(const CompatRun&);
-
-template <CollectiveKind kind>
-CompatResult VolumeOfKind(const CompatRun& run) {
-  return Volume(run, kind);
-}
-
-template CompatResult VolumeOfKind<CollectiveKind::kAllReduce>(const CompatRun&);
-template CompatResult VolumeOfKind<CollectiveKind::kAllGather>(const CompatRun&);
-template CompatResult VolumeOfKind<CollectiveKind::kReduceScatter>(const CompatRun&);
-template CompatResult VolumeOfKind<CollectiveKind::kAllToAll>(const CompatRun&);
-template CompatResult VolumeOfKind<CollectiveKind::kUnknown>(const CompatRun&);
-
-CompatResult BandwidthUtilization(const CompatRun& run) {
+MetricResult BandwidthUtilization(const Run& run) {
   constexpr double kLinkBytesPerSecond = 100e9;
   if (run.set->ranks.empty()) {
     return Fails("no file");
@@ -175,7 +151,7 @@ CompatResult BandwidthUtilization(const CompatRun& run) {
       ratios.push_back(expected_s / (kernel.us / 1e6));
     }
   }
-  const auto mean = PlainMean(ratios);
+  const auto mean = SequentialMean(ratios);
   return mean ? Number(*mean) : Fails("mean of no all-reduces");
 }
 

@@ -1,5 +1,3 @@
-#include "orrery/compat/ccl_bench/communication_metrics.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,27 +7,20 @@
 #include <vector>
 
 #include "orrery/analyze/card_fields.h"
-#include "orrery/compat/ccl_bench/chrome_metrics.h"
-#include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/compat/ccl_bench/step_markers.h"
 #include "orrery/base/interval_set.h"
+#include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/metrics.h"
+#include "orrery/compat/ccl_bench/name_words.h"
+#include "orrery/compat/ccl_bench/step_markers.h"
 
 namespace orrery::compat::ccl_bench {
-
-using analyze::CardNumber;
 
 namespace {
 
 using trace::Trace;
 
-std::optional<double> ShareOf(const KernelSums& sums) {
-  return Share(sums.chosen_us, sums.all_us);
-}
-
-// Sums of the kernels that overlap each step, whole durations. Kernels come in order of time, so
-// the steps that ended before one begins are done with.
+// Sums of the kernels that overlap each step, whole durations. Kernels are in order of begin,
+// so steps that ended before one begins are skipped for good.
 std::vector<KernelSums> SumsOfSteps(const Trace& trace, Steps steps, NameTest chosen) {
   std::ranges::sort(steps, {}, &Interval::begin_ns);
   std::vector<KernelSums> sums(steps.size());
@@ -44,8 +35,7 @@ std::vector<KernelSums> SumsOfSteps(const Trace& trace, Steps steps, NameTest ch
     for (std::size_t step = first; step < steps.size() && steps[step].begin_ns < EndNs(trace, row);
          ++step) {
       if (steps[step].end_ns > begin_ns) {
-        sums[step].all_us += duration_us;
-        sums[step].chosen_us += is_chosen(trace.activities.name[row]) ? duration_us : 0;
+        sums[step].Add(duration_us, is_chosen(trace.activities.name[row]));
       }
     }
   }
@@ -55,15 +45,15 @@ std::vector<KernelSums> SumsOfSteps(const Trace& trace, Steps steps, NameTest ch
 std::optional<double> FractionOfFile(const Trace& trace) {
   const Steps steps = InnerSteps(ProfilerSteps(trace));
   if (steps.empty()) {
-    return ShareOf(SumKernels(trace, &IsFractionComm));
+    return SumKernels(trace, &IsFractionComm).ChosenShare();
   }
   std::vector<double> shares;
   for (const KernelSums& sums : SumsOfSteps(trace, steps, &IsFractionComm)) {
-    if (const auto share = ShareOf(sums)) {
+    if (const auto share = sums.ChosenShare()) {
       shares.push_back(*share);
     }
   }
-  return PlainMean(shares);
+  return SequentialMean(shares);
 }
 
 // Everything on a device counts, so an operation counts again in the module around it.
@@ -74,12 +64,11 @@ std::vector<double> FractionsOfXlaDevices(const Trace& trace) {
     const double duration_us = Microseconds(trace.activities.duration_ns[row]);
     const RowId track = trace.activities.track[row];
     KernelSums& sums = sums_of_device[track == kNoRow ? -1 : trace.tracks.device[track]];
-    sums.all_us += duration_us;
-    sums.chosen_us += is_comm(trace.activities.name[row]) ? duration_us : 0;
+    sums.Add(duration_us, is_comm(trace.activities.name[row]));
   }
   std::vector<double> shares;
   for (const auto& [device, sums] : sums_of_device) {
-    if (const auto share = ShareOf(sums)) {
+    if (const auto share = sums.ChosenShare()) {
       shares.push_back(*share);
     }
   }
@@ -113,7 +102,7 @@ Overlap OverlapOf(const KernelUnions& unions) {
   return {.both_ns = OverlapNs(unions.chosen, unions.rest), .comm_ns = unions.chosen.length_ns()};
 }
 
-// Steps of the suite, else of any marker for XLA; each clips both unions.
+// Both unions are clipped to each step.
 Overlap OverlapInSteps(const Trace& trace, const Steps& steps, NameTest chosen) {
   const KernelUnions unions = UniteKernels(trace, chosen);
   Overlap sum;
@@ -148,15 +137,15 @@ Overlap StepOverlap(const Trace& trace, Source source) {
 
 }  // namespace
 
-CompatResult CommunicationRatio(const CompatRun& run) {
+MetricResult CommunicationRatio(const Run& run) {
   const NameTest test = SourceOf(run) == Source::kNsys ? &IsNsysComm : &IsTimeComm;
-  return NumberOrUnknown(ShareOf(SumKernels(run, test)));
+  return NumberOrUnknown(SumKernels(run, test).ChosenShare());
 }
 
-CompatResult CommunicationFraction(const CompatRun& run) {
+MetricResult CommunicationFraction(const Run& run) {
   const Source source = SourceOf(run);
   if (source == Source::kNsys) {
-    return NumberOrUnknown(ShareOf(SumKernels(run, &IsNsysComm)));
+    return NumberOrUnknown(SumKernels(run, &IsNsysComm).ChosenShare());
   }
   std::vector<double> shares;
   for (const Trace& trace : run.set->ranks) {
@@ -166,34 +155,30 @@ CompatResult CommunicationFraction(const CompatRun& run) {
       shares.push_back(*share);
     }
   }
-  return NumberOrUnknown(PlainMean(shares));
+  return NumberOrUnknown(SequentialMean(shares));
 }
 
-CompatResult TotalCommunicationTime(const CompatRun& run) {
+MetricResult TotalCommunicationTime(const Run& run) {
   switch (SourceOf(run)) {
     case Source::kNsys: {
       const KernelSums sums = SumKernels(run, &IsNsysComm);
-      return sums.all_us > 0 ? Number(sums.chosen_us / 1e6) : StandIn();
+      return sums.all_us > 0 ? Number(sums.chosen_us / 1e6) : Placeholder();
     }
     case Source::kXla: {
       const auto seconds = CommSeconds(run);
-      const auto iterations = CardNumber(*run.set, "iteration");
-      return seconds && iterations ? Number(*seconds / *iterations) : StandIn();
+      const auto iterations = analyze::CardNumber(*run.set, "iteration");
+      return seconds && iterations ? Number(*seconds / *iterations) : Placeholder();
     }
     case Source::kJson:
       break;
   }
-  std::vector<double> times_us;
-  for (const Trace& trace : run.set->ranks) {
-    if (!KernelRows(trace).empty()) {
-      times_us.push_back(CommMicrosecondsPerStep(trace));
-    }
-  }
-  const auto mean_us = PlainMean(times_us);
-  return mean_us ? Number(*mean_us / 1e6) : StandIn();
+  const auto mean_us = MeanOverFiles(run, [](const Trace& trace) {
+    return KernelRows(trace).empty() ? std::nullopt : std::optional(CommMicrosecondsPerStep(trace));
+  });
+  return mean_us ? Number(*mean_us / 1e6) : Placeholder();
 }
 
-CompatResult CommunicationOverlapRatio(const CompatRun& run) {
+MetricResult CommunicationOverlapRatio(const Run& run) {
   const bool is_nsys = SourceOf(run) == Source::kNsys;
   Overlap sum;
   std::vector<double> ratios;
@@ -205,19 +190,18 @@ CompatResult CommunicationOverlapRatio(const CompatRun& run) {
       ratios.push_back(*ratio);
     }
   }
-  return NumberOrUnknown(is_nsys ? sum.Ratio() : PlainMean(ratios));
+  return NumberOrUnknown(is_nsys ? sum.Ratio() : SequentialMean(ratios));
 }
 
-CompatResult ComputeCommOverlap(const CompatRun& run) {
+MetricResult ComputeCommOverlap(const Run& run) {
   const Source source = SourceOf(run);
-  std::vector<double> percents;
-  for (const Trace& trace : run.set->ranks) {
+  return NumberOrUnknown(MeanOverFiles(run, [&](const Trace& trace) -> std::optional<double> {
     const Overlap overlap = StepOverlap(trace, source);
-    if (overlap.comm_ns > 0) {
-      percents.push_back(100.0 * Microseconds(overlap.both_ns) / Microseconds(overlap.comm_ns));
+    if (overlap.comm_ns <= 0) {
+      return std::nullopt;
     }
-  }
-  return NumberOrUnknown(PlainMean(percents));
+    return 100.0 * Microseconds(overlap.both_ns) / Microseconds(overlap.comm_ns);
+  }));
 }
 
 }  // namespace orrery::compat::ccl_bench

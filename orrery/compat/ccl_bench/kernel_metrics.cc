@@ -1,5 +1,3 @@
-#include "orrery/compat/ccl_bench/kernel_metrics.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,13 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/interval_set.h"
 #include "orrery/compat/ccl_bench/chrome_slices.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/compat/ccl_bench/launch_geometry.h"
-#include "orrery/compat/ccl_bench/model_family.h"
+#include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/base/interval_set.h"
+#include "orrery/compat/ccl_bench/run_inputs.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
@@ -29,7 +26,7 @@ bool NoName(std::string_view /*name*/) {
 }
 
 // From the first begin to the last end of the kernels of all files.
-std::optional<Interval> KernelSpan(const CompatRun& run) {
+std::optional<Interval> KernelSpan(const Run& run) {
   std::optional<Interval> span;
   for (const Trace& trace : run.set->ranks) {
     const std::vector<RowId> rows = KernelRows(trace);
@@ -37,9 +34,7 @@ std::optional<Interval> KernelSpan(const CompatRun& run) {
       continue;
     }
     const Interval own = SpanOf(trace, rows);
-    span =
-        span ? Interval{std::min(span->begin_ns, own.begin_ns), std::max(span->end_ns, own.end_ns)}
-             : own;
+    span = span ? Hull(*span, own) : own;
   }
   return span;
 }
@@ -47,7 +42,7 @@ std::optional<Interval> KernelSpan(const CompatRun& run) {
 // Sums of durations by the text that groups them, over all files.
 class GroupSums {
  public:
-  // Where the sum of a group lies; `key` stands for the text inside the file.
+  // The sum of a group; `key` identifies its text within the file.
   double& Of(const Trace& trace, std::size_t file, StringId key, std::string_view group) {
     if (file != file_) {
       file_ = file;
@@ -72,8 +67,8 @@ class GroupSums {
   std::size_t file_ = static_cast<std::size_t>(-1);
 };
 
-// Unions of kernels of all files laid over each other.
-IntervalSet UniteAllFiles(const CompatRun& run) {
+// The union of the kernels of all files.
+IntervalSet UniteAllFiles(const Run& run) {
   std::vector<Interval> all;
   for (const Trace& trace : run.set->ranks) {
     const IntervalSet own = UniteKernels(trace);
@@ -86,7 +81,7 @@ std::optional<double> BusyShare(const IntervalSet& busy, Interval span) {
   return Share(Microseconds(busy.length_ns()), Microseconds(span.length_ns()));
 }
 
-std::optional<double> WeightedCoverage(const CompatRun& run) {
+std::optional<double> WeightedCoverage(const Run& run) {
   double covered_us = 0;
   double all_us = 0;
   for (const Trace& trace : run.set->ranks) {
@@ -103,7 +98,7 @@ std::optional<double> WeightedCoverage(const CompatRun& run) {
   return Share(covered_us, all_us);
 }
 
-std::optional<double> UnweightedCoverage(const CompatRun& run) {
+std::optional<double> UnweightedCoverage(const Run& run) {
   const auto multiprocessors = FirstDeviceMultiprocessors(run);
   std::vector<double> coverages;
   for (const Trace& trace : run.set->ranks) {
@@ -114,7 +109,7 @@ std::optional<double> UnweightedCoverage(const CompatRun& run) {
       }
     }
   }
-  return PlainMean(coverages);
+  return SequentialMean(coverages);
 }
 
 bool IsAttention(std::string_view name) {
@@ -135,36 +130,36 @@ bool IsComputeOfGroup6(std::string_view name) {
 
 }  // namespace
 
-CompatResult TotalTraceTime(const CompatRun& run) {
+MetricResult TotalTraceTime(const Run& run) {
   const auto span = KernelSpan(run);
   if (!span) {
-    return StandIn();
+    return Placeholder();
   }
-  // The suite takes the µs of XLA files for ns.
+  // The suite mistakes the µs of XLA files for ns.
   const double units_per_second = SourceOf(run) == Source::kXla ? 1e9 : 1e6;
   return Number(Microseconds(span->length_ns()) / units_per_second);
 }
 
-CompatResult TotalKernelTime(const CompatRun& run) {
+MetricResult TotalKernelTime(const Run& run) {
   const double sum_us = SumKernels(run, &NoName).all_us;
-  return sum_us > 0 ? Number(sum_us / 1e6) : StandIn();
+  return sum_us > 0 ? Number(sum_us / 1e6) : Placeholder();
 }
 
-CompatResult MoeFraction(const CompatRun& run) {
-  const KernelSums sums = SumKernels(run, SourceOf(run) == Source::kNsys ? &IsNsysMoe : &IsMoe);
-  return NumberOrUnknown(Share(sums.chosen_us, sums.all_us));
+MetricResult MoeFraction(const Run& run) {
+  const NameTest test = SourceOf(run) == Source::kNsys ? &IsNsysMoe : &IsMoe;
+  return NumberOrUnknown(SumKernels(run, test).ChosenShare());
 }
 
-CompatResult DominantKernelConcentration(const CompatRun& run) {
+MetricResult DominantKernelConcentration(const Run& run) {
   const bool is_xla = SourceOf(run) == Source::kXla;
   GroupSums sums;
   double all_us = 0;
   for (std::size_t file = 0; file < run.set->ranks.size(); ++file) {
     const Trace& trace = run.set->ranks[file];
-    FactsMemo facts_of(trace);
+    XlaArgumentsMemo arguments_of(trace);
     for (const RowId row : KernelRows(trace)) {
       const StringId key = is_xla ? ExtraOf(trace, row) : trace.activities.name[row];
-      const std::string_view group = is_xla ? facts_of(key).hlo_category : trace.Text(key);
+      const std::string_view group = is_xla ? arguments_of(key).hlo_category : trace.Text(key);
       if (group.empty()) {
         continue;  // an operation of XLA without a category
       }
@@ -174,33 +169,29 @@ CompatResult DominantKernelConcentration(const CompatRun& run) {
     }
   }
   const auto [name, largest_us] = sums.Largest();
-  CompatResult result = NumberOrUnknown(Share(largest_us, all_us));
+  MetricResult result = NumberOrUnknown(Share(largest_us, all_us));
   if (!result.is_missing) {
     result.detail.Set("name", name);
   }
   return result;
 }
 
-CompatResult AggregateGpuUtilization(const CompatRun& run) {
+MetricResult AggregateGpuUtilization(const Run& run) {
   if (SourceOf(run) == Source::kNsys) {
     const auto span = KernelSpan(run);
-    return span ? NumberOrUnknown(BusyShare(UniteAllFiles(run), *span)) : StandIn();
+    return span ? NumberOrUnknown(BusyShare(UniteAllFiles(run), *span)) : Placeholder();
   }
-  std::vector<double> shares;
-  for (const Trace& trace : run.set->ranks) {
-    if (const auto share = BusyShare(UniteKernels(trace), SpanOf(trace, KernelRows(trace)))) {
-      shares.push_back(*share);
-    }
-  }
-  return NumberOrUnknown(PlainMean(shares));
+  return NumberOrUnknown(MeanOverFiles(run, [](const Trace& trace) {
+    return BusyShare(UniteKernels(trace), SpanOf(trace, KernelRows(trace)));
+  }));
 }
 
-CompatResult MeanSmCoverage(const CompatRun& run) {
+MetricResult MeanSmCoverage(const Run& run) {
   return NumberOrUnknown(SourceOf(run) == Source::kNsys ? UnweightedCoverage(run)
                                                         : WeightedCoverage(run));
 }
 
-CompatResult LoadImbalanceRatio(const CompatRun& run) {
+MetricResult LoadImbalanceRatio(const Run& run) {
   std::vector<std::int64_t> busy_ns;
   for (const Trace& trace : run.set->ranks) {
     const IntervalSet busy = UniteKernels(trace);
@@ -209,13 +200,13 @@ CompatResult LoadImbalanceRatio(const CompatRun& run) {
     }
   }
   if (busy_ns.empty()) {
-    return StandIn();
+    return Placeholder();
   }
   const auto [least, most] = std::ranges::minmax(busy_ns);
   return Number(Microseconds(most) / Microseconds(least));
 }
 
-CompatResult BreakDownSteps(const CompatRun& run) {
+MetricResult BreakDownSteps(const Run& run) {
   using Part = std::pair<std::string_view, NameTest>;
   static constexpr auto kParts = std::to_array<Part>({{"comm", &IsNsysComm},
                                                       {"attn", &IsAttention},
@@ -250,12 +241,12 @@ CompatResult BreakDownSteps(const CompatRun& run) {
                   .Set("ms", sums_us[i] / 1000.0)
                   .Set("percent", sums_us[i] / all_us * 100.0));
   }
-  CompatResult result = Number(std::ranges::max(sums_us) / all_us * 100.0);
+  MetricResult result = Number(std::ranges::max(sums_us) / all_us * 100.0);
   result.detail.Set("parts", std::move(table));
   return result;
 }
 
-CompatResult KernelComputeTimeGroup6(const CompatRun& run) {
+MetricResult KernelComputeTimeGroup6(const Run& run) {
   if (SourceOf(run) != Source::kNsys) {
     return Fails("needs nsys_0.sqlite");
   }

@@ -9,7 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "orrery/analyze/json_fields.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
@@ -17,7 +20,7 @@ namespace {
 using trace::ActivityKind;
 using trace::Trace;
 
-// ROCm's own copies and fills stand in the file as kernels; the reader knows better.
+// The files list copies and fills of ROCm's runtime as kernels; our reader does not.
 bool IsRuntimeKernel(std::string_view name) {
   return name.starts_with("MEMORY_COPY_") || name.starts_with("__amd_rocclr_");
 }
@@ -28,17 +31,15 @@ bool AnyName(std::string_view /*name*/) {
 
 }  // namespace
 
-Source SourceOf(const CompatRun& run) {
+Source SourceOf(const Run& run) {
   if (run.set->ranks.empty()) {
     return Source::kJson;
   }
   const std::string& format = run.set->ranks.front().info.format;
-  if (format.find("nsys") != std::string::npos) {
+  if (Contains(format, "nsys")) {
     return Source::kNsys;
   }
-  const bool is_xla =
-      format.find("XLA") != std::string::npos || format.find("XPlane") != std::string::npos;
-  return is_xla ? Source::kXla : Source::kJson;
+  return Contains(format, "XLA") || Contains(format, "XPlane") ? Source::kXla : Source::kJson;
 }
 
 double Rounded(double value, int digits) {
@@ -48,7 +49,7 @@ double Rounded(double value, int digits) {
   return rounded;
 }
 
-std::optional<double> PlainMean(const std::vector<double>& values) {
+std::optional<double> SequentialMean(const std::vector<double>& values) {
   if (values.empty()) {
     return std::nullopt;
   }
@@ -83,27 +84,22 @@ Interval SpanOf(const Trace& trace, const std::vector<RowId>& rows) {
   return span;
 }
 
-KernelSums& KernelSums::operator+=(const KernelSums& other) {
-  all_us += other.all_us;
-  chosen_us += other.chosen_us;
-  return *this;
-}
-
 KernelSums SumKernels(const Trace& trace, NameTest chosen) {
   NameMemo is_chosen(trace, chosen);
   KernelSums sums;
   for (const RowId row : KernelRows(trace)) {
-    const double duration_us = Microseconds(trace.activities.duration_ns[row]);
-    sums.all_us += duration_us;
-    sums.chosen_us += is_chosen(trace.activities.name[row]) ? duration_us : 0;
+    sums.Add(Microseconds(trace.activities.duration_ns[row]),
+             is_chosen(trace.activities.name[row]));
   }
   return sums;
 }
 
-KernelSums SumKernels(const CompatRun& run, NameTest chosen) {
+KernelSums SumKernels(const Run& run, NameTest chosen) {
   KernelSums sums;
   for (const Trace& trace : run.set->ranks) {
-    sums += SumKernels(trace, chosen);
+    const KernelSums own = SumKernels(trace, chosen);
+    sums.all_us += own.all_us;
+    sums.chosen_us += own.chosen_us;
   }
   return sums;
 }
@@ -120,6 +116,35 @@ KernelUnions UniteKernels(const Trace& trace, NameTest chosen) {
 
 IntervalSet UniteKernels(const Trace& trace) {
   return UniteKernels(trace, &AnyName).chosen;
+}
+
+std::vector<std::optional<double>> RecordedBlocksPerSm(const Trace& trace) {
+  std::vector<std::optional<double>> blocks;
+  for (const StringId extra : trace.launch_shapes.extra) {
+    blocks.push_back(analyze::JsonNumber(trace.Text(extra), "blocks per SM"));
+  }
+  return blocks;
+}
+
+std::optional<double> BlocksOf(const Trace& trace, RowId activity) {
+  const RowId shape = trace.activities.shape[activity];
+  if (shape == kNoRow || trace.launch_shapes.grid_x[shape] < 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(trace.launch_shapes.grid_x[shape]) *
+         static_cast<double>(trace.launch_shapes.grid_y[shape]) *
+         static_cast<double>(trace.launch_shapes.grid_z[shape]);
+}
+
+std::optional<double> FirstDeviceMultiprocessors(const Run& run) {
+  for (const Trace& trace : run.set->ranks) {
+    for (const std::int32_t multiprocessors : trace.devices.multiprocessors) {
+      if (multiprocessors > 0) {
+        return multiprocessors;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace orrery::compat::ccl_bench

@@ -1,5 +1,3 @@
-#include "orrery/compat/ccl_bench/memory_metrics.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -8,12 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/interval_set.h"
 #include "orrery/compat/ccl_bench/chrome_slices.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/compat/ccl_bench/launch_geometry.h"
+#include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/outcome.h"
-#include "orrery/base/interval_set.h"
 #include "orrery/trace/enums.h"
 
 namespace orrery::compat::ccl_bench {
@@ -31,7 +28,7 @@ bool IsMemoryToolCategory(std::string_view category) {
   return category.empty() || category == "Op" || category == "gpu_op" || category == "device_op";
 }
 
-// What the memory tools look at: kernels, and slices of odd or no category.
+// The input of the memory tools: kernels, and slices of unusual or no category.
 std::vector<NamedInterval> MemoryToolSlices(const Trace& trace) {
   std::vector<NamedInterval> slices;
   for (const RowId row : KernelRows(trace)) {
@@ -52,10 +49,6 @@ struct Transfer {
   std::int64_t span_ns = 0;
 };
 
-Interval Around(const Interval& a, const Interval& b) {
-  return {std::min(a.begin_ns, b.begin_ns), std::max(a.end_ns, b.end_ns)};
-}
-
 Transfer TransferOfFile(const Trace& trace) {
   NameMemo is_copy(trace,
                    [](std::string_view name) { return MemoryClassOf(name) == MemoryClass::kCopy; });
@@ -75,14 +68,14 @@ Transfer TransferOfFile(const Trace& trace) {
   }
   Interval span = slices.front().time;
   for (const NamedInterval& slice : slices) {
-    span = Around(span, slice.time);
+    span = Hull(span, slice.time);
   }
   const IntervalSet alone = Difference(IntervalSet::Of(copies), IntervalSet::Of(compute));
   return {.alone_ns = alone.length_ns(), .span_ns = span.length_ns()};
 }
 
-// nsys: copies of the copy engines against the kernels of all devices together.
-Transfer TransferOfRecording(const CompatRun& run) {
+// nsys: memcpys of the copy engines against the kernels of all devices.
+Transfer TransferOfRecording(const Run& run) {
   std::vector<Interval> copies;
   std::vector<Interval> kernels;
   for (const Trace& trace : run.set->ranks) {
@@ -106,7 +99,7 @@ Transfer TransferOfRecording(const CompatRun& run) {
           .span_ns = all.intervals().back().end_ns - all.intervals().front().begin_ns};
 }
 
-// A transfer of XLA: from where its start was issued to where it was found done.
+// An XLA transfer from copy-start to copy-done.
 struct Dma {
   Interval time;
   double bytes = 0;
@@ -115,7 +108,7 @@ struct Dma {
 std::vector<Dma> DmaTransfers(const Trace& trace) {
   constexpr std::string_view kStart = "copy-start";
   constexpr std::string_view kDone = "copy-done";
-  FactsMemo facts_of(trace);
+  XlaArgumentsMemo arguments_of(trace);
   std::map<std::pair<RowId, std::string_view>, RowId> start_of_suffix;
   std::vector<Dma> transfers;
   for (RowId row = 0; row < trace.activities.size(); ++row) {
@@ -128,7 +121,7 @@ std::vector<Dma> DmaTransfers(const Trace& trace) {
       if (start != start_of_suffix.end()) {
         transfers.push_back(
             {.time = {trace.activities.begin_ns[start->second], trace.activities.begin_ns[row]},
-             .bytes = facts_of(ExtraOf(trace, start->second)).accessed_bytes.value_or(0)});
+             .bytes = arguments_of(ExtraOf(trace, start->second)).accessed_bytes.value_or(0)});
         start_of_suffix.erase(start);
       }
     }
@@ -171,51 +164,49 @@ struct Moved {
 
 void AddCopies(const Trace& trace, Source source, Moved& moved) {
   NameMemo is_copy(trace, &IsCopyName);
-  FactsMemo facts_of(trace);
+  XlaArgumentsMemo arguments_of(trace);
   for (RowId row = 0; row < trace.activities.size(); ++row) {
-    const bool counts = source == Source::kNsys ? trace.activities.kind[row] == ActivityKind::kMemcpy
-                                                : is_copy(trace.activities.name[row]);
+    const bool counts = source == Source::kNsys
+                            ? trace.activities.kind[row] == ActivityKind::kMemcpy
+                            : is_copy(trace.activities.name[row]);
     if (counts) {
       const auto bytes = static_cast<double>(trace.activities.bytes[row]);
-      moved.Add(bytes >= 0 ? bytes : facts_of(ExtraOf(trace, row)).accessed_bytes.value_or(0),
+      moved.Add(bytes >= 0 ? bytes : arguments_of(ExtraOf(trace, row)).accessed_bytes.value_or(0),
                 trace.activities.duration_ns[row]);
     }
   }
 }
 
-// Few blocks mean a kernel bound by memory, says the suite of recordings of nsys.
-std::optional<double> SmallGridShare(const CompatRun& run) {
+// With nsys, the suite takes kernels with few blocks for memory-bound.
+std::optional<double> SmallGridShare(const Run& run) {
   constexpr double kMultiprocessorsIfUnknown = 108;
   const double multiprocessors =
       FirstDeviceMultiprocessors(run).value_or(kMultiprocessorsIfUnknown);
   KernelSums sums;
   for (const Trace& trace : run.set->ranks) {
     for (const RowId row : KernelRows(trace)) {
-      const double duration_us = Microseconds(trace.activities.duration_ns[row]);
       const auto blocks = BlocksOf(trace, row);
-      sums.all_us += duration_us;
-      sums.chosen_us += blocks && *blocks / multiprocessors < 0.5 ? duration_us : 0;
+      sums.Add(Microseconds(trace.activities.duration_ns[row]),
+               blocks && *blocks / multiprocessors < 0.5);
     }
   }
-  return Share(sums.chosen_us, sums.all_us);
+  return sums.ChosenShare();
 }
 
-std::optional<double> BoundByName(const CompatRun& run) {
+std::optional<double> BoundByName(const Run& run) {
   KernelSums sums;
   for (const Trace& trace : run.set->ranks) {
     NameMemo is_bound(trace, &IsMemoryBound);
     for (const NamedInterval& slice : MemoryToolSlices(trace)) {
-      const double duration_us = Microseconds(slice.time.length_ns());
-      sums.all_us += duration_us;
-      sums.chosen_us += is_bound(slice.name) ? duration_us : 0;
+      sums.Add(Microseconds(slice.time.length_ns()), is_bound(slice.name));
     }
   }
-  return Share(sums.chosen_us, sums.all_us);
+  return sums.ChosenShare();
 }
 
 }  // namespace
 
-CompatResult MemoryTransferOverhead(const CompatRun& run) {
+MetricResult MemoryTransferOverhead(const Run& run) {
   const Source source = SourceOf(run);
   Transfer sum;
   if (source == Source::kNsys) {
@@ -232,7 +223,7 @@ CompatResult MemoryTransferOverhead(const CompatRun& run) {
   return share && source == Source::kJson ? Number(Rounded(*share, 4)) : NumberOrUnknown(share);
 }
 
-CompatResult AverageMemoryBandwidth(const CompatRun& run) {
+MetricResult AverageMemoryBandwidth(const Run& run) {
   const Source source = SourceOf(run);
   Moved moved;
   for (const Trace& trace : run.set->ranks) {
@@ -244,15 +235,15 @@ CompatResult AverageMemoryBandwidth(const CompatRun& run) {
       moved.Add(dma.bytes, dma.time.length_ns());
     }
   }
-  return moved.us > 0 ? Number(moved.bytes / (moved.us * 1e3)) : StandIn();
+  return moved.us > 0 ? Number(moved.bytes / (moved.us * 1e3)) : Placeholder();
 }
 
-CompatResult MemoryBoundFraction(const CompatRun& run) {
+MetricResult MemoryBoundFraction(const Run& run) {
   if (SourceOf(run) == Source::kNsys) {
     return NumberOrUnknown(SmallGridShare(run));
   }
   const auto share = BoundByName(run);
-  return share ? Number(Rounded(*share, 4)) : StandIn();
+  return share ? Number(Rounded(*share, 4)) : Placeholder();
 }
 
 }  // namespace orrery::compat::ccl_bench

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "orrery/base/text.h"
 
@@ -52,6 +53,8 @@ constexpr auto kCopy = std::to_array<std::string_view>(
 constexpr auto kGemm =
     std::to_array<std::string_view>({"gemm", "cutlass", "cublas", "matmul", "triton_mm"});
 
+constexpr auto kSoftmax = std::to_array<std::string_view>({"softmax"});
+
 constexpr auto kNormalisation =
     std::to_array<std::string_view>({"layernorm", "layer_norm", "rmsnorm", "rms_norm", "batchnorm",
                                      "batch_norm", "groupnorm", "group_norm", "norm_kernel"});
@@ -70,17 +73,16 @@ constexpr auto kNewNcclCollectives = std::to_array<std::string_view>(
 constexpr auto kCollectiveLabels = std::to_array<std::string_view>(
     {"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute"});
 
-bool Holds(std::string_view folded, Words words) {
-  return std::ranges::any_of(
-      words, [&](std::string_view word) { return folded.find(word) != std::string_view::npos; });
+bool ContainsAny(std::string_view folded, Words words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return Contains(folded, word); });
 }
 
 bool IsWordCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// The word with no letter, digit or underscore beside it.
-bool HoldsWholeWord(std::string_view folded, std::string_view word) {
+// The word not adjacent to a letter, digit or underscore.
+bool ContainsWholeWord(std::string_view folded, std::string_view word) {
   for (std::size_t at = folded.find(word); at != std::string_view::npos;
        at = folded.find(word, at + 1)) {
     const std::size_t end = at + word.size();
@@ -92,7 +94,7 @@ bool HoldsWholeWord(std::string_view folded, std::string_view word) {
   return false;
 }
 
-bool HoldsReduceWithoutScatter(std::string_view folded) {
+bool ContainsReduceWithoutScatter(std::string_view folded) {
   constexpr std::string_view kReduce = "reduce";
   for (std::size_t at = folded.find(kReduce); at != std::string_view::npos;
        at = folded.find(kReduce, at + 1)) {
@@ -104,55 +106,54 @@ bool HoldsReduceWithoutScatter(std::string_view folded) {
 }
 
 bool IsCopy(std::string_view folded) {
-  return Holds(folded, kCopy) || HoldsWholeWord(folded, "dma");
+  return ContainsAny(folded, kCopy) || ContainsWholeWord(folded, "dma");
 }
 
 }  // namespace
 
 bool IsFractionComm(std::string_view name) {
-  return Holds(LowerCase(name), kFractionComm);
+  return ContainsAny(LowerCase(name), kFractionComm);
 }
 
 bool IsTimeComm(std::string_view name) {
   const std::string folded = LowerCase(name);
-  return folded.starts_with("nccl") || Holds(folded, kTimeComm);
+  return folded.starts_with("nccl") || ContainsAny(folded, kTimeComm);
 }
 
 bool IsXlaOverlapComm(std::string_view name) {
-  return Holds(LowerCase(name), kXlaOverlapComm);
+  return ContainsAny(LowerCase(name), kXlaOverlapComm);
 }
 
 bool IsOverlapComm(std::string_view name) {
   const std::string folded = LowerCase(name);
-  return folded.find("broadcast") != std::string::npos || Holds(folded, kXlaOverlapComm);
+  return Contains(folded, "broadcast") || ContainsAny(folded, kXlaOverlapComm);
 }
 
 bool IsNsysComm(std::string_view name) {
-  return Holds(LowerCase(name), kNsysComm);
+  return ContainsAny(LowerCase(name), kNsysComm);
 }
 
 bool IsChromeComm(std::string_view name) {
-  return Holds(LowerCase(name), kChromeComm);
+  return ContainsAny(LowerCase(name), kChromeComm);
 }
 
 bool IsChromeCompute(std::string_view name) {
-  return Holds(LowerCase(name), kChromeCompute);
+  return ContainsAny(LowerCase(name), kChromeCompute);
 }
 
 bool IsChromeAllReduce(std::string_view name) {
   const std::string folded = LowerCase(name);
-  return folded.find("all-reduce") != std::string::npos ||
-         folded.find("allreduce") != std::string::npos;
+  return Contains(folded, "all-reduce") || Contains(folded, "allreduce");
 }
 
 bool IsMoe(std::string_view name) {
-  return Holds(LowerCase(name), kMoe);
+  return ContainsAny(LowerCase(name), kMoe);
 }
 
 bool IsNsysMoe(std::string_view name) {
   const std::string folded = LowerCase(name);
-  return Holds(folded, kNsysMoe) || HoldsWholeWord(folded, "gate") ||
-         HoldsWholeWord(folded, "topk");
+  return ContainsAny(folded, kNsysMoe) || ContainsWholeWord(folded, "gate") ||
+         ContainsWholeWord(folded, "topk");
 }
 
 bool IsNewNcclCollective(std::string_view name) {
@@ -166,26 +167,24 @@ bool IsNewNcclKernel(std::string_view name) {
 
 MemoryClass MemoryClassOf(std::string_view name) {
   const std::string folded = LowerCase(name);
-  if (folded.find("nccl") != std::string::npos || Holds(folded, kTimeComm)) {
+  if (Contains(folded, "nccl") || ContainsAny(folded, kTimeComm)) {
     return MemoryClass::kCommunication;
   }
   if (IsCopy(folded)) {
     return MemoryClass::kCopy;
   }
-  if (Holds(folded, kGemm)) {
-    return MemoryClass::kGemm;
+  static constexpr std::pair<Words, MemoryClass> kClasses[] = {
+      {kGemm, MemoryClass::kGemm},
+      {kSoftmax, MemoryClass::kSoftmax},
+      {kNormalisation, MemoryClass::kNormalisation},
+      {kElementwise, MemoryClass::kElementwise},
+      {kReduction, MemoryClass::kReduction}};
+  for (const auto& [words, memory_class] : kClasses) {
+    if (ContainsAny(folded, words)) {
+      return memory_class;
+    }
   }
-  if (folded.find("softmax") != std::string::npos) {
-    return MemoryClass::kSoftmax;
-  }
-  if (Holds(folded, kNormalisation)) {
-    return MemoryClass::kNormalisation;
-  }
-  if (Holds(folded, kElementwise)) {
-    return MemoryClass::kElementwise;
-  }
-  return Holds(folded, kReduction) || HoldsReduceWithoutScatter(folded) ? MemoryClass::kReduction
-                                                                        : MemoryClass::kOther;
+  return ContainsReduceWithoutScatter(folded) ? MemoryClass::kReduction : MemoryClass::kOther;
 }
 
 bool IsCopyName(std::string_view name) {
@@ -198,25 +197,15 @@ bool IsMemoryCompute(std::string_view name) {
 }
 
 bool IsMemoryBound(std::string_view name) {
-  switch (MemoryClassOf(name)) {
-    case MemoryClass::kCopy:
-    case MemoryClass::kSoftmax:
-    case MemoryClass::kNormalisation:
-    case MemoryClass::kElementwise:
-    case MemoryClass::kReduction:
-      return true;
-    case MemoryClass::kCommunication:
-    case MemoryClass::kGemm:
-    case MemoryClass::kOther:
-      return false;
-  }
-  return false;
+  const MemoryClass found = MemoryClassOf(name);
+  return found != MemoryClass::kCommunication && found != MemoryClass::kGemm &&
+         found != MemoryClass::kOther;
 }
 
 std::string_view CollectiveLabel(std::string_view name) {
   const std::string folded = LowerCase(name);
   for (const std::string_view label : kCollectiveLabels) {
-    if (folded.find(label) != std::string::npos) {
+    if (Contains(folded, label)) {
       return label;
     }
   }
@@ -224,7 +213,7 @@ std::string_view CollectiveLabel(std::string_view name) {
 }
 
 bool HasWord(std::string_view name, const std::vector<std::string_view>& words) {
-  return Holds(LowerCase(name), words);
+  return ContainsAny(LowerCase(name), words);
 }
 
 }  // namespace orrery::compat::ccl_bench

@@ -7,8 +7,8 @@
 #include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"
 
-// What the suite reads out of names. Each of its tools has a list of words of its own; words are
-// found anywhere in the name and without regard to case unless said otherwise.
+// Classification by name. Each tool of the suite has its own list of words, which match anywhere in
+// the name, ignoring case unless noted.
 
 namespace orrery::compat::ccl_bench {
 
@@ -30,7 +30,7 @@ using NameTest = bool (*)(std::string_view name);
 /// Communication for the metrics of Chrome JSON files.
 [[nodiscard]] bool IsChromeComm(std::string_view name);
 
-/// Compute for the same, after communication was tested.
+/// Compute for the same metrics; communication is tested first.
 [[nodiscard]] bool IsChromeCompute(std::string_view name);
 
 [[nodiscard]] bool IsChromeAllReduce(std::string_view name);
@@ -44,7 +44,7 @@ using NameTest = bool (*)(std::string_view name);
 /// Any kernel that starts with nccldevkernel_ in any case.
 [[nodiscard]] bool IsNewNcclKernel(std::string_view name);
 
-/// What the memory tools take a kernel for; the first that fits.
+/// The class of a kernel in the memory tools; the first match counts.
 enum class MemoryClass {
   kCommunication,
   kCopy,
@@ -61,28 +61,28 @@ enum class MemoryClass {
 [[nodiscard]] bool IsMemoryCompute(std::string_view name);
 [[nodiscard]] bool IsMemoryBound(std::string_view name);
 
-/// The collective that a label of XLA names ("all-reduce", …), or nothing.
+/// Returns the collective in an XLA name ("all-reduce", …), or nothing.
 [[nodiscard]] std::string_view CollectiveLabel(std::string_view name);
 
-/// Returns whether `name` holds one of the words, which are in lower case.
+/// Returns whether `name` contains one of the words, which are in lower case.
 [[nodiscard]] bool HasWord(std::string_view name, const std::vector<std::string_view>& words);
 
-/// Asks a question once for each distinct name of a trace.
+/// Evaluates a test once for each distinct name of a trace.
 class NameMemo {
  public:
   NameMemo(const trace::Trace& trace, NameTest test)
-      : trace_(trace), test_(test), known_(trace.strings.size(), kNotAsked) {}
+      : trace_(trace), test_(test), known_(trace.strings.size(), kUnknownYet) {}
 
   bool operator()(StringId name) {
     signed char& known = known_[static_cast<std::size_t>(name)];
-    if (known == kNotAsked) {
+    if (known == kUnknownYet) {
       known = test_(trace_.Text(name)) ? 1 : 0;
     }
     return known == 1;
   }
 
  private:
-  static constexpr signed char kNotAsked = -1;
+  static constexpr signed char kUnknownYet = -1;
 
   const trace::Trace& trace_;
   NameTest test_;

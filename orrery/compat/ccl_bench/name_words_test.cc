@@ -16,14 +16,14 @@ TEST(NameWordsTest, ToolsDisagreeOnWhatCommunicates) {
   EXPECT_TRUE(IsXlaOverlapComm("all-to-all.3"));
 }
 
-TEST(NameWordsTest, NcclBefore219IsNotSeen) {
+TEST(NameWordsTest, NcclBefore219IsNotRecognized) {
   EXPECT_TRUE(IsNewNcclCollective("ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*)"));
   EXPECT_FALSE(IsNewNcclCollective("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)"));
   EXPECT_FALSE(IsNewNcclCollective("nccldevkernel_AllReduce"));
   EXPECT_TRUE(IsNewNcclKernel("nccldevkernel_AllReduce"));
 }
 
-TEST(NameWordsTest, TheFirstMemoryClassThatFitsWins) {
+TEST(NameWordsTest, TheFirstMatchingMemoryClassCounts) {
   EXPECT_EQ(MemoryClassOf("ncclDevKernel_Broadcast"), MemoryClass::kCommunication);
   EXPECT_EQ(MemoryClassOf("direct_copy_kernel_cuda"), MemoryClass::kCopy);
   EXPECT_EQ(MemoryClassOf("fused dma transfer"), MemoryClass::kCopy);

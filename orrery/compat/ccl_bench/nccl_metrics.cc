@@ -1,5 +1,3 @@
-#include "orrery/compat/ccl_bench/nccl_metrics.h"
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,24 +9,24 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/outcome.h"
 #include "orrery/base/interval_set.h"
+#include "orrery/compat/ccl_bench/kernel_rows.h"
+#include "orrery/compat/ccl_bench/metrics.h"
+#include "orrery/compat/ccl_bench/name_words.h"
 
 namespace orrery::compat::ccl_bench {
 namespace {
 
 using trace::Trace;
 
-// The least and the most NCCL time of a file.
+// The smallest and largest NCCL time of a file.
 struct Extremes {
   double least_us = 0;
   double most_us = 0;
 };
 
-// A rank that waits for another one counts as slow: that is the suite's mistake.
-std::optional<Extremes> NcclExtremes(const CompatRun& run) {
+// A waiting rank counts as slow: a defect of the suite.
+std::optional<Extremes> NcclExtremes(const Run& run) {
   std::vector<double> sums_us;
   for (const Trace& trace : run.set->ranks) {
     sums_us.push_back(SumKernels(trace, &IsNewNcclKernel).chosen_us);
@@ -45,7 +43,7 @@ enum Traffic : std::size_t { kTensor, kData, kPipeline, kOtherTraffic, kAllReduc
 constexpr std::size_t kNumTraffics = kAllReduce;
 constexpr std::array<std::string_view, kNumTraffics> kTrafficNames{"tp", "dp", "pp", "other"};
 
-// What a kernel's name says; whether an all-reduce is dp or tp depends on when it runs.
+// The traffic by kernel name; whether an all-reduce is dp or tp depends on when it runs.
 Traffic TrafficOf(std::string_view name) {
   using Rule = std::pair<std::string_view, Traffic>;
   static constexpr auto kRules = std::to_array<Rule>({{"allreduce", kAllReduce},
@@ -69,7 +67,7 @@ bool IsRedistributeBackward(std::string_view name) {
   return name == "RedistributeBackward";
 }
 
-// Where gradients are redistributed, by operators on the host.
+// Redistribution of gradients, by host operators.
 struct Redistribution {
   IntervalSet time;
   std::int64_t count = 0;
@@ -117,9 +115,9 @@ TrafficSeconds TrafficOfFile(const Trace& trace) {
 
 }  // namespace
 
-CompatResult CollCallNum(const CompatRun& run) {
+MetricResult CollCallNum(const Run& run) {
   if (run.set->ranks.empty()) {
-    return StandIn(0.0);
+    return Placeholder(0.0);
   }
   const Trace& trace = run.set->ranks.front();
   NameMemo is_collective(trace, &IsNewNcclCollective);
@@ -127,7 +125,7 @@ CompatResult CollCallNum(const CompatRun& run) {
       KernelRows(trace), [&](RowId row) { return is_collective(trace.activities.name[row]); })));
 }
 
-CompatResult CommunicationOverhead(const CompatRun& run) {
+MetricResult CommunicationOverhead(const Run& run) {
   if (run.set->ranks.empty()) {
     return Fails("no file");
   }
@@ -135,21 +133,21 @@ CompatResult CommunicationOverhead(const CompatRun& run) {
   return sums.all_us > 0 ? Number(sums.chosen_us / sums.all_us) : Fails("division by zero");
 }
 
-CompatResult Straggler(const CompatRun& run) {
+MetricResult Straggler(const Run& run) {
   const auto extremes = NcclExtremes(run);
   return extremes ? Number((extremes->most_us - extremes->least_us) / extremes->most_us)
-                  : StandIn(0.0);
+                  : Placeholder(0.0);
 }
 
-CompatResult StragglerMetrics(const CompatRun& run) {
-  CompatResult result = Straggler(run);
+MetricResult StragglerMetrics(const Run& run) {
+  MetricResult result = Straggler(run);
   const auto extremes = NcclExtremes(run);
   const bool has_ratio = extremes && extremes->least_us > 0;
   result.detail.Set("max_over_min", has_ratio ? extremes->most_us / extremes->least_us : 0.0);
   return result;
 }
 
-CompatResult TrafficWindow(const CompatRun& run) {
+MetricResult TrafficWindow(const Run& run) {
   if (run.set->ranks.empty()) {
     return Fails("no file");
   }
@@ -160,7 +158,7 @@ CompatResult TrafficWindow(const CompatRun& run) {
       mean[i] += own[i] / static_cast<double>(run.set->ranks.size());
     }
   }
-  CompatResult result = Number(Rounded(std::accumulate(mean.begin(), mean.end(), 0.0), 6));
+  MetricResult result = Number(Rounded(std::accumulate(mean.begin(), mean.end(), 0.0), 6));
   for (std::size_t i = 0; i < mean.size(); ++i) {
     result.detail.Set(kTrafficNames[i], Rounded(mean[i], 6));
   }

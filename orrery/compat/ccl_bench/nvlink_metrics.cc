@@ -1,23 +1,94 @@
-#include "orrery/compat/ccl_bench/nvlink_metrics.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/card_fields.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/compat/ccl_bench/link_intervals.h"
+#include "orrery/compat/ccl_bench/metrics.h"
 #include "orrery/compat/ccl_bench/name_words.h"
-#include "orrery/compat/ccl_bench/outcome.h"
+#include "orrery/compat/ccl_bench/run_inputs.h"
 
 namespace orrery::compat::ccl_bench {
 
-using analyze::LinkDirection;
-
 namespace {
 
+using analyze::LinkDirection;
 using trace::Trace;
+
+/// The time between two samples of one link and direction.
+struct LinkInterval {
+  std::string direction;   // "tx", "rx"
+  std::int64_t link = -1;  // -1: the sum over links
+  std::int64_t begin_us = 0;
+  std::int64_t duration_us = 0;
+  std::int64_t bytes = 0;
+
+  [[nodiscard]] double GigabytesPerSecond() const {
+    return static_cast<double>(bytes) * 1e6 / static_cast<double>(duration_us) / 1e9;
+  }
+};
+
+struct Sample {
+  std::int64_t time_us = 0;
+  std::int64_t kib = 0;
+};
+
+using SamplesOfLink = std::map<std::pair<std::string, std::int64_t>, std::vector<Sample>>;
+
+bool IsSelected(const AnalyzeOptions& options, std::string_view direction, std::int64_t link) {
+  const bool is_other_direction =
+      (options.direction == LinkDirection::kSent && direction != "tx") ||
+      (options.direction == LinkDirection::kReceived && direction != "rx");
+  return !is_other_direction && (!options.link || *options.link == link);
+}
+
+SamplesOfLink SelectedSamples(const Run& run, const Table& table) {
+  SamplesOfLink samples;
+  for (std::size_t row = 0; row < table.num_rows(); ++row) {
+    const std::string direction(table.Text(row, "direction").value_or(""));
+    const std::int64_t link = table.Integer(row, "link").value_or(-1);
+    const auto time_us = table.Integer(row, "time_us");
+    const bool is_raw = table.Integer(row, "raw").value_or(0) != 0;
+    if (time_us && !is_raw && IsSelected(run.options, direction, link)) {
+      samples[{direction, link}].push_back(
+          {.time_us = *time_us, .kib = table.Integer(row, "kib").value_or(0)});
+    }
+  }
+  return samples;
+}
+
+// Returns the intervals of the first counter file that the options select, direction by direction
+// and link by link in order of time. As in the suite, a failed sample counts as 0 (so a huge
+// interval follows it) and a falling counter as no bytes.
+std::vector<LinkInterval> LinkIntervals(const Run& run) {
+  std::vector<LinkInterval> intervals;
+  const Table* table = FindTable(run, "NVF1");
+  if (table == nullptr) {
+    return intervals;
+  }
+  for (auto& [key, samples] : SelectedSamples(run, *table)) {
+    std::ranges::stable_sort(samples, {}, &Sample::time_us);
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      const std::int64_t duration_us = samples[i].time_us - samples[i - 1].time_us;
+      if (duration_us > 0) {
+        const std::int64_t kib = std::max<std::int64_t>(samples[i].kib - samples[i - 1].kib, 0);
+        intervals.push_back({.direction = key.first,
+                             .link = key.second,
+                             .begin_us = samples[i - 1].time_us,
+                             .duration_us = duration_us,
+                             .bytes = kib * 1024});
+      }
+    }
+  }
+  return intervals;
+}
 
 constexpr std::string_view kNoCounters = "no NVLink counters";
 
@@ -32,7 +103,7 @@ Value DescribeInterval(const LinkInterval& interval) {
 }
 
 // The `count` fastest intervals, the fastest first; equal ones in order of direction, link, time.
-std::vector<LinkInterval> FastestIntervals(const CompatRun& run, std::size_t count) {
+std::vector<LinkInterval> FastestIntervals(const Run& run, std::size_t count) {
   std::vector<LinkInterval> intervals = LinkIntervals(run);
   std::ranges::stable_sort(intervals, std::ranges::greater{}, &LinkInterval::GigabytesPerSecond);
   intervals.resize(std::min(intervals.size(), count));
@@ -45,8 +116,8 @@ struct OverlappingKernel {
   double overlap_us = 0;
 };
 
-// Counters carry wall-clock times, so kernels must, too.
-const Trace* FindGpu(const CompatRun& run) {
+// Counters have wall-clock times, so kernels must have them too.
+const Trace* FindGpu(const Run& run) {
   for (std::size_t index = 0; index < run.set->ranks.size(); ++index) {
     const bool has_wall_clock = run.set->ranks[index].info.time_origin == trace::TimeOrigin::kEpoch;
     if (has_wall_clock && trace::RankOf(*run.set, index) == run.options.gpu) {
@@ -60,7 +131,7 @@ bool IsNccl(std::string_view name) {
   return HasWord(name, {"nccl"});
 }
 
-std::vector<OverlappingKernel> KernelsDuring(const CompatRun& run, const Trace& trace,
+std::vector<OverlappingKernel> KernelsDuring(const Run& run, const Trace& trace,
                                              const LinkInterval& interval) {
   NameMemo is_nccl(trace, &IsNccl);
   const std::int64_t begin_ns = interval.begin_us * 1000;
@@ -77,7 +148,7 @@ std::vector<OverlappingKernel> KernelsDuring(const CompatRun& run, const Trace& 
   return kernels;
 }
 
-Value DescribePeak(const CompatRun& run, const Trace& trace, const LinkInterval& interval) {
+Value DescribePeak(const Run& run, const Trace& trace, const LinkInterval& interval) {
   const std::vector<OverlappingKernel> kernels = KernelsDuring(run, trace, interval);
   Value rows = Value::List();
   std::int64_t num_nccl = 0;
@@ -97,19 +168,65 @@ Value DescribePeak(const CompatRun& run, const Trace& trace, const LinkInterval&
       .Set("kernels", std::move(rows));
 }
 
+bool IsNvlinkSent(std::string_view name) {
+  return name.starts_with("NVLink TX Responses User Data");
+}
+
+bool IsPcieSent(std::string_view name) {
+  return name.starts_with("PCIe TX");
+}
+
+bool IsModelStart(std::string_view name) {
+  return HasWord(name, {"model.model"});
+}
+
+bool IsModelEnd(std::string_view name) {
+  return HasWord(name, {"logits_processor"});
+}
+
+// From the start of the model to the processing of its logits.
+IntervalSet ModelWindows(const Trace& trace) {
+  NameMemo is_start(trace, &IsModelStart);
+  NameMemo is_end(trace, &IsModelEnd);
+  IntervalSet windows;
+  std::optional<std::int64_t> begin_ns;
+  for (RowId row = 0; row < trace.annotations.size(); ++row) {
+    const std::int64_t at_ns = trace.annotations.begin_ns[row];
+    if (is_end(trace.annotations.name[row])) {
+      windows.Append(begin_ns.value_or(at_ns), at_ns);
+      begin_ns.reset();
+    } else if (is_start(trace.annotations.name[row]) && !begin_ns) {
+      begin_ns = at_ns;
+    }
+  }
+  return windows;
+}
+
+void AddSamples(const Trace& trace, NameTest is_counter, std::vector<double>& percents) {
+  const IntervalSet windows = ModelWindows(trace);
+  NameMemo is_selected(trace, is_counter);
+  for (RowId row = 0; row < trace.counters.size(); ++row) {
+    const std::int64_t at_ns = trace.counters.begin_ns[row];
+    if (trace.counters.value[row] != 0 && is_selected(trace.counters.name[row]) &&
+        windows.LengthWithin(at_ns, at_ns + 1) > 0) {
+      percents.push_back(trace.counters.value[row]);
+    }
+  }
+}
+
 }  // namespace
 
-CompatResult MaxThroughput(const CompatRun& run) {
+MetricResult MaxThroughput(const Run& run) {
   const std::vector<LinkInterval> fastest = FastestIntervals(run, 1);
   if (fastest.empty()) {
     return Fails(kNoCounters);
   }
-  CompatResult result = Number(fastest.front().GigabytesPerSecond());
+  MetricResult result = Number(fastest.front().GigabytesPerSecond());
   result.detail = DescribeInterval(fastest.front());
   return result;
 }
 
-CompatResult AvgThroughput(const CompatRun& run) {
+MetricResult AvgThroughput(const Run& run) {
   const std::vector<LinkInterval> intervals = LinkIntervals(run);
   double weighted = 0;
   std::int64_t total_us = 0;
@@ -122,14 +239,14 @@ CompatResult AvgThroughput(const CompatRun& run) {
   if (intervals.empty()) {
     return Fails(kNoCounters);
   }
-  CompatResult result = Number(weighted / static_cast<double>(total_us));
+  MetricResult result = Number(weighted / static_cast<double>(total_us));
   result.detail.Set("total_duration_us", total_us)
       .Set("num_intervals", intervals.size())
       .Set("num_active_intervals", num_active);
   return result;
 }
 
-CompatResult TotalCommunication(const CompatRun& run) {
+MetricResult TotalCommunication(const Run& run) {
   const std::vector<LinkInterval> intervals = LinkIntervals(run);
   if (intervals.empty()) {
     return Fails(kNoCounters);
@@ -141,7 +258,7 @@ CompatResult TotalCommunication(const CompatRun& run) {
   }
   const bool is_both = run.options.direction == LinkDirection::kBoth;
   const std::int64_t total = is_both ? (received + sent) / 2 : received + sent;
-  CompatResult result = Number(static_cast<double>(total));
+  MetricResult result = Number(static_cast<double>(total));
   result.detail.Set("total_bytes", total)
       .Set("total_gb", static_cast<double>(total) / 1e9)
       .Set("rx_bytes", received)
@@ -149,8 +266,8 @@ CompatResult TotalCommunication(const CompatRun& run) {
   return result;
 }
 
-CompatResult NvlinkAll(const CompatRun& run) {
-  CompatResult result = MaxThroughput(run);
+MetricResult NvlinkAll(const Run& run) {
+  MetricResult result = MaxThroughput(run);
   if (result.value) {
     Value parts = Value::Object();
     parts.Set("max_throughput", std::move(result.detail))
@@ -162,14 +279,14 @@ CompatResult NvlinkAll(const CompatRun& run) {
   return result;
 }
 
-CompatResult PeakKernels(const CompatRun& run) {
+MetricResult PeakKernels(const Run& run) {
   const auto count = static_cast<std::size_t>(std::max(run.options.top, 1));
   const std::vector<LinkInterval> fastest = FastestIntervals(run, count);
   const Trace* trace = FindGpu(run);
   if (fastest.empty() || trace == nullptr) {
     return Fails(fastest.empty() ? kNoCounters : "no kernels of the GPU with wall-clock times");
   }
-  CompatResult result = Number(fastest.front().GigabytesPerSecond());
+  MetricResult result = Number(fastest.front().GigabytesPerSecond());
   if (count == 1) {
     result.detail = DescribePeak(run, *trace, fastest.front());
     return result;
@@ -180,6 +297,19 @@ CompatResult PeakKernels(const CompatRun& run) {
   }
   result.detail.Set("peaks", std::move(peaks));
   return result;
+}
+
+// `bandwidth_utilization_peertopeer_group_6`: link counters of nsys while the model runs.
+MetricResult PeerToPeerBandwidth(const Run& run) {
+  const auto family = FamilyOfGroup6(run);
+  if (SourceOf(run) != Source::kNsys || !family || analyze::CardParallelSize(*run.set, "pp") <= 1) {
+    return NotANumber();
+  }
+  std::vector<double> percents;
+  for (const Trace& trace : run.set->ranks) {
+    AddSamples(trace, IsPcieFamily(*family) ? &IsPcieSent : &IsNvlinkSent, percents);
+  }
+  return NumberOrNaN(SequentialMean(percents));
 }
 
 }  // namespace orrery::compat::ccl_bench

@@ -108,7 +108,7 @@ std::optional<double> MeanMicroseconds(const Steps& steps) {
   for (const Interval& step : steps) {
     durations_us.push_back(Microseconds(step.length_ns()));
   }
-  return PlainMean(durations_us);
+  return SequentialMean(durations_us);
 }
 
 }  // namespace orrery::compat::ccl_bench

@@ -1,5 +1,3 @@
-#include "orrery/compat/ccl_bench/step_metrics.h"
-
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -8,24 +6,22 @@
 #include <vector>
 
 #include "orrery/analyze/card_fields.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/compat/ccl_bench/chrome_slices.h"
 #include "orrery/compat/ccl_bench/kernel_rows.h"
-#include "orrery/compat/ccl_bench/measured_tables.h"
-#include "orrery/compat/ccl_bench/outcome.h"
+#include "orrery/compat/ccl_bench/metrics.h"
+#include "orrery/compat/ccl_bench/run_inputs.h"
 #include "orrery/compat/ccl_bench/step_markers.h"
-#include "orrery/base/interval_set.h"
 
 namespace orrery::compat::ccl_bench {
 
-using analyze::CardNumber;
-using analyze::CardText;
-
 namespace {
 
+using analyze::CardNumber, analyze::CardText;
 using trace::Trace;
 
 // The dense peak in TFLOP/s of the chips that the suite knows.
-std::optional<double> PeakTeraflops(const CompatRun& run) {
+std::optional<double> PeakTeraflops(const Run& run) {
   using Entry = std::pair<std::string_view, double>;
   static constexpr auto kPeaks =
       std::to_array<Entry>({{"a100", 312}, {"h100", 989}, {"tpu_v6e", 918}});
@@ -38,27 +34,20 @@ std::optional<double> PeakTeraflops(const CompatRun& run) {
   return std::nullopt;
 }
 
-// Mean over the files that have a value, in seconds.
 template <typename MicrosecondsOf>
-std::optional<double> MeanSecondsOverFiles(const CompatRun& run, MicrosecondsOf us_of) {
-  std::vector<double> values_us;
-  for (const Trace& trace : run.set->ranks) {
-    if (const std::optional<double> value_us = us_of(trace)) {
-      values_us.push_back(*value_us);
-    }
-  }
-  const auto mean_us = PlainMean(values_us);
+std::optional<double> MeanSecondsOverFiles(const Run& run, MicrosecondsOf us_of) {
+  const auto mean_us = MeanOverFiles(run, us_of);
   return mean_us ? std::optional(*mean_us / 1e6) : std::nullopt;
 }
 
-std::optional<double> WholeTraceOverIterations(const CompatRun& run) {
+std::optional<double> WholeTraceOverIterations(const Run& run) {
   const auto iterations = CardNumber(*run.set, "iteration");
   const auto wall_us = WallMicroseconds(run);
   return iterations && wall_us ? std::optional(Rounded(*wall_us / 1e6 / *iterations, 6))
                                : std::nullopt;
 }
 
-std::optional<double> StepSeconds(const CompatRun& run) {
+std::optional<double> StepSeconds(const Run& run) {
   if (SourceOf(run) != Source::kXla) {
     return MeanSecondsOverFiles(
         run, [](const Trace& trace) { return MeanMicroseconds(InnerMarkedSteps(trace)); });
@@ -69,7 +58,7 @@ std::optional<double> StepSeconds(const CompatRun& run) {
 }
 
 // The time that `mfu` divides by.
-std::optional<double> BatchSeconds(const CompatRun& run) {
+std::optional<double> BatchSeconds(const Run& run) {
   if (const auto latency = AverageLatencySeconds(run)) {
     return latency;
   }
@@ -77,7 +66,7 @@ std::optional<double> BatchSeconds(const CompatRun& run) {
       run, [](const Trace& trace) { return MeanMicroseconds(InnerSteps(ProfilerSteps(trace))); });
 }
 
-std::optional<double> FlopsPerToken(const CompatRun& run) {
+std::optional<double> FlopsPerToken(const Run& run) {
   const auto field = [&](std::string_view name) { return CardNumber(*run.set, name); };
   const auto active = field("num_params_active");
   const auto params = active ? active : field("num_params");
@@ -94,7 +83,7 @@ std::optional<double> FlopsPerToken(const CompatRun& run) {
   return is_training ? 6 * dense + 12 * attention : 2 * dense + 4 * attention;
 }
 
-CompatResult MfuFromCard(const CompatRun& run) {
+MetricResult MfuFromCard(const Run& run) {
   const auto flops = FlopsPerToken(run);
   const auto batch = CardNumber(*run.set, "batch_size");
   const auto length = CardNumber(*run.set, "seq_len");
@@ -102,34 +91,34 @@ CompatResult MfuFromCard(const CompatRun& run) {
   const auto peak = PeakTeraflops(run);
   const auto seconds = BatchSeconds(run);
   if (!flops || !batch || !length || !world || !peak || !seconds || *seconds <= 0) {
-    return StandIn();
+    return Placeholder();
   }
   const double tokens_per_second = *batch * *length / *seconds;
   return Number(Rounded(*flops * tokens_per_second / (*world * *peak * 1e12) * 100.0, 4));
 }
 
-CompatResult MfuFromModelFlops(const CompatRun& run) {
+MetricResult MfuFromModelFlops(const Run& run) {
   const auto peak = PeakTeraflops(run);
   const auto world = CardNumber(*run.set, "total_count");
-  const FlopsOfRun flops = SumModelFlops(run);
+  const ModelFlops flops = SumModelFlops(run);
   if (!peak || !world || flops.busy_ns <= 0) {
-    return StandIn();
+    return Placeholder();
   }
   const double rate = flops.model_flops / (Microseconds(flops.busy_ns) / 1e6);
   return Number(rate / (*peak * 1e12 * *world) * 100.0);
 }
 
-// The engine's calls of one file, in order of time.
-Steps ServingSteps(const CompatRun& run, const Trace& trace) {
+// The engine steps of one file, in order of time.
+Steps ServingSteps(const Run& run, const Trace& trace) {
   Steps steps = EngineSteps(trace);
   return steps.empty() && SourceOf(run) == Source::kXla ? XlaEngineSteps(trace) : steps;
 }
 
-bool IsInference(const CompatRun& run) {
+bool IsInference(const Run& run) {
   return CardText(*run.set, "phase") == "inference";
 }
 
-// Without the first and, where there are more than two, without the last.
+// Without the first step and, of more than two, without the last.
 std::optional<double> DecodeMicroseconds(const Steps& steps) {
   if (steps.size() < 2) {
     return std::nullopt;
@@ -139,19 +128,28 @@ std::optional<double> DecodeMicroseconds(const Steps& steps) {
       Steps(steps.begin() + 1, steps.end() - static_cast<long>(dropped_at_end)));
 }
 
+MetricResult OnlyRecord(const Run& run, std::string_view column) {
+  const Table* table = FindTable(run, "serving benchmark");
+  if (table == nullptr || table->num_rows() != 1) {
+    return Fails("needs a bench_results.jsonl with one record");
+  }
+  const auto value = table->Number(0, column);
+  return value ? Number(*value) : Fails("the record has no " + std::string(column));
+}
+
 }  // namespace
 
-CompatResult AvgStepTime(const CompatRun& run) {
+MetricResult AvgStepTime(const Run& run) {
   return NumberOrUnknown(StepSeconds(run));
 }
 
-CompatResult Mfu(const CompatRun& run) {
+MetricResult Mfu(const Run& run) {
   return SourceOf(run) == Source::kXla ? MfuFromModelFlops(run) : MfuFromCard(run);
 }
 
-CompatResult Ttft(const CompatRun& run) {
+MetricResult Ttft(const Run& run) {
   if (!IsInference(run)) {
-    return StandIn();
+    return Placeholder();
   }
   return NumberOrUnknown(
       MeanSecondsOverFiles(run, [&](const Trace& trace) -> std::optional<double> {
@@ -160,23 +158,35 @@ CompatResult Ttft(const CompatRun& run) {
       }));
 }
 
-CompatResult Tpot(const CompatRun& run) {
+MetricResult Tpot(const Run& run) {
   if (!IsInference(run) || CardNumber(*run.set, "output_len").value_or(0) <= 1) {
-    return StandIn();
+    return Placeholder();
   }
   return NumberOrUnknown(MeanSecondsOverFiles(
       run, [&](const Trace& trace) { return DecodeMicroseconds(ServingSteps(run, trace)); }));
 }
 
-CompatResult GpuStepScore(const CompatRun& run) {
+MetricResult GpuStepScore(const Run& run) {
   const StepScoreSettings settings = FindStepScoreSettings(run);
   const double gpus = settings.gpus.value_or(static_cast<double>(run.set->ranks.size()));
   const auto seconds = StepSeconds(run);
   if (gpus <= 0 || !seconds || *seconds <= 0) {
-    return StandIn();
+    return Placeholder();
   }
   return Number(settings.weight * (settings.reference_gpus / gpus) +
                 (1 - settings.weight) * (settings.reference_seconds / *seconds));
+}
+
+MetricResult ServingMedianTtft(const Run& run) {
+  return OnlyRecord(run, "median_ttft_ms");
+}
+
+MetricResult ServingMedianTpot(const Run& run) {
+  return OnlyRecord(run, "median_tpot_ms");
+}
+
+MetricResult ServingThroughput(const Run& /*run*/) {
+  return Fails("its function is never assigned");
 }
 
 }  // namespace orrery::compat::ccl_bench

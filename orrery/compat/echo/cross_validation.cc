@@ -9,8 +9,8 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/base/statistics.h"
-#include "orrery/learn/random.h"
 #include "orrery/compat/echo/shrunken_medians.h"
+#include "orrery/learn/random.h"
 
 namespace orrery::compat::echo {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<double, 4> kPriors = {1, 2, 4, 8};
 constexpr std::array kSpanKeys = {SpanKey::kTotalTime, SpanKey::kRows, SpanKey::kManyRows,
                                   SpanKey::kLong};
-constexpr std::array kPlaceKeys = {PlaceKey::kWholeRows, PlaceKey::kSince};
+constexpr std::array kPositionKeys = {PositionKey::kWholeRows, PositionKey::kSince};
 constexpr std::array<std::string_view, 5> kPredictors = {
     "ours", "ours, one form", "per-name median", "no slowdown", "constant 1.3"};
 constexpr double kOverlapsMuch = 0.5;
@@ -26,49 +26,51 @@ constexpr double kConstantFactor = 1.3;
 
 using Rows = std::vector<std::uint32_t>;
 
-/// What all folds share.
-struct Setting {
-  std::span<const EchoRow> rows;
+/// The data that all folds share.
+struct FoldData {
+  std::span<const KernelRow> rows;
   std::vector<double> log_ratios;
   std::vector<std::uint32_t> group_of_row;  // held out together
-  std::vector<Ladder> ladders;
+  std::vector<Binning> binnings;
   std::vector<Form> forms;
 };
 
-std::vector<Ladder> AllLadders(std::span<const EchoRow> rows, std::span<const Place> places) {
-  std::vector<Ladder> ladders = {MakeLadder(rows, places, SpanKey::kNone, PlaceKey::kSince)};
+std::vector<Binning> AllBinnings(std::span<const KernelRow> rows,
+                                 std::span<const Position> positions) {
+  std::vector<Binning> binnings = {
+      MakeBinning(rows, positions, SpanKey::kNone, PositionKey::kSince)};
   for (const SpanKey span : kSpanKeys) {
-    for (const PlaceKey place : kPlaceKeys) {
-      ladders.push_back(MakeLadder(rows, places, span, place));
+    for (const PositionKey place : kPositionKeys) {
+      binnings.push_back(MakeBinning(rows, positions, span, place));
     }
   }
-  return ladders;
+  return binnings;
 }
 
-Setting MakeSetting(std::span<const EchoRow> rows, HeldOut held_out) {
-  const std::vector<Place> places = PlacesOf(rows);
-  Setting setting;
-  setting.rows = rows;
-  setting.ladders = AllLadders(rows, places);
+FoldData MakeFoldData(std::span<const KernelRow> rows, HeldOut held_out) {
+  const std::vector<Position> positions = PositionsOf(rows);
+  FoldData data;
+  data.rows = rows;
+  data.binnings = AllBinnings(rows, positions);
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    setting.log_ratios.push_back(std::log(rows[row].together_ns / rows[row].alone_ns));
-    setting.group_of_row.push_back(
-        held_out == HeldOut::kSlowdowns ? places[row].slowdown : static_cast<std::uint32_t>(row));
+    data.log_ratios.push_back(std::log(rows[row].together_ns / rows[row].alone_ns));
+    data.group_of_row.push_back(held_out == HeldOut::kSegments ? positions[row].segment
+                                                               : static_cast<std::uint32_t>(row));
   }
-  for (const Ladder& ladder : setting.ladders) {
+  for (const Binning& binning : data.binnings) {
     for (const double prior : kPriors) {
-      setting.forms.push_back({.ladder = &ladder, .prior = prior});
+      data.forms.push_back({.binning = &binning, .prior = prior});
     }
   }
-  return setting;
+  return data;
 }
 
-/// Deals the groups of some rows to folds; returns the rows of each.
-std::vector<Rows> DealFolds(const Setting& setting, const Rows& rows, std::size_t folds,
-                            std::uint64_t seed) {
+/// Assigns the groups of some rows to random folds; returns the rows of each fold.
+std::vector<Rows> SplitIntoFolds(const FoldData& data, const Rows& rows, std::size_t folds,
+                                 std::uint64_t seed) {
   Rows groups;
   for (const std::uint32_t row : rows) {
-    groups.push_back(setting.group_of_row[row]);
+    groups.push_back(data.group_of_row[row]);
   }
   std::ranges::sort(groups);
   groups.erase(std::ranges::unique(groups).begin(), groups.end());
@@ -78,43 +80,43 @@ std::vector<Rows> DealFolds(const Setting& setting, const Rows& rows, std::size_
   for (std::size_t i = 0; i < groups.size(); ++i) {
     fold_of_group[groups[i]] = i % folds;
   }
-  std::vector<Rows> dealt(folds);
+  std::vector<Rows> rows_of_fold(folds);
   for (const std::uint32_t row : rows) {
-    dealt[fold_of_group[setting.group_of_row[row]]].push_back(row);
+    rows_of_fold[fold_of_group[data.group_of_row[row]]].push_back(row);
   }
-  return dealt;
+  return rows_of_fold;
 }
 
-/// Both are in order.
+/// Both are sorted.
 Rows Without(const Rows& rows, const Rows& left_out) {
   Rows rest;
   std::ranges::set_difference(rows, left_out, std::back_inserter(rest));
   return rest;
 }
 
-double AbsoluteError(const Setting& setting, std::uint32_t row, double log_ratio) {
-  return std::abs(std::exp(log_ratio - setting.log_ratios[row]) - 1);
+double AbsoluteError(const FoldData& data, std::uint32_t row, double log_ratio) {
+  return std::abs(std::exp(log_ratio - data.log_ratios[row]) - 1);
 }
 
-double InnerError(const Setting& setting, const Form& form, const Rows& train,
+double InnerError(const FoldData& data, const Form& form, const Rows& train,
                   const std::vector<Rows>& folds) {
   double error = 0;
   for (const Rows& fold : folds) {
-    ShrunkenMedians model({&form, 1}, setting.log_ratios, Without(train, fold));
+    ShrunkenMedians model({&form, 1}, data.log_ratios, Without(train, fold));
     for (const std::uint32_t row : fold) {
-      error += AbsoluteError(setting, row, model.Predict(row));
+      error += AbsoluteError(data, row, model.Predict(row));
     }
   }
   return error;
 }
 
-Form ChooseForm(const Setting& setting, const Rows& train, std::size_t num_folds,
+Form ChooseForm(const FoldData& data, const Rows& train, std::size_t num_folds,
                 std::uint64_t seed) {
-  const std::vector<Rows> folds = DealFolds(setting, train, num_folds, seed);
+  const std::vector<Rows> folds = SplitIntoFolds(data, train, num_folds, seed);
   Form best;
   double least = std::numeric_limits<double>::infinity();
-  for (const Form& form : setting.forms) {
-    const double error = InnerError(setting, form, train, folds);
+  for (const Form& form : data.forms) {
+    const double error = InnerError(data, form, train, folds);
     if (error < least) {
       least = error;
       best = form;
@@ -124,14 +126,14 @@ Form ChooseForm(const Setting& setting, const Rows& train, std::size_t num_folds
 }
 
 /// Medians of ln(together / alone) by kernel name and whether more than half of it is overlapped;
-/// for names that were not seen, by the latter alone.
+/// for unknown names, by the overlap only.
 class NameMedians {
  public:
-  NameMedians(const Setting& setting, const Rows& train) : rows_(setting.rows) {
+  NameMedians(const FoldData& data, const Rows& train) : rows_(data.rows) {
     std::map<Key, std::vector<double>> values;
     for (const std::uint32_t row : train) {
-      values[KeyOf(row)].push_back(setting.log_ratios[row]);
-      values[AnyName(row)].push_back(setting.log_ratios[row]);
+      values[KeyOf(row)].push_back(data.log_ratios[row]);
+      values[AnyName(row)].push_back(data.log_ratios[row]);
     }
     for (const auto& [key, of_key] : values) {
       medians_[key] = Median(of_key);
@@ -156,24 +158,24 @@ class NameMedians {
 
   [[nodiscard]] Key AnyName(std::uint32_t row) const { return {"", KeyOf(row).second}; }
 
-  std::span<const EchoRow> rows_;
+  std::span<const KernelRow> rows_;
   std::map<Key, double> medians_;
 };
 
-double ConstantLogRatio(const EchoRow& row) {
+double ConstantLogRatio(const KernelRow& row) {
   return std::log(1 + row.overlap_ratio * (kConstantFactor - 1));
 }
 
 /// Predictions of all predictors for one repeat: [predictor][table row].
 using Repeat = std::array<std::vector<double>, kPredictors.size()>;
 
-void PredictFold(const Setting& setting, const Rows& train, const Rows& test, const Form& chosen,
+void PredictFold(const FoldData& data, const Rows& train, const Rows& test, const Form& chosen,
                  Repeat& repeat) {
-  ShrunkenMedians ours(setting.forms, setting.log_ratios, train);
-  ShrunkenMedians one_form({&chosen, 1}, setting.log_ratios, train);
-  const NameMedians name_medians(setting, train);
+  ShrunkenMedians ours(data.forms, data.log_ratios, train);
+  ShrunkenMedians one_form({&chosen, 1}, data.log_ratios, train);
+  const NameMedians name_medians(data, train);
   for (const std::uint32_t row : test) {
-    const EchoRow& kernel = setting.rows[row];
+    const KernelRow& kernel = data.rows[row];
     const std::array<double, kPredictors.size()> log_ratios = {
         ours.Predict(row), one_form.Predict(row), name_medians.Predict(row), 0,
         ConstantLogRatio(kernel)};
@@ -183,15 +185,15 @@ void PredictFold(const Setting& setting, const Rows& train, const Rows& test, co
   }
 }
 
-Repeat RunRepeat(const Setting& setting, const Rows& evaluated, std::size_t num_folds,
+Repeat RunRepeat(const FoldData& data, const Rows& evaluated, std::size_t num_folds,
                  std::uint64_t seed) {
   Repeat repeat;
-  repeat.fill(std::vector<double>(setting.rows.size(), 0.0));
-  const std::vector<Rows> folds = DealFolds(setting, evaluated, num_folds, seed);
+  repeat.fill(std::vector<double>(data.rows.size(), 0.0));
+  const std::vector<Rows> folds = SplitIntoFolds(data, evaluated, num_folds, seed);
   for (std::size_t fold = 0; fold < folds.size(); ++fold) {
     const Rows train = Without(evaluated, folds[fold]);
-    const Form chosen = ChooseForm(setting, train, num_folds, learn::MixBits(seed + fold + 1));
-    PredictFold(setting, train, folds[fold], chosen, repeat);
+    const Form chosen = ChooseForm(data, train, num_folds, learn::MixBits(seed + fold + 1));
+    PredictFold(data, train, folds[fold], chosen, repeat);
   }
   return repeat;
 }
@@ -211,22 +213,22 @@ std::span<const std::string_view> PredictorNames() {
 }
 
 std::size_t NumForms() {
-  return (1 + kSpanKeys.size() * kPlaceKeys.size()) * kPriors.size();
+  return (1 + kSpanKeys.size() * kPositionKeys.size()) * kPriors.size();
 }
 
-CrossValidation CrossValidate(std::span<const EchoRow> rows, const ClockStep& clock_step,
+CrossValidation CrossValidate(std::span<const KernelRow> rows, const ClockStep& clock_step,
                               const CrossValidationOptions& options) {
-  const Setting setting = MakeSetting(rows, options.held_out);
+  const FoldData data = MakeFoldData(rows, options.held_out);
   CrossValidation result;
   for (std::uint32_t row = 0; row < rows.size(); ++row) {
-    if (!clock_step.Spoils(rows[row])) {
+    if (!clock_step.Affects(rows[row])) {
       result.rows.push_back(row);
     }
   }
   std::vector<Repeat> repeats(options.repeats);
   ParallelFor(options.repeats, options.threads, [&](std::size_t repeat) {
-    repeats[repeat] = RunRepeat(setting, result.rows, options.folds,
-                                learn::MixBits(options.seed * 1'000 + repeat));
+    repeats[repeat] =
+        RunRepeat(data, result.rows, options.folds, learn::MixBits(options.seed * 1'000 + repeat));
   });
   for (std::size_t predictor = 0; predictor < kPredictors.size(); ++predictor) {
     HeldOutPredictions predictions{.predictor = std::string(kPredictors[predictor]),

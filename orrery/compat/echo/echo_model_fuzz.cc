@@ -2,13 +2,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "orrery/compat/echo/echo_model.h"
+#include "orrery/compat/echo/slowdown_model.h"
 
 // Any text gives a model or an error, and every walk through a model ends.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using orrery::compat::echo::EchoModel;
   using orrery::compat::echo::Features;
-  const auto model = EchoModel::Parse({reinterpret_cast<const char*>(data), size});
+  using orrery::compat::echo::SlowdownModel;
+  const auto model = SlowdownModel::Parse({reinterpret_cast<const char*>(data), size});
   if (model) {
     static_cast<void>(model->Predict(Features{}));
     static_cast<void>(model->Predict({NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}));

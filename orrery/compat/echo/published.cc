@@ -1,27 +1,57 @@
 #include "orrery/compat/echo/published.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <random>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "orrery/compat/echo/pairwise_sum.h"
+#include "orrery/base/text.h"
 
 namespace orrery::compat::echo {
 namespace {
+
+constexpr std::size_t kLanes = 8;
+constexpr std::size_t kBlock = 128;
+
+double SumInOrder(std::span<const double> values, double sum) {
+  for (const double value : values) {
+    sum += value;
+  }
+  return sum;
+}
+
+double SumOfBlock(std::span<const double> values) {
+  std::array<double, kLanes> lanes{};
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    lanes[lane] = values[lane];
+  }
+  const std::size_t whole = values.size() - values.size() % kLanes;
+  for (std::size_t begin = kLanes; begin < whole; begin += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] += values[begin + lane];
+    }
+  }
+  const double sum = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+                     ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  return SumInOrder(values.subspan(whole), sum);
+}
+
+double PairwiseMean(std::span<const double> values) {
+  return PairwiseSum(values) / static_cast<double>(values.size());
+}
 
 // Echo's configuration calls it test_baseline_ratio.
 constexpr double kBaseline = 1.3;
 constexpr std::array<double, 3> kWithin = {0.05, 0.1, 0.15};
 
-/// What both predictors of the test are evaluated by.
-struct Evaluated {
-  std::vector<double> slowdowns;
-  std::vector<double> durations;
-};
-
-struct Truth {
+struct Values {
   std::vector<double> slowdowns;
   std::vector<double> durations;
 };
@@ -60,18 +90,18 @@ double ShareWithin(std::span<const double> predicted, std::span<const double> tr
   return static_cast<double>(within) / static_cast<double>(truth.size());
 }
 
-/// The test's rows, and what is predicted for them.
+/// Measured and predicted values of the overlapped rows.
 struct Test {
-  Truth truth;
-  Evaluated model;
+  Values truth;
+  Values model;
   std::vector<double> clipped;
-  Evaluated baseline;
+  Values baseline;
 };
 
-Test TestOf(std::span<const EchoRow> rows, std::span<const float> slowdowns) {
+Test TestOf(std::span<const KernelRow> rows, std::span<const float> slowdowns) {
   Test test;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const EchoRow& kernel = rows[row];
+    const KernelRow& kernel = rows[row];
     if (!kernel.IsOverlapped()) {
       continue;
     }
@@ -80,7 +110,7 @@ Test TestOf(std::span<const EchoRow> rows, std::span<const float> slowdowns) {
     test.model.slowdowns.push_back(slowdowns[row]);
     test.clipped.push_back(std::max(slowdowns[row], 0.0F));
     test.model.durations.push_back(DurationFrom(kernel, slowdowns[row]));
-    // A slowdown of 1.3 here and a factor of 1.3 there, as the test has it.
+    // A slowdown of 1.3 here but a factor of 1.3 below, as in the published test.
     test.baseline.slowdowns.push_back(kBaseline);
     const double ratio = kernel.overlap_ratio;
     test.baseline.durations.push_back((1 - ratio) * kernel.alone_ns +
@@ -99,9 +129,29 @@ void AddSums(const Test& test, std::vector<PublishedLine>& lines) {
       {.label = "Sum of ground truth duration with overlap:", .value = truth, .is_sum = true});
 }
 
+std::size_t DrawUpTo(std::size_t most, std::mt19937& bits) {
+  const std::size_t mask = std::bit_ceil(most + 1) - 1;
+  std::size_t drawn = bits() & mask;
+  while (drawn > most) {
+    drawn = bits() & mask;
+  }
+  return drawn;
+}
+
 }  // namespace
 
-Standardisation Standardisation::Of(std::span<const EchoRow> rows,
+double PairwiseSum(std::span<const double> values) {
+  if (values.size() < kLanes) {
+    return SumInOrder(values, 0);
+  }
+  if (values.size() <= kBlock) {
+    return SumOfBlock(values);
+  }
+  const std::size_t half = values.size() / 2 - values.size() / 2 % kLanes;
+  return PairwiseSum(values.first(half)) + PairwiseSum(values.subspan(half));
+}
+
+Standardisation Standardisation::Of(std::span<const KernelRow> rows,
                                     std::span<const std::uint32_t> of) {
   Standardisation result;
   const auto count = static_cast<double>(of.size());
@@ -116,7 +166,7 @@ Standardisation Standardisation::Of(std::span<const EchoRow> rows,
       squares += distance * distance;
     }
     result.mean_[feature] = sum / count;
-    // A feature that never changes is only moved.
+    // A constant feature is only shifted.
     result.deviation_[feature] = squares > 0 ? std::sqrt(squares / count) : 1;
   }
   return result;
@@ -130,7 +180,7 @@ Features Standardisation::Apply(const Features& features) const {
   return standard;
 }
 
-double DurationFrom(const EchoRow& row, float slowdown) {
+double DurationFrom(const KernelRow& row, float slowdown) {
   const float factor = 1.0F + std::max(slowdown, 0.0F);
   const double ratio = row.overlap_ratio;
   return (1 - ratio) * row.alone_ns + ratio * row.alone_ns * static_cast<double>(factor);
@@ -144,7 +194,7 @@ std::string PublishedLine::Text() const {
                    : fmt::format("{} {:.0f}", label, value);
 }
 
-std::vector<PublishedLine> PublishedLines(std::span<const EchoRow> rows,
+std::vector<PublishedLine> PublishedLines(std::span<const KernelRow> rows,
                                           std::span<const float> slowdowns) {
   const Test test = TestOf(rows, slowdowns);
   std::vector<PublishedLine> lines;
@@ -170,13 +220,10 @@ std::vector<PublishedLine> PublishedLines(std::span<const EchoRow> rows,
 std::vector<std::string> DifferencesFrom(std::string_view published_text,
                                          std::span<const PublishedLine> lines) {
   std::vector<std::string> published;
-  while (!published_text.empty()) {
-    const std::size_t end = std::min(published_text.find('\n'), published_text.size());
-    std::string_view line = published_text.substr(0, end);
-    published_text.remove_prefix(std::min(end + 1, published_text.size()));
-    line = line.substr(0, line.find_last_not_of(" \r") + 1);
-    if (!line.empty()) {
-      published.emplace_back(line);
+  std::istringstream text{std::string(published_text)};
+  for (std::string line; std::getline(text, line);) {
+    if (const std::string_view trimmed = Trimmed(line, " \r"); !trimmed.empty()) {
+      published.emplace_back(trimmed);
     }
   }
   std::vector<std::string> differences;
@@ -188,6 +235,27 @@ std::vector<std::string> DifferencesFrom(std::string_view published_text,
     }
   }
   return differences;
+}
+
+std::vector<std::uint32_t> LegacyPermutation(std::size_t count, std::uint32_t seed) {
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  std::mt19937 bits(seed);
+  for (std::size_t left = count; left > 1; --left) {
+    std::swap(order[left - 1], order[DrawUpTo(left - 1, bits)]);
+  }
+  return order;
+}
+
+LegacySplit SplitAsScikitLearn(std::size_t count, double test_share, std::uint32_t seed) {
+  const std::vector<std::uint32_t> order = LegacyPermutation(count, seed);
+  const auto num_test =
+      static_cast<std::ptrdiff_t>(std::ceil(static_cast<double>(count) * test_share));
+  LegacySplit split{.train = {order.begin() + num_test, order.end()},
+                    .test = {order.begin(), order.begin() + num_test}};
+  std::ranges::sort(split.train);
+  std::ranges::sort(split.test);
+  return split;
 }
 
 }  // namespace orrery::compat::echo

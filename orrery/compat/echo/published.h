@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/compat/echo/echo_model.h"
-#include "orrery/compat/echo/echo_rows.h"
+#include "orrery/compat/echo/rows.h"
+#include "orrery/compat/echo/slowdown_model.h"
 
 namespace orrery::compat::echo {
 
 /// Mean and population deviation of each feature over some rows, as scikit-learn's StandardScaler.
 class Standardisation {
  public:
-  [[nodiscard]] static Standardisation Of(std::span<const EchoRow> rows,
+  [[nodiscard]] static Standardisation Of(std::span<const KernelRow> rows,
                                           std::span<const std::uint32_t> of);
 
   [[nodiscard]] Features Apply(const Features& features) const;
@@ -26,11 +26,10 @@ class Standardisation {
   Features deviation_ = {};
 };
 
-/// A duration from Echo's slowdown, which stays a float until it meets one: negative slowdowns
-/// count as none.
-[[nodiscard]] double DurationFrom(const EchoRow& row, float slowdown);
+/// Returns the duration for Echo's slowdown, computed in float; negative slowdowns count as 0.
+[[nodiscard]] double DurationFrom(const KernelRow& row, float slowdown);
 
-/// One line of what Echo's test printed.
+/// One line of the output of Echo's test.
 struct PublishedLine {
   std::string label;
   double value = 0;
@@ -42,13 +41,31 @@ struct PublishedLine {
   [[nodiscard]] std::string Text() const;
 };
 
-/// Echo's test as it is shipped: the overlapped rows, features as they are. `slowdowns` has one
-/// prediction for each row of `rows`. The lines come in the order of output_metrics.txt.
-[[nodiscard]] std::vector<PublishedLine> PublishedLines(std::span<const EchoRow> rows,
+/// Echo's test as published: the overlapped rows, raw features. `slowdowns` has one prediction for
+/// each row of `rows`. The lines are in the order of output_metrics.txt.
+[[nodiscard]] std::vector<PublishedLine> PublishedLines(std::span<const KernelRow> rows,
                                                         std::span<const float> slowdowns);
 
-/// Lines of the published text that `lines` do not have, and the other way round.
+/// Returns the lines that differ between the published text and `lines`.
 [[nodiscard]] std::vector<std::string> DifferencesFrom(std::string_view published_text,
                                                        std::span<const PublishedLine> lines);
+
+/// Adds like NumPy: eight partial sums in blocks of at most 128 values, blocks in pairs. The last
+/// digits of published numbers depend on this order.
+[[nodiscard]] double PairwiseSum(std::span<const double> values);
+
+/// Returns RandomState(seed).permutation(count) of NumPy: MT19937, Fisher-Yates from the last
+/// element, with masked rejection sampling.
+[[nodiscard]] std::vector<std::uint32_t> LegacyPermutation(std::size_t count, std::uint32_t seed);
+
+/// The rows of scikit-learn's train_test_split.
+struct LegacySplit {
+  std::vector<std::uint32_t> train;  // sorted
+  std::vector<std::uint32_t> test;
+};
+
+/// The test rows are the first ⌈count · test_share⌉ of the permutation.
+[[nodiscard]] LegacySplit SplitAsScikitLearn(std::size_t count, double test_share,
+                                             std::uint32_t seed);
 
 }  // namespace orrery::compat::echo

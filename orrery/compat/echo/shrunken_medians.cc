@@ -15,21 +15,21 @@ constexpr double kWhole = 0.99;
 constexpr double kLongSpanNs = 1.5e6;
 constexpr std::uint32_t kManyRows = 12;
 constexpr std::uint32_t kMostWholeRows = 8;
-// A kernel of 30 us is the least that a place inside of a span is told by.
-constexpr double kPlaceNs = 30'000;
+// Positions within a span are distinguished from 30 us on.
+constexpr double kShortestNs = 30'000;
 
 std::int64_t Octave(double value) {
   return std::lround(std::log2(value));
 }
 
-std::int64_t OverlapStep(double ratio) {
+std::int64_t OverlapClass(double ratio) {
   if (ratio == 0) {
     return 0;
   }
   return ratio < kHalf ? 1 : ratio < kWhole ? 2 : 3;
 }
 
-std::int64_t SpanValue(const Place& place, SpanKey key) {
+std::int64_t SpanValue(const Position& place, SpanKey key) {
   switch (key) {
     case SpanKey::kNone:
       return 0;
@@ -45,22 +45,12 @@ std::int64_t SpanValue(const Place& place, SpanKey key) {
   return 0;
 }
 
-std::int64_t PlaceValue(const Place& place, PlaceKey key) {
-  return key == PlaceKey::kWholeRows ? std::min(place.whole_so_far, kMostWholeRows)
-                                     : Octave(place.since_ns + kPlaceNs);
+std::int64_t PositionValue(const Position& place, PositionKey key) {
+  return key == PositionKey::kWholeRows ? std::min(place.whole_so_far, kMostWholeRows)
+                                        : Octave(place.since_ns + kShortestNs);
 }
 
-std::string LadderName(SpanKey span, PlaceKey place) {
-  constexpr std::string_view kSpans[] = {"kernel", "span time", "span rows", "many rows",
-                                         "long span"};
-  const std::string name(kSpans[static_cast<std::size_t>(span)]);
-  if (span == SpanKey::kNone) {
-    return name;
-  }
-  return name + (place == PlaceKey::kSince ? ", time since" : ", rows since");
-}
-
-/// Numbers the keys of all rows in order of first sight.
+/// Numbers the distinct keys in order of appearance.
 std::vector<std::uint32_t> Number(const std::vector<Key>& keys, std::size_t length) {
   std::map<Key, std::uint32_t> numbers;
   std::vector<std::uint32_t> cells;
@@ -72,34 +62,34 @@ std::vector<std::uint32_t> Number(const std::vector<Key>& keys, std::size_t leng
   return cells;
 }
 
-std::vector<Key> KeysOf(std::span<const EchoRow> rows, std::span<const Place> places, SpanKey span,
-                        PlaceKey place) {
+std::vector<Key> KeysOf(std::span<const KernelRow> rows, std::span<const Position> positions,
+                        SpanKey span, PositionKey place) {
   std::map<std::string_view, std::int64_t> names;
   std::vector<Key> keys;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const EchoRow& kernel = rows[row];
+    const KernelRow& kernel = rows[row];
     const std::int64_t name =
         names.emplace(kernel.name, static_cast<std::int64_t>(names.size())).first->second;
     const bool is_over = kernel.IsOverlapped();
-    keys.push_back({name, OverlapStep(kernel.overlap_ratio), Octave(kernel.alone_ns),
-                    is_over ? SpanValue(places[row], span) : 0,
-                    is_over ? PlaceValue(places[row], place) : 0});
+    keys.push_back({name, OverlapClass(kernel.overlap_ratio), Octave(kernel.alone_ns),
+                    is_over ? SpanValue(positions[row], span) : 0,
+                    is_over ? PositionValue(positions[row], place) : 0});
   }
   return keys;
 }
 
 }  // namespace
 
-Ladder MakeLadder(std::span<const EchoRow> rows, std::span<const Place> places, SpanKey span,
-                  PlaceKey place) {
-  const std::vector<Key> keys = KeysOf(rows, places, span, place);
-  Ladder ladder{.name = LadderName(span, place), .cell_of_row = {}};
+Binning MakeBinning(std::span<const KernelRow> rows, std::span<const Position> positions,
+                    SpanKey span, PositionKey place) {
+  const std::vector<Key> keys = KeysOf(rows, positions, span, place);
+  Binning binning;
   if (span != SpanKey::kNone) {
-    ladder.cell_of_row = {Number(keys, 5), Number(keys, 4)};
+    binning.cell_of_row = {Number(keys, 5), Number(keys, 4)};
   }
-  ladder.cell_of_row.push_back(Number(keys, 3));
-  ladder.cell_of_row.push_back(Number(keys, 2));
-  return ladder;
+  binning.cell_of_row.push_back(Number(keys, 3));
+  binning.cell_of_row.push_back(Number(keys, 2));
+  return binning;
 }
 
 ShrunkenMedians::ShrunkenMedians(std::span<const Form> forms, std::span<const double> log_ratios,
@@ -111,7 +101,7 @@ ShrunkenMedians::ShrunkenMedians(std::span<const Form> forms, std::span<const do
       train_, [&](std::uint32_t a, std::uint32_t b) { return log_ratios_[a] < log_ratios_[b]; });
   for (const Form& form : forms_) {
     std::vector<std::vector<std::uint32_t>>& counts = num_rows_.emplace_back();
-    for (const std::vector<std::uint32_t>& cells : form.ladder->cell_of_row) {
+    for (const std::vector<std::uint32_t>& cells : form.binning->cell_of_row) {
       counts.emplace_back(*std::ranges::max_element(cells) + 1, 0U);
       for (const std::uint32_t row : train_) {
         ++counts.back()[cells[row]];
@@ -123,7 +113,7 @@ ShrunkenMedians::ShrunkenMedians(std::span<const Form> forms, std::span<const do
 double ShrunkenMedians::Predict(std::uint32_t row) {
   std::vector<std::uint32_t> narrowest;
   for (const Form& form : forms_) {
-    narrowest.push_back(form.ladder->cell_of_row.front()[row]);
+    narrowest.push_back(form.binning->cell_of_row.front()[row]);
   }
   const auto [found, is_new] = of_narrowest_.emplace(std::move(narrowest), 0.0);
   if (is_new) {
@@ -132,13 +122,13 @@ double ShrunkenMedians::Predict(std::uint32_t row) {
   return found->second;
 }
 
-/// What a row of each cell on the way counts.
+/// The weight of a row of each cell from the narrowest to the widest.
 std::vector<double> ShrunkenMedians::SharesOf(std::size_t form, std::uint32_t row) const {
   const std::vector<std::vector<std::uint32_t>>& levels = num_rows_[form];
   std::vector<double> shares;
   double left = 1;
   for (std::size_t level = 0; level < levels.size(); ++level) {
-    const double count = levels[level][forms_[form].ladder->cell_of_row[level][row]];
+    const double count = levels[level][forms_[form].binning->cell_of_row[level][row]];
     const bool is_widest = level + 1 == levels.size();
     const double share = is_widest ? left : left * count / (count + forms_[form].prior);
     shares.push_back(count > 0 ? share / count : 0);
@@ -147,13 +137,13 @@ std::vector<double> ShrunkenMedians::SharesOf(std::size_t form, std::uint32_t ro
   return shares;
 }
 
-/// How much each row of `train_` says about `row`.
-std::vector<double> ShrunkenMedians::WeightsBeside(std::uint32_t row) const {
+/// The weight of each row of `train_` for `row`.
+std::vector<double> ShrunkenMedians::WeightsFor(std::uint32_t row) const {
   std::vector<double> weights(train_.size(), 0.0);
   for (std::size_t form = 0; form < forms_.size(); ++form) {
     const std::vector<double> shares = SharesOf(form, row);
     for (std::size_t level = 0; level < shares.size(); ++level) {
-      const std::vector<std::uint32_t>& cells = forms_[form].ladder->cell_of_row[level];
+      const std::vector<std::uint32_t>& cells = forms_[form].binning->cell_of_row[level];
       for (std::size_t other = 0; other < train_.size(); ++other) {
         weights[other] += cells[train_[other]] == cells[row] ? shares[level] : 0;
       }
@@ -163,7 +153,7 @@ std::vector<double> ShrunkenMedians::WeightsBeside(std::uint32_t row) const {
 }
 
 double ShrunkenMedians::MedianOf(std::uint32_t row) const {
-  std::vector<double> weights = WeightsBeside(row);
+  std::vector<double> weights = WeightsFor(row);
   double total = 0;
   for (std::size_t other = 0; other < train_.size(); ++other) {
     weights[other] *= std::exp(-log_ratios_[train_[other]]);

@@ -7,54 +7,53 @@
 #include <string>
 #include <vector>
 
-#include "orrery/compat/echo/echo_rows.h"
-#include "orrery/compat/echo/schedule.h"
+#include "orrery/compat/echo/rows.h"
 
 namespace orrery::compat::echo {
 
-/// Rows sorted into cells, several times: the cells of the first level are the narrowest.
-struct Ladder {
-  std::string name;
+/// Rows sorted into cells at several levels, the narrowest cells first.
+struct Binning {
   std::vector<std::vector<std::uint32_t>> cell_of_row;  // [level][row]
 };
 
-/// How a span of communication is told from others, beside a kernel's name, overlap and size.
+/// The property of the span of communication that a key contains.
 enum class SpanKey : std::uint8_t { kNone, kTotalTime, kRows, kManyRows, kLong };
 
-/// How the place inside of a span is told.
-enum class PlaceKey : std::uint8_t { kWholeRows, kSince };
+/// The measure of the position within a span.
+enum class PositionKey : std::uint8_t { kWholeRows, kSince };
 
-/// Cells by (name, overlap in four steps, octave of the time alone, span, place), then without the
-/// place, without the span, and by name and overlap alone. Without a span key the first two are
-/// left out.
-[[nodiscard]] Ladder MakeLadder(std::span<const EchoRow> rows, std::span<const Place> places,
-                                SpanKey span, PlaceKey place);
+/// Cells by (name, overlap in four classes, octave of the time alone, span, position), then without
+/// the position, without the span, and by name and overlap only. Without a span key the first two
+/// levels are left out.
+[[nodiscard]] Binning MakeBinning(std::span<const KernelRow> rows,
+                                  std::span<const Position> positions, SpanKey span,
+                                  PositionKey place);
 
-/// A ladder and how many rows the next wider cell counts for.
+/// A binning and the weight of the next wider cell, in rows.
 struct Form {
-  const Ladder* ladder = nullptr;
+  const Binning* binning = nullptr;
   double prior = 1;
 };
 
 /// Predicts ln(together / alone) as the value with the least mean |error| of the duration: the
-/// median of the rows in a cell, each weighted by alone / together, since that is what an error of
-/// a predicted ratio costs there. A cell is shrunk towards the next wider one, as if it had `prior`
-/// rows more that are spread like those of the wider cell: a lone row of 27 times the time alone
-/// does not speak for its cell. Several forms speak with equal weight before the median is taken.
+/// median of the rows in a cell, each weighted by alone / together, since that is the cost of an
+/// error of the ratio there. A cell is shrunk towards the next wider one, as if it had `prior`
+/// more rows distributed like those of the wider cell, so that a single outlier does not determine
+/// its cell. Several forms have equal weights before the median is taken.
 class ShrunkenMedians {
  public:
-  /// `log_ratios` has every row; `train` are those that may be looked at. Ladders and log ratios
-  /// must outlive it.
+  /// `log_ratios` has every row; `train` lists the training rows. Binnings and log ratios must
+  /// outlive it.
   ShrunkenMedians(std::span<const Form> forms, std::span<const double> log_ratios,
                   std::span<const std::uint32_t> train);
 
-  /// Any row of the ladders; 0 where no cell of it has a row.
+  /// Predicts any row of the binnings; 0 if none of its cells has a training row.
   [[nodiscard]] double Predict(std::uint32_t row);
 
  private:
   [[nodiscard]] double MedianOf(std::uint32_t row) const;
   [[nodiscard]] std::vector<double> SharesOf(std::size_t form, std::uint32_t row) const;
-  [[nodiscard]] std::vector<double> WeightsBeside(std::uint32_t row) const;
+  [[nodiscard]] std::vector<double> WeightsFor(std::uint32_t row) const;
 
   std::vector<Form> forms_;
   std::span<const double> log_ratios_;

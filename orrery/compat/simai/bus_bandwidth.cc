@@ -3,13 +3,80 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
+#include <yaml-cpp/yaml.h>
 
-#include "orrery/compat/simai/efficiency_ratios.h"
+#include "orrery/base/check.h"
+#include "orrery/compat/embedded_simai_ratios.h"
 
 namespace orrery::compat::simai {
 namespace {
+
+constexpr int kNodesWithoutColumn = 16;
+
+using Column = std::vector<double>;  // one ratio for each size; empty: 1 at every size
+
+struct Ratios {
+  std::vector<double> sizes;  // bytes, ascending
+  std::map<RatioTable, std::map<int, Column>> columns;
+  std::map<int, std::int64_t> small_call_us;  // by ranks
+};
+
+std::map<int, Column> ReadColumns(const YAML::Node& node, std::size_t num_sizes) {
+  std::map<int, Column> column_of_nodes;
+  for (const auto& entry : node) {
+    const auto name = entry.first.as<std::string>();
+    const int nodes = name == "multi_16" ? kOneGpuEachNode : std::stoi(name);
+    auto column = entry.second.as<Column>();
+    ORRERY_CHECK(column.empty() || column.size() == num_sizes, name);
+    column_of_nodes.emplace(nodes, std::move(column));
+  }
+  return column_of_nodes;
+}
+
+const Ratios& EmbeddedRatios() {
+  static const Ratios ratios = [] {
+    const YAML::Node root = YAML::Load(kEmbeddedRatios);
+    Ratios read;
+    for (const YAML::Node& size_mib : root["sizes_mib"]) {
+      read.sizes.push_back(size_mib.as<double>() * (1 << 20));
+    }
+    read.columns[RatioTable::kNic] = ReadColumns(root["nic"], read.sizes.size());
+    read.columns[RatioTable::kNvlink] = ReadColumns(root["nvlink"], read.sizes.size());
+    read.columns[RatioTable::kAllToAll] = ReadColumns(root["ata"], read.sizes.size());
+    read.small_call_us = root["small_call_us"].as<std::map<int, std::int64_t>>();
+    return read;
+  }();
+  return ratios;
+}
+
+const Column& ColumnFor(const Ratios& ratios, RatioTable table, int nodes) {
+  const std::map<int, Column>& columns = ratios.columns.at(table);
+  const auto found = columns.find(nodes);
+  return found == columns.end() ? columns.at(kNodesWithoutColumn) : found->second;
+}
+
+double Interpolated(const std::vector<double>& sizes, const Column& column, double size) {
+  if (size <= sizes.front()) {
+    return column.front();
+  }
+  const auto above = std::ranges::lower_bound(sizes, size);
+  const auto upper = static_cast<std::size_t>(above - sizes.begin());
+  const double share = (size - sizes[upper - 1]) / (sizes[upper] - sizes[upper - 1]);
+  return column[upper - 1] + (column[upper] - column[upper - 1]) * share;
+}
+
+// Any collective below 1 MiB; no time for numbers of ranks that the table does not list.
+Duration SmallCallTime(int ranks) {
+  const auto& small_call_us = EmbeddedRatios().small_call_us;
+  const auto found = small_call_us.find(ranks);
+  return {found == small_call_us.end() ? 0 : found->second * 1000};
+}
 
 constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
 constexpr double kGibibyte = 1024.0 * static_cast<double>(kMebibyte);
@@ -55,7 +122,7 @@ Spread ExpertSpread(const Plan& plan, const Machine& machine) {
   return spread;
 }
 
-// One rank of each of `ranks` blocks of GPUs; a block is what lies beside each other.
+// One rank of each of `ranks` blocks of adjacent GPUs.
 Spread DataSpread(int ranks, int block, const Machine& machine) {
   const int server = machine.gpus_per_server;
   return {.ranks = ranks,
@@ -87,7 +154,7 @@ BusBandwidth RingBandwidth(const Spread& spread, const Machine& machine) {
   if (spread.gpus_per_node == 1 || nics <= nvlink) {
     return {nics, false};
   }
-  // Crossing NICs, a ring enters and leaves a node by different GPUs.
+  // A ring that uses several NICs enters and leaves a node by different GPUs.
   const double crossing = nvlink * spread.gpus_per_node / (spread.gpus_per_node - 1);
   return {std::min(crossing, nics), crossing < nics};
 }
@@ -102,20 +169,21 @@ BusBandwidth AllToAllBandwidth(const Spread& spread, const Machine& machine) {
   return {nics / spread.gpus_per_node * others / remote, false};
 }
 
-Result<double> RatioFor(const Call& call, const Plan& plan, const Spread& spread,
+Result<double> RatioFor(const Collective& collective, const Plan& plan, const Spread& spread,
                         const Machine& machine, bool nvlink_limits) {
-  const bool is_tensor = call.group == Group::kTensor;
-  if (call.kind == Kind::kAllToAll && call.group == Group::kExpert) {
+  const bool is_tensor = collective.group == Group::kTensor;
+  if (collective.kind == CollectiveKind::kAllToAll && collective.group == Group::kExpert) {
     const bool alone = spread.nodes > 1 && plan.tensor >= machine.gpus_per_server;
     return EfficiencyRatio(RatioTable::kAllToAll, alone ? kOneGpuEachNode : spread.nodes,
-                           call.size);
+                           collective.size);
   }
-  if (call.kind == Kind::kAllToAll && is_tensor) {
-    return EfficiencyRatio(RatioTable::kAllToAll, spread.nodes, call.size);
+  if (collective.kind == CollectiveKind::kAllToAll && is_tensor) {
+    return EfficiencyRatio(RatioTable::kAllToAll, spread.nodes, collective.size);
   }
-  if (is_tensor && (call.kind == Kind::kAllGather || call.kind == Kind::kReduceScatter)) {
+  if (is_tensor && (collective.kind == CollectiveKind::kAllGather ||
+                    collective.kind == CollectiveKind::kReduceScatter)) {
     return EfficiencyRatio(nvlink_limits ? RatioTable::kNvlink : RatioTable::kNic, spread.nodes,
-                           call.size);
+                           collective.size);
   }
   return 1.0;
 }
@@ -137,29 +205,44 @@ Result<Spread> SpreadOf(Group group, const Plan& plan, const Machine& machine) {
   return spread;
 }
 
-BusBandwidth BusBandwidthOf(Kind kind, const Spread& spread, const Machine& machine) {
-  return kind == Kind::kAllToAll ? AllToAllBandwidth(spread, machine)
-                                 : RingBandwidth(spread, machine);
+BusBandwidth BusBandwidthOf(CollectiveKind kind, const Spread& spread, const Machine& machine) {
+  return kind == CollectiveKind::kAllToAll ? AllToAllBandwidth(spread, machine)
+                                           : RingBandwidth(spread, machine);
 }
 
-Result<Duration> CallTime(const Call& call, const Plan& plan, const Machine& machine) {
-  ORRERY_TRY(const Spread spread, SpreadOf(call.group, plan, machine));
-  if (call.size.count < 0) {
+Result<Duration> CollectiveTime(const Collective& collective, const Plan& plan,
+                                const Machine& machine) {
+  ORRERY_TRY(const Spread spread, SpreadOf(collective.group, plan, machine));
+  if (collective.size.count < 0) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("a call needs 0 bytes or more, not {}", call.size.count));
+                fmt::format("a collective needs 0 bytes or more, not {}", collective.size.count));
   }
-  if (call.size.count > 1 && call.size.count < kMebibyte) {
+  if (collective.size.count > 1 && collective.size.count < kMebibyte) {
     return SmallCallTime(spread.ranks);
   }
   if (spread.ranks == 1) {
     return Duration{};
   }
-  const BusBandwidth bus = BusBandwidthOf(call.kind, spread, machine);
-  ORRERY_TRY(const double ratio, RatioFor(call, plan, spread, machine, bus.nvlink_limits));
-  const double passes = call.kind == Kind::kAllReduce ? 2 : 1;
-  const double seconds = static_cast<double>(call.size.count) / kGibibyte /
+  const BusBandwidth bus = BusBandwidthOf(collective.kind, spread, machine);
+  ORRERY_TRY(const double ratio, RatioFor(collective, plan, spread, machine, bus.nvlink_limits));
+  const double passes = collective.kind == CollectiveKind::kAllReduce ? 2 : 1;
+  const double seconds = static_cast<double>(collective.size.count) / kGibibyte /
                          (ratio * bus.gib_per_second) * (spread.ranks - 1) / spread.ranks * passes;
   return Duration{static_cast<std::int64_t>(seconds * 1e9)};
+}
+
+Result<double> EfficiencyRatio(RatioTable table, int nodes, Bytes size) {
+  const Ratios& ratios = EmbeddedRatios();
+  const auto bytes = static_cast<double>(size.count);
+  if (bytes > ratios.sizes.back()) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("SimAI has no efficiency above 16 GiB: {} bytes", size.count));
+  }
+  const Column& column = ColumnFor(ratios, table, nodes);
+  if (column.empty() || size.count == 0) {
+    return 1.0;
+  }
+  return Interpolated(ratios.sizes, column, bytes) / column.back();
 }
 
 }  // namespace orrery::compat::simai

@@ -2,20 +2,16 @@
 
 #include "orrery/base/error.h"
 #include "orrery/base/units.h"
+#include "orrery/collective/request.h"
 
-/// Simulates the analytical mode of SimAI (1.6): bus bandwidth by where a group lies, times an
-/// efficiency from tables. For comparison with what others computed, not for prediction.
+/// The analytical mode of SimAI (1.6): bus bandwidth by the placement of a group, times an
+/// efficiency from tables. For comparison with results of SimAI, not for prediction.
 namespace orrery::compat::simai {
 
-enum class Kind {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kAllToAll,
-};
+using collective::CollectiveKind;
 
-/// Whose collective it is. In its workload text a suffix says so; without one, forward and
-/// input-gradient columns mean kTensor and the weight-gradient column kData.
+/// The parallel group of a collective. A suffix in the workload text gives it; without one, forward
+/// and input-gradient columns mean kTensor and the weight-gradient column kData.
 enum class Group {
   kTensor,
   kExpert,  // _EP
@@ -23,7 +19,7 @@ enum class Group {
   kExpertData,  // _DP_EP
 };
 
-/// What it asks of a machine. Its GB/s are GiB/s.
+/// SimAI's parameters of a machine. Its GB/s are GiB/s.
 struct Machine {
   double nvlink_gib_per_second = 0;  // of a GPU
   double nic_gib_per_second = 0;     // of a NIC
@@ -31,7 +27,7 @@ struct Machine {
   int gpus_per_server = 8;
 };
 
-/// How many GPUs share the work in each candidate.
+/// Parallel degrees.
 struct Plan {
   int gpus = 1;
   int tensor = 1;
@@ -41,8 +37,8 @@ struct Plan {
   [[nodiscard]] int data() const { return gpus / (tensor * pipeline); }
 };
 
-/// Where a group lies, as SimAI counts: for groups of data parallelism its nodes times GPUs are
-/// more than the ranks, because neighbouring groups share the NICs.
+/// The placement of a group as SimAI counts it: for data-parallel groups nodes times GPUs exceed
+/// the ranks, because neighbouring groups share the NICs.
 struct Spread {
   int ranks = 1;
   int gpus_per_node = 1;
@@ -55,18 +51,43 @@ struct Spread {
 
 struct BusBandwidth {
   double gib_per_second = 0;
-  bool nvlink_limits = false;  // chooses the table of efficiency
+  bool nvlink_limits = false;  // selects the efficiency table
 };
 
-[[nodiscard]] BusBandwidth BusBandwidthOf(Kind kind, const Spread& spread, const Machine& machine);
+[[nodiscard]] BusBandwidth BusBandwidthOf(CollectiveKind kind, const Spread& spread,
+                                          const Machine& machine);
 
-struct Call {
-  Kind kind = Kind::kAllReduce;
+/// Sizes are of the full buffer, as in collective::Request.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
   Group group = Group::kTensor;
   Bytes size;
+
+  bool operator==(const Collective&) const = default;
 };
 
-/// Returns how long a call takes. Groups of one rank take no time.
-[[nodiscard]] Result<Duration> CallTime(const Call& call, const Plan& plan, const Machine& machine);
+/// Whether SimAI models this kind: all-reduce, all-gather, reduce-scatter and all-to-all.
+[[nodiscard]] constexpr bool IsModelled(CollectiveKind kind) {
+  return kind <= CollectiveKind::kAllToAll;
+}
+
+/// Returns the time of a collective of a modelled kind. Groups of one rank take no time.
+[[nodiscard]] Result<Duration> CollectiveTime(const Collective& collective, const Plan& plan,
+                                              const Machine& machine);
+
+/// SimAI's efficiency tables (data/network/simai_ratios.yaml).
+enum class RatioTable {
+  kNic,
+  kNvlink,
+  kAllToAll,
+};
+
+/// The column of groups with one GPU per node, instead of a number of nodes.
+inline constexpr int kOneGpuEachNode = -1;
+
+/// Returns the share of the bus bandwidth that a collective of `size` reaches, relative to 16 GiB:
+/// linear between the sizes of the table, constant below the smallest. A number of nodes without a
+/// column counts as 16. Fails above 16 GiB, as SimAI does.
+[[nodiscard]] Result<double> EfficiencyRatio(RatioTable table, int nodes, Bytes size);
 
 }  // namespace orrery::compat::simai

@@ -14,47 +14,52 @@ constexpr std::int64_t kMebibyte = 1 << 20;
 constexpr Machine kMachine{.nvlink_gib_per_second = 360, .nic_gib_per_second = 48.5};
 constexpr Plan kPlan{.gpus = 9216, .tensor = 2, .expert = 16, .pipeline = 12};
 
-double Microseconds(Kind kind, Group group, std::int64_t size) {
-  const auto time = CallTime({kind, group, {size}}, kPlan, kMachine);
+double Microseconds(CollectiveKind kind, Group group, std::int64_t size) {
+  const auto time = CollectiveTime({kind, group, {size}}, kPlan, kMachine);
   return static_cast<double>(time.value().nanoseconds) / 1e3;
 }
 
 // 48 MiB on one node: ratio 0.6 / 0.81 of 360 GiB/s, half of the bytes.
 TEST(SimaiTest, TensorAllGather) {
-  EXPECT_NEAR(Microseconds(Kind::kAllGather, Group::kTensor, 50'331'648), 87.89, 0.005);
+  EXPECT_NEAR(Microseconds(CollectiveKind::kAllGather, Group::kTensor, 50'331'648), 87.89, 0.005);
 }
 
-// Four nodes of four GPUs with four NICs: 48.5 * 15 / 12 GiB/s; 96 MiB lies half candidate between
+// Four nodes of four GPUs with four NICs: 48.5 * 15 / 12 GiB/s; 96 MiB lies halfway between
 // 0.83 and 0.90, over 0.95.
 TEST(SimaiTest, ExpertAllToAll) {
-  EXPECT_NEAR(Microseconds(Kind::kAllToAll, Group::kExpert, 100'663'296), 1'592.20, 0.005);
+  EXPECT_NEAR(Microseconds(CollectiveKind::kAllToAll, Group::kExpert, 100'663'296), 1'592.20,
+              0.005);
 }
 
 // Four NICs of 48.5 GiB/s for the four groups of a server; 383 / 384 of the bytes.
 TEST(SimaiTest, DataAllGather) {
-  EXPECT_NEAR(Microseconds(Kind::kAllGather, Group::kData, 2'807'758'848), 13'443.91, 0.005);
+  EXPECT_NEAR(Microseconds(CollectiveKind::kAllGather, Group::kData, 2'807'758'848), 13'443.91,
+              0.005);
 }
 
 // One NIC for the group, 24 ranks.
 TEST(SimaiTest, ExpertDataAllGather) {
-  EXPECT_NEAR(Microseconds(Kind::kAllGather, Group::kExpertData, 19'327'352'832), 355'670.10,
-              0.005);
+  EXPECT_NEAR(Microseconds(CollectiveKind::kAllGather, Group::kExpertData, 19'327'352'832),
+              355'670.10, 0.005);
 }
 
 // From SimAI's own output of that workload, in whole microseconds: the embedding's all-reduce of
 // 48 MiB (360 GiB/s, no table), and the scatters of gradients, twice the bytes of the gathers.
 TEST(SimaiTest, OtherCallsOfTheExample) {
-  EXPECT_NEAR(Microseconds(Kind::kAllReduce, Group::kTensor, 50'331'648), 130, 0.5);
-  EXPECT_NEAR(Microseconds(Kind::kReduceScatter, Group::kData, 5'615'517'696), 26'888, 0.5);
-  EXPECT_NEAR(Microseconds(Kind::kReduceScatter, Group::kExpertData, 38'654'705'664), 711'340, 0.5);
+  EXPECT_NEAR(Microseconds(CollectiveKind::kAllReduce, Group::kTensor, 50'331'648), 130, 0.5);
+  EXPECT_NEAR(Microseconds(CollectiveKind::kReduceScatter, Group::kData, 5'615'517'696), 26'888,
+              0.5);
+  EXPECT_NEAR(Microseconds(CollectiveKind::kReduceScatter, Group::kExpertData, 38'654'705'664),
+              711'340, 0.5);
 }
 
 TEST(SimaiTest, SmallCallsDependOnRanksAlone) {
-  EXPECT_EQ(Microseconds(Kind::kAllGather, Group::kTensor, 2), 10);
-  EXPECT_EQ(Microseconds(Kind::kAllReduce, Group::kTensor, kMebibyte - 1), 10);
-  EXPECT_EQ(Microseconds(Kind::kAllToAll, Group::kExpert, 4096), 66);
-  EXPECT_EQ(Microseconds(Kind::kAllReduce, Group::kData, 4096), 0);  // 384 ranks are not listed
-  EXPECT_EQ(Microseconds(Kind::kAllReduce, Group::kTensor, 0), 0);
+  EXPECT_EQ(Microseconds(CollectiveKind::kAllGather, Group::kTensor, 2), 10);
+  EXPECT_EQ(Microseconds(CollectiveKind::kAllReduce, Group::kTensor, kMebibyte - 1), 10);
+  EXPECT_EQ(Microseconds(CollectiveKind::kAllToAll, Group::kExpert, 4096), 66);
+  EXPECT_EQ(Microseconds(CollectiveKind::kAllReduce, Group::kData, 4096),
+            0);  // 384 ranks are not listed
+  EXPECT_EQ(Microseconds(CollectiveKind::kAllReduce, Group::kTensor, 0), 0);
 }
 
 TEST(SimaiTest, WhereGroupsLie) {
@@ -77,7 +82,7 @@ TEST(SimaiTest, WhereGroupsLie) {
 
 TEST(SimaiTest, BusBandwidthIsThatOfTheBottleneck) {
   const auto bus = [](const Spread& spread) {
-    return BusBandwidthOf(Kind::kAllGather, spread, kMachine);
+    return BusBandwidthOf(CollectiveKind::kAllGather, spread, kMachine);
   };
   EXPECT_EQ(bus({.ranks = 8, .gpus_per_node = 8, .nodes = 1, .nics_per_node = 8}).gib_per_second,
             360);
@@ -90,11 +95,11 @@ TEST(SimaiTest, BusBandwidthIsThatOfTheBottleneck) {
   EXPECT_EQ(bus(eight).gib_per_second, 388);
   EXPECT_FALSE(bus(eight).nvlink_limits);
   const Machine fast{.nvlink_gib_per_second = 210, .nic_gib_per_second = 48.5};
-  EXPECT_EQ(BusBandwidthOf(Kind::kAllGather, eight, fast).gib_per_second, 240);
-  EXPECT_TRUE(BusBandwidthOf(Kind::kAllGather, eight, fast).nvlink_limits);
+  EXPECT_EQ(BusBandwidthOf(CollectiveKind::kAllGather, eight, fast).gib_per_second, 240);
+  EXPECT_TRUE(BusBandwidthOf(CollectiveKind::kAllGather, eight, fast).nvlink_limits);
 }
 
-TEST(SimaiTest, PlansThatCannotBeAreRefused) {
+TEST(SimaiTest, InvalidPlansAreRejected) {
   const auto error = [](Group group, const Plan& plan, const Machine& machine) {
     return SpreadOf(group, plan, machine).error().message();
   };
@@ -113,15 +118,46 @@ TEST(SimaiTest, PlansThatCannotBeAreRefused) {
 
 // More bandwidth is never slower while the bottleneck, and with it the table, stays the same.
 RC_GTEST_PROP(SimaiProperty, FasterNicsAreNeverSlower, ()) {
-  const auto kind =
-      *rc::gen::element(Kind::kAllReduce, Kind::kAllGather, Kind::kReduceScatter, Kind::kAllToAll);
+  const auto kind = *rc::gen::element(CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
+                                      CollectiveKind::kReduceScatter, CollectiveKind::kAllToAll);
   const auto group = *rc::gen::element(Group::kExpert, Group::kData, Group::kExpertData);
-  const Call call{kind, group, {*rc::gen::inRange<std::int64_t>(kMebibyte, kMebibyte << 14)}};
+  const Collective collective{
+      kind, group, {*rc::gen::inRange<std::int64_t>(kMebibyte, kMebibyte << 14)}};
   Machine slow = kMachine;
   slow.nic_gib_per_second = *rc::gen::inRange(1, 400);
   Machine fast = slow;
   fast.nic_gib_per_second += *rc::gen::inRange(1, 100);
-  RC_ASSERT(CallTime(call, kPlan, fast).value() <= CallTime(call, kPlan, slow).value());
+  RC_ASSERT(CollectiveTime(collective, kPlan, fast).value() <=
+            CollectiveTime(collective, kPlan, slow).value());
+}
+
+double RatioOf(RatioTable table, int nodes, std::int64_t size) {
+  return EfficiencyRatio(table, nodes, {size}).value();
+}
+
+TEST(SimaiRatiosTest, RowsAreRelativeToTheLast) {
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNic, 1, 16 * kMebibyte), 0.45 / 0.81);
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNic, 128, 8192 * kMebibyte), 0.7648 / 0.919175);
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kAllToAll, kOneGpuEachNode, 32 * kMebibyte), 0.92 / 0.96);
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNvlink, 8, 16384 * kMebibyte), 1);
+}
+
+// Halfway between 32 and 64 MiB: (0.55 + 0.65) / 2.
+TEST(SimaiRatiosTest, LinearBetweenRowsAndConstantBelowTheFirst) {
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNic, 1, 48 * kMebibyte), 0.60 / 0.81);
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNic, 1, kMebibyte), 0.45 / 0.81);
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNic, 1, 0), 1);
+}
+
+TEST(SimaiRatiosTest, NodesWithoutColumnCountAsSixteenAndEmptyColumnsAsOne) {
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNic, 3, 16 * kMebibyte), 0.05 / 0.96);
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNvlink, 256, 16 * kMebibyte), 0.08 / 0.88);
+  EXPECT_DOUBLE_EQ(RatioOf(RatioTable::kNvlink, 32, 16 * kMebibyte), 1);
+}
+
+TEST(SimaiRatiosTest, SizesAboveTheTableAreRejected) {
+  EXPECT_EQ(EfficiencyRatio(RatioTable::kNic, 1, {16384 * kMebibyte + 1}).error().message(),
+            "SimAI has no efficiency above 16 GiB: 17179869185 bytes");
 }
 
 }  // namespace

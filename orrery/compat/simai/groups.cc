@@ -7,16 +7,13 @@
 
 namespace orrery::compat::simai {
 
-using workload::GroupId;
-using workload::GroupRole;
-using workload::kNoGroup;
-using workload::kNumGroupRoles;
+using workload::GroupId, workload::GroupRole, workload::kNoGroup, workload::kNumGroupRoles;
 
 namespace {
 
 class GroupWriter {
  public:
-  GroupWriter(const SimaiDegrees& degrees, Ensemble& ensemble)
+  GroupWriter(const Degrees& degrees, Ensemble& ensemble)
       : degrees_(degrees), ensemble_(ensemble) {}
 
   void Write() {
@@ -37,7 +34,7 @@ class GroupWriter {
  private:
   template <typename RankOf>
   void Join(GroupRole role, Rank size, const RankOf& rank_of) {
-    if (size < 2) {  // nobody to talk to
+    if (size < 2) {
       return;
     }
     std::vector<Rank> members(size);
@@ -46,18 +43,19 @@ class GroupWriter {
     }
     const GroupId group = ensemble_.AddGroup(members);
     for (const Rank rank : members) {
-      Seat(rank, role, group);
+      SetGroup(rank, role, group);
     }
   }
 
-  void Seat(Rank rank, GroupRole role, GroupId group) {
+  void SetGroup(Rank rank, GroupRole role, GroupId group) {
     ensemble_.group_of_role[static_cast<std::size_t>(rank) * kNumGroupRoles +
                             static_cast<std::size_t>(role)] = group;
   }
 
   void WriteData(Rank tensor, Rank stage) {
     const Rank replicas = degrees_.data / degrees_.expert;
-    Join(GroupRole::kData, degrees_.data, [&](Rank i) { return degrees_.RankAt(tensor, i, stage); });
+    Join(GroupRole::kData, degrees_.data,
+         [&](Rank i) { return degrees_.RankAt(tensor, i, stage); });
     for (Rank replica = 0; replica < replicas; ++replica) {
       Join(GroupRole::kExperts, degrees_.expert,
            [&](Rank i) { return degrees_.RankAt(tensor, replica * degrees_.expert + i, stage); });
@@ -74,22 +72,22 @@ class GroupWriter {
         const Rank here = degrees_.RankAt(place, 0, stage);
         const Rank next = degrees_.RankAt(place, 0, (stage + 1) % degrees_.stages);
         const GroupId forward = ensemble_.AddGroup(std::vector<Rank>{here, next});
-        Seat(here, GroupRole::kNextForwardOut, forward);
-        Seat(next, GroupRole::kPreviousForwardIn, forward);
+        SetGroup(here, GroupRole::kNextForwardOut, forward);
+        SetGroup(next, GroupRole::kPreviousForwardIn, forward);
         const GroupId backward = ensemble_.AddGroup(std::vector<Rank>{next, here});
-        Seat(next, GroupRole::kPreviousBackwardOut, backward);
-        Seat(here, GroupRole::kNextBackwardIn, backward);
+        SetGroup(next, GroupRole::kPreviousBackwardOut, backward);
+        SetGroup(here, GroupRole::kNextBackwardIn, backward);
       }
     }
   }
 
-  SimaiDegrees degrees_;
+  Degrees degrees_;
   Ensemble& ensemble_;
 };
 
 }  // namespace
 
-void JoinSimaiGroups(const SimaiDegrees& degrees, Ensemble& ensemble) {
+void AddGroups(const Degrees& degrees, Ensemble& ensemble) {
   ensemble.num_roles = kNumGroupRoles;
   ensemble.group_of_role.assign(static_cast<std::size_t>(ensemble.num_ranks()) * kNumGroupRoles,
                                 kNoGroup);

@@ -4,11 +4,10 @@
 
 namespace orrery::compat::simai {
 
-using workload::Ensemble;
-using workload::Rank;
+using workload::Ensemble, workload::Rank;
 
-/// The numbers of ranks in each direction.
-struct SimaiDegrees {
+/// The number of ranks in each parallel dimension.
+struct Degrees {
   Rank tensor = 1;
   Rank expert = 1;
   Rank data = 1;
@@ -19,8 +18,8 @@ struct SimaiDegrees {
   }
 };
 
-/// Puts all ranks into the groups of their roles (generate/step.h): tensor, experts, data, data of
-/// experts, and pairs of neighbours in the pipeline, which is a ring. Groups of one are left out.
-void JoinSimaiGroups(const SimaiDegrees& degrees, Ensemble& ensemble);
+/// Adds the groups of all roles (generate/step.h): tensor, expert, data, expert data, and pairs of
+/// pipeline neighbours (the stages form a ring). Groups of one rank are left out.
+void AddGroups(const Degrees& degrees, Ensemble& ensemble);
 
 }  // namespace orrery::compat::simai

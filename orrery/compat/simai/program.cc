@@ -10,58 +10,80 @@
 
 #include <fmt/core.h>
 
-#include "orrery/workload/generate/layer_op.h"
 #include "orrery/compat/simai/groups.h"
-#include "orrery/compat/simai/rows.h"
+#include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
 
 namespace orrery::compat::simai {
 
-using workload::CommunicationId;
-using workload::GroupRole;
-using workload::LaneId;
-using workload::LaneKind;
-using workload::Name;
-using workload::PartId;
-using workload::Phase;
-using workload::PipelinePass;
-using workload::PipelineSchedule;
-using workload::PipelineShape;
-using workload::PipelineStep;
-using workload::PositionOf;
-using workload::Program;
-using workload::ScheduleOf;
-using workload::TaskId;
-using workload::TaskKind;
-using workload::Tasks;
-using workload::kNone;
+using workload::CommunicationId, workload::GroupRole, workload::LaneId, workload::LaneKind;
 using workload::kNumGroupRoles;
+using workload::Name, workload::PartId, workload::Phase, workload::Program, workload::Rank;
+using workload::PipelinePass, workload::PipelineSchedule, workload::PipelineShape;
+using workload::PipelineStep, workload::PositionOf, workload::ScheduleOf;
+using workload::TaskId, workload::TaskKind, workload::Tasks, workload::kNone;
 
 namespace {
 
 using collective::CollectiveKind;
-using compat::simai::Group;
+using Layers = std::vector<const Layer*>;
 
 constexpr std::int64_t kMaxStepPs = std::int64_t{1} << 60;  // 13 days
 constexpr std::int64_t kMaxTasks = 1 << 28;
 constexpr std::int64_t kComputeStream = 7;
 constexpr std::int64_t kFirstCommunicationStream = 20;
 
-GroupRole RoleOf(Group group) {
-  switch (group) {
-    case Group::kTensor:
-      return GroupRole::kTensor;
-    case Group::kExpert:
-      return GroupRole::kExperts;
-    case Group::kData:
-      return GroupRole::kData;
-    case Group::kExpertData:
-      return GroupRole::kExpertData;
+/// The rows of a workload by when they run.
+struct StepRows {
+  Layers around;                     // forward first, gradients at the end of the step
+  std::vector<Layers> microbatches;  // each from its first layer on
+  Layers optimizer;
+};
+
+/// Sorts rows as MakeEnsemble describes. The number of micro-batches found counts; one that
+/// differs from the announced number is noted.
+StepRows RowsOf(const Workload& workload, trace::ProblemLog& problems) {
+  StepRows rows;
+  for (const Layer& layer : workload.layers) {
+    if (layer.name.starts_with("optimizer")) {
+      rows.optimizer.push_back(&layer);
+      continue;
+    }
+    if (layer.name == "embedding_layer") {
+      rows.microbatches.emplace_back();
+    }
+    (rows.microbatches.empty() ? rows.around : rows.microbatches.back()).push_back(&layer);
   }
-  return GroupRole::kTensor;
+  if (rows.microbatches.empty()) {  // without an embedding all rows are one micro-batch
+    rows.microbatches.push_back(std::exchange(rows.around, {}));
+  }
+  const auto announced = static_cast<std::size_t>(workload.accumulation);
+  if (rows.microbatches.size() == 1) {
+    rows.microbatches.resize(announced, Layers(rows.microbatches[0]));
+  }
+  if (rows.microbatches.size() != announced) {
+    problems.Note("micro-batches are written that ga does not announce",
+                  static_cast<std::int64_t>(rows.microbatches.size()),
+                  fmt::format("ga {}", announced));
+  }
+  return rows;
 }
 
-/// Writes one stage: a chain of tasks, in which each begins behind the one before.
+/// The rows of one chunk out of `chunks`, split as evenly as possible.
+std::span<const Layer* const> ChunkOf(std::span<const Layer* const> rows, int chunk, int chunks) {
+  const auto bound = [&](int index) {
+    return rows.size() * static_cast<std::size_t>(index) / static_cast<std::size_t>(chunks);
+  };
+  return rows.subspan(bound(chunk), bound(chunk + 1) - bound(chunk));
+}
+
+GroupRole RoleOf(Group group) {
+  constexpr std::array kRoles = {GroupRole::kTensor, GroupRole::kExperts, GroupRole::kData,
+                                 GroupRole::kExpertData};
+  return kRoles[static_cast<std::size_t>(group)];
+}
+
+/// Writes one stage: a chain of tasks, each of which starts after the one before.
 class StageWriter {
  public:
   StageWriter() {
@@ -77,61 +99,62 @@ class StageWriter {
     chunk_ = chunk;
   }
 
-  /// The chain goes on when the collective is done.
-  void Pass(const SimaiLayer& layer, const SimaiPass& pass, Phase phase) {
-    Compute(layer, pass, phase);
+  /// The chain continues when the collective is done.
+  void AddPass(const Layer& layer, const Pass& pass, Phase phase) {
+    AddCompute(layer, pass, phase);
     if (pass.collective) {
-      Advance(Collective(layer, *pass.collective, phase));
+      front_ = AddCollective(layer, *pass.collective, phase);
     }
   }
 
-  /// The chain goes on at once; `Join` waits.
-  void PassBeside(const SimaiLayer& layer, const SimaiPass& pass, Phase phase) {
-    Compute(layer, pass, phase);
+  /// The chain continues at once; `Join` waits for the collective.
+  void AddPassAsync(const Layer& layer, const Pass& pass, Phase phase) {
+    AddCompute(layer, pass, phase);
     if (pass.collective) {
-      beside_.push_back(Collective(layer, *pass.collective, Phase::kReduce));
+      pending_.push_back(AddCollective(layer, *pass.collective, Phase::kReduce));
     }
   }
 
   void Join() {
     const TaskId task =
         Append({.lane = compute_, .kind = TaskKind::kWait}, "join", "join", Phase::kOther);
-    for (const TaskId awaited : beside_) {
+    for (const TaskId awaited : pending_) {
       program_.edges.Append({.from = awaited, .to = task});
     }
-    beside_.clear();
-    Advance(task);
+    pending_.clear();
+    front_ = task;
   }
 
-  void Send(GroupRole role, Bytes size, Phase phase) { FollowChain(Message(role, size, phase)); }
+  void Send(GroupRole role, Bytes size, Phase phase) { FollowChain(AddMessage(role, size, phase)); }
 
-  /// What comes next waits for it.
+  /// The next task of the chain waits for it.
   void Receive(GroupRole role, Bytes size, Phase phase) {
-    received_.push_back(Message(role, size, phase));
+    received_.push_back(AddMessage(role, size, phase));
   }
 
   [[nodiscard]] Program Finish() { return std::move(program_); }
 
  private:
-  void Compute(const SimaiLayer& layer, const SimaiPass& pass, Phase phase) {
+  void AddCompute(const Layer& layer, const Pass& pass, Phase phase) {
     if (pass.compute_ns > 0) {
-      Advance(Append(
+      front_ = Append(
           {.lane = compute_, .kind = TaskKind::kKernel, .duration_ps = pass.compute_ns * 1000},
-          layer.name, layer.name, phase));
+          layer.name, layer.name, phase);
     }
   }
 
-  TaskId Collective(const SimaiLayer& layer, const SimaiCollective& collective, Phase phase) {
-    return Talk(RoleOf(collective.group), collective.kind, collective.size, layer.name, phase);
+  TaskId AddCollective(const Layer& layer, const Collective& collective, Phase phase) {
+    return Communicate(RoleOf(collective.group), collective.kind, collective.size, layer.name,
+                       phase);
   }
 
-  TaskId Message(GroupRole role, Bytes size, Phase phase) {
-    return Talk(role, CollectiveKind::kSendRecv, {std::max<std::int64_t>(size.count, 1)},
-                Name(role), phase, /*is_in_chain=*/false);
+  TaskId AddMessage(GroupRole role, Bytes size, Phase phase) {
+    return Communicate(role, CollectiveKind::kSendRecv, {std::max<std::int64_t>(size.count, 1)},
+                       Name(role), phase, /*is_in_chain=*/false);
   }
 
-  TaskId Talk(GroupRole role, CollectiveKind kind, Bytes size, std::string_view name, Phase phase,
-              bool is_in_chain = true) {
+  TaskId Communicate(GroupRole role, CollectiveKind kind, Bytes size, std::string_view name,
+                     Phase phase, bool is_in_chain = true) {
     const CommunicationId communication = program_.communications.Append(
         {.role = static_cast<std::uint32_t>(role), .kind = kind, .bytes = size.count});
     return Append(
@@ -171,8 +194,6 @@ class StageWriter {
     }
   }
 
-  void Advance(TaskId task) { front_ = task; }
-
   PartId PartOf(std::string_view category, Phase phase) {
     const StringId word = program_.strings.Intern(category);
     const auto [found, is_new] = parts_.try_emplace({word, phase, chunk_}, kNone);
@@ -187,23 +208,23 @@ class StageWriter {
   std::array<LaneId, kNumGroupRoles> lane_of_role_ = {};
   std::map<std::tuple<StringId, Phase, int>, PartId> parts_;
   TaskId front_ = kNone;
-  std::vector<TaskId> beside_;
+  std::vector<TaskId> pending_;
   std::vector<TaskId> received_;
   int microbatch_ = -1;
   int chunk_ = -1;
 };
 
-/// Writes what one stage does in a step.
+/// Writes the program of one stage.
 class StageProgram {
  public:
-  StageProgram(const SimaiWorkload& workload, const SimaiRows& rows, const PipelineShape& shape,
+  StageProgram(const Workload& workload, const StepRows& rows, const PipelineShape& shape,
                int stage)
       : workload_(workload), rows_(rows), shape_(shape), stage_(stage) {}
 
   Result<Program> Write() {
     ORRERY_TRY(const std::vector<PipelineStep> steps, ScheduleOf(shape_, stage_));
-    for (const SimaiLayer* layer : rows_.around) {
-      writer_.Pass(*layer, layer->forward, Phase::kForward);
+    for (const Layer* layer : rows_.around) {
+      writer_.AddPass(*layer, layer->forward, Phase::kForward);
     }
     for (const PipelineStep& step : steps) {
       writer_.SetPlace(step.microbatch, step.chunk);
@@ -220,7 +241,7 @@ class StageProgram {
   }
 
  private:
-  [[nodiscard]] std::span<const SimaiLayer* const> RowsOfStep(const PipelineStep& step) const {
+  [[nodiscard]] std::span<const Layer* const> RowsOfStep(const PipelineStep& step) const {
     return ChunkOf(rows_.microbatches[static_cast<std::size_t>(step.microbatch)], step.chunk,
                    shape_.chunks);
   }
@@ -233,15 +254,15 @@ class StageProgram {
     return PositionOf(shape_, stage_, step.chunk) == shape_.stages * shape_.chunks - 1;
   }
 
-  // A pipeline of one stage has chunks behind each other and nobody to send to.
+  // With one stage, chunks run one after another and nothing is sent.
   [[nodiscard]] bool HasNeighbours() const { return shape_.stages > 1; }
 
   void Forward(const PipelineStep& step) {
     if (HasNeighbours() && !IsFirst(step)) {
       writer_.Receive(GroupRole::kPreviousForwardIn, workload_.pipeline_message, Phase::kForward);
     }
-    for (const SimaiLayer* layer : RowsOfStep(step)) {
-      writer_.Pass(*layer, layer->forward, Phase::kForward);
+    for (const Layer* layer : RowsOfStep(step)) {
+      writer_.AddPass(*layer, layer->forward, Phase::kForward);
     }
     if (HasNeighbours() && !IsLast(step)) {
       writer_.Send(GroupRole::kNextForwardOut, workload_.pipeline_message, Phase::kForward);
@@ -252,10 +273,10 @@ class StageProgram {
     if (HasNeighbours() && !IsLast(step)) {
       writer_.Receive(GroupRole::kNextBackwardIn, workload_.pipeline_message, Phase::kBackward);
     }
-    const std::span<const SimaiLayer* const> rows = RowsOfStep(step);
+    const std::span<const Layer* const> rows = RowsOfStep(step);
     for (std::size_t i = rows.size(); i-- > 0;) {
-      writer_.Pass(*rows[i], rows[i]->input_gradient, Phase::kBackward);
-      writer_.PassBeside(*rows[i], rows[i]->weight_gradient, Phase::kBackward);
+      writer_.AddPass(*rows[i], rows[i]->input_gradient, Phase::kBackward);
+      writer_.AddPassAsync(*rows[i], rows[i]->weight_gradient, Phase::kBackward);
     }
     if (HasNeighbours() && !IsFirst(step)) {
       writer_.Send(GroupRole::kPreviousBackwardOut, workload_.pipeline_message, Phase::kBackward);
@@ -264,24 +285,24 @@ class StageProgram {
 
   void Finish() {
     for (std::size_t i = rows_.around.size(); i-- > 0;) {
-      writer_.Pass(*rows_.around[i], rows_.around[i]->input_gradient, Phase::kReduce);
-      writer_.Pass(*rows_.around[i], rows_.around[i]->weight_gradient, Phase::kReduce);
+      writer_.AddPass(*rows_.around[i], rows_.around[i]->input_gradient, Phase::kReduce);
+      writer_.AddPass(*rows_.around[i], rows_.around[i]->weight_gradient, Phase::kReduce);
     }
-    for (const SimaiLayer* layer : rows_.last) {
-      writer_.Pass(*layer, layer->forward, Phase::kOptimizer);
-      writer_.Pass(*layer, layer->input_gradient, Phase::kOptimizer);
-      writer_.Pass(*layer, layer->weight_gradient, Phase::kOptimizer);
+    for (const Layer* layer : rows_.optimizer) {
+      writer_.AddPass(*layer, layer->forward, Phase::kOptimizer);
+      writer_.AddPass(*layer, layer->input_gradient, Phase::kOptimizer);
+      writer_.AddPass(*layer, layer->weight_gradient, Phase::kOptimizer);
     }
   }
 
-  const SimaiWorkload& workload_;
-  const SimaiRows& rows_;
+  const Workload& workload_;
+  const StepRows& rows_;
   PipelineShape shape_;
   int stage_ = 0;
   StageWriter writer_;
 };
 
-Result<SimaiDegrees> DegreesOf(const SimaiWorkload& workload) {
+Result<Degrees> DegreesOf(const Workload& workload) {
   const int least = workload.tensor * workload.pipeline;
   const int gpus = workload.gpus == 0 ? least * workload.expert : workload.gpus;
   const int data = gpus / least;
@@ -291,24 +312,24 @@ Result<SimaiDegrees> DegreesOf(const SimaiWorkload& workload) {
                             "choose one that does",
                             workload.expert, data, gpus));
   }
-  return SimaiDegrees{static_cast<Rank>(workload.tensor), static_cast<Rank>(workload.expert),
-                      static_cast<Rank>(data), static_cast<Rank>(workload.pipeline)};
+  return Degrees{static_cast<Rank>(workload.tensor), static_cast<Rank>(workload.expert),
+                 static_cast<Rank>(data), static_cast<Rank>(workload.pipeline)};
 }
 
-Status CheckSize(const SimaiWorkload& workload, const SimaiRows& rows) {
+Status CheckSize(const Workload& workload, const StepRows& rows) {
   std::int64_t sum_ns = 0;
   std::int64_t num_rows = 0;
-  const auto is_too_large = [&](const std::vector<const SimaiLayer*>& layers) {
+  const auto is_too_large = [&](const Layers& layers) {
     num_rows += static_cast<std::int64_t>(layers.size());
-    for (const SimaiLayer* layer : layers) {
+    for (const Layer* layer : layers) {
       sum_ns = std::min(sum_ns + layer->forward.compute_ns + layer->input_gradient.compute_ns +
                             layer->weight_gradient.compute_ns,
                         kMaxStepPs);
     }
     return sum_ns > kMaxStepPs / 1000 || num_rows * workload.pipeline > kMaxTasks;
   };
-  if (is_too_large(rows.around) || is_too_large(rows.last) ||
-      std::any_of(rows.microbatches.begin(), rows.microbatches.end(), is_too_large)) {
+  if (is_too_large(rows.around) || is_too_large(rows.optimizer) ||
+      std::ranges::any_of(rows.microbatches, is_too_large)) {
     return Fail(Error::Kind::kLimit,
                 "the step is longer than 13 days or has more than 2^28 rows in all stages; make ga "
                 "smaller");
@@ -318,21 +339,21 @@ Status CheckSize(const SimaiWorkload& workload, const SimaiRows& rows) {
 
 }  // namespace
 
-Result<SimaiEnsemble> EnsembleOfSimai(const SimaiWorkload& workload) {
-  SimaiEnsemble result;
+Result<WorkloadEnsemble> MakeEnsemble(const Workload& workload) {
+  WorkloadEnsemble result;
   result.problems = workload.problems;
-  ORRERY_TRY(const SimaiDegrees degrees, DegreesOf(workload));
-  const SimaiRows rows = RowsOf(workload, result.problems);
+  ORRERY_TRY(const Degrees degrees, DegreesOf(workload));
+  const StepRows rows = RowsOf(workload, result.problems);
   ORRERY_TRY_STATUS(CheckSize(workload, rows));
   result.microbatches = static_cast<int>(rows.microbatches.size());
-  // Chunks of a single stage run one behind the other anyway.
+  // Chunks of a single stage run one after another anyway.
   const int chunks = workload.pipeline > 1 ? workload.chunks : 1;
   const PipelineShape shape{
       .schedule = chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::k1f1b,
       .stages = workload.pipeline,
       .chunks = chunks,
       .microbatches = result.microbatches};
-  Ensemble& ensemble = result.ensemble;
+  workload::Ensemble& ensemble = result.ensemble;
   for (int stage = 0; stage < workload.pipeline; ++stage) {
     ORRERY_TRY(Program program, StageProgram(workload, rows, shape, stage).Write());
     ensemble.programs.push_back(std::move(program));
@@ -343,7 +364,7 @@ Result<SimaiEnsemble> EnsembleOfSimai(const SimaiWorkload& workload) {
     ensemble.gpu_of_rank.push_back(rank);
     ensemble.slowness_of_rank.push_back(1);
   }
-  JoinSimaiGroups(degrees, ensemble);
+  AddGroups(degrees, ensemble);
   return result;
 }
 

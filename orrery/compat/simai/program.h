@@ -3,29 +3,28 @@
 #include <cstdint>
 
 #include "orrery/base/error.h"
+#include "orrery/compat/simai/workload.h"
 #include "orrery/trace/problems.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/compat/simai/workload.h"
 
 namespace orrery::compat::simai {
 
-using workload::Ensemble;
-
-struct SimaiEnsemble {
-  Ensemble ensemble;
+struct WorkloadEnsemble {
+  workload::Ensemble ensemble;
   int microbatches = 1;
-  trace::ProblemLog problems;  // the workload's too
+  trace::ProblemLog problems;  // including those of the workload
 };
 
-/// Makes programs from a workload, one for each stage of its pipeline; every stage does what the
-/// text says. Ranks count tensor first, then data (which holds the experts) and pipeline last.
+/// Makes one program for each pipeline stage; every stage runs all layers of the text. Ranks are
+/// numbered with tensor parallelism innermost, then data (which contains expert) parallelism, then
+/// pipeline stages.
 ///
-/// A micro-batch begins with "embedding_layer"; a text with one of them is repeated `ga` times. Its
-/// rows are dealt to `vpp` chunks evenly, and micro-batches run as 1F1B, interleaved when there are
-/// several chunks. Collectives of the weight gradient run beside what follows and are awaited at
-/// the end of the step, all others at once. Rows before the first micro-batch go to the end of the
-/// step, from the last to the first, as do those called "optimizer…". Fails for plans that do not
+/// A micro-batch begins with "embedding_layer"; a text with one micro-batch is repeated `ga` times.
+/// Its rows are split evenly into `vpp` chunks, and micro-batches run as 1F1B, interleaved if there
+/// are several chunks. Collectives of the weight gradient are asynchronous and awaited at the end
+/// of the step; all others are synchronous. Rows before the first micro-batch run at the end of the
+/// step, from the last to the first, as do rows named "optimizer…". Fails for plans that do not
 /// divide, naming the key.
-[[nodiscard]] Result<SimaiEnsemble> EnsembleOfSimai(const SimaiWorkload& workload);
+[[nodiscard]] Result<WorkloadEnsemble> MakeEnsemble(const Workload& workload);
 
 }  // namespace orrery::compat::simai

@@ -11,13 +11,8 @@
 
 namespace orrery::compat::simai {
 
-using workload::GroupId;
-using workload::GroupRole;
-using workload::Program;
-using workload::Rank;
-using workload::TaskId;
-using workload::TaskKind;
-using workload::kNoGroup;
+using workload::Ensemble, workload::GroupId, workload::GroupRole, workload::kNoGroup;
+using workload::Program, workload::Rank, workload::TaskId, workload::TaskKind;
 
 namespace {
 
@@ -32,9 +27,9 @@ constexpr std::string_view kLayers =
     "attention       -1 3 ALLREDUCE 8   4 ALLREDUCE 8   5 ALLREDUCE 16  100\n"
     "optimizer1      -1 9 NONE 0        0 NONE 0        0 NONE 0        100\n";
 
-SimaiEnsemble EnsembleOf(std::string_view keys) {
+WorkloadEnsemble EnsembleOf(std::string_view keys) {
   const std::string text = fmt::format("HYBRID_TRANSFORMER_FWD_IN_BCKWD {}\n{}", keys, kLayers);
-  return EnsembleOfSimai(ParseSimaiWorkload(text).value()).value();
+  return MakeEnsemble(ParseWorkload(text).value()).value();
 }
 
 std::vector<Rank> MembersOf(const Ensemble& ensemble, Rank rank, GroupRole role) {
@@ -49,7 +44,7 @@ std::vector<Rank> MembersOf(const Ensemble& ensemble, Rank rank, GroupRole role)
 // Forward 1 and 3, backward of the last row first: 4 and 5, then 2; twice; then the gradients and
 // the optimizer.
 TEST(SimaiProgramTest, AStageComputesItsRowsInOrder) {
-  const SimaiEnsemble simai = EnsembleOf("model_parallel_NPU_group: 2 ga: 2 all_gpus: 4");
+  const WorkloadEnsemble simai = EnsembleOf("model_parallel_NPU_group: 2 ga: 2 all_gpus: 4");
   EXPECT_EQ(simai.microbatches, 2);
   ASSERT_EQ(simai.ensemble.programs.size(), 1U);
   const Program& program = simai.ensemble.programs[0];
@@ -65,25 +60,25 @@ TEST(SimaiProgramTest, AStageComputesItsRowsInOrder) {
 }
 
 TEST(SimaiProgramTest, OneMicrobatchIsRepeated) {
-  const auto workload = ParseSimaiWorkload(
+  const auto workload = ParseWorkload(
       "HYBRID_TRANSFORMER_FWD_IN_BCKWD ga: 3\n2\n"
       "embedding_layer -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n"
       "attention -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n");
-  const SimaiEnsemble simai = EnsembleOfSimai(*workload).value();
+  const WorkloadEnsemble simai = MakeEnsemble(*workload).value();
   EXPECT_EQ(simai.microbatches, 3);
   EXPECT_EQ(simai.ensemble.programs[0].tasks.size(), 3U * 6 + 1);  // and the join
   EXPECT_TRUE(simai.problems.all().empty());
 }
 
 TEST(SimaiProgramTest, AnotherNumberOfMicrobatchesIsNoted) {
-  const SimaiEnsemble simai = EnsembleOf("ga: 5");
+  const WorkloadEnsemble simai = EnsembleOf("ga: 5");
   EXPECT_EQ(simai.microbatches, 2);
   ASSERT_EQ(simai.problems.all().size(), 1U);
   EXPECT_EQ(simai.problems.all()[0].first, "ga 5");
 }
 
 // 16 ranks: tensor 2, data 4 with experts 2, stages 2. Rank = tensor + 2 · (data + 4 · stage).
-TEST(SimaiProgramTest, RanksMeetInTheGroupsOfThePlan) {
+TEST(SimaiProgramTest, RanksJoinTheGroupsOfThePlan) {
   const Ensemble ensemble =
       EnsembleOf("model_parallel_NPU_group: 2 ep: 2 pp: 2 ga: 2 all_gpus: 16").ensemble;
   EXPECT_EQ(ensemble.num_ranks(), 16U);
@@ -98,11 +93,11 @@ TEST(SimaiProgramTest, RanksMeetInTheGroupsOfThePlan) {
             MembersOf(ensemble, 11, GroupRole::kPreviousForwardIn));
 }
 
-TEST(SimaiProgramTest, PlansThatDoNotDivideAreRefused) {
-  const auto workload = ParseSimaiWorkload(
+TEST(SimaiProgramTest, PlansThatDoNotDivideAreRejected) {
+  const auto workload = ParseWorkload(
       "HYBRID_TRANSFORMER_FWD_IN_BCKWD ep: 3 all_gpus: 8\n1\n"
       "attention -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n");
-  EXPECT_EQ(EnsembleOfSimai(*workload).error().message(),
+  EXPECT_EQ(MakeEnsemble(*workload).error().message(),
             "ep 3 does not divide the 8 data-parallel ranks of all_gpus 8; choose one that does");
 }
 
@@ -112,7 +107,7 @@ TEST(SimaiProgramTest, TheExampleOfSimaiHasAProgramForEachStage) {
   if (!std::filesystem::exists(path)) {
     GTEST_SKIP() << "the shared workloads are not here: " << path;
   }
-  const SimaiEnsemble simai = EnsembleOfSimai(ReadSimaiWorkload(path).value()).value();
+  const WorkloadEnsemble simai = MakeEnsemble(ReadWorkload(path).value()).value();
   EXPECT_EQ(simai.microbatches, 24);
   EXPECT_EQ(simai.ensemble.num_ranks(), 9216U);
   ASSERT_EQ(simai.ensemble.programs.size(), 12U);

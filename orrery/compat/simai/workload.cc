@@ -17,7 +17,6 @@ using workload::ReadUnpackedFile;
 namespace {
 
 using collective::CollectiveKind;
-using compat::simai::Group;
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::size_t kFieldsOfLayer = 12;
@@ -84,7 +83,7 @@ Result<std::int64_t> NumberIn(const Lines& lines, std::string_view what, std::st
 
 // The first line: pairs of a key and its number, with a colon or without.
 
-int* DegreeNamed(std::string_view key, SimaiWorkload& workload) {
+int* DegreeNamed(std::string_view key, Workload& workload) {
   const std::array<std::pair<std::string_view, int*>, 6> degrees = {
       {{"model_parallel_NPU_group", &workload.tensor},
        {"ep", &workload.expert},
@@ -102,7 +101,7 @@ std::string_view WithoutColon(std::string_view key) {
 }
 
 Status ReadPair(const Lines& lines, std::string_view key, std::string_view value,
-                SimaiWorkload& workload) {
+                Workload& workload) {
   if (int* const degree = DegreeNamed(key, workload)) {
     ORRERY_TRY(const std::int64_t number, NumberIn(lines, key, value, 1, kMaxDegree));
     *degree = static_cast<int>(number);
@@ -124,7 +123,7 @@ Status ReadPair(const Lines& lines, std::string_view key, std::string_view value
 }
 
 Status ReadHeader(const Lines& lines, const std::vector<std::string_view>& words,
-                  SimaiWorkload& workload) {
+                  Workload& workload) {
   if (words.empty() ||
       std::find(kFirstWords.begin(), kFirstWords.end(), words[0]) == kFirstWords.end()) {
     return FailAt(lines, fmt::format("a SimAI workload begins with {}, {} or {}, not with '{}'",
@@ -160,7 +159,7 @@ std::optional<CollectiveKind> KindNamed(std::string_view name) {
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }
 
-Group TakeGroup(std::string_view& name, Group usual) {
+Group TakeGroup(std::string_view& name, Group fallback) {
   constexpr std::array<std::pair<std::string_view, Group>, 2> kSuffixes = {
       {{"_DP_EP", Group::kExpertData}, {"_EP", Group::kExpert}}};
   for (const auto& [suffix, group] : kSuffixes) {
@@ -169,23 +168,22 @@ Group TakeGroup(std::string_view& name, Group usual) {
       return group;
     }
   }
-  return usual;
+  return fallback;
 }
 
 struct PassColumns {
   std::string_view name;
-  Group usual_group;
-  SimaiPass SimaiLayer::* pass;
+  Group default_group;
+  Pass Layer::*pass;
 };
 
 constexpr std::array<PassColumns, 3> kPasses = {
-    {{"forward", Group::kTensor, &SimaiLayer::forward},
-     {"input gradient", Group::kTensor, &SimaiLayer::input_gradient},
-     {"weight gradient", Group::kData, &SimaiLayer::weight_gradient}}};
+    {{"forward", Group::kTensor, &Layer::forward},
+     {"input gradient", Group::kTensor, &Layer::input_gradient},
+     {"weight gradient", Group::kData, &Layer::weight_gradient}}};
 
-Result<SimaiPass> PassOf(const Lines& lines, const PassColumns& columns,
-                         const std::string_view* words) {
-  SimaiPass pass;
+Result<Pass> PassOf(const Lines& lines, const PassColumns& columns, const std::string_view* words) {
+  Pass pass;
   ORRERY_TRY(pass.compute_ns, NumberIn(lines, fmt::format("the {}'s time", columns.name), words[0],
                                        0, kMaxNanoseconds));
   ORRERY_TRY(const std::int64_t size,
@@ -194,7 +192,7 @@ Result<SimaiPass> PassOf(const Lines& lines, const PassColumns& columns,
   if (name == "NONE") {
     return pass;
   }
-  const Group group = TakeGroup(name, columns.usual_group);
+  const Group group = TakeGroup(name, columns.default_group);
   const std::optional<CollectiveKind> kind = KindNamed(name);
   if (!kind) {
     return FailAt(lines,
@@ -206,12 +204,12 @@ Result<SimaiPass> PassOf(const Lines& lines, const PassColumns& columns,
   return pass;
 }
 
-Result<SimaiLayer> LayerOf(const Lines& lines, const std::vector<std::string_view>& words) {
+Result<Layer> LayerOf(const Lines& lines, const std::vector<std::string_view>& words) {
   if (words.size() != kFieldsOfLayer) {
     return FailAt(lines,
                   fmt::format("{} fields, and a layer has {}", words.size(), kFieldsOfLayer));
   }
-  SimaiLayer layer{.name = std::string(words[0])};
+  Layer layer{.name = std::string(words[0])};
   ORRERY_TRY(layer.dependency, NumberIn(lines, "the dependency", words[1], -1,
                                         std::numeric_limits<std::int32_t>::max()));
   for (std::size_t i = 0; i < kPasses.size(); ++i) {
@@ -222,14 +220,14 @@ Result<SimaiLayer> LayerOf(const Lines& lines, const std::vector<std::string_vie
 }
 
 // SimAI reads as many layers as are announced.
-Status ReadLayers(Lines& lines, std::int64_t announced, SimaiWorkload& workload) {
+Status ReadLayers(Lines& lines, std::int64_t announced, Workload& workload) {
   for (auto words = lines.Next(); !words.empty(); words = lines.Next()) {
     if (static_cast<std::int64_t>(workload.layers.size()) == announced) {
       workload.problems.Loss("layers beyond the announced number", 1,
                              fmt::format("line {}", lines.number()));
       continue;
     }
-    ORRERY_TRY(SimaiLayer layer, LayerOf(lines, words));
+    ORRERY_TRY(Layer layer, LayerOf(lines, words));
     workload.layers.push_back(std::move(layer));
   }
   const std::int64_t missing = announced - static_cast<std::int64_t>(workload.layers.size());
@@ -239,7 +237,7 @@ Status ReadLayers(Lines& lines, std::int64_t announced, SimaiWorkload& workload)
   return {};
 }
 
-Status CheckPlan(const SimaiWorkload& workload) {
+Status CheckPlan(const Workload& workload) {
   const std::int64_t needed = std::int64_t{workload.tensor} * workload.pipeline;
   if (needed * workload.expert > kMaxGpus) {
     return Fail(Error::Kind::kInvalidInput,
@@ -257,14 +255,14 @@ Status CheckPlan(const SimaiWorkload& workload) {
 
 }  // namespace
 
-bool LooksLikeSimaiWorkload(std::string_view head) {
+bool LooksLikeWorkload(std::string_view head) {
   const std::vector<std::string_view> words = Lines(head).Next();
   return !words.empty() &&
          std::find(kFirstWords.begin(), kFirstWords.end(), words[0]) != kFirstWords.end();
 }
 
-Result<SimaiWorkload> ParseSimaiWorkload(std::string_view text) {
-  SimaiWorkload workload;
+Result<Workload> ParseWorkload(std::string_view text) {
+  Workload workload;
   Lines lines(text);
   const std::vector<std::string_view> header = lines.Next();
   ORRERY_TRY_STATUS(ReadHeader(lines, header, workload));
@@ -282,9 +280,9 @@ Result<SimaiWorkload> ParseSimaiWorkload(std::string_view text) {
   return workload;
 }
 
-Result<SimaiWorkload> ReadSimaiWorkload(const std::string& path) {
+Result<Workload> ReadWorkload(const std::string& path) {
   ORRERY_TRY(const std::string text, ReadUnpackedFile(path));
-  Result<SimaiWorkload> workload = ParseSimaiWorkload(text);
+  Result<Workload> workload = ParseWorkload(text);
   if (!workload) {
     return FailWithin(path, workload);
   }

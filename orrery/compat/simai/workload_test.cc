@@ -8,7 +8,6 @@ namespace orrery::compat::simai {
 namespace {
 
 using collective::CollectiveKind;
-using compat::simai::Group;
 
 const std::string kWorkloads = ORRERY_SHARED "/workloads/";
 
@@ -21,12 +20,12 @@ constexpr std::string_view kTwoLayers =
     "moe   -1 10\tALLTOALL_EP  20 30 REDUCESCATTER 0   40 ALLREDUCE 50 100 \r\n";
 
 std::string ErrorOf(std::string_view text) {
-  const auto workload = ParseSimaiWorkload(text);
+  const auto workload = ParseWorkload(text);
   return workload ? "read" : workload.error().message();
 }
 
 TEST(SimaiWorkloadTest, HeaderAndLayersAreRead) {
-  const SimaiWorkload workload = ParseSimaiWorkload(kTwoLayers).value();
+  const Workload workload = ParseWorkload(kTwoLayers).value();
   EXPECT_FALSE(workload.is_micro);
   EXPECT_EQ(workload.tensor, 2);
   EXPECT_EQ(workload.expert, 4);
@@ -38,26 +37,24 @@ TEST(SimaiWorkloadTest, HeaderAndLayersAreRead) {
   EXPECT_TRUE(workload.problems.all().empty());
 
   ASSERT_EQ(workload.layers.size(), 2U);
-  const SimaiLayer& grads = workload.layers[0];
-  EXPECT_EQ(grads.forward, (SimaiPass{1, std::nullopt}));
-  EXPECT_EQ(
-      grads.weight_gradient,
-      (SimaiPass{3, SimaiCollective{CollectiveKind::kAllGather, Group::kExpertData, Bytes{7}}}));
+  const Layer& grads = workload.layers[0];
+  EXPECT_EQ(grads.forward, (Pass{1, std::nullopt}));
+  EXPECT_EQ(grads.weight_gradient,
+            (Pass{3, Collective{CollectiveKind::kAllGather, Group::kExpertData, Bytes{7}}}));
   // Blanks of any number and kind, and a size of nothing, which is not the same as no collective.
-  const SimaiLayer& moe = workload.layers[1];
+  const Layer& moe = workload.layers[1];
   EXPECT_EQ(moe.forward,
-            (SimaiPass{10, SimaiCollective{CollectiveKind::kAllToAll, Group::kExpert, Bytes{20}}}));
-  EXPECT_EQ(
-      moe.input_gradient,
-      (SimaiPass{30, SimaiCollective{CollectiveKind::kReduceScatter, Group::kTensor, Bytes{0}}}));
+            (Pass{10, Collective{CollectiveKind::kAllToAll, Group::kExpert, Bytes{20}}}));
+  EXPECT_EQ(moe.input_gradient,
+            (Pass{30, Collective{CollectiveKind::kReduceScatter, Group::kTensor, Bytes{0}}}));
   EXPECT_EQ(moe.weight_gradient,
-            (SimaiPass{40, SimaiCollective{CollectiveKind::kAllReduce, Group::kData, Bytes{50}}}));
+            (Pass{40, Collective{CollectiveKind::kAllReduce, Group::kData, Bytes{50}}}));
   EXPECT_EQ(moe.process_ns, 100);
 }
 
 TEST(SimaiWorkloadTest, WhatTheHeaderLeavesOutIsOne) {
-  const SimaiWorkload workload =
-      ParseSimaiWorkload("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLGATHER 4096 1\n").value();
+  const Workload workload =
+      ParseWorkload("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLGATHER 4096 1\n").value();
   EXPECT_TRUE(workload.is_micro);
   EXPECT_EQ(workload.tensor, 1);
   EXPECT_EQ(workload.pipeline, 1);
@@ -67,12 +64,12 @@ TEST(SimaiWorkloadTest, WhatTheHeaderLeavesOutIsOne) {
 
 TEST(SimaiWorkloadTest, NumbersOfLayersThatDifferAreLosses) {
   const std::string layer = "m -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n";
-  const SimaiWorkload few = ParseSimaiWorkload("MICRO\n3\n" + layer).value();
+  const Workload few = ParseWorkload("MICRO\n3\n" + layer).value();
   ASSERT_EQ(few.problems.all().size(), 1U);
   EXPECT_EQ(few.problems.all()[0].what, "layers announced but not there");
   EXPECT_EQ(few.problems.all()[0].count, 2);
 
-  const SimaiWorkload many = ParseSimaiWorkload("MICRO\n1\n" + layer + layer).value();
+  const Workload many = ParseWorkload("MICRO\n1\n" + layer + layer).value();
   EXPECT_EQ(many.layers.size(), 1U);
   ASSERT_EQ(many.problems.all().size(), 1U);
   EXPECT_EQ(many.problems.all()[0].what, "layers beyond the announced number");
@@ -80,8 +77,8 @@ TEST(SimaiWorkloadTest, NumbersOfLayersThatDifferAreLosses) {
 }
 
 TEST(SimaiWorkloadTest, WhatIsNotModelledIsALoss) {
-  const SimaiWorkload workload =
-      ParseSimaiWorkload(
+  const Workload workload =
+      ParseWorkload(
           "HYBRID_TRANSFORMER_FWD_IN_BCKWD checkpoints: 2 4 8 checkpoint_initiates: 0 color: 3\n"
           "1\nm -1 1 NONE 0 1 NONE 0 1 NONE 0 1\n")
           .value();
@@ -112,10 +109,10 @@ TEST(SimaiWorkloadTest, ErrorsNameTheLineAndTheFix) {
 }
 
 TEST(SimaiWorkloadTest, TheFirstWordTellsTheFormat) {
-  EXPECT_TRUE(LooksLikeSimaiWorkload(kTwoLayers));
-  EXPECT_TRUE(LooksLikeSimaiWorkload("MICRO\r\n19"));
-  EXPECT_FALSE(LooksLikeSimaiWorkload("model: llama"));
-  EXPECT_FALSE(LooksLikeSimaiWorkload(""));
+  EXPECT_TRUE(LooksLikeWorkload(kTwoLayers));
+  EXPECT_TRUE(LooksLikeWorkload("MICRO\r\n19"));
+  EXPECT_FALSE(LooksLikeWorkload("model: llama"));
+  EXPECT_FALSE(LooksLikeWorkload(""));
 }
 
 // The counts were taken with a few lines of Python.
@@ -131,7 +128,7 @@ TEST(SimaiWorkloadTest, AllSharedFilesAreRead) {
       if (entry.path().string().find(".txt") == std::string::npos) {
         continue;
       }
-      const auto workload = ReadSimaiWorkload(entry.path().string());
+      const auto workload = ReadWorkload(entry.path().string());
       ASSERT_TRUE(workload.has_value()) << workload.error().message();
       ++files;
       layers += workload->layers.size();

@@ -1,4 +1,4 @@
-// Attention: the operators of each library keep the same arguments at different places.
+// Attention: the operators of each library have the same arguments at different positions.
 #include <algorithm>
 #include <array>
 
@@ -65,7 +65,7 @@ MappedOperators MapAttention(const AtenCall& call) {
 constexpr auto kMappings = [] {
   std::array<Mapping, kForms.size()> mappings{};
   for (std::size_t i = 0; i < kForms.size(); ++i) {
-    // What the public operators add is layout copies, which they call.
+    // The public operators only add layout copies, which are nested calls.
     const bool only_passes_on = kForms[i].name.find("scaled_dot_product") != std::string_view::npos;
     mappings[i] = {kForms[i].name, MapAttention, only_passes_on};
   }

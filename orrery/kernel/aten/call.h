@@ -19,38 +19,38 @@ struct AtenTensor {
   std::vector<std::int64_t> strides = {};  // in elements; empty: row major
   std::optional<DataType> type = {};
   bool on_gpu = true;
-  bool is_defined = true;  // lists of tensors have holes
+  bool is_defined = true;  // lists may have undefined tensors
   std::optional<std::int64_t> storage = {};
   std::int64_t offset = 0;  // of the first element in the storage
 
-  /// Saturates at 2^50, which no memory holds.
+  /// Saturates at 2^50.
   [[nodiscard]] std::int64_t Elements() const;
 
   [[nodiscard]] std::int64_t Stride(std::size_t dim) const;
 };
 
-/// What stands at a position of a call. Booleans are the integers 0 and 1.
+/// An argument of a call. Booleans are the integers 0 and 1.
 using AtenValue = std::variant<std::monostate, AtenTensor, std::vector<AtenTensor>, std::int64_t,
                                double, std::vector<std::int64_t>, std::string>;
 
 /// One call of an operator of PyTorch ("aten::addmm"), its inputs in the order of its schema.
-/// Outputs are empty where they were not recorded.
+/// Outputs are empty if not recorded.
 struct AtenCall {
   std::string_view name;
   std::vector<AtenValue> inputs = {};
   std::vector<AtenTensor> outputs = {};
-  // Settings of the framework, which calls do not tell; these are its defaults.
+  // Settings of the framework, which calls do not contain; these are its defaults.
   bool products_allow_tf32 = false;
   bool convolutions_allow_tf32 = true;
 
-  /// Nothing for what is no tensor and for undefined ones.
+  /// Nothing for other arguments and undefined tensors.
   [[nodiscard]] const AtenTensor* TensorAt(std::size_t position) const;
   [[nodiscard]] const AtenTensor* TensorAt(std::size_t position, std::size_t num_dims) const;
 
-  /// The tensors of a list, holes included; empty for what is no list.
+  /// The tensors of a list, including undefined ones; empty for other arguments.
   [[nodiscard]] std::span<const AtenTensor> TensorsAt(std::size_t position) const;
 
-  /// The integers of a list, or the one integer that stands there.
+  /// The integers of a list, or a single integer.
   [[nodiscard]] std::vector<std::int64_t> IntegersAt(std::size_t position) const;
 
   [[nodiscard]] std::optional<std::int64_t> IntegerAt(std::size_t position) const;
@@ -62,10 +62,10 @@ struct AtenCall {
 
   [[nodiscard]] std::string_view TextAt(std::size_t position) const;
 
-  /// The first output; nothing where outputs are not recorded.
+  /// The first output; nothing if outputs are not recorded.
   [[nodiscard]] const AtenTensor* Output() const;
 
-  /// All defined tensors among the inputs, those of lists included.
+  /// All defined tensors among the inputs, including those of lists.
   [[nodiscard]] std::vector<const AtenTensor*> InputTensors() const;
 };
 

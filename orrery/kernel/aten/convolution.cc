@@ -1,4 +1,5 @@
-// Convolutions over images (and over rows, which the framework hands on as images of height one).
+// Convolutions over images (and over sequences, which the framework passes as images of height
+// one).
 #include <algorithm>
 #include <array>
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t kNowhere = ~std::size_t{0};
 
-/// Where an operator has its arguments.
+/// Positions of an operator's arguments.
 struct ConvolutionForm {
   std::string_view name;
   std::size_t input = 0;
@@ -58,8 +59,8 @@ const ConvolutionForm* FindForm(std::string_view name) {
   return found == kForms.end() ? nullptr : &*found;
 }
 
-// The last of a list such as a stride: rows have it there, and images have the same everywhere in
-// all common networks.
+// The last element of a list such as a stride: sequences use it, and images in common networks have
+// equal elements.
 std::int64_t LastOf(const AtenCall& call, std::size_t position, std::int64_t otherwise) {
   const std::vector<std::int64_t> settings = call.IntegersAt(position);
   return settings.empty() ? otherwise : settings.back();
@@ -71,7 +72,7 @@ DataType TypeOf(const AtenCall& call, const ConvolutionForm& form, DataType type
   return type == DataType::kFp32 && allows_tf32 ? DataType::kTf32 : type;
 }
 
-// Depthwise convolutions do not tell their groups: the weight has one channel.
+// Depthwise convolutions do not contain their groups: the weight has one channel.
 std::int64_t GroupsOf(const AtenCall& call, const ConvolutionForm& form, const AtenTensor& input,
                       const AtenTensor& weight) {
   const std::int64_t channels = std::max<std::int64_t>(weight.dims[1], 1);
@@ -108,18 +109,18 @@ Operator BiasGradient(const AtenTensor& gradient, DataType type) {
   return op;
 }
 
-// The mask says which gradients are wanted: of the input, the weight and the bias.
+// The mask selects the gradients: of the input, the weight and the bias.
 std::vector<Operator> Gradients(const AtenCall& call, const ConvolutionForm& form,
                                 const Operator& base) {
-  std::vector<std::int64_t> wanted = call.IntegersAt(form.output_mask);
-  wanted.resize(3, 0);
+  std::vector<std::int64_t> needed = call.IntegersAt(form.output_mask);
+  needed.resize(3, 0);
   std::vector<Operator> operators;
-  if (wanted[0] != 0 || wanted[1] != 0) {
+  if (needed[0] != 0 || needed[1] != 0) {
     operators.push_back(base);
-    operators.back().Set(Key::kPass, wanted[1] == 0 ? "dgrad" : wanted[0] == 0 ? "wgrad" : "bwd");
+    operators.back().Set(Key::kPass, needed[1] == 0 ? "dgrad" : needed[0] == 0 ? "wgrad" : "bwd");
   }
   const AtenTensor* gradient = call.TensorAt(0);
-  if (wanted[2] != 0 && gradient != nullptr && gradient->dims.size() >= 3 && gradient->type) {
+  if (needed[2] != 0 && gradient != nullptr && gradient->dims.size() >= 3 && gradient->type) {
     operators.push_back(BiasGradient(*gradient, *gradient->type));
   }
   return operators;

@@ -1,4 +1,4 @@
-// Copies, casts, joins, and what only writes.
+// Copies, casts, concatenations and fills.
 #include <algorithm>
 #include <array>
 
@@ -12,14 +12,14 @@ std::int64_t BytesOf(const AtenTensor& tensor) {
   return Times(tensor.Elements(), static_cast<std::int64_t>(ElementBytes(*tensor.type)));
 }
 
-// Between host and GPU whole bytes travel; a cast happens on the side of the source or after.
+// Between host and GPU bytes are copied unchanged; a cast happens before or after.
 Operator Transfer(const AtenTensor& source, bool to_gpu) {
   Operator op(OperatorKind::kMemcpy, DataType::kInt8);
   op.Set(Key::kBytes, BytesOf(source)).Set(Key::kDirection, to_gpu ? "h2d" : "d2h");
   return op;
 }
 
-/// Matrices that are written row by row and lie column by column in the source.
+/// Matrices that are written row-major and read column-major.
 struct Transposition {
   std::int64_t batch = 1;
   std::int64_t rows = 1;  // of the source
@@ -31,7 +31,7 @@ struct Axis {
   std::int64_t stride;
 };
 
-// Neighbouring dimensions that follow each other in memory count as one.
+// Adjacent dimensions that are contiguous in memory count as one.
 std::vector<Axis> MergedAxes(const AtenTensor& tensor) {
   std::vector<Axis> axes;
   for (std::size_t dim = 0; dim < tensor.dims.size(); ++dim) {
@@ -89,7 +89,7 @@ Operator DeviceCopy(const AtenTensor& target, const AtenTensor& source) {
   return op;
 }
 
-// The framework leaves out a copy of a tensor to itself.
+// The framework omits a copy of a tensor to itself.
 bool IsSame(const AtenTensor& target, const AtenTensor& source) {
   return target.storage && target.storage == source.storage && target.offset == source.offset &&
          target.type == source.type && HaveSameLayout(target, source);
@@ -150,7 +150,7 @@ Operator Join(DataType type, std::int64_t n, std::int64_t parts, std::int64_t ru
   return op.Set(Key::kRun, std::max<std::int64_t>(run, 1));
 }
 
-// A run ends where the part ends in the result. The longest run of the parts stands for all.
+// A run ends where the part ends in the result. The longest run represents all.
 MappedOperators MapConcat(const AtenCall& call) {
   std::int64_t elements = 0;
   std::int64_t parts = 0;
@@ -175,7 +175,7 @@ MappedOperators MapConcat(const AtenCall& call) {
   return std::vector{joined.Set(Key::kMode, is_strided ? "strided" : "contiguous")};
 }
 
-// The reverse of a join, with the lengths of the parts along the dimension.
+// The inverse of a concatenation, with the lengths of the parts along the dimension.
 MappedOperators MapSplitCopy(const AtenCall& call) {
   const AtenTensor* whole = call.TensorAt(0);
   const std::vector<std::int64_t> lengths = call.IntegersAt(1);
@@ -188,7 +188,7 @@ MappedOperators MapSplitCopy(const AtenCall& call) {
   return std::vector{Join(*whole->type, whole->Elements(), parts, run)};
 }
 
-// Each part is cut into chunks along the dimension, and the chunks of all parts are joined.
+// Each part is split into chunks along the dimension, and the chunks of all parts are concatenated.
 MappedOperators MapChunkConcat(const AtenCall& call) {
   const auto parts = static_cast<std::int64_t>(call.TensorsAt(0).size());
   const AtenTensor* result = call.Output();

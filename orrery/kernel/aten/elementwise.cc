@@ -31,7 +31,7 @@ std::vector<const AtenTensor*> Operands(const AtenCall& call) {
   return operands;
 }
 
-// Where outputs are not recorded, the largest input has the shape of the result.
+// Without recorded outputs, the largest input has the shape of the result.
 const AtenTensor* ResultOf(const AtenCall& call, const std::vector<const AtenTensor*>& operands) {
   if (call.Output() != nullptr) {
     return call.Output();
@@ -61,7 +61,7 @@ bool AreSame(const AtenTensor& lhs, const AtenTensor& rhs) {
          HaveSameLayout(lhs, rhs);
 }
 
-// A tensor that is given twice, as in a square, is read once.
+// A tensor that is passed twice, as in a square, is read once.
 std::int64_t ReadBytes(const std::vector<const AtenTensor*>& operands, const AtenTensor& result) {
   std::int64_t bytes = 0;
   for (auto operand = operands.begin(); operand != operands.end(); ++operand) {
@@ -85,7 +85,7 @@ std::int64_t WriteBytes(const AtenCall& call, const AtenTensor& result, std::str
   return bytes;
 }
 
-// A comparison computes in the type of what it compares.
+// A comparison uses the type of its operands.
 std::optional<DataType> ComputeType(const std::vector<const AtenTensor*>& operands,
                                     const AtenTensor& result) {
   if (result.type && *result.type != DataType::kBool) {
@@ -99,7 +99,7 @@ struct NamedFunction {
   std::string_view function;
 };
 
-// In order of names.
+// Sorted by name.
 constexpr auto kFunctions = std::to_array<NamedFunction>({
     {"abs", "abs"},
     {"add", "add"},
@@ -190,7 +190,7 @@ MappedOperators MapNamed(const AtenCall& call) {
   return ElementwiseOperator(call, found->function);
 }
 
-// The last argument says whether the tanh approximation is meant.
+// The last argument selects the tanh approximation.
 MappedOperators MapGelu(const AtenCall& call) {
   const bool is_tanh = !call.inputs.empty() && call.TextAt(call.inputs.size() - 1) == "tanh";
   const bool is_backward = PlainName(call.name).ends_with("_backward");

@@ -7,9 +7,9 @@
 
 namespace orrery::kernel {
 
-/// An operator that reads its inputs and writes its outputs element by element. An operand that
-/// lies in another order than the result makes it strided; else one that is repeated makes it
-/// broadcast. Numbers on the host cost nothing.
+/// An operator that reads its inputs and writes its outputs element by element. An operand with
+/// another memory order than the result makes it strided; else a repeated one makes it broadcast.
+/// Host scalars cost nothing.
 [[nodiscard]] MappedOperators ElementwiseOperator(const AtenCall& call, std::string_view function);
 
 }  // namespace orrery::kernel

@@ -19,24 +19,23 @@ namespace orrery::kernel {
 /// Whether elements are repeated by a stride of zero.
 [[nodiscard]] bool IsExpanded(const AtenTensor& tensor);
 
-/// Whether both have the same shape and their elements lie in the same order.
+/// Whether both have the same shape and memory order.
 [[nodiscard]] bool HaveSameLayout(const AtenTensor& lhs, const AtenTensor& rhs);
 
-/// Images whose channels lie side by side (NHWC).
+/// Channels-last images (NHWC).
 [[nodiscard]] bool IsChannelsLast(const AtenTensor& images);
 
-/// The number of elements that follow each other in memory when the tensor is walked row by row.
+/// The number of consecutive elements in memory when the tensor is traversed row by row.
 [[nodiscard]] std::int64_t ContiguousRun(const AtenTensor& tensor);
 
-/// The product of two counts, at most 2^50, which is more than any memory holds.
+/// The product of two counts, saturated at 2^50.
 [[nodiscard]] std::int64_t Times(std::int64_t lhs, std::int64_t rhs);
 
 /// The product of the sizes of dimensions [begin, end).
 [[nodiscard]] std::int64_t Product(const std::vector<std::int64_t>& dims, std::size_t begin,
                                    std::size_t end);
 
-/// Turns a dimension that may count from the end into an index below `num_dims`; 0 when it is
-/// beyond.
+/// Turns a dimension that may count from the end into an index below `num_dims`; 0 if out of range.
 [[nodiscard]] std::size_t DimensionIndex(std::int64_t dim, std::size_t num_dims);
 
 }  // namespace orrery::kernel

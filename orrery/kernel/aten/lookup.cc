@@ -104,7 +104,7 @@ MappedOperators Elements(const AtenTensor& tensor, std::int64_t lookups) {
   return std::vector{op};
 }
 
-// One index for each element, unless the index is stretched over whole rows.
+// One index for each element, unless the index is broadcast over whole rows.
 MappedOperators MapGather(const AtenCall& call) {
   const AtenTensor* table = call.TensorAt(0);
   const AtenTensor* index = call.TensorAt(2);
@@ -120,7 +120,7 @@ MappedOperators MapGather(const AtenCall& call) {
   return Elements(*table, index->Elements());
 }
 
-/// Dimensions that a list of index tensors covers; holes before them are kept whole.
+/// Dimensions that a list of index tensors covers; undefined ones before them are kept.
 struct IndexedDims {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -10,14 +10,14 @@
 
 namespace orrery::kernel {
 
-/// What a call asks of the GPU; nothing where its inputs are not as its schema says.
+/// The operators of a call; nothing if its inputs do not match its schema.
 using MappedOperators = std::optional<std::vector<Operator>>;
 
-/// How calls of one name become operators.
+/// The translation of calls of one name.
 struct Mapping {
   std::string_view name;  // without "aten::"
   MappedOperators (*map)(const AtenCall& call);
-  bool only_passes_on = false;  // what it calls says more
+  bool only_passes_on = false;  // its nested calls are more precise
 };
 
 // The mappings of each family of operators.
@@ -34,7 +34,7 @@ struct Mapping {
 [[nodiscard]] std::span<const Mapping> PoolingMappings();
 [[nodiscard]] std::span<const Mapping> SortingMappings();
 
-/// Returns the name without "aten::" and without the underscore of the form that works in place.
+/// Returns the name without "aten::" and without the underscore of the in-place form.
 [[nodiscard]] std::string_view PlainName(std::string_view name);
 
 }  // namespace orrery::kernel

@@ -1,4 +1,4 @@
-// Matrix products: which factor is stored transposed is told by its strides.
+// Matrix multiplications: strides determine which operand is transposed.
 #include <array>
 #include <string>
 
@@ -8,8 +8,8 @@
 namespace orrery::kernel {
 namespace {
 
-// A factor whose rows are no runs of memory but whose columns are. Others are copied to row major
-// by the framework before they are multiplied.
+// An operand whose columns are contiguous and whose rows are not. Others are copied to row major by
+// the framework before the multiplication.
 bool IsTransposed(const AtenTensor& factor) {
   const std::size_t row = factor.dims.size() - 2;
   const std::size_t column = row + 1;
@@ -25,7 +25,7 @@ DataType GemmType(const AtenCall& call, DataType type) {
   return type == DataType::kFp32 && call.products_allow_tf32 ? DataType::kTf32 : type;
 }
 
-// The factors are at `left` and behind it; what comes before is added.
+// The operands are at `left` and `left` + 1; an argument before them is added.
 MappedOperators MapGemm(const AtenCall& call, std::size_t left) {
   const AtenTensor* a = call.TensorAt(left, 2);
   const AtenTensor* b = call.TensorAt(left + 1, 2);

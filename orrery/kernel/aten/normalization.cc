@@ -51,7 +51,7 @@ std::optional<Operator> BatchNorm(const AtenTensor* images, std::string_view pas
   return op;
 }
 
-// Without training the statistics are given: one pass that scales each channel.
+// In inference the statistics are given: one pass that scales each channel.
 Operator ScaleOfChannels(const AtenTensor& images) {
   Operator op(OperatorKind::kElementwise, *images.type);
   const auto bytes = static_cast<std::int64_t>(ElementBytes(*images.type));

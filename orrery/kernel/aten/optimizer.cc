@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::int64_t kVectorElements = 4;
 
-/// A list of tensors, taken together.
+/// Totals of a list of tensors.
 struct ListSize {
   std::int64_t elements = 0;
   std::int64_t tensors = 0;
-  std::int64_t chunks = 0;   // pieces of 64 Ki elements, in which the kernels go over lists
+  std::int64_t chunks = 0;   // pieces of 64 Ki elements, one per block
   std::int64_t aligned = 0;  // elements of tensors that divide into vectors
   std::optional<DataType> type;
 };
@@ -72,8 +72,8 @@ MappedOperators MapForeachNorm(const AtenCall& call) {
   return MapList(call, OperatorKind::kForeach, "norm");
 }
 
-// Kernels over lists move bytes, whatever they compute: what has no function of its own counts as
-// the one with as many lists.
+// Kernels over lists are bound by memory: functions without a mapping count as one with as many
+// lists.
 constexpr auto kMappings = std::to_array<Mapping>({
     {"_fused_adamw", MapAdamW},
     {"_fused_adam", MapAdam},

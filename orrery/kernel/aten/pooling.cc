@@ -21,7 +21,7 @@ Operator OfImages(OperatorKind kind, const AtenTensor& images, bool is_backward)
   return op.Set(Key::kPass, is_backward ? "bwd" : "fwd");
 }
 
-// Window, stride and padding follow the images; without a stride windows lie side by side.
+// Window, stride and padding follow the images; without a stride windows are adjacent.
 MappedOperators MapPool(const AtenCall& call, OperatorKind kind, std::size_t images_at) {
   const AtenTensor* images = call.TensorAt(images_at, 4);
   if (images == nullptr || !images->type) {
@@ -49,7 +49,7 @@ MappedOperators MapAvgPoolBackward(const AtenCall& call) {
   return MapPool(call, OperatorKind::kAvgPool, 1);
 }
 
-// The window is what makes the wanted size.
+// The window follows from the output size.
 MappedOperators MapAdaptive(const AtenTensor* images, std::int64_t out_height, bool is_backward) {
   if (images == nullptr || !images->type || out_height < 1) {
     return std::nullopt;
@@ -78,7 +78,7 @@ MappedOperators MapUpsample(const AtenCall& call) {
                          .Set(Key::kScale, std::max<std::int64_t>(height / images->dims[2], 1))};
 }
 
-// The third argument is the shape of the images before they were enlarged.
+// The third argument is the shape of the images before upsampling.
 MappedOperators MapUpsampleBackward(const AtenCall& call) {
   const AtenTensor* gradient = call.TensorAt(0, 4);
   const std::vector<std::int64_t> shape = call.IntegersAt(2);

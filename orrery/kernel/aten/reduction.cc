@@ -1,4 +1,4 @@
-// Sums and their kin, as (outer, reduced, inner) in the order of memory.
+// Reductions as (outer, reduced, inner) in memory order.
 #include <algorithm>
 #include <array>
 
@@ -19,7 +19,7 @@ std::vector<bool> ReducedDims(const std::vector<std::int64_t>& listed, std::size
   return is_reduced;
 }
 
-// Dimensions behind the last reduced one are inner, all other kept ones outer.
+// Dimensions after the last reduced one are inner, all other kept ones outer.
 Operator Reduce(const AtenTensor& input, std::string_view function,
                 const std::vector<std::int64_t>& dims) {
   const std::vector<bool> is_reduced = ReducedDims(dims, input.dims.size());
@@ -37,7 +37,7 @@ Operator Reduce(const AtenTensor& input, std::string_view function,
   }
   Operator op(OperatorKind::kReduce, *input.type);
   op.Set(Key::kFunction, function);
-  // Nothing is reduced without elements: an empty tensor needs no kernel.
+  // An empty tensor needs no kernel.
   op.Set(Key::kReduced, input.Elements() == 0 ? 0 : reduced);
   if (reduced == 1) {
     return op.Set(Key::kOuter, inner).Set(Key::kInner, 1);
@@ -61,7 +61,7 @@ MappedOperators MapMean(const AtenCall& call) {
   return MapReduction(call, "mean", 1);
 }
 
-// With a second tensor the larger of two elements is meant.
+// With a second tensor it is the element-wise maximum.
 MappedOperators MapMax(const AtenCall& call) {
   return call.TensorAt(1) != nullptr ? ElementwiseOperator(call, "other")
                                      : MapReduction(call, "max", 1);

@@ -20,7 +20,7 @@ std::string SizeText(const Size& size) {
   return size[0] > 0 ? fmt::format("{}x{}x{}", size[0], size[1], size[2]) : "";
 }
 
-/// Fills one row of a table by the names of its columns, which come up in the first row.
+/// Fills one row of a table by column names; the first row creates the columns.
 class RowWriter {
  public:
   explicit RowWriter(Table& table) : table_(table), row_(table.AddRow()) {}
@@ -65,7 +65,7 @@ class RowWriter {
   std::size_t row_;
 };
 
-/// The counters of a kernel: of its launch, else of its function where there is one launch only.
+/// The counters of a kernel: of its launch, else of its function if all its launches are equal.
 class CounterLookup {
  public:
   explicit CounterLookup(const CountedKernels* counted) {
@@ -117,7 +117,7 @@ void WriteTimes(RowWriter& row, const TracePair& pair) {
       .Text("rejected", std::string(RejectionName(pair.rejection)));
 }
 
-/// An empty one where no communication overlaps, so that the columns are there all the same.
+/// Without overlap it is empty, so that the columns exist.
 void WriteCommunication(RowWriter& row, const RunCommunication& communication) {
   row.Text("c_name", communication.name)
       .Text("c_collective", communication.collective)
@@ -179,7 +179,7 @@ struct Weighted {
   double weight = 0;
 };
 
-/// The value at which half of the weight lies.
+/// The value at half of the total weight.
 double WeightedMedian(std::vector<Weighted> weighted) {
   std::ranges::stable_sort(weighted, {}, &Weighted::value);
   double total = 0;
@@ -206,7 +206,7 @@ Result<JoinedRank> JoinRank(std::int32_t rank, RunKernels alone, RunKernels toge
                     .derived = {}};
   if (joined.together.communications.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                "the run with communication has no kernel that communicates; give the run without "
+                "the run with communication has no communication kernel; give the run without "
                 "communication first");
   }
   ORRERY_TRY(joined.join, JoinKernels(joined.alone, joined.together, by));

@@ -12,7 +12,7 @@
 
 namespace orrery::overlap::from_traces {
 
-/// One rank, joined.
+/// The matched kernels of one rank.
 struct JoinedRank {
   std::int32_t rank = 0;
   RunKernels alone;
@@ -21,7 +21,7 @@ struct JoinedRank {
   TracePairs derived;
 };
 
-/// What kernels of one name did beside communication, of the pairs that were kept.
+/// Kernels of one name with communication, over the accepted pairs.
 struct KernelMedian {
   std::string kernel;
   std::size_t pairs = 0;
@@ -36,17 +36,17 @@ struct KernelMedian {
                                           JoinBy by);
 
 /// Pairs as a table (docs/formats/overlap-traces.md); counters are joined by function name and
-/// launch, then by function name where all launches of it say the same.
+/// launch, then by function name if all its launches are equal.
 [[nodiscard]] Table PairTableOf(const std::vector<JoinedRank>& ranks,
                                 const CountedKernels* counters);
 
-/// Kernels that only one run has.
+/// Kernels of only one run.
 [[nodiscard]] Table UnmatchedTable(const std::vector<JoinedRank>& ranks);
 
-/// Communication kernels of the runs together.
+/// Communication kernels of the runs with communication.
 [[nodiscard]] Table CommunicationTable(const std::vector<JoinedRank>& ranks);
 
-/// By function name, those with the most time together first.
+/// By function name, in order of decreasing time with communication.
 [[nodiscard]] std::vector<KernelMedian> MediansOf(const std::vector<JoinedRank>& ranks);
 
 [[nodiscard]] Table MedianTable(const std::vector<KernelMedian>& medians);

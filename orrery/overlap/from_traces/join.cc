@@ -13,11 +13,11 @@
 namespace orrery::overlap::from_traces {
 namespace {
 
-// Memory grows with the square of the edits; beyond, two recordings are not of the same steps.
+// Memory grows with the square of the edits; with more, the recordings are not of the same steps.
 constexpr std::size_t kMostEdits = 6'000;
 constexpr std::size_t kNamed = 10;
 
-/// Numbers what is the same in both recordings.
+/// Numbers kernels by identity.
 class Labels {
  public:
   explicit Labels(JoinBy by) : by_(by) {}
@@ -39,8 +39,8 @@ class Labels {
 using Stream = std::vector<std::uint32_t>;
 using StreamPair = std::pair<Stream, Stream>;
 
-/// By place of the device among those that are used, so that rank 3 on GPU 3 joins rank 0 on GPU 0,
-/// and number of the stream.
+/// By index of the device among the used ones, so that rank 3 on GPU 3 matches rank 0 on GPU 0, and
+/// number of the stream.
 std::map<std::pair<std::size_t, std::int64_t>, Stream> StreamsOf(const RunKernels& run) {
   std::map<std::int32_t, std::size_t> place_of_device;
   for (const RunKernel& kernel : run.kernels) {
@@ -159,7 +159,7 @@ double Join::MatchedShare() const {
 Result<Join> JoinKernels(const RunKernels& alone, const RunKernels& together, JoinBy by) {
   if (alone.kernels.empty() || together.kernels.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("the run {} communication has no kernels that compute",
+                fmt::format("the run {} communication has no compute kernels",
                             alone.kernels.empty() ? "without" : "with"));
   }
   Labels labels(by);

@@ -12,15 +12,14 @@
 namespace orrery::overlap::from_traces {
 namespace {
 
-
-/// The launch of an activity; zeros where the recording does not have it.
+/// The launch of an activity; zeros if not recorded.
 struct Launch {
   std::array<std::int64_t, 3> grid = {};
   std::array<std::int64_t, 3> block = {};
   LaunchShape shape = {};
 };
 
-std::int64_t KnownGemm(const std::array<std::int64_t, 3>& numbers) {
+std::int64_t KnownProduct(const std::array<std::int64_t, 3>& numbers) {
   std::int64_t product = 1;
   for (const std::int64_t number : numbers) {
     product *= std::clamp<std::int64_t>(number, 0, 1 << 20);
@@ -38,8 +37,8 @@ Launch LaunchOf(const trace::Trace& trace, RowId activity) {
   launch.grid = {shapes.grid_x[row], shapes.grid_y[row], shapes.grid_z[row]};
   launch.block = {shapes.block_x[row], shapes.block_y[row], shapes.block_z[row]};
   launch.shape = {
-      .blocks = KnownGemm(launch.grid),
-      .threads = static_cast<int>(std::min<std::int64_t>(KnownGemm(launch.block), 1 << 20)),
+      .blocks = KnownProduct(launch.grid),
+      .threads = static_cast<int>(std::min<std::int64_t>(KnownProduct(launch.block), 1 << 20)),
       .registers = std::max(shapes.registers_per_thread[row], 0),
       .shared_bytes =
           static_cast<int>(std::clamp<std::int64_t>(shapes.shared_memory_bytes[row], 0, 1 << 30))};
@@ -109,8 +108,7 @@ RunCommunication CommunicationOf(const trace::Trace& trace, RowId activity) {
   return communication;
 }
 
-/// Names of tools differ in what they call a namespace without a name; its brackets are no
-/// parameters.
+/// Tools write anonymous namespaces differently; their parentheses are not parameters.
 std::string WithoutAnonymous(std::string_view name) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   std::string rest(name);
@@ -176,7 +174,7 @@ RunKernels KernelsOf(const CountedKernels& counted) {
 
 std::string FunctionName(std::string_view kernel) {
   const std::string name = WithoutAnonymous(kernel);
-  std::string flat;  // without what stands in angle brackets
+  std::string flat;  // without angle brackets and their contents
   int depth = 0;
   for (const char c : name) {
     depth += c == '<' ? 1 : 0;

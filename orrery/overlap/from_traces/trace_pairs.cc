@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kShortestOverlapNs = 5'000;
 constexpr double kLeastRatio = 0.05;
 constexpr double kClockTolerance = 0.02;
-// Kernels that do not overlap and are looked at together.
+// Window of the running median, in kernels without overlap.
 constexpr std::size_t kWindow = 9;
 
 /// The communication of one device.
@@ -34,8 +34,8 @@ std::map<std::int32_t, DeviceCommunication> CommunicationByDevice(const RunKerne
   return by_device;
 }
 
-/// Sets the communication that overlaps a kernel most. Kernels of communication are few at a time,
-/// so the search goes back only as far as the longest of them reaches.
+/// Finds the communication with the longest overlap. The search starts at the longest communication
+/// kernel's duration before the kernel.
 class LongestOverlap {
  public:
   LongestOverlap(const RunKernels& run, const DeviceCommunication& device)
@@ -94,7 +94,7 @@ void Finish(TracePair& pair) {
   pair.rejection = RejectionOf(pair);
 }
 
-/// Pairs that do not overlap, and the running median of together / alone at each.
+/// Pairs without overlap, and the running median of together / alone at each.
 struct ClockTrack {
   std::vector<std::size_t> pairs;
   std::vector<double> ratios;
@@ -125,7 +125,7 @@ int DriftOf(double ratio) {
   return ratio > 1 + kClockTolerance ? 1 : ratio < 1 - kClockTolerance ? -1 : 0;
 }
 
-/// Cuts where the drift of the running median changes. A segment reaches to the next one's first
+/// Splits where the drift of the running median changes. A segment reaches to the next one's first
 /// kernel without overlap, and the first and last to the ends of the run.
 std::vector<ClockSegment> SegmentsOf(const ClockTrack& track, std::size_t num_pairs) {
   std::vector<ClockSegment> segments;
@@ -174,10 +174,6 @@ std::string_view RejectionName(Rejection rejection) {
 double ConsistentSlowdown(double alone_ns, double together_ns, double overlap_ratio) {
   const double work_overlapped = alone_ns - (1 - overlap_ratio) * together_ns;
   return work_overlapped > 0 ? (together_ns - alone_ns) / work_overlapped : kUnknown;
-}
-
-double DurationTogether(double alone_ns, double slowdown, double overlap_ratio) {
-  return alone_ns * (1 + slowdown) / (1 + slowdown * (1 - overlap_ratio));
 }
 
 double EchoSlowdown(double alone_ns, double together_ns, double overlap_ratio) {

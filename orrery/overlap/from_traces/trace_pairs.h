@@ -7,18 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/overlap/concurrent_kernels.h"
 #include "orrery/overlap/from_traces/join.h"
 #include "orrery/overlap/from_traces/run_kernels.h"
-#include "orrery/overlap/concurrent_kernels.h"
 
 namespace orrery::overlap::from_traces {
 
-/// Why a pair says nothing about contention.
+/// Why a pair is not used.
 enum class Rejection : std::uint8_t {
   kKept,
   kNoOverlap,
-  kShortOverlap,  // below 5 us or below 5 % of the duration: noise over little
-  kNoSolution,    // it took longer outside of communication than all of it does alone
+  kShortOverlap,  // below 5 us or 5 % of the duration: too noisy
+  kNoSolution,    // it took longer outside of the overlap than alone
   kClock,         // the runs had different clocks here
 };
 
@@ -30,14 +30,14 @@ struct TracePair {
   std::uint32_t together = 0;  // …
   double alone_ns = 0;
   double together_ns = 0;
-  std::int64_t overlap_ns = 0;  // with any communication of its device, united
-  /// s*: alone time is done at the rate 1 / (1 + s*) while communication runs.
+  std::int64_t overlap_ns = 0;  // with the union of communication on its device
+  /// s*: while communication runs, the kernel progresses at the rate 1 / (1 + s*).
   double slowdown = kUnknown;
   double echo_slowdown = 0;  // (together - alone) / (ratio · alone), 0 without overlap
-  /// The communication that overlaps it most, and since when that had been running; -1: none.
+  /// The communication with the longest overlap, and the time since its start; -1: none.
   std::int64_t communication = -1;
   std::int64_t since_ns = 0;
-  double clock_ratio = 1;  // together / alone of kernels nearby that do not overlap
+  double clock_ratio = 1;  // together / alone of nearby kernels without overlap
   Rejection rejection = Rejection::kKept;
 
   [[nodiscard]] double OverlapRatio() const {
@@ -45,22 +45,18 @@ struct TracePair {
   }
 };
 
-/// s* from D1 alone, D2 together and the part r of D2 that overlaps:
-/// (D2 - D1) / (D1 - (1 - r) · D2). NaN where the kernel took longer outside of the overlap than
-/// all of it does alone.
+/// s* from D1 alone, D2 together and the part r of D2 that overlaps: (D2 - D1) / (D1 - (1 - r) ·
+/// D2). NaN if the kernel took longer outside of the overlap than alone.
 [[nodiscard]] double ConsistentSlowdown(double alone_ns, double together_ns, double overlap_ratio);
-
-/// The way back: D1 · (1 + s*) / (1 + s* · (1 - r)).
-[[nodiscard]] double DurationTogether(double alone_ns, double slowdown, double overlap_ratio);
 
 /// Echo's measure; 0 without overlap.
 [[nodiscard]] double EchoSlowdown(double alone_ns, double together_ns, double overlap_ratio);
 
-/// A part of the run with one ratio of clocks.
+/// A part of the run with one clock ratio.
 struct ClockSegment {
   std::size_t first = 0;  // pair
-  std::size_t last = 0;   // …, in it
-  double ratio = 1;       // median of together / alone of its kernels that do not overlap
+  std::size_t last = 0;   // … inclusive
+  double ratio = 1;       // median of together / alone of its kernels without overlap
   std::size_t kernels = 0;
 
   [[nodiscard]] bool IsDrifted() const;
@@ -71,8 +67,8 @@ struct TracePairs {
   std::vector<ClockSegment> segments;  // of the run, one where nothing drifts; empty: not checked
 };
 
-/// Derives pairs. Kernels that do not overlap are the check of clock and noise: where their running
-/// median leaves 1 ± 2 % a segment begins, and pairs of segments that are off are rejected.
+/// Derives pairs. Kernels without overlap check the clock: where their running median leaves 1 ± 2
+/// % a segment begins, and pairs of drifted segments are rejected.
 [[nodiscard]] TracePairs MakePairs(const RunKernels& alone, const RunKernels& together,
                                    const Join& join);
 
