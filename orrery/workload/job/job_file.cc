@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/job/framework_yaml.h"
-#include "orrery/workload/job/job_overrides.h"
 #include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/model_yaml.h"
 #include "orrery/workload/job/nearest_name.h"
@@ -19,6 +23,66 @@
 
 namespace orrery::workload {
 namespace {
+
+Status Refuse(std::string message) {
+  return Fail(Error::Kind::kInvalidInput, std::move(message));
+}
+
+std::vector<std::string> PathOf(std::string_view text) {
+  std::vector<std::string> path;
+  while (true) {
+    const std::size_t dot = text.find('.');
+    path.emplace_back(text.substr(0, dot));
+    if (dot == std::string_view::npos) {
+      return path;
+    }
+    text.remove_prefix(dot + 1);
+  }
+}
+
+// What a lone name under a key of the job means in the mapping that takes its place.
+std::string_view KeyOfName(std::string_view key) {
+  return key == "model" ? "preset" : "name";
+}
+
+Status Apply(const YAML::Node& root, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::vector<std::string> path = PathOf(text.substr(0, equals));
+  if (equals == std::string::npos || std::ranges::any_of(path, &std::string::empty)) {
+    return Refuse(fmt::format("'{}' is no override: write it as plan.tp=4", text));
+  }
+  YAML::Node parent;
+  parent.reset(root);
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    YAML::Node child = parent[path[i]];
+    if (child.IsDefined() && child.IsScalar()) {
+      YAML::Node map;
+      map[std::string(KeyOfName(path[i]))] = child.Scalar();
+      parent[path[i]] = map;
+      child.reset(map);
+    } else if (child.IsDefined() && !child.IsMap() && !child.IsNull()) {
+      return Refuse(fmt::format("'{}': {} is a list, which has no such part", text, path[i]));
+    }
+    parent.reset(child);
+  }
+  parent[path.back()] = YAML::Load(text.substr(equals + 1));
+  return {};
+}
+
+// Applies texts like "plan.tp=4" to the tree of a job: the value, itself YAML, replaces what is
+// under the path. A model, cluster or framework that is only a name becomes a mapping that begins
+// with it, so that "model.layers=4" changes a preset.
+Status ApplyOverrides(YAML::Node root, std::span<const std::string> overrides) {
+  for (const std::string& text : overrides) {
+    try {
+      ORRERY_TRY_STATUS(Apply(root, text));
+    } catch (const YAML::Exception& exception) {
+      return Refuse(fmt::format("'{}' cannot be read: {}", text, exception.msg));
+    }
+  }
+  return {};
+}
+
 
 
 constexpr std::int64_t kMostGpus = 1'000'000'000;
