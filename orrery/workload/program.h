@@ -5,9 +5,9 @@
 #include <tuple>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
 #include "orrery/collective/request.h"
-#include "orrery/base/columns.h"
 
 namespace orrery::workload {
 
@@ -67,7 +67,7 @@ ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
 
 /// What many tasks have in common: what they are for and what they take of the GPU while they run.
 #define ORRERY_PROGRAM_PART_COLUMNS(X)                                                          \
-  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */   \
+  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */ \
   X(Phase, phase, Phase::kOther)                                                                \
   X(std::int32_t, chunk, -1)               /* of the pipeline's, of this device */              \
   X(std::uint32_t, sm_share, 0)            /* of the multiprocessors, in millionths */          \
@@ -92,8 +92,8 @@ ORRERY_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
 ORRERY_TABLE(Communications, ORRERY_PROGRAM_COMMUNICATION_COLUMNS);
 
 /// Memory that a task takes when it begins or gives back when it ends.
-#define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                   \
-  X(TaskId, task, kNone)                                                   \
+#define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                     \
+  X(TaskId, task, kNone)                                                     \
   X(StringId, category, StringId::kEmpty) /* "activations", "logits", … */ \
   X(std::int64_t, bytes, 0) /* above 0: taken at the begin; below: given back at the end */
 ORRERY_TABLE(MemoryChanges, ORRERY_PROGRAM_MEMORY_COLUMNS);
@@ -156,6 +156,7 @@ struct Successors {
 
 /// The share of a GPU's multiprocessors, in millionths, that NCCL's thread blocks hold: a few for
 /// messages, one for each channel of a collective.
-[[nodiscard]] std::uint32_t CommunicationShare(collective::CollectiveKind kind, int multiprocessors);
+[[nodiscard]] std::uint32_t CommunicationShare(collective::CollectiveKind kind,
+                                               int multiprocessors);
 
 }  // namespace orrery::workload

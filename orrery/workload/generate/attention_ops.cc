@@ -74,14 +74,15 @@ std::int64_t KeyValueElements(const Core& core) {
   return core.batch * core.queries * core.kv_heads * (core.head_size + core.value_size);
 }
 
-Communication OverContext(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements, int beside) {
+Communication OverContext(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements,
+                          int beside) {
   return {GroupRole::kContext, kind, elements * shape.element_bytes, shape.element, beside};
 }
 
 Communication AroundRing(const MicrobatchShape& shape, std::int64_t elements) {
   Communication communication = OverContext(shape, CollectiveKind::kSendRecv, elements, 1);
-  communication.role =
-      shape.plan().context == ContextKind::kUlyssesRing ? GroupRole::kContextRing : GroupRole::kContext;
+  communication.role = shape.plan().context == ContextKind::kUlyssesRing ? GroupRole::kContextRing
+                                                                         : GroupRole::kContext;
   return communication;
 }
 
@@ -97,9 +98,9 @@ void WriteRing(const Core& core, LayerWriter& writer) {
       writer.Forward(CommunicationOp("pass keys on", AroundRing(shape, elements)));
     }
     writer.Forward(OperatorOp("attention", Category::kAttention,
-                                Flash(core, keys, "fwd", shape.type), hop == 0 ? 2 : 3));
-    backward.push_back(
-        CommunicationOp("pass keys on", AroundRing(shape, hop + 1 < ranks ? 2 * elements : elements)));
+                              Flash(core, keys, "fwd", shape.type), hop == 0 ? 2 : 3));
+    backward.push_back(CommunicationOp(
+        "pass keys on", AroundRing(shape, hop + 1 < ranks ? 2 * elements : elements)));
     backward.push_back(
         OperatorOp("attention", Category::kAttention, Flash(core, keys, "bwd", shape.type), 3));
   }
@@ -111,7 +112,7 @@ void WriteFlash(const Core& core, LayerWriter& writer) {
   writer.Forward(
       OperatorOp("attention", Category::kAttention, Flash(core, core.keys, "fwd", shape.type)));
   writer.Backward({OperatorOp("attention", Category::kAttention,
-                                Flash(core, core.keys, "bwd", shape.type), 2)});
+                              Flash(core, core.keys, "bwd", shape.type), 2)});
 }
 
 LayerOp OfAttention(std::string_view name, const kernel::Operator& op) {
@@ -126,10 +127,10 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const std::int64_t e = writer.shape().element_bytes;
   const std::int64_t heads = core.batch * core.heads;
   const std::int64_t scores = heads * core.queries * core.keys;
-  const kernel::Operator to_scores = BatchedGemm(heads, core.queries, core.keys, core.head_size,
-                                                    writer.shape().score_gemms());
-  const kernel::Operator from_scores = BatchedGemm(heads, core.queries, core.head_size,
-                                                      core.keys, writer.shape().score_gemms());
+  const kernel::Operator to_scores =
+      BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemms());
+  const kernel::Operator from_scores =
+      BatchedGemm(heads, core.queries, core.head_size, core.keys, writer.shape().score_gemms());
   writer.WritePart(writer.shape().plan().recompute == Recompute::kSelective, [&] {
     writer.Forward(OfAttention("scores", to_scores));
     if (is_unfused) {
@@ -144,7 +145,7 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
     writer.Forward(OfAttention("values", from_scores));
   });
   std::vector<LayerOp> backward = {OfAttention("values", to_scores),
-                                OfAttention("values", from_scores)};
+                                   OfAttention("values", from_scores)};
   if (dropout > 0) {
     backward.push_back(OfAttention("dropout", Elementwise("mul", scores, e + 1, e, type)));
   }

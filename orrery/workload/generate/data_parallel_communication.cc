@@ -14,7 +14,8 @@ constexpr std::string_view kWholeGradients = "whole gradients";
 
 }  // namespace
 
-DataParallelCommunication::DataParallelCommunication(const Job& job, const StageTensors& tensors, ProgramWriter& writer)
+DataParallelCommunication::DataParallelCommunication(const Job& job, const StageTensors& tensors,
+                                                     ProgramWriter& writer)
     : job_(job), tensors_(tensors), writer_(writer) {
   std::size_t count = 0;
   for (const std::vector<StageUnit>& chunk : *tensors.units) {
@@ -34,14 +35,16 @@ bool DataParallelCommunication::shards_parameters() const {
                                           job_.plan.sharding == Sharding::kKeepGathered);
 }
 
-TaskId DataParallelCommunication::Communication(std::string_view name, GroupRole role, CollectiveKind kind,
-                              std::int64_t bytes, Phase phase, TaskId after) {
+TaskId DataParallelCommunication::Communication(std::string_view name, GroupRole role,
+                                                CollectiveKind kind, std::int64_t bytes,
+                                                Phase phase, TaskId after) {
   const bool is_fp32 = phase == Phase::kReduce && job_.training.precision.gradient_bytes == 4;
   PricedOp step;
   step.name = name;
   step.communication = workload::Communication{
       role, kind, bytes, is_fp32 ? collective::Element::kFloat : collective::Element::kBfloat16, 0};
-  return writer_.WriteCommunication(writer_.Prepare(std::span(&step, 1), phase, -1).front(), after, -1);
+  return writer_.WriteCommunication(writer_.Prepare(std::span(&step, 1), phase, -1).front(), after,
+                                    -1);
 }
 
 // Sums gradients over ranks; a sharded result stays where it belongs.
@@ -57,8 +60,8 @@ TaskId DataParallelCommunication::Reduce(std::int64_t elements, bool of_experts)
   const int replicas = DenseReplicas(plan);
   const int shards = ShardRanks(plan, replicas);
   if (scatters && !of_experts && shards < replicas) {
-    last = Communication("reduce shards", GroupRole::kReplicas, CollectiveKind::kAllReduce, bytes / shards,
-                    Phase::kReduce, last);
+    last = Communication("reduce shards", GroupRole::kReplicas, CollectiveKind::kAllReduce,
+                         bytes / shards, Phase::kReduce, last);
   }
   reductions_.push_back(last);
   return last;
@@ -66,8 +69,8 @@ TaskId DataParallelCommunication::Reduce(std::int64_t elements, bool of_experts)
 
 TaskId DataParallelCommunication::Gather(std::int64_t elements, bool of_experts, TaskId after) {
   return Communication("gather parameters", of_experts ? GroupRole::kExpertData : GroupRole::kData,
-                  CollectiveKind::kAllGather, elements * job_.training.precision.gathered_bytes,
-                  Phase::kGather, after);
+                       CollectiveKind::kAllGather,
+                       elements * job_.training.precision.gathered_bytes, Phase::kGather, after);
 }
 
 // Parameters that are needed first come first.

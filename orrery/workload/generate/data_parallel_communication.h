@@ -52,7 +52,7 @@ class DataParallelCommunication {
   }
 
   TaskId Communication(std::string_view name, GroupRole role, collective::CollectiveKind kind,
-                  std::int64_t bytes, Phase phase, TaskId after);
+                       std::int64_t bytes, Phase phase, TaskId after);
   TaskId Reduce(std::int64_t elements, bool of_experts);
   TaskId Gather(std::int64_t elements, bool of_experts, TaskId after);
   TaskId GatherUnit(const Place& place);

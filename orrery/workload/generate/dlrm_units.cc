@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "orrery/workload/generate/layer_writer.h"
-#include "orrery/workload/generate/operators.h"
 #include "orrery/workload/generate/microbatch_shape.h"
+#include "orrery/workload/generate/operators.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/parameters.h"
 
@@ -22,7 +22,8 @@ using Shards = std::vector<TableShard>;
 
 class DlrmBuilder {
  public:
-  DlrmBuilder(const Job& job, const Dlrm& model) : job_(job), model_(model), shape_(MicrobatchShapeOf(job)) {}
+  DlrmBuilder(const Job& job, const Dlrm& model)
+      : job_(job), model_(model), shape_(MicrobatchShapeOf(job)) {}
 
   ModelUnits Build() {
     const auto shards = ShardTables(model_.tables, job_.plan.tables, job_.plan.dp);
@@ -50,8 +51,7 @@ class DlrmBuilder {
   }
 
   void AddProgram(const Shards& shards) {
-    const std::size_t bottom =
-        AddKind(BottomOps(shards), WeightsOf(bottom_input(), model_.bottom));
+    const std::size_t bottom = AddKind(BottomOps(shards), WeightsOf(bottom_input(), model_.bottom));
     units_.stages.push_back({{{bottom, false}, {kTop, false}}});
     std::int64_t elements = 0;
     for (const TableShard& shard : shards) {
@@ -108,7 +108,7 @@ class DlrmBuilder {
     const std::int64_t dim = model_.bottom.empty() ? model_.dense_features : model_.bottom.back();
     const auto product = [&](std::int64_t n, std::int64_t k) {
       return OperatorOp("interaction", Category::kGemm,
-                          BatchedGemm(shape_.batch, vectors, n, k, shape_.type));
+                        BatchedGemm(shape_.batch, vectors, n, k, shape_.type));
     };
     writer.Forward(product(vectors, dim));
     writer.Backward({product(dim, vectors), product(dim, vectors)});
@@ -147,15 +147,15 @@ class DlrmBuilder {
       width += shard.dim;
     }
     Communication communication = {GroupRole::kTables, CollectiveKind::kAllToAll,
-                         samples() * width * shape_.element_bytes, shape_.element, 0};
+                                   samples() * width * shape_.element_bytes, shape_.element, 0};
     if (job_.plan.tables == TableSharding::kRow) {
       communication.kind = is_forward ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
     }
     return communication;
   }
 
-  // Forward: lookups, then the communication beside the network. Backward: the communication beside the
-  // network's backward pass, then the gradients of rows.
+  // Forward: lookups, then the communication beside the network. Backward: the communication beside
+  // the network's backward pass, then the gradients of rows.
   [[nodiscard]] UnitOps BottomOps(const Shards& shards) const {
     const bool is_dealt = job_.plan.dp > 1;
     LayerWriter network(shape_);

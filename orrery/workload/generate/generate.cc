@@ -45,12 +45,12 @@ class UnitsBuilder {
 
  private:
   // `adapters` are what is trained of it where the rest is frozen.
-  std::size_t AddKind(UnitOps steps, const std::vector<ParameterTensor>& tensors,
-                      UnitMemory memory, const std::vector<ParameterTensor>& adapters = {}) {
+  std::size_t AddKind(UnitOps steps, const std::vector<ParameterTensor>& tensors, UnitMemory memory,
+                      const std::vector<ParameterTensor>& adapters = {}) {
     memory.weight_inputs = steps.weight_inputs;
     units_.memory.push_back(memory);
     units_.tensors.push_back(microbatch_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
-                                                : LocalTensors(tensors, job_.plan));
+                                                     : LocalTensors(tensors, job_.plan));
     if (job_.framework.copies_shards && job_.plan.sharding == Sharding::kParameters) {
       AddCopiesOfShards(units_.tensors.back().parameters().dense, microbatch_, steps);
     }
@@ -185,7 +185,6 @@ Result<ModelUnits> TransformerUnits(const Job& job, const PipelineShape& shape) 
   return UnitsBuilder(job, *job.model.transformer(), shape).Build();
 }
 
-
 Category CategoryOf(kernel::OperatorKind kind) {
   switch (kind) {
     case kernel::OperatorKind::kConv:
@@ -209,8 +208,8 @@ Category CategoryOf(kernel::OperatorKind kind) {
 }
 
 Result<std::vector<LayerOp>> OpsOf(const ListedLayer& layer,
-                                  const std::vector<kernel::Operator>& operators,
-                                  std::int64_t samples) {
+                                   const std::vector<kernel::Operator>& operators,
+                                   std::int64_t samples) {
   std::vector<LayerOp> steps;
   for (const kernel::Operator& op : operators) {
     ORRERY_TRY(const kernel::Operator grown, ForSamples(op, samples));
@@ -254,7 +253,6 @@ Result<ModelUnits> LayerListUnits(const Job& job) {
   units.stages.push_back({std::move(chunk)});
   return units;
 }
-
 
 Result<ModelUnits> UnitsOf(const Job& job, const PipelineShape& shape) {
   if (job.model.transformer() != nullptr) {

@@ -115,8 +115,8 @@ TEST(GeneratedWorkTest, RecomputedNormsRunAgain) {
   EXPECT_EQ(Sum(program, "qkv").count, 3 * kLayers);
 }
 
-// Experts that run again communication tokens six times a layer instead of four; the activation in them
-// belongs to them and runs again once.
+// Experts that run again communication tokens six times a layer instead of four; the activation in
+// them belongs to them and runs again once.
 TEST(GeneratedWorkTest, RecomputedExpertsExchangeTokensAgain) {
   Plan plan;
   plan.dp = 4;

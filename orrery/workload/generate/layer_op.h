@@ -50,7 +50,8 @@ enum class GroupRole : std::uint32_t {
   kContextRing,  // across groups that deal heads on kContext
 };
 
-inline constexpr std::uint32_t kNumGroupRoles = static_cast<std::uint32_t>(GroupRole::kContextRing) + 1;
+inline constexpr std::uint32_t kNumGroupRoles =
+    static_cast<std::uint32_t>(GroupRole::kContextRing) + 1;
 
 /// "tp", "dp", "pp next forward out": the first word is the dimension.
 [[nodiscard]] std::string_view Name(GroupRole role);
@@ -69,7 +70,7 @@ struct LayerOp {
   std::string_view name;
   Category category = Category::kElementwise;
   bool is_wgrad = false;  // may be put off until later (zero bubble)
-  int launches = 1;             // calls of the host that hand it over
+  int launches = 1;       // calls of the host that hand it over
   std::optional<kernel::Operator> op = {};
   std::optional<Communication> communication = {};
 };

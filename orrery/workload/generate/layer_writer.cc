@@ -22,14 +22,15 @@ std::int64_t WidthOut(const Matrix& matrix, int tp) {
   return matrix.cut == Cut::kColumns ? matrix.out / tp : matrix.out;
 }
 
-Communication OverTensor(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements, int beside) {
+Communication OverTensor(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements,
+                         int beside) {
   return {GroupRole::kTensor, kind, elements * shape.element_bytes, shape.element, beside};
 }
 
-// With user buffers an communication is cut into as many pieces as there are ranks and runs beside the
-// product it belongs to: only one piece is waited for.
-void AddCommunication(const MicrobatchShape& shape, std::string_view name, const Communication& communication,
-                 std::vector<LayerOp>& steps) {
+// With user buffers an communication is cut into as many pieces as there are ranks and runs beside
+// the product it belongs to: only one piece is waited for.
+void AddCommunication(const MicrobatchShape& shape, std::string_view name,
+                      const Communication& communication, std::vector<LayerOp>& steps) {
   if (shape.framework().tensor_overlap != TensorOverlap::kPipelined || communication.beside > 0) {
     steps.push_back(CommunicationOp(name, communication));
     return;
@@ -49,7 +50,7 @@ LayerOp CommunicationOp(std::string_view name, const Communication& communicatio
 }
 
 LayerOp OperatorOp(std::string_view name, Category category, const kernel::Operator& op,
-                  int launches) {
+                   int launches) {
   LayerOp step;
   step.name = name;
   step.category = category;
@@ -70,8 +71,8 @@ void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t co
 void LayerWriter::GatherSequence(const Matrix& matrix) {
   if (shape_.tp > 1 && shape_.plan().sequence_parallel) {
     AddCommunication(shape_, "gather sequence",
-                OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 0),
-                forward_);
+                     OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 0),
+                     forward_);
   }
 }
 
@@ -95,8 +96,8 @@ void LayerWriter::Linear(const Matrix& matrix) {
   if (matrix.casts_input) {
     Cast("cast input", matrix.rows, in, forward_);
   }
-  forward_.push_back(OperatorOp(matrix.name, Category::kGemm,
-                                  Gemm(matrix.rows, out, in, "nt", shape_.products)));
+  forward_.push_back(
+      OperatorOp(matrix.name, Category::kGemm, Gemm(matrix.rows, out, in, "nt", shape_.products)));
   if (matrix.cut == Cut::kRows) {
     ReduceOutput(matrix);
   }
@@ -109,8 +110,8 @@ void LayerWriter::Linear(const Matrix& matrix) {
 }
 
 // Down to the rank and up again beside the frozen matrix; backward, gradients of both and of the
-// input, which is added to that of the frozen matrix. Communications of vectors of the rank are left
-// out.
+// input, which is added to that of the frozen matrix. Communications of vectors of the rank are
+// left out.
 void LayerWriter::AddAdapter(const Matrix& matrix) {
   const std::int64_t rank = shape_.job->training.adapter_rank;
   const std::int64_t in = WidthIn(matrix, shape_.tp);
@@ -122,14 +123,15 @@ void LayerWriter::AddAdapter(const Matrix& matrix) {
   };
   const auto sum = [&](std::int64_t width) {
     return OperatorOp("adapter", Category::kElementwise,
-                        Elementwise("add", rows * width, 2 * shape_.element_bytes,
-                                    shape_.element_bytes, shape_.type));
+                      Elementwise("add", rows * width, 2 * shape_.element_bytes,
+                                  shape_.element_bytes, shape_.type));
   };
   forward_.push_back(product(rows, rank, in, "nt"));
   forward_.push_back(product(rows, out, rank, "nt"));
   forward_.push_back(sum(out));
   std::vector<LayerOp> steps = {product(rows, rank, out, "nn"), product(out, rank, rows, "tn"),
-                             product(rows, in, rank, "nn"), product(rank, in, rows, "tn"), sum(in)};
+                                product(rows, in, rank, "nn"), product(rank, in, rows, "tn"),
+                                sum(in)};
   steps[1].is_wgrad = true;
   steps[3].is_wgrad = true;
   backward_.push_back(std::move(steps));
@@ -149,7 +151,8 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
   const bool by_sequence = is_cut && shape_.plan().sequence_parallel;
   if (matrix.cut == Cut::kRows && by_sequence) {
     AddCommunication(shape_, "gather gradient",
-                OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.out, 0), steps);
+                     OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.out, 0),
+                     steps);
   }
   if (matrix.casts_gradient) {
     Cast("cast gradient", matrix.rows, WidthOut(matrix, shape_.tp), steps);
@@ -157,9 +160,9 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
   // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
   if (matrix.cut == Cut::kColumns && by_sequence && !shape_.framework().keeps_gathered_inputs &&
       !shape_.is_frozen()) {
-    steps.push_back(
-        CommunicationOp("gather saved input",
-                     OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
+    steps.push_back(CommunicationOp(
+        "gather saved input",
+        OverTensor(shape_, CollectiveKind::kAllGather, matrix.rows * matrix.in, 1)));
   }
   AddInputGradient(matrix, steps);
   if (!shape_.is_frozen()) {
@@ -170,8 +173,8 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
 
 void LayerWriter::AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& steps) {
   steps.push_back(OperatorOp(matrix.name, Category::kGemm,
-                               Gemm(matrix.rows, WidthIn(matrix, shape_.tp),
-                                       WidthOut(matrix, shape_.tp), "nn", shape_.products)));
+                             Gemm(matrix.rows, WidthIn(matrix, shape_.tp),
+                                  WidthOut(matrix, shape_.tp), "nn", shape_.products)));
   const int branches = shape_.is_unfused() ? matrix.branches : 1;
   for (int branch = 0; branch < branches; ++branch) {
     AddInputGradientSum(matrix, steps);
@@ -198,8 +201,8 @@ void LayerWriter::AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>
 void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& steps) {
   const std::int64_t in = WidthIn(matrix, shape_.tp);
   const std::int64_t out = WidthOut(matrix, shape_.tp);
-  LayerOp product = OperatorOp(matrix.name, Category::kGemm,
-                              Gemm(out, in, matrix.rows, "tn", shape_.products));
+  LayerOp product =
+      OperatorOp(matrix.name, Category::kGemm, Gemm(out, in, matrix.rows, "tn", shape_.products));
   product.is_wgrad = true;
   steps.push_back(product);
   // Gradients of several micro-batches are summed in fp32: inside the product, which then reads and
@@ -210,11 +213,11 @@ void LayerWriter::AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& 
   }
   const int bytes = shape_.job->training.precision.gradient_bytes;
   LayerOp sum = OperatorOp("accumulate gradient", Category::kElementwise,
-                          is_fused ? Elementwise("add", in * out, bytes, std::max(bytes - 2, 0),
-                                                 kernel::DataType::kFp32)
-                                   : Elementwise("add", in * out, bytes + shape_.element_bytes,
-                                                 bytes, kernel::DataType::kFp32),
-                          is_fused ? 0 : 1);
+                           is_fused ? Elementwise("add", in * out, bytes, std::max(bytes - 2, 0),
+                                                  kernel::DataType::kFp32)
+                                    : Elementwise("add", in * out, bytes + shape_.element_bytes,
+                                                  bytes, kernel::DataType::kFp32),
+                           is_fused ? 0 : 1);
   sum.is_wgrad = true;
   steps.push_back(sum);
 }
@@ -229,11 +232,11 @@ void LayerWriter::Norm(NormKind kind, std::int64_t rows, std::int64_t cols) {
   // Without a fused kernel a norm is a cast, a mean of squares, two products and a cast back.
   const int launches = shape_.framework().fuses_norm ? 1 : 5;
   WritePart(shape_.plan().recompute_parts.norms, [&] {
-    forward_.push_back(OperatorOp("norm", Category::kNorm,
-                                    RowWise(op, rows, cols, "fwd", shape_.type), launches));
+    forward_.push_back(
+        OperatorOp("norm", Category::kNorm, RowWise(op, rows, cols, "fwd", shape_.type), launches));
   });
   backward_.push_back({OperatorOp("norm", Category::kNorm,
-                                    RowWise(op, rows, cols, "bwd", shape_.type), 2 * launches)});
+                                  RowWise(op, rows, cols, "bwd", shape_.type), 2 * launches)});
 }
 
 void LayerWriter::UnfusedNorm(std::int64_t rows, std::int64_t cols) {
@@ -245,9 +248,9 @@ void LayerWriter::UnfusedNorm(std::int64_t rows, std::int64_t cols) {
 }
 
 void LayerWriter::Elements(const Map& map) {
-  forward_.push_back(OperatorOp(
-      map.name, Category::kElementwise,
-      Elementwise(map.forward, map.n, map.reads, map.writes, shape_.type), map.launches));
+  forward_.push_back(OperatorOp(map.name, Category::kElementwise,
+                                Elementwise(map.forward, map.n, map.reads, map.writes, shape_.type),
+                                map.launches));
   backward_.push_back({OperatorOp(
       map.name, Category::kElementwise,
       Elementwise(map.backward, map.n, map.backward_reads, map.backward_writes, shape_.type),

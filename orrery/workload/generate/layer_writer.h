@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/microbatch_shape.h"
 
 namespace orrery::workload {
 
@@ -89,7 +89,8 @@ class LayerWriter {
  private:
   void GatherSequence(const Matrix& matrix);
   void ReduceOutput(const Matrix& matrix);
-  void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& steps);
+  void Cast(std::string_view name, std::int64_t rows, std::int64_t cols,
+            std::vector<LayerOp>& steps);
   [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
   void AddAdapter(const Matrix& matrix);
   [[nodiscard]] std::vector<LayerOp> LinearBackward(const Matrix& matrix);
@@ -112,6 +113,6 @@ class LayerWriter {
 
 /// An operator as a step.
 [[nodiscard]] LayerOp OperatorOp(std::string_view name, Category category,
-                                const kernel::Operator& op, int launches = 1);
+                                 const kernel::Operator& op, int launches = 1);
 
 }  // namespace orrery::workload

@@ -56,24 +56,24 @@ RankTokens TokensOf(const Experts& experts, const MicrobatchShape& shape) {
 void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
   writer.Linear({"router", tokens, writer.shape().hidden, experts.count, Cut::kNothing});
   writer.Forward(OperatorOp("choose experts", Category::kExperts,
-                              kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
-                                  .Set(Key::kRows, tokens)
-                                  .Set(Key::kCols, experts.count)
-                                  .Set(Key::kK, experts.per_token),
-                              8));
+                            kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
+                                .Set(Key::kRows, tokens)
+                                .Set(Key::kCols, experts.count)
+                                .Set(Key::kK, experts.per_token),
+                            8));
 }
 
 void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
                   LayerWriter& writer) {
   const auto permute = [&](std::string_view pass) {
     return OperatorOp(name, Category::kExperts,
-                        kernel::Operator(OperatorKind::kMoePermute, writer.shape().type)
-                            .Set(Key::kTokens, tokens)
-                            .Set(Key::kK, experts.per_token)
-                            .Set(Key::kHidden, writer.shape().hidden)
-                            .Set(Key::kExperts, experts.count)
-                            .Set(Key::kPass, pass),
-                        4);
+                      kernel::Operator(OperatorKind::kMoePermute, writer.shape().type)
+                          .Set(Key::kTokens, tokens)
+                          .Set(Key::kK, experts.per_token)
+                          .Set(Key::kHidden, writer.shape().hidden)
+                          .Set(Key::kExperts, experts.count)
+                          .Set(Key::kPass, pass),
+                      4);
   };
   const bool is_out = name == "permute";
   writer.Forward(permute(is_out ? "fwd" : "bwd"));
@@ -99,17 +99,19 @@ std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const Micro
   return std::llround(static_cast<double>(copies) * met / static_cast<double>(per_token));
 }
 
-LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies, const MicrobatchShape& shape) {
+LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies,
+                                   const MicrobatchShape& shape) {
   // Tokens that products take in eight bits travel so; their sums do not.
   const std::int64_t bytes =
       gathers && shape.is_fp8() && shape.plan().dispatch == TokenDispatch::kFlex
           ? 1
           : shape.element_bytes;
-  Communication communication = {GroupRole::kExperts, CollectiveKind::kAllToAll, copies * shape.hidden * bytes,
-                       shape.element, 0};
+  Communication communication = {GroupRole::kExperts, CollectiveKind::kAllToAll,
+                                 copies * shape.hidden * bytes, shape.element, 0};
   if (shape.plan().dispatch == TokenDispatch::kAllGather) {
     communication.kind = gathers ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
-    communication.bytes = shape.sharded_tokens * shape.plan().ep * shape.hidden * shape.element_bytes;
+    communication.bytes =
+        shape.sharded_tokens * shape.plan().ep * shape.hidden * shape.element_bytes;
   }
   return CommunicationOp(name, communication);
 }
@@ -162,7 +164,7 @@ void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer)
   }
   const auto step = [&](std::string_view name, CollectiveKind kind) {
     return CommunicationOp(name, {GroupRole::kExpertTensor, kind,
-                               tokens * shape.hidden * shape.element_bytes, shape.element, 0});
+                                  tokens * shape.hidden * shape.element_bytes, shape.element, 0});
   };
   if (is_before) {
     writer.Forward(step("gather tokens", CollectiveKind::kAllGather));
@@ -176,8 +178,7 @@ void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer)
 void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
                   std::int64_t out, LayerWriter& writer) {
   const kernel::DataType type = writer.shape().products;
-  writer.Forward(
-      OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, out, in, type)));
+  writer.Forward(OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, out, in, type)));
   LayerOp gradient =
       OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, in, out, type));
   if (writer.shape().is_frozen()) {
@@ -196,12 +197,13 @@ struct ChainedMap {
   std::int64_t operands;
 };
 
-std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n, const MicrobatchShape& shape) {
+std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n,
+                              const MicrobatchShape& shape) {
   const std::int64_t e = shape.element_bytes;
   std::vector<LayerOp> steps;
   for (const ChainedMap& map : maps) {
     steps.push_back(OperatorOp("activation", Category::kElementwise,
-                                 Elementwise(map.function, n, map.operands * e, e, shape.type)));
+                               Elementwise(map.function, n, map.operands * e, e, shape.type)));
   }
   return steps;
 }

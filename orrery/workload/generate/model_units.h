@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/generate/stage_units.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/stage_units.h"
 #include "orrery/workload/generate/unit_memory.h"
 
 namespace orrery::workload {

@@ -28,11 +28,11 @@ kernel::Operator Update(const Job& job, std::int64_t n, std::int64_t tensors) {
 // Gradients of fp16 were scaled up: they are scaled back, and nobody goes on where one overflowed.
 void AddOverflowCheck(const Job& job, std::int64_t n, std::vector<LayerOp>& steps) {
   steps.push_back(OperatorOp("unscale and check gradients", Category::kOptimizer,
-                               Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
+                             Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
   if (job.gpus > 1) {
-    steps.push_back(CommunicationOp(
-        "overflow anywhere",
-        {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4, collective::Element::kFloat, 0}));
+    steps.push_back(CommunicationOp("overflow anywhere",
+                                    {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4,
+                                     collective::Element::kFloat, 0}));
   }
 }
 
@@ -58,21 +58,21 @@ std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {
   }
   steps.push_back(
       OperatorOp("norm of gradients", Category::kOptimizer,
-                   kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
-                       .Set(Key::kN, n)
-                       .Set(Key::kTensors, tensors)
-                       .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)),
-                   10));
+                 kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
+                     .Set(Key::kN, n)
+                     .Set(Key::kTensors, tensors)
+                     .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)),
+                 10));
   if (job.gpus > 1) {
-    steps.push_back(CommunicationOp(
-        "sum of norms",
-        {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4, collective::Element::kFloat, 0}));
+    steps.push_back(
+        CommunicationOp("sum of norms", {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4,
+                                         collective::Element::kFloat, 0}));
   }
   if (job.plan.offload_optimizer) {
     return steps;  // the host updates
   }
   steps.push_back(OperatorOp("clip gradients", Category::kOptimizer,
-                               Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
+                             Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
   steps.push_back(OperatorOp("update", Category::kOptimizer, Update(job, n, tensors), 4));
   return steps;
 }

@@ -64,7 +64,6 @@ double AttentionKernelRate(AttentionKernel kernel, std::string_view generation) 
   return 1;
 }
 
-
 constexpr double kPicoseconds = 1e12;
 constexpr double kMillion = 1e6;
 constexpr std::int64_t kFewColumns = 32;
@@ -163,9 +162,10 @@ std::vector<PricedOp> OpPricing::Price(std::span<const LayerOp> steps) {
     if (step.op) {
       ++coverage_.operators;
       coverage_.extrapolated += estimate.is_extrapolated ? 1 : 0;
-      coverage_.by_other_gpus +=
-          estimate.source == kernel::EstimateSource::kSibling || estimate.source == kernel::EstimateSource::kAllGpus ? 1
-                                                                                             : 0;
+      coverage_.by_other_gpus += estimate.source == kernel::EstimateSource::kSibling ||
+                                         estimate.source == kernel::EstimateSource::kAllGpus
+                                     ? 1
+                                     : 0;
       coverage_.by_roofline += estimate.source == kernel::EstimateSource::kRoofline ? 1 : 0;
       if (estimate.alignment_gpu != nullptr) {
         ++coverage_.unaligned;

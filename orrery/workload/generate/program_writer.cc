@@ -118,7 +118,8 @@ TaskId ProgramWriter::Compute(const PreparedOp& step, int microbatch,
   return task;
 }
 
-TaskId ProgramWriter::WriteCommunication(const PreparedOp& communication, TaskId after, int microbatch) {
+TaskId ProgramWriter::WriteCommunication(const PreparedOp& communication, TaskId after,
+                                         int microbatch) {
   const TaskId launch = Launch(communication);
   const TaskId task = program_.tasks.Append({.lane = communication.lane,
                                              .kind = TaskKind::kCollective,

@@ -45,7 +45,8 @@ class ProgramWriter {
   /// Which steps of a backward pass are written.
   enum class Part : std::uint8_t { kAll, kWithoutWeights, kWeightsOnly };
 
-  /// Writes steps in order. A step waits for communications before it, but for those it runs beside.
+  /// Writes steps in order. A step waits for communications before it, but for those it runs
+  /// beside.
   PassTasks Write(const PreparedOps& steps, int microbatch, Part part = Part::kAll);
 
   /// Ops of one micro-batch.

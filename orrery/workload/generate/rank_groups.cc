@@ -110,7 +110,8 @@ class GroupWriter {
   // The same ranks as everybody.
   void AddTables() {
     for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
-      Set(rank, GroupRole::kTables, ensemble_.GroupOf(rank, static_cast<std::uint32_t>(GroupRole::kAll)));
+      Set(rank, GroupRole::kTables,
+          ensemble_.GroupOf(rank, static_cast<std::uint32_t>(GroupRole::kAll)));
     }
   }
 

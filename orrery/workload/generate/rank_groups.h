@@ -19,8 +19,8 @@ struct RankPlace {
 [[nodiscard]] RankPlace PlaceOfRank(const Plan& plan, Rank rank);
 [[nodiscard]] Rank RankAt(const Plan& plan, const RankPlace& place);
 
-/// Puts every rank of a plan on its GPU and adds the groups that it talks in, one for each GroupRole.
-/// Rank r runs program pp of its place.
+/// Puts every rank of a plan on its GPU and adds the groups that it talks in, one for each
+/// GroupRole. Rank r runs program pp of its place.
 void AddRanks(const Plan& plan, const PipelineShape& shape, Ensemble& ensemble);
 
 }  // namespace orrery::workload

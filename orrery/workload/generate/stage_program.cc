@@ -180,13 +180,14 @@ class StageWriter {
     return is_forward ? GroupRole::kPreviousForwardOut : GroupRole::kPreviousBackwardOut;
   }
 
-  TaskId WriteMessage(GroupRole role, std::string_view name, TaskId after, const PipelineStep& step) {
+  TaskId WriteMessage(GroupRole role, std::string_view name, TaskId after,
+                      const PipelineStep& step) {
     PreparedOps& prepared = messages_[{role, step.chunk}];
     if (prepared.empty()) {
       PricedOp message;
       message.name = name;
       message.communication = Communication{role, CollectiveKind::kSendRecv, source_.message_bytes,
-                                  collective::Element::kBfloat16, 0};
+                                            collective::Element::kBfloat16, 0};
       const Phase phase = step.pass == PipelinePass::kForward ? Phase::kForward : Phase::kBackward;
       prepared = writer_.Prepare(std::span(&message, 1), phase, step.chunk);
     }
@@ -360,8 +361,8 @@ class StageWriter {
     }
     PricedOp sum;
     sum.name = "sum tied embedding";
-    sum.communication = Communication{GroupRole::kTied, CollectiveKind::kAllReduce, source_.tied_bytes,
-                            collective::Element::kFloat, 0};
+    sum.communication = Communication{GroupRole::kTied, CollectiveKind::kAllReduce,
+                                      source_.tied_bytes, collective::Element::kFloat, 0};
     writer_.Write(writer_.Prepare(std::span(&sum, 1), Phase::kReduce, -1), -1);
   }
 

@@ -24,7 +24,7 @@ struct StageSource {
   const std::vector<UnitTensors>* tensors = nullptr;  // by kind
   const std::vector<UnitMemory>* memory = nullptr;    // by kind
   std::int64_t message_bytes = 0;                     // between stages, of one micro-batch
-  std::vector<PricedOp> optimizer = {};             // norm of gradients, update
+  std::vector<PricedOp> optimizer = {};               // norm of gradients, update
   std::int64_t table_bytes = 0;                       // of embedding tables that are not replicated
   std::int64_t tied_bytes = 0;  // gradients of an embedding that two stages share
 };

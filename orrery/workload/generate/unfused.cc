@@ -72,8 +72,8 @@ Operator OperatorOf(const Spelled& spelled, const Extent& extent, const Microbat
   }
 }
 
-std::vector<LayerOp> OpsOf(std::span<const Spelled> kernels, const LayerOp& like, const Extent& extent,
-                          const MicrobatchShape& shape) {
+std::vector<LayerOp> OpsOf(std::span<const Spelled> kernels, const LayerOp& like,
+                           const Extent& extent, const MicrobatchShape& shape) {
   std::vector<LayerOp> steps;
   for (const Spelled& spelled : kernels) {
     steps.push_back(OperatorOp(like.name, like.category, OperatorOf(spelled, extent, shape)));
@@ -145,16 +145,17 @@ std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent, const Microbat
                                 : OpsOf(kRopeBackward, like, extent, shape);
 }
 
-std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent, const MicrobatchShape& shape) {
+std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent,
+                                    const MicrobatchShape& shape) {
   constexpr Spelled kSum{.function = "add", .operands = 2};
   const LayerOp like{.name = "sum gradients of input", .category = Category::kElementwise};
   return OpsOf(std::vector<Spelled>(static_cast<std::size_t>(branches - 1), kSum), like, extent,
-                 shape);
+               shape);
 }
 
 LayerOp CastOfLogits(Pass pass, const Extent& extent, const MicrobatchShape& shape) {
   return OperatorOp("logits to fp32", Category::kElementwise,
-                      OperatorOf(pass == Pass::kForward ? kToWide : kToNarrow, extent, shape));
+                    OperatorOf(pass == Pass::kForward ? kToWide : kToNarrow, extent, shape));
 }
 
 void AddCopiesOfShards(std::int64_t parameters, const MicrobatchShape& shape, UnitOps& unit) {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/microbatch_shape.h"
 
 /// Parts of layers as models of Hugging Face write them, one kernel for each operation
 /// (Framework::has_unfused_layers). Counted in recordings of PyTorch 2.11 (data/traced).
@@ -24,11 +24,12 @@ struct Extent {
 
 /// Rotary positions of queries and keys; backward, with the gradients put into
 /// the order that products read.
-[[nodiscard]] std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent, const MicrobatchShape& shape);
+[[nodiscard]] std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent,
+                                               const MicrobatchShape& shape);
 
 /// Gradients of one input that come from `branches` matrices: their sums.
 [[nodiscard]] std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent,
-                                               const MicrobatchShape& shape);
+                                                  const MicrobatchShape& shape);
 
 /// The loss is computed in fp32: logits forward, their gradient backward.
 [[nodiscard]] LayerOp CastOfLogits(Pass pass, const Extent& extent, const MicrobatchShape& shape);

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "orrery/base/text.h"
 #include "orrery/base/check.h"
+#include "orrery/base/text.h"
 #include "orrery/workload/embedded_framework_fits.h"
 #include "orrery/workload/embedded_frameworks.h"
 

@@ -51,9 +51,9 @@ struct Framework {
   bool splits_loss = false;          // written out over logits even on one rank
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
-  bool has_unfused_layers = false;           // as Hugging Face writes them, map by map
+  bool has_unfused_layers = false;          // as Hugging Face writes them, map by map
   bool copies_shards = false;               // from and to the buffers of their communications
-  bool wraps_communication = false;             // in Python: they cost the host as much as a kernel
+  bool wraps_communication = false;         // in Python: they cost the host as much as a kernel
   bool prioritises_communication = false;   // its streams go first where kernels wait for room
   bool uses_graphs = false;                 // launches cost nothing
   bool keeps_gathered_inputs = false;  // of products, where the sequence is cut: no gather backward
@@ -77,7 +77,7 @@ struct Framework {
   std::string scalars_of = {};
 
   // Fitted, each within its range (FittedScalars).
-  double gemm_rate = 1;        // of matrix products, of what kernels reach alone
+  double gemm_rate = 1;           // of matrix products, of what kernels reach alone
   double attention_rate = 1;      // of attention, whose kernels frameworks choose
   double memory_rate = 1;         // of all other kernels
   double communication_rate = 1;  // of collectives

@@ -83,8 +83,6 @@ Status ApplyOverrides(YAML::Node root, std::span<const std::string> overrides) {
   return {};
 }
 
-
-
 constexpr std::int64_t kMostGpus = 1'000'000'000;
 
 // Patches and the token that gathers the class.

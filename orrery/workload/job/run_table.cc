@@ -157,7 +157,6 @@ Result<std::unique_ptr<RunTable>> OpenNeusightRuns(Table table, const std::strin
   return std::make_unique<NeusightRuns>(std::move(table), std::move(models));
 }
 
-
 // What the rows of tables with names of sources are called.
 RunLabel LabelOf(const Table& table, std::size_t row, bool has_grades) {
   std::vector<std::string> assumptions;

@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/text.h"
 #include "orrery/base/check.h"
 #include "orrery/base/nearest_word.h"
+#include "orrery/base/text.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/embedded_models.h"
 #include "orrery/workload/model/convolutional.h"
@@ -19,7 +19,6 @@
 
 namespace orrery::workload {
 namespace {
-
 
 bool IsLetter(char c) {
   const char lower = LowerCase(c);

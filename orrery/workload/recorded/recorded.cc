@@ -166,8 +166,8 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
     for (DeviceTask& task : price(call.row)) {
       std::vector<std::int64_t> storages;
       if (has_communications) {
-        storages =
-            task.communication ? WrittenStorages(graph, call.row) : TouchedStorages(graph, call.row);
+        storages = task.communication ? WrittenStorages(graph, call.row)
+                                      : TouchedStorages(graph, call.row);
       }
       found.kernels.push_back({.order = call.begin_ns,
                                .stream = kUsualStream,

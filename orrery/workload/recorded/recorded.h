@@ -9,9 +9,9 @@
 
 #include "orrery/collective/request.h"
 #include "orrery/trace/trace.h"
+#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 
 namespace orrery::workload {
@@ -87,9 +87,9 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.
 ///
-/// An communication runs on a stream of its group, behind the kernels that were launched before it; the
-/// first kernel of a call that touches a storage it writes waits for it, as the waits that PyTorch
-/// puts between streams have it.
+/// An communication runs on a stream of its group, behind the kernels that were launched before it;
+/// the first kernel of a call that touches a storage it writes waits for it, as the waits that
+/// PyTorch puts between streams have it.
 [[nodiscard]] RecordedProgram ProgramOfGraph(const trace::Trace& graph, const CallTree& step,
                                              const HostModel& host, const PriceNode& price);
 

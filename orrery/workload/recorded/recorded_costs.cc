@@ -225,7 +225,7 @@ std::map<StringId, double> UsualLaunches(std::span<const CallTree> steps,
 
 // A launch that waited for a place in the queue takes what launches usually take.
 void FixFullQueue(const ThreadCalls& thread, const std::map<StringId, double>& usual_of_name,
-                   const DeviceQueue& queue, ThreadCosts& times) {
+                  const DeviceQueue& queue, ThreadCosts& times) {
   for (std::size_t index = 0; index < thread.calls.size(); ++index) {
     const Call& call = thread.calls[index];
     const auto usual = usual_of_name.find(call.name);

@@ -11,8 +11,8 @@
 
 #include "orrery/trace/collective_groups.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/recorded_communications.h"
 #include "orrery/workload/recorded/group_role_union.h"
+#include "orrery/workload/recorded/recorded_communications.h"
 
 namespace orrery::workload {
 namespace {

@@ -39,7 +39,7 @@ struct HostWait {
 struct RecordedWaits {
   std::vector<StreamWait> of_streams;
   std::map<RowId, HostWait> of_calls;  // by RuntimeCalls
-  std::int64_t unknown = 0;                   // streams that wait for an event nobody recorded
+  std::int64_t unknown = 0;            // streams that wait for an event nobody recorded
 };
 
 /// Collects what the profiler recorded of synchronisation; nothing where it was not asked to.

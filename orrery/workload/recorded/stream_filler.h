@@ -25,8 +25,8 @@ enum class CommunicationStreams : std::uint8_t {
 /// ever, its neighbours do at once.
 class StreamFiller {
  public:
-  StreamFiller(const HostModel& host, CommunicationStreams communications, const RecordedWaits& waits,
-               WalkResult& result);
+  StreamFiller(const HostModel& host, CommunicationStreams communications,
+               const RecordedWaits& waits, WalkResult& result);
 
   void Fill();
 

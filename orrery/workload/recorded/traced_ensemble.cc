@@ -41,8 +41,8 @@ class GroupWriter {
     for (const auto& [name, number] : number_of_role_) {
       if (const Rank alone = CountAlone(number); alone > 0) {
         remarks.push_back(fmt::format(
-            "{} ranks have nobody to talk to on '{}': their communications there take no time.", alone,
-            name));
+            "{} ranks have nobody to talk to on '{}': their communications there take no time.",
+            alone, name));
       }
     }
   }

@@ -43,7 +43,8 @@ std::optional<GroupShape> ShapeOf(std::span<const Rank> ranks) {
   return shape;
 }
 
-TracedGroupRoles::TracedGroupRoles(const TracedJob& job) : job_(job), name_of_group_(job.ranks.size()) {
+TracedGroupRoles::TracedGroupRoles(const TracedJob& job)
+    : job_(job), name_of_group_(job.ranks.size()) {
   for (std::size_t traced = 0; traced < job.ranks.size(); ++traced) {
     NameGroups(traced);
     for (const TracedCommunication& communication : job.ranks[traced].collectives.communications) {
@@ -72,7 +73,7 @@ void TracedGroupRoles::NameGroups(std::size_t traced_rank) {
 }
 
 std::string TracedGroupRoles::WordFor(const TracedGroup& group,
-                                 const std::optional<GroupShape>& shape) const {
+                                      const std::optional<GroupShape>& shape) const {
   for (const MeshDimension& dimension : job_.mesh) {
     if (shape && *shape == GroupShape{dimension.stride, dimension.size}) {
       return WordOf(dimension.name);
@@ -81,7 +82,8 @@ std::string TracedGroupRoles::WordFor(const TracedGroup& group,
   return group.ranks.size() == job_.world ? "world" : WordOf(group.description);
 }
 
-std::string TracedGroupRoles::NameOf(std::size_t traced_rank, const TracedCommunication& communication) const {
+std::string TracedGroupRoles::NameOf(std::size_t traced_rank,
+                                     const TracedCommunication& communication) const {
   const std::string& group = name_of_group_[traced_rank][communication.group];
   if (group.empty() || communication.form == TracedCommunicationKind::kCollective) {
     return group;

@@ -55,7 +55,8 @@ class TracedGroupRoles {
   explicit TracedGroupRoles(const TracedJob& job);
 
   /// The role of an communication of one of the job's traced ranks; empty where the rank is alone.
-  [[nodiscard]] std::string NameOf(std::size_t traced_rank, const TracedCommunication& communication) const;
+  [[nodiscard]] std::string NameOf(std::size_t traced_rank,
+                                   const TracedCommunication& communication) const;
 
   /// Those of all communications, by name.
   [[nodiscard]] const std::map<std::string, TracedGroupRole, std::less<>>& roles() const {

@@ -130,7 +130,8 @@ std::optional<collective::Element> ElementNamed(std::string_view name) {
 
 Status ReadKind(std::string_view name, TracedCommunication& communication) {
   if (name == "send" || name == "receive") {
-    communication.form = name == "send" ? TracedCommunicationKind::kSend : TracedCommunicationKind::kReceive;
+    communication.form =
+        name == "send" ? TracedCommunicationKind::kSend : TracedCommunicationKind::kReceive;
     communication.kind = collective::CollectiveKind::kSendRecv;
     return {};
   }
@@ -141,7 +142,8 @@ Status ReadKind(std::string_view name, TracedCommunication& communication) {
 /// Names of groups and their places.
 using PlaceOfGroup = std::map<std::string, std::uint32_t, std::less<>>;
 
-Result<TracedCommunication> ParseCommunication(const JsonElement& element, const PlaceOfGroup& groups) {
+Result<TracedCommunication> ParseCommunication(const JsonElement& element,
+                                               const PlaceOfGroup& groups) {
   TracedCommunication communication;
   ORRERY_TRY_STATUS(ReadKind(Text(Field(element, "kind")).value_or(""), communication));
   const std::string group = TextOr(Field(element, "group"));
@@ -287,7 +289,8 @@ Result<TracedCollectives> ParseTracedCollectives(std::string_view json, Rank wor
   ingest::ForEachElement(Field(document, "collectives"), [&](const JsonElement& element) {
     Result<TracedCommunication> communication = ParseCommunication(element, places);
     if (!communication && status) {
-      status = FailWithin(fmt::format("collective {}", collectives.communications.size()), communication);
+      status = FailWithin(fmt::format("collective {}", collectives.communications.size()),
+                          communication);
     }
     collectives.communications.push_back(communication.value_or(TracedCommunication{}));
   });

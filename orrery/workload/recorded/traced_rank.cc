@@ -316,10 +316,11 @@ class RankBuilder {
   Result<TracedProgram> Build() {
     const std::size_t known = rank().collectives.communications.size();
     if (marks_.most() > known) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("{}: the step has the range {}{}, and collectives.json {} communications: "
-                              "trace the rank again",
-                              rank().folder, kCommunicationPrefix, marks_.most() - 1, known));
+      return Fail(
+          Error::Kind::kInvalidInput,
+          fmt::format("{}: the step has the range {}{}, and collectives.json {} communications: "
+                      "trace the rank again",
+                      rank().folder, kCommunicationPrefix, marks_.most() - 1, known));
     }
     TracedProgram traced;
     traced.recorded = ProgramOfRecording(
@@ -354,8 +355,10 @@ class RankBuilder {
     if (role.empty()) {
       return;
     }
-    task.communication = RecordedCommunication{
-        .role = role, .kind = communication.kind, .bytes = communication.bytes, .element = communication.element};
+    task.communication = RecordedCommunication{.role = role,
+                                               .kind = communication.kind,
+                                               .bytes = communication.bytes,
+                                               .element = communication.element};
     task.role->category = role.substr(0, role.find(' '));
     task.role->sm_share = CommunicationShare(communication.kind, sources_.gpu->multiprocessors);
     task.role->memory_share = 0;

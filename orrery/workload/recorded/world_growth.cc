@@ -85,7 +85,8 @@ bool FitsBeside(const TracedGroupRole& role, const GroupShape& dimension) {
 
 }  // namespace
 
-Result<WorldGrowth> WorldGrowth::Of(const TracedJob& job, const TracedGroupRoles& roles, Rank world) {
+Result<WorldGrowth> WorldGrowth::Of(const TracedJob& job, const TracedGroupRoles& roles,
+                                    Rank world) {
   WorldGrowth growth;
   growth.world_ = world;
   if (world == job.world) {

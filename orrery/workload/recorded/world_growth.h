@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "orrery/base/error.h"
-#include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/recorded/traced_group_roles.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
 
