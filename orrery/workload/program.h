@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -158,5 +159,19 @@ struct Successors {
 /// messages, one for each channel of a collective.
 [[nodiscard]] std::uint32_t CommunicationShare(collective::CollectiveKind kind,
                                                int multiprocessors);
+
+/// Gives all programs the same roles, as an ensemble requires: the union by name, in order of first
+/// appearance.
+void UniteGroupRoles(std::span<Program> programs);
+
+/// Finds the parts of a program by their content.
+class PartIndex {
+ public:
+  /// Returns the part with this content, added to `program` if it is new.
+  PartId Find(const Parts::Row& row, Program& program);
+
+ private:
+  std::map<decltype(ContentOf(Parts::Row{})), PartId> parts_;
+};
 
 }  // namespace orrery::workload

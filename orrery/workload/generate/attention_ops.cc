@@ -6,7 +6,7 @@
 #include "orrery/workload/generate/block_ops.h"
 #include "orrery/workload/generate/operators.h"
 #include "orrery/workload/generate/unfused.h"
-#include "orrery/workload/plan/context_ranks.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {
@@ -35,9 +35,9 @@ Core CoreOf(const Attention& attention, const MicrobatchShape& shape) {
   core.heads = std::max<std::int64_t>(1, attention.heads / shape.tp);
   core.kv_heads = std::max<std::int64_t>(1, attention.kv_heads / shape.tp);
   const ContextRanks ranks = ContextRanksOf(plan);
-  core.heads = std::max<std::int64_t>(1, core.heads / ranks.dealing);
-  core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / ranks.dealing);
-  core.queries = shape.sequence / (plan.cp / ranks.dealing);
+  core.heads = std::max<std::int64_t>(1, core.heads / ranks.ulysses);
+  core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / ranks.ulysses);
+  core.queries = shape.sequence / (plan.cp / ranks.ulysses);
   core.keys = shape.sequence;
   core.head_size =
       attention.head_size + (attention.latent ? attention.latent->rope_size : std::int64_t{0});
@@ -75,8 +75,8 @@ std::int64_t KeyValueElements(const Core& core) {
 }
 
 Communication OverContext(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements,
-                          int beside) {
-  return {GroupRole::kContext, kind, elements * shape.element_bytes, shape.element, beside};
+                          int overlapped_ops) {
+  return {GroupRole::kContext, kind, elements * shape.element_bytes, shape.element, overlapped_ops};
 }
 
 Communication AroundRing(const MicrobatchShape& shape, std::int64_t elements) {
@@ -128,9 +128,9 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const std::int64_t heads = core.batch * core.heads;
   const std::int64_t scores = heads * core.queries * core.keys;
   const kernel::Operator to_scores =
-      BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemms());
+      BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemm_type());
   const kernel::Operator from_scores =
-      BatchedGemm(heads, core.queries, core.head_size, core.keys, writer.shape().score_gemms());
+      BatchedGemm(heads, core.queries, core.head_size, core.keys, writer.shape().score_gemm_type());
   writer.WritePart(writer.shape().plan().recompute == Recompute::kSelective, [&] {
     writer.Forward(OfAttention("scores", to_scores));
     if (is_unfused) {
@@ -174,7 +174,7 @@ void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
 void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const Plan& plan = shape.plan();
-  const int dealing = ContextRanksOf(plan).dealing;
+  const int dealing = ContextRanksOf(plan).ulysses;
   const bool is_ulysses = dealing > 1;
   const bool gathers = plan.cp > 1 && plan.context == ContextKind::kAllGather && is_before;
   if (!is_ulysses && !gathers) {
@@ -207,8 +207,8 @@ void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer
                              (attention.latent ? 1 : core.kv_heads);
   const std::int64_t n = shape.tokens * heads * size;
   if (shape.is_unfused()) {
-    for (LayerOp& step : UnfusedRope(Pass::kForward, {shape.tokens, heads * size}, shape)) {
-      writer.Forward(std::move(step));
+    for (LayerOp& op : UnfusedRope(Pass::kForward, {shape.tokens, heads * size}, shape)) {
+      writer.Forward(std::move(op));
     }
     writer.Backward(UnfusedRope(Pass::kBackward, {shape.tokens, heads * size}, shape));
     return;

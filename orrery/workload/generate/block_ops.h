@@ -2,7 +2,6 @@
 
 #include "orrery/workload/generate/layer_op.h"
 #include "orrery/workload/generate/layer_writer.h"
-#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::workload {

@@ -1,5 +1,3 @@
-#include "orrery/workload/generate/dlrm_units.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -7,7 +5,7 @@
 #include <utility>
 
 #include "orrery/workload/generate/layer_writer.h"
-#include "orrery/workload/generate/microbatch_shape.h"
+#include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/generate/operators.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/parameters.h"
@@ -168,10 +166,10 @@ class DlrmBuilder {
     }
     if (is_dealt) {
       Communication out = VectorCommunication(shards, true);
-      out.beside = static_cast<int>(unit.forward.size());
+      out.overlapped_ops = static_cast<int>(unit.forward.size());
       forward.push_back(CommunicationOp("exchange vectors", out));
       Communication back = VectorCommunication(shards, false);
-      back.beside = static_cast<int>(unit.backward.size());
+      back.overlapped_ops = static_cast<int>(unit.backward.size());
       backward.push_back(CommunicationOp("exchange gradients of vectors", back));
     }
     std::ranges::move(unit.forward, std::back_inserter(forward));
@@ -195,7 +193,7 @@ class DlrmBuilder {
 
 }  // namespace
 
-Result<ModelUnits> DlrmUnits(const Job& job) {
+ModelUnits DlrmUnits(const Job& job) {
   return DlrmBuilder(job, *job.model.dlrm()).Build();
 }
 

@@ -5,7 +5,7 @@
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/generate/priced_unit.h"
+#include "orrery/workload/generate/op_pricing.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::workload {

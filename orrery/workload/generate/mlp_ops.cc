@@ -116,9 +116,9 @@ LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int
   return CommunicationOp(name, communication);
 }
 
-int NumOperators(const std::vector<LayerOp>& steps) {
+int NumOperators(const std::vector<LayerOp>& ops) {
   return static_cast<int>(
-      std::ranges::count_if(steps, [](const LayerOp& step) { return step.op.has_value(); }));
+      std::ranges::count_if(ops, [](const LayerOp& op) { return op.op.has_value(); }));
 }
 
 // Sends tokens to their experts; the shared expert runs meanwhile where the framework lets it.
@@ -133,8 +133,8 @@ void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& wri
     LayerWriter alone(shape);
     WriteFeedForward(*experts.shared, shape.tokens, true, alone);
     const UnitOps shared = alone.Finish();
-    forward.communication->beside = NumOperators(shared.forward);
-    backward.communication->beside = NumOperators(shared.backward);
+    forward.communication->overlapped_ops = NumOperators(shared.forward);
+    backward.communication->overlapped_ops = NumOperators(shared.backward);
   }
   if (is_sent) {
     writer.Forward(forward);
@@ -162,22 +162,22 @@ void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer)
   if (shape.plan().expert_tp == 1) {
     return;
   }
-  const auto step = [&](std::string_view name, CollectiveKind kind) {
+  const auto op = [&](std::string_view name, CollectiveKind kind) {
     return CommunicationOp(name, {GroupRole::kExpertTensor, kind,
                                   tokens * shape.hidden * shape.element_bytes, shape.element, 0});
   };
   if (is_before) {
-    writer.Forward(step("gather tokens", CollectiveKind::kAllGather));
-    writer.Backward({step("scatter token gradients", CollectiveKind::kReduceScatter)});
+    writer.Forward(op("gather tokens", CollectiveKind::kAllGather));
+    writer.Backward({op("scatter token gradients", CollectiveKind::kReduceScatter)});
   } else {
-    writer.Forward(step("scatter tokens", CollectiveKind::kReduceScatter));
-    writer.Backward({step("gather token gradients", CollectiveKind::kAllGather)});
+    writer.Forward(op("scatter tokens", CollectiveKind::kReduceScatter));
+    writer.Backward({op("gather token gradients", CollectiveKind::kAllGather)});
   }
 }
 
 void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
                   std::int64_t out, LayerWriter& writer) {
-  const kernel::DataType type = writer.shape().products;
+  const kernel::DataType type = writer.shape().gemm_type;
   writer.Forward(OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, out, in, type)));
   LayerOp gradient =
       OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, in, out, type));
@@ -200,12 +200,12 @@ struct ChainedMap {
 std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n,
                               const MicrobatchShape& shape) {
   const std::int64_t e = shape.element_bytes;
-  std::vector<LayerOp> steps;
+  std::vector<LayerOp> ops;
   for (const ChainedMap& map : maps) {
-    steps.push_back(OperatorOp("activation", Category::kElementwise,
-                               Elementwise(map.function, n, map.operands * e, e, shape.type)));
+    ops.push_back(OperatorOp("activation", Category::kElementwise,
+                             Elementwise(map.function, n, map.operands * e, e, shape.type)));
   }
-  return steps;
+  return ops;
 }
 
 // x/2 · (1 + tanh(c · (x + d · x³))), map by map; backward, the sums of constants cost nothing, the
@@ -230,8 +230,8 @@ void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
                                                   {"add", 2},
                                                   {"mul", 1},
                                                   {"add", 2}}};
-  for (LayerOp& step : ChainOps(kForward, n, writer.shape())) {
-    writer.Forward(std::move(step));
+  for (LayerOp& op : ChainOps(kForward, n, writer.shape())) {
+    writer.Forward(std::move(op));
   }
   writer.Backward(ChainOps(kBackward, n, writer.shape()));
 }

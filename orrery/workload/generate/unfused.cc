@@ -74,11 +74,11 @@ Operator OperatorOf(const Spelled& spelled, const Extent& extent, const Microbat
 
 std::vector<LayerOp> OpsOf(std::span<const Spelled> kernels, const LayerOp& like,
                            const Extent& extent, const MicrobatchShape& shape) {
-  std::vector<LayerOp> steps;
+  std::vector<LayerOp> ops;
   for (const Spelled& spelled : kernels) {
-    steps.push_back(OperatorOp(like.name, like.category, OperatorOf(spelled, extent, shape)));
+    ops.push_back(OperatorOp(like.name, like.category, OperatorOf(spelled, extent, shape)));
   }
-  return steps;
+  return ops;
 }
 
 constexpr Spelled kToWide{.kind = Kind::kCopy, .changes_type = true};

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "orrery/workload/generate/layer_op.h"
-#include "orrery/workload/generate/microbatch_shape.h"
+#include "orrery/workload/generate/layer_writer.h"
 
 /// Parts of layers as models of Hugging Face write them, one kernel for each operation
 /// (Framework::has_unfused_layers). Counted in recordings of PyTorch 2.11 (data/traced).

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/name_match.h"
 
 namespace orrery::workload {
@@ -118,5 +119,13 @@ void CopyScalars(const Framework& from, Framework& to);
 
 /// Reads a file of frameworks; an error is one sentence.
 [[nodiscard]] Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml);
+
+/// Reads declared properties over those of `framework`; what is not there stays as it is. For
+/// catalogues and for jobs that override some.
+void ReadDeclared(YamlFields& fields, Framework& framework);
+
+/// Reads what the host takes for a kernel, the one fitted scalar that a job may know better: its
+/// host may have been measured.
+void ReadHostCost(YamlFields& fields, Framework& framework);
 
 }  // namespace orrery::workload

@@ -87,7 +87,7 @@ void AddTraining(const Job& job, FactList& facts) {
   facts.Add("micro_batch", std::to_string(training.micro_batch));
   facts.Add("global_batch", std::to_string(training.global_batch));
   facts.Add("microbatches", std::to_string(job.microbatches()));
-  facts.Add("precision", std::string(kernel::DataTypeName(training.precision.products)));
+  facts.Add("precision", std::string(kernel::DataTypeName(training.precision.gemm_type)));
   facts.Add("optimizer", std::string(NameOf(training.optimizer)));
   if (training.adapter_rank > 0) {
     facts.Add("adapter_rank", std::to_string(training.adapter_rank));

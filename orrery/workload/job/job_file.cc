@@ -14,11 +14,11 @@
 #include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/yaml_fields.h"
-#include "orrery/workload/job/framework_yaml.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/model_yaml.h"
 #include "orrery/workload/job/nearest_name.h"
-#include "orrery/workload/job/other_gpus_yaml.h"
+#include "orrery/workload/job/other_gpus.h"
 #include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::workload {

@@ -85,7 +85,7 @@ gpus: 64
                             .capacity_factor = 1.25,
                             .token_imbalance = 1.1}));
   EXPECT_EQ(job.training.precision, (Precision{.compute = kernel::DataType::kBf16,
-                                               .products = kernel::DataType::kFp8,
+                                               .gemm_type = kernel::DataType::kFp8,
                                                .gradient_bytes = 2,
                                                .moment_bytes = 2,
                                                .activation_input_bytes = 1}));

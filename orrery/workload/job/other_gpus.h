@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <yaml-cpp/yaml.h>
+
 #include "orrery/base/error.h"
 #include "orrery/hardware/gpu.h"
 
@@ -35,5 +37,9 @@ struct GpuCount {
 
 /// "8-15", or "8" for one rank.
 [[nodiscard]] std::string RanksText(const OtherGpus& other);
+
+/// Reads `{8-15: A100-80GB, 3: A100-80GB}`: ranks and the GPU that they have. Returns ascending
+/// ranks; whether a job has them is not asked here.
+[[nodiscard]] Result<std::vector<OtherGpus>> ReadOtherGpus(const YAML::Node& node);
 
 }  // namespace orrery::workload

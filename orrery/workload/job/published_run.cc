@@ -8,9 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/workload/job/measured_step.h"
 #include "orrery/workload/job/published_model.h"
-#include "orrery/workload/job/run_machine.h"
 #include "orrery/workload/job/run_row.h"
 
 namespace orrery::workload {
@@ -240,11 +238,11 @@ void ReadSharding(RunRow& row, Plan& plan) {
 void ReadPrecision(RunRow& row, Precision& precision) {
   const std::string text = row.Text("precision");
   precision.compute = Mentions(text, "fp16") ? kernel::DataType::kFp16 : kernel::DataType::kBf16;
-  precision.products = precision.compute;
+  precision.gemm_type = precision.compute;
   if (Mentions(text, "NVFP4")) {
-    precision.products = kernel::DataType::kNvfp4;
+    precision.gemm_type = kernel::DataType::kNvfp4;
   } else if (Mentions(text, "fp8")) {
-    precision.products = kernel::DataType::kFp8;
+    precision.gemm_type = kernel::DataType::kFp8;
     if (Mentions(text, "per config")) {
       row.Assume("products in fp8");
     }

@@ -15,7 +15,6 @@
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
 #include "orrery/workload/import/unpacked_file.h"
-#include "orrery/workload/job/run_machine.h"
 #include "orrery/workload/job/run_row.h"
 #include "orrery/workload/job/single_gpu_run.h"
 #include "orrery/workload/model/hugging_face.h"
@@ -128,7 +127,7 @@ class NeusightRuns : public RunTable {
     training.micro_batch = training.global_batch;
     training.optimizer = OptimizerKind::kSkipped;
     training.precision = {.compute = kernel::DataType::kFp32,
-                          .products = kernel::DataType::kFp32,
+                          .gemm_type = kernel::DataType::kFp32,
                           .gradient_bytes = 4,
                           .gathered_bytes = 4,
                           .has_master = false};

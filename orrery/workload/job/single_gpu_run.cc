@@ -12,7 +12,6 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
-#include "orrery/workload/job/run_machine.h"
 #include "orrery/workload/job/run_row.h"
 #include "orrery/workload/model/presets.h"
 
@@ -56,12 +55,12 @@ Result<Pass> ReadPrecision(const RunRow& row, Precision& precision) {
   const std::string text = row.Text("precision");
   if (Mentions(text, "mixed") || Mentions(text, "fp16") || Mentions(text, "amp")) {
     precision.compute = kernel::DataType::kFp16;
-    precision.products = kernel::DataType::kFp16;
+    precision.gemm_type = kernel::DataType::kFp16;
     return Pass::kHalf;
   }
   if (text == "FP32" || text == "TF32") {
     precision.compute = kernel::DataType::kFp32;
-    precision.products = text == "TF32" ? kernel::DataType::kTf32 : kernel::DataType::kFp32;
+    precision.gemm_type = text == "TF32" ? kernel::DataType::kTf32 : kernel::DataType::kFp32;
     precision.gathered_bytes = 4;
     precision.has_master = false;
     return Pass::kWide;

@@ -19,7 +19,7 @@ class TokenBytes {
       : element_(
             static_cast<std::int64_t>(kernel::ElementBytes(setting.training.precision.compute))),
         gemm_input_(static_cast<std::int64_t>(
-            std::ceil(kernel::ElementBytes(setting.training.precision.products)))),
+            std::ceil(kernel::ElementBytes(setting.training.precision.gemm_type)))),
         tokens_(setting.training.micro_batch *
                 DivideUp(std::max<std::int64_t>(setting.training.sequence, 1), setting.plan.cp)),
         tp_(setting.plan.tp),

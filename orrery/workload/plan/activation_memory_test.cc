@@ -156,7 +156,7 @@ TEST(ActivationMemoryTest, SequenceParallelismDividesTheRest) {
 // Inputs of four products, one byte less each: 2h, a·d and f elements.
 TEST(ActivationMemoryTest, NarrowGemmsKeepNarrowInputs) {
   Case job = Llama();
-  job.training.precision.products = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = kernel::DataType::kFp8;
   EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 2 * 4096 - 4096 - 14336));
 }
 
@@ -164,7 +164,7 @@ TEST(ActivationMemoryTest, NarrowGemmsKeepNarrowInputs) {
 TEST(ActivationMemoryTest, Fp32DoublesActivations) {
   Case job = Llama();
   job.training.precision.compute = kernel::DataType::kFp32;
-  job.training.precision.products = kernel::DataType::kFp32;
+  job.training.precision.gemm_type = kernel::DataType::kFp32;
   EXPECT_EQ(job.Kept(), 8192LL * (2 * (139'392 - 128) + 128));
 }
 
@@ -278,7 +278,7 @@ TEST(ActivationMemoryTest, GatheredInputsStayWhenNormsAreRecomputed) {
 TEST(ActivationMemoryTest, DeepseekKeepsLittle) {
   Case job{.model = DeepseekV3()};
   job.training.sequence = 1;
-  job.training.precision.products = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = kernel::DataType::kFp8;
   job.training.precision.activation_input_bytes = 1;
   job.plan.recompute_parts = {.norms = true, .latent_up = true, .activations = true};
   const Block& block = job.model.blocks.back().block;

@@ -57,4 +57,16 @@ struct StateBytes {
 /// What a gathered unit of `parameters` holds while it is used (ZeRO-3, FSDP).
 [[nodiscard]] std::int64_t GatheredBytes(std::int64_t parameters, const Training& training);
 
+/// What a GPU's memory is needed for that no formula of a model gives (data/workload/memory.yaml).
+struct MemoryConstants {
+  std::int64_t context_bytes = 0;       // CUDA's context, loaded kernels, workspaces
+  std::int64_t communicator_bytes = 0;  // buffers of one communicator
+  double fragmentation = 0;             // reserved beyond use, of memory that comes and goes
+  double host_bytes_per_second = 0;     // of the host's memory, for each GPU
+  double usable = 1;                    // of the size of the memory in data sheets
+};
+
+/// Those that are part of the program.
+[[nodiscard]] const MemoryConstants& DefaultMemoryConstants();
+
 }  // namespace orrery::workload

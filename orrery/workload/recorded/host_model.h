@@ -112,4 +112,8 @@ class HostModel {
 [[nodiscard]] Table HostTable(const HostModel& model);
 [[nodiscard]] Result<HostModel> HostModelOf(const Table& table);
 
+/// The host model that is built into the program (data/host): for those who have no recordings of
+/// their own machine.
+[[nodiscard]] const HostModel& DefaultHost();
+
 }  // namespace orrery::workload

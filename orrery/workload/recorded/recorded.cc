@@ -11,7 +11,6 @@
 #include "orrery/workload/recorded/aten_call.h"
 #include "orrery/workload/recorded/host_walk.h"
 #include "orrery/workload/recorded/recorded_communications.h"
-#include "orrery/workload/recorded/recorded_waits.h"
 #include "orrery/workload/recorded/stream_filler.h"
 
 namespace orrery::workload {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/group_role_union.h"
 #include "orrery/workload/recorded/recorded_communications.h"
 
 namespace orrery::workload {

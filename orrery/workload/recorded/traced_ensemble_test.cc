@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/workload/recorded/world_growth.h"
+#include "orrery/workload/recorded/traced_group_roles.h"
 
 namespace orrery::workload {
 namespace {

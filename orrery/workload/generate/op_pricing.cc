@@ -1,4 +1,4 @@
-#include "orrery/workload/generate/priced_unit.h"
+#include "orrery/workload/generate/op_pricing.h"
 
 #include <algorithm>
 #include <array>
@@ -21,8 +21,6 @@
 
 namespace orrery::workload {
 namespace {
-
-using hardware::Spelling;
 
 struct KernelRate {
   AttentionKernel kernel = AttentionKernel::kFlash;
@@ -52,8 +50,8 @@ std::vector<KernelRate> ReadRates() {
   return rates;
 }
 
-// What a kernel of attention reaches of the best one on a generation of GPUs
-// (data/workload/attention_kernels.yaml); 1 where the table says nothing.
+// The speed of an attention kernel relative to the best one on a generation of GPUs
+// (data/workload/attention_kernels.yaml); 1 without an entry.
 double AttentionKernelRate(AttentionKernel kernel, std::string_view generation) {
   static const std::vector<KernelRate> rates = ReadRates();
   for (const KernelRate& rate : rates) {
@@ -72,7 +70,7 @@ bool IsNarrow(kernel::DataType type) {
   return kernel::ElementBytes(type) < 2;
 }
 
-// What a framework's kernels reach of what kernels reach alone.
+// The speed of a framework's kernels relative to kernels measured alone.
 double RateOf(Category category, const Job& job) {
   const Framework& framework = job.framework;
   switch (category) {
@@ -94,39 +92,28 @@ std::uint32_t Millionths(double share) {
 
 }  // namespace
 
-PricedOp OpPricing::PriceOf(const LayerOp& step, const kernel::Estimate& estimate) {
-  PricedOp priced;
-  priced.name = step.name;
-  priced.category = step.category;
-  priced.is_wgrad = step.is_wgrad;
-  priced.launches = step.launches;
-  priced.communication = step.communication;
-  if (!step.op) {
-    return priced;
-  }
-  const Framework& framework = job_.framework;
+OpCost OpPricing::CostOf(const LayerOp& op, const kernel::Estimate& estimate) const {
   const double seconds =
-      estimate.seconds / RateOf(step.category, job_) *
-      (1 + framework.spread * ExpectedMaximum(static_cast<std::uint32_t>(job_.gpus)));
-  priced.duration_ps = std::llround(seconds * kPicoseconds);
-  priced.operation = static_cast<std::uint8_t>(step.op->kind());
-  const kernel::Work work = kernel::WorkOf(*step.op);
+      estimate.seconds / RateOf(op.category, job_) *
+      (1 + job_.framework.spread * ExpectedMaximum(static_cast<std::uint32_t>(job_.gpus)));
+  OpCost cost{.duration_ps = std::llround(seconds * kPicoseconds),
+              .operation = static_cast<std::uint8_t>(op.op->kind())};
+  if (seconds <= 0) {
+    return cost;
+  }
+  const kernel::Work work = kernel::WorkOf(*op.op);
   const double bandwidth = job_.gpu.memory.bytes_per_second;
-  if (seconds > 0 && bandwidth > 0) {
-    priced.memory_share = Millionths(work.Bytes() / seconds / bandwidth);
-  }
-  if (seconds > 0) {
-    priced.compute_share =
-        Millionths(kernel::BoundOf(*step.op, work, job_.gpu).compute_seconds / seconds);
-  }
-  return priced;
+  cost.memory_share = bandwidth > 0 ? Millionths(work.Bytes() / seconds / bandwidth) : 0;
+  cost.compute_share =
+      Millionths(kernel::BoundOf(*op.op, work, job_.gpu).compute_seconds / seconds);
+  return cost;
 }
 
-std::vector<kernel::Estimate> OpPricing::EstimatesOf(std::span<const LayerOp> steps) const {
+std::vector<kernel::Estimate> OpPricing::EstimatesOf(std::span<const LayerOp> ops) const {
   std::vector<kernel::Operator> operators;
-  for (const LayerOp& step : steps) {
-    if (step.op) {
-      operators.push_back(*step.op);
+  for (const LayerOp& op : ops) {
+    if (op.op) {
+      operators.push_back(*op.op);
     }
   }
   std::vector<kernel::Estimate> estimates(operators.size());
@@ -140,49 +127,41 @@ std::vector<kernel::Estimate> OpPricing::EstimatesOf(std::span<const LayerOp> st
   return estimates;
 }
 
-// Tables of serving frameworks time a linear layer: a product in eight bits holds the cast of its
-// input, which here is a step of its own. What it takes shows where nothing else is to be done:
-// with few columns, beside the same product in sixteen bits.
-double OpPricing::HiddenCast(const kernel::Operator& product) const {
-  kernel::Operator slim = product;
+// Tables of serving frameworks time a linear layer: an fp8 GEMM includes the cast of its input,
+// which is an operator of its own here. The cast's time shows where the GEMM has little work: with
+// few columns, compared with the same GEMM in bf16.
+double OpPricing::HiddenCast(const kernel::Operator& gemm) const {
+  kernel::Operator slim = gemm;
   slim.Set(kernel::Key::kN, kFewColumns);
   const double narrow = costs_.Predict(slim, job_.gpu).seconds;
   const double wide = costs_.Predict(slim.WithType(kernel::DataType::kBf16), job_.gpu).seconds;
   return std::max(0.0, narrow - wide);
 }
 
-std::vector<PricedOp> OpPricing::Price(std::span<const LayerOp> steps) {
-  const std::vector<kernel::Estimate> estimates = EstimatesOf(steps);
-  std::vector<PricedOp> priced;
-  priced.reserve(steps.size());
-  std::size_t next = 0;
-  for (const LayerOp& step : steps) {
-    const kernel::Estimate estimate = step.op ? estimates[next++] : kernel::Estimate{};
-    priced.push_back(PriceOf(step, estimate));
-    if (step.op) {
-      ++coverage_.operators;
-      coverage_.extrapolated += estimate.is_extrapolated ? 1 : 0;
-      coverage_.by_other_gpus += estimate.source == kernel::EstimateSource::kSibling ||
-                                         estimate.source == kernel::EstimateSource::kAllGpus
-                                     ? 1
-                                     : 0;
-      coverage_.by_roofline += estimate.source == kernel::EstimateSource::kRoofline ? 1 : 0;
-      if (estimate.alignment_gpu != nullptr) {
-        ++coverage_.unaligned;
-        coverage_.alignment_gpu = estimate.alignment_gpu->name;
-      }
-    }
+void OpPricing::Count(const kernel::Estimate& estimate) {
+  using kernel::EstimateSource;
+  ++coverage_.operators;
+  coverage_.extrapolated += estimate.is_extrapolated ? 1 : 0;
+  const bool is_by_others =
+      estimate.source == EstimateSource::kSibling || estimate.source == EstimateSource::kAllGpus;
+  coverage_.by_other_gpus += is_by_others ? 1 : 0;
+  coverage_.by_roofline += estimate.source == EstimateSource::kRoofline ? 1 : 0;
+  if (estimate.alignment_gpu != nullptr) {
+    ++coverage_.unaligned;
+    coverage_.alignment_gpu = estimate.alignment_gpu->name;
   }
-  return priced;
 }
 
-std::vector<PricedUnit> OpPricing::Price(std::span<const UnitOps> units) {
-  std::vector<PricedUnit> priced;
-  priced.reserve(units.size());
-  for (const UnitOps& unit : units) {
-    priced.push_back({Price(unit.forward), Price(unit.recompute), Price(unit.backward)});
+void OpPricing::Price(std::span<LayerOp> ops) {
+  const std::vector<kernel::Estimate> estimates = EstimatesOf(ops);
+  std::size_t next = 0;
+  for (LayerOp& op : ops) {
+    if (op.op) {
+      const kernel::Estimate& estimate = estimates[next++];
+      op.cost = CostOf(op, estimate);
+      Count(estimate);
+    }
   }
-  return priced;
 }
 
 }  // namespace orrery::workload
