@@ -68,7 +68,7 @@ rank 0 (`issue_ms` of `steps.json`, the median), divided by the kernels of the r
 
 GENERATOR_TAIL = """
 This is no independent check of the generator. It was 148 ms against 207 ms (llama-1b-fsdp-64, H100) before it learned
-from these very recordings what kernels models of Hugging Face launch (`spells_out_layers`, counted in llama-1b-fsdp-64),
+from these very recordings what kernels models of Hugging Face launch (`has_unfused_layers`, counted in llama-1b-fsdp-64),
 FSDP2's copies (`copies_shards`), GPT-2's written-out GELU and cuDNN's attention; llama-1b-pp-4 took no part, and went from
 +17 % to -2 %. No H100 was measured: both columns of an H100 are predictions.
 

@@ -15,7 +15,7 @@ using collective::CollectiveKind;
 using kernel::Key;
 using kernel::OperatorKind;
 
-// The core of attention on one rank: after communications of context parallelism.
+// The core of attention on one rank, after the communication of context parallelism.
 struct Core {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
@@ -86,7 +86,7 @@ Communication AroundRing(const MicrobatchShape& shape, std::int64_t elements) {
   return communication;
 }
 
-// Keys and values go round; the next ones travel while attention works on those that are here.
+// Ring attention: the next keys and values are received while attention works on the present ones.
 void WriteRing(const Core& core, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const int ranks = ContextRanksOf(shape.plan()).ring;
@@ -119,7 +119,7 @@ LayerOp OfAttention(std::string_view name, const kernel::Operator& op) {
   return OperatorOp(name, Category::kAttention, op);
 }
 
-// Scores in memory: two products with a softmax between them, and dropout of probabilities.
+// Materialised scores: two GEMMs with a softmax between them, and dropout of probabilities.
 void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const kernel::DataType type = writer.shape().type;
   const Framework& framework = writer.shape().framework();
@@ -170,7 +170,7 @@ void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
   }
 }
 
-// Before and after the core, context parallelism that does not go round.
+// Before and after the core: context parallelism without a ring.
 void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const Plan& plan = shape.plan();
@@ -180,7 +180,7 @@ void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& wr
   if (!is_ulysses && !gathers) {
     return;
   }
-  // Per rank: its tokens of all heads; Ulysses deals heads where tokens were dealt.
+  // Per rank: its tokens of all heads; Ulysses re-shards from tokens to heads.
   const std::int64_t own_tokens = shape.batch * shape.sequence / plan.cp;
   const std::int64_t widths =
       is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
@@ -214,7 +214,7 @@ void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer
     return;
   }
   const std::int64_t e = shape.element_bytes;
-  // Unfused: two products, a turned copy and a sum, for queries and for keys.
+  // Unfused: two multiplications, a rotated copy and a sum, for queries and for keys.
   const bool is_fused = shape.framework().fuses_rope || shape.framework().is_compiled;
   const std::int64_t passes = is_fused ? 1 : 4;
   writer.Elements(

@@ -31,7 +31,7 @@ Communication OverTensor(CollectiveKind kind, std::int64_t bytes, collective::El
   return {GroupRole::kTensor, kind, bytes, element, 0};
 }
 
-// `more` runs behind `unit` forward and before it backward.
+// `more` runs after `unit` forward and before it backward.
 void Append(UnitOps& unit, UnitOps more) {
   std::ranges::move(more.forward, std::back_inserter(unit.forward));
   std::ranges::move(more.recompute, std::back_inserter(unit.recompute));
@@ -40,7 +40,7 @@ void Append(UnitOps& unit, UnitOps more) {
   unit.weight_inputs += more.weight_inputs;
 }
 
-// A vocabulary that is cut has its loss written out: maximum, difference, exponential, sum and
+// The loss over a split vocabulary is unfused: maximum, difference, exponential, sum and
 // quotient, each over all logits in fp32, and the gradient from the quotient.
 void WriteSplitLoss(std::int64_t cols, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();

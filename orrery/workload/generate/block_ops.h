@@ -6,7 +6,7 @@
 
 namespace orrery::workload {
 
-/// What one block of a transformer does for one micro-batch on one rank.
+/// The operations of one transformer block for one micro-batch on one rank.
 [[nodiscard]] UnitOps BlockOps(const MicrobatchShape& shape, const Transformer& model,
                                const Block& block);
 

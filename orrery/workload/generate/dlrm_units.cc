@@ -33,7 +33,7 @@ class DlrmBuilder {
   }
 
  private:
-  // Ranks that hold parts of the same sizes share a program.
+  // Ranks with shards of the same sizes share a program.
   ProgramId ProgramOf(const Shards& shards) {
     const auto is_alike = [](const TableShard& lhs, const TableShard& rhs) {
       return lhs.rows == rhs.rows && lhs.dim == rhs.dim && lhs.lookups == rhs.lookups;
@@ -100,7 +100,7 @@ class DlrmBuilder {
     }
   }
 
-  // Products of all pairs of vectors of a sample.
+  // Dot products of all pairs of vectors of a sample.
   void WriteInteraction(LayerWriter& writer) const {
     const auto vectors = static_cast<std::int64_t>(model_.tables.size()) + 1;
     const std::int64_t dim = model_.bottom.empty() ? model_.dense_features : model_.bottom.back();
@@ -112,14 +112,14 @@ class DlrmBuilder {
     writer.Backward({product(dim, vectors), product(dim, vectors)});
   }
 
-  // Of all ranks, since tables are dealt to them.
+  // Of all ranks, since tables are sharded over them.
   [[nodiscard]] std::int64_t samples() const { return shape_.batch * job_.plan.dp; }
 
   [[nodiscard]] std::int64_t LookupsOf(const TableShard& shard) const {
     return std::max<std::int64_t>(1, std::llround(shard.lookups * static_cast<double>(samples())));
   }
 
-  // Sums of rows, one for each sample; where a part is hit by few samples, the rows themselves.
+  // Sums of rows, one for each sample; the rows themselves if few samples hit a shard.
   [[nodiscard]] kernel::Operator LookupOf(const TableShard& shard) const {
     if (shard.lookups < 1) {
       return Lookup(shard.rows, shard.dim, LookupsOf(shard), "fwd", shape_.type);
@@ -138,7 +138,7 @@ class DlrmBuilder {
     return Elementwise("add", LookupsOf(shard) * shard.dim, 2 * e, e, shape_.type);
   }
 
-  // What a rank sends: pooled vectors of its parts of tables for all samples.
+  // What a rank sends: pooled vectors of its shards for all samples.
   [[nodiscard]] Communication VectorCommunication(const Shards& shards, bool is_forward) const {
     std::int64_t width = 0;
     for (const TableShard& shard : shards) {

@@ -10,7 +10,7 @@
 
 namespace orrery::workload {
 
-/// What all ranks of a job execute in one training step, and how sure its prices are.
+/// The programs of all ranks for one training step, and the reliability of operator times.
 struct GeneratedJob {
   Ensemble ensemble;
   std::vector<PriceCoverage> coverage;  // of each GPU that ranks have

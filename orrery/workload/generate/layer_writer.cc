@@ -28,7 +28,7 @@ Communication OverTensor(const MicrobatchShape& shape, CollectiveKind kind, std:
   return {GroupRole::kTensor, kind, elements * shape.element_bytes, shape.element, overlapped_ops};
 }
 
-// With user buffers an communication is cut into as many pieces as there are ranks and runs beside
+// With user buffers a communication is split into one piece per rank and overlaps with
 // the product it belongs to: only one piece is waited for.
 void AddCommunication(const MicrobatchShape& shape, std::string_view name,
                       const Communication& communication, std::vector<LayerOp>& ops) {
@@ -104,7 +104,7 @@ LayerOp OperatorOp(std::string_view name, Category category, const kernel::Opera
 void LayerWriter::Cast(std::string_view name, std::int64_t rows, std::int64_t cols,
                        std::vector<LayerOp>& ops) {
   if (shape_.is_fp8()) {
-    // One pass that writes it as it is and turned, for the gradient of weights.
+    // One pass that writes it and its transpose, for the weight gradient.
     ops.push_back(
         OperatorOp(name, Category::kCast, Elementwise("other", rows * cols, 2, 2, shape_.type)));
   }
@@ -179,7 +179,7 @@ void LayerWriter::AddAdapter(const Matrix& matrix) {
   backward_.push_back(std::move(ops));
 }
 
-// What is whole on every rank is kept in parts where the sequence is cut.
+// What is replicated on every rank is kept in parts with sequence parallelism.
 std::int64_t LayerWriter::WeightInputBytes(const Matrix& matrix) const {
   const int parts = shape_.plan().sequence_parallel ? shape_.tp : 1;
   const std::int64_t in = WidthIn(matrix, shape_.tp) / (matrix.cut == Cut::kColumns ? parts : 1);
@@ -199,7 +199,7 @@ std::vector<LayerOp> LayerWriter::LinearBackward(const Matrix& matrix) {
   if (matrix.casts_gradient) {
     Cast("cast gradient", matrix.rows, WidthOut(matrix, shape_.tp), ops);
   }
-  // The saved input of a rank is its part of the sequence; the weight's gradient needs it whole.
+  // The saved input of a rank is its part of the sequence; the weight gradient needs all of it.
   if (matrix.cut == Cut::kColumns && by_sequence && !shape_.framework().keeps_gathered_inputs &&
       !shape_.is_frozen()) {
     ops.push_back(CommunicationOp(
@@ -230,7 +230,7 @@ void LayerWriter::AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>
     return;
   }
   const bool scatters = shape_.plan().sequence_parallel;
-  // Beside the gradient of the weight, if there is one.
+  // Overlaps with the weight gradient, if there is one.
   const bool is_alone =
       shape_.framework().tensor_overlap == TensorOverlap::kNever || shape_.is_frozen();
   const int overlapped_ops = is_alone ? 0 : 1;

@@ -13,7 +13,7 @@
 
 namespace orrery::workload {
 
-/// What every layer of a job sees: the sizes of one micro-batch on one rank.
+/// The sizes of one micro-batch on one rank.
 struct MicrobatchShape {
   const Job* job = nullptr;
   std::int64_t batch = 1;           // samples
@@ -29,14 +29,14 @@ struct MicrobatchShape {
 
   [[nodiscard]] const Plan& plan() const { return job->plan; }
 
-  /// Layers are a kernel for each operation.
+  /// Whether each operation of a layer is a kernel of its own.
   [[nodiscard]] bool is_unfused() const {
     return framework().has_unfused_layers && !framework().is_compiled;
   }
 
   [[nodiscard]] const Framework& framework() const { return job->framework; }
 
-  /// Whether products read narrower copies of activations; TF32 reads what is there.
+  /// Whether GEMMs read narrower copies of activations; TF32 reads the activations themselves.
   [[nodiscard]] bool is_fp8() const {
     return gemm_type != type && gemm_type != kernel::DataType::kTf32;
   }
@@ -44,10 +44,10 @@ struct MicrobatchShape {
   /// Whether adapters are trained and nothing else: gradients of weights are not computed.
   [[nodiscard]] bool is_frozen() const { return job->training.adapter_rank > 0; }
 
-  /// Of an element that a product reads.
+  /// Bytes of an element of a GEMM's input.
   [[nodiscard]] std::int64_t gemm_bytes() const;
 
-  /// Of products without weights, in attention.
+  /// Of GEMMs without weights, in attention.
   [[nodiscard]] kernel::DataType score_gemm_type() const {
     return gemm_type == kernel::DataType::kTf32 ? gemm_type : type;
   }
@@ -59,16 +59,16 @@ struct MicrobatchShape {
 /// The shape of a model without sequences: a token is a sample.
 [[nodiscard]] MicrobatchShape MicrobatchShapeOf(const Job& job);
 
-/// How many bytes the type takes as a whole number: of those that activations have.
+/// Bytes of an element, rounded up.
 [[nodiscard]] std::int64_t BytesOf(kernel::DataType type);
 
-/// As collectives know the type.
+/// The element type of collectives.
 [[nodiscard]] collective::Element ElementOf(kernel::DataType type);
 
-/// Which side of a product tensor parallelism cuts.
+/// Which side of a matrix tensor parallelism splits.
 enum class Cut : std::uint8_t {
-  kColumns,  // the output: its input is whole, gathered before when the sequence is cut
-  kRows,     // the input: results are summed, and scattered when the sequence is cut
+  kColumns,  // the output: its input is whole, gathered before with sequence parallelism
+  kRows,     // the input: results are summed, and scattered with sequence parallelism
   kNothing,  // every rank has all of it
 };
 
@@ -85,8 +85,9 @@ struct Matrix {
   bool has_adapter = false;    // LoRA trains two narrow matrices beside it
 };
 
-/// Writes the ops of a unit, sublayer by sublayer: what a sublayer does forward goes to the end
-/// of the forward pass, and its backward pass runs before that of the sublayers written earlier.
+/// Writes the operations of a unit, sublayer by sublayer: forward operations are appended to the
+/// end of the forward pass, and its backward pass runs before that of the sublayers written
+/// earlier.
 class LayerWriter {
  public:
   explicit LayerWriter(const MicrobatchShape& shape) : shape_(shape) {}
@@ -98,12 +99,12 @@ class LayerWriter {
   /// Ops of one sublayer's backward pass, in order.
   void Backward(std::vector<LayerOp> ops) { backward_.push_back(std::move(ops)); }
 
-  /// A matrix product with what precision and tensor parallelism ask for around it.
+  /// A GEMM with the casts and communication that precision and tensor parallelism require.
   void Linear(const Matrix& matrix);
 
   void Norm(NormKind kind, std::int64_t rows, std::int64_t cols);
 
-  /// A map over `n` elements. Bytes are of one element of the result.
+  /// An elementwise operator over `n` elements. Bytes are of one element of the result.
   struct Map {
     std::string_view name;
     std::string_view forward;
@@ -135,7 +136,7 @@ class LayerWriter {
     }
   }
 
-  /// Inputs and gradients of outputs, in bytes, that a put-off gradient of a weight needs.
+  /// Inputs and output gradients, in bytes, that a deferred weight gradient needs.
   void KeepForWeights(std::int64_t bytes) { weight_inputs_ += bytes; }
 
   [[nodiscard]] UnitOps Finish();
@@ -161,10 +162,10 @@ class LayerWriter {
   std::int64_t weight_inputs_ = 0;
 };
 
-/// An communication as a op.
+/// A communication as an operation.
 [[nodiscard]] LayerOp CommunicationOp(std::string_view name, const Communication& communication);
 
-/// An operator as a op.
+/// An operator as an operation of a layer.
 [[nodiscard]] LayerOp OperatorOp(std::string_view name, Category category,
                                  const kernel::Operator& op, int launches = 1);
 

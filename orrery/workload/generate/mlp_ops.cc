@@ -80,7 +80,7 @@ void WritePermute(std::string_view name, std::int64_t tokens, const Experts& exp
   writer.Backward({permute(is_out ? "bwd" : "fwd")});
 }
 
-// Tokens on their way to experts or back; a backward pass goes the other way.
+// Copies of tokens that travel to experts or back.
 // Where one copy goes to each node and is spread there, a token travels as often as its experts are
 // on different nodes: of `nodes`, k experts that are chosen evenly meet nodes · (1 − (1 −
 // 1/nodes)^k).
@@ -101,7 +101,7 @@ std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const Micro
 
 LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies,
                                    const MicrobatchShape& shape) {
-  // Tokens that products take in eight bits travel so; their sums do not.
+  // Tokens that are inputs of fp8 GEMMs are sent in fp8; their sums are not.
   const std::int64_t bytes =
       gathers && shape.is_fp8() && shape.plan().dispatch == TokenDispatch::kFlex
           ? 1
@@ -121,7 +121,7 @@ int NumOperators(const std::vector<LayerOp>& ops) {
       std::ranges::count_if(ops, [](const LayerOp& op) { return op.op.has_value(); }));
 }
 
-// Sends tokens to their experts; the shared expert runs meanwhile where the framework lets it.
+// Sends tokens to their experts; the shared expert may overlap with it.
 void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const bool is_sent = shape.plan().ep > 1;
@@ -156,7 +156,7 @@ void WriteCombine(const Experts& experts, std::int64_t copies, LayerWriter& writ
   }
 }
 
-// Ranks that share experts by tensor parallelism gather tokens before and sum results behind them.
+// Tensor-parallel ranks of experts gather tokens before and sum results after them.
 void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   if (shape.plan().expert_tp == 1) {
@@ -246,7 +246,7 @@ void WriteFunction(const FeedForward& mlp, std::int64_t rows, std::int64_t width
   const bool is_fused = framework.fuses_bias_activation || framework.is_compiled;
   if (!mlp.is_gated) {
     if (mlp.has_bias && !is_fused) {
-      // The product adds it; its gradient is a sum of its own.
+      // The GEMM adds it; its gradient is a separate sum.
       writer.Backward(
           {OperatorOp("bias", Category::kElementwise, Elementwise("other", n, e, 0, type))});
     }
@@ -255,7 +255,7 @@ void WriteFunction(const FeedForward& mlp, std::int64_t rows, std::int64_t width
       return;
     }
     if (mlp.activation == Activation::kSquaredRelu && !framework.is_compiled) {
-      // Frameworks have no kernel of it: relu and square, forward and backward.
+      // Frameworks have no fused kernel: relu and square, forward and backward.
       writer.Elements({"relu", names.forward, names.backward, n, e, e, 2 * e, e});
       writer.Elements({"square", "pow", "mul", n, e, e, 4 * e, 2 * e, 2});
       return;
@@ -303,7 +303,7 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
 void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
-  // Norm and activation write what fp8 products read, forward and backward, as they go.
+  // Norm and activation write the fp8 inputs of GEMMs themselves, forward and backward.
   writer.Linear({.name = "mlp up",
                  .rows = rows,
                  .in = shape.hidden,

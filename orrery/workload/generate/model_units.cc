@@ -9,8 +9,8 @@
 #include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/unfused.h"
 #include "orrery/workload/model/listed_layers.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/activation_memory.h"
-#include "orrery/workload/plan/parameter_tensors.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {

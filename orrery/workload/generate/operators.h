@@ -5,7 +5,7 @@
 
 #include "orrery/kernel/operator.h"
 
-/// Operators as layers ask for them, each in one expression.
+/// Operators of layers.
 namespace orrery::workload {
 
 [[nodiscard]] inline kernel::Operator Gemm(std::int64_t m, std::int64_t n, std::int64_t k,

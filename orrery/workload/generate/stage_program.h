@@ -23,7 +23,7 @@ struct StageSource {
   std::vector<LayerOp> optimizer = {};
 };
 
-/// Writes what one device does in one training step.
+/// Writes the program of one device for one training step.
 [[nodiscard]] Result<Program> WriteStageProgram(const StageSource& source);
 
 }  // namespace orrery::workload

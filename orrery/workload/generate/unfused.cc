@@ -16,10 +16,10 @@ using kernel::Key;
 using kernel::Operator;
 using kernel::OperatorKind;
 
-/// What a kernel does with the elements of a matrix.
+/// The kind of a kernel over the elements of a matrix.
 enum class Kind : std::uint8_t { kMap, kBroadcast, kStrided, kCopy, kStridedCopy, kFill, kSum };
 
-/// Operands are of the type that is trained in unless they are wide, which is fp32.
+/// Operands are of the training type, or fp32 if `is_wide`.
 struct Spelled {
   Kind kind = Kind::kMap;
   std::string_view function = "other";

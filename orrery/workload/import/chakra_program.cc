@@ -27,7 +27,7 @@ using collective::CollectiveKind;
 /// The role of communication that names no group.
 inline constexpr std::string_view kChakraAllRanks = "all";
 
-/// The group of two ranks that communication messages of a tag.
+/// The group of two ranks that exchange messages of a tag.
 struct ChakraMessagePair {
   Rank from = 0;
   Rank to = 0;
@@ -102,7 +102,7 @@ class RankBuilder {
                      [](const auto* lhs, const auto* rhs) { return lhs->id < rhs->id; });
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (!node_of_id_.emplace(nodes_[i]->id, i).second) {
-        return FailAt(*nodes_[i], "has the id of another node");
+        return FailAt(*nodes_[i], "has a duplicate id");
       }
     }
     return {};
@@ -130,13 +130,13 @@ class RankBuilder {
       const std::size_t unknown =
           node.data_inputs.size() + node.control_inputs.size() - inputs[i].size();
       if (unknown > 0) {
-        problems_.Note("inputs that are not in the trace", static_cast<std::int64_t>(unknown),
+        problems_.Note("inputs missing from the trace", static_cast<std::int64_t>(unknown),
                        fmt::format("rank {}: node {}", rank_, node.id));
       }
     }
     std::vector<std::size_t> order = InputsFirst(inputs);
     if (order.size() < nodes_.size()) {
-      return FailAt(*nodes_[FirstMissing(order, nodes_.size())], "waits for itself");
+      return FailAt(*nodes_[FirstMissing(order, nodes_.size())], "is part of a dependency cycle");
     }
     return order;
   }
@@ -182,7 +182,7 @@ class RankBuilder {
     const std::int64_t to = node.Integer(chakra::kCommTarget).value_or(sends ? -1 : own);
     if (from < 0 || to < 0 || from > kNoGroup || to > kNoGroup || from == to ||
         (sends ? from : to) != rank_) {
-      return FailAt(node, "does not say between which ranks it goes");
+      return FailAt(node, "does not state its source and destination ranks");
     }
     const ChakraMessagePair pair{static_cast<Rank>(from), static_cast<Rank>(to),
                                  node.Integer(chakra::kCommTag).value_or(0)};
@@ -192,7 +192,7 @@ class RankBuilder {
     return RoleNamed(name);
   }
 
-  /// What a node says it moves; nothing if it does not.
+  /// The communication of a node; nothing if it does not state one.
   Result<std::optional<Communications::Row>> CommunicationOf(const ChakraNode& node) {
     const auto size = node.Integer(chakra::kCommSize);
     if (size && (*size < 0 || *size > kMaxBytes)) {
@@ -250,7 +250,7 @@ class RankBuilder {
   Status MakeCollective(const ChakraNode& node, Tasks::Row& row) {
     ORRERY_TRY(const std::optional<Communications::Row> communication, CommunicationOf(node));
     if (!communication) {
-      problems_.Loss("collectives that do not say what they move, and take the time they say", 1,
+      problems_.Loss("collectives without a size, which take their recorded time", 1,
                      fmt::format("rank {}: node {}", rank_, node.id));
       return {};
     }
@@ -411,7 +411,7 @@ class GroupBuilder {
   std::map<ChakraMessagePair, GroupId> group_of_pair_;
 };
 
-/// Chakra counts what each rank gives, we what each gets.
+/// Chakra counts what each rank sends in an all-gather, Orrery what each receives.
 void CountWholeGathers(Program& program, Rank rank, const Ensemble& ensemble) {
   for (CommunicationId i = 0; i < program.communications.size(); ++i) {
     const GroupId group = ensemble.GroupOf(rank, program.communications.role[i]);

@@ -65,7 +65,7 @@ using ingest::xplane::Field;
 using ingest::xplane::MessageReader;
 using protozero::pbf_writer;
 
-/// Writers of the form do not agree on how they spell its keys.
+/// Writers spell the keys differently.
 MaybeElement AnyField(const JsonElement& object, std::string_view one, std::string_view other) {
   const MaybeElement found = ingest::Field(object, one);
   return found ? found : ingest::Field(object, other);
@@ -253,7 +253,7 @@ void ReadAttribute(std::string_view message, ChakraNode& node, trace::ProblemLog
   if (value) {
     node.attributes.insert_or_assign(std::move(name), *std::move(value));
   } else {
-    problems.Note("attributes of a kind that is not read", 1, name);
+    problems.Note("attributes of an unsupported kind", 1, name);
   }
 }
 
@@ -291,7 +291,7 @@ ChakraNode NodeOf(std::string_view message, trace::ProblemLog& problems) {
     }
   }
   if (reader.is_damaged()) {
-    problems.Loss("nodes that are damaged", 1, fmt::format("node {}", node.id));
+    problems.Loss("damaged nodes", 1, fmt::format("node {}", node.id));
   }
   return node;
 }
@@ -306,7 +306,7 @@ std::string VersionOf(std::string_view metadata) {
   return {};
 }
 
-/// Takes the length of the next message off the front; nothing where it is not sound.
+/// Removes the length of the next message from the front; nothing if it is invalid.
 std::optional<std::uint64_t> TakeLength(std::string_view& rest) {
   std::uint64_t length = 0;
   for (int shift = 0; shift < 35 && !rest.empty(); shift += 7) {
@@ -362,7 +362,7 @@ Result<ChakraTrace> ParseChakra(std::string_view bytes) {
     const std::size_t at = bytes.size() - rest.size();
     const std::optional<std::uint64_t> length = TakeLength(rest);
     if (!length || *length > rest.size()) {
-      trace.problems.Loss("the file is cut", 1, fmt::format("byte {}", at));
+      trace.problems.Loss("the file is truncated", 1, fmt::format("byte {}", at));
       break;
     }
     const std::string_view message = rest.substr(0, *length);

@@ -49,9 +49,9 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"keeps_gathered_inputs", &Framework::keeps_gathered_inputs},
     {"fuses_gradient_accumulation", &Framework::fuses_gradient_accumulation},
     {"is_compiled", &Framework::is_compiled},
-    {"spells_out_layers", &Framework::has_unfused_layers},
+    {"has_unfused_layers", &Framework::has_unfused_layers},
     {"copies_shards", &Framework::copies_shards},
-    {"wraps_exchanges", &Framework::wraps_communication},
+    {"wraps_communication", &Framework::wraps_communication},
     {"prioritises_communication", &Framework::prioritises_communication},
     {"uses_graphs", &Framework::uses_graphs},
     {"gathers_in_forward", &Framework::gathers_in_forward},
@@ -61,6 +61,9 @@ constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool Framework
     {"waits_each_pipeline_message", &Framework::waits_each_pipeline_message},
     {"scales_bucket_with_ranks", &Framework::scales_bucket_with_ranks},
     {"splits_layers_by_work", &Framework::splits_layers_by_work},
+    // Earlier names, accepted for one more release.
+    {"spells_out_layers", &Framework::has_unfused_layers},
+    {"wraps_exchanges", &Framework::wraps_communication},
 });
 
 constexpr std::array<std::pair<std::string_view, std::int64_t Framework::*>, 3> kSizes{{
@@ -139,7 +142,7 @@ Result<std::vector<Framework>> ReadAll(const YAML::Node& root) {
     const std::string place = PlaceOf(nodes[i], i);
     frameworks.push_back(ReadFramework(YamlFields(nodes[i], place, first_error)));
     if (!first_error && !names.insert(LowerCase(frameworks.back().name)).second) {
-      first_error.emplace(Error::Kind::kInvalidInput, place + ": name is there twice");
+      first_error.emplace(Error::Kind::kInvalidInput, place + ": name is used twice");
     }
   }
   if (!first_error && frameworks.empty()) {

@@ -13,26 +13,26 @@
 namespace orrery::workload {
 
 enum class AttentionKernel : std::uint8_t {
-  kFlash,         // one kernel, scores stay on the chip; the best there is for a GPU
+  kFlash,         // one kernel, scores stay on the chip; the fastest for a GPU
   kFlash2,        // FlashAttention-2 and its like, made for Ampere
   kFlash1,        // the first FlashAttention and its like
-  kMaterialised,  // two products and a softmax over scores in memory
+  kMaterialised,  // two GEMMs and a softmax over scores in memory
 };
 
 enum class TensorOverlap : std::uint8_t {
   kNever,
-  kBackward,   // the gradient's sum runs beside the weight's gradient
-  kPipelined,  // products and communication are cut in pieces (user buffers)
+  kBackward,   // the sum of input gradients overlaps with the weight gradient
+  kPipelined,  // GEMMs and communication are split into pieces (user buffers)
 };
 
 enum class DataOverlap : std::uint8_t {
-  kAfterBackward,  // one message when all gradients are there
-  kBuckets,        // each bucket as soon as its gradients are there
+  kAfterBackward,  // one message when all gradients are complete
+  kBuckets,        // each bucket as soon as its gradients are complete
 };
 
-/// What a framework does of its own, declared, and what it costs, fitted. Declared properties say
-/// what overlaps with what and which kernels there are; at most six fitted scalars say how fast
-/// they are, compared with kernels and collectives alone. data/workload/frameworks.yaml has them
+/// The behaviour of a framework, declared, and its efficiency, fitted. Declared properties say
+/// what overlaps and which kernels exist; at most six fitted scalars say how fast
+/// they are relative to kernels and collectives alone. data/workload/frameworks.yaml has them
 /// with their origin (docs/formats/framework.md); a job may override declared ones
 /// and launch_us.
 struct Framework {
@@ -109,7 +109,7 @@ void CopyScalars(const Framework& from, Framework& to);
 /// The same with the scalars of another file of `orrery fit frameworks` and no others.
 [[nodiscard]] Result<std::vector<Framework>> FrameworksWithFits(const std::string& yaml);
 
-/// Finds one by its name in any case, then by the words of other names: the first that matches.
+/// Finds one by its name in any case, then by the words of its other names: the first match.
 /// Nothing when there is none.
 [[nodiscard]] const Framework* FindFramework(std::string_view name);
 

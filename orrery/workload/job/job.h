@@ -17,7 +17,7 @@
 
 namespace orrery::workload {
 
-/// How products are computed and states are kept.
+/// The precision of GEMMs and states.
 struct Precision {
   kernel::DataType compute = kernel::DataType::kBf16;    // of activations and weights
   kernel::DataType gemm_type = kernel::DataType::kBf16;  // fp8 where they are narrower
@@ -49,7 +49,7 @@ struct Training {
   bool operator==(const Training&) const = default;
 };
 
-/// A model, how it is trained, how it is spread, on what, by which framework: one YAML file
+/// A model, its training settings, plan, machine and framework: one YAML file
 /// (docs/formats/job.md).
 struct Job {
   std::string name;

@@ -16,7 +16,7 @@
 namespace orrery::workload {
 namespace {
 
-// As job files spell them (docs/formats/job.md).
+// As spelled in job files (docs/formats/job.md).
 
 std::string_view NameOf(Sharding sharding) {
   constexpr std::array<std::string_view, 5> kNames = {"none", "zero1", "zero2", "zero3",

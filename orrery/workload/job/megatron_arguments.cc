@@ -107,7 +107,7 @@ MegatronState Defaults(const Framework& framework) {
   return state;
 }
 
-// Words that no name asks for, such as that of the script, are passed over.
+// Words without an option, such as the name of the script, are skipped.
 class ArgumentReader {
  public:
   ArgumentReader(const std::vector<std::string>& words, MegatronState& state)
@@ -234,7 +234,7 @@ Status FinishChunks(MegatronState& state) {
   return {};
 }
 
-// Ends that were given, and the rest evenly between them.
+// The given ends, and the rest evenly between them.
 Status FinishStages(MegatronState& state) {
   Plan& plan = state.job.plan;
   const std::int64_t first = state.first_stage_layers;

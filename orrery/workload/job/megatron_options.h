@@ -35,7 +35,7 @@ struct MegatronState {
   std::int64_t gpus_of_node = 0;
 };
 
-/// Takes the value of one argument; false when it cannot be read.
+/// Reads the value of one argument; false if it is invalid.
 using TakeArgument = bool (*)(MegatronState& state, std::string_view value);
 
 struct MegatronOption {

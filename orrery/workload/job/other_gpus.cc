@@ -33,7 +33,7 @@ Result<OtherGpus> ReadRanks(std::string_view text) {
       dash == std::string_view::npos ? first : ReadRank(text.substr(dash + 1));
   if (!first || !last || *last < *first) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("gpu_of '{}' says no ranks: write 8-15, or 8 for one", text));
+                fmt::format("gpu_of '{}' names no ranks: write 8-15, or 8 for one", text));
   }
   return OtherGpus{.first = *first, .last = *last, .gpu = {}};
 }
@@ -81,7 +81,7 @@ Status CheckOtherGpus(const Job& job) {
     }
     if (other.gpu.vendor != job.gpu.vendor) {
       return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("gpu_of {}: {} and {} have different makers and no common library of "
+                  fmt::format("gpu_of {}: {} and {} are of different vendors and have no common library of "
                               "collectives: take a GPU of {}",
                               RanksText(other), other.gpu.name, job.gpu.name, job.gpu.vendor));
     }
@@ -98,7 +98,7 @@ std::string RanksText(const OtherGpus& other) {
 Result<std::vector<OtherGpus>> ReadOtherGpus(const YAML::Node& node) {
   if (!node.IsMap()) {
     return Fail(Error::Kind::kInvalidInput,
-                "gpu_of is no mapping of ranks to GPUs: write it as {8-15: A100-80GB}");
+                "gpu_of is not a mapping of ranks to GPUs: write it as {8-15: A100-80GB}");
   }
   std::vector<OtherGpus> others;
   for (const auto& entry : node) {

@@ -22,7 +22,7 @@ constexpr std::int64_t kUsualVocabulary = 51'200;
 constexpr std::int64_t kUsualExpertsPerToken = 2;
 constexpr double kMegatronDropout = 0.1;
 
-// What the activation tells of the family.
+// The family according to the activation.
 TransformerShape FamilyShape(std::string_view activation) {
   TransformerShape shape;
   if (activation == "swiglu" || activation == "geglu") {
@@ -94,7 +94,7 @@ void ReadExperts(const RunRow& row, TransformerShape& shape) {
   shape.expert_ffn = row.Integer("moe_ffn").value_or(shape.ffn);
 }
 
-// Columns that say how large the model is.
+// Columns with the sizes of the model.
 void ReadSizes(RunRow& row, TransformerShape& shape) {
   shape.layers = row.Integer("layers").value_or(0);
   shape.hidden = row.Integer("hidden").value_or(0);
@@ -130,7 +130,7 @@ Result<TransformerShape> ReadShape(RunRow& row) {
   }
   if (preset == nullptr || !HasParametersOf(row, *preset)) {
     return Fail(Error::Kind::kUnsupported,
-                "the row does not say layers, hidden size and heads, and its model is not known");
+                "the row does not state layers, hidden size and heads, and its model is unknown");
   }
   row.Assume("sizes of the model as published elsewhere");
   return *preset;
@@ -261,7 +261,7 @@ Result<MeasuredStep> MeasuredStepOf(const RunRow& row, const Job& job) {
   const Transformer* const model = job.model.transformer();
   if (!rate || model == nullptr || job.training.adapter_rank > 0) {
     return Fail(Error::Kind::kUnsupported,
-                "the row has no step time, and nothing that one follows from");
+                "the row has no step time and no throughput to derive one from");
   }
   const CountedFlops counted = FlopsOf(row.Text("tflops_kind"), *model, job);
   return MeasuredStep{

@@ -134,7 +134,7 @@ void ReadPlan(RunRow& row, Job& job) {
   const std::string options = row.Text("options");
   if (Mentions(options, "LoRA") || Mentions(row.Text("model"), "LoRA")) {
     job.training.adapter_rank = kUsualAdapterRank;
-    row.Assume(fmt::format("adapters of rank {} at projections of attention", kUsualAdapterRank));
+    row.Assume(fmt::format("LoRA adapters of rank {} on attention projections", kUsualAdapterRank));
   }
   const std::string sequence = row.Text("seq_parallel");
   plan.sequence_parallel =
@@ -144,7 +144,7 @@ void ReadPlan(RunRow& row, Job& job) {
   }
   if (Mentions(row.Text("model"), "tokendrop")) {
     plan.capacity_factor = 1;
-    row.Assume("experts with room for the mean number of tokens");
+    row.Assume("experts with capacity for the mean number of tokens");
   }
   ReadExpertTensor(row, job);
   const std::string chunks = row.Text("vpp");
@@ -172,7 +172,7 @@ void CutUnevenly(RunRow& row, Job& job) {
     job.plan.layers_per_stage.push_back(layers / parts + (part < layers % parts ? 1 : 0));
   }
   if (CheckJob(job)) {
-    row.Assume("the first chunks have a layer more");
+    row.Assume("the first chunks have one more layer");
   } else {
     job.plan.layers_per_stage.clear();
   }
@@ -244,7 +244,7 @@ void ReadPrecision(RunRow& row, Precision& precision) {
   } else if (Mentions(text, "fp8")) {
     precision.gemm_type = kernel::DataType::kFp8;
     if (Mentions(text, "per config")) {
-      row.Assume("products in fp8");
+      row.Assume("GEMMs in fp8");
     }
   }
   if (Mentions(text, "PURE")) {
@@ -356,7 +356,7 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   run.grade = row.Text("completeness");
   if (!HasMeasurement(row)) {
     return Fail(Error::Kind::kUnsupported,
-                "the row has no step time, and nothing that one follows from");
+                "the row has no step time and no throughput to derive one from");
   }
   if (Mentions(row.Text("notes"), "LAYER-LEVEL")) {
     return Fail(Error::Kind::kUnsupported, "the row times one layer, not a step");

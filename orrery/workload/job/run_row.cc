@@ -49,7 +49,7 @@ int RunRow::Degree(std::string_view column) const {
 Status SetMachine(const std::string& gpu, Job& job) {
   const hardware::Gpu* device = hardware::FindGpu(gpu);
   if (device == nullptr) {
-    return Fail(Error::Kind::kUnsupported, fmt::format("no GPU '{}' is known", gpu));
+    return Fail(Error::Kind::kUnsupported, fmt::format("unknown GPU '{}'", gpu));
   }
   const hardware::Cluster* cluster = hardware::FindCluster(gpu);
   job.gpu = *device;

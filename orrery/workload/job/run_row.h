@@ -42,7 +42,7 @@ class RunRow {
   std::vector<std::string>& assumptions_;
 };
 
-/// Sets the GPU of a job and the machine that people usually have it in, from what a table calls
+/// Sets the GPU of a job and its usual machine, from the name in a table.
 /// it. A GPU without such a machine stands alone in one.
 [[nodiscard]] Status SetMachine(const std::string& gpu, Job& job);
 

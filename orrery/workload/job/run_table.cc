@@ -108,7 +108,7 @@ class NeusightRuns : public RunTable {
     ORRERY_TRY_STATUS(SetMachine(device, job));
     const Framework* framework = FindFramework("pytorch");
     if (framework == nullptr) {
-      return Fail(Error::Kind::kUnsupported, "there is no profile of plain PyTorch");
+      return Fail(Error::Kind::kUnsupported, "no framework profile of plain PyTorch");
     }
     job.framework = *framework;
     job.gpus = 1;
@@ -156,7 +156,7 @@ Result<std::unique_ptr<RunTable>> OpenNeusightRuns(Table table, const std::strin
   return std::make_unique<NeusightRuns>(std::move(table), std::move(models));
 }
 
-// What the rows of tables with names of sources are called.
+// The labels of rows in tables with a source column.
 RunLabel LabelOf(const Table& table, std::size_t row, bool has_grades) {
   std::vector<std::string> assumptions;
   const RunRow cells(table, row, assumptions);

@@ -66,7 +66,7 @@ Result<Pass> ReadPrecision(const RunRow& row, Precision& precision) {
     return Pass::kWide;
   }
   return Fail(Error::Kind::kUnsupported,
-              text.empty() ? "the row does not say its precision"
+              text.empty() ? "the row does not state its precision"
                            : fmt::format("the precision '{}' is not modelled", text));
 }
 
@@ -101,7 +101,7 @@ Result<Batch> ReadBatch(const RunRow& row, const SourceCells& cells, Pass pass, 
     stated = *total / gpus;
   }
   if (!stated || *stated < 1) {
-    return Fail(Error::Kind::kUnsupported, "the row does not say its batch");
+    return Fail(Error::Kind::kUnsupported, "the row does not state its batch");
   }
   if (!steps || *steps < 1) {
     return Batch{*stated, *stated};
@@ -150,12 +150,12 @@ Status ReadModel(RunRow& row, Job& job) {
   }
   job.training.sequence = row.Integer("seq_len").value_or(0);
   if (known->has_sequence && job.training.sequence < 1) {
-    return Fail(Error::Kind::kUnsupported, "the row does not say the length of sequences");
+    return Fail(Error::Kind::kUnsupported, "the row does not state the sequence length");
   }
   ORRERY_TRY(const Preset* const preset, FindPreset(known->preset));
   ORRERY_TRY(job.model, ModelOf(*preset, job.training.precision.compute));
   if (known->has_sequence) {
-    row.Assume("words are predicted at every position");
+    row.Assume("tokens are predicted at every position");
   }
   return {};
 }

@@ -7,7 +7,7 @@
 
 namespace orrery::workload {
 
-/// What one step sees: `samples` sequences of `sequence` tokens.
+/// The tokens of one step: `samples` sequences of `sequence` tokens.
 struct TokenBatch {
   std::int64_t sequence = 0;
   std::int64_t samples = 1;

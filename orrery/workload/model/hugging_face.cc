@@ -29,18 +29,67 @@ class JsonConfig {
 
   using Keys = std::initializer_list<std::string_view>;
 
-  [[nodiscard]] std::optional<std::int64_t> FindSize(Keys keys);
+  [[nodiscard]] std::optional<std::int64_t> FindSize(Keys keys) {
+    for (const std::string_view key : keys) {
+      const std::optional<simdjson::dom::element> value = Find({key});
+      if (!value) {
+        continue;
+      }
+      std::int64_t size = 0;
+      if (value->get(size) || size < 0) {
+        Wrong(key, "must be a whole number of at least 0");
+      }
+      return size;
+    }
+    return std::nullopt;
+  }
 
   [[nodiscard]] std::int64_t Size(Keys keys, std::int64_t fallback) {
     return FindSize(keys).value_or(fallback);
   }
 
-  [[nodiscard]] double Number(std::string_view key, double fallback);
-  [[nodiscard]] bool Flag(std::string_view key, bool fallback);
-  [[nodiscard]] std::string Text(Keys keys, std::string_view fallback);
-  [[nodiscard]] std::optional<simdjson::dom::element> Find(Keys keys) const;
+  [[nodiscard]] double Number(std::string_view key, double fallback) {
+    const std::optional<simdjson::dom::element> value = Find({key});
+    double number = fallback;
+    if (value && value->get(number)) {
+      Wrong(key, "must be a number");
+    }
+    return number;
+  }
 
-  void Wrong(std::string_view key, std::string_view expectation);
+  [[nodiscard]] bool Flag(std::string_view key, bool fallback) {
+    const std::optional<simdjson::dom::element> value = Find({key});
+    bool flag = fallback;
+    if (value && value->get(flag)) {
+      Wrong(key, "must be true or false");
+    }
+    return flag;
+  }
+
+  [[nodiscard]] std::string Text(Keys keys, std::string_view fallback) {
+    const std::optional<simdjson::dom::element> value = Find(keys);
+    std::string_view text = fallback;
+    if (value && value->get(text)) {
+      Wrong(*keys.begin(), "must be a text");
+    }
+    return std::string(text);
+  }
+
+  [[nodiscard]] std::optional<simdjson::dom::element> Find(Keys keys) const {
+    for (const std::string_view key : keys) {
+      simdjson::dom::element value;
+      if (!object_.at_key(key).get(value) && !value.is_null()) {
+        return value;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void Wrong(std::string_view key, std::string_view expectation) {
+    if (!first_error_) {
+      first_error_.emplace(Error::Kind::kInvalidInput, fmt::format("{} {}", key, expectation));
+    }
+  }
 
   [[nodiscard]] const std::optional<Error>& first_error() const { return first_error_; }
 
@@ -48,64 +97,6 @@ class JsonConfig {
   simdjson::dom::object object_;
   std::optional<Error> first_error_;
 };
-
-std::optional<simdjson::dom::element> JsonConfig::Find(Keys keys) const {
-  for (const std::string_view key : keys) {
-    simdjson::dom::element value;
-    if (!object_.at_key(key).get(value) && !value.is_null()) {
-      return value;
-    }
-  }
-  return std::nullopt;
-}
-
-void JsonConfig::Wrong(std::string_view key, std::string_view expectation) {
-  if (!first_error_) {
-    first_error_.emplace(Error::Kind::kInvalidInput, fmt::format("{} {}", key, expectation));
-  }
-}
-
-std::optional<std::int64_t> JsonConfig::FindSize(Keys keys) {
-  for (const std::string_view key : keys) {
-    const std::optional<simdjson::dom::element> value = Find({key});
-    if (!value) {
-      continue;
-    }
-    std::int64_t size = 0;
-    if (value->get(size) || size < 0) {
-      Wrong(key, "must be a whole number of at least 0");
-    }
-    return size;
-  }
-  return std::nullopt;
-}
-
-double JsonConfig::Number(std::string_view key, double fallback) {
-  const std::optional<simdjson::dom::element> value = Find({key});
-  double number = fallback;
-  if (value && value->get(number)) {
-    Wrong(key, "must be a number");
-  }
-  return number;
-}
-
-bool JsonConfig::Flag(std::string_view key, bool fallback) {
-  const std::optional<simdjson::dom::element> value = Find({key});
-  bool flag = fallback;
-  if (value && value->get(flag)) {
-    Wrong(key, "must be true or false");
-  }
-  return flag;
-}
-
-std::string JsonConfig::Text(Keys keys, std::string_view fallback) {
-  const std::optional<simdjson::dom::element> value = Find(keys);
-  std::string_view text = fallback;
-  if (value && value->get(text)) {
-    Wrong(*keys.begin(), "must be a text");
-  }
-  return std::string(text);
-}
 
 void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape& shape) {
   constexpr std::array<std::pair<std::string_view, Activation>, 10> kActivations{{
@@ -126,7 +117,7 @@ void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape&
       return;
     }
   }
-  config.Wrong("hidden_act", fmt::format("'{}' is not an activation that is known here", name));
+  config.Wrong("hidden_act", fmt::format("'{}' is not a known activation", name));
 }
 
 void ReadSizes(JsonConfig& config, TransformerShape& shape) {
@@ -365,7 +356,7 @@ Result<const Reader*> FindReader(JsonConfig& config) {
     }
   }
   return Fail(Error::Kind::kUnsupported,
-              fmt::format("model_type '{}' is not understood: known are {}", type,
+              fmt::format("model_type '{}' is not supported: supported are {}", type,
                           fmt::join(HuggingFaceFamilies(), ", ")));
 }
 

@@ -163,7 +163,7 @@ struct Dlrm {
   bool operator==(const Dlrm&) const = default;
 };
 
-/// What is trained, whatever it runs on.
+/// A model, independent of the machine.
 struct Model {
   std::string name;
   std::variant<Transformer, LayerList, Dlrm> body = Transformer{};

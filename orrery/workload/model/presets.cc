@@ -157,7 +157,7 @@ Result<const Preset*> FindPreset(std::string_view name) {
     }
   }
   return Fail(Error::Kind::kNotFound,
-              fmt::format("'{}' is no model that is known here; the nearest is {}", name,
+              fmt::format("'{}' is not a known model; the nearest is {}", name,
                           NearestWord(name, AllNames(Presets()))));
 }
 
@@ -186,7 +186,7 @@ Result<const Family*> FindFamily(std::string_view name) {
     names.emplace_back(family.name);
   }
   return Fail(Error::Kind::kNotFound,
-              fmt::format("'{}' is no family that is known here: take one of {}", name,
+              fmt::format("'{}' is not a known family: choose one of {}", name,
                           fmt::join(names, ", ")));
 }
 

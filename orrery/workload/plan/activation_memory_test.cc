@@ -271,7 +271,7 @@ TEST(ActivationMemoryTest, GatheredInputsStayWhenNormsAreRecomputed) {
   EXPECT_EQ(job.Kept(), 8192LL / 8 * (139'392 - 4 * 4096));
 }
 
-// A token in a layer of DeepSeek-V3 with experts, products in fp8, as its report keeps it (3.2.3,
+// A token in a layer of DeepSeek-V3 with experts, GEMMs in fp8, as its report keeps it (3.2.3,
 // 3.3.3): inputs of two norms 4h; narrow vectors before their norms 2 · (1536 + 512), and 2 · 64 of
 // rope; the attention's output 128 · 128, its sums 4 · 128; router 4 · 256 + 8 · 8; inputs of
 // SwiGLU in a byte, 2 · 2048 of the shared expert; of eight experts the vector h and 2 · 2048.

@@ -42,7 +42,7 @@ enum class PipelineSchedule : std::uint8_t {
   kDualPipe,
 };
 
-/// What data-parallel ranks keep a part of instead of all.
+/// The states that data-parallel ranks shard.
 enum class Sharding : std::uint8_t {
   kReplicated,    // DDP
   kOptimizer,     // ZeRO-1, Megatron's distributed optimizer
@@ -68,7 +68,7 @@ enum class TokenDispatch : std::uint8_t { kAllToAll, kAllGather, kFlex };
 
 enum class TableSharding : std::uint8_t { kTable, kRow, kColumn };
 
-/// How a model is spread over GPUs. Ranks count tp first, then cp, dp (which holds ep) and pp.
+/// How a model is distributed over GPUs. Ranks count tp first, then cp, dp (which holds ep) and pp.
 struct Plan {
   int tp = 1;
   int pp = 1;
@@ -105,7 +105,7 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// How context-parallel ranks divide attention among them.
+/// How context-parallel ranks divide attention.
 struct ContextRanks {
   int ulysses = 1;  // neighbours that deal heads where tokens were dealt
   int ring = 1;     // that pass keys and values on

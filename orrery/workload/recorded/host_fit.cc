@@ -19,7 +19,7 @@
 namespace orrery::workload {
 namespace {
 
-/// One cost as a recording has it.
+/// One recorded cost.
 struct HostSample {
   HostPart part = HostPart::kWhole;
   StringId name = StringId::kEmpty;  // of the recording
@@ -232,7 +232,7 @@ std::vector<HostSample> DeviceSamplesOf(const Trace& recording) {
 constexpr int kRounds = 20;
 constexpr double kPaceQuantile = 0.25;
 
-// What is left at least of a cost when the profiler's share is taken off, which is an average.
+// The least share of a cost that remains without the profiler's cost, which is an average.
 constexpr double kLeastShare = 0.1;
 
 bool IsCount(HostPart part) {
@@ -322,7 +322,7 @@ HostCost Spread(std::vector<double> values) {
   return cost;
 }
 
-// Digits that no clock has would only make files larger.
+// Rounds to the resolution of clocks, to keep files small.
 HostCost Rounded(HostCost cost, double parts_of_one) {
   const auto round = [&](double& value) {
     value = std::round(value * parts_of_one) / parts_of_one;
@@ -335,7 +335,7 @@ HostCost Rounded(HostCost cost, double parts_of_one) {
   return cost;
 }
 
-// Entries for names that were not recorded: the middle of those that were.
+// Entries for names that were not recorded: the median of recorded ones.
 void AddKinds(HostModel& model) {
   std::map<HostModel::Key, std::vector<double>> typical_of_kind;
   for (const auto& [key, cost] : model.entries()) {
@@ -391,7 +391,7 @@ bool IsIn(const std::vector<std::size_t>& list, std::size_t number) {
   return std::find(list.begin(), list.end(), number) != list.end();
 }
 
-/// The pace that a quarter of the threads that told one reach.
+/// The pace that a quarter of the observed threads reach.
 double PaceToModel(const std::vector<Observation>& observations, const Paces& paces) {
   std::vector<bool> is_used(paces.pace_of_thread.size(), false);
   for (const Observation& seen : observations) {

@@ -9,14 +9,14 @@
 
 namespace orrery::workload {
 
-/// A call that asks something of the GPU, with all that it calls itself.
+/// A call that runs work on the GPU, with the calls it makes.
 struct PricedCall {
   RowId node = kNoRow;  // GraphNodes, or HostOps of a recording
   kernel::AtenMeaning meaning = kernel::AtenMeaning::kPriced;
   std::vector<kernel::Operator> operators;
 };
 
-/// Returns the calls of an execution trace that are priced and those that nobody knows, in order of
+/// Returns the priced and the unknown calls of an execution trace, in order of
 /// begin. Each is looked at from the outside in; below a priced call nothing is priced again.
 ///
 /// A call is passed by for those below it when it only passes on, when it is not understood, and

@@ -88,8 +88,8 @@ std::map<RowId, RecordedCommunication> CommunicationsOf(const Trace& graph,
     const RowId node = graph.collectives.graph_node[row];
     const std::optional<CollectiveKind> kind = KindOf(graph.collectives.kind[row]);
     if (node == kNoRow || !kind) {
-      problems.Loss(node == kNoRow ? "collectives that no node of the execution trace makes"
-                                   : "messages and collectives of a kind that is not modelled",
+      problems.Loss(node == kNoRow ? "collectives without a node in the execution trace"
+                                   : "messages and collectives of an unsupported kind",
                     1, graph.Text(graph.collectives.name[row]));
       continue;
     }

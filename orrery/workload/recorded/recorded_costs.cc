@@ -15,7 +15,7 @@ namespace {
 
 using trace::Trace;
 
-// What is left at least of a cost when the profiler's share is taken off: where in the
+// The least share of a cost that remains without the profiler's cost: where in the
 // neighbourhood of an event the profiler's time lies is known on average only.
 constexpr double kLeastShare = 0.1;
 

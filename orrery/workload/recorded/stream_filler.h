@@ -39,7 +39,7 @@ struct HostWait {
   bool operator==(const HostWait&) const = default;
 };
 
-/// Who waits for whom in a recording.
+/// The synchronisation in a recording.
 struct RecordedWaits {
   std::vector<StreamWait> of_streams;
   std::map<RowId, HostWait> of_calls;  // by RuntimeCalls
@@ -55,7 +55,8 @@ enum class CommunicationStreams : std::uint8_t {
   kAsRecorded,    // with the waits that were recorded; messages beside each other
 };
 
-/// Puts kernels on their streams in the order of their launches, and makes waits wait.
+/// Puts kernels on their streams in the order of their launches, and adds the dependencies of
+/// waits.
 ///
 /// A message runs on a lane of its own, behind what its stream had before it, and counts as work of
 /// that stream for those who wait for it: what one rank sends and receives at once, in which order
@@ -76,7 +77,7 @@ class StreamFiller {
     std::map<std::uint32_t, TaskId> messages;             // the last of each role
   };
 
-  /// An communication whose result nobody has touched yet.
+  /// A communication whose result nothing has touched yet.
   struct Unread {
     TaskId task = kNone;
     std::vector<std::int64_t> storages;
@@ -84,7 +85,7 @@ class StreamFiller {
 
   enum class Turn : std::uint8_t { kKernel, kRecord, kStreamWait, kHostWait };
 
-  /// Something that happens on streams, in the order in which the host asked for it.
+  /// Something that happens on streams, in the order of the host's calls.
   struct Happening {
     std::int64_t order = 0;
     Turn turn = Turn::kKernel;

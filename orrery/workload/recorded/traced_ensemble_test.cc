@@ -227,7 +227,7 @@ TEST(TracedEnsembleTest, AGroupThatDoesNotTileIsTakenAsListed) {
   ASSERT_TRUE(traced);
   EXPECT_THAT(MembersOf(traced->ensemble, 3, "odd listed 1"), ElementsAre(0, 1, 3));
   EXPECT_THAT(MembersOf(traced->ensemble, 2, "odd listed 1"), ElementsAre());
-  EXPECT_THAT(traced->remarks, ElementsAre(HasSubstr("1 ranks have nobody to talk to")));
+  EXPECT_THAT(traced->remarks, ElementsAre(HasSubstr("1 ranks have no peer")));
 }
 
 TEST(GroupShapeTest, ProgressionsThatTileHaveOne) {

@@ -31,7 +31,7 @@ struct GroupShape {
 /// Returns the shape of a group, in any order of its ranks; nothing for one that does not tile.
 [[nodiscard]] std::optional<GroupShape> ShapeOf(std::span<const Rank> ranks);
 
-/// One of the roles on which the ranks of a traced job talk.
+/// One of the group roles of a traced job.
 struct TracedGroupRole {
   enum class Form : std::uint8_t {
     kShaped,   // ranks that were not traced have such groups, too
@@ -55,7 +55,7 @@ class TracedGroupRoles {
  public:
   explicit TracedGroupRoles(const TracedJob& job);
 
-  /// The role of an communication of one of the job's traced ranks; empty where the rank is alone.
+  /// The role of a communication of one of the job's traced ranks; empty where the rank is alone.
   [[nodiscard]] std::string NameOf(std::size_t traced_rank,
                                    const TracedCommunication& communication) const;
 
@@ -76,10 +76,10 @@ class TracedGroupRoles {
   std::map<std::string, TracedGroupRole, std::less<>> roles_;
 };
 
-/// How a job with more or fewer data-parallel ranks lies in its world.
+/// Maps a job to a world with more or fewer data-parallel ranks.
 class WorldGrowth {
  public:
-  /// Fails, with a sentence, when the world of that size is none of the job's.
+  /// Fails, with a sentence, if the job cannot have a world of that size.
   [[nodiscard]] static Result<WorldGrowth> Of(const TracedJob& job, const TracedGroupRoles& roles,
                                               Rank world);
 

@@ -216,7 +216,7 @@ Status AppendRange(std::string_view text, Rank world, std::vector<Rank>& ranks) 
 Result<JsonElement> ObjectOf(ingest::JsonText& text, std::string_view json) {
   const Value document = text.Parse(json);
   if (!document || !document->is_object()) {
-    return Refuse("not a JSON object: the file was cut or is none of a traced job");
+    return Refuse("not a JSON object: the file is truncated or not one of a traced job");
   }
   return *document;
 }
@@ -242,7 +242,7 @@ auto ParseFile(const std::string& path, const Parse& parse) -> decltype(parse(st
 // Every rank of the world has one that stands for it.
 Status CheckRanks(const TracedJob& job) {
   if (job.ranks.empty()) {
-    return Refuse("no rank was traced: `orrery trace` ended before the first");
+    return Refuse("no rank was traced: `orrery trace` ended before the first one");
   }
   std::vector<std::uint8_t> is_known(job.world);
   for (const TracedRank& rank : job.ranks) {
@@ -298,7 +298,7 @@ Result<std::vector<Rank>> ParseRanks(std::string_view text, Rank world) {
     const std::size_t comma = text.find(',');
     ORRERY_TRY_STATUS(AppendRange(text.substr(0, comma), world, ranks));
     if (ranks.size() > static_cast<std::size_t>(kMostRanks)) {
-      return Refuse("a list of more ranks than a job can have");
+      return Refuse("the list has more ranks than a job can have");
     }
     if (comma == std::string_view::npos) {
       return ranks;
@@ -316,7 +316,7 @@ Result<TracedJob> ParseTracedJob(std::string_view json) {
   const std::int64_t version = Integer(Field(document, "version")).value_or(0);
   if (version != kVersion) {
     return Fail(Error::Kind::kUnsupported,
-                fmt::format("version {} of the format, and {} is read here: trace again with the "
+                fmt::format("version {} of the format, but this release reads {}: trace again with the "
                             "tracer of this release",
                             version, kVersion));
   }

@@ -129,7 +129,7 @@ struct TracedJob {
 [[nodiscard]] Result<TracedSteps> ParseTracedSteps(std::string_view json);
 [[nodiscard]] Result<TracedCollectives> ParseTracedCollectives(std::string_view json, Rank world);
 
-/// Whether a folder is one of a traced job.
+/// Whether a folder holds a traced job.
 [[nodiscard]] bool HoldsTracedJob(const std::string& folder);
 
 /// Reads a folder. Keys that are not known are left alone; ranks that stand for nothing, twice for

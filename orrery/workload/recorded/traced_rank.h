@@ -15,7 +15,7 @@
 
 namespace orrery::workload {
 
-/// What the program of a traced rank is made from. All must outlive the call.
+/// The inputs of the program of a traced rank. All must outlive the call.
 struct TracedRankSources {
   const TracedJob* job = nullptr;
   std::size_t traced_rank = 0;  // of the job's
