@@ -59,11 +59,11 @@ enum Attribute : std::uint32_t {
 
 }  // namespace chakra_fields
 
-using MaybeElement = std::optional<JsonElement>;
 using ingest::JsonElement;
 using ingest::xplane::Field;
 using ingest::xplane::MessageReader;
 using protozero::pbf_writer;
+using MaybeElement = std::optional<JsonElement>;
 
 /// Writers spell the keys differently.
 MaybeElement AnyField(const JsonElement& object, std::string_view one, std::string_view other) {

@@ -45,7 +45,7 @@ class StepSampler {
           break;
         case CallKind::kLaunch:
           Add(HostPart::kLaunch, calls_[call].name, static_cast<double>(calls_[call].duration_ns),
-              ProfilerShareInside(CallKind::kLaunch));
+              ProfilerShareOf(CallKind::kLaunch).inside);
           break;
         case CallKind::kRoot:
         case CallKind::kAnnotation:
@@ -86,20 +86,20 @@ class StepSampler {
   void AddBefore(const Call& op, const Call* previous, const Call& child) {
     if (previous == nullptr) {
       Add(HostPart::kStart, op.name, static_cast<double>(child.begin_ns - op.begin_ns),
-          ProfilerShareInside(op.kind) / 2 + ProfilerShareBeside(child.kind));
+          ProfilerShareOf(op.kind).inside / 2 + ProfilerShareOf(child.kind).before);
     } else {
       Add(HostPart::kBetween, op.name, static_cast<double>(child.begin_ns - EndOf(*previous)),
-          ProfilerShareBeside(previous->kind) + ProfilerShareBeside(child.kind));
+          ProfilerShareOf(previous->kind).before + ProfilerShareOf(child.kind).before);
     }
   }
 
   void AddAtEnd(const Call& op, const Call* last) {
     if (last == nullptr) {
       Add(HostPart::kWhole, op.name, static_cast<double>(op.duration_ns),
-          ProfilerShareInside(op.kind));
+          ProfilerShareOf(op.kind).inside);
     } else {
       Add(HostPart::kEnd, op.name, static_cast<double>(EndOf(op) - EndOf(*last)),
-          ProfilerShareBeside(last->kind) + ProfilerShareInside(op.kind) / 2);
+          ProfilerShareOf(last->kind).before + ProfilerShareOf(op.kind).inside / 2);
     }
   }
 
@@ -129,9 +129,9 @@ class StepSampler {
       return;
     }
     const auto gap_ns = static_cast<double>(child.begin_ns - from_ns);
-    const double events = (&before == &range ? ProfilerShareInside(range.kind) / 2
-                                             : ProfilerShareBeside(before.kind)) +
-                          ProfilerShareBeside(child.kind);
+    const double events = (&before == &range ? ProfilerShareOf(range.kind).inside / 2
+                                             : ProfilerShareOf(before.kind).before) +
+                          ProfilerShareOf(child.kind).before;
     if (is_backward_ && range.kind == CallKind::kRoot) {
       Add(HostPart::kTurn, StringId::kEmpty, gap_ns, events);
     } else if (is_list) {
@@ -147,9 +147,9 @@ class StepSampler {
       return;
     }
     const auto rest_ns = static_cast<double>(EndOf(range) - from_ns);
-    const double events =
-        last == nullptr ? ProfilerShareInside(range.kind)
-                        : ProfilerShareBeside(last->kind) + ProfilerShareInside(range.kind) / 2;
+    const double events = last == nullptr ? ProfilerShareOf(range.kind).inside
+                                          : ProfilerShareOf(last->kind).before +
+                                                ProfilerShareOf(range.kind).inside / 2;
     if (is_list) {
       Add(HostPart::kRestInList, range.name, rest_ns / num_parameters(), events / num_parameters());
     } else {

@@ -17,11 +17,11 @@
 namespace orrery::workload {
 namespace {
 
-using Value = std::optional<JsonElement>;
 using ingest::Field;
 using ingest::Integer;
 using ingest::JsonElement;
 using ingest::Text;
+using Value = std::optional<JsonElement>;
 
 constexpr std::int64_t kMostRanks = 1 << 20;
 constexpr std::int64_t kVersion = 1;
@@ -224,10 +224,6 @@ Result<JsonElement> ObjectOf(ingest::JsonText& text, std::string_view json) {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kJobFile = "trace.json";
-
-tl::unexpected<Error> Refuse(std::string message) {
-  return Fail(Error::Kind::kInvalidInput, std::move(message));
-}
 
 template <typename Parse>
 auto ParseFile(const std::string& path, const Parse& parse) -> decltype(parse(std::string_view())) {
