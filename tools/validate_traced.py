@@ -68,7 +68,7 @@ rank 0 (`issue_ms` of `steps.json`, the median), divided by the kernels of the r
 
 GENERATOR_TAIL = """
 This is not an independent check of the generator. It was 148 ms against 207 ms (llama-1b-fsdp-64, H100) before these
-recordings were used to add the kernels of Hugging Face models (`spells_out_layers`, counted in llama-1b-fsdp-64),
+recordings were used to add the kernels of Hugging Face models (`has_unfused_layers`, counted in llama-1b-fsdp-64),
 FSDP2's copies (`copies_shards`), GPT-2's unfused GELU and cuDNN's attention; llama-1b-pp-4 was not used, and went from
 +17 % to -2 %. No H100 was measured: both columns of an H100 are predictions.
 

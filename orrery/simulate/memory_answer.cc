@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "orrery/workload/plan/memory_constants.h"
+#include "orrery/workload/plan/state_memory.h"
 
 namespace orrery::simulate {
 namespace {

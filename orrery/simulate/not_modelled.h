@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "orrery/simulate/simulation.h"
-#include "orrery/workload/generate/priced_unit.h"
+#include "orrery/workload/generate/op_pricing.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {

@@ -9,7 +9,7 @@
 #include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/link_class.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/recorded_ensemble.h"
 

@@ -13,7 +13,7 @@
 #include "orrery/kernel/memo.h"
 #include "orrery/kernel/shipped_models.h"
 #include "orrery/simulate/group_times.h"
-#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/host_model.h"
 
 namespace orrery::simulate {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "orrery/base/statistics.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/recorded.h"
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/ingest/run.h"
-#include "orrery/workload/recorded/default_host.h"
+#include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/test_recordings.h"
 
 namespace orrery::simulate {

@@ -25,7 +25,7 @@ TokenBatch BatchOf(const Job& job) {
 double PeakFlops(const Job& job) {
   double all = 0;
   for (const workload::GpuCount& count : workload::GpusOf(job)) {
-    const auto peak = count.gpu->PeakFlops(kernel::PeakName(job.training.precision.products));
+    const auto peak = count.gpu->PeakFlops(kernel::PeakName(job.training.precision.gemm_type));
     if (!peak && count.ranks > 0) {
       return 0;
     }
@@ -44,7 +44,7 @@ Utilisation UtilisationOf(const Job& job, std::int64_t step_ps, double flops,
   const double possible = PeakFlops(job) * step_s;
   utilisation.share = possible > 0 ? flops / possible : 0;
   utilisation.definition = fmt::format("{}, over the dense {} peak of all GPUs", counted,
-                                       kernel::PeakName(job.training.precision.products));
+                                       kernel::PeakName(job.training.precision.gemm_type));
   return utilisation;
 }
 

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace orrery::workload {
 namespace {
@@ -45,6 +50,40 @@ std::uint32_t CommunicationShare(collective::CollectiveKind kind, int multiproce
   constexpr std::uint32_t kMillion = 1'000'000;
   const std::uint32_t blocks = kind == collective::CollectiveKind::kSendRecv ? 4 : 16;
   return blocks * kMillion / static_cast<std::uint32_t>(std::max(multiprocessors, 1));
+}
+
+void UniteGroupRoles(std::span<Program> programs) {
+  std::map<std::string, std::uint32_t, std::less<>> role_of_name;
+  std::vector<std::string> names;
+  for (Program& program : programs) {
+    std::vector<std::uint32_t> united;
+    for (const StringId role : program.roles) {
+      const std::string name(program.strings.View(role));
+      const auto [found, is_new] =
+          role_of_name.emplace(name, static_cast<std::uint32_t>(names.size()));
+      if (is_new) {
+        names.push_back(name);
+      }
+      united.push_back(found->second);
+    }
+    for (std::uint32_t& role : program.communications.role) {
+      role = united[role];
+    }
+  }
+  for (Program& program : programs) {
+    program.roles.clear();
+    for (const std::string_view name : names) {
+      program.roles.push_back(program.strings.Intern(name));
+    }
+  }
+}
+
+PartId PartIndex::Find(const Parts::Row& row, Program& program) {
+  const auto [part, is_new] = parts_.try_emplace(ContentOf(row), kNone);
+  if (is_new) {
+    part->second = program.parts.Append(row);
+  }
+  return part->second;
 }
 
 }  // namespace orrery::workload

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
+#include <map>
+#include <span>
 #include <tuple>
 #include <vector>
 
+#include "orrery/base/columns.h"
 #include "orrery/base/string_table.h"
 #include "orrery/collective/request.h"
-#include "orrery/base/columns.h"
 
 namespace orrery::workload {
 
@@ -19,7 +20,7 @@ using CommunicationId = RowId;
 
 inline constexpr RowId kNone = kNoRow;
 
-/// No kernel::OperatorKind: what a part computes is not known.
+/// No kernel::OperatorKind: the operation is unknown.
 inline constexpr std::uint8_t kNoOperation = 0xFF;
 
 // Stored by number in results: append at the end, never reorder.
@@ -27,28 +28,28 @@ inline constexpr std::uint8_t kNoOperation = 0xFF;
 enum class LaneKind : std::uint8_t { kHostThread, kStream };
 
 enum class TaskKind : std::uint8_t {
-  kHost,         // the host works
-  kLaunch,       // the host hands work to a stream
-  kKernel,       // a kernel, a copy or a set on a stream
+  kHost,         // work of the host
+  kLaunch,       // the host launches work on a stream
+  kKernel,       // a kernel, memcpy or memset on a stream
   kRecord,       // a stream passes an event; takes no time
   kWait,         // a stream waits for an event; takes no time itself
   kSynchronize,  // the host waits; what follows its predecessors is its own cost
   kCollective,   // work of several ranks on a stream
 };
 
-/// What a task belongs to in a training step.
+/// The phase of a training step that a task belongs to.
 enum class Phase : std::uint8_t {
   kOther,
   kForward,
   kRecompute,
   kBackward,        // with or without gradients of weights
-  kWeightBackward,  // gradients of weights alone
+  kWeightBackward,  // weight gradients only
   kReduce,          // of gradients
   kOptimizer,
   kGather,  // of parameters
 };
 
-/// What runs its tasks one after the other: a host thread or a stream.
+/// A host thread or a stream, which runs its tasks in order.
 #define ORRERY_PROGRAM_LANE_COLUMNS(X)     \
   X(LaneKind, kind, LaneKind::kHostThread) \
   X(std::int64_t, number, 0)               \
@@ -65,9 +66,9 @@ ORRERY_TABLE(Lanes, ORRERY_PROGRAM_LANE_COLUMNS);
   X(TaskId, last_task, kNone)
 ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
 
-/// What many tasks have in common: what they are for and what they take of the GPU while they run.
+/// Properties shared by many tasks: their purpose and their share of the GPU while they run.
 #define ORRERY_PROGRAM_PART_COLUMNS(X)                                                          \
-  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */   \
+  X(StringId, category, StringId::kEmpty) /* "product", "attention", "norm", "optimizer" … */ \
   X(Phase, phase, Phase::kOther)                                                                \
   X(std::int32_t, chunk, -1)               /* of the pipeline's, of this device */              \
   X(std::uint32_t, sm_share, 0)            /* of the multiprocessors, in millionths */          \
@@ -76,14 +77,14 @@ ORRERY_TABLE(Calls, ORRERY_PROGRAM_CALL_COLUMNS);
   X(std::uint8_t, operation, kNoOperation) /* a kernel::OperatorKind */
 ORRERY_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
 
-/// All that a part says, for those who look for one like it.
+/// The content of a part, to find equal ones.
 [[nodiscard]] inline auto ContentOf(const Parts::Row& row) {
   return std::tuple(row.category, row.phase, row.chunk, row.sm_share, row.memory_share,
                     row.compute_share, row.operation);
 }
 
-/// What a task of kind kCollective moves: with whom, and how much. The n-th communication that the
-/// members of a group start on one role belong together.
+/// The group and size of a task of kind kCollective. The n-th communication that the
+/// members of a group start on one role match.
 #define ORRERY_PROGRAM_COMMUNICATION_COLUMNS(X)                                          \
   X(std::uint32_t, role, 0) /* which of the rank's groups: an index of Program::roles */ \
   X(collective::CollectiveKind, kind, collective::CollectiveKind::kAllReduce)            \
@@ -91,14 +92,14 @@ ORRERY_TABLE(Parts, ORRERY_PROGRAM_PART_COLUMNS);
   X(collective::Element, element, collective::Element::kBfloat16)
 ORRERY_TABLE(Communications, ORRERY_PROGRAM_COMMUNICATION_COLUMNS);
 
-/// Memory that a task takes when it begins or gives back when it ends.
-#define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                   \
-  X(TaskId, task, kNone)                                                   \
+/// Memory that a task allocates when it begins or frees when it ends.
+#define ORRERY_PROGRAM_MEMORY_COLUMNS(X)                                     \
+  X(TaskId, task, kNone)                                                     \
   X(StringId, category, StringId::kEmpty) /* "activations", "logits", … */ \
   X(std::int64_t, bytes, 0) /* above 0: taken at the begin; below: given back at the end */
 ORRERY_TABLE(MemoryChanges, ORRERY_PROGRAM_MEMORY_COLUMNS);
 
-/// Memory that is held all the time.
+/// Memory that is allocated during the whole step.
 #define ORRERY_PROGRAM_HELD_COLUMNS(X)    \
   X(StringId, category, StringId::kEmpty) \
   X(std::int64_t, bytes, 0)
@@ -136,7 +137,7 @@ struct Program {
   Communications communications;
   MemoryChanges memory_changes;
   HeldMemory held_memory;
-  /// The groups that a rank talks in, by name: "tp", "dp", "pp forward 0".
+  /// The process groups of a rank, by name: "tp", "dp", "pp forward 0".
   std::vector<StringId> roles;
   std::int64_t launch_latency_ps = 0;  // from the end of a launch to the first begin of its kernel
 
@@ -144,7 +145,7 @@ struct Program {
 };
 
 /// The edges of a program, grouped by the task they come from: those of task t are
-/// `targets[offsets[t]] … targets[offsets[t + 1] - 1]`, in order of their ids. Hand-overs from a
+/// `targets[offsets[t]] … targets[offsets[t + 1] - 1]`, in order of their ids. Edges from a
 /// launch to its kernel are among them.
 struct Successors {
   std::vector<std::uint32_t> offsets;
@@ -156,6 +157,21 @@ struct Successors {
 
 /// The share of a GPU's multiprocessors, in millionths, that NCCL's thread blocks hold: a few for
 /// messages, one for each channel of a collective.
-[[nodiscard]] std::uint32_t CommunicationShare(collective::CollectiveKind kind, int multiprocessors);
+[[nodiscard]] std::uint32_t CommunicationShare(collective::CollectiveKind kind,
+                                               int multiprocessors);
+
+/// Gives all programs the same roles, as an ensemble requires: the union by name, in order of first
+/// appearance.
+void UniteGroupRoles(std::span<Program> programs);
+
+/// Finds the parts of a program by their content.
+class PartIndex {
+ public:
+  /// Returns the part with this content, added to `program` if it is new.
+  PartId Find(const Parts::Row& row, Program& program);
+
+ private:
+  std::map<decltype(ContentOf(Parts::Row{})), PartId> parts_;
+};
 
 }  // namespace orrery::workload

@@ -84,7 +84,7 @@ def _framework(plan, description, device_name):
     keys = {"name": "torch-fsdp", "is_compiled": False, "copies_shards": True} if plan.sharding == "full" else {"name": "pytorch"}
     keys["attention"] = "flash" if _runs_cudnn_attention(device_name) else "flash2"
     if description.source == "transformers":
-        keys["spells_out_layers"] = True
+        keys["has_unfused_layers"] = True
     return keys
 
 

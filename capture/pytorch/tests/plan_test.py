@@ -144,7 +144,7 @@ class JobFile(unittest.TestCase):
             "gpu: H200",
             "gpus: 64",
             "framework: {name: torch-fsdp, is_compiled: false, copies_shards: true, attention: flash, "
-            "spells_out_layers: true}"])
+            "has_unfused_layers: true}"])
 
     def test_a_pipeline_says_its_stages_and_all_its_micro_batches(self):
         text = self.text("gpt2-xl", pp=5)

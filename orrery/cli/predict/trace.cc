@@ -26,7 +26,6 @@
 #include "orrery/simulate/step_figures.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/default_host.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/recorded.h"

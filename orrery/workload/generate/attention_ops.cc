@@ -6,7 +6,7 @@
 #include "orrery/workload/generate/block_ops.h"
 #include "orrery/workload/generate/operators.h"
 #include "orrery/workload/generate/unfused.h"
-#include "orrery/workload/plan/context_ranks.h"
+#include "orrery/workload/plan/plan.h"
 
 namespace orrery::workload {
 namespace {
@@ -15,7 +15,7 @@ using collective::CollectiveKind;
 using kernel::Key;
 using kernel::OperatorKind;
 
-// The core of attention on one rank: after communications of context parallelism.
+// The core of attention on one rank, after the communication of context parallelism.
 struct Core {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
@@ -35,9 +35,9 @@ Core CoreOf(const Attention& attention, const MicrobatchShape& shape) {
   core.heads = std::max<std::int64_t>(1, attention.heads / shape.tp);
   core.kv_heads = std::max<std::int64_t>(1, attention.kv_heads / shape.tp);
   const ContextRanks ranks = ContextRanksOf(plan);
-  core.heads = std::max<std::int64_t>(1, core.heads / ranks.dealing);
-  core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / ranks.dealing);
-  core.queries = shape.sequence / (plan.cp / ranks.dealing);
+  core.heads = std::max<std::int64_t>(1, core.heads / ranks.ulysses);
+  core.kv_heads = std::max<std::int64_t>(1, core.kv_heads / ranks.ulysses);
+  core.queries = shape.sequence / (plan.cp / ranks.ulysses);
   core.keys = shape.sequence;
   core.head_size =
       attention.head_size + (attention.latent ? attention.latent->rope_size : std::int64_t{0});
@@ -74,18 +74,19 @@ std::int64_t KeyValueElements(const Core& core) {
   return core.batch * core.queries * core.kv_heads * (core.head_size + core.value_size);
 }
 
-Communication OverContext(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements, int beside) {
-  return {GroupRole::kContext, kind, elements * shape.element_bytes, shape.element, beside};
+Communication OverContext(const MicrobatchShape& shape, CollectiveKind kind, std::int64_t elements,
+                          int overlapped_ops) {
+  return {GroupRole::kContext, kind, elements * shape.element_bytes, shape.element, overlapped_ops};
 }
 
 Communication AroundRing(const MicrobatchShape& shape, std::int64_t elements) {
   Communication communication = OverContext(shape, CollectiveKind::kSendRecv, elements, 1);
-  communication.role =
-      shape.plan().context == ContextKind::kUlyssesRing ? GroupRole::kContextRing : GroupRole::kContext;
+  communication.role = shape.plan().context == ContextKind::kUlyssesRing ? GroupRole::kContextRing
+                                                                         : GroupRole::kContext;
   return communication;
 }
 
-// Keys and values go round; the next ones travel while attention works on those that are here.
+// Ring attention: the next keys and values are received while attention works on the present ones.
 void WriteRing(const Core& core, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const int ranks = ContextRanksOf(shape.plan()).ring;
@@ -97,9 +98,9 @@ void WriteRing(const Core& core, LayerWriter& writer) {
       writer.Forward(CommunicationOp("pass keys on", AroundRing(shape, elements)));
     }
     writer.Forward(OperatorOp("attention", Category::kAttention,
-                                Flash(core, keys, "fwd", shape.type), hop == 0 ? 2 : 3));
-    backward.push_back(
-        CommunicationOp("pass keys on", AroundRing(shape, hop + 1 < ranks ? 2 * elements : elements)));
+                              Flash(core, keys, "fwd", shape.type), hop == 0 ? 2 : 3));
+    backward.push_back(CommunicationOp(
+        "pass keys on", AroundRing(shape, hop + 1 < ranks ? 2 * elements : elements)));
     backward.push_back(
         OperatorOp("attention", Category::kAttention, Flash(core, keys, "bwd", shape.type), 3));
   }
@@ -111,14 +112,14 @@ void WriteFlash(const Core& core, LayerWriter& writer) {
   writer.Forward(
       OperatorOp("attention", Category::kAttention, Flash(core, core.keys, "fwd", shape.type)));
   writer.Backward({OperatorOp("attention", Category::kAttention,
-                                Flash(core, core.keys, "bwd", shape.type), 2)});
+                              Flash(core, core.keys, "bwd", shape.type), 2)});
 }
 
 LayerOp OfAttention(std::string_view name, const kernel::Operator& op) {
   return OperatorOp(name, Category::kAttention, op);
 }
 
-// Scores in memory: two products with a softmax between them, and dropout of probabilities.
+// Materialised scores: two GEMMs with a softmax between them, and dropout of probabilities.
 void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const kernel::DataType type = writer.shape().type;
   const Framework& framework = writer.shape().framework();
@@ -126,10 +127,10 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
   const std::int64_t e = writer.shape().element_bytes;
   const std::int64_t heads = core.batch * core.heads;
   const std::int64_t scores = heads * core.queries * core.keys;
-  const kernel::Operator to_scores = BatchedGemm(heads, core.queries, core.keys, core.head_size,
-                                                    writer.shape().score_gemms());
-  const kernel::Operator from_scores = BatchedGemm(heads, core.queries, core.head_size,
-                                                      core.keys, writer.shape().score_gemms());
+  const kernel::Operator to_scores =
+      BatchedGemm(heads, core.queries, core.keys, core.head_size, writer.shape().score_gemm_type());
+  const kernel::Operator from_scores =
+      BatchedGemm(heads, core.queries, core.head_size, core.keys, writer.shape().score_gemm_type());
   writer.WritePart(writer.shape().plan().recompute == Recompute::kSelective, [&] {
     writer.Forward(OfAttention("scores", to_scores));
     if (is_unfused) {
@@ -144,7 +145,7 @@ void WriteMaterialised(const Core& core, double dropout, LayerWriter& writer) {
     writer.Forward(OfAttention("values", from_scores));
   });
   std::vector<LayerOp> backward = {OfAttention("values", to_scores),
-                                OfAttention("values", from_scores)};
+                                   OfAttention("values", from_scores)};
   if (dropout > 0) {
     backward.push_back(OfAttention("dropout", Elementwise("mul", scores, e + 1, e, type)));
   }
@@ -169,17 +170,17 @@ void WriteCore(const Core& core, double dropout, LayerWriter& writer) {
   }
 }
 
-// Before and after the core, context parallelism that does not go round.
+// Before and after the core: context parallelism without a ring.
 void WriteContextCommunication(const Core& core, bool is_before, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const Plan& plan = shape.plan();
-  const int dealing = ContextRanksOf(plan).dealing;
+  const int dealing = ContextRanksOf(plan).ulysses;
   const bool is_ulysses = dealing > 1;
   const bool gathers = plan.cp > 1 && plan.context == ContextKind::kAllGather && is_before;
   if (!is_ulysses && !gathers) {
     return;
   }
-  // Per rank: its tokens of all heads; Ulysses deals heads where tokens were dealt.
+  // Per rank: its tokens of all heads; Ulysses re-shards from tokens to heads.
   const std::int64_t own_tokens = shape.batch * shape.sequence / plan.cp;
   const std::int64_t widths =
       is_before ? core.heads * core.head_size + core.kv_heads * (core.head_size + core.value_size)
@@ -206,14 +207,14 @@ void WriteRope(const Attention& attention, const Core& core, LayerWriter& writer
                              (attention.latent ? 1 : core.kv_heads);
   const std::int64_t n = shape.tokens * heads * size;
   if (shape.is_unfused()) {
-    for (LayerOp& step : UnfusedRope(Pass::kForward, {shape.tokens, heads * size}, shape)) {
-      writer.Forward(std::move(step));
+    for (LayerOp& op : UnfusedRope(Pass::kForward, {shape.tokens, heads * size}, shape)) {
+      writer.Forward(std::move(op));
     }
     writer.Backward(UnfusedRope(Pass::kBackward, {shape.tokens, heads * size}, shape));
     return;
   }
   const std::int64_t e = shape.element_bytes;
-  // Unfused: two products, a turned copy and a sum, for queries and for keys.
+  // Unfused: two multiplications, a rotated copy and a sum, for queries and for keys.
   const bool is_fused = shape.framework().fuses_rope || shape.framework().is_compiled;
   const std::int64_t passes = is_fused ? 1 : 4;
   writer.Elements(

@@ -31,7 +31,7 @@ Communication OverTensor(CollectiveKind kind, std::int64_t bytes, collective::El
   return {GroupRole::kTensor, kind, bytes, element, 0};
 }
 
-// `more` runs behind `unit` forward and before it backward.
+// `more` runs after `unit` forward and before it backward.
 void Append(UnitOps& unit, UnitOps more) {
   std::ranges::move(more.forward, std::back_inserter(unit.forward));
   std::ranges::move(more.recompute, std::back_inserter(unit.recompute));
@@ -40,20 +40,20 @@ void Append(UnitOps& unit, UnitOps more) {
   unit.weight_inputs += more.weight_inputs;
 }
 
-// A vocabulary that is cut has its loss written out: maximum, difference, exponential, sum and
+// The loss over a split vocabulary is unfused: maximum, difference, exponential, sum and
 // quotient, each over all logits in fp32, and the gradient from the quotient.
 void WriteSplitLoss(std::int64_t cols, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const std::int64_t logits = shape.tokens * cols;
   writer.Forward(OperatorOp("loss", Category::kLoss,
-                              Elementwise("exp", logits, 20, 12, kernel::DataType::kFp32), 12));
+                            Elementwise("exp", logits, 20, 12, kernel::DataType::kFp32), 12));
   for (int i = 0; i < 3 && shape.tp > 1; ++i) {
     writer.Forward(CommunicationOp(
         "sum of loss",
         OverTensor(CollectiveKind::kAllReduce, 4 * shape.tokens, collective::Element::kFloat)));
   }
   writer.Backward({OperatorOp("loss", Category::kLoss,
-                                Elementwise("mul", logits, 8, 8, kernel::DataType::kFp32), 5)});
+                              Elementwise("mul", logits, 8, 8, kernel::DataType::kFp32), 5)});
 }
 
 void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
@@ -65,7 +65,7 @@ void WriteLoss(std::int64_t cols, bool is_fused, LayerWriter& writer) {
   const kernel::DataType type = is_fused ? shape.type : kernel::DataType::kFp32;
   const auto loss = [&](std::string_view pass) {
     return OperatorOp("loss", Category::kLoss,
-                        RowWise(OperatorKind::kCrossEntropy, shape.tokens, cols, pass, type), 3);
+                      RowWise(OperatorKind::kCrossEntropy, shape.tokens, cols, pass, type), 3);
   };
   writer.Forward(loss("fwd"));
   for (int i = 0; i < 3 && shape.tp > 1; ++i) {
@@ -109,9 +109,9 @@ UnitOps EmbeddingOps(const MicrobatchShape& shape, const Transformer& model) {
   } else {
     const std::int64_t rows = PaddedVocabulary(*shape.job, model) / shape.tp;
     writer.Forward(OperatorOp("embedding", Category::kEmbedding,
-                                Lookup(rows, shape.hidden, shape.tokens, "fwd", shape.type)));
+                              Lookup(rows, shape.hidden, shape.tokens, "fwd", shape.type)));
     LayerOp gradient = OperatorOp("embedding", Category::kEmbedding,
-                                 Lookup(rows, shape.hidden, shape.tokens, "bwd", shape.type), 4);
+                                  Lookup(rows, shape.hidden, shape.tokens, "bwd", shape.type), 4);
     gradient.is_wgrad = true;
     if (!shape.is_frozen()) {
       writer.Backward({gradient});
@@ -126,7 +126,7 @@ UnitOps EmbeddingOps(const MicrobatchShape& shape, const Transformer& model) {
     if (scatters) {
       writer.Backward(
           {CommunicationOp("gather gradient", OverTensor(CollectiveKind::kAllGather,
-                                                      n * shape.element_bytes, shape.element))});
+                                                         n * shape.element_bytes, shape.element))});
     }
   }
   if (model.positions > 0) {

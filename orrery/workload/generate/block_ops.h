@@ -1,15 +1,14 @@
 #pragma once
 
-#include "orrery/workload/generate/layer_writer.h"
-#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::workload {
 
-/// What one block of a transformer does for one micro-batch on one rank.
+/// The operations of one transformer block for one micro-batch on one rank.
 [[nodiscard]] UnitOps BlockOps(const MicrobatchShape& shape, const Transformer& model,
-                                   const Block& block);
+                               const Block& block);
 
 /// Token embedding with positions, at the begin of the first stage.
 [[nodiscard]] UnitOps EmbeddingOps(const MicrobatchShape& shape, const Transformer& model);

@@ -3,18 +3,74 @@
 #include <algorithm>
 #include <ranges>
 #include <span>
+#include <utility>
+
+#include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/plan/gradient_buckets.h"
 
 namespace orrery::workload {
 namespace {
 
 using collective::CollectiveKind;
 
+// Gradients of one buffer, and the unit of each.
+struct Buffer {
+  std::vector<Gradient> gradients;
+  std::vector<std::size_t> unit_of_gradient;
+};
+
+Buffer BufferOf(const Job& job, const StageTensors& tensors, bool of_experts) {
+  Buffer buffer;
+  std::size_t number = 0;
+  for (const std::vector<StageUnit>& chunk : *tensors.units) {
+    for (const StageUnit& unit : chunk) {
+      const UnitTensors& own = (*tensors.of_kind)[unit.kind];
+      for (const std::int64_t elements : of_experts ? own.experts : own.dense) {
+        buffer.gradients.push_back(
+            {.elements = elements, .element_bytes = job.training.precision.gradient_bytes});
+        buffer.unit_of_gradient.push_back(number);
+      }
+      ++number;
+    }
+  }
+  return buffer;
+}
+
+void AddBuckets(const Job& job, const Buffer& buffer, bool of_experts,
+                std::vector<StageBucket>& buckets) {
+  const int ranks = of_experts ? ExpertReplicas(job.plan) : DenseReplicas(job.plan);
+  if (buffer.gradients.empty() || ranks == 1) {
+    return;
+  }
+  const bool is_sharded = job.plan.sharding != Sharding::kReplicated;
+  for (const GradientBucket& made : BucketsOf(buffer.gradients, job.framework, ranks, is_sharded)) {
+    StageBucket bucket = {of_experts, made.elements, {}};
+    for (const std::size_t gradient : made.gradients) {
+      bucket.units.push_back(buffer.unit_of_gradient[gradient]);
+    }
+    std::ranges::sort(bucket.units);
+    const auto repeated = std::ranges::unique(bucket.units);
+    bucket.units.erase(repeated.begin(), repeated.end());
+    buckets.push_back(std::move(bucket));
+  }
+}
+
 constexpr std::string_view kGathered = "gathered parameters";
 constexpr std::string_view kWholeGradients = "whole gradients";
 
+// The buckets of a stage in the order they are sent; those of experts are separate, since other
+// ranks share them.
+std::vector<StageBucket> StageBuckets(const Job& job, const StageTensors& tensors) {
+  std::vector<StageBucket> buckets;
+  AddBuckets(job, BufferOf(job, tensors, false), false, buckets);
+  AddBuckets(job, BufferOf(job, tensors, true), true, buckets);
+  return buckets;
+}
+
 }  // namespace
 
-DataParallelCommunication::DataParallelCommunication(const Job& job, const StageTensors& tensors, ProgramWriter& writer)
+DataParallelCommunication::DataParallelCommunication(const Job& job, const StageTensors& tensors,
+                                                     ProgramWriter& writer)
     : job_(job), tensors_(tensors), writer_(writer) {
   std::size_t count = 0;
   for (const std::vector<StageUnit>& chunk : *tensors.units) {
@@ -34,43 +90,45 @@ bool DataParallelCommunication::shards_parameters() const {
                                           job_.plan.sharding == Sharding::kKeepGathered);
 }
 
-TaskId DataParallelCommunication::Communication(std::string_view name, GroupRole role, CollectiveKind kind,
-                              std::int64_t bytes, Phase phase, TaskId after) {
-  const bool is_fp32 = phase == Phase::kReduce && job_.training.precision.gradient_bytes == 4;
-  PricedOp step;
-  step.name = name;
-  step.communication = workload::Communication{
-      role, kind, bytes, is_fp32 ? collective::Element::kFloat : collective::Element::kBfloat16, 0};
-  return writer_.WriteCommunication(writer_.Prepare(std::span(&step, 1), phase, -1).front(), after, -1);
+TaskId DataParallelCommunication::Write(std::string_view name, const Communication& communication,
+                                        Phase phase, TaskId after) {
+  const LayerOp op = CommunicationOp(name, communication);
+  return writer_.WriteCommunication(writer_.Prepare(std::span(&op, 1), phase, -1).front(), after,
+                                    -1);
 }
 
 // Sums gradients over ranks; a sharded result stays where it belongs.
 TaskId DataParallelCommunication::Reduce(std::int64_t elements, bool of_experts) {
   const Plan& plan = job_.plan;
-  const std::int64_t bytes = elements * job_.training.precision.gradient_bytes;
+  const int element_bytes = job_.training.precision.gradient_bytes;
   const bool scatters = plan.sharding != Sharding::kReplicated;
-  const CollectiveKind kind =
-      scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
-  const GroupRole role = of_experts ? GroupRole::kExpertData : GroupRole::kData;
-  TaskId last =
-      Communication("reduce gradients", role, kind, bytes, Phase::kReduce, writer_.last_compute());
+  Communication sum = {
+      .role = of_experts ? GroupRole::kExpertData : GroupRole::kData,
+      .kind = scatters ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
+      .bytes = elements * element_bytes,
+      .element = element_bytes == 4 ? collective::Element::kFloat : collective::Element::kBfloat16};
+  TaskId last = Write("reduce gradients", sum, Phase::kReduce, writer_.last_compute());
   const int replicas = DenseReplicas(plan);
   const int shards = ShardRanks(plan, replicas);
   if (scatters && !of_experts && shards < replicas) {
-    last = Communication("reduce shards", GroupRole::kReplicas, CollectiveKind::kAllReduce, bytes / shards,
-                    Phase::kReduce, last);
+    sum.role = GroupRole::kReplicas;
+    sum.kind = CollectiveKind::kAllReduce;
+    sum.bytes /= shards;
+    last = Write("reduce shards", sum, Phase::kReduce, last);
   }
   reductions_.push_back(last);
   return last;
 }
 
 TaskId DataParallelCommunication::Gather(std::int64_t elements, bool of_experts, TaskId after) {
-  return Communication("gather parameters", of_experts ? GroupRole::kExpertData : GroupRole::kData,
-                  CollectiveKind::kAllGather, elements * job_.training.precision.gathered_bytes,
-                  Phase::kGather, after);
+  return Write("gather parameters",
+               {.role = of_experts ? GroupRole::kExpertData : GroupRole::kData,
+                .kind = CollectiveKind::kAllGather,
+                .bytes = elements * job_.training.precision.gathered_bytes},
+               Phase::kGather, after);
 }
 
-// Parameters that are needed first come first.
+// Parameters that are needed first are gathered first.
 void DataParallelCommunication::BeginStep() {
   if (job_.plan.sharding == Sharding::kReplicated || !job_.framework.gathers_in_forward) {
     return;
@@ -94,12 +152,12 @@ TaskId DataParallelCommunication::GatherUnit(const Place& place) {
     last = Gather(own.experts, true, after);
   }
   if (last != after) {
-    writer_.Take(last, kGathered, GatheredBytesOf(place));
+    writer_.Allocate(last, kGathered, GatheredBytesOf(place));
   }
   return last;
 }
 
-// Parameters that stay gathered are counted among the states.
+// Parameters that stay gathered count as states.
 std::int64_t DataParallelCommunication::GatheredBytesOf(const Place& place) const {
   const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
   const bool has_experts = ExpertReplicas(job_.plan) > 1;
@@ -108,16 +166,16 @@ std::int64_t DataParallelCommunication::GatheredBytesOf(const Place& place) cons
              : 0;
 }
 
-// The whole parameters of a unit are given back after its last computation.
+// The gathered parameters of a unit are freed after its last computation.
 void DataParallelCommunication::DropUnit(const Place& place) {
   TaskId& gather = gather_of_unit_[NumberOf(place)];
   if (gather != kNone) {
-    writer_.GiveBack(writer_.last_compute(), kGathered, GatheredBytesOf(place));
+    writer_.Free(writer_.last_compute(), kGathered, GatheredBytesOf(place));
   }
   gather = kNone;
 }
 
-// Gradients of a unit are whole until they are reduced.
+// Unsharded gradients of a unit exist until they are reduced.
 void DataParallelCommunication::ReduceUnit(const Place& place) {
   const RankParameters own = tensors_.At(place.chunk, place.unit).parameters();
   const std::int64_t bytes = GatheredBytesOf(place);
@@ -129,12 +187,12 @@ void DataParallelCommunication::ReduceUnit(const Place& place) {
     last = Reduce(own.experts, true);
   }
   if (last != kNone) {
-    writer_.Take(writer_.last_compute(), kWholeGradients, bytes);
-    writer_.GiveBack(last, kWholeGradients, bytes);
+    writer_.Allocate(writer_.last_compute(), kWholeGradients, bytes);
+    writer_.Free(last, kWholeGradients, bytes);
   }
 }
 
-// One unit ahead: while a unit computes, the parameters of the next travel; two are held at most.
+// One unit ahead: the parameters of the next unit are gathered while a unit computes.
 void DataParallelCommunication::GatherAhead(const Place& place, bool is_forward) {
   TaskId& own = gather_of_unit_[NumberOf(place)];
   if (own == kNone) {
@@ -165,7 +223,7 @@ void DataParallelCommunication::BeforeForward(const Place& place, bool is_first_
 }
 
 void DataParallelCommunication::AfterForward(const Place& place) {
-  // The last unit is needed again at once.
+  // The last unit is needed again immediately.
   const bool is_last = place.unit + 1 == (*tensors_.units)[place.chunk].size();
   if (shards_parameters() && job_.plan.sharding == Sharding::kParameters && !is_last) {
     DropUnit(place);
@@ -178,17 +236,17 @@ void DataParallelCommunication::BeforeBackward(const Place& place) {
   }
 }
 
-// A gradient that is sharded afterwards is whole until then.
+// A gradient that is sharded afterwards is held unsharded until then.
 void DataParallelCommunication::ReduceBucket(const StageBucket& bucket) {
   const TaskId reduction = Reduce(bucket.elements, bucket.is_of_experts);
   if (shards_gradients()) {
     const std::int64_t bytes = GatheredBytes(bucket.elements, job_.training);
-    writer_.Take(writer_.last_compute(), kWholeGradients, bytes);
-    writer_.GiveBack(reduction, kWholeGradients, bytes);
+    writer_.Allocate(writer_.last_compute(), kWholeGradients, bytes);
+    writer_.Free(reduction, kWholeGradients, bytes);
   }
 }
 
-// Buckets go out in order, each when all its gradients are complete.
+// Buckets are sent in order, each when all its gradients are complete.
 void DataParallelCommunication::ReduceReadyBuckets() {
   while (!buckets_.empty() &&
          std::ranges::all_of(buckets_[next_bucket_].units,

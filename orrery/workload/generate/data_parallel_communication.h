@@ -5,16 +5,21 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/generate/program_writer.h"
-#include "orrery/workload/generate/stage_buckets.h"
-#include "orrery/workload/generate/stage_units.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::workload {
 
-/// Keeps parameters and gradients of data-parallel ranks together: buckets of gradients, gathers of
-/// sharded parameters, as the plan shards and as the framework overlaps. Told what the program
-/// does, it adds the communications.
+/// A bucket of gradients of a stage, and the units that fill it.
+struct StageBucket {
+  bool is_of_experts = false;
+  std::int64_t elements = 0;
+  std::vector<std::size_t> units = {};  // numbered through all chunks, each once
+};
+
+/// Adds the communication of data-parallel ranks to a program: gradient buckets and gathers of
+/// sharded parameters, according to the plan's sharding and the framework's overlap.
 class DataParallelCommunication {
  public:
   DataParallelCommunication(const Job& job, const StageTensors& tensors, ProgramWriter& writer);
@@ -24,7 +29,7 @@ class DataParallelCommunication {
     std::size_t unit = 0;
   };
 
-  /// Before the first pass: parameters that come back while the first micro-batch runs.
+  /// Before the first pass: gathers parameters while the first micro-batch runs.
   void BeginStep();
 
   void BeforeForward(const Place& place, bool is_first_pass);
@@ -43,16 +48,16 @@ class DataParallelCommunication {
  private:
   [[nodiscard]] bool shards_parameters() const;
 
-  /// ZeRO-2: nobody has the room to sum whole gradients of several micro-batches, so that each
-  /// micro-batch is reduced.
+  /// ZeRO-2: no rank can accumulate unsharded gradients over micro-batches, so each micro-batch is
+  /// reduced.
   [[nodiscard]] bool shards_gradients() const { return job_.plan.sharding == Sharding::kGradients; }
 
   [[nodiscard]] std::size_t NumberOf(const Place& place) const {
     return first_of_chunk_[place.chunk] + place.unit;
   }
 
-  TaskId Communication(std::string_view name, GroupRole role, collective::CollectiveKind kind,
-                  std::int64_t bytes, Phase phase, TaskId after);
+  TaskId Write(std::string_view name, const Communication& communication, Phase phase,
+               TaskId after);
   TaskId Reduce(std::int64_t elements, bool of_experts);
   TaskId Gather(std::int64_t elements, bool of_experts, TaskId after);
   TaskId GatherUnit(const Place& place);

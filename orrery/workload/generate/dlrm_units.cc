@@ -1,5 +1,3 @@
-#include "orrery/workload/generate/dlrm_units.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -7,8 +5,8 @@
 #include <utility>
 
 #include "orrery/workload/generate/layer_writer.h"
+#include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/generate/operators.h"
-#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/model/dlrm.h"
 #include "orrery/workload/model/parameters.h"
 
@@ -22,7 +20,8 @@ using Shards = std::vector<TableShard>;
 
 class DlrmBuilder {
  public:
-  DlrmBuilder(const Job& job, const Dlrm& model) : job_(job), model_(model), shape_(MicrobatchShapeOf(job)) {}
+  DlrmBuilder(const Job& job, const Dlrm& model)
+      : job_(job), model_(model), shape_(MicrobatchShapeOf(job)) {}
 
   ModelUnits Build() {
     const auto shards = ShardTables(model_.tables, job_.plan.tables, job_.plan.dp);
@@ -34,7 +33,7 @@ class DlrmBuilder {
   }
 
  private:
-  // Ranks that hold parts of the same sizes share a program.
+  // Ranks with shards of the same sizes share a program.
   ProgramId ProgramOf(const Shards& shards) {
     const auto is_alike = [](const TableShard& lhs, const TableShard& rhs) {
       return lhs.rows == rhs.rows && lhs.dim == rhs.dim && lhs.lookups == rhs.lookups;
@@ -50,8 +49,7 @@ class DlrmBuilder {
   }
 
   void AddProgram(const Shards& shards) {
-    const std::size_t bottom =
-        AddKind(BottomOps(shards), WeightsOf(bottom_input(), model_.bottom));
+    const std::size_t bottom = AddKind(BottomOps(shards), WeightsOf(bottom_input(), model_.bottom));
     units_.stages.push_back({{{bottom, false}, {kTop, false}}});
     std::int64_t elements = 0;
     for (const TableShard& shard : shards) {
@@ -102,26 +100,26 @@ class DlrmBuilder {
     }
   }
 
-  // Products of all pairs of vectors of a sample.
+  // Dot products of all pairs of vectors of a sample.
   void WriteInteraction(LayerWriter& writer) const {
     const auto vectors = static_cast<std::int64_t>(model_.tables.size()) + 1;
     const std::int64_t dim = model_.bottom.empty() ? model_.dense_features : model_.bottom.back();
     const auto product = [&](std::int64_t n, std::int64_t k) {
       return OperatorOp("interaction", Category::kGemm,
-                          BatchedGemm(shape_.batch, vectors, n, k, shape_.type));
+                        BatchedGemm(shape_.batch, vectors, n, k, shape_.type));
     };
     writer.Forward(product(vectors, dim));
     writer.Backward({product(dim, vectors), product(dim, vectors)});
   }
 
-  // Of all ranks, since tables are dealt to them.
+  // Of all ranks, since tables are sharded over them.
   [[nodiscard]] std::int64_t samples() const { return shape_.batch * job_.plan.dp; }
 
   [[nodiscard]] std::int64_t LookupsOf(const TableShard& shard) const {
     return std::max<std::int64_t>(1, std::llround(shard.lookups * static_cast<double>(samples())));
   }
 
-  // Sums of rows, one for each sample; where a part is hit by few samples, the rows themselves.
+  // Sums of rows, one for each sample; the rows themselves if few samples hit a shard.
   [[nodiscard]] kernel::Operator LookupOf(const TableShard& shard) const {
     if (shard.lookups < 1) {
       return Lookup(shard.rows, shard.dim, LookupsOf(shard), "fwd", shape_.type);
@@ -140,22 +138,22 @@ class DlrmBuilder {
     return Elementwise("add", LookupsOf(shard) * shard.dim, 2 * e, e, shape_.type);
   }
 
-  // What a rank sends: pooled vectors of its parts of tables for all samples.
+  // What a rank sends: pooled vectors of its shards for all samples.
   [[nodiscard]] Communication VectorCommunication(const Shards& shards, bool is_forward) const {
     std::int64_t width = 0;
     for (const TableShard& shard : shards) {
       width += shard.dim;
     }
     Communication communication = {GroupRole::kTables, CollectiveKind::kAllToAll,
-                         samples() * width * shape_.element_bytes, shape_.element, 0};
+                                   samples() * width * shape_.element_bytes, shape_.element, 0};
     if (job_.plan.tables == TableSharding::kRow) {
       communication.kind = is_forward ? CollectiveKind::kReduceScatter : CollectiveKind::kAllGather;
     }
     return communication;
   }
 
-  // Forward: lookups, then the communication beside the network. Backward: the communication beside the
-  // network's backward pass, then the gradients of rows.
+  // Forward: lookups, then the communication beside the network. Backward: the communication beside
+  // the network's backward pass, then the gradients of rows.
   [[nodiscard]] UnitOps BottomOps(const Shards& shards) const {
     const bool is_dealt = job_.plan.dp > 1;
     LayerWriter network(shape_);
@@ -168,10 +166,10 @@ class DlrmBuilder {
     }
     if (is_dealt) {
       Communication out = VectorCommunication(shards, true);
-      out.beside = static_cast<int>(unit.forward.size());
+      out.overlapped_ops = static_cast<int>(unit.forward.size());
       forward.push_back(CommunicationOp("exchange vectors", out));
       Communication back = VectorCommunication(shards, false);
-      back.beside = static_cast<int>(unit.backward.size());
+      back.overlapped_ops = static_cast<int>(unit.backward.size());
       backward.push_back(CommunicationOp("exchange gradients of vectors", back));
     }
     std::ranges::move(unit.forward, std::back_inserter(forward));
@@ -195,7 +193,7 @@ class DlrmBuilder {
 
 }  // namespace
 
-Result<ModelUnits> DlrmUnits(const Job& job) {
+ModelUnits DlrmUnits(const Job& job) {
   return DlrmBuilder(job, *job.model.dlrm()).Build();
 }
 

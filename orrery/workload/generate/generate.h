@@ -5,12 +5,12 @@
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/generate/priced_unit.h"
+#include "orrery/workload/generate/op_pricing.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::workload {
 
-/// What all ranks of a job execute in one training step, and how sure its prices are.
+/// The programs of all ranks for one training step, and the reliability of operator times.
 struct GeneratedJob {
   Ensemble ensemble;
   std::vector<PriceCoverage> coverage;  // of each GPU that ranks have

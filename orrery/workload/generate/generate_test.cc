@@ -49,7 +49,8 @@ TEST(GenerateTest, SequenceParallelismGathersAndScatters) {
   const Program program = FirstProgram(SmallJob(plan));
   EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllGather, "gather sequence"}),
             Times(2 * kLayers + 1, kX));
-  EXPECT_EQ(Count(program, {GroupRole::kTensor, kReduceScatter, "scatter sum"}), Times(2 * kLayers, kX));
+  EXPECT_EQ(Count(program, {GroupRole::kTensor, kReduceScatter, "scatter sum"}),
+            Times(2 * kLayers, kX));
   EXPECT_EQ(Count(program, {GroupRole::kTensor, kAllGather, "gather gradient"}),
             Times(2 * kLayers + 1, kX));
   EXPECT_EQ(Count(program, {GroupRole::kTensor, kReduceScatter, "scatter gradient"}),
@@ -73,7 +74,8 @@ TEST(GenerateTest, TheSumOfGpt175bIsAsPublished) {
                                                .positions = 2048})},
                          .plan = plan,
                          .sequence = 2048});
-  EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kTensor, kAllReduce, "sum"}), Times(2, 50'331'648));
+  EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kTensor, kAllReduce, "sum"}),
+            Times(2, 50'331'648));
 }
 
 // Section 5: a message forward and one backward for each boundary and micro-batch.
@@ -155,7 +157,8 @@ TEST(GenerateTest, ATiedEmbeddingIsSummedOnceAStep) {
   const GeneratedJob tied =
       Generated(JobOf({.model = {"small", model}, .plan = plan, .microbatches = 4}));
   for (const Program& program : tied.ensemble.programs) {
-    EXPECT_EQ(Count(program, {GroupRole::kTied, kAllReduce}), Times(1, kVocabulary * kHidden / 2 * 4));
+    EXPECT_EQ(Count(program, {GroupRole::kTied, kAllReduce}),
+              Times(1, kVocabulary * kHidden / 2 * 4));
   }
   EXPECT_EQ(Count(FirstProgram(SmallJob(plan)), {GroupRole::kTied}).messages, 0);
 }

@@ -73,7 +73,7 @@ TEST(GeneratedWorkTest, HalfPrecisionChecksForOverflow) {
   Job job = SmallJob(plan);
   EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(1, 4));
   job.training.precision.compute = kernel::DataType::kFp16;
-  job.training.precision.products = kernel::DataType::kFp16;
+  job.training.precision.gemm_type = kernel::DataType::kFp16;
   EXPECT_EQ(Count(FirstProgram(job), {GroupRole::kAll, kAllReduce}), Times(2, 4));
 }
 
@@ -115,8 +115,8 @@ TEST(GeneratedWorkTest, RecomputedNormsRunAgain) {
   EXPECT_EQ(Sum(program, "qkv").count, 3 * kLayers);
 }
 
-// Experts that run again communication tokens six times a layer instead of four; the activation in them
-// belongs to them and runs again once.
+// Experts that run again communication tokens six times a layer instead of four; the activation in
+// them belongs to them and runs again once.
 TEST(GeneratedWorkTest, RecomputedExpertsExchangeTokensAgain) {
   Plan plan;
   plan.dp = 4;
@@ -152,7 +152,7 @@ TEST(GeneratedWorkTest, DeferredWgradOfNarrowGemmsKeepsNarrowInputs) {
     return BlockOps(MicrobatchShapeOf(job, model), model, model.blocks[0].block).weight_inputs;
   };
   EXPECT_EQ(kept(), 1024 * 16 * kHidden * 2);
-  job.training.precision.products = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = kernel::DataType::kFp8;
   EXPECT_EQ(kept(), 1024 * 16 * kHidden);
 }
 

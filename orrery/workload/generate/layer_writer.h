@@ -6,15 +6,69 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/workload/generate/microbatch_shape.h"
+#include "orrery/collective/request.h"
+#include "orrery/kernel/data_type.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::workload {
 
-/// Which side of a product tensor parallelism cuts.
+/// The sizes of one micro-batch on one rank.
+struct MicrobatchShape {
+  const Job* job = nullptr;
+  std::int64_t batch = 1;           // samples
+  std::int64_t sequence = 1;        // tokens of a sample, all of them
+  std::int64_t tokens = 1;          // of this rank: batch · sequence / cp
+  std::int64_t sharded_tokens = 1;  // the same where sequence parallelism cuts
+  std::int64_t hidden = 0;
+  int tp = 1;
+  kernel::DataType type = kernel::DataType::kBf16;       // of activations
+  kernel::DataType gemm_type = kernel::DataType::kBf16;  // of products
+  collective::Element element = collective::Element::kBfloat16;
+  std::int64_t element_bytes = 2;
+
+  [[nodiscard]] const Plan& plan() const { return job->plan; }
+
+  /// Whether each operation of a layer is a kernel of its own.
+  [[nodiscard]] bool is_unfused() const {
+    return framework().has_unfused_layers && !framework().is_compiled;
+  }
+
+  [[nodiscard]] const Framework& framework() const { return job->framework; }
+
+  /// Whether GEMMs read narrower copies of activations; TF32 reads the activations themselves.
+  [[nodiscard]] bool is_fp8() const {
+    return gemm_type != type && gemm_type != kernel::DataType::kTf32;
+  }
+
+  /// Whether adapters are trained and nothing else: gradients of weights are not computed.
+  [[nodiscard]] bool is_frozen() const { return job->training.adapter_rank > 0; }
+
+  /// Bytes of an element of a GEMM's input.
+  [[nodiscard]] std::int64_t gemm_bytes() const;
+
+  /// Of GEMMs without weights, in attention.
+  [[nodiscard]] kernel::DataType score_gemm_type() const {
+    return gemm_type == kernel::DataType::kTf32 ? gemm_type : type;
+  }
+};
+
+/// The shape of a transformer's decoder (or of an encoder that stands alone).
+[[nodiscard]] MicrobatchShape MicrobatchShapeOf(const Job& job, const Transformer& model);
+
+/// The shape of a model without sequences: a token is a sample.
+[[nodiscard]] MicrobatchShape MicrobatchShapeOf(const Job& job);
+
+/// Bytes of an element, rounded up.
+[[nodiscard]] std::int64_t BytesOf(kernel::DataType type);
+
+/// The element type of collectives.
+[[nodiscard]] collective::Element ElementOf(kernel::DataType type);
+
+/// Which side of a matrix tensor parallelism splits.
 enum class Cut : std::uint8_t {
-  kColumns,  // the output: its input is whole, gathered before when the sequence is cut
-  kRows,     // the input: results are summed, and scattered when the sequence is cut
+  kColumns,  // the output: its input is whole, gathered before with sequence parallelism
+  kRows,     // the input: results are summed, and scattered with sequence parallelism
   kNothing,  // every rank has all of it
 };
 
@@ -31,25 +85,26 @@ struct Matrix {
   bool has_adapter = false;    // LoRA trains two narrow matrices beside it
 };
 
-/// Writes the steps of a unit, sublayer by sublayer: what a sublayer does forward goes to the end
-/// of the forward pass, and its backward pass runs before that of the sublayers written earlier.
+/// Writes the operations of a unit, sublayer by sublayer: forward operations are appended to the
+/// end of the forward pass, and its backward pass runs before that of the sublayers written
+/// earlier.
 class LayerWriter {
  public:
   explicit LayerWriter(const MicrobatchShape& shape) : shape_(shape) {}
 
   [[nodiscard]] const MicrobatchShape& shape() const { return shape_; }
 
-  void Forward(LayerOp step) { forward_.push_back(std::move(step)); }
+  void Forward(LayerOp op) { forward_.push_back(std::move(op)); }
 
   /// Ops of one sublayer's backward pass, in order.
-  void Backward(std::vector<LayerOp> steps) { backward_.push_back(std::move(steps)); }
+  void Backward(std::vector<LayerOp> ops) { backward_.push_back(std::move(ops)); }
 
-  /// A matrix product with what precision and tensor parallelism ask for around it.
+  /// A GEMM with the casts and communication that precision and tensor parallelism require.
   void Linear(const Matrix& matrix);
 
   void Norm(NormKind kind, std::int64_t rows, std::int64_t cols);
 
-  /// A map over `n` elements. Bytes are of one element of the result.
+  /// An elementwise operator over `n` elements. Bytes are of one element of the result.
   struct Map {
     std::string_view name;
     std::string_view forward;
@@ -81,7 +136,7 @@ class LayerWriter {
     }
   }
 
-  /// Inputs and gradients of outputs, in bytes, that a put-off gradient of a weight needs.
+  /// Inputs and output gradients, in bytes, that a deferred weight gradient needs.
   void KeepForWeights(std::int64_t bytes) { weight_inputs_ += bytes; }
 
   [[nodiscard]] UnitOps Finish();
@@ -89,14 +144,14 @@ class LayerWriter {
  private:
   void GatherSequence(const Matrix& matrix);
   void ReduceOutput(const Matrix& matrix);
-  void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& steps);
+  void Cast(std::string_view name, std::int64_t rows, std::int64_t cols, std::vector<LayerOp>& ops);
   [[nodiscard]] std::int64_t WeightInputBytes(const Matrix& matrix) const;
   void AddAdapter(const Matrix& matrix);
   [[nodiscard]] std::vector<LayerOp> LinearBackward(const Matrix& matrix);
-  void AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& steps);
-  void AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& steps) const;
+  void AddInputGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
+  void AddInputGradientSum(const Matrix& matrix, std::vector<LayerOp>& ops) const;
   void UnfusedNorm(std::int64_t rows, std::int64_t cols);
-  void AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& steps);
+  void AddWeightGradient(const Matrix& matrix, std::vector<LayerOp>& ops);
   void RecomputeFrom(std::size_t begin);
 
   const MicrobatchShape& shape_;
@@ -107,11 +162,11 @@ class LayerWriter {
   std::int64_t weight_inputs_ = 0;
 };
 
-/// An communication as a step.
+/// A communication as an operation.
 [[nodiscard]] LayerOp CommunicationOp(std::string_view name, const Communication& communication);
 
-/// An operator as a step.
+/// An operator as an operation of a layer.
 [[nodiscard]] LayerOp OperatorOp(std::string_view name, Category category,
-                                const kernel::Operator& op, int launches = 1);
+                                 const kernel::Operator& op, int launches = 1);
 
 }  // namespace orrery::workload

@@ -97,7 +97,8 @@ TEST(ListedModelsTest, WholeTablesExchangePooledVectors) {
   const GeneratedJob job = DlrmOn(4, TableSharding::kTable);
   std::int64_t bytes = 0;
   for (const ProgramId id : job.ensemble.program_of_rank) {
-    const CommunicationCount count = Count(job.ensemble.programs[id], {GroupRole::kTables, kAllToAll});
+    const CommunicationCount count =
+        Count(job.ensemble.programs[id], {GroupRole::kTables, kAllToAll});
     EXPECT_EQ(count.messages, 2);
     bytes += count.bytes;
   }

@@ -56,31 +56,31 @@ RankTokens TokensOf(const Experts& experts, const MicrobatchShape& shape) {
 void WriteRouter(const Experts& experts, std::int64_t tokens, LayerWriter& writer) {
   writer.Linear({"router", tokens, writer.shape().hidden, experts.count, Cut::kNothing});
   writer.Forward(OperatorOp("choose experts", Category::kExperts,
-                              kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
-                                  .Set(Key::kRows, tokens)
-                                  .Set(Key::kCols, experts.count)
-                                  .Set(Key::kK, experts.per_token),
-                              8));
+                            kernel::Operator(OperatorKind::kTopK, kernel::DataType::kFp32)
+                                .Set(Key::kRows, tokens)
+                                .Set(Key::kCols, experts.count)
+                                .Set(Key::kK, experts.per_token),
+                            8));
 }
 
 void WritePermute(std::string_view name, std::int64_t tokens, const Experts& experts,
                   LayerWriter& writer) {
   const auto permute = [&](std::string_view pass) {
     return OperatorOp(name, Category::kExperts,
-                        kernel::Operator(OperatorKind::kMoePermute, writer.shape().type)
-                            .Set(Key::kTokens, tokens)
-                            .Set(Key::kK, experts.per_token)
-                            .Set(Key::kHidden, writer.shape().hidden)
-                            .Set(Key::kExperts, experts.count)
-                            .Set(Key::kPass, pass),
-                        4);
+                      kernel::Operator(OperatorKind::kMoePermute, writer.shape().type)
+                          .Set(Key::kTokens, tokens)
+                          .Set(Key::kK, experts.per_token)
+                          .Set(Key::kHidden, writer.shape().hidden)
+                          .Set(Key::kExperts, experts.count)
+                          .Set(Key::kPass, pass),
+                      4);
   };
   const bool is_out = name == "permute";
   writer.Forward(permute(is_out ? "fwd" : "bwd"));
   writer.Backward({permute(is_out ? "bwd" : "fwd")});
 }
 
-// Tokens on their way to experts or back; a backward pass goes the other way.
+// Copies of tokens that travel to experts or back.
 // Where one copy goes to each node and is spread there, a token travels as often as its experts are
 // on different nodes: of `nodes`, k experts that are chosen evenly meet nodes · (1 − (1 −
 // 1/nodes)^k).
@@ -99,27 +99,29 @@ std::int64_t SentCopies(std::int64_t copies, std::int64_t per_token, const Micro
   return std::llround(static_cast<double>(copies) * met / static_cast<double>(per_token));
 }
 
-LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies, const MicrobatchShape& shape) {
-  // Tokens that products take in eight bits travel so; their sums do not.
+LayerOp TokenDispatchCommunication(std::string_view name, bool gathers, std::int64_t copies,
+                                   const MicrobatchShape& shape) {
+  // Tokens that are inputs of fp8 GEMMs are sent in fp8; their sums are not.
   const std::int64_t bytes =
       gathers && shape.is_fp8() && shape.plan().dispatch == TokenDispatch::kFlex
           ? 1
           : shape.element_bytes;
-  Communication communication = {GroupRole::kExperts, CollectiveKind::kAllToAll, copies * shape.hidden * bytes,
-                       shape.element, 0};
+  Communication communication = {GroupRole::kExperts, CollectiveKind::kAllToAll,
+                                 copies * shape.hidden * bytes, shape.element, 0};
   if (shape.plan().dispatch == TokenDispatch::kAllGather) {
     communication.kind = gathers ? CollectiveKind::kAllGather : CollectiveKind::kReduceScatter;
-    communication.bytes = shape.sharded_tokens * shape.plan().ep * shape.hidden * shape.element_bytes;
+    communication.bytes =
+        shape.sharded_tokens * shape.plan().ep * shape.hidden * shape.element_bytes;
   }
   return CommunicationOp(name, communication);
 }
 
-int NumOperators(const std::vector<LayerOp>& steps) {
+int NumOperators(const std::vector<LayerOp>& ops) {
   return static_cast<int>(
-      std::ranges::count_if(steps, [](const LayerOp& step) { return step.op.has_value(); }));
+      std::ranges::count_if(ops, [](const LayerOp& op) { return op.op.has_value(); }));
 }
 
-// Sends tokens to their experts; the shared expert runs meanwhile where the framework lets it.
+// Sends tokens to their experts; the shared expert may overlap with it.
 void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const bool is_sent = shape.plan().ep > 1;
@@ -131,8 +133,8 @@ void WriteDispatch(const Experts& experts, std::int64_t copies, LayerWriter& wri
     LayerWriter alone(shape);
     WriteFeedForward(*experts.shared, shape.tokens, true, alone);
     const UnitOps shared = alone.Finish();
-    forward.communication->beside = NumOperators(shared.forward);
-    backward.communication->beside = NumOperators(shared.backward);
+    forward.communication->overlapped_ops = NumOperators(shared.forward);
+    backward.communication->overlapped_ops = NumOperators(shared.backward);
   }
   if (is_sent) {
     writer.Forward(forward);
@@ -154,30 +156,29 @@ void WriteCombine(const Experts& experts, std::int64_t copies, LayerWriter& writ
   }
 }
 
-// Ranks that share experts by tensor parallelism gather tokens before and sum results behind them.
+// Tensor-parallel ranks of experts gather tokens before and sum results after them.
 void WriteExpertTensor(bool is_before, std::int64_t tokens, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   if (shape.plan().expert_tp == 1) {
     return;
   }
-  const auto step = [&](std::string_view name, CollectiveKind kind) {
+  const auto op = [&](std::string_view name, CollectiveKind kind) {
     return CommunicationOp(name, {GroupRole::kExpertTensor, kind,
-                               tokens * shape.hidden * shape.element_bytes, shape.element, 0});
+                                  tokens * shape.hidden * shape.element_bytes, shape.element, 0});
   };
   if (is_before) {
-    writer.Forward(step("gather tokens", CollectiveKind::kAllGather));
-    writer.Backward({step("scatter token gradients", CollectiveKind::kReduceScatter)});
+    writer.Forward(op("gather tokens", CollectiveKind::kAllGather));
+    writer.Backward({op("scatter token gradients", CollectiveKind::kReduceScatter)});
   } else {
-    writer.Forward(step("scatter tokens", CollectiveKind::kReduceScatter));
-    writer.Backward({step("gather token gradients", CollectiveKind::kAllGather)});
+    writer.Forward(op("scatter tokens", CollectiveKind::kReduceScatter));
+    writer.Backward({op("gather token gradients", CollectiveKind::kAllGather)});
   }
 }
 
 void WriteGrouped(std::string_view name, std::int64_t groups, std::int64_t tokens, std::int64_t in,
                   std::int64_t out, LayerWriter& writer) {
-  const kernel::DataType type = writer.shape().products;
-  writer.Forward(
-      OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, out, in, type)));
+  const kernel::DataType type = writer.shape().gemm_type;
+  writer.Forward(OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, out, in, type)));
   LayerOp gradient =
       OperatorOp(name, Category::kExperts, GroupedGemm(groups, tokens, in, out, type));
   if (writer.shape().is_frozen()) {
@@ -196,14 +197,15 @@ struct ChainedMap {
   std::int64_t operands;
 };
 
-std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n, const MicrobatchShape& shape) {
+std::vector<LayerOp> ChainOps(std::span<const ChainedMap> maps, std::int64_t n,
+                              const MicrobatchShape& shape) {
   const std::int64_t e = shape.element_bytes;
-  std::vector<LayerOp> steps;
+  std::vector<LayerOp> ops;
   for (const ChainedMap& map : maps) {
-    steps.push_back(OperatorOp("activation", Category::kElementwise,
-                                 Elementwise(map.function, n, map.operands * e, e, shape.type)));
+    ops.push_back(OperatorOp("activation", Category::kElementwise,
+                             Elementwise(map.function, n, map.operands * e, e, shape.type)));
   }
-  return steps;
+  return ops;
 }
 
 // x/2 · (1 + tanh(c · (x + d · x³))), map by map; backward, the sums of constants cost nothing, the
@@ -228,8 +230,8 @@ void WriteOutGelu(std::int64_t n, LayerWriter& writer) {
                                                   {"add", 2},
                                                   {"mul", 1},
                                                   {"add", 2}}};
-  for (LayerOp& step : ChainOps(kForward, n, writer.shape())) {
-    writer.Forward(std::move(step));
+  for (LayerOp& op : ChainOps(kForward, n, writer.shape())) {
+    writer.Forward(std::move(op));
   }
   writer.Backward(ChainOps(kBackward, n, writer.shape()));
 }
@@ -244,7 +246,7 @@ void WriteFunction(const FeedForward& mlp, std::int64_t rows, std::int64_t width
   const bool is_fused = framework.fuses_bias_activation || framework.is_compiled;
   if (!mlp.is_gated) {
     if (mlp.has_bias && !is_fused) {
-      // The product adds it; its gradient is a sum of its own.
+      // The GEMM adds it; its gradient is a separate sum.
       writer.Backward(
           {OperatorOp("bias", Category::kElementwise, Elementwise("other", n, e, 0, type))});
     }
@@ -253,7 +255,7 @@ void WriteFunction(const FeedForward& mlp, std::int64_t rows, std::int64_t width
       return;
     }
     if (mlp.activation == Activation::kSquaredRelu && !framework.is_compiled) {
-      // Frameworks have no kernel of it: relu and square, forward and backward.
+      // Frameworks have no fused kernel: relu and square, forward and backward.
       writer.Elements({"relu", names.forward, names.backward, n, e, e, 2 * e, e});
       writer.Elements({"square", "pow", "mul", n, e, e, 4 * e, 2 * e, 2});
       return;
@@ -301,7 +303,7 @@ void WriteActivation(const FeedForward& mlp, std::int64_t rows, std::int64_t wid
 void WriteFeedForward(const FeedForward& mlp, std::int64_t rows, bool is_cut, LayerWriter& writer) {
   const MicrobatchShape& shape = writer.shape();
   const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
-  // Norm and activation write what fp8 products read, forward and backward, as they go.
+  // Norm and activation write the fp8 inputs of GEMMs themselves, forward and backward.
   writer.Linear({.name = "mlp up",
                  .rows = rows,
                  .in = shape.hidden,

@@ -1,26 +1,100 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <string_view>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/generate/stage_units.h"
 #include "orrery/workload/generate/layer_op.h"
-#include "orrery/workload/generate/unit_memory.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/plan/state_memory.h"
 
 namespace orrery::workload {
 
-/// The kinds of units that a model is made of, and which of them each program runs: one for each
-/// device of the pipeline, or as `program_of_rank` says.
+/// Elements of the tensors of a unit on one rank, in definition order.
+struct UnitTensors {
+  std::vector<std::int64_t> dense = {};    // the same on all data-parallel ranks
+  std::vector<std::int64_t> experts = {};  // the same on ranks with the same experts
+  std::int64_t frozen = 0;                 // parameters
+
+  [[nodiscard]] RankParameters parameters() const {
+    return {std::accumulate(dense.begin(), dense.end(), std::int64_t{0}),
+            std::accumulate(experts.begin(), experts.end(), std::int64_t{0})};
+  }
+};
+
+/// One unit of a stage.
+struct StageUnit {
+  std::size_t kind = 0;     // an index of ModelUnits::kinds
+  bool recomputes = false;  // the whole unit
+};
+
+/// The units of each chunk of a device, in the order of the model.
+using StageUnits = std::vector<std::vector<StageUnit>>;
+
+/// The parameters of a stage on one rank.
+struct StageParameters {
+  RankParameters trained;
+  std::int64_t frozen = 0;
+  std::int64_t num_tensors = 0;  // trained ones
+};
+
+/// The tensors of a stage.
+struct StageTensors {
+  const StageUnits* units = nullptr;
+  const std::vector<UnitTensors>* of_kind = nullptr;
+
+  [[nodiscard]] const UnitTensors& At(std::size_t chunk, std::size_t unit) const {
+    return (*of_kind)[(*units)[chunk][unit].kind];
+  }
+
+  [[nodiscard]] StageParameters Parameters() const;
+};
+
+/// Memory of a unit for one micro-batch on one rank, in bytes.
+struct UnitMemory {
+  std::string_view category = "activations";
+  std::int64_t whole = 0;   // all that its forward pass saves for its backward pass
+  std::int64_t kept = 0;    // the part that stays in between; less with selective recomputation
+  std::int64_t input = 0;   // what stays if the whole unit is recomputed
+  std::int64_t logits = 0;  // stay too, counted separately
+  std::int64_t logits_copy = 0;    // a second copy while a pass computes the loss
+  std::int64_t working = 0;        // while its backward pass runs
+  std::int64_t weight_inputs = 0;  // stays after a backward pass without weight gradients
+
+  [[nodiscard]] std::int64_t Kept(bool recomputes) const { return recomputes ? input : kept; }
+
+  bool operator==(const UnitMemory&) const = default;
+};
+
+/// The kinds of units of a model and the units of each program: one program for each device of the
+/// pipeline, or according to `program_of_rank`.
 struct ModelUnits {
   std::vector<UnitOps> kinds;
   std::vector<UnitTensors> tensors;             // by kind
   std::vector<UnitMemory> memory;               // by kind
   std::vector<StageUnits> stages;               // by program
   std::int64_t message_bytes = 0;               // between stages
-  std::vector<std::int64_t> tied_bytes = {};    // by program: gradients of an embedding it shares
-  std::vector<std::int64_t> table_bytes = {};   // by program: parts of tables it holds
+  std::vector<std::int64_t> tied_bytes = {};    // by program: gradients of a shared embedding
+  std::vector<std::int64_t> table_bytes = {};   // by program: shards of embedding tables
   std::vector<ProgramId> program_of_rank = {};  // where ranks of a stage differ
 };
+
+/// Splits the model of a job into units and assigns them to the stages of the pipeline.
+[[nodiscard]] Result<ModelUnits> UnitsOf(const Job& job, const PipelineShape& shape);
+
+/// A recommendation model whose embedding tables are sharded over all ranks while its MLPs are
+/// replicated.
+///
+/// Forward, a rank looks up its shards for the samples of all ranks and sends each rank the vectors
+/// of its samples: an all-to-all of pooled vectors for tables and columns, a reduce-scatter of
+/// partial sums for rows. The bottom MLP runs concurrently. Backward, gradients of vectors take the
+/// reverse path, concurrent with the backward pass of the bottom MLP. Ranks whose shards differ in
+/// size have programs of their own. Communication of the indices is not modelled.
+[[nodiscard]] ModelUnits DlrmUnits(const Job& job);
 
 }  // namespace orrery::workload

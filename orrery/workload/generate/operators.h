@@ -5,11 +5,11 @@
 
 #include "orrery/kernel/operator.h"
 
-/// Operators as layers ask for them, each in one expression.
+/// Operators of layers.
 namespace orrery::workload {
 
 [[nodiscard]] inline kernel::Operator Gemm(std::int64_t m, std::int64_t n, std::int64_t k,
-                                              std::string_view layout, kernel::DataType type) {
+                                           std::string_view layout, kernel::DataType type) {
   return kernel::Operator(kernel::OperatorKind::kGemm, type)
       .Set(kernel::Key::kM, m)
       .Set(kernel::Key::kN, n)
@@ -18,8 +18,8 @@ namespace orrery::workload {
 }
 
 [[nodiscard]] inline kernel::Operator BatchedGemm(std::int64_t batch, std::int64_t m,
-                                                     std::int64_t n, std::int64_t k,
-                                                     kernel::DataType type) {
+                                                  std::int64_t n, std::int64_t k,
+                                                  kernel::DataType type) {
   return kernel::Operator(kernel::OperatorKind::kBatchedGemm, type)
       .Set(kernel::Key::kB, batch)
       .Set(kernel::Key::kM, m)
@@ -28,8 +28,8 @@ namespace orrery::workload {
 }
 
 [[nodiscard]] inline kernel::Operator GroupedGemm(std::int64_t groups, std::int64_t m,
-                                                     std::int64_t n, std::int64_t k,
-                                                     kernel::DataType type) {
+                                                  std::int64_t n, std::int64_t k,
+                                                  kernel::DataType type) {
   return kernel::Operator(kernel::OperatorKind::kGroupedGemm, type)
       .Set(kernel::Key::kG, groups)
       .Set(kernel::Key::kM, m)

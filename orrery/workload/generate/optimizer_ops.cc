@@ -25,14 +25,14 @@ kernel::Operator Update(const Job& job, std::int64_t n, std::int64_t tensors) {
       .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk));
 }
 
-// Gradients of fp16 were scaled up: they are scaled back, and nobody goes on where one overflowed.
-void AddOverflowCheck(const Job& job, std::int64_t n, std::vector<LayerOp>& steps) {
-  steps.push_back(OperatorOp("unscale and check gradients", Category::kOptimizer,
-                               Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
+// Gradients of fp16 were scaled up: they are scaled back, and the step is skipped on overflow.
+void AddOverflowCheck(const Job& job, std::int64_t n, std::vector<LayerOp>& ops) {
+  ops.push_back(OperatorOp("unscale and check gradients", Category::kOptimizer,
+                           Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
   if (job.gpus > 1) {
-    steps.push_back(CommunicationOp(
-        "overflow anywhere",
-        {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4, collective::Element::kFloat, 0}));
+    ops.push_back(CommunicationOp("overflow anywhere",
+                                  {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4,
+                                   collective::Element::kFloat, 0}));
   }
 }
 
@@ -50,31 +50,31 @@ std::vector<LayerOp> OptimizerOps(const Job& job, const StageTensors& stage) {
   if (job.training.optimizer == OptimizerKind::kSkipped) {
     return {};
   }
-  const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, stage.parameters()));
-  const std::int64_t tensors = std::max<std::int64_t>(1, stage.num_tensors());
-  std::vector<LayerOp> steps;
+  const StageParameters parameters = stage.Parameters();
+  const std::int64_t n = std::max<std::int64_t>(1, OwnedParameters(job.plan, parameters.trained));
+  const std::int64_t tensors = std::max<std::int64_t>(1, parameters.num_tensors);
+  std::vector<LayerOp> ops;
   if (job.training.precision.compute == kernel::DataType::kFp16) {
-    AddOverflowCheck(job, n, steps);
+    AddOverflowCheck(job, n, ops);
   }
-  steps.push_back(
-      OperatorOp("norm of gradients", Category::kOptimizer,
-                   kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
-                       .Set(Key::kN, n)
-                       .Set(Key::kTensors, tensors)
-                       .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)),
-                   10));
+  ops.push_back(OperatorOp("norm of gradients", Category::kOptimizer,
+                           kernel::Operator(OperatorKind::kGradientNorm, kernel::DataType::kFp32)
+                               .Set(Key::kN, n)
+                               .Set(Key::kTensors, tensors)
+                               .Set(Key::kChunks, std::max<std::int64_t>(1, n / kElementsOfChunk)),
+                           10));
   if (job.gpus > 1) {
-    steps.push_back(CommunicationOp(
-        "sum of norms",
-        {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4, collective::Element::kFloat, 0}));
+    ops.push_back(
+        CommunicationOp("sum of norms", {GroupRole::kAll, collective::CollectiveKind::kAllReduce, 4,
+                                         collective::Element::kFloat, 0}));
   }
   if (job.plan.offload_optimizer) {
-    return steps;  // the host updates
+    return ops;  // the host updates
   }
-  steps.push_back(OperatorOp("clip gradients", Category::kOptimizer,
-                               Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
-  steps.push_back(OperatorOp("update", Category::kOptimizer, Update(job, n, tensors), 4));
-  return steps;
+  ops.push_back(OperatorOp("clip gradients", Category::kOptimizer,
+                           Elementwise("mul", n, 4, 4, kernel::DataType::kFp32)));
+  ops.push_back(OperatorOp("update", Category::kOptimizer, Update(job, n, tensors), 4));
+  return ops;
 }
 
 }  // namespace orrery::workload

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "orrery/workload/generate/stage_units.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/model_units.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::workload {

@@ -32,49 +32,44 @@ LaneId ProgramWriter::LaneOf(GroupRole role) {
   return lane;
 }
 
-PartId ProgramWriter::PartOf(const PricedOp& step, Phase phase, int chunk) {
+PartId ProgramWriter::PartOf(const LayerOp& op, Phase phase, int chunk) {
   Parts::Row row;
   row.phase = phase;
   row.chunk = chunk;
-  if (step.communication) {
-    row.category = program_.strings.Intern(Name(step.communication->role));
-    row.sm_share = CommunicationShare(step.communication->kind, job_.gpu.multiprocessors);
+  if (op.communication) {
+    row.category = program_.strings.Intern(Name(op.communication->role));
+    row.sm_share = CommunicationShare(op.communication->kind, job_.gpu.multiprocessors);
   } else {
-    row.category = program_.strings.Intern(Name(step.category));
+    row.category = program_.strings.Intern(Name(op.category));
     row.sm_share = kMillion;
-    row.memory_share = step.memory_share;
-    row.compute_share = step.compute_share;
-    row.operation = step.operation;
+    row.memory_share = op.cost.memory_share;
+    row.compute_share = op.cost.compute_share;
+    row.operation = op.cost.operation;
   }
-  for (PartId part = 0; part < program_.parts.size(); ++part) {
-    if (ContentOf(program_.parts.At(part)) == ContentOf(row)) {
-      return part;
-    }
-  }
-  return program_.parts.Append(row);
+  return parts_.Find(row, program_);
 }
 
-PreparedOps ProgramWriter::Prepare(std::span<const PricedOp> steps, Phase phase, int chunk) {
+PreparedOps ProgramWriter::Prepare(std::span<const LayerOp> ops, Phase phase, int chunk) {
   const auto launch_ps = static_cast<std::int64_t>(
       std::llround(job_.framework.launch_us * kPicosecondsPerMicrosecond));
   PreparedOps prepared;
-  prepared.reserve(steps.size());
-  for (const PricedOp& step : steps) {
+  prepared.reserve(ops.size());
+  for (const LayerOp& op : ops) {
     PreparedOp row;
-    row.name = program_.strings.Intern(step.name);
-    row.part = PartOf(step, phase, chunk);
-    row.is_wgrad = step.is_wgrad;
-    row.is_launched = step.launches > 0;
-    row.launch_ps = job_.framework.uses_graphs ? 0 : launch_ps * step.launches;
-    row.duration_ps = step.duration_ps;
+    row.name = program_.strings.Intern(op.name);
+    row.part = PartOf(op, phase, chunk);
+    row.is_wgrad = op.is_wgrad;
+    row.is_launched = op.launches > 0;
+    row.launch_ps = job_.framework.uses_graphs ? 0 : launch_ps * op.launches;
+    row.duration_ps = op.cost.duration_ps;
     row.lane = kComputing;
-    if (step.communication) {
-      // One call into the library, without the modules and the autograd that stand around a kernel,
-      // unless the framework wraps it in Python.
+    if (op.communication) {
+      // One call into the library, without the modules and autograd around a kernel, unless the
+      // framework wraps it in Python.
       row.launch_ps /= job_.framework.wraps_communication ? 1 : 3;
-      const Communication& communication = *step.communication;
+      const Communication& communication = *op.communication;
       row.lane = LaneOf(communication.role);
-      row.beside = communication.beside;
+      row.overlapped_ops = communication.overlapped_ops;
       row.communication =
           program_.communications.Append({.role = static_cast<std::uint32_t>(communication.role),
                                           .kind = communication.kind,
@@ -86,39 +81,39 @@ PreparedOps ProgramWriter::Prepare(std::span<const PricedOp> steps, Phase phase,
   return prepared;
 }
 
-void ProgramWriter::AddEdge(TaskId from, TaskId to) {
-  program_.edges.Append({.from = from, .to = to});
+void ProgramWriter::AddEdges(std::span<const TaskId> from, TaskId to) {
+  for (const TaskId task : from) {
+    program_.edges.Append({.from = task, .to = to});
+  }
 }
 
-TaskId ProgramWriter::Launch(const PreparedOp& step) {
-  if (!step.is_launched) {
+TaskId ProgramWriter::Launch(const PreparedOp& op) {
+  if (!op.is_launched) {
     return kNone;
   }
   return program_.tasks.Append({.lane = kHost,
                                 .kind = TaskKind::kLaunch,
-                                .duration_ps = step.launch_ps,
+                                .duration_ps = op.launch_ps,
                                 .name = launch_name_});
 }
 
-TaskId ProgramWriter::Compute(const PreparedOp& step, int microbatch,
-                              std::vector<TaskId>& awaited) {
-  const TaskId launch = Launch(step);
-  const TaskId task = program_.tasks.Append({.lane = step.lane,
+TaskId ProgramWriter::Compute(const PreparedOp& op, int microbatch, std::vector<TaskId>& awaited) {
+  const TaskId launch = Launch(op);
+  const TaskId task = program_.tasks.Append({.lane = op.lane,
                                              .kind = TaskKind::kKernel,
-                                             .duration_ps = step.duration_ps,
-                                             .name = step.name,
+                                             .duration_ps = op.duration_ps,
+                                             .name = op.name,
                                              .launch = launch,
-                                             .part = step.part,
+                                             .part = op.part,
                                              .microbatch = microbatch});
-  for (const TaskId before : awaited) {
-    AddEdge(before, task);
-  }
+  AddEdges(awaited, task);
   awaited.clear();
   last_compute_ = task;
   return task;
 }
 
-TaskId ProgramWriter::WriteCommunication(const PreparedOp& communication, TaskId after, int microbatch) {
+TaskId ProgramWriter::WriteCommunication(const PreparedOp& communication, TaskId after,
+                                         int microbatch) {
   const TaskId launch = Launch(communication);
   const TaskId task = program_.tasks.Append({.lane = communication.lane,
                                              .kind = TaskKind::kCollective,
@@ -128,7 +123,7 @@ TaskId ProgramWriter::WriteCommunication(const PreparedOp& communication, TaskId
                                              .microbatch = microbatch,
                                              .communication = communication.communication});
   if (after != kNone) {
-    AddEdge(after, task);
+    AddEdges({&after, 1}, task);
   }
   return task;
 }
@@ -138,23 +133,21 @@ void ProgramWriter::WaitFor(TaskId task) {
 }
 
 ProgramWriter::Track ProgramWriter::Begin(const Pass& pass) const {
-  return {.pass = pass, .last_compute = last_compute_, .awaited = awaited_, .beside = {}};
+  return {.pass = pass, .last_compute = last_compute_, .awaited = awaited_, .overlapped = {}};
 }
 
-void ProgramWriter::AddCommunication(Track& track, const PreparedOp& step) {
-  const TaskId task = WriteCommunication(step, track.last_compute, track.pass.microbatch);
-  for (const TaskId before : track.awaited) {
-    AddEdge(before, task);
-  }
-  if (step.beside == 0) {
+void ProgramWriter::AddCommunication(Track& track, const PreparedOp& op) {
+  const TaskId task = WriteCommunication(op, track.last_compute, track.pass.microbatch);
+  AddEdges(track.awaited, task);
+  if (op.overlapped_ops == 0) {
     track.awaited = {task};
   } else {
-    track.beside.push_back({task, step.beside});
+    track.overlapped.push_back({task, op.overlapped_ops});
   }
 }
 
-void ProgramWriter::AwaitBeside(Track& track) {
-  std::erase_if(track.beside, [&track](Running& running) {
+void ProgramWriter::AwaitOverlapped(Track& track) {
+  std::erase_if(track.overlapped, [&track](Running& running) {
     if (running.left > 0) {
       --running.left;
       return false;
@@ -166,37 +159,37 @@ void ProgramWriter::AwaitBeside(Track& track) {
 
 bool ProgramWriter::Advance(Track& track) {
   const Part part = track.pass.part;
-  while (track.next < track.pass.steps->size()) {
-    const PreparedOp& step = (*track.pass.steps)[track.next++];
-    if ((part == Part::kWithoutWeights && step.is_wgrad) ||
-        (part == Part::kWeightsOnly && !step.is_wgrad)) {
+  while (track.next < track.pass.ops->size()) {
+    const PreparedOp& op = (*track.pass.ops)[track.next++];
+    if ((part == Part::kWithoutWeights && op.is_wgrad) ||
+        (part == Part::kWeightsOnly && !op.is_wgrad)) {
       continue;
     }
-    if (step.communication != kNone) {
-      AddCommunication(track, step);
-      if (step.beside == 0) {
+    if (op.communication != kNone) {
+      AddCommunication(track, op);
+      if (op.overlapped_ops == 0) {
         return true;
       }
       continue;
     }
-    AwaitBeside(track);
-    track.last_compute = Compute(step, track.pass.microbatch, track.awaited);
+    AwaitOverlapped(track);
+    track.last_compute = Compute(op, track.pass.microbatch, track.awaited);
     track.tasks.first = track.tasks.first == kNone ? track.last_compute : track.tasks.first;
     track.tasks.last = track.last_compute;
   }
   return false;
 }
 
-// Nothing runs on beyond the list that it belongs to.
+// No communication overlaps with operations beyond its list.
 void ProgramWriter::End(Track& track) {
-  for (const Running& running : track.beside) {
+  for (const Running& running : track.overlapped) {
     track.awaited.push_back(running.task);
   }
   awaited_.insert(awaited_.end(), track.awaited.begin(), track.awaited.end());
 }
 
-PassTasks ProgramWriter::Write(const PreparedOps& steps, int microbatch, Part part) {
-  Track track = Begin({&steps, microbatch, part});
+PassTasks ProgramWriter::Write(const PreparedOps& ops, int microbatch, Part part) {
+  Track track = Begin({&ops, microbatch, part});
   while (Advance(track)) {
   }
   awaited_.clear();
@@ -218,19 +211,19 @@ std::array<PassTasks, 2> ProgramWriter::WriteTogether(const Pass& one, const Pas
   return {tracks[0].tasks, tracks[1].tasks};
 }
 
-TaskId ProgramWriter::WriteAside(Aside where, std::string_view name, std::int64_t duration_ps,
-                                 TaskId after) {
+TaskId ProgramWriter::WriteSideTask(Side where, std::string_view name, std::int64_t duration_ps,
+                                    TaskId after) {
   constexpr std::int64_t kFirstNumber = 60;
-  const bool is_on_host = where == Aside::kOnHost;
-  LaneId& lane = lane_aside_[static_cast<std::size_t>(where)];
+  const bool is_on_host = where == Side::kOnHost;
+  LaneId& lane = side_lanes_[static_cast<std::size_t>(where)];
   if (lane == kNone) {
     lane = program_.lanes.Append(
         {.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream,
          .number = is_on_host ? 1 : kFirstNumber + static_cast<std::int64_t>(where)});
   }
-  PricedOp step;
-  step.category = Category::kOptimizer;
-  const PartId part = PartOf(step, Phase::kOptimizer, -1);
+  LayerOp op;
+  op.category = Category::kOptimizer;
+  const PartId part = PartOf(op, Phase::kOptimizer, -1);
   const TaskId task =
       program_.tasks.Append({.lane = lane,
                              .kind = is_on_host ? TaskKind::kHost : TaskKind::kKernel,
@@ -238,7 +231,7 @@ TaskId ProgramWriter::WriteAside(Aside where, std::string_view name, std::int64_
                              .name = program_.strings.Intern(name),
                              .part = part});
   if (after != kNone) {
-    AddEdge(after, task);
+    AddEdges({&after, 1}, task);
   }
   return task;
 }
@@ -251,13 +244,6 @@ void ProgramWriter::WriteMarker(std::string_view name) {
   Compute(marker, -1, awaited_);
 }
 
-void ProgramWriter::HostWorks(std::string_view name, std::int64_t duration_ps) {
-  program_.tasks.Append({.lane = kHost,
-                         .kind = TaskKind::kHost,
-                         .duration_ps = duration_ps,
-                         .name = program_.strings.Intern(name)});
-}
-
 void ProgramWriter::HostWaitsFor(TaskId task) {
   if (task == kNone) {
     return;
@@ -266,7 +252,7 @@ void ProgramWriter::HostWaitsFor(TaskId task) {
       program_.tasks.Append({.lane = kHost,
                              .kind = TaskKind::kSynchronize,
                              .name = program_.strings.Intern("cudaStreamSynchronize")});
-  AddEdge(task, wait);
+  AddEdges({&task, 1}, wait);
 }
 
 int ProgramWriter::NumCommunicators() const {
@@ -287,15 +273,15 @@ void ProgramWriter::Hold(std::string_view category, std::int64_t bytes) {
   }
 }
 
-void ProgramWriter::Take(TaskId task, std::string_view category, std::int64_t bytes) {
+void ProgramWriter::Allocate(TaskId task, std::string_view category, std::int64_t bytes) {
   if (bytes != 0 && task != kNone) {
     program_.memory_changes.Append(
         {.task = task, .category = program_.strings.Intern(category), .bytes = bytes});
   }
 }
 
-void ProgramWriter::GiveBack(TaskId task, std::string_view category, std::int64_t bytes) {
-  Take(task, category, -bytes);
+void ProgramWriter::Free(TaskId task, std::string_view category, std::int64_t bytes) {
+  Allocate(task, category, -bytes);
 }
 
 }  // namespace orrery::workload

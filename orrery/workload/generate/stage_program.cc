@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -9,21 +10,109 @@
 #include <string_view>
 #include <utility>
 
-#include "orrery/workload/generate/memory_writer.h"
-#include "orrery/workload/generate/offloaded_update.h"
+#include "orrery/workload/generate/data_parallel_communication.h"
+#include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/optimizer_ops.h"
+#include "orrery/workload/generate/program_writer.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/plan/state_memory.h"
 
 namespace orrery::workload {
 namespace {
 
 using collective::CollectiveKind;
 
-// The passes of one unit in the words of the program.
+constexpr std::int64_t kPieces = 16;
+constexpr double kPicoseconds = 1e12;
+
+std::int64_t PicosecondsFor(double bytes, double bytes_per_second) {
+  return bytes_per_second > 0 ? std::llround(bytes / bytes_per_second * kPicoseconds) : 0;
+}
+
+// Writes the update of an optimizer whose states are in host memory: gradients are copied there,
+// the host updates at the speed of its memory, parameters are copied back; in pieces, so that all
+// three overlap. The next computation waits for the last piece.
+void WriteOffloadedUpdate(const Job& job, std::int64_t parameters, ProgramWriter& writer) {
+  const Precision& precision = job.training.precision;
+  const double piece = static_cast<double>(parameters) / kPieces;
+  // States are read and written, the gradient is read, the parameter is written.
+  const int touched =
+      2 * OptimizerBytes(job.training) + precision.gradient_bytes + precision.gathered_bytes;
+  const std::int64_t out_ps =
+      PicosecondsFor(piece * precision.gradient_bytes, job.gpu.host_link.bytes_per_second);
+  const std::int64_t update_ps =
+      PicosecondsFor(piece * touched, DefaultMemoryConstants().host_bytes_per_second);
+  const std::int64_t back_ps =
+      PicosecondsFor(piece * precision.gathered_bytes, job.gpu.host_link.bytes_per_second);
+  const TaskId ready = writer.last_compute();
+  for (std::int64_t i = 0; i < kPieces; ++i) {
+    const TaskId out =
+        writer.WriteSideTask(ProgramWriter::Side::kToHost, "copy gradients out", out_ps, ready);
+    const TaskId update =
+        writer.WriteSideTask(ProgramWriter::Side::kOnHost, "update on the host", update_ps, out);
+    writer.WaitFor(writer.WriteSideTask(ProgramWriter::Side::kFromHost, "copy parameters back",
+                                        back_ps, update));
+  }
+}
+
+constexpr std::string_view kRecomputed = "recomputed activations";
+constexpr std::string_view kLogits = "logits";
+constexpr std::string_view kActivationGradients = "gradients of activations";
+
+// Writes the memory that passes allocate and free into a program.
+class MemoryWriter {
+ public:
+  explicit MemoryWriter(ProgramWriter& writer) : writer_(writer) {}
+
+  void HoldStates(const Job& job, const StageParameters& stage) {
+    const StateBytes states = StatesOf(stage.trained, job.plan, job.training);
+    writer_.Hold("parameters", states.parameters + stage.frozen * ParameterBytes(job.training));
+    writer_.Hold("gradients", states.gradients);
+    writer_.Hold("optimizer states", states.optimizer);
+  }
+
+  // To be called when the program is written: its communicators are known then.
+  void HoldRest() {
+    const MemoryConstants& constants = DefaultMemoryConstants();
+    writer_.Hold("communication buffers",
+                 constants.communicator_bytes * writer_.NumCommunicators());
+    writer_.Hold("CUDA context", constants.context_bytes);
+  }
+
+  void Forward(const UnitMemory& unit, bool recomputes, const PassTasks& tasks) {
+    writer_.Allocate(tasks.first, unit.category, unit.Kept(recomputes));
+    writer_.Allocate(tasks.first, kLogits, unit.logits + unit.logits_copy);
+    writer_.Free(tasks.last, kLogits, unit.logits_copy);
+  }
+
+  // `defers_weights`: the weight gradients follow in a Weights().
+  void Backward(const UnitMemory& unit, bool recomputes, bool defers_weights,
+                const PassTasks& tasks) {
+    const std::int64_t kept = unit.Kept(recomputes);
+    writer_.Allocate(tasks.first, kRecomputed, unit.whole - kept);
+    writer_.Allocate(tasks.first, kActivationGradients, unit.working);
+    writer_.Allocate(tasks.first, kLogits, unit.logits_copy);
+    writer_.Free(tasks.last, kRecomputed, unit.whole - kept);
+    writer_.Free(tasks.last, kActivationGradients, unit.working);
+    writer_.Free(tasks.last, kLogits, unit.logits + unit.logits_copy);
+    // What weight gradients need exists already, or replaces what is freed.
+    writer_.Free(tasks.last, unit.category, kept - (defers_weights ? unit.weight_inputs : 0));
+  }
+
+  void Weights(const UnitMemory& unit, const PassTasks& tasks) {
+    writer_.Free(tasks.last, unit.category, unit.weight_inputs);
+  }
+
+ private:
+  ProgramWriter& writer_;
+};
+
+// The passes of one unit, prepared for one program.
 struct PreparedUnit {
   PreparedOps forward;
   PreparedOps recompute;
   PreparedOps backward;
-  PreparedOps weights;  // of the backward pass, where they come later
+  PreparedOps weights;  // the deferred part of the backward pass
 };
 
 // Messages to and from the neighbours of a chunk for one pass.
@@ -32,25 +121,32 @@ struct Neighbours {
   std::optional<GroupRole> to;
 };
 
-std::vector<PricedOp> WgradOps(const PricedUnit& unit) {
-  std::vector<PricedOp> steps;
-  std::copy_if(unit.backward.begin(), unit.backward.end(), std::back_inserter(steps),
-               [](const PricedOp& step) { return step.is_wgrad; });
-  return steps;
+std::vector<LayerOp> WgradOps(const UnitOps& unit) {
+  std::vector<LayerOp> ops;
+  std::ranges::copy_if(unit.backward, std::back_inserter(ops), &LayerOp::is_wgrad);
+  return ops;
+}
+
+// The roles of pipeline messages follow each other in the enumeration.
+GroupRole MessageRole(bool is_next, bool is_forward, bool is_in) {
+  return static_cast<GroupRole>(static_cast<std::uint32_t>(GroupRole::kNextForwardOut) +
+                                (is_next ? 0 : 4) + (is_forward ? 0 : 2) + (is_in ? 1 : 0));
 }
 
 class StageWriter {
  public:
   explicit StageWriter(const StageSource& source)
       : source_(source),
-        job_(*source.job),
+        job_(source.job),
+        units_(source.model.stages[source.program]),
+        parameters_(StageTensors{&units_, &source.model.tensors}.Parameters()),
         writer_(job_),
-        data_(job_, {&source.units, source.tensors}, writer_),
+        data_(job_, {&units_, &source.model.tensors}, writer_),
         memory_(writer_) {
-    memory_.HoldStates(job_, StageTensors{&source.units, source.tensors});
-    writer_.Hold("embedding tables", source.table_bytes);
-    for (std::size_t chunk = 0; chunk < source.units.size(); ++chunk) {
-      prepared_.push_back(PrepareChunk(source.units[chunk], static_cast<int>(chunk)));
+    memory_.HoldStates(job_, parameters_);
+    writer_.Hold("embedding tables", source.model.table_bytes[source.program]);
+    for (std::size_t chunk = 0; chunk < units_.size(); ++chunk) {
+      prepared_.push_back(PrepareChunk(units_[chunk], static_cast<int>(chunk)));
       passes_left_.push_back(0);
       is_first_pass_.push_back(true);
     }
@@ -59,18 +155,18 @@ class StageWriter {
   Result<Program> Write() {
     ORRERY_TRY(const std::vector<PipelineStep> steps, ScheduleOf(source_.shape, source_.stage));
     for (const PipelineStep& step : steps) {
-      passes_left_[static_cast<std::size_t>(step.chunk)] +=
-          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward ? 1
-                                                                                             : 0;
+      const bool ends =
+          step.pass == PipelinePass::kBackward || step.pass == PipelinePass::kWeightBackward;
+      passes_left_[static_cast<std::size_t>(step.chunk)] += ends ? 1 : 0;
     }
     data_.BeginStep();
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      if (i + 1 < steps.size() && RunTogether(steps[i], steps[i + 1])) {
+      if (i + 1 < steps.size() && RunConcurrently(steps[i], steps[i + 1])) {
         const bool is_forward = steps[i].pass == PipelinePass::kForward;
         WriteTogether(steps[is_forward ? i : i + 1], steps[is_forward ? i + 1 : i]);
         ++i;
       } else {
-        WriteOp(steps[i]);
+        WriteStep(steps[i]);
       }
     }
     WriteEnd();
@@ -82,8 +178,8 @@ class StageWriter {
   std::vector<PreparedUnit> PrepareChunk(const std::vector<StageUnit>& units, int chunk) {
     std::vector<PreparedUnit> prepared;
     for (const StageUnit& unit : units) {
-      const PricedUnit& kind = source_.kinds[unit.kind];
-      const std::vector<PricedOp>& again = unit.recomputes ? kind.forward : kind.recompute;
+      const UnitOps& kind = source_.kinds[unit.kind];
+      const std::vector<LayerOp>& again = unit.recomputes ? kind.forward : kind.recompute;
       prepared.push_back({writer_.Prepare(kind.forward, Phase::kForward, chunk),
                           writer_.Prepare(again, Phase::kRecompute, chunk),
                           writer_.Prepare(kind.backward, Phase::kBackward, chunk),
@@ -92,7 +188,7 @@ class StageWriter {
     return prepared;
   }
 
-  void WriteOp(const PipelineStep& step) {
+  void WriteStep(const PipelineStep& step) {
     switch (step.pass) {
       case PipelinePass::kForward:
         return WriteForward(step);
@@ -105,7 +201,7 @@ class StageWriter {
     }
   }
 
-  // Who a chunk hears from and talks to. Chunks of the same device need no message.
+  // The sender and receiver of a chunk. Chunks of the same device need no message.
   Neighbours NeighboursOf(int chunk, bool is_forward) const {
     const ChunkPlace place = {source_.stage, chunk};
     const auto before = ChunkBefore(source_.shape, place);
@@ -114,42 +210,28 @@ class StageWriter {
     const auto& target = is_forward ? after : before;
     Neighbours neighbours;
     if (source && source->stage != source_.stage) {
-      neighbours.from = InRole(IsNext(*source, is_forward), is_forward);
+      neighbours.from = MessageRole(IsNext(*source, is_forward), is_forward, true);
     }
     if (target && target->stage != source_.stage) {
-      neighbours.to = OutRole(IsNext(*target, !is_forward), is_forward);
+      neighbours.to = MessageRole(IsNext(*target, !is_forward), is_forward, false);
     }
     return neighbours;
   }
 
-  // Interleaved layers always go on to the next device, round and round, so that with two devices
-  // both neighbours are the same one.
+  // Interleaved chunks always continue on the next device, in a ring, so that with two devices both
+  // neighbours are the same one.
   bool IsNext(const ChunkPlace& other, bool is_before) const {
     return source_.shape.schedule == PipelineSchedule::kInterleaved ? !is_before
                                                                     : other.stage > source_.stage;
   }
 
-  static GroupRole InRole(bool is_next, bool is_forward) {
-    if (is_next) {
-      return is_forward ? GroupRole::kNextForwardIn : GroupRole::kNextBackwardIn;
-    }
-    return is_forward ? GroupRole::kPreviousForwardIn : GroupRole::kPreviousBackwardIn;
-  }
-
-  static GroupRole OutRole(bool is_next, bool is_forward) {
-    if (is_next) {
-      return is_forward ? GroupRole::kNextForwardOut : GroupRole::kNextBackwardOut;
-    }
-    return is_forward ? GroupRole::kPreviousForwardOut : GroupRole::kPreviousBackwardOut;
-  }
-
-  TaskId WriteMessage(GroupRole role, std::string_view name, TaskId after, const PipelineStep& step) {
+  TaskId WriteMessage(GroupRole role, std::string_view name, TaskId after,
+                      const PipelineStep& step) {
     PreparedOps& prepared = messages_[{role, step.chunk}];
     if (prepared.empty()) {
-      PricedOp message;
-      message.name = name;
-      message.communication = Communication{role, CollectiveKind::kSendRecv, source_.message_bytes,
-                                  collective::Element::kBfloat16, 0};
+      const LayerOp message = CommunicationOp(
+          name,
+          {.role = role, .kind = CollectiveKind::kSendRecv, .bytes = source_.model.message_bytes});
       const Phase phase = step.pass == PipelinePass::kForward ? Phase::kForward : Phase::kBackward;
       prepared = writer_.Prepare(std::span(&message, 1), phase, step.chunk);
     }
@@ -180,11 +262,11 @@ class StageWriter {
   }
 
   const UnitMemory& MemoryOf(std::size_t chunk, std::size_t unit) const {
-    return (*source_.memory)[source_.units[chunk][unit].kind];
+    return source_.model.memory[units_[chunk][unit].kind];
   }
 
   bool Recomputes(std::size_t chunk, std::size_t unit) const {
-    return source_.units[chunk][unit].recomputes;
+    return units_[chunk][unit].recomputes;
   }
 
   void AfterForward(std::size_t chunk, std::size_t unit, const PassTasks& tasks) {
@@ -199,11 +281,11 @@ class StageWriter {
     }
   }
 
-  // A forward pass runs beside the backward pass of another micro-batch in DualPipe's pairs; and
-  // where a framework hides the communication of tokens so, a backward pass beside the next forward
-  // pass. That is for jobs without a pipeline: in 1F1B a stage that keeps a message until the end
-  // of a pair makes all others wait.
-  bool RunTogether(const PipelineStep& step, const PipelineStep& next) const {
+  // A forward pass runs concurrently with the backward pass of another micro-batch in DualPipe's
+  // pairs; and a backward pass with the next forward pass where a framework hides the token
+  // dispatch this way. The latter only without a pipeline: in 1F1B a stage that keeps a message
+  // until the end of a pair delays all others.
+  bool RunConcurrently(const PipelineStep& step, const PipelineStep& next) const {
     if (step.microbatch == next.microbatch) {
       return false;
     }
@@ -231,7 +313,7 @@ class StageWriter {
     Send(around_backward, backward);
   }
 
-  // The i-th unit of one pass and the i-th from behind of the other, where there are so many.
+  // The i-th unit of the forward pass and the i-th from the end of the other, if they exist.
   void WriteUnitsTogether(const PipelineStep& forward, const PipelineStep& backward,
                           std::size_t i) {
     const auto fore = static_cast<std::size_t>(forward.chunk);
@@ -249,8 +331,8 @@ class StageWriter {
     if (has_backward) {
       data_.BeforeBackward({back, from_behind});
       behind = prepared_[back][from_behind].recompute;
-      const PreparedOps& steps = prepared_[back][from_behind].backward;
-      behind.insert(behind.end(), steps.begin(), steps.end());
+      const PreparedOps& ops = prepared_[back][from_behind].backward;
+      behind.insert(behind.end(), ops.begin(), ops.end());
     }
     const auto part = is_whole ? ProgramWriter::Part::kAll : ProgramWriter::Part::kWithoutWeights;
     const auto tasks =
@@ -307,10 +389,7 @@ class StageWriter {
     WriteTied();
     writer_.Write(writer_.Prepare(source_.optimizer, Phase::kOptimizer, -1), -1);
     if (job_.plan.offload_optimizer) {
-      WriteOffloadedUpdate(
-          job_,
-          OwnedParameters(job_.plan, StageTensors{&source_.units, source_.tensors}.parameters()),
-          writer_);
+      WriteOffloadedUpdate(job_, OwnedParameters(job_.plan, parameters_.trained), writer_);
     }
     data_.GatherParameters();
     writer_.WriteMarker("end of step");
@@ -318,18 +397,22 @@ class StageWriter {
   }
 
   void WriteTied() {
-    if (source_.tied_bytes == 0) {
+    const std::int64_t bytes = source_.model.tied_bytes[source_.program];
+    if (bytes == 0) {
       return;
     }
-    PricedOp sum;
-    sum.name = "sum tied embedding";
-    sum.communication = Communication{GroupRole::kTied, CollectiveKind::kAllReduce, source_.tied_bytes,
-                            collective::Element::kFloat, 0};
+    const LayerOp sum =
+        CommunicationOp("sum tied embedding", {.role = GroupRole::kTied,
+                                               .kind = CollectiveKind::kAllReduce,
+                                               .bytes = bytes,
+                                               .element = collective::Element::kFloat});
     writer_.Write(writer_.Prepare(std::span(&sum, 1), Phase::kReduce, -1), -1);
   }
 
   const StageSource& source_;
   const Job& job_;
+  const StageUnits& units_;
+  StageParameters parameters_;
   ProgramWriter writer_;
   DataParallelCommunication data_;
   MemoryWriter memory_;

@@ -1,35 +1,29 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/workload/generate/data_parallel_communication.h"
-#include "orrery/workload/generate/priced_unit.h"
-#include "orrery/workload/generate/program_writer.h"
-#include "orrery/workload/generate/stage_units.h"
-#include "orrery/workload/generate/unit_memory.h"
+#include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/model_units.h"
+#include "orrery/workload/job/job.h"
 #include "orrery/workload/plan/pipeline_schedule.h"
+#include "orrery/workload/program.h"
 
 namespace orrery::workload {
 
-/// All that the program of one device of a pipeline is made of.
+/// The inputs of the program of one pipeline device.
 struct StageSource {
-  const Job* job = nullptr;
-  std::span<const PricedUnit> kinds = {};
-  PipelineShape shape = {};
+  const Job& job;
+  const PipelineShape& shape;
+  const ModelUnits& model;
+  std::span<const UnitOps> kinds;  // those of the model, with costs
+  ProgramId program = 0;           // of the model's
   int stage = 0;
-  StageUnits units = {};
-  const std::vector<UnitTensors>* tensors = nullptr;  // by kind
-  const std::vector<UnitMemory>* memory = nullptr;    // by kind
-  std::int64_t message_bytes = 0;                     // between stages, of one micro-batch
-  std::vector<PricedOp> optimizer = {};             // norm of gradients, update
-  std::int64_t table_bytes = 0;                       // of embedding tables that are not replicated
-  std::int64_t tied_bytes = 0;  // gradients of an embedding that two stages share
+  std::vector<LayerOp> optimizer = {};
 };
 
-/// Writes what one device does in one training step.
+/// Writes the program of one device for one training step.
 [[nodiscard]] Result<Program> WriteStageProgram(const StageSource& source);
 
 }  // namespace orrery::workload

@@ -16,10 +16,10 @@ using kernel::Key;
 using kernel::Operator;
 using kernel::OperatorKind;
 
-/// What a kernel does with the elements of a matrix.
+/// The kind of a kernel over the elements of a matrix.
 enum class Kind : std::uint8_t { kMap, kBroadcast, kStrided, kCopy, kStridedCopy, kFill, kSum };
 
-/// Operands are of the type that is trained in unless they are wide, which is fp32.
+/// Operands are of the training type, or fp32 if `is_wide`.
 struct Spelled {
   Kind kind = Kind::kMap;
   std::string_view function = "other";
@@ -72,13 +72,13 @@ Operator OperatorOf(const Spelled& spelled, const Extent& extent, const Microbat
   }
 }
 
-std::vector<LayerOp> OpsOf(std::span<const Spelled> kernels, const LayerOp& like, const Extent& extent,
-                          const MicrobatchShape& shape) {
-  std::vector<LayerOp> steps;
+std::vector<LayerOp> OpsOf(std::span<const Spelled> kernels, const LayerOp& like,
+                           const Extent& extent, const MicrobatchShape& shape) {
+  std::vector<LayerOp> ops;
   for (const Spelled& spelled : kernels) {
-    steps.push_back(OperatorOp(like.name, like.category, OperatorOf(spelled, extent, shape)));
+    ops.push_back(OperatorOp(like.name, like.category, OperatorOf(spelled, extent, shape)));
   }
-  return steps;
+  return ops;
 }
 
 constexpr Spelled kToWide{.kind = Kind::kCopy, .changes_type = true};
@@ -145,16 +145,17 @@ std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent, const Microbat
                                 : OpsOf(kRopeBackward, like, extent, shape);
 }
 
-std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent, const MicrobatchShape& shape) {
+std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent,
+                                    const MicrobatchShape& shape) {
   constexpr Spelled kSum{.function = "add", .operands = 2};
   const LayerOp like{.name = "sum gradients of input", .category = Category::kElementwise};
   return OpsOf(std::vector<Spelled>(static_cast<std::size_t>(branches - 1), kSum), like, extent,
-                 shape);
+               shape);
 }
 
 LayerOp CastOfLogits(Pass pass, const Extent& extent, const MicrobatchShape& shape) {
   return OperatorOp("logits to fp32", Category::kElementwise,
-                      OperatorOf(pass == Pass::kForward ? kToWide : kToNarrow, extent, shape));
+                    OperatorOf(pass == Pass::kForward ? kToWide : kToNarrow, extent, shape));
 }
 
 void AddCopiesOfShards(std::int64_t parameters, const MicrobatchShape& shape, UnitOps& unit) {

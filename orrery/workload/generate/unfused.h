@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/workload/generate/microbatch_shape.h"
 #include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/generate/layer_writer.h"
 
-/// Parts of layers as models of Hugging Face write them, one kernel for each operation
+/// Parts of layers as models of Hugging Face run them, one kernel for each operation
 /// (Framework::has_unfused_layers). Counted in recordings of PyTorch 2.11 (data/traced).
 namespace orrery::workload {
 
@@ -24,16 +24,17 @@ struct Extent {
 
 /// Rotary positions of queries and keys; backward, with the gradients put into
 /// the order that products read.
-[[nodiscard]] std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent, const MicrobatchShape& shape);
-
-/// Gradients of one input that come from `branches` matrices: their sums.
-[[nodiscard]] std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent,
+[[nodiscard]] std::vector<LayerOp> UnfusedRope(Pass pass, const Extent& extent,
                                                const MicrobatchShape& shape);
+
+/// The sums of input gradients from `branches` matrices.
+[[nodiscard]] std::vector<LayerOp> SumsOfBranches(int branches, const Extent& extent,
+                                                  const MicrobatchShape& shape);
 
 /// The loss is computed in fp32: logits forward, their gradient backward.
 [[nodiscard]] LayerOp CastOfLogits(Pass pass, const Extent& extent, const MicrobatchShape& shape);
 
-/// Adds copies of a unit's gathered parameters before its passes and of its gradients behind them
+/// Adds copies of a unit's gathered parameters before its passes and of its gradients after them
 /// (Framework::copies_shards).
 void AddCopiesOfShards(std::int64_t parameters, const MicrobatchShape& shape, UnitOps& unit);
 

@@ -45,8 +45,7 @@ TEST(UnfusedTest, ANormMovesEachElementThirteenTimesBackward) {
 
 // Two products, half an element negated, both halves put together, a sum of two.
 TEST(UnfusedTest, RotaryPositionsAreFiveKernelsForward) {
-  EXPECT_EQ(BytesOf(UnfusedRope(Pass::kForward, {10, 100}, Bf16Shape())),
-            4000 * 3 + 2000 + 6000);
+  EXPECT_EQ(BytesOf(UnfusedRope(Pass::kForward, {10, 100}, Bf16Shape())), 4000 * 3 + 2000 + 6000);
 }
 
 // A layer of Llama: two sums forward; backward one for queries, keys, values, gate and up each.

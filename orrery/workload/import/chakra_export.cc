@@ -21,7 +21,7 @@ std::int64_t TypeNumber(CollectiveKind kind) {
   return found->first;
 }
 
-/// Groups have numbers, roles only names; two groups of one name must not be the same to a reader.
+/// Groups have numbers, roles only names; readers must distinguish two groups of one name.
 std::string GroupName(const Program& program, std::uint32_t role, GroupId group) {
   return fmt::format("{} #{}", program.strings.View(program.roles[role]), group);
 }

@@ -1,17 +1,338 @@
 #include "orrery/workload/import/chakra_program.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
-#include "orrery/workload/import/chakra_rank.h"
-#include "orrery/workload/recorded/group_role_union.h"
+#include "orrery/base/error.h"
+#include "orrery/trace/problems.h"
+#include "orrery/workload/ensemble.h"
+#include "orrery/workload/import/chakra_attributes.h"
+#include "orrery/workload/import/chakra_trace.h"
+#include "orrery/workload/import/inputs_first.h"
 
 namespace orrery::workload {
 namespace {
 
 using collective::CollectiveKind;
+
+/// The role of communication that names no group.
+inline constexpr std::string_view kChakraAllRanks = "all";
+
+/// The group of two ranks that exchange messages of a tag.
+struct ChakraMessagePair {
+  Rank from = 0;
+  Rank to = 0;
+  std::int64_t tag = 0;
+
+  auto operator<=>(const ChakraMessagePair&) const = default;
+};
+
+/// One rank's program, and what the ensemble has to know of its roles.
+struct ChakraRank {
+  Program program;
+  std::map<std::string, ChakraMessagePair> pair_of_role;
+};
+
+using collective::CollectiveKind;
+
+constexpr std::int64_t kMaxDurationPs = 86'400'000'000'000'000;  // a day
+constexpr std::int64_t kMaxStepPs = std::int64_t{1} << 60;       // 13 days
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 38;  // so that a gather of all ranks fits
+
+enum Stream : std::int64_t { kComputeStream = 0, kCommunicationStream = 1, kCopyStream = 2 };
+
+bool IsMessage(const ChakraNode& node) {
+  return node.type == ChakraType::kSend || node.type == ChakraType::kReceive;
+}
+
+bool IsOnHost(const ChakraNode& node) {
+  return node.IsTrue(chakra::kIsCpuOp) || node.type == ChakraType::kMetadata ||
+         node.type == ChakraType::kInvalid;
+}
+
+std::int64_t StreamOf(const ChakraNode& node) {
+  switch (node.type) {
+    case ChakraType::kSend:
+    case ChakraType::kReceive:
+    case ChakraType::kCollective:
+      return kCommunicationStream;
+    case ChakraType::kMemoryLoad:
+    case ChakraType::kMemoryStore:
+      return kCopyStream;
+    default:
+      return kComputeStream;
+  }
+}
+
+class RankBuilder {
+ public:
+  RankBuilder(const ChakraTrace& trace, Rank rank, trace::ProblemLog& problems)
+      : trace_(trace), rank_(rank), problems_(problems) {}
+
+  Result<ChakraRank> Build() {
+    ORRERY_TRY_STATUS(NumberNodes());
+    ORRERY_TRY(const std::vector<std::size_t> order, Order());
+    task_of_node_.assign(nodes_.size(), kNone);
+    for (const std::size_t index : order) {
+      ORRERY_TRY_STATUS(AddTask(index));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  [[nodiscard]] tl::unexpected<Error> FailAt(const ChakraNode& node, std::string_view what) const {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("rank {}: node {} ('{}') {}", rank_, node.id, node.name, what));
+  }
+
+  Status NumberNodes() {
+    for (const ChakraNode& node : trace_.nodes) {
+      nodes_.push_back(&node);
+    }
+    std::stable_sort(nodes_.begin(), nodes_.end(),
+                     [](const auto* lhs, const auto* rhs) { return lhs->id < rhs->id; });
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      if (!node_of_id_.emplace(nodes_[i]->id, i).second) {
+        return FailAt(*nodes_[i], "has a duplicate id");
+      }
+    }
+    return {};
+  }
+
+  template <typename Visit>
+  void ForEachInput(const ChakraNode& node, Visit visit) {
+    std::size_t place = 0;
+    for (const auto* inputs : {&node.data_inputs, &node.control_inputs}) {
+      for (const std::uint64_t id : *inputs) {
+        const auto found = node_of_id_.find(id);
+        if (found != node_of_id_.end()) {
+          visit(found->second, place);
+        }
+        ++place;
+      }
+    }
+  }
+
+  Result<std::vector<std::size_t>> Order() {
+    std::vector<std::vector<std::size_t>> inputs(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const ChakraNode& node = *nodes_[i];
+      ForEachInput(node, [&](std::size_t input, std::size_t) { inputs[i].push_back(input); });
+      const std::size_t unknown =
+          node.data_inputs.size() + node.control_inputs.size() - inputs[i].size();
+      if (unknown > 0) {
+        problems_.Note("inputs missing from the trace", static_cast<std::int64_t>(unknown),
+                       fmt::format("rank {}: node {}", rank_, node.id));
+      }
+    }
+    std::vector<std::size_t> order = InputsFirst(inputs);
+    if (order.size() < nodes_.size()) {
+      return FailAt(*nodes_[FirstMissing(order, nodes_.size())], "is part of a dependency cycle");
+    }
+    return order;
+  }
+
+  LaneId LaneOf(const ChakraNode& node) {
+    const bool is_on_host = IsOnHost(node);
+    const std::int64_t number =
+        node.Integer(chakra::kThread).value_or(is_on_host ? 0 : StreamOf(node));
+    const auto [found, is_new] = lanes_.try_emplace({is_on_host, number}, kNone);
+    if (is_new) {
+      found->second =
+          program().lanes.Append({.kind = is_on_host ? LaneKind::kHostThread : LaneKind::kStream,
+                                  .number = number,
+                                  .gap_ps = node.Integer(chakra::kLaneGapPs).value_or(0)});
+    }
+    return found->second;
+  }
+
+  Result<std::int64_t> DurationOf(const ChakraNode& node) const {
+    const std::int64_t micros = std::clamp<std::int64_t>(node.duration_us, -1, kMaxDurationPs);
+    const std::int64_t duration_ps =
+        node.Integer(chakra::kDurationPs)
+            .value_or(micros > kMaxDurationPs / 1'000'000 ? -1 : micros * 1'000'000);
+    if (duration_ps < 0 || duration_ps > kMaxDurationPs) {
+      return FailAt(node, fmt::format("takes {} us, and a day is the most", node.duration_us));
+    }
+    return duration_ps;
+  }
+
+  std::uint32_t RoleNamed(const std::string& name) {
+    const auto [found, is_new] =
+        roles_.try_emplace(name, static_cast<std::uint32_t>(program().roles.size()));
+    if (is_new) {
+      program().roles.push_back(program().strings.Intern(name));
+    }
+    return found->second;
+  }
+
+  Result<std::uint32_t> MessageRole(const ChakraNode& node) {
+    const bool sends = node.type == ChakraType::kSend;
+    const std::int64_t own = rank_;
+    const std::int64_t from = node.Integer(chakra::kCommSource).value_or(sends ? own : -1);
+    const std::int64_t to = node.Integer(chakra::kCommTarget).value_or(sends ? -1 : own);
+    if (from < 0 || to < 0 || from > kNoGroup || to > kNoGroup || from == to ||
+        (sends ? from : to) != rank_) {
+      return FailAt(node, "does not state its source and destination ranks");
+    }
+    const ChakraMessagePair pair{static_cast<Rank>(from), static_cast<Rank>(to),
+                                 node.Integer(chakra::kCommTag).value_or(0)};
+    const std::string name =
+        fmt::format("{} to {} tag {} {}", from, to, pair.tag, sends ? "out" : "in");
+    result_.pair_of_role.emplace(name, pair);
+    return RoleNamed(name);
+  }
+
+  /// The communication of a node; nothing if it does not state one.
+  Result<std::optional<Communications::Row>> CommunicationOf(const ChakraNode& node) {
+    const auto size = node.Integer(chakra::kCommSize);
+    if (size && (*size < 0 || *size > kMaxBytes)) {
+      return FailAt(node, fmt::format("moves {} bytes", *size));
+    }
+    Communications::Row row;
+    row.bytes = size.value_or(0);
+    row.element = static_cast<collective::Element>(
+        std::clamp<std::int64_t>(node.Integer(chakra::kElement).value_or(5), 0, 7));
+    if (IsMessage(node)) {
+      row.kind = CollectiveKind::kSendRecv;
+      ORRERY_TRY(row.role, MessageRole(node));
+      return row;
+    }
+    const auto type = node.Integer(chakra::kCommType);
+    const auto* const kind =
+        std::find_if(chakra::kCollectiveKinds.begin(), chakra::kCollectiveKinds.end(),
+                     [&](const auto& known) { return type && known.first == *type; });
+    const bool is_known = kind != chakra::kCollectiveKinds.end() &&
+                          (size || kind->second == CollectiveKind::kBarrier);
+    if (!is_known) {
+      return std::nullopt;
+    }
+    row.kind = kind->second;
+    row.role = RoleNamed(std::string(node.Text(chakra::kGroupName).value_or(kChakraAllRanks)));
+    return row;
+  }
+
+  Status AddTask(std::size_t index) {
+    const ChakraNode& node = *nodes_[index];
+    Tasks::Row row;
+    row.lane = LaneOf(node);
+    row.name = program().strings.Intern(node.name);
+    row.kind = IsOnHost(node) ? TaskKind::kHost : TaskKind::kKernel;
+    row.microbatch = static_cast<std::int32_t>(node.Integer(chakra::kMicrobatch).value_or(-1));
+    ORRERY_TRY(row.duration_ps, DurationOf(node));
+    sum_ps_ += row.duration_ps;
+    if (sum_ps_ > kMaxStepPs) {
+      return FailAt(node, "ends more than 13 days after the begin of the trace");
+    }
+    if (!IsOnHost(node) && (IsMessage(node) || node.type == ChakraType::kCollective)) {
+      ORRERY_TRY_STATUS(MakeCollective(node, row));
+    }
+    const auto kind = node.Integer(chakra::kKind);
+    if (kind && *kind >= 0 && *kind < static_cast<std::int64_t>(TaskKind::kCollective)) {
+      row.kind = static_cast<TaskKind>(*kind);
+    }
+    row.part = PartOf(node);
+    row.launch = LaunchOf(node);
+    task_of_node_[index] = program().tasks.Append(row);
+    AddEdges(node, task_of_node_[index]);
+    return {};
+  }
+
+  Status MakeCollective(const ChakraNode& node, Tasks::Row& row) {
+    ORRERY_TRY(const std::optional<Communications::Row> communication, CommunicationOf(node));
+    if (!communication) {
+      problems_.Loss("collectives without a size, which take their recorded time", 1,
+                     fmt::format("rank {}: node {}", rank_, node.id));
+      return {};
+    }
+    row.kind = TaskKind::kCollective;
+    row.communication = program().communications.Append(*communication);
+    return {};
+  }
+
+  TaskId LaunchOf(const ChakraNode& node) {
+    const auto launch = node.Integer(chakra::kLaunch);
+    const auto found =
+        launch ? node_of_id_.find(static_cast<std::uint64_t>(*launch)) : node_of_id_.end();
+    if (found == node_of_id_.end()) {
+      return kNone;
+    }
+    program().launch_latency_ps =
+        std::clamp<std::int64_t>(node.Integer(chakra::kLaunchLatencyPs).value_or(0),
+                                 program().launch_latency_ps, kMaxDurationPs);
+    return task_of_node_[found->second];
+  }
+
+  PartId PartOf(const ChakraNode& node) {
+    const auto category = node.Text(chakra::kCategory);
+    const auto found = node.attributes.find(chakra::kPart);
+    const auto* const numbers = found == node.attributes.end()
+                                    ? nullptr
+                                    : std::get_if<std::vector<std::int64_t>>(&found->second);
+    if (!category || numbers == nullptr || (numbers->size() != 4 && numbers->size() != 6)) {
+      return kNone;
+    }
+    Parts::Row row{.category = program().strings.Intern(*category),
+                   .phase = static_cast<Phase>(std::clamp<std::int64_t>((*numbers)[0], 0, 7)),
+                   .chunk = static_cast<std::int32_t>((*numbers)[1]),
+                   .sm_share = static_cast<std::uint32_t>((*numbers)[2]),
+                   .memory_share = static_cast<std::uint32_t>((*numbers)[3])};
+    if (numbers->size() == 6) {
+      row.compute_share = static_cast<std::uint32_t>((*numbers)[4]);
+      row.operation = static_cast<std::uint8_t>((*numbers)[5]);
+    }
+    return parts_.Find(row, program());
+  }
+
+  // Tasks of a lane run in order, so what waits for its own lane needs no edge.
+  void AddEdges(const ChakraNode& node, TaskId task) {
+    const auto found = node.attributes.find(chakra::kLagsPs);
+    const auto* const lags = found == node.attributes.end()
+                                 ? nullptr
+                                 : std::get_if<std::vector<std::int64_t>>(&found->second);
+    const auto launch = node.Integer(chakra::kLaunch);
+    ForEachInput(node, [&](std::size_t input, std::size_t place) {
+      const TaskId from = task_of_node_[input];
+      const std::int64_t lag_ps = lags != nullptr && place < lags->size()
+                                      ? std::clamp<std::int64_t>((*lags)[place], 0, kMaxDurationPs)
+                                      : 0;
+      const bool is_launch = launch && static_cast<std::uint64_t>(*launch) == nodes_[input]->id;
+      const bool is_implied =
+          lag_ps == 0 && program().tasks.lane[from] == program().tasks.lane[task];
+      if (!is_launch && !is_implied) {
+        program().edges.Append({.from = from, .to = task, .lag_ps = lag_ps});
+      }
+    });
+  }
+
+  Program& program() { return result_.program; }
+
+  const ChakraTrace& trace_;
+  Rank rank_;
+  trace::ProblemLog& problems_;
+  ChakraRank result_;
+  std::vector<const ChakraNode*> nodes_;  // in order of id
+  std::map<std::uint64_t, std::size_t> node_of_id_;
+  std::map<std::pair<bool, std::int64_t>, LaneId> lanes_;
+  std::map<std::string, std::uint32_t> roles_;
+  PartIndex parts_;
+  std::vector<TaskId> task_of_node_;
+  std::int64_t sum_ps_ = 0;
+};
+
+// Makes the program of one rank. All-gathers count what a rank gives, as in the trace.
+Result<ChakraRank> RankOfChakra(const ChakraTrace& trace, Rank rank, trace::ProblemLog& problems) {
+  return RankBuilder(trace, rank, problems).Build();
+}
 
 /// Puts ranks into the groups that their roles name.
 class GroupBuilder {
@@ -23,8 +344,7 @@ class GroupBuilder {
 
   Status Build() {
     const auto num_roles = static_cast<std::uint32_t>(programs_[0].roles.size());
-    ensemble_.num_roles = num_roles;
-    ensemble_.group_of_role.assign(programs_.size() * num_roles, kNoGroup);
+    ensemble_.SetRoles(num_roles);
     for (std::uint32_t role = 0; role < num_roles; ++role) {
       ORRERY_TRY_STATUS(BuildRole(role));
     }
@@ -49,10 +369,7 @@ class GroupBuilder {
       return Fail(Error::Kind::kInvalidInput, fmt::format("group '{}' has rank {} of {} ranks",
                                                           name, members.back(), programs_.size()));
     }
-    const GroupId group = ensemble_.AddGroup(members);
-    for (const Rank rank : members) {
-      ensemble_.group_of_role[static_cast<std::size_t>(rank) * ensemble_.num_roles + role] = group;
-    }
+    ensemble_.AddGroup(members, role);
     return {};
   }
 
@@ -66,8 +383,7 @@ class GroupBuilder {
     if (is_new) {
       found->second = ensemble_.AddGroup(std::vector<Rank>{pair.from, pair.to});
     }
-    ensemble_.group_of_role[static_cast<std::size_t>(rank) * ensemble_.num_roles + role] =
-        found->second;
+    ensemble_.SetGroup(rank, role, found->second);
     return {};
   }
 
@@ -95,7 +411,7 @@ class GroupBuilder {
   std::map<ChakraMessagePair, GroupId> group_of_pair_;
 };
 
-/// Chakra counts what each rank gives, we what each gets.
+/// Chakra counts what each rank sends in an all-gather, Orrery what each receives.
 void CountWholeGathers(Program& program, Rank rank, const Ensemble& ensemble) {
   for (CommunicationId i = 0; i < program.communications.size(); ++i) {
     const GroupId group = ensemble.GroupOf(rank, program.communications.role[i]);
@@ -106,9 +422,10 @@ void CountWholeGathers(Program& program, Rank rank, const Ensemble& ensemble) {
 }
 
 void ShareEqual(std::vector<Program> programs, Ensemble& ensemble) {
-  for (Program& program : programs) {
+  for (Rank rank = 0; rank < programs.size(); ++rank) {
+    Program& program = programs[rank];
     auto same = std::find(ensemble.programs.begin(), ensemble.programs.end(), program);
-    ensemble.program_of_rank.push_back(static_cast<ProgramId>(same - ensemble.programs.begin()));
+    ensemble.program_of_rank[rank] = static_cast<ProgramId>(same - ensemble.programs.begin());
     if (same == ensemble.programs.end()) {
       ensemble.programs.push_back(std::move(program));
     }
@@ -134,11 +451,12 @@ Result<ChakraEnsemble> EnsembleOfChakra(std::span<const ChakraTrace> traces,
   UniteGroupRoles(programs);
   Ensemble& ensemble = result.ensemble;
   ensemble.knows_stages = false;
+  for (Rank rank = 0; rank < traces.size(); ++rank) {
+    ensemble.AddRank(rank, static_cast<network::GpuId>(rank));
+  }
   ORRERY_TRY_STATUS(GroupBuilder(programs, pairs, groups, ensemble).Build());
   for (Rank rank = 0; rank < traces.size(); ++rank) {
     CountWholeGathers(programs[rank], rank, ensemble);
-    ensemble.gpu_of_rank.push_back(static_cast<network::GpuId>(rank));
-    ensemble.slowness_of_rank.push_back(1);
   }
   ShareEqual(std::move(programs), ensemble);
   return result;

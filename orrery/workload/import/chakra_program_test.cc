@@ -98,13 +98,13 @@ TEST(ChakraProgramTest, TracesThatCannotRunAreRefused) {
     return EnsembleOfChakra(traces).error().message();
   };
   EXPECT_EQ(error({Compute(1, 1, {2}), Compute(2, 1, {1})}),
-            "rank 0: node 1 ('n1') waits for itself");
+            "rank 0: node 1 ('n1') is part of a dependency cycle");
   EXPECT_EQ(error({Compute(1, 1, {}), Compute(1, 1, {})}),
-            "rank 0: node 1 ('n1') has the id of another node");
+            "rank 0: node 1 ('n1') has a duplicate id");
   EXPECT_EQ(error({Compute(1, -4, {})}),
             "rank 0: node 1 ('n1') takes -4 us, and a day is the most");
   EXPECT_EQ(error({ChakraNode{.id = 3, .name = "s", .type = ChakraType::kSend}}),
-            "rank 0: node 3 ('s') does not say between which ranks it goes");
+            "rank 0: node 3 ('s') does not state its source and destination ranks");
 }
 
 TEST(ChakraProgramTest, WhatACollectiveDoesNotSayIsALoss) {

@@ -237,7 +237,7 @@ Status CheckTransformer(const Job& job, const Transformer& model) {
   return CheckPipeline(job, model);
 }
 
-// A list of layers and a recommendation model know no other way than copies and shards.
+// Layer lists and recommendation models support data parallelism only.
 Status CheckOtherModel(const Plan& plan) {
   for (const auto& [key, degree] :
        {std::pair("tp", plan.tp), {"pp", plan.pp}, {"cp", plan.cp}, {"ep", plan.ep}}) {

@@ -7,31 +7,32 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/base/yaml_fields.h"
 #include "orrery/hardware/name_match.h"
 
 namespace orrery::workload {
 
 enum class AttentionKernel : std::uint8_t {
-  kFlash,         // one kernel, scores stay on the chip; the best there is for a GPU
+  kFlash,         // one kernel, scores stay on the chip; the fastest for a GPU
   kFlash2,        // FlashAttention-2 and its like, made for Ampere
   kFlash1,        // the first FlashAttention and its like
-  kMaterialised,  // two products and a softmax over scores in memory
+  kMaterialised,  // two GEMMs and a softmax over scores in memory
 };
 
 enum class TensorOverlap : std::uint8_t {
   kNever,
-  kBackward,   // the gradient's sum runs beside the weight's gradient
-  kPipelined,  // products and communication are cut in pieces (user buffers)
+  kBackward,   // the sum of input gradients overlaps with the weight gradient
+  kPipelined,  // GEMMs and communication are split into pieces (user buffers)
 };
 
 enum class DataOverlap : std::uint8_t {
-  kAfterBackward,  // one message when all gradients are there
-  kBuckets,        // each bucket as soon as its gradients are there
+  kAfterBackward,  // one message when all gradients are complete
+  kBuckets,        // each bucket as soon as its gradients are complete
 };
 
-/// What a framework does of its own, declared, and what it costs, fitted. Declared properties say
-/// what overlaps with what and which kernels there are; at most six fitted scalars say how fast
-/// they are, compared with kernels and collectives alone. data/workload/frameworks.yaml has them
+/// The behaviour of a framework, declared, and its efficiency, fitted. Declared properties say
+/// what overlaps and which kernels exist; at most six fitted scalars say how fast
+/// they are relative to kernels and collectives alone. data/workload/frameworks.yaml has them
 /// with their origin (docs/formats/framework.md); a job may override declared ones
 /// and launch_us.
 struct Framework {
@@ -51,9 +52,9 @@ struct Framework {
   bool splits_loss = false;          // written out over logits even on one rank
   bool fuses_gradient_accumulation = true;  // in the weight gradient's product
   bool is_compiled = false;                 // elementwise chains are one kernel, few host gaps
-  bool has_unfused_layers = false;           // as Hugging Face writes them, map by map
+  bool has_unfused_layers = false;          // as Hugging Face writes them, map by map
   bool copies_shards = false;               // from and to the buffers of their communications
-  bool wraps_communication = false;             // in Python: they cost the host as much as a kernel
+  bool wraps_communication = false;         // in Python: they cost the host as much as a kernel
   bool prioritises_communication = false;   // its streams go first where kernels wait for room
   bool uses_graphs = false;                 // launches cost nothing
   bool keeps_gathered_inputs = false;  // of products, where the sequence is cut: no gather backward
@@ -77,7 +78,7 @@ struct Framework {
   std::string scalars_of = {};
 
   // Fitted, each within its range (FittedScalars).
-  double gemm_rate = 1;        // of matrix products, of what kernels reach alone
+  double gemm_rate = 1;           // of matrix products, of what kernels reach alone
   double attention_rate = 1;      // of attention, whose kernels frameworks choose
   double memory_rate = 1;         // of all other kernels
   double communication_rate = 1;  // of collectives
@@ -108,7 +109,7 @@ void CopyScalars(const Framework& from, Framework& to);
 /// The same with the scalars of another file of `orrery fit frameworks` and no others.
 [[nodiscard]] Result<std::vector<Framework>> FrameworksWithFits(const std::string& yaml);
 
-/// Finds one by its name in any case, then by the words of other names: the first that matches.
+/// Finds one by its name in any case, then by the words of its other names: the first match.
 /// Nothing when there is none.
 [[nodiscard]] const Framework* FindFramework(std::string_view name);
 
@@ -118,5 +119,13 @@ void CopyScalars(const Framework& from, Framework& to);
 
 /// Reads a file of frameworks; an error is one sentence.
 [[nodiscard]] Result<std::vector<Framework>> ReadFrameworks(const std::string& yaml);
+
+/// Reads declared properties over those of `framework`; what is not there stays as it is. For
+/// catalogues and for jobs that override some.
+void ReadDeclared(YamlFields& fields, Framework& framework);
+
+/// Reads what the host takes for a kernel, the one fitted scalar that a job may know better: its
+/// host may have been measured.
+void ReadHostCost(YamlFields& fields, Framework& framework);
 
 }  // namespace orrery::workload

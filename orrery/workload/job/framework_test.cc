@@ -76,7 +76,7 @@ TEST(FrameworkTest, ErrorsNameTheEntryAndTheField) {
             "framework 'test': use_graphs is not a field that is known here; the nearest is "
             "uses_graphs");
   EXPECT_EQ(ErrorOf(Catalogue() + Catalogue().substr(Catalogue().find("  - name"))),
-            "framework 'test': name is there twice");
+            "framework 'test': name is used twice");
   EXPECT_EQ(ErrorOf("frameworks: 3"),
             "catalogue of frameworks: frameworks must be a list of frameworks, not 'something "
             "else'");

@@ -17,12 +17,12 @@
 
 namespace orrery::workload {
 
-/// How products are computed and states are kept.
+/// The precision of GEMMs and states.
 struct Precision {
-  kernel::DataType compute = kernel::DataType::kBf16;   // of activations and weights
-  kernel::DataType products = kernel::DataType::kBf16;  // fp8 where they are narrower
-  int gradient_bytes = 4;                               // of a reduced gradient
-  int gathered_bytes = 2;                               // of a parameter when shards are gathered
+  kernel::DataType compute = kernel::DataType::kBf16;    // of activations and weights
+  kernel::DataType gemm_type = kernel::DataType::kBf16;  // fp8 where they are narrower
+  int gradient_bytes = 4;                                // of a reduced gradient
+  int gathered_bytes = 2;                                // of a parameter when shards are gathered
   bool has_master = true;          // fp32 copies of parameters in the optimizer
   int moment_bytes = 4;            // of each moment of the optimizer
   int activation_input_bytes = 0;  // of what activation functions keep; 0: as it is computed
@@ -49,7 +49,7 @@ struct Training {
   bool operator==(const Training&) const = default;
 };
 
-/// A model, how it is trained, how it is spread, on what, by which framework: one YAML file
+/// A model, its training settings, plan, machine and framework: one YAML file
 /// (docs/formats/job.md).
 struct Job {
   std::string name;

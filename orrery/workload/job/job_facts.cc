@@ -16,7 +16,7 @@
 namespace orrery::workload {
 namespace {
 
-// As job files spell them (docs/formats/job.md).
+// As spelled in job files (docs/formats/job.md).
 
 std::string_view NameOf(Sharding sharding) {
   constexpr std::array<std::string_view, 5> kNames = {"none", "zero1", "zero2", "zero3",
@@ -87,7 +87,7 @@ void AddTraining(const Job& job, FactList& facts) {
   facts.Add("micro_batch", std::to_string(training.micro_batch));
   facts.Add("global_batch", std::to_string(training.global_batch));
   facts.Add("microbatches", std::to_string(job.microbatches()));
-  facts.Add("precision", std::string(kernel::DataTypeName(training.precision.products)));
+  facts.Add("precision", std::string(kernel::DataTypeName(training.precision.gemm_type)));
   facts.Add("optimizer", std::string(NameOf(training.optimizer)));
   if (training.adapter_rank > 0) {
     facts.Add("adapter_rank", std::to_string(training.adapter_rank));

@@ -2,24 +2,86 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <yaml-cpp/yaml.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/mapped_file.h"
 #include "orrery/base/yaml_fields.h"
-#include "orrery/workload/job/framework_yaml.h"
-#include "orrery/workload/job/job_overrides.h"
+#include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/megatron_arguments.h"
 #include "orrery/workload/job/model_yaml.h"
 #include "orrery/workload/job/nearest_name.h"
-#include "orrery/workload/job/other_gpus_yaml.h"
+#include "orrery/workload/job/other_gpus.h"
 #include "orrery/workload/job/plan_yaml.h"
 
 namespace orrery::workload {
 namespace {
 
+Status Refuse(std::string message) {
+  return Fail(Error::Kind::kInvalidInput, std::move(message));
+}
+
+std::vector<std::string> PathOf(std::string_view text) {
+  std::vector<std::string> path;
+  while (true) {
+    const std::size_t dot = text.find('.');
+    path.emplace_back(text.substr(0, dot));
+    if (dot == std::string_view::npos) {
+      return path;
+    }
+    text.remove_prefix(dot + 1);
+  }
+}
+
+// The key of a plain name in the mapping that replaces it.
+std::string_view KeyOfName(std::string_view key) {
+  return key == "model" ? "preset" : "name";
+}
+
+Status Apply(const YAML::Node& root, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::vector<std::string> path = PathOf(text.substr(0, equals));
+  if (equals == std::string::npos || std::ranges::any_of(path, &std::string::empty)) {
+    return Refuse(fmt::format("'{}' is not an override: write it as plan.tp=4", text));
+  }
+  YAML::Node parent;
+  parent.reset(root);
+  for (std::size_t i = 0; i + 1 < path.size(); ++i) {
+    YAML::Node child = parent[path[i]];
+    if (child.IsDefined() && child.IsScalar()) {
+      YAML::Node map;
+      map[std::string(KeyOfName(path[i]))] = child.Scalar();
+      parent[path[i]] = map;
+      child.reset(map);
+    } else if (child.IsDefined() && !child.IsMap() && !child.IsNull()) {
+      return Refuse(fmt::format("'{}': {} is a list and has no such key", text, path[i]));
+    }
+    parent.reset(child);
+  }
+  parent[path.back()] = YAML::Load(text.substr(equals + 1));
+  return {};
+}
+
+// Applies texts like "plan.tp=4" to the tree of a job: the value, itself YAML, replaces what is
+// under the path. A model, cluster or framework that is only a name becomes a mapping that begins
+// with it, so that "model.layers=4" changes a preset.
+Status ApplyOverrides(YAML::Node root, std::span<const std::string> overrides) {
+  for (const std::string& text : overrides) {
+    try {
+      ORRERY_TRY_STATUS(Apply(root, text));
+    } catch (const YAML::Exception& exception) {
+      return Refuse(fmt::format("'{}' cannot be read: {}", text, exception.msg));
+    }
+  }
+  return {};
+}
 
 constexpr std::int64_t kMostGpus = 1'000'000'000;
 
@@ -28,7 +90,7 @@ std::int64_t PatchTokens(const Transformer& model) {
   return model.patch > 0 ? (model.image / model.patch) * (model.image / model.patch) + 1 : 0;
 }
 
-// Who trains such a job, where it does not say.
+// The framework of a job that names none.
 std::string UsualFramework(const Job& job) {
   const Sharding sharding = job.plan.sharding;
   if (job.model.transformer() == nullptr) {
@@ -61,7 +123,7 @@ class JobReader {
     if (!checked) {
       return FailWithin(text_.place, checked);
     }
-    // Those that have the usual GPU after all are no others.
+    // Entries with the default GPU are redundant.
     std::erase_if(file_.job.other_gpus,
                   [&](const OtherGpus& other) { return other.gpu.name == file_.job.gpu.name; });
     return std::move(file_);
@@ -76,7 +138,7 @@ class JobReader {
     return Fail(Error::Kind::kInvalidInput, fmt::format("{}: {}", text_.place, message));
   }
 
-  // A name, or a mapping that has one.
+  // A name, or a mapping with one.
   std::string NameOf(std::string_view key, std::optional<std::string> fallback = {}) {
     const bool is_map = top_.Has(key) && top_.Node(key).IsMap();
     return is_map ? top_.Map(key).Text("name", fallback) : top_.Text(key, fallback);
@@ -183,7 +245,7 @@ class JobReader {
   Status ReadMegatron() {
     for (const std::string_view key : {"model", "training", "plan"}) {
       if (top_.Has(key)) {
-        return Refuse(fmt::format("{} stands beside megatron, which says the same: keep one", key));
+        return Refuse(fmt::format("{} and megatron are both given: keep one", key));
       }
     }
     ORRERY_TRY_STATUS(ReadFramework("megatron-lm"));
@@ -230,7 +292,7 @@ class JobReader {
     const std::int64_t model = std::int64_t{plan.tp} * plan.pp * plan.cp;
     if (job.gpus == 0 && (plan.dp == 0 || model > kMostGpus || model * plan.dp > kMostGpus)) {
       return Refuse(plan.dp == 0 ? "gpus is missing: give it, or plan.dp"
-                                 : "the product of the plan is no number of gpus: lower plan.dp");
+                                 : "the plan needs too many gpus: lower plan.dp");
     }
     job.gpus = job.gpus == 0 ? static_cast<int>(model * plan.dp) : job.gpus;
     plan.dp = plan.dp == 0 ? static_cast<int>(job.gpus / model) : plan.dp;

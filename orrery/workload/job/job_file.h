@@ -17,7 +17,7 @@ struct JobFile {
   std::vector<std::string> not_modelled = {};  // a sentence for each thing that is left out
 };
 
-/// Text of a job and where it comes from.
+/// The text of a job and its origin.
 struct JobText {
   std::string yaml;
   std::string place;                  // what an error begins with, and the job's name

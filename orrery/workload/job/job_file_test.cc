@@ -85,7 +85,7 @@ gpus: 64
                             .capacity_factor = 1.25,
                             .token_imbalance = 1.1}));
   EXPECT_EQ(job.training.precision, (Precision{.compute = kernel::DataType::kBf16,
-                                               .products = kernel::DataType::kFp8,
+                                               .gemm_type = kernel::DataType::kFp8,
                                                .gradient_bytes = 2,
                                                .moment_bytes = 2,
                                                .activation_input_bytes = 1}));
@@ -103,7 +103,7 @@ TEST(JobFile, OverridesComeBeforeReading) {
   EXPECT_EQ(job.cluster.nics.per_node, 4);
   EXPECT_EQ(job.plan.layers_per_stage, (std::vector<int>{7, 9}));
   EXPECT_EQ(ErrorOf(kLlama, {"plan.tp"}),
-            "llama.yaml: 'plan.tp' is no override: write it as plan.tp=4");
+            "llama.yaml: 'plan.tp' is not an override: write it as plan.tp=4");
 }
 
 TEST(JobFile, FrameworkPropertiesAreOverridden) {
@@ -238,7 +238,7 @@ TEST(JobFile, RefusesInOneSentence) {
   EXPECT_EQ(ErrorOf(kLlama, {"model.hiden=3"}),
             "llama.yaml: model: hiden is not a field that is known here; the nearest is hidden");
   EXPECT_EQ(ErrorOf(kLlama, {"model=llama9-8b"}),
-            "llama.yaml: model: 'llama9-8b' is no model that is known here; the nearest is "
+            "llama.yaml: model: 'llama9-8b' is not a known model; the nearest is "
             "llama3-8b");
   EXPECT_EQ(ErrorOf(kLlama, {"plan.schedule=zb"}),
             "llama.yaml: plan: schedule must be one of gpipe, 1f1b, interleaved, zb-h1, zb-v, "

@@ -9,10 +9,79 @@
 
 #include "orrery/base/decimal.h"
 #include "orrery/workload/job/megatron_options.h"
-#include "orrery/workload/job/shell_words.h"
 
 namespace orrery::workload {
 namespace {
+
+bool IsBlank(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+class WordReader {
+ public:
+  explicit WordReader(std::string_view text) : text_(text) {}
+
+  Result<std::vector<std::string>> Read() && {
+    while (at_ < text_.size()) {
+      const char c = text_[at_++];
+      if (c == '"' || c == '\'') {
+        ORRERY_TRY_STATUS(ReadQuoted(c));
+      } else if (c == '#' && !in_word_) {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (c == '\\') {
+        TakeNext();
+      } else if (IsBlank(c)) {
+        EndWord();
+      } else {
+        Take(c);
+      }
+    }
+    EndWord();
+    return std::move(words_);
+  }
+
+ private:
+  void Take(char c) {
+    word_ += c;
+    in_word_ = true;
+  }
+
+  // A line that ends in a backslash goes on in the next.
+  void TakeNext() {
+    if (at_ < text_.size() && text_[at_] == '\r') {
+      ++at_;
+    }
+    if (at_ < text_.size() && text_[at_] != '\n') {
+      Take(text_[at_]);
+    }
+    ++at_;
+  }
+
+  Status ReadQuoted(char quote) {
+    const std::size_t end = text_.find(quote, at_);
+    if (end == std::string_view::npos) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("the quote {} is not closed", text_.substr(at_ - 1, 20)));
+    }
+    word_ += text_.substr(at_, end - at_);
+    in_word_ = true;
+    at_ = end + 1;
+    return {};
+  }
+
+  void EndWord() {
+    if (in_word_) {
+      words_.push_back(std::exchange(word_, {}));
+    }
+    in_word_ = false;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  std::string word_;
+  bool in_word_ = false;
+  std::vector<std::string> words_;
+};
 
 constexpr std::int64_t kGpt2Vocabulary = 50257;
 
@@ -38,7 +107,7 @@ MegatronState Defaults(const Framework& framework) {
   return state;
 }
 
-// Words that no name asks for, such as that of the script, are passed over.
+// Words without an option, such as the name of the script, are skipped.
 class ArgumentReader {
  public:
   ArgumentReader(const std::vector<std::string>& words, MegatronState& state)
@@ -65,8 +134,8 @@ class ArgumentReader {
 
   Status ReadOption(std::string_view word) {
     const std::size_t equals = std::min(word.find('='), word.size());
-    const MegatronOption* const option = FindMegatronOption(word.substr(2, equals - 2));
-    if (option == nullptr) {
+    const std::optional<MegatronOption> option = FindMegatronOption(word.substr(2, equals - 2));
+    if (!option) {
       state_.job.unknown.emplace_back(word.substr(0, equals));
       return {};
     }
@@ -165,7 +234,7 @@ Status FinishChunks(MegatronState& state) {
   return {};
 }
 
-// Ends that were given, and the rest evenly between them.
+// The given ends, and the rest evenly between them.
 Status FinishStages(MegatronState& state) {
   Plan& plan = state.job.plan;
   const std::int64_t first = state.first_stage_layers;
@@ -197,7 +266,7 @@ void FinishPrecision(MegatronState& state) {
   precision.compute = state.is_bf16   ? kernel::DataType::kBf16
                       : state.is_fp16 ? kernel::DataType::kFp16
                                       : kernel::DataType::kFp32;
-  precision.products = state.is_fp8 ? kernel::DataType::kFp8 : precision.compute;
+  precision.gemm_type = state.is_fp8 ? kernel::DataType::kFp8 : precision.compute;
   const bool is_half = state.is_bf16 || state.is_fp16;
   // bf16 always accumulates in fp32 unless told otherwise; fp16 only when told.
   const bool is_wide =
@@ -268,6 +337,10 @@ std::string WithoutBlanksAndParentheses(std::string_view text) {
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> ShellWords(std::string_view text) {
+  return WordReader(text).Read();
+}
 
 std::optional<std::vector<bool>> ExpertPattern(std::string_view text, std::int64_t layers) {
   std::vector<bool> pattern;

@@ -11,7 +11,12 @@
 
 namespace orrery::workload {
 
-/// What a command line of Megatron-LM says of a job. An argument that is not given has Megatron's
+/// Splits a command line into words as a shell does: blanks separate, quotes keep together, a
+/// backslash takes the next character as it is and joins lines, # begins a comment. Nothing is
+/// expanded. Fails when a quote is not closed.
+[[nodiscard]] Result<std::vector<std::string>> ShellWords(std::string_view text);
+
+/// A job according to a command line of Megatron-LM. An argument that is not given has Megatron's
 /// default.
 struct MegatronJob {
   TransformerShape shape = {};

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/workload/job/shell_words.h"
 #include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/test_models.h"
 
@@ -82,7 +81,7 @@ TEST(MegatronArguments, ReadDeepseekV3) {
   EXPECT_EQ(*MakeTransformer(job.shape), DeepseekV3());
   EXPECT_EQ(job.plan.dispatch, TokenDispatch::kFlex);
   EXPECT_EQ(job.plan.ep, 64);
-  EXPECT_EQ(job.training.precision.products, kernel::DataType::kFp8);
+  EXPECT_EQ(job.training.precision.gemm_type, kernel::DataType::kFp8);
   EXPECT_EQ(job.plan.layers_per_stage,
             (std::vector<int>{3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2}));
 }

@@ -5,6 +5,9 @@
 #include <charconv>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,67 +20,59 @@ namespace {
 
 constexpr std::int64_t kLargestSize = 1'000'000'000;
 
-bool TakeSize(std::string_view value, std::int64_t& target) {
+bool Take(std::string_view value, std::int64_t& target) {
   const std::optional<std::int64_t> number = ParseInteger(value);
   target = number && *number <= kLargestSize ? *number : 0;
   return number && *number >= 0 && *number <= kLargestSize;
 }
 
-bool TakeDegree(std::string_view value, int& target) {
+// Degrees of parallelism and the like: at least 1.
+bool Take(std::string_view value, int& target) {
   std::int64_t size = 0;
-  const bool is_size = TakeSize(value, size) && size >= 1 && size <= 1'000'000;
+  const bool is_size = Take(value, size) && size >= 1 && size <= 1'000'000;
   target = is_size ? static_cast<int>(size) : 1;
   return is_size;
 }
 
-bool TakeNumber(std::string_view value, double& target) {
+bool Take(std::string_view value, double& target) {
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), target);
   return error == std::errc() && end == value.data() + value.size() && target >= 0;
 }
 
-template <auto kMember>
-bool SizeOfShape(MegatronState& state, std::string_view value) {
-  return TakeSize(value, state.job.shape.*kMember);
+bool Take(std::string_view value, std::string& target) {
+  target = value;
+  return true;
 }
 
-template <auto kMember>
-bool SizeOfState(MegatronState& state, std::string_view value) {
-  return TakeSize(value, state.*kMember);
+template <typename Owner, typename Value>
+Value& FieldOf(MegatronState& state, Value Owner::* member) {
+  if constexpr (std::is_same_v<Owner, MegatronState>) {
+    return state.*member;
+  } else if constexpr (std::is_same_v<Owner, MegatronJob>) {
+    return state.job.*member;
+  } else if constexpr (std::is_same_v<Owner, TransformerShape>) {
+    return state.job.shape.*member;
+  } else if constexpr (std::is_same_v<Owner, Plan>) {
+    return state.job.plan.*member;
+  } else if constexpr (std::is_same_v<Owner, Training>) {
+    return state.job.training.*member;
+  } else if constexpr (std::is_same_v<Owner, Precision>) {
+    return state.job.training.precision.*member;
+  } else {
+    return state.job.framework.*member;
+  }
 }
 
+// Reads the value of an option into a member.
 template <auto kMember>
-bool SizeOfTraining(MegatronState& state, std::string_view value) {
-  return TakeSize(value, state.job.training.*kMember);
+bool Read(MegatronState& state, std::string_view value) {
+  return Take(value, FieldOf(state, kMember));
 }
 
-template <auto kMember>
-bool DegreeOfPlan(MegatronState& state, std::string_view value) {
-  return TakeDegree(value, state.job.plan.*kMember);
-}
-
-template <auto kMember>
-bool NumberOfShape(MegatronState& state, std::string_view value) {
-  return TakeNumber(value, state.job.shape.*kMember);
-}
-
-template <auto kMember>
-bool FlagOfState(MegatronState& state, std::string_view /*value*/) {
-  return state.*kMember = true;
-}
-
-template <auto kMember>
-bool FlagOfShape(MegatronState& state, std::string_view /*value*/) {
-  return state.job.shape.*kMember = true;
-}
-
-template <auto kMember>
-bool FlagOfPlan(MegatronState& state, std::string_view /*value*/) {
-  return state.job.plan.*kMember = true;
-}
-
-template <auto kMember, bool kValue>
-bool FlagOfFramework(MegatronState& state, std::string_view /*value*/) {
-  state.job.framework.*kMember = kValue;
+// Sets a member if the option is given.
+template <auto kMember, auto kValue = true>
+bool Set(MegatronState& state, std::string_view /*value*/) {
+  FieldOf(state, kMember) = kValue;
   return true;
 }
 
@@ -115,16 +110,6 @@ bool DropBiases(MegatronState& state, std::string_view /*value*/) {
   return true;
 }
 
-bool UseSquaredRelu(MegatronState& state, std::string_view /*value*/) {
-  state.job.shape.activation = Activation::kSquaredRelu;
-  return true;
-}
-
-bool UntieHead(MegatronState& state, std::string_view /*value*/) {
-  state.job.shape.tied = false;
-  return true;
-}
-
 bool TakeContextKind(MegatronState& state, std::string_view word) {
   constexpr std::array<std::pair<std::string_view, ContextKind>, 4> kWords{
       {{"p2p", ContextKind::kRing},
@@ -136,7 +121,7 @@ bool TakeContextKind(MegatronState& state, std::string_view word) {
 
 // "2 4": two neighbours deal heads, rings of four go across.
 bool TakeContextSizes(MegatronState& state, std::string_view sizes) {
-  return TakeDegree(sizes.substr(0, sizes.find(' ')), state.job.plan.ulysses_ranks);
+  return Take(sizes.substr(0, sizes.find(' ')), state.job.plan.ulysses_ranks);
 }
 
 bool TakeGranularity(MegatronState& state, std::string_view word) {
@@ -183,46 +168,9 @@ bool TakeDispatcher(MegatronState& state, std::string_view word) {
   return TakeWord(word, kWords, state.job.plan.dispatch);
 }
 
-bool TakeCapacity(MegatronState& state, std::string_view value) {
-  return TakeNumber(value, state.job.plan.capacity_factor);
-}
-
-bool TakeExpertLayers(MegatronState& state, std::string_view value) {
-  state.expert_layers = value;
-  return true;
-}
-
-bool ShardOptimizer(MegatronState& state, std::string_view /*value*/) {
-  state.job.plan.sharding = Sharding::kOptimizer;
-  return true;
-}
-
-bool ShardAll(MegatronState& state, std::string_view /*value*/) {
-  state.job.plan.sharding = Sharding::kParameters;
-  return true;
-}
-
-bool TakeStrategy(MegatronState& state, std::string_view word) {
-  state.sharding = word;
-  return true;
-}
-
-bool TakeOptimizerInstances(MegatronState& state, std::string_view value) {
-  return TakeDegree(value, state.job.optimizer_instances);
-}
-
 bool TakeGlobalBatch(MegatronState& state, std::string_view value) {
   state.job.has_global_batch = true;
-  return TakeSize(value, state.job.training.global_batch);
-}
-
-bool TakeFp8(MegatronState& state, std::string_view /*value*/) {
-  return state.is_fp8 = true;
-}
-
-bool GatherFp8(MegatronState& state, std::string_view /*value*/) {
-  state.job.training.precision.gathered_bytes = 1;
-  return true;
+  return Take(value, state.job.training.global_batch);
 }
 
 bool TakeOptimizer(MegatronState& state, std::string_view word) {
@@ -231,153 +179,180 @@ bool TakeOptimizer(MegatronState& state, std::string_view word) {
   return TakeWord(word, kWords, state.job.training.optimizer);
 }
 
-bool OverlapGradients(MegatronState& state, std::string_view /*value*/) {
-  state.job.framework.data_overlap = DataOverlap::kBuckets;
-  return true;
-}
-
-bool OverlapTensors(MegatronState& state, std::string_view /*value*/) {
-  state.job.framework.tensor_overlap = TensorOverlap::kPipelined;
-  return true;
-}
-
-bool UseFlashAttention(MegatronState& state, std::string_view /*value*/) {
-  state.job.framework.attention = AttentionKernel::kFlash;
-  return true;
-}
-
 bool TakeBucketSize(MegatronState& state, std::string_view value) {
   state.job.framework.scales_bucket_with_ranks = false;
-  return TakeSize(value, state.job.framework.least_bucket_elements);
+  return Take(value, state.job.framework.least_bucket_elements);
 }
 
-bool TakeVocabularyMultiple(MegatronState& state, std::string_view value) {
-  return TakeDegree(value, state.job.framework.vocabulary_multiple);
-}
-
-constexpr auto kShapeOptions = std::to_array<MegatronOption>({
-    {"num-layers", true, SizeOfShape<&TransformerShape::layers>},
-    {"hidden-size", true, SizeOfShape<&TransformerShape::hidden>},
-    {"ffn-hidden-size", true, SizeOfShape<&TransformerShape::ffn>},
-    {"num-attention-heads", true, SizeOfShape<&TransformerShape::heads>},
-    {"kv-channels", true, SizeOfShape<&TransformerShape::head_size>},
-    {"group-query-attention", false, FlagOfState<&MegatronState::grouped_heads>},
-    {"num-query-groups", true, SizeOfState<&MegatronState::query_groups>},
-    {"swiglu", false, FlagOfState<&MegatronState::swiglu>},
-    {"squared-relu", false, UseSquaredRelu},
+constexpr auto kOptions = std::to_array<MegatronOption>({
+    {"num-layers", true, Read<&TransformerShape::layers>},
+    {"hidden-size", true, Read<&TransformerShape::hidden>},
+    {"ffn-hidden-size", true, Read<&TransformerShape::ffn>},
+    {"num-attention-heads", true, Read<&TransformerShape::heads>},
+    {"kv-channels", true, Read<&TransformerShape::head_size>},
+    {"group-query-attention", false, Set<&MegatronState::grouped_heads>},
+    {"num-query-groups", true, Read<&MegatronState::query_groups>},
+    {"swiglu", false, Set<&MegatronState::swiglu>},
+    {"squared-relu", false, Set<&TransformerShape::activation, Activation::kSquaredRelu>},
     {"normalization", true, TakeNormalization},
-    {"qk-layernorm", false, FlagOfShape<&TransformerShape::qk_norm>},
+    {"qk-layernorm", false, Set<&TransformerShape::qk_norm>},
     {"disable-bias-linear", false, DropBiases},
-    {"add-qkv-bias", false, FlagOfShape<&TransformerShape::qkv_bias>},
+    {"add-qkv-bias", false, Set<&TransformerShape::qkv_bias>},
     {"position-embedding-type", true, TakePositions},
     {"use-rotary-position-embeddings", false, UseRope},
-    {"max-position-embeddings", true, SizeOfState<&MegatronState::max_positions>},
-    {"untie-embeddings-and-output-weights", false, UntieHead},
-    {"vocab-size", true, SizeOfShape<&TransformerShape::vocabulary>},
-    {"padded-vocab-size", true, SizeOfShape<&TransformerShape::vocabulary>},
-    {"hidden-dropout", true, NumberOfShape<&TransformerShape::dropout>},
-    {"attention-dropout", true, NumberOfShape<&TransformerShape::attention_dropout>},
-    {"mtp-num-layers", true, SizeOfShape<&TransformerShape::extra_predictions>},
-    {"multi-latent-attention", false, FlagOfState<&MegatronState::latent_attention>},
-    {"q-lora-rank", true, SizeOfShape<&TransformerShape::query_rank>},
-    {"kv-lora-rank", true, SizeOfShape<&TransformerShape::key_value_rank>},
-    {"qk-head-dim", true, SizeOfShape<&TransformerShape::head_size>},
-    {"qk-pos-emb-head-dim", true, SizeOfShape<&TransformerShape::rope_size>},
-    {"v-head-dim", true, SizeOfShape<&TransformerShape::value_head_size>},
-    {"num-experts", true, SizeOfShape<&TransformerShape::experts>},
-    {"moe-router-topk", true, SizeOfShape<&TransformerShape::experts_per_token>},
-    {"moe-ffn-hidden-size", true, SizeOfShape<&TransformerShape::expert_ffn>},
-    {"moe-layer-freq", true, TakeExpertLayers},
-    {"moe-shared-expert-intermediate-size", true, SizeOfShape<&TransformerShape::shared_ffn>},
-});
-
-constexpr auto kPlanOptions = std::to_array<MegatronOption>({
-    {"tensor-model-parallel-size", true, DegreeOfPlan<&Plan::tp>},
-    {"sequence-parallel", false, FlagOfPlan<&Plan::sequence_parallel>},
-    {"pipeline-model-parallel-size", true, DegreeOfPlan<&Plan::pp>},
-    {"num-layers-per-virtual-pipeline-stage", true, SizeOfState<&MegatronState::layers_of_chunk>},
-    {"num-virtual-stages-per-pipeline-rank", true, DegreeOfPlan<&Plan::chunks>},
-    {"decoder-first-pipeline-num-layers", true, SizeOfState<&MegatronState::first_stage_layers>},
-    {"decoder-last-pipeline-num-layers", true, SizeOfState<&MegatronState::last_stage_layers>},
-    {"context-parallel-size", true, DegreeOfPlan<&Plan::cp>},
+    {"max-position-embeddings", true, Read<&MegatronState::max_positions>},
+    {"untie-embeddings-and-output-weights", false, Set<&TransformerShape::tied, false>},
+    {"vocab-size", true, Read<&TransformerShape::vocabulary>},
+    {"padded-vocab-size", true, Read<&TransformerShape::vocabulary>},
+    {"hidden-dropout", true, Read<&TransformerShape::dropout>},
+    {"attention-dropout", true, Read<&TransformerShape::attention_dropout>},
+    {"mtp-num-layers", true, Read<&TransformerShape::extra_predictions>},
+    {"multi-latent-attention", false, Set<&MegatronState::latent_attention>},
+    {"q-lora-rank", true, Read<&TransformerShape::query_rank>},
+    {"kv-lora-rank", true, Read<&TransformerShape::key_value_rank>},
+    {"qk-head-dim", true, Read<&TransformerShape::head_size>},
+    {"qk-pos-emb-head-dim", true, Read<&TransformerShape::rope_size>},
+    {"v-head-dim", true, Read<&TransformerShape::value_head_size>},
+    {"num-experts", true, Read<&TransformerShape::experts>},
+    {"moe-router-topk", true, Read<&TransformerShape::experts_per_token>},
+    {"moe-ffn-hidden-size", true, Read<&TransformerShape::expert_ffn>},
+    {"moe-layer-freq", true, Read<&MegatronState::expert_layers>},
+    {"moe-shared-expert-intermediate-size", true, Read<&TransformerShape::shared_ffn>},
+    {"tensor-model-parallel-size", true, Read<&Plan::tp>},
+    {"sequence-parallel", false, Set<&Plan::sequence_parallel>},
+    {"pipeline-model-parallel-size", true, Read<&Plan::pp>},
+    {"num-layers-per-virtual-pipeline-stage", true, Read<&MegatronState::layers_of_chunk>},
+    {"num-virtual-stages-per-pipeline-rank", true, Read<&Plan::chunks>},
+    {"decoder-first-pipeline-num-layers", true, Read<&MegatronState::first_stage_layers>},
+    {"decoder-last-pipeline-num-layers", true, Read<&MegatronState::last_stage_layers>},
+    {"context-parallel-size", true, Read<&Plan::cp>},
     {"cp-comm-type", true, TakeContextKind},
     {"hierarchical-context-parallel-sizes", true, TakeContextSizes, true},
-    {"expert-model-parallel-size", true, DegreeOfPlan<&Plan::ep>},
-    {"expert-tensor-parallel-size", true, DegreeOfPlan<&Plan::expert_tp>},
-    {"use-tp-pp-dp-mapping", false, FlagOfPlan<&Plan::pipeline_is_innermost>},
+    {"expert-model-parallel-size", true, Read<&Plan::ep>},
+    {"expert-tensor-parallel-size", true, Read<&Plan::expert_tp>},
+    {"use-tp-pp-dp-mapping", false, Set<&Plan::pipeline_is_innermost>},
     {"recompute-granularity", true, TakeGranularity},
     {"recompute-activations", false, RecomputeSelectively},
     {"recompute-method", true, TakeRecomputeMethod},
-    {"recompute-num-layers", true, SizeOfState<&MegatronState::recompute_layers>},
+    {"recompute-num-layers", true, Read<&MegatronState::recompute_layers>},
     {"recompute-modules", true, TakeRecomputeModules, true},
-    {"use-distributed-optimizer", false, ShardOptimizer},
-    {"use-megatron-fsdp", false, FlagOfState<&MegatronState::shards_with_fsdp>},
-    {"use-custom-fsdp", false, FlagOfState<&MegatronState::shards_with_fsdp>},
-    {"use-torch-fsdp2", false, ShardAll},
-    {"data-parallel-sharding-strategy", true, TakeStrategy},
-    {"num-distributed-optimizer-instances", true, TakeOptimizerInstances},
-    {"optimizer-cpu-offload", false, FlagOfPlan<&Plan::offload_optimizer>},
+    {"use-distributed-optimizer", false, Set<&Plan::sharding, Sharding::kOptimizer>},
+    {"use-megatron-fsdp", false, Set<&MegatronState::shards_with_fsdp>},
+    {"use-custom-fsdp", false, Set<&MegatronState::shards_with_fsdp>},
+    {"use-torch-fsdp2", false, Set<&Plan::sharding, Sharding::kParameters>},
+    {"data-parallel-sharding-strategy", true, Read<&MegatronState::sharding>},
+    {"num-distributed-optimizer-instances", true, Read<&MegatronJob::optimizer_instances>},
+    {"optimizer-cpu-offload", false, Set<&Plan::offload_optimizer>},
     {"moe-token-dispatcher-type", true, TakeDispatcher},
-    {"moe-expert-capacity-factor", true, TakeCapacity},
-    {"nnodes", true, SizeOfState<&MegatronState::nodes>},
-    {"nproc-per-node", true, SizeOfState<&MegatronState::gpus_of_node>},
-});
-
-constexpr auto kTrainingOptions = std::to_array<MegatronOption>({
-    {"seq-length", true, SizeOfTraining<&Training::sequence>},
-    {"micro-batch-size", true, SizeOfTraining<&Training::micro_batch>},
+    {"moe-expert-capacity-factor", true, Read<&Plan::capacity_factor>},
+    {"nnodes", true, Read<&MegatronState::nodes>},
+    {"nproc-per-node", true, Read<&MegatronState::gpus_of_node>},
+    {"seq-length", true, Read<&Training::sequence>},
+    {"micro-batch-size", true, Read<&Training::micro_batch>},
     {"global-batch-size", true, TakeGlobalBatch},
     {"optimizer", true, TakeOptimizer},
-    {"bf16", false, FlagOfState<&MegatronState::is_bf16>},
-    {"fp16", false, FlagOfState<&MegatronState::is_fp16>},
-    {"fp8-format", true, TakeFp8},
-    {"fp8-hybrid", false, TakeFp8},
-    {"fp8-param-gather", false, GatherFp8},
-    {"accumulate-allreduce-grads-in-fp32", false, FlagOfState<&MegatronState::gradients_in_fp32>},
-    {"grad-reduce-in-bf16", false, FlagOfState<&MegatronState::gradients_in_bf16>},
-});
-
-constexpr auto kFrameworkOptions = std::to_array<MegatronOption>({
-    {"overlap-grad-reduce", false, OverlapGradients},
-    {"overlap-param-gather", false, FlagOfFramework<&Framework::gathers_in_forward, true>},
-    {"tp-comm-overlap", false, OverlapTensors},
-    {"no-overlap-p2p-communication", false,
-     FlagOfFramework<&Framework::overlaps_pipeline_sends, false>},
-    {"overlap-moe-expert-parallel-comm", false,
-     FlagOfFramework<&Framework::overlaps_experts, true>},
+    {"bf16", false, Set<&MegatronState::is_bf16>},
+    {"fp16", false, Set<&MegatronState::is_fp16>},
+    {"fp8-format", true, Set<&MegatronState::is_fp8>},
+    {"fp8-hybrid", false, Set<&MegatronState::is_fp8>},
+    {"fp8-param-gather", false, Set<&Precision::gathered_bytes, 1>},
+    {"accumulate-allreduce-grads-in-fp32", false, Set<&MegatronState::gradients_in_fp32>},
+    {"grad-reduce-in-bf16", false, Set<&MegatronState::gradients_in_bf16>},
+    {"overlap-grad-reduce", false, Set<&Framework::data_overlap, DataOverlap::kBuckets>},
+    {"overlap-param-gather", false, Set<&Framework::gathers_in_forward>},
+    {"tp-comm-overlap", false, Set<&Framework::tensor_overlap, TensorOverlap::kPipelined>},
+    {"no-overlap-p2p-communication", false, Set<&Framework::overlaps_pipeline_sends, false>},
+    {"overlap-moe-expert-parallel-comm", false, Set<&Framework::overlaps_experts>},
     {"ddp-bucket-size", true, TakeBucketSize},
-    {"make-vocab-size-divisible-by", true, TakeVocabularyMultiple},
-    {"use-flash-attn", false, UseFlashAttention},
-    {"cross-entropy-loss-fusion", false, FlagOfFramework<&Framework::fuses_cross_entropy, true>},
-    {"no-gradient-accumulation-fusion", false,
-     FlagOfFramework<&Framework::fuses_gradient_accumulation, false>},
-    {"no-bias-gelu-fusion", false, FlagOfFramework<&Framework::fuses_bias_activation, false>},
-    {"no-bias-swiglu-fusion", false, FlagOfFramework<&Framework::fuses_bias_activation, false>},
-    {"no-bias-dropout-fusion", false, FlagOfFramework<&Framework::fuses_dropout_add, false>},
-    {"no-rope-fusion", false, FlagOfFramework<&Framework::fuses_rope, false>},
-    {"enable-cuda-graph", false, FlagOfFramework<&Framework::uses_graphs, true>},
+    {"make-vocab-size-divisible-by", true, Read<&Framework::vocabulary_multiple>},
+    {"use-flash-attn", false, Set<&Framework::attention, AttentionKernel::kFlash>},
+    {"cross-entropy-loss-fusion", false, Set<&Framework::fuses_cross_entropy>},
+    {"no-gradient-accumulation-fusion", false, Set<&Framework::fuses_gradient_accumulation, false>},
+    {"no-bias-gelu-fusion", false, Set<&Framework::fuses_bias_activation, false>},
+    {"no-bias-swiglu-fusion", false, Set<&Framework::fuses_bias_activation, false>},
+    {"no-bias-dropout-fusion", false, Set<&Framework::fuses_dropout_add, false>},
+    {"no-rope-fusion", false, Set<&Framework::fuses_rope, false>},
+    {"data-path", true, nullptr, true},
+    {"enable-cuda-graph", false, Set<&Framework::uses_graphs>},
 });
 
-const MegatronOption* FindIn(std::span<const MegatronOption> options, std::string_view name) {
-  const auto found = std::ranges::find(options, name, &MegatronOption::name);
-  return found == options.end() ? nullptr : &*found;
+// Options without effect on the time of a step, or with only one modelled choice.
+constexpr auto kIgnoredFlags = std::to_array<std::string_view>(
+    {"apply-layernorm-1p", "attention-softmax-in-fp32", "log-throughput", "manual-gc", "mock-data",
+     "moe-grouped-gemm", "no-load-optim", "no-load-rng", "no-masked-softmax-fusion",
+     "no-position-embedding", "no-save-optim", "use-mcore-models"});
+
+constexpr auto kIgnoredValues = std::to_array<std::string_view>({"adam-beta1",
+                                                                 "adam-beta2",
+                                                                 "adam-eps",
+                                                                 "ckpt-format",
+                                                                 "clip-grad",
+                                                                 "data-cache-path",
+                                                                 "dataloader-type",
+                                                                 "distributed-backend",
+                                                                 "distributed-timeout-minutes",
+                                                                 "eval-interval",
+                                                                 "eval-iters",
+                                                                 "exit-duration-in-mins",
+                                                                 "exit-interval",
+                                                                 "fp8-amax-compute-algo",
+                                                                 "fp8-amax-history-len",
+                                                                 "fp8-margin",
+                                                                 "fp8-recipe",
+                                                                 "init-method-std",
+                                                                 "initial-loss-scale",
+                                                                 "load",
+                                                                 "log-interval",
+                                                                 "lr",
+                                                                 "lr-decay-iters",
+                                                                 "lr-decay-samples",
+                                                                 "lr-decay-style",
+                                                                 "lr-warmup-fraction",
+                                                                 "lr-warmup-iters",
+                                                                 "lr-warmup-samples",
+                                                                 "master-addr",
+                                                                 "master-port",
+                                                                 "merge-file",
+                                                                 "min-lr",
+                                                                 "moe-aux-loss-coeff",
+                                                                 "moe-router-load-balancing-type",
+                                                                 "node-rank",
+                                                                 "norm-epsilon",
+                                                                 "num-workers",
+                                                                 "rotary-base",
+                                                                 "rotary-percent",
+                                                                 "save",
+                                                                 "save-interval",
+                                                                 "seed",
+                                                                 "split",
+                                                                 "tensorboard-dir",
+                                                                 "tokenizer-model",
+                                                                 "tokenizer-type",
+                                                                 "train-iters",
+                                                                 "train-samples",
+                                                                 "transformer-impl",
+                                                                 "vocab-file",
+                                                                 "wandb-exp-name",
+                                                                 "wandb-project",
+                                                                 "weight-decay"});
+
+bool IsIn(std::span<const std::string_view> names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
 }
 
 }  // namespace
 
-const MegatronOption* FindMegatronOption(std::string_view name) {
+std::optional<MegatronOption> FindMegatronOption(std::string_view name) {
   std::string dashed(name);
   std::ranges::replace(dashed, '_', '-');
-  for (const std::span<const MegatronOption> options :
-       {std::span<const MegatronOption>(kShapeOptions),
-        std::span<const MegatronOption>(kPlanOptions),
-        std::span<const MegatronOption>(kTrainingOptions),
-        std::span<const MegatronOption>(kFrameworkOptions), IgnoredMegatronOptions()}) {
-    if (const MegatronOption* const found = FindIn(options, dashed)) {
-      return found;
-    }
+  const auto found = std::ranges::find(kOptions, dashed, &MegatronOption::name);
+  if (found != kOptions.end()) {
+    return *found;
   }
-  return nullptr;
+  if (IsIn(kIgnoredFlags, dashed) || IsIn(kIgnoredValues, dashed)) {
+    return MegatronOption{.name = name, .has_value = IsIn(kIgnoredValues, dashed)};
+  }
+  return std::nullopt;
 }
 
 }  // namespace orrery::workload

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,7 +9,7 @@
 
 namespace orrery::workload {
 
-/// What arguments leave to be put together when all are read.
+/// Arguments that are combined after all are read.
 struct MegatronState {
   MegatronJob job = {};
   bool swiglu = false;
@@ -35,20 +35,17 @@ struct MegatronState {
   std::int64_t gpus_of_node = 0;
 };
 
-/// Takes the value of one argument; false when it cannot be read.
+/// Reads the value of one argument; false if it is invalid.
 using TakeArgument = bool (*)(MegatronState& state, std::string_view value);
 
 struct MegatronOption {
   std::string_view name;  // without dashes before it
   bool has_value = true;
-  TakeArgument take = nullptr;  // null: known, and without effect on a step's time
+  TakeArgument take = nullptr;  // null: no effect on the time of a step
   bool is_list = false;         // all words up to the next name
 };
 
-/// Those that do not change the time of a step, or name the only way in which it is done.
-[[nodiscard]] std::span<const MegatronOption> IgnoredMegatronOptions();
-
-/// Finds an option; underscores count as dashes. Nothing when it is not understood.
-[[nodiscard]] const MegatronOption* FindMegatronOption(std::string_view name);
+/// Finds an option; underscores count as dashes. Nothing for an unknown one.
+[[nodiscard]] std::optional<MegatronOption> FindMegatronOption(std::string_view name);
 
 }  // namespace orrery::workload

@@ -17,7 +17,6 @@
 namespace orrery::workload {
 namespace {
 
-
 constexpr double kMostBytes = 1e16;
 
 class ModelReader {

@@ -13,7 +13,7 @@
 
 namespace orrery::workload {
 
-/// What surrounds the section `model` of a job.
+/// The context of the section `model` of a job.
 struct ModelPlace {
   std::string place;                                // what an error begins with
   std::filesystem::path folder;                     // where files are looked for

@@ -1,12 +1,44 @@
 #include "orrery/workload/job/other_gpus.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/hardware/gpu.h"
 #include "orrery/workload/job/job.h"
+#include "orrery/workload/job/nearest_name.h"
 
 namespace orrery::workload {
+namespace {
+
+std::optional<int> ReadRank(std::string_view text) {
+  int rank = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, rank);
+  const bool is_rank = !text.empty() && read.ec == std::errc() && read.ptr == end && rank >= 0;
+  return is_rank ? std::optional(rank) : std::nullopt;
+}
+
+Result<OtherGpus> ReadRanks(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const std::optional<int> first = ReadRank(text.substr(0, dash));
+  const std::optional<int> last =
+      dash == std::string_view::npos ? first : ReadRank(text.substr(dash + 1));
+  if (!first || !last || *last < *first) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("gpu_of '{}' names no ranks: write 8-15, or 8 for one", text));
+  }
+  return OtherGpus{.first = *first, .last = *last, .gpu = {}};
+}
+
+}  // namespace
 
 std::vector<GpuCount> GpusOf(const Job& job) {
   std::vector<GpuCount> counts = {{.gpu = &job.gpu, .ranks = job.gpus}};
@@ -49,7 +81,7 @@ Status CheckOtherGpus(const Job& job) {
     }
     if (other.gpu.vendor != job.gpu.vendor) {
       return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("gpu_of {}: {} and {} have different makers and no common library of "
+                  fmt::format("gpu_of {}: {} and {} are of different vendors and have no common library of "
                               "collectives: take a GPU of {}",
                               RanksText(other), other.gpu.name, job.gpu.name, job.gpu.vendor));
     }
@@ -61,6 +93,28 @@ Status CheckOtherGpus(const Job& job) {
 std::string RanksText(const OtherGpus& other) {
   return other.first == other.last ? std::to_string(other.first)
                                    : fmt::format("{}-{}", other.first, other.last);
+}
+
+Result<std::vector<OtherGpus>> ReadOtherGpus(const YAML::Node& node) {
+  if (!node.IsMap()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "gpu_of is not a mapping of ranks to GPUs: write it as {8-15: A100-80GB}");
+  }
+  std::vector<OtherGpus> others;
+  for (const auto& entry : node) {
+    ORRERY_TRY(OtherGpus other, ReadRanks(entry.first.as<std::string>()));
+    const std::string name = entry.second.IsScalar() ? entry.second.Scalar() : "";
+    const hardware::Gpu* const gpu = hardware::FindGpu(name);
+    if (gpu == nullptr) {
+      return Fail(Error::Kind::kInvalidInput,
+                  fmt::format("gpu_of {}: gpu '{}' is not in the catalogue; the nearest is {}",
+                              RanksText(other), name, NearestName(name, hardware::GpuCatalogue())));
+    }
+    other.gpu = *gpu;
+    others.push_back(std::move(other));
+  }
+  std::ranges::stable_sort(others, {}, &OtherGpus::first);
+  return others;
 }
 
 }  // namespace orrery::workload

@@ -54,11 +54,11 @@ TEST(OtherGpusTest, WhatCannotBeIsRefusedWithTheFix) {
   EXPECT_EQ(ErrorOf("{8-15: H1000}"),
             "job.yaml: gpu_of 8-15: gpu 'H1000' is not in the catalogue; the nearest is H100");
   EXPECT_EQ(ErrorOf("{15-8: A100}"),
-            "job.yaml: gpu_of '15-8' says no ranks: write 8-15, or 8 for one");
+            "job.yaml: gpu_of '15-8' names no ranks: write 8-15, or 8 for one");
   EXPECT_EQ(ErrorOf("A100"),
-            "job.yaml: gpu_of is no mapping of ranks to GPUs: write it as {8-15: A100-80GB}");
+            "job.yaml: gpu_of is not a mapping of ranks to GPUs: write it as {8-15: A100-80GB}");
   EXPECT_EQ(ErrorOf("{8: MI300X}"),
-            "job.yaml: gpu_of 8: MI300X and H100 have different makers and no common library of "
+            "job.yaml: gpu_of 8: MI300X and H100 are of different vendors and have no common library of "
             "collectives: take a GPU of nvidia");
 }
 

@@ -66,7 +66,7 @@ constexpr std::array<Spelling<OptimizerKind>, 2> kOptimizers{{
 
 struct PrecisionTypes {
   DataType compute;
-  DataType products;
+  DataType gemm_type;
 };
 
 constexpr std::array<Spelling<PrecisionTypes>, 6> kPrecisions{{
@@ -88,7 +88,7 @@ void ReadWord(YamlFields& fields, std::string_view key,
 Precision UsualPrecision(const PrecisionTypes& types) {
   const bool is_half = types.compute != DataType::kFp32;
   return {.compute = types.compute,
-          .products = types.products,
+          .gemm_type = types.gemm_type,
           .gradient_bytes = 4,
           .gathered_bytes = is_half ? 2 : 4,
           .has_master = is_half};

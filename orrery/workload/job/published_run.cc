@@ -8,9 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/workload/job/measured_step.h"
 #include "orrery/workload/job/published_model.h"
-#include "orrery/workload/job/run_machine.h"
 #include "orrery/workload/job/run_row.h"
 
 namespace orrery::workload {
@@ -136,7 +134,7 @@ void ReadPlan(RunRow& row, Job& job) {
   const std::string options = row.Text("options");
   if (Mentions(options, "LoRA") || Mentions(row.Text("model"), "LoRA")) {
     job.training.adapter_rank = kUsualAdapterRank;
-    row.Assume(fmt::format("adapters of rank {} at projections of attention", kUsualAdapterRank));
+    row.Assume(fmt::format("LoRA adapters of rank {} on attention projections", kUsualAdapterRank));
   }
   const std::string sequence = row.Text("seq_parallel");
   plan.sequence_parallel =
@@ -146,7 +144,7 @@ void ReadPlan(RunRow& row, Job& job) {
   }
   if (Mentions(row.Text("model"), "tokendrop")) {
     plan.capacity_factor = 1;
-    row.Assume("experts with room for the mean number of tokens");
+    row.Assume("experts with capacity for the mean number of tokens");
   }
   ReadExpertTensor(row, job);
   const std::string chunks = row.Text("vpp");
@@ -174,7 +172,7 @@ void CutUnevenly(RunRow& row, Job& job) {
     job.plan.layers_per_stage.push_back(layers / parts + (part < layers % parts ? 1 : 0));
   }
   if (CheckJob(job)) {
-    row.Assume("the first chunks have a layer more");
+    row.Assume("the first chunks have one more layer");
   } else {
     job.plan.layers_per_stage.clear();
   }
@@ -240,13 +238,13 @@ void ReadSharding(RunRow& row, Plan& plan) {
 void ReadPrecision(RunRow& row, Precision& precision) {
   const std::string text = row.Text("precision");
   precision.compute = Mentions(text, "fp16") ? kernel::DataType::kFp16 : kernel::DataType::kBf16;
-  precision.products = precision.compute;
+  precision.gemm_type = precision.compute;
   if (Mentions(text, "NVFP4")) {
-    precision.products = kernel::DataType::kNvfp4;
+    precision.gemm_type = kernel::DataType::kNvfp4;
   } else if (Mentions(text, "fp8")) {
-    precision.products = kernel::DataType::kFp8;
+    precision.gemm_type = kernel::DataType::kFp8;
     if (Mentions(text, "per config")) {
-      row.Assume("products in fp8");
+      row.Assume("GEMMs in fp8");
     }
   }
   if (Mentions(text, "PURE")) {
@@ -358,7 +356,7 @@ Result<PublishedRun> ReadPublishedRun(const Table& table, std::size_t row_number
   run.grade = row.Text("completeness");
   if (!HasMeasurement(row)) {
     return Fail(Error::Kind::kUnsupported,
-                "the row has no step time, and nothing that one follows from");
+                "the row has no step time and no throughput to derive one from");
   }
   if (Mentions(row.Text("notes"), "LAYER-LEVEL")) {
     return Fail(Error::Kind::kUnsupported, "the row times one layer, not a step");

@@ -12,7 +12,7 @@
 
 namespace orrery::workload {
 
-/// A training run that somebody measured and published, described as a job.
+/// A measured and published training run, described as a job.
 struct PublishedRun {
   std::string id;
   std::string source;

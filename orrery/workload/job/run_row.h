@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/base/table.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::workload {
 
@@ -39,5 +41,16 @@ class RunRow {
   std::size_t row_;
   std::vector<std::string>& assumptions_;
 };
+
+/// Sets the GPU of a job and its usual machine, from the name in a table.
+/// it. A GPU without such a machine stands alone in one.
+[[nodiscard]] Status SetMachine(const std::string& gpu, Job& job);
+
+/// Gives the nodes of a job's machine another number of GPUs: an island within a node follows, and
+/// there are as many NICs for a GPU as before. GPUs without links reach each other by PCIe.
+void SetNode(int gpus_per_node, Job& job);
+
+/// Gives nodes without a NIC one of 200 Gb/s. False where they have some.
+[[nodiscard]] bool AddNetwork(Job& job);
 
 }  // namespace orrery::workload

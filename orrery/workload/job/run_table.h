@@ -16,7 +16,7 @@ struct RunLabel {
   std::string grade;  // empty where a table has none
 };
 
-/// A table of training runs that somebody measured, whatever its columns.
+/// A table of measured training runs of any layout.
 class RunTable {
  public:
   RunTable() = default;

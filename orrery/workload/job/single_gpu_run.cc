@@ -12,7 +12,6 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
-#include "orrery/workload/job/run_machine.h"
 #include "orrery/workload/job/run_row.h"
 #include "orrery/workload/model/presets.h"
 
@@ -56,18 +55,18 @@ Result<Pass> ReadPrecision(const RunRow& row, Precision& precision) {
   const std::string text = row.Text("precision");
   if (Mentions(text, "mixed") || Mentions(text, "fp16") || Mentions(text, "amp")) {
     precision.compute = kernel::DataType::kFp16;
-    precision.products = kernel::DataType::kFp16;
+    precision.gemm_type = kernel::DataType::kFp16;
     return Pass::kHalf;
   }
   if (text == "FP32" || text == "TF32") {
     precision.compute = kernel::DataType::kFp32;
-    precision.products = text == "TF32" ? kernel::DataType::kTf32 : kernel::DataType::kFp32;
+    precision.gemm_type = text == "TF32" ? kernel::DataType::kTf32 : kernel::DataType::kFp32;
     precision.gathered_bytes = 4;
     precision.has_master = false;
     return Pass::kWide;
   }
   return Fail(Error::Kind::kUnsupported,
-              text.empty() ? "the row does not say its precision"
+              text.empty() ? "the row does not state its precision"
                            : fmt::format("the precision '{}' is not modelled", text));
 }
 
@@ -102,7 +101,7 @@ Result<Batch> ReadBatch(const RunRow& row, const SourceCells& cells, Pass pass, 
     stated = *total / gpus;
   }
   if (!stated || *stated < 1) {
-    return Fail(Error::Kind::kUnsupported, "the row does not say its batch");
+    return Fail(Error::Kind::kUnsupported, "the row does not state its batch");
   }
   if (!steps || *steps < 1) {
     return Batch{*stated, *stated};
@@ -151,12 +150,12 @@ Status ReadModel(RunRow& row, Job& job) {
   }
   job.training.sequence = row.Integer("seq_len").value_or(0);
   if (known->has_sequence && job.training.sequence < 1) {
-    return Fail(Error::Kind::kUnsupported, "the row does not say the length of sequences");
+    return Fail(Error::Kind::kUnsupported, "the row does not state the sequence length");
   }
   ORRERY_TRY(const Preset* const preset, FindPreset(known->preset));
   ORRERY_TRY(job.model, ModelOf(*preset, job.training.precision.compute));
   if (known->has_sequence) {
-    row.Assume("words are predicted at every position");
+    row.Assume("tokens are predicted at every position");
   }
   return {};
 }

@@ -72,7 +72,7 @@ TEST(SingleGpuRunTest, APassIsTheAccumulatedBatchOverItsSteps) {
   EXPECT_DOUBLE_EQ(run.measured_s, 32);
   EXPECT_EQ(run.job.plan.dp, 8);
   EXPECT_EQ(run.job.model.transformer()->hidden, 1024);
-  EXPECT_EQ(run.job.training.precision.products, kernel::DataType::kTf32);
+  EXPECT_EQ(run.job.training.precision.gemm_type, kernel::DataType::kTf32);
   EXPECT_FALSE(run.job.training.precision.has_master);
 }
 

@@ -56,7 +56,7 @@ TEST(Convolutional, BackwardIsTwiceForwardButForTheImage) {
 
 TEST(Convolutional, NamesTheKnownNetworks) {
   EXPECT_EQ(ConvolutionalNetwork("lenet", kernel::DataType::kFp32).error().message(),
-            "'lenet' is no convolutional network that is known here: take one of alexnet, "
+            "'lenet' is not a known convolutional network: choose one of alexnet, "
             "inception_v3, resnet50, resnet152, vgg16, vgg19");
 }
 

@@ -14,7 +14,6 @@
 namespace orrery::workload {
 namespace {
 
-
 constexpr std::array<std::int64_t, 19> kRows{
     1'000,     2'000,     5'000,      7'500,      10'000,    20'000,    50'000,
     75'000,    100'000,   200'000,    500'000,    750'000,   1'000'000, 2'000'000,

@@ -8,7 +8,6 @@
 namespace orrery::workload {
 namespace {
 
-
 std::vector<std::size_t> TablesOf(const std::vector<TableShard>& shards) {
   std::vector<std::size_t> tables;
   for (const TableShard& shard : shards) {

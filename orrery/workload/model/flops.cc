@@ -1,6 +1,7 @@
 #include "orrery/workload/model/flops.h"
 
 #include <algorithm>
+#include <array>
 #include <variant>
 #include <vector>
 
@@ -14,21 +15,14 @@ double Real(std::int64_t count) {
   return static_cast<double>(count);
 }
 
-ForwardFlops& operator+=(ForwardFlops& sum, const ForwardFlops& part) {
-  sum.products += part.products;
-  sum.router += part.router;
-  sum.scores += part.scores;
-  sum.causal_scores += part.causal_scores;
-  sum.head += part.head;
-  return sum;
-}
+constexpr std::array<double ForwardFlops::*, 5> kParts{
+    &ForwardFlops::products, &ForwardFlops::router, &ForwardFlops::scores,
+    &ForwardFlops::causal_scores, &ForwardFlops::head};
 
-ForwardFlops Times(double count, const ForwardFlops& part) {
-  return {.products = count * part.products,
-          .router = count * part.router,
-          .scores = count * part.scores,
-          .causal_scores = count * part.causal_scores,
-          .head = count * part.head};
+void Add(double count, const ForwardFlops& part, ForwardFlops& sum) {
+  for (const auto member : kParts) {
+    sum.*member += count * part.*member;
+  }
 }
 
 std::int64_t QueryKeySize(const Attention& attention) {
@@ -80,10 +74,11 @@ ForwardFlops OfMlp(const FeedForward& mlp, std::int64_t hidden, double tokens) {
 }
 
 ForwardFlops OfMlp(const Experts& experts, std::int64_t hidden, double tokens) {
-  ForwardFlops flops = Times(Real(experts.per_token), OfMlp(experts.expert, hidden, tokens));
+  ForwardFlops flops;
+  Add(Real(experts.per_token), OfMlp(experts.expert, hidden, tokens), flops);
   flops.router = 2 * tokens * Real(hidden * experts.count);
   if (experts.shared) {
-    flops += OfMlp(*experts.shared, hidden, tokens);
+    Add(1, OfMlp(*experts.shared, hidden, tokens), flops);
   }
   return flops;
 }
@@ -91,10 +86,10 @@ ForwardFlops OfMlp(const Experts& experts, std::int64_t hidden, double tokens) {
 ForwardFlops OfBlock(const Block& block, std::int64_t hidden, const TokenBatch& batch) {
   ForwardFlops flops = OfAttention(block.self, hidden, batch);
   if (block.cross) {
-    flops += OfAttention(*block.cross, hidden, batch);
+    Add(1, OfAttention(*block.cross, hidden, batch), flops);
   }
-  flops +=
-      std::visit([&](const auto& mlp) { return OfMlp(mlp, hidden, batch.tokens()); }, block.mlp);
+  Add(1, std::visit([&](const auto& mlp) { return OfMlp(mlp, hidden, batch.tokens()); }, block.mlp),
+      flops);
   return flops;
 }
 
@@ -154,22 +149,6 @@ double AgainInParts(const Transformer& model, const TokenBatch& batch,
                      AgainInBlock(model.blocks.back().block, model.hidden, batch, parts);
 }
 
-double NoEmbedding(const Transformer& model) {
-  const double all = Real(ActiveParameters({.name = {}, .body = model}));
-  return model.is_tied ? all : all - Real(model.vocabulary * model.hidden);
-}
-
-double QueryKeyValueSum(const Transformer& model) {
-  double sum = 0;
-  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
-    for (const BlockRun& run : *stack) {
-      const Attention& self = run.block.self;
-      sum += Real(run.count * self.heads * (QueryKeySize(self) + self.value_head_size));
-    }
-  }
-  return sum;
-}
-
 double FlopsOf(const std::vector<kernel::Operator>& operators) {
   double sum = 0;
   for (const kernel::Operator& op : operators) {
@@ -187,23 +166,17 @@ double ChainElements(std::int64_t width, const std::vector<std::int64_t>& widths
   return sum;
 }
 
-double FoundryForward(const Transformer& model, const TokenBatch& batch) {
-  const double parameters = Real(ActiveParameters({.name = {}, .body = model}));
-  return 2 * parameters * batch.tokens() +
-         4 * Real(model.num_blocks() * model.hidden) * Real(batch.sequence) * batch.tokens();
-}
-
 }  // namespace
 
 ForwardFlops ForwardFlopsOf(const Transformer& model, const TokenBatch& batch) {
   ForwardFlops flops = OfEnds(model, batch);
   for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
     for (const BlockRun& run : *stack) {
-      flops += Times(Real(run.count), OfBlock(run.block, model.hidden, batch));
+      Add(Real(run.count), OfBlock(run.block, model.hidden, batch), flops);
     }
   }
   if (model.extra_predictions > 0) {
-    flops += Times(Real(model.extra_predictions), OfExtraPrediction(model, batch));
+    Add(Real(model.extra_predictions), OfExtraPrediction(model, batch), flops);
   }
   return flops;
 }
@@ -218,26 +191,15 @@ double ModelFlops(const Transformer& model, const TokenBatch& batch) {
   return ThreePasses(forward, forward.scores);
 }
 
-double PrintedSelectiveFlops(const Transformer& model, const TokenBatch& batch) {
-  const ForwardFlops forward = ForwardFlopsOf(model, batch);
-  return ThreePasses(forward, 2 * forward.scores);
-}
-
 double SelectiveFlops(const Transformer& model, const TokenBatch& batch) {
   const ForwardFlops forward = ForwardFlopsOf(model, batch);
   return ThreePasses(forward, forward.scores) + forward.scores;
 }
 
 double LlmFoundryFlops(const Transformer& model, const TokenBatch& batch) {
-  return 3 * FoundryForward(model, batch);
-}
-
-double LlmFoundryRecomputedFlops(const Transformer& model, const TokenBatch& batch) {
-  return 4 * FoundryForward(model, batch);
-}
-
-double TorchtitanFlops(const Transformer& model, const TokenBatch& batch) {
-  return 6 * batch.tokens() * (NoEmbedding(model) + QueryKeyValueSum(model) * Real(batch.sequence));
+  const double parameters = Real(ActiveParameters({.name = {}, .body = model}));
+  return 3 * (2 * parameters * batch.tokens() +
+              4 * Real(model.num_blocks() * model.hidden) * Real(batch.sequence) * batch.tokens());
 }
 
 double MegatronFlops(const Transformer& model, const TokenBatch& batch) {

@@ -7,7 +7,7 @@
 
 namespace orrery::workload {
 
-/// What one step sees: `samples` sequences of `sequence` tokens.
+/// The tokens of one step: `samples` sequences of `sequence` tokens.
 struct TokenBatch {
   std::int64_t sequence = 0;
   std::int64_t samples = 1;
@@ -44,22 +44,12 @@ struct ForwardFlops {
 /// 72·B·L·s·h²(1 + s/(6h) + V/(12hL)).
 [[nodiscard]] double ModelFlops(const Transformer& model, const TokenBatch& batch);
 
-/// Korthikanti et al., equation 8: hardware with selective recomputation, as printed, which counts
-/// what is recomputed three times. 72·B·L·s·h²(1 + s/(3h) + V/(12hL)).
-[[nodiscard]] double PrintedSelectiveFlops(const Transformer& model, const TokenBatch& batch);
-
-/// The same counted right: equation 7 and 4·B·L·s²·h.
+/// Hardware FLOPs with selective recomputation: equation 7 and 4·B·L·s²·h. (Equation 8 of
+/// Korthikanti et al. as printed counts what is recomputed three times.)
 [[nodiscard]] double SelectiveFlops(const Transformer& model, const TokenBatch& batch);
 
 /// llm-foundry and FlashAttention-2: 3·(2·N·s + 4·L·h·s²)·B, all parameters, not causal.
 [[nodiscard]] double LlmFoundryFlops(const Transformer& model, const TokenBatch& batch);
-
-/// The hardware's in llm-foundry: 4 instead of 3.
-[[nodiscard]] double LlmFoundryRecomputedFlops(const Transformer& model, const TokenBatch& batch);
-
-/// torchtitan: tokens·(6·(N − embedding) + 6·L·a·(d_qk + d_v)·s), not causal. A tied embedding
-/// stays in N, since it is the head as well.
-[[nodiscard]] double TorchtitanFlops(const Transformer& model, const TokenBatch& batch);
 
 /// Megatron-LM today, Megatron-Bridge, NeMo: causal scores are halved, experts count those of a
 /// token, routers do not count.

@@ -2,18 +2,101 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
+#include <simdjson.h>
 
-#include "orrery/workload/model/json_config.h"
+#include "orrery/base/error.h"
 #include "orrery/workload/model/presets.h"
 
 namespace orrery::workload {
 namespace {
 
 using Notes = std::vector<std::string>;
+
+/// Reads values of one JSON object under any of several keys. `null` counts as absent. What is
+/// wrong is kept, the first thing only, so that a reader is a plain list and asks once at the end.
+class JsonConfig {
+ public:
+  explicit JsonConfig(simdjson::dom::object object) : object_(object) {}
+
+  using Keys = std::initializer_list<std::string_view>;
+
+  [[nodiscard]] std::optional<std::int64_t> FindSize(Keys keys) {
+    for (const std::string_view key : keys) {
+      const std::optional<simdjson::dom::element> value = Find({key});
+      if (!value) {
+        continue;
+      }
+      std::int64_t size = 0;
+      if (value->get(size) || size < 0) {
+        Wrong(key, "must be a whole number of at least 0");
+      }
+      return size;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::int64_t Size(Keys keys, std::int64_t fallback) {
+    return FindSize(keys).value_or(fallback);
+  }
+
+  [[nodiscard]] double Number(std::string_view key, double fallback) {
+    const std::optional<simdjson::dom::element> value = Find({key});
+    double number = fallback;
+    if (value && value->get(number)) {
+      Wrong(key, "must be a number");
+    }
+    return number;
+  }
+
+  [[nodiscard]] bool Flag(std::string_view key, bool fallback) {
+    const std::optional<simdjson::dom::element> value = Find({key});
+    bool flag = fallback;
+    if (value && value->get(flag)) {
+      Wrong(key, "must be true or false");
+    }
+    return flag;
+  }
+
+  [[nodiscard]] std::string Text(Keys keys, std::string_view fallback) {
+    const std::optional<simdjson::dom::element> value = Find(keys);
+    std::string_view text = fallback;
+    if (value && value->get(text)) {
+      Wrong(*keys.begin(), "must be a text");
+    }
+    return std::string(text);
+  }
+
+  [[nodiscard]] std::optional<simdjson::dom::element> Find(Keys keys) const {
+    for (const std::string_view key : keys) {
+      simdjson::dom::element value;
+      if (!object_.at_key(key).get(value) && !value.is_null()) {
+        return value;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void Wrong(std::string_view key, std::string_view expectation) {
+    if (!first_error_) {
+      first_error_.emplace(Error::Kind::kInvalidInput, fmt::format("{} {}", key, expectation));
+    }
+  }
+
+  [[nodiscard]] const std::optional<Error>& first_error() const { return first_error_; }
+
+ private:
+  simdjson::dom::object object_;
+  std::optional<Error> first_error_;
+};
 
 void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape& shape) {
   constexpr std::array<std::pair<std::string_view, Activation>, 10> kActivations{{
@@ -34,7 +117,7 @@ void ReadActivation(std::string_view name, JsonConfig& config, TransformerShape&
       return;
     }
   }
-  config.Wrong("hidden_act", fmt::format("'{}' is not an activation that is known here", name));
+  config.Wrong("hidden_act", fmt::format("'{}' is not a known activation", name));
 }
 
 void ReadSizes(JsonConfig& config, TransformerShape& shape) {
@@ -273,7 +356,7 @@ Result<const Reader*> FindReader(JsonConfig& config) {
     }
   }
   return Fail(Error::Kind::kUnsupported,
-              fmt::format("model_type '{}' is not understood: known are {}", type,
+              fmt::format("model_type '{}' is not supported: supported are {}", type,
                           fmt::join(HuggingFaceFamilies(), ", ")));
 }
 

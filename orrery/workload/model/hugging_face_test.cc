@@ -114,7 +114,7 @@ TEST(HuggingFace, SaysWhatItDoesNotModel) {
 
 TEST(HuggingFace, RefusesInOneSentence) {
   EXPECT_EQ(ErrorOf(R"json({"model_type": "mamba"})json"),
-            "model_type 'mamba' is not understood: known are bert, deepseek_v2, deepseek_v3, gpt2, "
+            "model_type 'mamba' is not supported: supported are bert, deepseek_v2, deepseek_v3, gpt2, "
             "gpt_neox, gpt_oss, kimi_k2, llama, mistral, mixtral, opt, qwen2, qwen2_moe, qwen3, "
             "qwen3_moe, switch_transformers, t5, vit");
   EXPECT_EQ(ErrorOf(R"json({"model_type": "gpt2"})json"),

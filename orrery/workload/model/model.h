@@ -113,8 +113,16 @@ struct Transformer {
   std::int64_t patch = 0;  // ViT: size of a square patch
   std::int64_t image = 0;  // ViT: size of the square image
 
-  /// Those of the encoder and of the decoder.
-  [[nodiscard]] std::int64_t num_blocks() const;
+  /// Of the encoder and the decoder.
+  [[nodiscard]] std::int64_t num_blocks() const {
+    std::int64_t count = 0;
+    for (const std::vector<BlockRun>* const stack : {&encoder, &blocks}) {
+      for (const BlockRun& run : *stack) {
+        count += run.count;
+      }
+    }
+    return count;
+  }
 
   bool operator==(const Transformer&) const = default;
 };
@@ -155,7 +163,7 @@ struct Dlrm {
   bool operator==(const Dlrm&) const = default;
 };
 
-/// What is trained, whatever it runs on.
+/// A model, independent of the machine.
 struct Model {
   std::string name;
   std::variant<Transformer, LayerList, Dlrm> body = Transformer{};

@@ -3,83 +3,202 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/core.h>
+
 namespace orrery::workload {
+
 namespace {
 
-PartParameters& operator+=(PartParameters& sum, const PartParameters& part) {
-  sum.split += part.split;
-  sum.whole += part.whole;
-  sum.experts += part.experts;
+using Tensors = std::vector<ParameterTensor>;
+
+void AddNorm(Tensors& tensors, const std::string& name, NormKind kind, std::int64_t size) {
+  tensors.push_back({name + ".weight", size, TensorSpread::kWhole});
+  if (kind == NormKind::kLayer) {
+    tensors.push_back({name + ".bias", size, TensorSpread::kWhole});
+  }
+}
+
+/// How tensor parallelism cuts a matrix and what it leaves of the bias.
+enum class Cut : std::uint8_t {
+  kOutputs,  // the bias is cut too
+  kInputs,   // outputs are summed, the bias comes after the sum
+  kNever,
+};
+
+struct Linear {
+  std::string name;
+  std::int64_t inputs = 0;
+  std::int64_t outputs = 0;
+  bool has_bias = false;
+  Cut cut = Cut::kOutputs;
+};
+
+void AddLinear(Tensors& tensors, const Linear& linear) {
+  const auto weight = linear.cut == Cut::kNever ? TensorSpread::kWhole : TensorSpread::kSplit;
+  tensors.push_back({linear.name + ".weight", linear.inputs * linear.outputs, weight});
+  if (linear.has_bias) {
+    const auto bias = linear.cut == Cut::kOutputs ? TensorSpread::kSplit : TensorSpread::kWhole;
+    tensors.push_back({linear.name + ".bias", linear.outputs, bias});
+  }
+}
+
+void AddLatentProjections(Tensors& tensors, const Attention& attention, std::int64_t hidden) {
+  const LatentAttention& latent = *attention.latent;
+  const std::int64_t query = attention.heads * (attention.head_size + latent.rope_size);
+  if (latent.query_rank > 0) {
+    AddLinear(tensors, {"q_down", hidden, latent.query_rank, false, Cut::kNever});
+    AddNorm(tensors, "q_norm", NormKind::kRms, latent.query_rank);
+    AddLinear(tensors, {"q_up", latent.query_rank, query});
+  } else {
+    AddLinear(tensors, {"q", hidden, query});
+  }
+  AddLinear(tensors,
+            {"kv_down", hidden, latent.key_value_rank + latent.rope_size, false, Cut::kNever});
+  AddNorm(tensors, "kv_norm", NormKind::kRms, latent.key_value_rank);
+  AddLinear(tensors, {"kv_up", latent.key_value_rank,
+                      attention.heads * (attention.head_size + attention.value_head_size)});
+}
+
+void AddPlainProjections(Tensors& tensors, const Attention& attention, std::int64_t hidden,
+                         bool is_fused) {
+  const bool has_bias = attention.has_bias || attention.has_qkv_bias;
+  const std::int64_t query = attention.heads * attention.head_size;
+  const std::int64_t key = attention.kv_heads * attention.head_size;
+  const std::int64_t value = attention.kv_heads * attention.value_head_size;
+  if (is_fused) {
+    AddLinear(tensors, {"qkv", hidden, query + key + value, has_bias});
+    return;
+  }
+  AddLinear(tensors, {"q", hidden, query, has_bias});
+  AddLinear(tensors, {"k", hidden, key, has_bias});
+  AddLinear(tensors, {"v", hidden, value, has_bias});
+}
+
+Tensors TensorsOf(const Attention& attention, std::int64_t hidden, bool is_fused) {
+  Tensors tensors;
+  if (attention.latent) {
+    AddLatentProjections(tensors, attention, hidden);
+  } else {
+    AddPlainProjections(tensors, attention, hidden, is_fused);
+  }
+  AddLinear(tensors, {"projection", attention.heads * attention.value_head_size, hidden,
+                      attention.has_bias, Cut::kInputs});
+  if (attention.has_qk_norm) {
+    AddNorm(tensors, "query_norm", NormKind::kRms, attention.head_size);
+    AddNorm(tensors, "key_norm", NormKind::kRms, attention.head_size);
+  }
+  return tensors;
+}
+
+Tensors TensorsOf(const FeedForward& mlp, std::int64_t hidden) {
+  Tensors tensors;
+  if (mlp.is_gated) {
+    AddLinear(tensors, {"gate", hidden, mlp.width, mlp.has_bias});
+  }
+  AddLinear(tensors, {"up", hidden, mlp.width, mlp.has_bias});
+  AddLinear(tensors, {"down", mlp.width, hidden, mlp.has_bias, Cut::kInputs});
+  return tensors;
+}
+
+Tensors TensorsOf(const Experts& experts, std::int64_t hidden) {
+  Tensors tensors;
+  AddLinear(tensors, {"router", hidden, experts.count, false, Cut::kNever});
+  Tensors expert = TensorsOf(experts.expert, hidden);
+  for (ParameterTensor& tensor : expert) {
+    tensor.spread = TensorSpread::kExpert;
+  }
+  for (std::int64_t i = 0; i < experts.count; ++i) {
+    Append(tensors, fmt::format("experts.{}.", i), expert);
+  }
+  if (experts.shared) {
+    Append(tensors, "shared.", TensorsOf(*experts.shared, hidden));
+    if (experts.has_shared_gate) {
+      tensors.push_back({"shared_gate.weight", hidden, TensorSpread::kWhole});
+    }
+  }
+  return tensors;
+}
+
+Tensors MlpTensors(const Block& block, std::int64_t hidden) {
+  return std::visit([hidden](const auto& mlp) { return TensorsOf(mlp, hidden); }, block.mlp);
+}
+
+Tensors NormsFirst(const Block& block, std::int64_t hidden) {
+  Tensors tensors;
+  AddNorm(tensors, "norm_1", block.norm, hidden);
+  Append(tensors, "attention.", TensorsOf(block.self, hidden, true));
+  if (block.cross) {
+    AddNorm(tensors, "cross_norm", block.norm, hidden);
+    Append(tensors, "cross.", TensorsOf(*block.cross, hidden, true));
+  }
+  AddNorm(tensors, "norm_2", block.norm, hidden);
+  Append(tensors, "mlp.", MlpTensors(block, hidden));
+  return tensors;
+}
+
+Tensors NormsLast(const Block& block, std::int64_t hidden) {
+  Tensors tensors;
+  Append(tensors, "attention.", TensorsOf(block.self, hidden, false));
+  if (block.cross) {
+    Append(tensors, "cross.", TensorsOf(*block.cross, hidden, false));
+  }
+  Append(tensors, "mlp.", MlpTensors(block, hidden));
+  AddNorm(tensors, "norm_1", block.norm, hidden);
+  AddNorm(tensors, "norm_2", block.norm, hidden);
+  if (block.cross) {
+    AddNorm(tensors, "cross_norm", block.norm, hidden);
+  }
+  return tensors;
+}
+
+void AppendStack(Tensors& tensors, std::string_view name, const std::vector<BlockRun>& runs,
+                 std::int64_t hidden) {
+  std::int64_t index = 0;
+  for (const BlockRun& run : runs) {
+    const Tensors block = TensorsOf(run.block, hidden);
+    for (std::int64_t i = 0; i < run.count; ++i) {
+      Append(tensors, fmt::format("{}.{}.", name, index++), block);
+    }
+  }
+}
+
+/// Biases of relative positions: one set for each stack, shared by its blocks.
+void AddRelativePositions(Tensors& tensors, const Transformer& model) {
+  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
+    if (model.relative_positions > 0 && !stack->empty()) {
+      tensors.push_back({"relative_positions.weight",
+                         model.relative_positions * stack->front().block.self.heads,
+                         TensorSpread::kWhole});
+    }
+  }
+}
+
+// One extra prediction: a matrix of two hidden vectors, three norms and a block.
+Tensors ExtraPredictionTensors(const Transformer& model) {
+  Tensors extra;
+  AddNorm(extra, "norm_embedding", model.norm, model.hidden);
+  AddNorm(extra, "norm_hidden", model.norm, model.hidden);
+  AddLinear(extra, {"join", 2 * model.hidden, model.hidden, false, Cut::kNever});
+  Append(extra, "block.", TensorsOf(model.blocks.back().block, model.hidden));
+  AddNorm(extra, "norm", model.norm, model.hidden);
+  return extra;
+}
+
+PartParameters Sum(const Tensors& tensors) {
+  PartParameters sum;
+  for (const ParameterTensor& tensor : tensors) {
+    std::int64_t& part = tensor.spread == TensorSpread::kSplit   ? sum.split
+                         : tensor.spread == TensorSpread::kWhole ? sum.whole
+                                                                 : sum.experts;
+    part += tensor.elements;
+  }
   return sum;
 }
 
-PartParameters Times(std::int64_t count, const PartParameters& part) {
-  return {
-      .split = count * part.split, .whole = count * part.whole, .experts = count * part.experts};
-}
-
-std::int64_t NormParameters(NormKind kind, std::int64_t size) {
-  return kind == NormKind::kLayer ? 2 * size : size;
-}
-
-// Down-projections and their norms are on every rank; what makes heads of them is cut.
-PartParameters LatentProjections(const Attention& attention, std::int64_t hidden) {
-  const LatentAttention& latent = *attention.latent;
-  const std::int64_t query = attention.heads * (attention.head_size + latent.rope_size);
-  const std::int64_t key_value =
-      attention.heads * (attention.head_size + attention.value_head_size);
-  PartParameters count;
-  if (latent.query_rank > 0) {
-    count.whole += latent.query_rank * (hidden + 1);
-    count.split += latent.query_rank * query;
-  } else {
-    count.split += hidden * query;
-  }
-  count.whole += hidden * (latent.key_value_rank + latent.rope_size) + latent.key_value_rank;
-  count.split += latent.key_value_rank * key_value;
-  return count;
-}
-
-PartParameters PlainProjections(const Attention& attention, std::int64_t hidden) {
-  const std::int64_t width = (attention.heads + attention.kv_heads) * attention.head_size +
-                             attention.kv_heads * attention.value_head_size;
-  const bool has_bias = attention.has_bias || attention.has_qkv_bias;
-  return {.split = hidden * width + (has_bias ? width : 0)};
-}
-
-PartParameters ParametersOf(const Attention& attention, std::int64_t hidden) {
-  PartParameters count =
-      attention.latent ? LatentProjections(attention, hidden) : PlainProjections(attention, hidden);
-  count.split += attention.heads * attention.value_head_size * hidden;
-  count.whole += attention.has_bias ? hidden : 0;
-  count.whole += attention.has_qk_norm ? 2 * attention.head_size : 0;
-  return count;
-}
-
-PartParameters ParametersOf(const FeedForward& mlp, std::int64_t hidden) {
-  const std::int64_t up = mlp.is_gated ? 2 * mlp.width : mlp.width;
-  PartParameters count = {.split = hidden * (up + mlp.width)};
-  if (mlp.has_bias) {
-    count.split += up;
-    count.whole += hidden;
-  }
-  return count;
-}
-
-PartParameters ParametersOf(const Experts& experts, std::int64_t hidden) {
-  PartParameters count = {.whole = hidden * experts.count,
-                          .experts = experts.count * ParametersOf(experts.expert, hidden).total()};
-  if (experts.shared) {
-    count += ParametersOf(*experts.shared, hidden);
-    count.whole += experts.has_shared_gate ? hidden : 0;
-  }
-  return count;
-}
-
-PartParameters OfBlocks(const std::vector<BlockRun>& runs, std::int64_t hidden) {
-  PartParameters sum;
+std::int64_t TotalOfBlocks(const std::vector<BlockRun>& runs, std::int64_t hidden) {
+  std::int64_t sum = 0;
   for (const BlockRun& run : runs) {
-    sum += Times(run.count, ParametersOf(run.block, hidden));
+    sum += run.count * ParametersOf(run.block, hidden).total();
   }
   return sum;
 }
@@ -102,15 +221,6 @@ std::int64_t ActiveOfBlocks(const std::vector<BlockRun>& runs, std::int64_t hidd
   return sum;
 }
 
-// Biases of relative positions: one set for each stack, shared by its blocks.
-std::int64_t RelativePositionParameters(const Transformer& model) {
-  std::int64_t sum = 0;
-  for (const std::vector<BlockRun>* const stack : {&model.encoder, &model.blocks}) {
-    sum += stack->empty() ? 0 : model.relative_positions * stack->front().block.self.heads;
-  }
-  return sum;
-}
-
 std::int64_t Ends(const Transformer& model) {
   return EmbeddingParameters(model, model.vocabulary).total() +
          HeadParameters(model, model.vocabulary, false).total();
@@ -118,8 +228,8 @@ std::int64_t Ends(const Transformer& model) {
 
 std::int64_t Total(const Transformer& model) {
   std::int64_t sum = Ends(model);
-  sum += OfBlocks(model.encoder, model.hidden).total();
-  sum += OfBlocks(model.blocks, model.hidden).total();
+  sum += TotalOfBlocks(model.encoder, model.hidden);
+  sum += TotalOfBlocks(model.blocks, model.hidden);
   return sum + model.extra_predictions * ExtraPredictionParameters(model).total();
 }
 
@@ -181,55 +291,99 @@ std::int64_t Active(const Dlrm& model) {
 
 }  // namespace
 
-PartParameters ParametersOf(const Block& block, std::int64_t hidden) {
-  PartParameters count = ParametersOf(block.self, hidden);
-  count.whole += 2 * NormParameters(block.norm, hidden);
-  if (block.cross) {
-    count += ParametersOf(*block.cross, hidden);
-    count.whole += NormParameters(block.norm, hidden);
+void Append(std::vector<ParameterTensor>& tensors, std::string_view prefix,
+            const std::vector<ParameterTensor>& more) {
+  for (const ParameterTensor& tensor : more) {
+    tensors.push_back({fmt::format("{}{}", prefix, tensor.name), tensor.elements, tensor.spread});
   }
-  count += std::visit([hidden](const auto& mlp) { return ParametersOf(mlp, hidden); }, block.mlp);
-  return count;
+}
+
+std::vector<ParameterTensor> TensorsOf(const Block& block, std::int64_t hidden) {
+  return block.norm == NormKind::kLayer ? NormsFirst(block, hidden) : NormsLast(block, hidden);
+}
+
+std::vector<ParameterTensor> AdapterTensors(const Block& block, std::int64_t hidden,
+                                            std::int64_t rank) {
+  const Attention& attention = block.self;
+  std::vector<ParameterTensor> tensors;
+  if (!attention.latent) {
+    const std::int64_t width = (attention.heads + 2 * attention.kv_heads) * attention.head_size;
+    tensors.push_back({"qkv.adapter_down", hidden * rank, TensorSpread::kWhole});
+    tensors.push_back({"qkv.adapter_up", rank * width, TensorSpread::kSplit});
+  }
+  const std::int64_t width = attention.heads * attention.value_head_size;
+  tensors.push_back({"projection.adapter_down", width * rank, TensorSpread::kSplit});
+  tensors.push_back({"projection.adapter_up", rank * hidden, TensorSpread::kWhole});
+  return tensors;
+}
+
+std::vector<ParameterTensor> EmbeddingTensors(const Transformer& model, std::int64_t vocabulary) {
+  Tensors tensors;
+  if (model.task == TransformerTask::kClassification) {
+    tensors.push_back({"class_token", model.hidden, TensorSpread::kWhole});
+    AddLinear(tensors, {"patches", 3 * model.patch * model.patch, model.hidden, true, Cut::kNever});
+  } else {
+    tensors.push_back({"words.weight", vocabulary * model.hidden, TensorSpread::kSplit});
+  }
+  if (model.positions > 0) {
+    tensors.push_back({"positions.weight", model.positions * model.hidden, TensorSpread::kWhole});
+  }
+  if (model.token_types > 0) {
+    tensors.push_back({"types.weight", model.token_types * model.hidden, TensorSpread::kWhole});
+  }
+  if (model.has_embedding_norm) {
+    AddNorm(tensors, "embedding_norm", model.norm, model.hidden);
+  }
+  AddRelativePositions(tensors, model);
+  return tensors;
+}
+
+std::vector<ParameterTensor> HeadTensors(const Transformer& model, std::int64_t vocabulary,
+                                         bool with_tied) {
+  Tensors tensors;
+  if (!model.encoder.empty()) {
+    AddNorm(tensors, "encoder_norm", model.norm, model.hidden);
+  }
+  AddNorm(tensors, "norm", model.norm, model.hidden);
+  if (model.task == TransformerTask::kClassification) {
+    AddLinear(tensors, {"head", model.hidden, vocabulary, true, Cut::kNever});
+    return tensors;
+  }
+  if (model.has_head_transform) {
+    AddLinear(tensors, {"head_transform", model.hidden, model.hidden, true, Cut::kNever});
+    tensors.push_back({"head.bias", vocabulary, TensorSpread::kSplit});
+  }
+  if (!model.is_tied || with_tied) {
+    tensors.push_back({"head.weight", vocabulary * model.hidden, TensorSpread::kSplit});
+  }
+  return tensors;
+}
+
+std::vector<ParameterTensor> TensorsOf(const Transformer& model) {
+  Tensors tensors = EmbeddingTensors(model, model.vocabulary);
+  AppendStack(tensors, "encoder", model.encoder, model.hidden);
+  AppendStack(tensors, "blocks", model.blocks, model.hidden);
+  for (std::int64_t i = 0; i < model.extra_predictions && !model.blocks.empty(); ++i) {
+    Append(tensors, fmt::format("extra.{}.", i), ExtraPredictionTensors(model));
+  }
+  Append(tensors, "", HeadTensors(model, model.vocabulary, false));
+  return tensors;
+}
+
+PartParameters ParametersOf(const Block& block, std::int64_t hidden) {
+  return Sum(TensorsOf(block, hidden));
 }
 
 PartParameters EmbeddingParameters(const Transformer& model, std::int64_t vocabulary) {
-  PartParameters count;
-  count.whole = (model.positions + model.token_types) * model.hidden;
-  count.whole += RelativePositionParameters(model);
-  count.whole += model.has_embedding_norm ? NormParameters(model.norm, model.hidden) : 0;
-  if (model.task == TransformerTask::kClassification) {
-    // Patches of three colours, a bias, and the token that gathers the class.
-    count.whole += (3 * model.patch * model.patch + 2) * model.hidden;
-  } else {
-    count.split = vocabulary * model.hidden;
-  }
-  return count;
+  return Sum(EmbeddingTensors(model, vocabulary));
 }
 
 PartParameters HeadParameters(const Transformer& model, std::int64_t vocabulary, bool with_tied) {
-  PartParameters count;
-  count.whole = NormParameters(model.norm, model.hidden) * (model.encoder.empty() ? 1 : 2);
-  if (model.task == TransformerTask::kClassification) {
-    count.whole += (model.hidden + 1) * vocabulary;
-    return count;
-  }
-  if (!model.is_tied || with_tied) {
-    count.split = vocabulary * model.hidden;
-  }
-  if (model.has_head_transform) {
-    count.whole += (model.hidden + 1) * model.hidden;
-    count.split += vocabulary;
-  }
-  return count;
+  return Sum(HeadTensors(model, vocabulary, with_tied));
 }
 
 PartParameters ExtraPredictionParameters(const Transformer& model) {
-  if (model.blocks.empty()) {
-    return {};
-  }
-  PartParameters count = ParametersOf(model.blocks.back().block, model.hidden);
-  count.whole += 2 * model.hidden * model.hidden + 3 * NormParameters(model.norm, model.hidden);
-  return count;
+  return model.blocks.empty() ? PartParameters{} : Sum(ExtraPredictionTensors(model));
 }
 
 std::int64_t InteractionWidth(const Dlrm& model) {

@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 #include <yaml-cpp/yaml.h>
 
-#include "orrery/base/text.h"
 #include "orrery/base/check.h"
 #include "orrery/base/nearest_word.h"
+#include "orrery/base/text.h"
 #include "orrery/base/yaml_fields.h"
 #include "orrery/workload/embedded_models.h"
 #include "orrery/workload/model/convolutional.h"
@@ -19,7 +19,6 @@
 
 namespace orrery::workload {
 namespace {
-
 
 bool IsLetter(char c) {
   const char lower = LowerCase(c);
@@ -158,7 +157,7 @@ Result<const Preset*> FindPreset(std::string_view name) {
     }
   }
   return Fail(Error::Kind::kNotFound,
-              fmt::format("'{}' is no model that is known here; the nearest is {}", name,
+              fmt::format("'{}' is not a known model; the nearest is {}", name,
                           NearestWord(name, AllNames(Presets()))));
 }
 
@@ -187,7 +186,7 @@ Result<const Family*> FindFamily(std::string_view name) {
     names.emplace_back(family.name);
   }
   return Fail(Error::Kind::kNotFound,
-              fmt::format("'{}' is no family that is known here: take one of {}", name,
+              fmt::format("'{}' is not a known family: choose one of {}", name,
                           fmt::join(names, ", ")));
 }
 

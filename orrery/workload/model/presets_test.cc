@@ -109,7 +109,7 @@ TEST(Presets, NamesMayBeWrittenInManyWays) {
 
 TEST(Presets, AnUnknownNameGetsTheNearest) {
   EXPECT_EQ(FindPreset("llama4-8b").error().message(),
-            "'llama4-8b' is no model that is known here; the nearest is llama3-8b");
+            "'llama4-8b' is not a known model; the nearest is llama3-8b");
 }
 
 TEST(Presets, AWrongFieldIsNamed) {

@@ -11,7 +11,6 @@
 namespace orrery::workload {
 namespace {
 
-
 constexpr std::array<Spelling<Activation>, 5> kActivations{{
     {"gelu", Activation::kGelu},
     {"written_out_gelu", Activation::kWrittenOutGelu},
@@ -104,28 +103,56 @@ constexpr std::int64_t kLargestSize = 1'000'000'000;
 constexpr std::int64_t kMostLayers = 100'000;
 constexpr double kMostParameters = 1e17;
 
-constexpr std::array<std::int64_t TransformerShape::*, 20> kSizes{
-    &TransformerShape::hidden,
-    &TransformerShape::heads,
-    &TransformerShape::kv_heads,
-    &TransformerShape::head_size,
-    &TransformerShape::value_head_size,
-    &TransformerShape::ffn,
-    &TransformerShape::window,
-    &TransformerShape::vocabulary,
-    &TransformerShape::positions,
-    &TransformerShape::token_types,
-    &TransformerShape::relative_positions,
-    &TransformerShape::experts,
-    &TransformerShape::experts_per_token,
-    &TransformerShape::expert_ffn,
-    &TransformerShape::shared_ffn,
-    &TransformerShape::query_rank,
-    &TransformerShape::key_value_rank,
-    &TransformerShape::rope_size,
-    &TransformerShape::patch,
-    &TransformerShape::image,
+struct SizeField {
+  std::string_view key;
+  std::int64_t TransformerShape::* member;
+  std::int64_t least = 0;
 };
+
+constexpr auto kSizes = std::to_array<SizeField>({
+    {"hidden", &TransformerShape::hidden, 1},
+    {"layers", &TransformerShape::layers, 1},
+    {"encoder_layers", &TransformerShape::encoder_layers},
+    {"heads", &TransformerShape::heads, 1},
+    {"kv_heads", &TransformerShape::kv_heads},
+    {"head_size", &TransformerShape::head_size},
+    {"value_head_size", &TransformerShape::value_head_size},
+    {"ffn", &TransformerShape::ffn},
+    {"window", &TransformerShape::window},
+    {"vocabulary", &TransformerShape::vocabulary, 1},
+    {"positions", &TransformerShape::positions},
+    {"token_types", &TransformerShape::token_types},
+    {"relative_positions", &TransformerShape::relative_positions},
+    {"extra_predictions", &TransformerShape::extra_predictions},
+    {"patch", &TransformerShape::patch},
+    {"image", &TransformerShape::image},
+    {"experts", &TransformerShape::experts},
+    {"experts_per_token", &TransformerShape::experts_per_token},
+    {"expert_ffn", &TransformerShape::expert_ffn},
+    {"shared_ffn", &TransformerShape::shared_ffn},
+    {"dense_layers", &TransformerShape::dense_layers},
+    {"moe_every", &TransformerShape::moe_every, 1},
+    {"moe_offset", &TransformerShape::moe_offset},
+    {"query_rank", &TransformerShape::query_rank},
+    {"key_value_rank", &TransformerShape::key_value_rank},
+    {"rope_size", &TransformerShape::rope_size},
+});
+
+constexpr auto kFlags = std::to_array<std::pair<std::string_view, bool TransformerShape::*>>({
+    {"gated", &TransformerShape::gated},
+    {"attention_bias", &TransformerShape::attention_bias},
+    {"qkv_bias", &TransformerShape::qkv_bias},
+    {"ffn_bias", &TransformerShape::ffn_bias},
+    {"causal", &TransformerShape::causal},
+    {"rope", &TransformerShape::rope},
+    {"qk_norm", &TransformerShape::qk_norm},
+    {"parallel", &TransformerShape::parallel},
+    {"embedding_norm", &TransformerShape::embedding_norm},
+    {"tied", &TransformerShape::tied},
+    {"head_transform", &TransformerShape::head_transform},
+    {"classifies", &TransformerShape::classifies},
+    {"shared_gate", &TransformerShape::shared_gate},
+});
 
 // More than enough, in floating point, where whole numbers may be too small.
 double MostParameters(const TransformerShape& shape) {
@@ -143,8 +170,8 @@ double MostParameters(const TransformerShape& shape) {
 }
 
 Status CheckLimits(const TransformerShape& shape) {
-  const bool has_giant =
-      std::ranges::any_of(kSizes, [&shape](auto member) { return shape.*member > kLargestSize; });
+  const bool has_giant = std::ranges::any_of(
+      kSizes, [&shape](const SizeField& size) { return shape.*size.member > kLargestSize; });
   const std::int64_t most_layers =
       std::max({shape.layers, shape.encoder_layers, shape.extra_predictions});
   if (has_giant || most_layers > kMostLayers || MostParameters(shape) > kMostParameters) {
@@ -206,62 +233,6 @@ Status Check(const TransformerShape& shape) {
   return CheckExperts(shape);
 }
 
-void ReadLayerFields(YamlFields& fields, const TransformerShape& base, TransformerShape& shape) {
-  shape.hidden = fields.Size("hidden", 1, base.hidden);
-  shape.layers = fields.Size("layers", 1, base.layers);
-  shape.encoder_layers = fields.Size("encoder_layers", 0, base.encoder_layers);
-  shape.heads = fields.Size("heads", 1, base.heads);
-  shape.kv_heads = fields.Size("kv_heads", 0, base.kv_heads);
-  shape.head_size = fields.Size("head_size", 0, base.head_size);
-  shape.value_head_size = fields.Size("value_head_size", 0, base.value_head_size);
-  shape.ffn = fields.Size("ffn", 0, base.ffn);
-  shape.activation =
-      fields.Choice("activation", std::span<const Spelling<Activation>>(kActivations),
-                    std::optional(base.activation));
-  shape.gated = fields.Flag("gated", base.gated);
-  shape.attention_bias = fields.Flag("attention_bias", base.attention_bias);
-  shape.qkv_bias = fields.Flag("qkv_bias", base.qkv_bias);
-  shape.ffn_bias = fields.Flag("ffn_bias", base.ffn_bias);
-  shape.norm =
-      fields.Choice("norm", std::span<const Spelling<NormKind>>(kNorms), std::optional(base.norm));
-  shape.causal = fields.Flag("causal", base.causal);
-  shape.rope = fields.Flag("rope", base.rope);
-  shape.qk_norm = fields.Flag("qk_norm", base.qk_norm);
-  shape.window = fields.Size("window", 0, base.window);
-  shape.parallel = fields.Flag("parallel", base.parallel);
-}
-
-void ReadEndFields(YamlFields& fields, const TransformerShape& base, TransformerShape& shape) {
-  shape.vocabulary = fields.Size("vocabulary", 1, base.vocabulary);
-  shape.positions = fields.Size("positions", 0, base.positions);
-  shape.token_types = fields.Size("token_types", 0, base.token_types);
-  shape.relative_positions = fields.Size("relative_positions", 0, base.relative_positions);
-  shape.embedding_norm = fields.Flag("embedding_norm", base.embedding_norm);
-  shape.tied = fields.Flag("tied", base.tied);
-  shape.head_transform = fields.Flag("head_transform", base.head_transform);
-  shape.dropout = fields.Number("dropout", 0, base.dropout);
-  shape.attention_dropout = fields.Number("attention_dropout", 0, base.attention_dropout);
-  shape.extra_predictions = fields.Size("extra_predictions", 0, base.extra_predictions);
-  shape.classifies = fields.Flag("classifies", base.classifies);
-  shape.patch = fields.Size("patch", 0, base.patch);
-  shape.image = fields.Size("image", 0, base.image);
-}
-
-void ReadExpertFields(YamlFields& fields, const TransformerShape& base, TransformerShape& shape) {
-  shape.experts = fields.Size("experts", 0, base.experts);
-  shape.experts_per_token = fields.Size("experts_per_token", 0, base.experts_per_token);
-  shape.expert_ffn = fields.Size("expert_ffn", 0, base.expert_ffn);
-  shape.shared_ffn = fields.Size("shared_ffn", 0, base.shared_ffn);
-  shape.shared_gate = fields.Flag("shared_gate", base.shared_gate);
-  shape.dense_layers = fields.Size("dense_layers", 0, base.dense_layers);
-  shape.moe_every = fields.Size("moe_every", 1, base.moe_every);
-  shape.moe_offset = fields.Size("moe_offset", 0, base.moe_offset);
-  shape.moe_layers = base.moe_layers;
-  shape.query_rank = fields.Size("query_rank", 0, base.query_rank);
-  shape.key_value_rank = fields.Size("key_value_rank", 0, base.key_value_rank);
-  shape.rope_size = fields.Size("rope_size", 0, base.rope_size);
-}
-
 void FillEnds(const TransformerShape& shape, Transformer& model) {
   model.hidden = shape.hidden;
   model.vocabulary = shape.vocabulary;
@@ -304,10 +275,20 @@ Result<Transformer> MakeTransformer(const TransformerShape& shape) {
 }
 
 TransformerShape ReadTransformerShape(YamlFields& fields, const TransformerShape& base) {
-  TransformerShape shape;
-  ReadLayerFields(fields, base, shape);
-  ReadEndFields(fields, base, shape);
-  ReadExpertFields(fields, base, shape);
+  TransformerShape shape = base;
+  for (const SizeField& size : kSizes) {
+    shape.*size.member = fields.Size(size.key, size.least, base.*size.member);
+  }
+  for (const auto& [key, member] : kFlags) {
+    shape.*member = fields.Flag(key, base.*member);
+  }
+  shape.activation =
+      fields.Choice("activation", std::span<const Spelling<Activation>>(kActivations),
+                    std::optional(base.activation));
+  shape.norm =
+      fields.Choice("norm", std::span<const Spelling<NormKind>>(kNorms), std::optional(base.norm));
+  shape.dropout = fields.Number("dropout", 0, base.dropout);
+  shape.attention_dropout = fields.Number("attention_dropout", 0, base.attention_dropout);
   return shape;
 }
 

@@ -9,7 +9,7 @@
 
 namespace orrery::workload {
 
-/// The facts of a transformer as its papers and configurations state them: few numbers for all
+/// The shape of a transformer as papers and configurations state it: few numbers for all
 /// layers. Presets, job files, Hugging Face configurations and Megatron arguments fill it; a zero
 /// means what its comment says.
 struct TransformerShape {

@@ -19,7 +19,7 @@ class TokenBytes {
       : element_(
             static_cast<std::int64_t>(kernel::ElementBytes(setting.training.precision.compute))),
         gemm_input_(static_cast<std::int64_t>(
-            std::ceil(kernel::ElementBytes(setting.training.precision.products)))),
+            std::ceil(kernel::ElementBytes(setting.training.precision.gemm_type)))),
         tokens_(setting.training.micro_batch *
                 DivideUp(std::max<std::int64_t>(setting.training.sequence, 1), setting.plan.cp)),
         tp_(setting.plan.tp),
@@ -59,7 +59,7 @@ class TokenBytes {
 std::int64_t NormInput(const Block& block, const ActivationSetting& setting,
                        const TokenBytes& bytes) {
   const bool is_unfused = block.norm == NormKind::kRms && !setting.framework.fuses_norm &&
-                              !setting.framework.is_compiled;
+                          !setting.framework.is_compiled;
   return setting.model.hidden * (bytes.element() + (is_unfused ? kFp32Bytes : 0));
 }
 
@@ -112,8 +112,7 @@ void AddAttention(BlockActivations& sum, const Attention& attention,
     sum.latent_results += bytes.Divided(LatentElements(attention) * bytes.element());
   }
   sum.attention += bytes.Divided(QueryKeyValueElements(attention, setting.plan) * bytes.element());
-  sum.attention +=
-      bytes.Divided(attention.heads * attention.value_head_size * bytes.gemm_input());
+  sum.attention += bytes.Divided(attention.heads * attention.value_head_size * bytes.gemm_input());
   if (setting.model.dropout > 0) {
     sum.norms += bytes.Repeated(setting.model.hidden * kMaskBytes);
   }

@@ -29,7 +29,7 @@ struct BlockActivations {
   bool operator==(const BlockActivations&) const = default;
 };
 
-/// What has an effect on activations.
+/// The inputs of activation memory.
 struct ActivationSetting {
   const Transformer& model;
   const Training& training;

@@ -156,7 +156,7 @@ TEST(ActivationMemoryTest, SequenceParallelismDividesTheRest) {
 // Inputs of four products, one byte less each: 2h, a·d and f elements.
 TEST(ActivationMemoryTest, NarrowGemmsKeepNarrowInputs) {
   Case job = Llama();
-  job.training.precision.products = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = kernel::DataType::kFp8;
   EXPECT_EQ(job.Kept(), 8192LL * (139'392 - 2 * 4096 - 4096 - 14336));
 }
 
@@ -164,7 +164,7 @@ TEST(ActivationMemoryTest, NarrowGemmsKeepNarrowInputs) {
 TEST(ActivationMemoryTest, Fp32DoublesActivations) {
   Case job = Llama();
   job.training.precision.compute = kernel::DataType::kFp32;
-  job.training.precision.products = kernel::DataType::kFp32;
+  job.training.precision.gemm_type = kernel::DataType::kFp32;
   EXPECT_EQ(job.Kept(), 8192LL * (2 * (139'392 - 128) + 128));
 }
 
@@ -271,14 +271,14 @@ TEST(ActivationMemoryTest, GatheredInputsStayWhenNormsAreRecomputed) {
   EXPECT_EQ(job.Kept(), 8192LL / 8 * (139'392 - 4 * 4096));
 }
 
-// A token in a layer of DeepSeek-V3 with experts, products in fp8, as its report keeps it (3.2.3,
+// A token in a layer of DeepSeek-V3 with experts, GEMMs in fp8, as its report keeps it (3.2.3,
 // 3.3.3): inputs of two norms 4h; narrow vectors before their norms 2 · (1536 + 512), and 2 · 64 of
 // rope; the attention's output 128 · 128, its sums 4 · 128; router 4 · 256 + 8 · 8; inputs of
 // SwiGLU in a byte, 2 · 2048 of the shared expert; of eight experts the vector h and 2 · 2048.
 TEST(ActivationMemoryTest, DeepseekKeepsLittle) {
   Case job{.model = DeepseekV3()};
   job.training.sequence = 1;
-  job.training.precision.products = kernel::DataType::kFp8;
+  job.training.precision.gemm_type = kernel::DataType::kFp8;
   job.training.precision.activation_input_bytes = 1;
   job.plan.recompute_parts = {.norms = true, .latent_up = true, .activations = true};
   const Block& block = job.model.blocks.back().block;

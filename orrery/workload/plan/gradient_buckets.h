@@ -9,7 +9,7 @@
 
 namespace orrery::workload {
 
-/// What a bucket is made of: the gradient of one tensor of parameters.
+/// The gradient of one parameter tensor.
 struct Gradient {
   std::int64_t elements = 0;
   int element_bytes = 4;
@@ -19,7 +19,7 @@ struct Gradient {
   bool operator==(const Gradient&) const = default;
 };
 
-/// Gradients that are reduced by one message.
+/// Gradients that are reduced by one collective.
 struct GradientBucket {
   std::vector<std::size_t> gradients = {};  // indices, in the order they were put in
   std::int64_t elements = 0;                // with padding

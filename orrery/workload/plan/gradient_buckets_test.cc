@@ -10,8 +10,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/base/byte_source.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/model/test_models.h"
-#include "orrery/workload/plan/parameter_tensors.h"
 
 namespace orrery::workload {
 namespace {

@@ -1,4 +1,3 @@
-#include "orrery/workload/plan/parameter_tensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

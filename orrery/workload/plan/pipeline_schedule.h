@@ -17,7 +17,7 @@ enum class PipelinePass : std::uint8_t {
   kWeightBackward,
 };
 
-/// One piece of work of a device: a pass of a micro-batch through one of its chunks of layers.
+/// One pass of a micro-batch through a chunk of layers of a device.
 struct PipelineStep {
   PipelinePass pass = PipelinePass::kForward;
   int chunk = 0;

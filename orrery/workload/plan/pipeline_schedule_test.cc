@@ -43,8 +43,8 @@ struct Window {
   [[nodiscard]] int length() const { return end - begin; }
 };
 
-/// Simulates the orders of all devices with free communication: a step begins when the step before it
-/// on its device and the same micro-batch's step at the neighbour are done.
+/// Simulates the orders of all devices with free communication: a step begins when the step before
+/// it on its device and the same micro-batch's step at the neighbour are done.
 class ListScheduler {
  public:
   ListScheduler(const PipelineShape& shape, PassTimes times) : shape_(shape), times_(times) {
@@ -194,7 +194,8 @@ TEST(PipelineScheduleTest, InterleavingDividesTheBubbleByTheChunks) {
 TEST(PipelineScheduleTest, ZeroBubbleVKeepsEveryDeviceBusy) {
   for (const int stages : {2, 4, 8}) {
     const auto windows =
-        ListScheduler(Shape(PipelineSchedule::kZeroBubbleV, stages, 2, 2 * stages), kTens).Schedule();
+        ListScheduler(Shape(PipelineSchedule::kZeroBubbleV, stages, 2, 2 * stages), kTens)
+            .Schedule();
     ASSERT_TRUE(windows);
     for (const Window& window : *windows) {
       EXPECT_EQ(window.length(), 2 * 2 * stages * 30);

@@ -1,12 +1,37 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "orrery/workload/plan/recomputed_parts.h"
-
 namespace orrery::workload {
+
+/// Parts of a block that run again before its backward pass, so that their results need not be
+/// kept, where the block is not recomputed as a whole.
+struct RecomputedParts {
+  bool norms = false;        // all of them
+  bool latent_up = false;    // queries, keys and values from the narrow vectors of latent attention
+  bool activations = false;  // between the products of feed-forward networks and experts
+  bool experts = false;      // all of their layer, with router and communication of tokens
+
+  bool operator==(const RecomputedParts&) const = default;
+};
+
+/// What a part is called in job files and in Megatron's --recompute-modules.
+struct RecomputedPartName {
+  std::string_view name;
+  std::string_view megatron;
+  bool RecomputedParts::* member;
+};
+
+inline constexpr std::array<RecomputedPartName, 4> kRecomputedPartNames{{
+    {"norms", "layernorm", &RecomputedParts::norms},
+    {"latent_up", "mla_up_proj", &RecomputedParts::latent_up},
+    {"activations", "moe_act", &RecomputedParts::activations},
+    {"experts", "moe", &RecomputedParts::experts},
+}};
 
 enum class PipelineSchedule : std::uint8_t {
   kGpipe,
@@ -17,7 +42,7 @@ enum class PipelineSchedule : std::uint8_t {
   kDualPipe,
 };
 
-/// What data-parallel ranks keep a part of instead of all.
+/// The states that data-parallel ranks shard.
 enum class Sharding : std::uint8_t {
   kReplicated,    // DDP
   kOptimizer,     // ZeRO-1, Megatron's distributed optimizer
@@ -43,7 +68,7 @@ enum class TokenDispatch : std::uint8_t { kAllToAll, kAllGather, kFlex };
 
 enum class TableSharding : std::uint8_t { kTable, kRow, kColumn };
 
-/// How a model is spread over GPUs. Ranks count tp first, then cp, dp (which holds ep) and pp.
+/// How a model is distributed over GPUs. Ranks count tp first, then cp, dp (which holds ep) and pp.
 struct Plan {
   int tp = 1;
   int pp = 1;
@@ -79,5 +104,25 @@ struct Plan {
 
   bool operator==(const Plan&) const = default;
 };
+
+/// How context-parallel ranks divide attention.
+struct ContextRanks {
+  int ulysses = 1;  // neighbours that deal heads where tokens were dealt
+  int ring = 1;     // that pass keys and values on
+};
+
+[[nodiscard]] inline ContextRanks ContextRanksOf(const Plan& plan) {
+  switch (plan.context) {
+    case ContextKind::kRing:
+      return {.ulysses = 1, .ring = plan.cp};
+    case ContextKind::kAllGather:
+      return {.ulysses = 1, .ring = 1};
+    case ContextKind::kUlysses:
+      return {.ulysses = plan.cp, .ring = 1};
+    case ContextKind::kUlyssesRing:
+      return {.ulysses = plan.ulysses_ranks, .ring = plan.cp / plan.ulysses_ranks};
+  }
+  return {};
+}
 
 }  // namespace orrery::workload

@@ -1,8 +1,16 @@
 #include "orrery/workload/plan/state_memory.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
+#include <yaml-cpp/yaml.h>
+
+#include "orrery/base/check.h"
+#include "orrery/base/error.h"
 #include "orrery/base/round_up.h"
+#include "orrery/base/yaml_fields.h"
+#include "orrery/workload/embedded_memory.h"
 
 namespace orrery::workload {
 namespace {
@@ -19,6 +27,21 @@ StateBytes Sum(const StateBytes& left, const StateBytes& right) {
           .gradients = left.gradients + right.gradients,
           .optimizer = left.optimizer + right.optimizer,
           .offloaded = left.offloaded + right.offloaded};
+}
+
+MemoryConstants ReadConstants() {
+  std::optional<Error> error;
+  const YAML::Node node = YAML::Load(kEmbeddedMemory)["memory"];
+  YamlFields fields(node, "memory", error);
+  MemoryConstants constants;
+  constants.context_bytes = std::llround(fields.Positive("context_bytes"));
+  constants.communicator_bytes = std::llround(fields.Positive("communicator_bytes"));
+  constants.fragmentation = fields.Positive("fragmentation");
+  constants.host_bytes_per_second = fields.Positive("host_bytes_per_second");
+  constants.usable = fields.Positive("usable");
+  fields.RefuseOthers();
+  ORRERY_CHECK(!error, error ? error->message() : "");
+  return constants;
 }
 
 }  // namespace
@@ -78,6 +101,11 @@ StateBytes StatesOf(const RankParameters& parameters, const Plan& plan, const Tr
 
 std::int64_t GatheredBytes(std::int64_t parameters, const Training& training) {
   return parameters * training.precision.gathered_bytes;
+}
+
+const MemoryConstants& DefaultMemoryConstants() {
+  static const MemoryConstants constants = ReadConstants();
+  return constants;
 }
 
 }  // namespace orrery::workload

@@ -28,7 +28,7 @@ struct RankParameters {
 /// Ranks that share one copy of what is sharded: all replicas, or `shard_ranks` of them (HSDP).
 [[nodiscard]] int ShardRanks(const Plan& plan, int replicas);
 
-/// What a rank keeps from step to step.
+/// Memory that a rank keeps between steps.
 struct StateBytes {
   std::int64_t parameters = 0;
   std::int64_t gradients = 0;
@@ -56,5 +56,17 @@ struct StateBytes {
 
 /// What a gathered unit of `parameters` holds while it is used (ZeRO-3, FSDP).
 [[nodiscard]] std::int64_t GatheredBytes(std::int64_t parameters, const Training& training);
+
+/// Memory use that does not follow from the model (data/workload/memory.yaml).
+struct MemoryConstants {
+  std::int64_t context_bytes = 0;       // CUDA's context, loaded kernels, workspaces
+  std::int64_t communicator_bytes = 0;  // buffers of one communicator
+  double fragmentation = 0;             // reserved beyond use, of memory that comes and goes
+  double host_bytes_per_second = 0;     // of the host's memory, for each GPU
+  double usable = 1;                    // of the size of the memory in data sheets
+};
+
+/// Those that are part of the program.
+[[nodiscard]] const MemoryConstants& DefaultMemoryConstants();
 
 }  // namespace orrery::workload

@@ -21,7 +21,7 @@ using trace::ArrayItems;
 using trace::Unquoted;
 using Items = std::vector<std::string_view>;
 
-/// What a file says about one argument, each as JSON text; the type without quotes.
+/// One argument as JSON text; the type without quotes.
 struct ArgumentText {
   std::string_view value;
   std::string_view shape;
@@ -162,7 +162,7 @@ std::vector<AtenValue> ParseSide(const trace::Trace& trace, const SideText& side
   return arguments;
 }
 
-// Outputs keep their place; what is no tensor is an undefined one, lists are spread.
+// Outputs keep their position; a non-tensor becomes an undefined tensor, lists are flattened.
 std::vector<AtenTensor> OnlyTensors(std::vector<AtenValue> values) {
   std::vector<AtenTensor> tensors;
   for (AtenValue& value : values) {

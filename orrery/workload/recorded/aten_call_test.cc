@@ -26,16 +26,15 @@ struct Side {
 kernel::AtenCall CallOf(trace::Trace& trace, std::string_view name, const Side& inputs,
                         const Side& outputs = {}) {
   StringTable& strings = trace.strings;
-  const RowId row =
-      trace.graph_nodes.Append({.name = strings.Intern(name),
-                                .input_values = strings.Intern(inputs.values),
-                                .input_shapes = strings.Intern(inputs.shapes),
-                                .input_types = strings.Intern(inputs.types),
-                                .input_strides = strings.Intern(inputs.strides),
-                                .output_values = strings.Intern(outputs.values),
-                                .output_shapes = strings.Intern(outputs.shapes),
-                                .output_types = strings.Intern(outputs.types),
-                                .output_strides = strings.Intern(outputs.strides)});
+  const RowId row = trace.graph_nodes.Append({.name = strings.Intern(name),
+                                              .input_values = strings.Intern(inputs.values),
+                                              .input_shapes = strings.Intern(inputs.shapes),
+                                              .input_types = strings.Intern(inputs.types),
+                                              .input_strides = strings.Intern(inputs.strides),
+                                              .output_values = strings.Intern(outputs.values),
+                                              .output_shapes = strings.Intern(outputs.shapes),
+                                              .output_types = strings.Intern(outputs.types),
+                                              .output_strides = strings.Intern(outputs.strides)});
   return CallOfNode(trace, row);
 }
 

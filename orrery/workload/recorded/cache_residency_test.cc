@@ -1,10 +1,10 @@
-#include "orrery/workload/recorded/cache_residency.h"
-
 #include <string>
 #include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::workload {
 namespace {

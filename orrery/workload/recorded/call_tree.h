@@ -9,7 +9,6 @@
 
 namespace orrery::workload {
 
-
 enum class CallKind : std::uint8_t {
   kRoot,        // a thread
   kAnnotation,  // a range that people named
@@ -22,7 +21,7 @@ enum class CallKind : std::uint8_t {
 struct Call {
   CallKind kind = CallKind::kOperator;
   StringId name = StringId::kEmpty;
-  RowId row = kNoRow;   // HostOps, Annotations, RuntimeCalls or GraphNodes; Tracks of a root
+  RowId row = kNoRow;          // HostOps, Annotations, RuntimeCalls or GraphNodes; Tracks of a root
   std::int64_t begin_ns = -1;  // in a recording; the id in a graph, which counts in order of begin
   std::int64_t duration_ns = 0;
   std::uint32_t num_descendants = 0;  // they are the next ones in the list

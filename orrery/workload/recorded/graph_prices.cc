@@ -11,7 +11,6 @@
 #include "orrery/base/statistics.h"
 #include "orrery/kernel/operator.h"
 #include "orrery/trace/row_index.h"
-#include "orrery/workload/recorded/cache_residency.h"
 #include "orrery/workload/recorded/priced_calls.h"
 
 namespace orrery::workload {

@@ -16,14 +16,15 @@
 
 namespace orrery::workload {
 
-inline constexpr std::size_t kNumEstimateSources = static_cast<std::size_t>(kernel::EstimateSource::kRoofline) + 1;
+inline constexpr std::size_t kNumEstimateSources =
+    static_cast<std::size_t>(kernel::EstimateSource::kRoofline) + 1;
 
 /// How well the calls of a graph could be priced.
 struct PricingSummary {
   std::int64_t calls = 0;
-  std::int64_t unknown_calls = 0;                      // priced by the bytes of their tensors
+  std::int64_t unknown_calls = 0;  // priced by the bytes of their tensors
   std::array<std::int64_t, kNumEstimateSources> operators = {};  // by kernel::EstimateSource
-  std::int64_t extrapolated = 0;                       // operators outside of what was measured
+  std::int64_t extrapolated = 0;  // operators outside of what was measured
 };
 
 /// What each node of an execution trace runs on the GPU itself.

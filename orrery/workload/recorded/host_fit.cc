@@ -2,20 +2,237 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "orrery/base/statistics.h"
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/host_samples.h"
+#include "orrery/workload/recorded/host_model.h"
+#include "orrery/workload/recorded/profiler_share.h"
 
 namespace orrery::workload {
 namespace {
 
+/// One recorded cost.
+struct HostSample {
+  HostPart part = HostPart::kWhole;
+  StringId name = StringId::kEmpty;  // of the recording
+  double value = 0;                  // nanoseconds, or a number
+  double events = 0;  // how many events' profiler cost it holds; parts of events count in parts
+  bool on_backward_thread = false;
+};
+
+using trace::Trace;
+
+class StepSampler {
+ public:
+  StepSampler(const Trace& trace, const CallTree& step, std::vector<HostSample>& samples)
+      : trace_(trace), step_(step), samples_(samples) {}
+
+  void AddThread(const ThreadCalls& thread) {
+    calls_ = thread.calls;
+    is_backward_ = thread.runs_backward;
+    for (std::uint32_t call = 0; call < calls_.size(); ++call) {
+      switch (calls_[call].kind) {
+        case CallKind::kOperator:
+          AddOperator(call);
+          break;
+        case CallKind::kLaunch:
+          Add(HostPart::kLaunch, calls_[call].name, static_cast<double>(calls_[call].duration_ns),
+              ProfilerShareOf(CallKind::kLaunch).inside);
+          break;
+        case CallKind::kRoot:
+        case CallKind::kAnnotation:
+          AddGaps(call);
+          break;
+        case CallKind::kSynchronize:
+          break;
+      }
+    }
+  }
+
+ private:
+  void Add(HostPart part, StringId name, double value, double events) {
+    samples_.push_back({part, name, value, events, is_backward_});
+  }
+
+  [[nodiscard]] std::int64_t EndOf(const Call& call) const {
+    return call.begin_ns + call.duration_ns;
+  }
+
+  void AddOperator(std::uint32_t index) {
+    const Call& op = calls_[index];
+    const Call* previous = nullptr;
+    double launches = 0;
+    double waits = 0;
+    ForEachChild(calls_, index, [&](std::uint32_t child_index) {
+      const Call& child = calls_[child_index];
+      launches += child.kind == CallKind::kLaunch ? 1 : 0;
+      waits += child.kind == CallKind::kSynchronize ? 1 : 0;
+      AddBefore(op, previous, child);
+      previous = &child;
+    });
+    AddAtEnd(op, previous);
+    Add(HostPart::kLaunches, op.name, launches, 0);
+    Add(HostPart::kWaits, op.name, waits, 0);
+  }
+
+  void AddBefore(const Call& op, const Call* previous, const Call& child) {
+    if (previous == nullptr) {
+      Add(HostPart::kStart, op.name, static_cast<double>(child.begin_ns - op.begin_ns),
+          ProfilerShareOf(op.kind).inside / 2 + ProfilerShareOf(child.kind).before);
+    } else {
+      Add(HostPart::kBetween, op.name, static_cast<double>(child.begin_ns - EndOf(*previous)),
+          ProfilerShareOf(previous->kind).before + ProfilerShareOf(child.kind).before);
+    }
+  }
+
+  void AddAtEnd(const Call& op, const Call* last) {
+    if (last == nullptr) {
+      Add(HostPart::kWhole, op.name, static_cast<double>(op.duration_ns),
+          ProfilerShareOf(op.kind).inside);
+    } else {
+      Add(HostPart::kEnd, op.name, static_cast<double>(EndOf(op) - EndOf(*last)),
+          ProfilerShareOf(last->kind).before + ProfilerShareOf(op.kind).inside / 2);
+    }
+  }
+
+  // The program's own time between the calls of an annotation or a thread.
+  void AddGaps(std::uint32_t index) {
+    const Call& range = calls_[index];
+    const bool is_list =
+        IsListWalk(trace_.Text(range.name), NumChildren(calls_, index), step_.num_parameters);
+    const Call* previous = nullptr;
+    ForEachChild(calls_, index, [&](std::uint32_t child_index) {
+      const Call& child = calls_[child_index];
+      const bool is_first_of_thread = range.kind == CallKind::kRoot && previous == nullptr;
+      if (!is_first_of_thread) {
+        const std::int64_t from_ns = previous == nullptr ? range.begin_ns : EndOf(*previous);
+        AddGap(range, is_list, from_ns, previous == nullptr ? range : *previous, child);
+      }
+      previous = &child;
+    });
+    if (range.kind == CallKind::kAnnotation) {
+      AddRest(range, is_list, previous);
+    }
+  }
+
+  void AddGap(const Call& range, bool is_list, std::int64_t from_ns, const Call& before,
+              const Call& child) {
+    if (HasBackwardIn(from_ns, child.begin_ns)) {
+      return;
+    }
+    const auto gap_ns = static_cast<double>(child.begin_ns - from_ns);
+    const double events = (&before == &range ? ProfilerShareOf(range.kind).inside / 2
+                                             : ProfilerShareOf(before.kind).before) +
+                          ProfilerShareOf(child.kind).before;
+    if (is_backward_ && range.kind == CallKind::kRoot) {
+      Add(HostPart::kTurn, StringId::kEmpty, gap_ns, events);
+    } else if (is_list) {
+      Add(HostPart::kGapInList, child.name, gap_ns / num_parameters(), events / num_parameters());
+    } else {
+      Add(HostPart::kGap, child.name, gap_ns, events);
+    }
+  }
+
+  void AddRest(const Call& range, bool is_list, const Call* last) {
+    const std::int64_t from_ns = last == nullptr ? range.begin_ns : EndOf(*last);
+    if (HasBackwardIn(from_ns, EndOf(range))) {
+      return;
+    }
+    const auto rest_ns = static_cast<double>(EndOf(range) - from_ns);
+    const double events = last == nullptr ? ProfilerShareOf(range.kind).inside
+                                          : ProfilerShareOf(last->kind).before +
+                                                ProfilerShareOf(range.kind).inside / 2;
+    if (is_list) {
+      Add(HostPart::kRestInList, range.name, rest_ns / num_parameters(), events / num_parameters());
+    } else {
+      Add(HostPart::kRest, range.name, rest_ns, events);
+    }
+  }
+
+  [[nodiscard]] double num_parameters() const {
+    return static_cast<double>(std::max<std::int64_t>(1, step_.num_parameters));
+  }
+
+  [[nodiscard]] bool HasBackwardIn(std::int64_t begin_ns, std::int64_t end_ns) const {
+    if (is_backward_) {
+      return false;
+    }
+    for (const ThreadCalls& thread : step_.threads) {
+      if (thread.runs_backward) {
+        const auto first = std::lower_bound(
+            thread.calls.begin() + 1, thread.calls.end(), begin_ns,
+            [](const Call& call, std::int64_t at_ns) { return call.begin_ns < at_ns; });
+        if (first != thread.calls.end() && first->begin_ns < end_ns) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  const Trace& trace_;
+  const CallTree& step_;
+  std::vector<HostSample>& samples_;
+  std::span<const Call> calls_;
+  bool is_backward_ = false;
+};
+
+// A kernel shows the latency of its launch if its stream had nothing to do when it was launched,
+// and the gap to the one before if it was launched long before that one ended.
+constexpr std::int64_t kClearlyIdleNs = 2'000;
+constexpr std::int64_t kClearlyQueuedNs = 10'000;
+
+// Takes one step apart. Pauses in which another thread runs the backward pass are no cost of the
+// thread that waits, and are left out.
+std::vector<HostSample> SamplesOf(const Trace& recording, const CallTree& step) {
+  std::vector<HostSample> samples;
+  StepSampler sampler(recording, step, samples);
+  for (const ThreadCalls& thread : step.threads) {
+    sampler.AddThread(thread);
+  }
+  return samples;
+}
+
+// The times between launches, streams and kernels of a whole recording: launch_latency and
+// kernel_gap.
+std::vector<HostSample> DeviceSamplesOf(const Trace& recording) {
+  std::vector<HostSample> samples;
+  std::map<RowId, std::int64_t> end_of_stream;
+  for (RowId row = 0; row < recording.activities.size(); ++row) {
+    const auto [stream, is_first] = end_of_stream.try_emplace(recording.activities.track[row], 0);
+    const std::int64_t begin_ns = recording.activities.begin_ns[row];
+    const RowId launch = recording.activities.launch[row];
+    if (!is_first && launch != kNoRow) {
+      const std::int64_t launch_begin_ns = recording.runtime_calls.begin_ns[launch];
+      const std::int64_t launch_end_ns =
+          launch_begin_ns + recording.runtime_calls.duration_ns[launch];
+      if (stream->second + kClearlyIdleNs < launch_begin_ns) {
+        const auto latency_ns =
+            static_cast<double>(std::max<std::int64_t>(0, begin_ns - launch_end_ns));
+        samples.push_back({HostPart::kLaunchLatency, StringId::kEmpty, latency_ns, 0, false});
+      } else if (launch_end_ns + kClearlyQueuedNs < stream->second) {
+        const auto gap_ns =
+            static_cast<double>(std::max<std::int64_t>(0, begin_ns - stream->second));
+        samples.push_back({HostPart::kKernelGap, StringId::kEmpty, gap_ns, 0, false});
+      }
+    }
+    stream->second = std::max(stream->second, begin_ns + recording.activities.duration_ns[row]);
+  }
+  return samples;
+}
+
 constexpr int kRounds = 20;
 constexpr double kPaceQuantile = 0.25;
 
-// What is left at least of a cost when the profiler's share is taken off, which is an average.
+// The least share of a cost that remains without the profiler's cost, which is an average.
 constexpr double kLeastShare = 0.1;
 
 bool IsCount(HostPart part) {
@@ -105,7 +322,7 @@ HostCost Spread(std::vector<double> values) {
   return cost;
 }
 
-// Digits that no clock has would only make files larger.
+// Rounds to the resolution of clocks, to keep files small.
 HostCost Rounded(HostCost cost, double parts_of_one) {
   const auto round = [&](double& value) {
     value = std::round(value * parts_of_one) / parts_of_one;
@@ -118,7 +335,7 @@ HostCost Rounded(HostCost cost, double parts_of_one) {
   return cost;
 }
 
-// Entries for names that were not recorded: the middle of those that were.
+// Entries for names that were not recorded: the median of recorded ones.
 void AddKinds(HostModel& model) {
   std::map<HostModel::Key, std::vector<double>> typical_of_kind;
   for (const auto& [key, cost] : model.entries()) {
@@ -174,7 +391,7 @@ bool IsIn(const std::vector<std::size_t>& list, std::size_t number) {
   return std::find(list.begin(), list.end(), number) != list.end();
 }
 
-/// The pace that a quarter of the threads that told one reach.
+/// The pace that a quarter of the observed threads reach.
 double PaceToModel(const std::vector<Observation>& observations, const Paces& paces) {
   std::vector<bool> is_used(paces.pace_of_thread.size(), false);
   for (const Observation& seen : observations) {

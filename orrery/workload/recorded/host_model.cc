@@ -5,6 +5,10 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/check.h"
+#include "orrery/base/csv.h"
+#include "orrery/workload/embedded_host.h"
+
 namespace orrery::workload {
 namespace {
 
@@ -169,6 +173,17 @@ Result<HostModel> HostModelOf(const Table& table) {
     model.Set(*part, std::string(table.Text(row, "name").value_or("")), cost);
   }
   return model;
+}
+
+const HostModel& DefaultHost() {
+  static const HostModel kModel = [] {
+    const Result<Table> table = ParseCsv(kEmbeddedHost);
+    ORRERY_CHECK(table.has_value(), table ? "" : table.error().message());
+    Result<HostModel> model = HostModelOf(*table);
+    ORRERY_CHECK(model.has_value(), model ? "" : model.error().message());
+    return *std::move(model);
+  }();
+  return kModel;
 }
 
 }  // namespace orrery::workload

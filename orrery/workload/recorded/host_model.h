@@ -14,14 +14,14 @@
 
 namespace orrery::workload {
 
-/// What the host spends time on. Costs add up over the tree of calls: an operator's own time is
+/// Where the host spends time. Costs add up over the tree of calls: an operator's own time is
 /// that outside of the calls it makes.
 enum class HostPart : std::uint8_t {
   kWhole,          // an operator that calls nothing recorded
   kStart,          // from an operator's begin to its first call
   kBetween,        // between two calls of an operator
   kEnd,            // from an operator's last call to its end
-  kLaunch,         // the call that hands work to the GPU
+  kLaunch,         // the call that launches work on the GPU
   kSynchronize,    // from the end of the awaited work to the end of the call
   kGap,            // before a call that no operator makes, by the name of that call
   kGapInList,      // the same where the program walks its parameters: for each parameter
@@ -111,5 +111,9 @@ class HostModel {
 /// times are errors that name the line.
 [[nodiscard]] Table HostTable(const HostModel& model);
 [[nodiscard]] Result<HostModel> HostModelOf(const Table& table);
+
+/// The host model that is built into the program (data/host): for those who have no recordings of
+/// their own machine.
+[[nodiscard]] const HostModel& DefaultHost();
 
 }  // namespace orrery::workload

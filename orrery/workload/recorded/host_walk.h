@@ -20,7 +20,8 @@ struct QueuedKernel {
   TaskId launch = kNone;
   std::int64_t stream = 0;
   DeviceTask task;
-  std::vector<std::int64_t> storages = {};  // that its call touches, or that it writes to communication
+  std::vector<std::int64_t> storages =
+      {};  // that its call touches, or that it writes to communication
 };
 
 /// A host task that waits for what was launched before.

@@ -13,7 +13,7 @@
 
 namespace orrery::workload {
 
-/// How the time of recorded work on a GPU was carried over to another one.
+/// How the time of recorded work was scaled to another GPU.
 enum class ScaledBy : std::uint8_t {
   kModels,  // its call, priced on both GPUs
   kBounds,  // the least times of its call on both GPUs, which run the same kernels
@@ -23,7 +23,7 @@ enum class ScaledBy : std::uint8_t {
 
 inline constexpr std::size_t kNumScaledBy = static_cast<std::size_t>(ScaledBy::kLinks) + 1;
 
-/// What was carried over how.
+/// The work that was scaled in each way.
 struct ScalingSummary {
   struct Share {
     std::int64_t activities = 0;
@@ -35,7 +35,7 @@ struct ScalingSummary {
   std::vector<std::string> unknown_names = {};  // calls the models do not know, each once
 };
 
-/// A sentence on what the models did not know; empty if they knew all.
+/// A sentence on work unknown to the models; empty if there is none.
 [[nodiscard]] std::string RemarkOn(const ScalingSummary& summary);
 
 /// Scales the times of recorded work from the GPU that was recorded to another one. Between GPUs of

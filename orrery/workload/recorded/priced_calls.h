@@ -1,20 +1,22 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
+#include "orrery/base/units.h"
 #include "orrery/kernel/aten.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::workload {
 
-/// A call that asks something of the GPU, with all that it calls itself.
+/// A call that runs work on the GPU, with the calls it makes.
 struct PricedCall {
   RowId node = kNoRow;  // GraphNodes, or HostOps of a recording
   kernel::AtenMeaning meaning = kernel::AtenMeaning::kPriced;
   std::vector<kernel::Operator> operators;
 };
 
-/// Returns the calls of an execution trace that are priced and those that nobody knows, in order of
+/// Returns the priced and the unknown calls of an execution trace, in order of
 /// begin. Each is looked at from the outside in; below a priced call nothing is priced again.
 ///
 /// A call is passed by for those below it when it only passes on, when it is not understood, and
@@ -24,5 +26,11 @@ struct PricedCall {
 
 /// The same for the operators of a recording, whose shapes the profiler was asked for.
 [[nodiscard]] std::vector<PricedCall> PricedOperators(const trace::Trace& recording);
+
+/// Tells, for each call, which share of the bytes it reads is still in the cache because a call
+/// shortly before wrote or read them: those of storages touched less than `cache` bytes of other
+/// tensors ago (least recently used goes first). Calls in order; 0 where storages are not recorded.
+[[nodiscard]] std::vector<double> WarmShares(const trace::Trace& graph,
+                                             std::span<const PricedCall> calls, Bytes cache);
 
 }  // namespace orrery::workload

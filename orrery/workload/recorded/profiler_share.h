@@ -4,39 +4,25 @@
 
 namespace orrery::workload {
 
-// Where the profiler's cost of an event is seen: a part inside of the event's own time, the rest
-// around it, half before and half after. Operators that only change a view take 1.3 µs in all when
-// recorded, which bounds the part inside; launches hold more of theirs, because the profiler's
-// hook runs inside of the call.
-inline constexpr double kOperatorInside = 0.4;
-inline constexpr double kLaunchInside = 0.5;
+/// Where the profiler's cost of an event is observed: a share inside the event's own time, the rest
+/// around it, half before and half after. Operators that only change a view take 1.3 µs in all when
+/// recorded, which bounds the share inside; launches contain more of theirs, because the profiler's
+/// hook runs inside the call. A launch costs the profiler half as much as an operator, whose input
+/// shapes it records.
+struct ProfilerShare {
+  double inside = 0;
+  double before = 0;  // as much follows the call
+};
 
-// A launch costs the profiler less than an operator, whose inputs it writes down with their shapes.
-inline constexpr double kLaunchEvents = 0.5;
-
-/// The share of the profiler's cost of an event that lies within the time of the call.
-[[nodiscard]] constexpr double ProfilerShareInside(CallKind kind) {
+[[nodiscard]] constexpr ProfilerShare ProfilerShareOf(CallKind kind) {
   switch (kind) {
     case CallKind::kRoot:
-      return 0;
+      return {};
     case CallKind::kLaunch:
     case CallKind::kSynchronize:
-      return kLaunchInside * kLaunchEvents;
+      return {.inside = 0.5 * 0.5, .before = (1 - 0.5) * 0.5 / 2};
     default:
-      return kOperatorInside;
-  }
-}
-
-/// The share that lies before the call; as much lies behind it.
-[[nodiscard]] constexpr double ProfilerShareBeside(CallKind kind) {
-  switch (kind) {
-    case CallKind::kRoot:
-      return 0;
-    case CallKind::kLaunch:
-    case CallKind::kSynchronize:
-      return (1 - kLaunchInside) * kLaunchEvents / 2;
-    default:
-      return (1 - kOperatorInside) / 2;
+      return {.inside = 0.4, .before = (1 - 0.4) / 2};
   }
 }
 

@@ -11,7 +11,6 @@
 #include "orrery/workload/recorded/aten_call.h"
 #include "orrery/workload/recorded/host_walk.h"
 #include "orrery/workload/recorded/recorded_communications.h"
-#include "orrery/workload/recorded/recorded_waits.h"
 #include "orrery/workload/recorded/stream_filler.h"
 
 namespace orrery::workload {
@@ -166,8 +165,8 @@ RecordedProgram ProgramOfGraph(const Trace& graph, const CallTree& step, const H
     for (DeviceTask& task : price(call.row)) {
       std::vector<std::int64_t> storages;
       if (has_communications) {
-        storages =
-            task.communication ? WrittenStorages(graph, call.row) : TouchedStorages(graph, call.row);
+        storages = task.communication ? WrittenStorages(graph, call.row)
+                                      : TouchedStorages(graph, call.row);
       }
       found.kernels.push_back({.order = call.begin_ns,
                                .stream = kUsualStream,

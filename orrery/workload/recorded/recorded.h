@@ -9,14 +9,14 @@
 
 #include "orrery/collective/request.h"
 #include "orrery/trace/trace.h"
+#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 
 namespace orrery::workload {
 
-/// What a call communications with other ranks.
+/// Communication of a call with other ranks.
 struct RecordedCommunication {
   std::string role = {};  // the group, as all its members call it
   collective::CollectiveKind kind = collective::CollectiveKind::kAllReduce;
@@ -29,7 +29,7 @@ struct RecordedCommunication {
   bool operator==(const RecordedCommunication&) const = default;
 };
 
-/// What work on the GPU is for and what it takes of it: see Parts.
+/// The purpose of work on the GPU and its share of the GPU: see Parts.
 struct DeviceRole {
   std::string category = {};
   Phase phase = Phase::kOther;
@@ -46,16 +46,16 @@ struct DeviceRole {
 struct DeviceTask {
   std::int64_t duration_ps = 0;
   std::string name = {};
-  std::string launch = {};  // the call that hands it over; empty: the usual one
+  std::string launch = {};  // the runtime call that launches it; empty: the usual one
   std::optional<RecordedCommunication> communication = {};
   std::optional<DeviceRole> role = {};
 };
 
-/// Says what a node of an execution trace runs on the GPU itself, without its children: one entry
-/// for each launch, empty for an operator that launches nothing.
+/// Returns what a node of an execution trace runs on the GPU itself, without its children: one
+/// entry for each launch, empty for an operator that launches nothing.
 using PriceNode = std::function<std::vector<DeviceTask>(RowId graph_node)>;
 
-/// How the costs of the host were found, counted in look-ups.
+/// The sources of host costs, counted in lookups.
 struct HostCoverage {
   std::array<std::int64_t, 4> lookups = {};  // by HostCostSource
   std::int64_t operators = 0;
@@ -68,7 +68,7 @@ struct RecordedProgram {
   HostCoverage coverage;
 };
 
-/// Adds to a task what others than the profiler know of it: what it communications, what it is for.
+/// Completes a task with its communication and purpose, which the profiler does not know.
 using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 
 /// Makes a program from a step: host times from the model, kernels as recorded, each on its stream.
@@ -77,7 +77,7 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 /// Where the profiler recorded synchronisation, streams wait for events of each other and the host
 /// for what it waited for; else streams run on, and the host waits for all of them.
 ///
-/// With `costs`, those of the step place by place, the model is asked for nothing but what lies
+/// With `costs`, those of the step call by call, the model only gives what lies
 /// between host and GPU.
 [[nodiscard]] RecordedProgram ProgramOfRecording(const trace::Trace& recording,
                                                  const CallTree& step, const HostModel& host,
@@ -87,9 +87,9 @@ using CompleteTask = std::function<void(RowId activity, DeviceTask& task)>;
 /// Makes a program from an execution trace: host times from the model, kernels from `price`, all on
 /// one stream. Operators that read a value back wait for the stream.
 ///
-/// An communication runs on a stream of its group, behind the kernels that were launched before it; the
-/// first kernel of a call that touches a storage it writes waits for it, as the waits that PyTorch
-/// puts between streams have it.
+/// A communication runs on a stream of its group, behind the kernels that were launched before it;
+/// the first kernel of a call that touches a storage it writes waits for it, as the waits that
+/// PyTorch puts between streams have it.
 [[nodiscard]] RecordedProgram ProgramOfGraph(const trace::Trace& graph, const CallTree& step,
                                              const HostModel& host, const PriceNode& price);
 

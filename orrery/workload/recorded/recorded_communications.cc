@@ -81,28 +81,29 @@ void AddStorage(const kernel::AtenTensor& tensor, std::vector<std::int64_t>& sto
 
 }  // namespace
 
-std::map<RowId, RecordedCommunication> CommunicationsOf(const Trace& graph, trace::ProblemLog& problems) {
+std::map<RowId, RecordedCommunication> CommunicationsOf(const Trace& graph,
+                                                        trace::ProblemLog& problems) {
   std::map<RowId, RecordedCommunication> communications;
   for (RowId row = 0; row < graph.collectives.size(); ++row) {
     const RowId node = graph.collectives.graph_node[row];
     const std::optional<CollectiveKind> kind = KindOf(graph.collectives.kind[row]);
     if (node == kNoRow || !kind) {
-      problems.Loss(node == kNoRow ? "collectives that no node of the execution trace makes"
-                                   : "messages and collectives of a kind that is not modelled",
+      problems.Loss(node == kNoRow ? "collectives without a node in the execution trace"
+                                   : "messages and collectives of an unsupported kind",
                     1, graph.Text(graph.collectives.name[row]));
       continue;
     }
-    communications.emplace(node,
-                      RecordedCommunication{.role = RoleOf(graph, graph.collectives.group[row]),
-                                       .kind = *kind,
-                                       .bytes = BytesOf(graph, row),
-                                       .element = ElementOf(graph.collectives.data_type[row])});
+    communications.emplace(
+        node, RecordedCommunication{.role = RoleOf(graph, graph.collectives.group[row]),
+                                    .kind = *kind,
+                                    .bytes = BytesOf(graph, row),
+                                    .element = ElementOf(graph.collectives.data_type[row])});
   }
   return communications;
 }
 
 PriceNode WithCommunications(const std::map<RowId, RecordedCommunication>& communications,
-                        const PriceNode& price) {
+                             const PriceNode& price) {
   return [&communications, &price](RowId node) {
     const auto found = communications.find(node);
     if (found == communications.end()) {

@@ -10,14 +10,16 @@
 
 namespace orrery::workload {
 
-/// What the nodes of an execution trace communication with other ranks, from its collectives. A group
-/// without a name is "all". Kinds that have no model, and messages, are counted in `problems`.
+/// The communication of the nodes of an execution trace, from its collectives. A
+/// group without a name is "all". Kinds that have no model, and messages, are counted in
+/// `problems`.
 [[nodiscard]] std::map<RowId, RecordedCommunication> CommunicationsOf(const trace::Trace& graph,
-                                                            trace::ProblemLog& problems);
+                                                                      trace::ProblemLog& problems);
 
-/// Prices nodes as `price` does, and those that communication as one communication. Both must outlive it.
-[[nodiscard]] PriceNode WithCommunications(const std::map<RowId, RecordedCommunication>& communications,
-                                      const PriceNode& price);
+/// Prices nodes as `price` does, and nodes that communicate as one communication. Both must
+/// outlive it.
+[[nodiscard]] PriceNode WithCommunications(
+    const std::map<RowId, RecordedCommunication>& communications, const PriceNode& price);
 
 /// The storages on the GPU that a call reads or writes.
 [[nodiscard]] std::vector<std::int64_t> TouchedStorages(const trace::Trace& graph, RowId node);

@@ -15,7 +15,7 @@ namespace {
 
 using trace::Trace;
 
-// What is left at least of a cost when the profiler's share is taken off: where in the
+// The least share of a cost that remains without the profiler's cost: where in the
 // neighbourhood of an event the profiler's time lies is known on average only.
 constexpr double kLeastShare = 0.1;
 
@@ -155,7 +155,7 @@ class ThreadSampler {
  private:
   void AddLaunch(std::uint32_t index) {
     samples_.times.own_ns[index] = static_cast<double>(calls_[index].duration_ns);
-    samples_.events.own_ns[index] = ProfilerShareInside(CallKind::kLaunch);
+    samples_.events.own_ns[index] = ProfilerShareOf(CallKind::kLaunch).inside;
   }
 
   // What is left once the awaited work has ended.
@@ -164,22 +164,22 @@ class ThreadSampler {
     const std::int64_t awaited_ns =
         std::clamp(queue_.EndOfLaunchedBefore(call.begin_ns), call.begin_ns, EndOf(call));
     samples_.times.own_ns[index] = static_cast<double>(EndOf(call) - awaited_ns);
-    samples_.events.own_ns[index] = ProfilerShareInside(CallKind::kSynchronize);
+    samples_.events.own_ns[index] = ProfilerShareOf(CallKind::kSynchronize).inside;
   }
 
   void AddChildren(std::uint32_t index) {
     const Call& parent = calls_[index];
-    const double inside = ProfilerShareInside(parent.kind) / 2;
+    const double inside = ProfilerShareOf(parent.kind).inside / 2;
     std::int64_t from_ns = parent.kind == CallKind::kRoot ? kNever : parent.begin_ns;
     double events_before = inside;
     ForEachChild(calls_, index, [&](std::uint32_t child_index) {
       const Call& child = calls_[child_index];
       if (const std::int64_t begin_ns = BeginOfGap(from_ns, child.begin_ns); begin_ns != kNever) {
         samples_.times.before_ns[child_index] = Between(begin_ns, child.begin_ns);
-        samples_.events.before_ns[child_index] = events_before + ProfilerShareBeside(child.kind);
+        samples_.events.before_ns[child_index] = events_before + ProfilerShareOf(child.kind).before;
       }
       from_ns = EndOf(child);
-      events_before = ProfilerShareBeside(child.kind);
+      events_before = ProfilerShareOf(child.kind).before;
     });
     if (parent.kind != CallKind::kRoot) {
       samples_.times.own_ns[index] = Between(BeginOfGap(from_ns, EndOf(parent)), EndOf(parent));
@@ -225,7 +225,7 @@ std::map<StringId, double> UsualLaunches(std::span<const CallTree> steps,
 
 // A launch that waited for a place in the queue takes what launches usually take.
 void FixFullQueue(const ThreadCalls& thread, const std::map<StringId, double>& usual_of_name,
-                   const DeviceQueue& queue, ThreadCosts& times) {
+                  const DeviceQueue& queue, ThreadCosts& times) {
   for (std::size_t index = 0; index < thread.calls.size(); ++index) {
     const Call& call = thread.calls[index];
     const auto usual = usual_of_name.find(call.name);

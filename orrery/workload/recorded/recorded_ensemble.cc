@@ -12,12 +12,11 @@
 #include "orrery/trace/collective_groups.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/recorded_communications.h"
-#include "orrery/workload/recorded/group_role_union.h"
 
 namespace orrery::workload {
 namespace {
 
-/// The members that files name, by the key of the group.
+// The members of groups according to the files, by the key of the group.
 using MembersOfKey = std::map<std::string, std::vector<Rank>, std::less<>>;
 
 void CollectMembers(const trace::Trace& graph, std::size_t num_ranks, MembersOfKey& members) {
@@ -34,7 +33,7 @@ void CollectMembers(const trace::Trace& graph, std::size_t num_ranks, MembersOfK
   }
 }
 
-/// Lets the main thread begin later: its first task takes so much longer.
+// Lets the main thread begin later: its first task takes that much longer.
 void DelayBegin(std::int64_t begin_ps, Program& program) {
   for (TaskId task = 0; task < program.tasks.size(); ++task) {
     if (program.lanes.kind[program.tasks.lane[task]] == LaneKind::kHostThread) {
@@ -51,8 +50,7 @@ bool Speaks(const Program& program, std::uint32_t role) {
 
 void JoinGroups(const MembersOfKey& members_of_key, Ensemble& ensemble) {
   const Program& first = ensemble.programs.front();
-  ensemble.num_roles = static_cast<std::uint32_t>(first.roles.size());
-  ensemble.group_of_role.assign(ensemble.programs.size() * ensemble.num_roles, kNoGroup);
+  ensemble.SetRoles(static_cast<std::uint32_t>(first.roles.size()));
   for (std::uint32_t role = 0; role < ensemble.num_roles; ++role) {
     const auto named = members_of_key.find(first.strings.View(first.roles[role]));
     std::vector<Rank> members;
@@ -65,12 +63,8 @@ void JoinGroups(const MembersOfKey& members_of_key, Ensemble& ensemble) {
         }
       }
     }
-    if (members.size() < 2) {
-      continue;
-    }
-    const GroupId group = ensemble.AddGroup(members);
-    for (const Rank rank : members) {
-      ensemble.group_of_role[static_cast<std::size_t>(rank) * ensemble.num_roles + role] = group;
+    if (members.size() >= 2) {
+      ensemble.AddGroup(members, role);
     }
   }
 }
@@ -95,9 +89,7 @@ Result<RecordedEnsemble> EnsembleOfGraphs(std::span<const RankGraph> ranks, cons
     CollectMembers(graph, ranks.size(), members);
     result.coverage_of_rank.push_back(recorded.coverage);
     result.ensemble.programs.push_back(std::move(recorded.program));
-    result.ensemble.program_of_rank.push_back(rank);
-    result.ensemble.gpu_of_rank.push_back(rank);
-    result.ensemble.slowness_of_rank.push_back(1);
+    result.ensemble.AddRank(rank, rank);
   }
   UniteGroupRoles(result.ensemble.programs);
   JoinGroups(members, result.ensemble);

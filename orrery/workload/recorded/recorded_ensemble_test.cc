@@ -8,7 +8,6 @@
 
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/recorded_communications.h"
-#include "orrery/workload/recorded/group_role_union.h"
 
 namespace orrery::workload {
 namespace {
@@ -93,9 +92,12 @@ TEST(RecordedCommunicationsTest, TheFullSideCounts) {
   trace::ProblemLog problems;
   const auto communications = CommunicationsOf(writer.graph, problems);
   ASSERT_EQ(communications.size(), 3U);
-  EXPECT_EQ(communications.at(reduce), (RecordedCommunication{"all", CollectiveKind::kAllReduce, 16}));
-  EXPECT_EQ(communications.at(gather), (RecordedCommunication{"all", CollectiveKind::kAllGather, 64}));
-  EXPECT_EQ(communications.at(scatter), (RecordedCommunication{"all", CollectiveKind::kReduceScatter, 64}));
+  EXPECT_EQ(communications.at(reduce),
+            (RecordedCommunication{"all", CollectiveKind::kAllReduce, 16}));
+  EXPECT_EQ(communications.at(gather),
+            (RecordedCommunication{"all", CollectiveKind::kAllGather, 64}));
+  EXPECT_EQ(communications.at(scatter),
+            (RecordedCommunication{"all", CollectiveKind::kReduceScatter, 64}));
   ASSERT_EQ(problems.all().size(), 1U);  // the message
   EXPECT_TRUE(problems.has_loss());
 }

@@ -7,7 +7,7 @@
 
 namespace orrery::workload {
 
-/// A model of which fewer layers were traced than it has.
+/// A model that was traced with fewer layers than it has.
 struct LayerRepeat {
   int traced = 0;
   int wanted = 0;

@@ -18,7 +18,7 @@
 #include "orrery/trace/finish.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/recorded.h"
-#include "orrery/workload/recorded/recorded_waits.h"
+#include "orrery/workload/recorded/stream_filler.h"
 #include "orrery/workload/recorded/test_recordings.h"
 
 namespace orrery::workload {

@@ -7,7 +7,7 @@
 
 namespace orrery::workload {
 
-/// One turn of something that a host thread does again and again.
+/// One iteration of something that a host thread repeats.
 struct HostPeriod {
   RowId track = kNoRow;
   std::int64_t begin_ns = 0;

@@ -1,16 +1,53 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/host_walk.h"
-#include "orrery/workload/recorded/recorded_waits.h"
 
 namespace orrery::workload {
+
+/// An event that a stream passes: when the host records it, and on which stream.
+struct StreamEvent {
+  std::int64_t order = 0;
+  std::int64_t stream = 0;
+
+  auto operator<=>(const StreamEvent&) const = default;
+};
+
+/// What is launched on `stream` after `order` begins after the event.
+struct StreamWait {
+  std::int64_t order = 0;
+  std::int64_t stream = 0;
+  StreamEvent event;
+
+  bool operator==(const StreamWait&) const = default;
+};
+
+/// What a call of the host waits for: an event, a stream, or, with neither, everything.
+struct HostWait {
+  std::optional<StreamEvent> event = {};
+  std::optional<std::int64_t> stream = {};
+
+  bool operator==(const HostWait&) const = default;
+};
+
+/// The synchronisation in a recording.
+struct RecordedWaits {
+  std::vector<StreamWait> of_streams;
+  std::map<RowId, HostWait> of_calls;  // by RuntimeCalls
+  std::int64_t unknown = 0;            // streams that wait for an event nobody recorded
+};
+
+/// Collects what the profiler recorded of synchronisation; nothing where it was not asked to.
+[[nodiscard]] RecordedWaits WaitsOf(const trace::Trace& recording);
 
 /// Where communications run.
 enum class CommunicationStreams : std::uint8_t {
@@ -18,15 +55,16 @@ enum class CommunicationStreams : std::uint8_t {
   kAsRecorded,    // with the waits that were recorded; messages beside each other
 };
 
-/// Puts kernels on their streams in the order of their launches, and makes waits wait.
+/// Puts kernels on their streams in the order of their launches, and adds the dependencies of
+/// waits.
 ///
 /// A message runs on a lane of its own, behind what its stream had before it, and counts as work of
 /// that stream for those who wait for it: what one rank sends and receives at once, in which order
 /// ever, its neighbours do at once.
 class StreamFiller {
  public:
-  StreamFiller(const HostModel& host, CommunicationStreams communications, const RecordedWaits& waits,
-               WalkResult& result);
+  StreamFiller(const HostModel& host, CommunicationStreams communications,
+               const RecordedWaits& waits, WalkResult& result);
 
   void Fill();
 
@@ -39,7 +77,7 @@ class StreamFiller {
     std::map<std::uint32_t, TaskId> messages;             // the last of each role
   };
 
-  /// An communication whose result nobody has touched yet.
+  /// A communication whose result nothing has touched yet.
   struct Unread {
     TaskId task = kNone;
     std::vector<std::int64_t> storages;
@@ -47,7 +85,7 @@ class StreamFiller {
 
   enum class Turn : std::uint8_t { kKernel, kRecord, kStreamWait, kHostWait };
 
-  /// Something that happens on streams, in the order in which the host asked for it.
+  /// Something that happens on streams, in the order of the host's calls.
   struct Happening {
     std::int64_t order = 0;
     Turn turn = Turn::kKernel;
@@ -83,7 +121,7 @@ class StreamFiller {
   std::map<std::string, std::uint32_t> roles_;
   std::map<std::uint32_t, LaneId> message_lanes_;  // by role
   std::vector<Unread> unread_;
-  std::map<decltype(ContentOf(Parts::Row{})), PartId> parts_;
+  PartIndex parts_;
 };
 
 }  // namespace orrery::workload

@@ -24,7 +24,7 @@ class RecordingWriter {
   void SwitchThread() { std::swap(thread_, backward_thread_); }
 
   RowId Operator(const std::string& name, std::int64_t begin, std::int64_t end,
-                        std::int64_t sequence = -1, std::int64_t forward_thread = -1) {
+                 std::int64_t sequence = -1, std::int64_t forward_thread = -1) {
     return trace.host_ops.Append({.begin_ns = begin * 1000 * pace_,
                                   .duration_ns = (end - begin) * 1000 * pace_,
                                   .name = trace.strings.Intern(name),

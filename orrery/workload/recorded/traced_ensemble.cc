@@ -10,8 +10,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/workload/recorded/group_role_union.h"
-#include "orrery/workload/recorded/world_growth.h"
+#include "orrery/workload/recorded/traced_group_roles.h"
 
 namespace orrery::workload {
 namespace {
@@ -21,15 +20,14 @@ class GroupWriter {
   GroupWriter(const TracedGroupRoles& roles, const WorldGrowth& growth, Ensemble& ensemble)
       : roles_(roles), growth_(growth), ensemble_(ensemble) {
     const Program& first = ensemble.programs.front();
-    ensemble.num_roles = static_cast<std::uint32_t>(first.roles.size());
-    ensemble.group_of_role.assign(std::size_t{ensemble.num_ranks()} * ensemble.num_roles, kNoGroup);
+    ensemble.SetRoles(static_cast<std::uint32_t>(first.roles.size()));
     for (std::uint32_t role = 0; role < ensemble.num_roles; ++role) {
       number_of_role_.emplace(first.strings.View(first.roles[role]), role);
     }
     for (const Program& program : ensemble.programs) {
-      std::vector<std::uint8_t>& speaks = speaks_.emplace_back(ensemble.num_roles);
+      std::vector<std::uint8_t>& communicates = communicates_.emplace_back(ensemble.num_roles);
       for (const std::uint32_t role : program.communications.role) {
-        speaks[role] = 1;
+        communicates[role] = 1;
       }
     }
   }
@@ -40,9 +38,9 @@ class GroupWriter {
     }
     for (const auto& [name, number] : number_of_role_) {
       if (const Rank alone = CountAlone(number); alone > 0) {
-        remarks.push_back(fmt::format(
-            "{} ranks have nobody to talk to on '{}': their communications there take no time.", alone,
-            name));
+        remarks.push_back(
+            fmt::format("{} ranks have no peer on '{}': their communications there take no time.",
+                        alone, name));
       }
     }
   }
@@ -77,16 +75,10 @@ class GroupWriter {
     }
   }
 
-  // If all of them talk on the role.
+  // If all of them communicate on the role.
   void AddGroup(const std::vector<Rank>& members, std::uint32_t number) {
-    for (const Rank member : members) {
-      if (!Speaks(member, number)) {
-        return;
-      }
-    }
-    const GroupId group = ensemble_.AddGroup(members);
-    for (const Rank member : members) {
-      Set(member, number, group);
+    if (std::ranges::all_of(members, [&](Rank member) { return Communicates(member, number); })) {
+      ensemble_.AddGroup(members, number);
     }
   }
 
@@ -98,29 +90,26 @@ class GroupWriter {
     const std::int64_t offset = growth_.OffsetOf(role.offset);
     for (Rank from = 0; from < ensemble_.num_ranks(); ++from) {
       const std::int64_t to = from + offset;
-      if (to < 0 || to >= ensemble_.num_ranks() || !Speaks(from, number) ||
-          !Speaks(static_cast<Rank>(to), other->second)) {
+      if (to < 0 || to >= ensemble_.num_ranks() || !Communicates(from, number) ||
+          !Communicates(static_cast<Rank>(to), other->second)) {
         continue;
       }
       const std::array<Rank, 2> pair{from, static_cast<Rank>(to)};
       const GroupId group = ensemble_.AddGroup(pair);
-      Set(pair[0], number, group);
-      Set(pair[1], other->second, group);
+      ensemble_.SetGroup(pair[0], number, group);
+      ensemble_.SetGroup(pair[1], other->second, group);
     }
   }
 
-  [[nodiscard]] bool Speaks(Rank rank, std::uint32_t role) const {
-    return rank < ensemble_.num_ranks() && speaks_[ensemble_.program_of_rank[rank]][role] != 0;
-  }
-
-  void Set(Rank rank, std::uint32_t role, GroupId group) {
-    ensemble_.group_of_role[std::size_t{rank} * ensemble_.num_roles + role] = group;
+  [[nodiscard]] bool Communicates(Rank rank, std::uint32_t role) const {
+    return rank < ensemble_.num_ranks() &&
+           communicates_[ensemble_.program_of_rank[rank]][role] != 0;
   }
 
   [[nodiscard]] Rank CountAlone(std::uint32_t role) const {
     Rank count = 0;
     for (Rank rank = 0; rank < ensemble_.num_ranks(); ++rank) {
-      count += Speaks(rank, role) && ensemble_.GroupOf(rank, role) == kNoGroup ? 1 : 0;
+      count += Communicates(rank, role) && ensemble_.GroupOf(rank, role) == kNoGroup ? 1 : 0;
     }
     return count;
   }
@@ -129,7 +118,7 @@ class GroupWriter {
   const WorldGrowth& growth_;
   Ensemble& ensemble_;
   std::map<std::string, std::uint32_t, std::less<>> number_of_role_;
-  std::vector<std::vector<std::uint8_t>> speaks_;  // by program and role
+  std::vector<std::vector<std::uint8_t>> communicates_;  // by program and role
 };
 
 void AddRanks(const TracedJob& job, const WorldGrowth& growth, Ensemble& ensemble) {
@@ -140,13 +129,12 @@ void AddRanks(const TracedJob& job, const WorldGrowth& growth, Ensemble& ensembl
     }
   }
   for (Rank rank = 0; rank < growth.world(); ++rank) {
-    ensemble.program_of_rank.push_back(program_of_traced[growth.TracedRankOf(rank)]);
-    ensemble.gpu_of_rank.push_back(static_cast<network::GpuId>(rank));
-    ensemble.slowness_of_rank.push_back(1);
+    ensemble.AddRank(program_of_traced[growth.TracedRankOf(rank)],
+                     static_cast<network::GpuId>(rank));
   }
 }
 
-// A traced rank is of the stage that its coordinate in the mesh says.
+// The stage of a traced rank is its coordinate in the mesh.
 void NumberStages(const TracedJob& job, Ensemble& ensemble) {
   const auto pipeline = std::ranges::find(job.mesh, "pp", &MeshDimension::name);
   ensemble.knows_stages = pipeline != job.mesh.end() && pipeline->size > 1;
@@ -182,8 +170,8 @@ Result<TracedEnsemble> EnsembleOfTracedJob(const TracedJob& job, const TracedGro
   TracedEnsemble traced;
   if (!growth.IsSame()) {
     traced.remarks.push_back(fmt::format(
-        "{} data-parallel ranks instead of the {} that were traced; kernels and what a rank "
-        "exchanges stay as recorded.",
+        "{} data-parallel ranks instead of the {} that were traced; kernels and communication of a "
+        "rank stay as recorded.",
         growth.new_width(), growth.old_width()));
   }
   if (!growth.IsSame() && job.is_sharded && growth.grows_shards()) {

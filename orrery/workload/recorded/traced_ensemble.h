@@ -5,9 +5,9 @@
 
 #include "orrery/base/error.h"
 #include "orrery/workload/ensemble.h"
-#include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/program.h"
 #include "orrery/workload/recorded/traced_group_roles.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
 

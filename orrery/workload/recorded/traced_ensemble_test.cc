@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/workload/recorded/world_growth.h"
+#include "orrery/workload/recorded/traced_group_roles.h"
 
 namespace orrery::workload {
 namespace {
@@ -33,7 +33,8 @@ TracedCommunication Message(TracedCommunicationKind form, std::uint32_t group, s
       .form = form, .kind = CollectiveKind::kSendRecv, .group = group, .bytes = 64, .peer = peer};
 }
 
-/// The program of a traced rank without its recording: its communications, and an optimizer's kernel.
+/// The program of a traced rank without its recording: its communications, and an optimizer's
+/// kernel.
 Program ProgramOf(const TracedJob& job, const TracedGroupRoles& roles, std::size_t traced) {
   Program program;
   program.lanes.Append({.kind = LaneKind::kStream});
@@ -171,11 +172,12 @@ TracedJob Pipeline() {
   TracedRank first{.rank = 0, .stands_for = {0, 1}};
   first.collectives.groups = {Group("mesh_pp", "0,2", 4), Group("mesh_dp", "0,1", 4)};
   first.collectives.communications = {Message(TracedCommunicationKind::kSend, 0, 2),
-                                 Message(TracedCommunicationKind::kReceive, 0, 2), AllReduce(1)};
+                                      Message(TracedCommunicationKind::kReceive, 0, 2),
+                                      AllReduce(1)};
   TracedRank second{.rank = 2, .stands_for = {2, 3}};
   second.collectives.groups = {Group("mesh_pp", "0,2", 4), Group("mesh_dp", "2,3", 4)};
   second.collectives.communications = {Message(TracedCommunicationKind::kReceive, 0, 0),
-                                  Message(TracedCommunicationKind::kSend, 0, 0), AllReduce(1)};
+                                       Message(TracedCommunicationKind::kSend, 0, 0), AllReduce(1)};
   job.ranks = {first, second};
   return job;
 }
@@ -225,7 +227,7 @@ TEST(TracedEnsembleTest, AGroupThatDoesNotTileIsTakenAsListed) {
   ASSERT_TRUE(traced);
   EXPECT_THAT(MembersOf(traced->ensemble, 3, "odd listed 1"), ElementsAre(0, 1, 3));
   EXPECT_THAT(MembersOf(traced->ensemble, 2, "odd listed 1"), ElementsAre());
-  EXPECT_THAT(traced->remarks, ElementsAre(HasSubstr("1 ranks have nobody to talk to")));
+  EXPECT_THAT(traced->remarks, ElementsAre(HasSubstr("1 ranks have no peer")));
 }
 
 TEST(GroupShapeTest, ProgressionsThatTileHaveOne) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "orrery/base/error.h"
 #include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
@@ -30,7 +31,7 @@ struct GroupShape {
 /// Returns the shape of a group, in any order of its ranks; nothing for one that does not tile.
 [[nodiscard]] std::optional<GroupShape> ShapeOf(std::span<const Rank> ranks);
 
-/// One of the roles on which the ranks of a traced job talk.
+/// One of the group roles of a traced job.
 struct TracedGroupRole {
   enum class Form : std::uint8_t {
     kShaped,   // ranks that were not traced have such groups, too
@@ -54,8 +55,9 @@ class TracedGroupRoles {
  public:
   explicit TracedGroupRoles(const TracedJob& job);
 
-  /// The role of an communication of one of the job's traced ranks; empty where the rank is alone.
-  [[nodiscard]] std::string NameOf(std::size_t traced_rank, const TracedCommunication& communication) const;
+  /// The role of a communication of one of the job's traced ranks; empty where the rank is alone.
+  [[nodiscard]] std::string NameOf(std::size_t traced_rank,
+                                   const TracedCommunication& communication) const;
 
   /// Those of all communications, by name.
   [[nodiscard]] const std::map<std::string, TracedGroupRole, std::less<>>& roles() const {
@@ -72,6 +74,40 @@ class TracedGroupRoles {
   std::vector<std::vector<std::string>> name_of_group_;  // by traced rank
   std::map<std::vector<Rank>, std::size_t> number_of_list_;
   std::map<std::string, TracedGroupRole, std::less<>> roles_;
+};
+
+/// Maps a job to a world with more or fewer data-parallel ranks.
+class WorldGrowth {
+ public:
+  /// Fails, with a sentence, if the job cannot have a world of that size.
+  [[nodiscard]] static Result<WorldGrowth> Of(const TracedJob& job, const TracedGroupRoles& roles,
+                                              Rank world);
+
+  [[nodiscard]] Rank world() const { return world_; }
+
+  [[nodiscard]] Rank old_width() const { return old_width_; }
+
+  [[nodiscard]] Rank new_width() const { return new_width_; }
+
+  [[nodiscard]] bool IsSame() const { return old_width_ == new_width_; }
+
+  /// Whether states are spread over more or fewer ranks, and not only copied more often.
+  [[nodiscard]] bool grows_shards() const { return grows_shards_; }
+
+  /// The rank of the traced world that does what a rank of this one does.
+  [[nodiscard]] Rank TracedRankOf(Rank rank) const;
+
+  [[nodiscard]] GroupShape ShapeOf(const GroupShape& traced) const;
+
+  /// How far a message goes.
+  [[nodiscard]] std::int64_t OffsetOf(std::int64_t traced) const;
+
+ private:
+  Rank world_ = 1;
+  Rank stride_ = 1;  // of the dimension
+  Rank old_width_ = 1;
+  Rank new_width_ = 1;
+  bool grows_shards_ = true;
 };
 
 }  // namespace orrery::workload

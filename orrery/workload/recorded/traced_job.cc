@@ -1,24 +1,229 @@
 #include "orrery/workload/recorded/traced_job.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <filesystem>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "orrery/ingest/json_value.h"
 #include "orrery/workload/import/unpacked_file.h"
 
 namespace orrery::workload {
 namespace {
 
-namespace fs = std::filesystem;
+using ingest::Field;
+using ingest::Integer;
+using ingest::JsonElement;
+using ingest::Text;
+using Value = std::optional<JsonElement>;
 
-constexpr std::string_view kJobFile = "trace.json";
+constexpr std::int64_t kMostRanks = 1 << 20;
+constexpr std::int64_t kVersion = 1;
 
 tl::unexpected<Error> Refuse(std::string message) {
   return Fail(Error::Kind::kInvalidInput, std::move(message));
 }
+
+std::string TextOr(const Value& value, std::string_view otherwise = "") {
+  return std::string(Text(value).value_or(otherwise));
+}
+
+std::int64_t CountOr(const Value& value, std::int64_t otherwise) {
+  const std::optional<std::int64_t> count = Integer(value);
+  return count && *count >= 0 ? *count : otherwise;
+}
+
+int SmallCountOr(const Value& value, int otherwise) {
+  const std::int64_t count = CountOr(value, otherwise);
+  return count > kMostRanks ? otherwise : static_cast<int>(count);
+}
+
+Result<Rank> RankOf(const Value& value, std::string_view what, std::int64_t least) {
+  const std::optional<std::int64_t> number = Integer(value);
+  if (!number || *number < least || *number > kMostRanks) {
+    return Refuse(
+        fmt::format("'{}' is not a number from {} to {}: trace again", what, least, kMostRanks));
+  }
+  return static_cast<Rank>(*number);
+}
+
+std::vector<double> Milliseconds(const Value& list) {
+  std::vector<double> times;
+  ingest::ForEachElement(list, [&](const JsonElement& element) {
+    if (const auto time = ingest::Number(element); time && *time > 0) {
+      times.push_back(*time);
+    }
+  });
+  return times;
+}
+
+Status ReadMesh(const Value& mesh, TracedJob& job) {
+  Status status;
+  ingest::ForEachElement(mesh, [&](const JsonElement& element) {
+    const auto size = RankOf(Field(element, "size"), "size", 1);
+    const auto stride = RankOf(Field(element, "stride"), "stride", 1);
+    if (!size || !stride) {
+      status = FailWithin("plan.mesh", size ? stride : size);
+      return;
+    }
+    job.mesh.push_back({TextOr(Field(element, "name")), *size, *stride});
+  });
+  return status;
+}
+
+Result<TracedRank> ParseRank(const JsonElement& element, Rank world) {
+  TracedRank rank;
+  ORRERY_TRY(rank.rank, RankOf(Field(element, "rank"), "rank", 0));
+  rank.folder = TextOr(Field(element, "folder"), fmt::format("rank-{}", rank.rank));
+  const auto stands_for =
+      ParseRanks(TextOr(Field(element, "stands_for"), std::to_string(rank.rank)), world);
+  if (!stands_for) {
+    return FailWithin(fmt::format("rank {}: stands_for", rank.rank), stands_for);
+  }
+  rank.stands_for = *stands_for;
+  return rank;
+}
+
+Status ReadRanks(const Value& list, TracedJob& job) {
+  Status status;
+  ingest::ForEachElement(list, [&](const JsonElement& element) {
+    Result<TracedRank> rank = ParseRank(element, job.world);
+    if (!rank) {
+      status = tl::unexpected(rank.error());
+      return;
+    }
+    job.ranks.push_back(*std::move(rank));
+  });
+  return status;
+}
+
+void ReadModel(const Value& model, TracedJob& job) {
+  job.parameters = CountOr(Field(model, "parameters"), 0);
+  job.layer_parameters = CountOr(Field(model, "layer_parameters"), 0);
+  job.layers = SmallCountOr(Field(model, "layers"), 0);
+  job.traced_layers = SmallCountOr(Field(model, "traced_layers"), job.layers);
+}
+
+void ReadTraining(const Value& training, TracedJob& job) {
+  job.micro_batch = CountOr(Field(training, "micro_batch"), 0);
+  job.sequence = CountOr(Field(training, "sequence"), 0);
+  job.accumulation = CountOr(Field(training, "accumulation"), 1);
+}
+
+void ReadPlan(const Value& plan, TracedJob& job) {
+  job.plan_kind = TextOr(Field(plan, "kind"));
+  job.is_sharded = TextOr(Field(plan, "sharding")) == "full";
+  job.microbatches = SmallCountOr(Field(plan, "microbatches"), 1);
+}
+
+std::optional<collective::Element> ElementNamed(std::string_view name) {
+  using collective::Element;
+  static const std::map<std::string_view, Element> kElements{
+      {"fp32", Element::kFloat},  {"bf16", Element::kBfloat16}, {"fp16", Element::kHalf},
+      {"fp64", Element::kDouble}, {"int64", Element::kInt64},   {"int32", Element::kInt32},
+      {"int8", Element::kInt8},   {"fp8", Element::kFp8}};
+  const auto found = kElements.find(name);
+  return found == kElements.end() ? std::nullopt : std::optional(found->second);
+}
+
+Status ReadKind(std::string_view name, TracedCommunication& communication) {
+  if (name == "send" || name == "receive") {
+    communication.form =
+        name == "send" ? TracedCommunicationKind::kSend : TracedCommunicationKind::kReceive;
+    communication.kind = collective::CollectiveKind::kSendRecv;
+    return {};
+  }
+  ORRERY_TRY(communication.kind, collective::ParseCollectiveKind(name));
+  return {};
+}
+
+/// Names of groups and their places.
+using PlaceOfGroup = std::map<std::string, std::uint32_t, std::less<>>;
+
+Result<TracedCommunication> ParseCommunication(const JsonElement& element,
+                                               const PlaceOfGroup& groups) {
+  TracedCommunication communication;
+  ORRERY_TRY_STATUS(ReadKind(Text(Field(element, "kind")).value_or(""), communication));
+  const std::string group = TextOr(Field(element, "group"));
+  const auto place = groups.find(group);
+  if (place == groups.end()) {
+    return Refuse(fmt::format("group '{}' is not among the groups of the file", group));
+  }
+  communication.group = place->second;
+  communication.bytes = CountOr(Field(element, "bytes"), -1);
+  if (communication.bytes < 0) {
+    return Refuse("'bytes' is not a number of bytes");
+  }
+  const std::string_view type = Text(Field(element, "element")).value_or("fp32");
+  const auto found = ElementNamed(type);
+  if (!found) {
+    return Refuse(fmt::format("no element is called '{}'", type));
+  }
+  communication.element = *found;
+  communication.peer = Integer(Field(element, "peer")).value_or(-1);
+  if (communication.form != TracedCommunicationKind::kCollective && communication.peer < 0) {
+    return Refuse("a message needs 'peer', the rank of its other side");
+  }
+  return communication;
+}
+
+Result<PlaceOfGroup> ReadGroups(const Value& list, Rank world, TracedCollectives& collectives) {
+  PlaceOfGroup places;
+  Status status;
+  ingest::ForEachElement(list, [&](const JsonElement& element) {
+    TracedGroup group{.name = TextOr(Field(element, "name")),
+                      .description = TextOr(Field(element, "description"))};
+    auto ranks = ParseRanks(TextOr(Field(element, "ranks")), world);
+    if (!ranks) {
+      status = FailWithin(fmt::format("group '{}'", group.name), ranks);
+      return;
+    }
+    group.ranks = *std::move(ranks);
+    places.emplace(group.name, static_cast<std::uint32_t>(collectives.groups.size()));
+    collectives.groups.push_back(std::move(group));
+  });
+  ORRERY_TRY_STATUS(status);
+  return places;
+}
+
+// One of "3" and "0-7".
+Status AppendRange(std::string_view text, Rank world, std::vector<Rank>& ranks) {
+  const std::size_t dash = text.find('-');
+  const auto read = [](std::string_view number, Rank& rank) {
+    const char* const end = number.data() + number.size();
+    const auto result = std::from_chars(number.data(), end, rank);
+    return result.ec == std::errc() && result.ptr == end && !number.empty();
+  };
+  Rank first = 0;
+  Rank last = 0;
+  const bool is_read = read(text.substr(0, dash), first) &&
+                       read(dash == std::string_view::npos ? text : text.substr(dash + 1), last);
+  if (!is_read || last < first || last >= world) {
+    return Refuse(fmt::format("'{}' is not a rank or a range of ranks below {}", text, world));
+  }
+  const std::size_t old_size = ranks.size();
+  ranks.resize(old_size + last - first + 1);
+  std::iota(ranks.begin() + static_cast<std::ptrdiff_t>(old_size), ranks.end(), first);
+  return {};
+}
+
+Result<JsonElement> ObjectOf(ingest::JsonText& text, std::string_view json) {
+  const Value document = text.Parse(json);
+  if (!document || !document->is_object()) {
+    return Refuse("not a JSON object: the file is truncated or not one of a traced job");
+  }
+  return *document;
+}
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kJobFile = "trace.json";
 
 template <typename Parse>
 auto ParseFile(const std::string& path, const Parse& parse) -> decltype(parse(std::string_view())) {
@@ -33,7 +238,7 @@ auto ParseFile(const std::string& path, const Parse& parse) -> decltype(parse(st
 // Every rank of the world has one that stands for it.
 Status CheckRanks(const TracedJob& job) {
   if (job.ranks.empty()) {
-    return Refuse("no rank was traced: `orrery trace` ended before the first");
+    return Refuse("no rank was traced: `orrery trace` ended before the first one");
   }
   std::vector<std::uint8_t> is_known(job.world);
   for (const TracedRank& rank : job.ranks) {
@@ -82,6 +287,85 @@ Status ReadRank(Rank world, TracedRank& rank, std::vector<std::string>& remarks)
 }
 
 }  // namespace
+
+Result<std::vector<Rank>> ParseRanks(std::string_view text, Rank world) {
+  std::vector<Rank> ranks;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    ORRERY_TRY_STATUS(AppendRange(text.substr(0, comma), world, ranks));
+    if (ranks.size() > static_cast<std::size_t>(kMostRanks)) {
+      return Refuse("the list has more ranks than a job can have");
+    }
+    if (comma == std::string_view::npos) {
+      return ranks;
+    }
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<TracedJob> ParseTracedJob(std::string_view json) {
+  ingest::JsonText text;
+  ORRERY_TRY(const JsonElement document, ObjectOf(text, json));
+  if (Text(Field(document, "format")) != "orrery trace") {
+    return Refuse("'format' is not \"orrery trace\": the folder was not written by `orrery trace`");
+  }
+  const std::int64_t version = Integer(Field(document, "version")).value_or(0);
+  if (version != kVersion) {
+    return Fail(Error::Kind::kUnsupported,
+                fmt::format("version {} of the format, but this release reads {}: trace again with the "
+                            "tracer of this release",
+                            version, kVersion));
+  }
+  TracedJob job;
+  job.name = TextOr(Field(document, "name"), "a traced job");
+  job.gpu = TextOr(Field(Field(document, "device"), "name"));
+  ORRERY_TRY(job.world, RankOf(Field(document, "world"), "world", 1));
+  ReadPlan(Field(document, "plan"), job);
+  ReadTraining(Field(document, "training"), job);
+  ORRERY_TRY_STATUS(ReadMesh(Field(Field(document, "plan"), "mesh"), job));
+  ReadModel(Field(document, "model"), job);
+  ORRERY_TRY_STATUS(ReadRanks(Field(document, "ranks"), job));
+  ingest::ForEachElement(Field(document, "remarks"),
+                         [&](const JsonElement& remark) { job.remarks.push_back(TextOr(remark)); });
+  return job;
+}
+
+Result<TracedSteps> ParseTracedSteps(std::string_view json) {
+  ingest::JsonText text;
+  ORRERY_TRY(const JsonElement document, ObjectOf(text, json));
+  TracedSteps steps;
+  if (const Value complete = Field(document, "complete")) {
+    bool is_complete = true;
+    steps.is_complete = complete->get(is_complete) != simdjson::SUCCESS || is_complete;
+  }
+  steps.why = TextOr(Field(document, "why"));
+  const Value without = Field(document, "without_profiler");
+  steps.step_ms = Milliseconds(Field(without, "step_ms"));
+  steps.issue_ms = Milliseconds(Field(without, "issue_ms"));
+  steps.alone_ms = Milliseconds(Field(without, "alone_ms"));
+  steps.profiled_step_ms = Milliseconds(Field(Field(document, "with_profiler"), "step_ms"));
+  steps.peak_allocated_bytes = CountOr(Field(document, "peak_allocated_bytes"), 0);
+  steps.peak_reserved_bytes = CountOr(Field(document, "peak_reserved_bytes"), 0);
+  return steps;
+}
+
+Result<TracedCollectives> ParseTracedCollectives(std::string_view json, Rank world) {
+  ingest::JsonText text;
+  ORRERY_TRY(const JsonElement document, ObjectOf(text, json));
+  TracedCollectives collectives;
+  ORRERY_TRY(const PlaceOfGroup places, ReadGroups(Field(document, "groups"), world, collectives));
+  Status status;
+  ingest::ForEachElement(Field(document, "collectives"), [&](const JsonElement& element) {
+    Result<TracedCommunication> communication = ParseCommunication(element, places);
+    if (!communication && status) {
+      status = FailWithin(fmt::format("collective {}", collectives.communications.size()),
+                          communication);
+    }
+    collectives.communications.push_back(communication.value_or(TracedCommunication{}));
+  });
+  ORRERY_TRY_STATUS(status);
+  return collectives;
+}
 
 std::string TracedRank::Path(std::string_view file) const {
   return (fs::path(folder) / file).string();

@@ -56,7 +56,8 @@ struct TracedCommunication {
 /// What one rank's folder has beside the recording.
 struct TracedCollectives {
   std::vector<TracedGroup> groups;
-  std::vector<TracedCommunication> communications;  // of one step, in order: orrery.collective#N is the N-th
+  std::vector<TracedCommunication>
+      communications;  // of one step, in order: orrery.collective#N is the N-th
 
   bool operator==(const TracedCollectives&) const = default;
 };
@@ -122,13 +123,13 @@ struct TracedJob {
 /// Reads ranks and ranges: "0-3,7". Fails for what is none, and beyond `world`.
 [[nodiscard]] Result<std::vector<Rank>> ParseRanks(std::string_view text, Rank world);
 
-/// Parse one file each; trace.json gives a job whose ranks have no steps and communications yet, and
-/// folders as they are named there.
+/// Parse one file each; trace.json gives a job whose ranks have no steps and communications yet,
+/// and folders as they are named there.
 [[nodiscard]] Result<TracedJob> ParseTracedJob(std::string_view json);
 [[nodiscard]] Result<TracedSteps> ParseTracedSteps(std::string_view json);
 [[nodiscard]] Result<TracedCollectives> ParseTracedCollectives(std::string_view json, Rank world);
 
-/// Whether a folder is one of a traced job.
+/// Whether a folder holds a traced job.
 [[nodiscard]] bool HoldsTracedJob(const std::string& folder);
 
 /// Reads a folder. Keys that are not known are left alone; ranks that stand for nothing, twice for

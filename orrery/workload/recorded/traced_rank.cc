@@ -6,21 +6,214 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
+#include "orrery/hardware/gpu.h"
+#include "orrery/kernel/aten.h"
+#include "orrery/kernel/bound.h"
+#include "orrery/kernel/work.h"
+#include "orrery/trace/trace.h"
+#include "orrery/workload/generate/layer_op.h"
+#include "orrery/workload/program.h"
+#include "orrery/workload/recorded/aten_call.h"
 #include "orrery/workload/recorded/call_tree.h"
-#include "orrery/workload/recorded/device_roles.h"
-#include "orrery/workload/recorded/phase_ranges.h"
+#include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/recorded_costs.h"
 
 namespace orrery::workload {
 namespace {
 
 using trace::Trace;
+
+std::optional<Phase> PhaseNamed(std::string_view name) {
+  if (name == "forward") {
+    return Phase::kForward;
+  }
+  if (name == "backward") {
+    return Phase::kBackward;
+  }
+  return name == "optimizer" ? std::optional(Phase::kOptimizer) : std::nullopt;
+}
+
+/// The phase of a moment of a recorded step.
+struct PhaseAt {
+  Phase phase = Phase::kOther;
+  std::int32_t microbatch = -1;  // counted in each phase; none of the optimizer
+
+  bool operator==(const PhaseAt&) const = default;
+};
+
+/// The ranges `forward`, `backward` and `optimizer` that a tracer puts around the parts of a step.
+/// They hold for all threads: the kernels of a backward pass are launched by another one than that
+/// which opened the range.
+class PhaseRanges {
+ public:
+  /// Those that begin from `begin_ns` to before `end_ns`.
+  PhaseRanges(const trace::Trace& recording, std::int64_t begin_ns, std::int64_t end_ns) {
+    std::map<Phase, std::int32_t> counts;
+    for (RowId row = 0; row < recording.annotations.size(); ++row) {
+      const std::int64_t at_ns = recording.annotations.begin_ns[row];
+      const std::optional<Phase> phase =
+          PhaseNamed(recording.Text(recording.annotations.name[row]));
+      if (!phase || recording.annotations.kind[row] != trace::AnnotationKind::kHost ||
+          at_ns < begin_ns || at_ns >= end_ns) {
+        continue;
+      }
+      const std::int32_t microbatch = *phase == Phase::kOptimizer ? -1 : counts[*phase]++;
+      ranges_.push_back(
+          {at_ns, at_ns + recording.annotations.duration_ns[row], {*phase, microbatch}});
+    }
+  }
+
+  /// Of ranges inside of each other the inner one counts.
+  [[nodiscard]] PhaseAt At(std::int64_t at_ns) const {
+    auto range = std::ranges::upper_bound(ranges_, at_ns, {}, &Range::begin_ns);
+    while (range != ranges_.begin()) {
+      --range;
+      if (at_ns < range->end_ns) {
+        return range->phase;
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool empty() const { return ranges_.empty(); }
+
+ private:
+  struct Range {
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+    PhaseAt phase;
+  };
+
+  std::vector<Range> ranges_;  // in order of begin
+};
+
+using kernel::OperatorKind;
+using trace::ActivityKind;
+
+constexpr std::uint32_t kMillion = 1'000'000;
+
+std::uint32_t Millionths(double share) {
+  return static_cast<std::uint32_t>(std::clamp(share, 0.0, 1.0) * kMillion);
+}
+
+Category CategoryOf(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::kGemm:
+    case OperatorKind::kBatchedGemm:
+      return Category::kGemm;
+    case OperatorKind::kGroupedGemm:
+    case OperatorKind::kMoe:
+    case OperatorKind::kMoePermute:
+      return Category::kExperts;
+    case OperatorKind::kAttention:
+      return Category::kAttention;
+    case OperatorKind::kConv:
+    case OperatorKind::kConv1d:
+      return Category::kConvolution;
+    case OperatorKind::kEmbedding:
+    case OperatorKind::kEmbeddingBag:
+      return Category::kEmbedding;
+    case OperatorKind::kLayerNorm:
+    case OperatorKind::kRmsNorm:
+    case OperatorKind::kBatchNorm:
+      return Category::kNorm;
+    case OperatorKind::kNll:
+    case OperatorKind::kCrossEntropy:
+      return Category::kLoss;
+    case OperatorKind::kQuantize:
+      return Category::kCast;
+    case OperatorKind::kOptimizer:
+    case OperatorKind::kGradientNorm:
+      return Category::kOptimizer;
+    default:
+      return Category::kElementwise;
+  }
+}
+
+/// Finds the purpose of recorded kernels from the phase of their launch and the launching operator,
+/// and their share of the GPU: the work of the operator over the time of all its kernels. A kernel
+/// of an unknown operator has no category and uses all multiprocessors. The recording and the GPU
+/// must outlive it.
+class DeviceRoles {
+ public:
+  DeviceRoles(const trace::Trace& recording, PhaseRanges phases, const hardware::Gpu& gpu)
+      : recording_(recording), phases_(std::move(phases)), gpu_(gpu) {
+    for (RowId activity = 0; activity < recording.activities.size(); ++activity) {
+      const RowId host_op = recording.activities.host_op[activity];
+      if (host_op != kNoRow) {
+        time_of_operator_ns_[host_op] += recording.activities.duration_ns[activity];
+      }
+    }
+  }
+
+  [[nodiscard]] DeviceRole RoleOf(RowId activity) {
+    DeviceRole role{.sm_share = kMillion};
+    const RowId host_op = recording_.activities.host_op[activity];
+    if (recording_.activities.kind[activity] != ActivityKind::kKernel) {
+      role = {.category = "copies"};
+    } else if (host_op != kNoRow) {
+      const auto [known, is_new] = role_of_operator_.try_emplace(host_op, role);
+      if (is_new) {
+        Describe(host_op, known->second);
+      }
+      role = known->second;
+    }
+    const PhaseAt phase = phases_.At(LaunchedAt(activity));
+    role.phase = phase.phase;
+    role.microbatch = phase.microbatch;
+    return role;
+  }
+
+ private:
+  // The innermost operator launches; if it is not understood, the one that called it may be.
+  void Describe(RowId host_op, DeviceRole& role) {
+    for (RowId row = host_op; row != kNoRow; row = recording_.host_ops.parent[row]) {
+      const kernel::AtenOperators asked = kernel::OperatorsOf(CallOfOperator(recording_, row));
+      if (asked.meaning != kernel::AtenMeaning::kPriced || asked.operators.empty()) {
+        continue;
+      }
+      const kernel::Operator& op = asked.operators.front();
+      role.category = Name(CategoryOf(op.kind()));
+      role.operation = static_cast<std::uint8_t>(op.kind());
+      const double seconds = SecondsOf(host_op);
+      if (row != host_op || seconds <= 0) {
+        return;
+      }
+      const kernel::Work work = kernel::WorkOf(op);
+      if (gpu_.memory.bytes_per_second > 0) {
+        role.memory_share =
+            Millionths(work.Bytes() / seconds / static_cast<double>(gpu_.memory.bytes_per_second));
+      }
+      role.compute_share = Millionths(kernel::BoundOf(op, work, gpu_).compute_seconds / seconds);
+      return;
+    }
+  }
+
+  [[nodiscard]] double SecondsOf(RowId host_op) const {
+    const auto found = time_of_operator_ns_.find(host_op);
+    return found == time_of_operator_ns_.end() ? 0 : static_cast<double>(found->second) * 1e-9;
+  }
+
+  [[nodiscard]] std::int64_t LaunchedAt(RowId activity) const {
+    const RowId launch = recording_.activities.launch[activity];
+    return launch == kNoRow ? recording_.activities.begin_ns[activity]
+                            : recording_.runtime_calls.begin_ns[launch];
+  }
+
+  const trace::Trace& recording_;
+  PhaseRanges phases_;
+  const hardware::Gpu& gpu_;
+  std::unordered_map<RowId, std::int64_t> time_of_operator_ns_;  // of the kernels it launches
+  std::unordered_map<RowId, DeviceRole> role_of_operator_;       // without phases
+};
 
 constexpr std::string_view kCommunicationPrefix = "orrery.collective#";
 
@@ -110,10 +303,11 @@ class RankBuilder {
   Result<TracedProgram> Build() {
     const std::size_t known = rank().collectives.communications.size();
     if (marks_.most() > known) {
-      return Fail(Error::Kind::kInvalidInput,
-                  fmt::format("{}: the step has the range {}{}, and collectives.json {} communications: "
-                              "trace the rank again",
-                              rank().folder, kCommunicationPrefix, marks_.most() - 1, known));
+      return Fail(
+          Error::Kind::kInvalidInput,
+          fmt::format("{}: the step has the range {}{}, and collectives.json {} communications: "
+                      "trace the rank again",
+                      rank().folder, kCommunicationPrefix, marks_.most() - 1, known));
     }
     TracedProgram traced;
     traced.recorded = ProgramOfRecording(
@@ -148,8 +342,10 @@ class RankBuilder {
     if (role.empty()) {
       return;
     }
-    task.communication = RecordedCommunication{
-        .role = role, .kind = communication.kind, .bytes = communication.bytes, .element = communication.element};
+    task.communication = RecordedCommunication{.role = role,
+                                               .kind = communication.kind,
+                                               .bytes = communication.bytes,
+                                               .element = communication.element};
     task.role->category = role.substr(0, role.find(' '));
     task.role->sm_share = CommunicationShare(communication.kind, sources_.gpu->multiprocessors);
     task.role->memory_share = 0;

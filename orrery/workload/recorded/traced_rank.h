@@ -9,13 +9,13 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/recorded/recorded.h"
 #include "orrery/workload/recorded/traced_group_roles.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::workload {
 
-/// What the program of a traced rank is made from. All must outlive the call.
+/// The inputs of the program of a traced rank. All must outlive the call.
 struct TracedRankSources {
   const TracedJob* job = nullptr;
   std::size_t traced_rank = 0;  // of the job's
@@ -34,9 +34,9 @@ struct TracedProgram {
 };
 
 /// Makes the program of a traced rank from the middle one of its recorded steps: what stands for an
-/// communication becomes that communication, on the stream on which it was recorded, and kernels know their
-/// phase, micro-batch and category. Fails when the recording has communications that collectives.json
-/// does not know.
+/// communication becomes that communication, on the stream on which it was recorded, and kernels
+/// know their phase, micro-batch and category. Fails when the recording has communications that
+/// collectives.json does not know.
 [[nodiscard]] Result<TracedProgram> ProgramOfTracedRank(const TracedRankSources& sources);
 
 }  // namespace orrery::workload

@@ -97,12 +97,13 @@ TEST(TracedRankTest, ACommunicationStandsWhereItWasRecorded) {
   EXPECT_EQ(program.tasks.kind[communication], TaskKind::kCollective);
   EXPECT_EQ(program.tasks.duration_ps[communication], 0);
   EXPECT_EQ(program.lanes.number[program.tasks.lane[communication]], kTalk);
-  const Communications::Row row = program.communications.At(program.tasks.communication[communication]);
+  const Communications::Row row =
+      program.communications.At(program.tasks.communication[communication]);
   EXPECT_EQ(row.kind, CollectiveKind::kAllReduce);
   EXPECT_EQ(row.bytes, 4096);
   EXPECT_EQ(program.strings.View(program.roles[row.role]), "world");
-  // The communication waits for the kernel before it, the last kernel for the communication, and the one
-  // between them for neither.
+  // The communication waits for the kernel before it, the last kernel for the communication, and
+  // the one between them for neither.
   EXPECT_THAT(Awaited(program, communication), ElementsAre(work[0]));
   EXPECT_THAT(Awaited(program, work[2]), ElementsAre());
   EXPECT_THAT(Awaited(program, work[3]), ElementsAre(communication));
@@ -148,7 +149,8 @@ TEST(TracedRankTest, WhatIsListedButNotRecordedIsSaid) {
   const auto traced = Build(job, Overlapped());
 
   ASSERT_TRUE(traced);
-  EXPECT_THAT(traced->remarks, ElementsAre(HasSubstr("1 of 2 communications are not in the recording")));
+  EXPECT_THAT(traced->remarks,
+              ElementsAre(HasSubstr("1 of 2 communications are not in the recording")));
 }
 
 // Both messages follow the kernel and not each other, though one stream has both; the kernel that

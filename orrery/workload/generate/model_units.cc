@@ -1,16 +1,46 @@
-#include "orrery/workload/generate/transformer_units.h"
+#include "orrery/workload/generate/model_units.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "orrery/kernel/work.h"
 #include "orrery/workload/generate/block_ops.h"
-#include "orrery/workload/generate/microbatch_shape.h"
+#include "orrery/workload/generate/layer_writer.h"
 #include "orrery/workload/generate/unfused.h"
+#include "orrery/workload/model/listed_layers.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/plan/activation_memory.h"
-#include "orrery/workload/plan/parameter_tensors.h"
 #include "orrery/workload/plan/stage_layers.h"
 
 namespace orrery::workload {
 namespace {
+
+// The tensors of one rank.
+UnitTensors LocalTensors(const std::vector<ParameterTensor>& tensors, const Plan& plan) {
+  UnitTensors local;
+  for (const ParameterTensor& tensor : tensors) {
+    if (tensor.spread == TensorSpread::kExpert) {
+      local.experts.push_back(tensor.elements / plan.expert_tp);
+    } else {
+      local.dense.push_back(tensor.elements /
+                            (tensor.spread == TensorSpread::kSplit ? plan.tp : 1));
+    }
+  }
+  // A rank holds the tensors of its own experts, all of which are alike.
+  const std::size_t held = local.experts.size() / static_cast<std::size_t>(plan.ep);
+  local.experts.resize(local.experts.empty() ? 0 : std::max<std::size_t>(held, 1));
+  return local;
+}
+
+// The same if the tensors are frozen and only `adapters` are trained.
+UnitTensors FrozenTensors(const std::vector<ParameterTensor>& tensors,
+                          const std::vector<ParameterTensor>& adapters, const Plan& plan) {
+  const RankParameters base = LocalTensors(tensors, plan).parameters();
+  UnitTensors local = LocalTensors(adapters, plan);
+  local.frozen = base.dense + base.experts;
+  return local;
+}
 
 constexpr std::string_view kEnds = "activations of embedding and head";
 
@@ -21,24 +51,24 @@ class UnitsBuilder {
 
   Result<ModelUnits> Build() {
     AddKinds();
-    ORRERY_TRY_STATUS(DealUnits());
+    ORRERY_TRY_STATUS(AssignUnits());
     units_.message_bytes = microbatch_.tokens * microbatch_.hidden * microbatch_.element_bytes /
                            (job_.plan.sequence_parallel ? microbatch_.tp : 1);
     return std::move(units_);
   }
 
  private:
-  // `adapters` are what is trained of it where the rest is frozen.
-  std::size_t AddKind(UnitOps steps, const std::vector<ParameterTensor>& tensors,
-                      UnitMemory memory, const std::vector<ParameterTensor>& adapters = {}) {
-    memory.weight_inputs = steps.weight_inputs;
+  // `adapters`: what is trained if the rest is frozen.
+  std::size_t AddKind(UnitOps ops, const std::vector<ParameterTensor>& tensors, UnitMemory memory,
+                      const std::vector<ParameterTensor>& adapters = {}) {
+    memory.weight_inputs = ops.weight_inputs;
     units_.memory.push_back(memory);
     units_.tensors.push_back(microbatch_.is_frozen() ? FrozenTensors(tensors, adapters, job_.plan)
-                                                : LocalTensors(tensors, job_.plan));
+                                                     : LocalTensors(tensors, job_.plan));
     if (job_.framework.copies_shards && job_.plan.sharding == Sharding::kParameters) {
-      AddCopiesOfShards(units_.tensors.back().parameters().dense, microbatch_, steps);
+      AddCopiesOfShards(units_.tensors.back().parameters().dense, microbatch_, ops);
     }
-    units_.kinds.push_back(std::move(steps));
+    units_.kinds.push_back(std::move(ops));
     return units_.kinds.size() - 1;
   }
 
@@ -58,7 +88,7 @@ class UnitsBuilder {
     if (model_.extra_predictions > 0) {
       AddExtraPrediction(vocabulary);
     }
-    // A head that is the embedding has parameters of its own where it is on another stage.
+    // A tied head has parameters of its own if it is on another stage.
     head_ = AddKind(HeadOps(microbatch_, model_),
                     HeadTensors(model_, vocabulary, model_.is_tied && shape_.stages > 1),
                     HeadMemory(vocabulary));
@@ -118,7 +148,7 @@ class UnitsBuilder {
                        RecomputeOf(job_.plan, place) == Recompute::kFull});
     }
     if (part.has_head) {
-      // Blocks that predict further tokens stand before the head, which all of them share.
+      // Blocks that predict further tokens come before the head, which all of them share.
       units.insert(units.end(), static_cast<std::size_t>(model_.extra_predictions),
                    {extra_, false});
       units.push_back({head_, false});
@@ -126,7 +156,7 @@ class UnitsBuilder {
     return units;
   }
 
-  Status DealUnits() {
+  Status AssignUnits() {
     ORRERY_TRY(const std::vector<PartLayers> parts,
                CutLayers(LayerCutOf(model_, job_.plan, job_.framework, shape_)));
     for (int stage = 0; stage < shape_.stages; ++stage) {
@@ -143,7 +173,7 @@ class UnitsBuilder {
     return {};
   }
 
-  // Gradients of an embedding that the first and the last stage both hold.
+  // Gradients of an embedding that both the first and the last stage hold.
   [[nodiscard]] std::int64_t TiedBytes() const {
     const bool is_shared =
         model_.is_tied && shape_.stages > 1 && !microbatch_.is_frozen() &&
@@ -164,10 +194,101 @@ class UnitsBuilder {
   std::vector<std::size_t> kind_of_block_;
 };
 
+Category CategoryOf(kernel::OperatorKind kind) {
+  switch (kind) {
+    case kernel::OperatorKind::kConv:
+    case kernel::OperatorKind::kConv1d:
+      return Category::kConvolution;
+    case kernel::OperatorKind::kBatchNorm:
+    case kernel::OperatorKind::kLayerNorm:
+    case kernel::OperatorKind::kRmsNorm:
+      return Category::kNorm;
+    case kernel::OperatorKind::kAttention:
+      return Category::kAttention;
+    case kernel::OperatorKind::kEmbedding:
+    case kernel::OperatorKind::kEmbeddingBag:
+      return Category::kEmbedding;
+    case kernel::OperatorKind::kNll:
+    case kernel::OperatorKind::kCrossEntropy:
+      return Category::kLoss;
+    default:
+      return kernel::IsGemm(kind) ? Category::kGemm : Category::kElementwise;
+  }
+}
+
+Result<std::vector<LayerOp>> OpsOf(const ListedLayer& layer,
+                                   const std::vector<kernel::Operator>& operators,
+                                   std::int64_t samples) {
+  std::vector<LayerOp> ops;
+  for (const kernel::Operator& op : operators) {
+    ORRERY_TRY(const kernel::Operator grown, ForSamples(op, samples));
+    ops.push_back(OperatorOp(layer.name, CategoryOf(op.kind()), grown));
+  }
+  return ops;
+}
+
+// A layer without a backward pass runs its GEMMs twice, for its input and its weights.
+Result<UnitOps> OpsOf(const ListedLayer& layer, std::int64_t samples) {
+  UnitOps unit;
+  ORRERY_TRY(unit.forward, OpsOf(layer, layer.forward, samples));
+  if (!layer.backward.empty()) {
+    ORRERY_TRY(unit.backward, OpsOf(layer, layer.backward, samples));
+    return unit;
+  }
+  unit.backward = unit.forward;
+  for (const LayerOp& op : unit.forward) {
+    if (kernel::IsGemm(op.op->kind())) {
+      unit.backward.push_back(op);
+    }
+  }
+  return unit;
+}
+
+// Each layer of a list is a unit, for a micro-batch of samples.
+Result<ModelUnits> LayerListUnits(const Job& job) {
+  const std::int64_t samples = job.training.micro_batch;
+  const std::int64_t element = MicrobatchShapeOf(job).element_bytes;
+  ModelUnits units;
+  std::vector<StageUnit> chunk;
+  for (const ListedLayer& layer : job.model.layer_list()->layers) {
+    ORRERY_TRY(UnitOps ops, OpsOf(layer, samples));
+    chunk.push_back({units.kinds.size(), job.plan.recompute == Recompute::kFull});
+    units.kinds.push_back(std::move(ops));
+    units.tensors.push_back({layer.parameters, {}});
+    // Its result is kept as the input of the next layer.
+    const std::int64_t output = layer.output_elements * samples * element;
+    units.memory.push_back({.whole = output, .kept = output, .working = output});
+  }
+  units.stages.push_back({std::move(chunk)});
+  return units;
+}
+
 }  // namespace
 
-Result<ModelUnits> TransformerUnits(const Job& job, const PipelineShape& shape) {
-  return UnitsBuilder(job, *job.model.transformer(), shape).Build();
+StageParameters StageTensors::Parameters() const {
+  StageParameters sum;
+  for (const std::vector<StageUnit>& chunk : *units) {
+    for (const StageUnit& unit : chunk) {
+      const UnitTensors& own = (*of_kind)[unit.kind];
+      sum.trained.dense += own.parameters().dense;
+      sum.trained.experts += own.parameters().experts;
+      sum.frozen += own.frozen;
+      sum.num_tensors += std::ssize(own.dense) + std::ssize(own.experts);
+    }
+  }
+  return sum;
+}
+
+Result<ModelUnits> UnitsOf(const Job& job, const PipelineShape& shape) {
+  if (job.model.transformer() != nullptr) {
+    return UnitsBuilder(job, *job.model.transformer(), shape).Build();
+  }
+  if (job.plan.tp * job.plan.pp * job.plan.cp > 1) {
+    return Fail(Error::Kind::kUnsupported,
+                "models other than transformers can only be data-parallel: set plan.tp, plan.pp "
+                "and plan.cp to 1");
+  }
+  return job.model.layer_list() != nullptr ? LayerListUnits(job) : DlrmUnits(job);
 }
 
 }  // namespace orrery::workload

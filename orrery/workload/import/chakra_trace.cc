@@ -1,18 +1,167 @@
+#include "orrery/workload/import/chakra_trace.h"
+
+#include <array>
 #include <bit>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/core.h>
+#include <protozero/pbf_writer.hpp>
+#include <protozero/varint.hpp>
 
+#include "orrery/ingest/json_value.h"
 #include "orrery/ingest/xplane/message.h"
-#include "orrery/workload/import/chakra_fields.h"
-#include "orrery/workload/import/chakra_trace.h"
 #include "orrery/workload/import/unpacked_file.h"
 
 namespace orrery::workload {
 namespace {
 
+// Field numbers of Chakra's protobuf schema.
+namespace chakra_fields {
+
+constexpr std::uint32_t kVersion = 1;  // of the metadata
+
+enum Node : std::uint32_t {
+  kId = 1,
+  kName = 2,
+  kType = 3,
+  kControlInputs = 4,
+  kDataInputs = 5,
+  kBegin = 6,
+  kDuration = 7,
+  kAttribute = 10,
+};
+
+enum Attribute : std::uint32_t {
+  kAttributeName = 1,
+  kAttributeDocument = 2,
+  kDouble = 3,
+  kFloat = 5,
+  kInt32 = 7,
+  kInt32List = 8,
+  kInt64 = 9,
+  kInt64List = 10,
+  kUint32 = 11,
+  kUint32List = 12,
+  kUint64 = 13,
+  kUint64List = 14,
+  kSint32 = 15,
+  kSint64 = 17,
+  kFixed32 = 19,
+  kFixed64 = 21,
+  kSfixed32 = 23,
+  kSfixed64 = 25,
+  kBool = 27,
+  kBoolList = 28,
+  kString = 29,
+  kBytes = 31,
+};
+
+}  // namespace chakra_fields
+
+using ingest::JsonElement;
 using ingest::xplane::Field;
 using ingest::xplane::MessageReader;
+using protozero::pbf_writer;
+using MaybeElement = std::optional<JsonElement>;
+
+/// Writers spell the keys differently.
+MaybeElement AnyField(const JsonElement& object, std::string_view one, std::string_view other) {
+  const MaybeElement found = ingest::Field(object, one);
+  return found ? found : ingest::Field(object, other);
+}
+
+std::vector<std::uint64_t> IdsOf(const MaybeElement& list) {
+  std::vector<std::uint64_t> ids;
+  ingest::ForEachElement(list, [&](const JsonElement& element) {
+    if (const auto id = ingest::Integer(element)) {
+      ids.push_back(static_cast<std::uint64_t>(*id));
+    }
+  });
+  return ids;
+}
+
+void CopyAttributes(const JsonElement& element, ChakraNode& node) {
+  constexpr std::array<std::string_view, 7> kNumbers = {
+      "comm_type", "comm_size", "comm_src", "comm_dst", "comm_tag", "num_ops", "tensor_size"};
+  for (const std::string_view name : kNumbers) {
+    if (const auto number = ingest::Integer(ingest::Field(element, name))) {
+      node.attributes.emplace(name, *number);
+    }
+  }
+  if (const auto group = ingest::Text(ingest::Field(element, "pg_name"))) {
+    node.attributes.emplace("pg_name", std::string(*group));
+  }
+  bool is_cpu_op = false;
+  const MaybeElement flag = ingest::Field(element, "is_cpu_op");
+  if (flag && !flag->get(is_cpu_op)) {
+    node.attributes.emplace("is_cpu_op", is_cpu_op);
+  }
+}
+
+Result<ChakraNode> NodeOf(const JsonElement& element, std::size_t index) {
+  const auto id = ingest::Integer(AnyField(element, "Id", "id"));
+  if (!id || *id < 0) {
+    return Fail(Error::Kind::kInvalidInput, fmt::format("node {} has no id", index));
+  }
+  ChakraNode node{.id = static_cast<std::uint64_t>(*id)};
+  node.name = ingest::Text(AnyField(element, "Name", "name")).value_or("");
+  const std::int64_t type = ingest::Integer(AnyField(element, "NodeType", "type")).value_or(0);
+  node.type = static_cast<ChakraType>(type >= 0 && type <= 7 ? type : 0);
+  node.control_inputs = IdsOf(AnyField(element, "ctrlDeps", "ctrl_deps"));
+  node.data_inputs = IdsOf(AnyField(element, "data_deps", "dataDeps"));
+  node.duration_us = ingest::Integer(AnyField(element, "runtime", "duration_micros")).value_or(0);
+  CopyAttributes(element, node);
+  return node;
+}
+
+void AddList(const std::vector<std::int64_t>& numbers, pbf_writer& attribute) {
+  pbf_writer list(attribute, chakra_fields::kInt64List);
+  list.add_packed_int64(1, numbers.begin(), numbers.end());
+}
+
+void AddValue(const ChakraValue& value, pbf_writer& attribute) {
+  std::visit(
+      [&]<typename T>(const T& held) {
+        if constexpr (std::is_same_v<T, std::int64_t>) {
+          attribute.add_int64(chakra_fields::kInt64, held);
+        } else if constexpr (std::is_same_v<T, double>) {
+          attribute.add_double(chakra_fields::kDouble, held);
+        } else if constexpr (std::is_same_v<T, bool>) {
+          attribute.add_bool(chakra_fields::kBool, held);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          attribute.add_string(chakra_fields::kString, held);
+        } else {
+          AddList(held, attribute);
+        }
+      },
+      value);
+}
+
+std::string NodeBytes(const ChakraNode& node) {
+  std::string bytes;
+  pbf_writer writer(bytes);
+  writer.add_uint64(chakra_fields::kId, node.id);
+  writer.add_string(chakra_fields::kName, node.name);
+  writer.add_enum(chakra_fields::kType, static_cast<std::int32_t>(node.type));
+  writer.add_packed_uint64(chakra_fields::kControlInputs, node.control_inputs.begin(),
+                           node.control_inputs.end());
+  writer.add_packed_uint64(chakra_fields::kDataInputs, node.data_inputs.begin(),
+                           node.data_inputs.end());
+  writer.add_uint64(chakra_fields::kBegin, static_cast<std::uint64_t>(node.begin_us));
+  writer.add_uint64(chakra_fields::kDuration, static_cast<std::uint64_t>(node.duration_us));
+  for (const auto& [name, value] : node.attributes) {
+    pbf_writer attribute(writer, chakra_fields::kAttribute);
+    attribute.add_string(chakra_fields::kAttributeName, name);
+    AddValue(value, attribute);
+  }
+  return bytes;
+}
+
+void AppendMessage(const std::string& message, std::string& bytes) {
+  protozero::write_varint(std::back_inserter(bytes), message.size());
+  bytes += message;
+}
 
 constexpr std::uint64_t kLastType = static_cast<std::uint64_t>(ChakraType::kCollective);
 
@@ -104,7 +253,7 @@ void ReadAttribute(std::string_view message, ChakraNode& node, trace::ProblemLog
   if (value) {
     node.attributes.insert_or_assign(std::move(name), *std::move(value));
   } else {
-    problems.Note("attributes of a kind that is not read", 1, name);
+    problems.Note("attributes of an unsupported kind", 1, name);
   }
 }
 
@@ -142,7 +291,7 @@ ChakraNode NodeOf(std::string_view message, trace::ProblemLog& problems) {
     }
   }
   if (reader.is_damaged()) {
-    problems.Loss("nodes that are damaged", 1, fmt::format("node {}", node.id));
+    problems.Loss("damaged nodes", 1, fmt::format("node {}", node.id));
   }
   return node;
 }
@@ -157,7 +306,7 @@ std::string VersionOf(std::string_view metadata) {
   return {};
 }
 
-/// Takes the length of the next message off the front; nothing where it is not sound.
+/// Removes the length of the next message from the front; nothing if it is invalid.
 std::optional<std::uint64_t> TakeLength(std::string_view& rest) {
   std::uint64_t length = 0;
   for (int shift = 0; shift < 35 && !rest.empty(); shift += 7) {
@@ -178,6 +327,33 @@ bool IsJson(std::string_view text) {
 
 }  // namespace
 
+Result<ChakraTrace> ParseChakraJson(std::string_view json) {
+  ingest::JsonText text;
+  const MaybeElement document = text.Parse(json);
+  const MaybeElement graph = ingest::Field(document, "workload_graph");
+  if (!graph || !graph->is_array()) {
+    return Fail(Error::Kind::kInvalidInput,
+                "no Chakra execution trace: a JSON object with a list \"workload_graph\"");
+  }
+  ChakraTrace trace;
+  for (const JsonElement element : simdjson::dom::array(*graph)) {
+    ORRERY_TRY(ChakraNode node, NodeOf(element, trace.nodes.size()));
+    trace.nodes.push_back(std::move(node));
+  }
+  return trace;
+}
+
+std::string ChakraBytes(const ChakraTrace& trace) {
+  std::string bytes;
+  std::string metadata;
+  pbf_writer(metadata).add_string(chakra_fields::kVersion, trace.version);
+  AppendMessage(metadata, bytes);
+  for (const ChakraNode& node : trace.nodes) {
+    AppendMessage(NodeBytes(node), bytes);
+  }
+  return bytes;
+}
+
 Result<ChakraTrace> ParseChakra(std::string_view bytes) {
   ChakraTrace trace;
   std::string_view rest = bytes;
@@ -186,7 +362,7 @@ Result<ChakraTrace> ParseChakra(std::string_view bytes) {
     const std::size_t at = bytes.size() - rest.size();
     const std::optional<std::uint64_t> length = TakeLength(rest);
     if (!length || *length > rest.size()) {
-      trace.problems.Loss("the file is cut", 1, fmt::format("byte {}", at));
+      trace.problems.Loss("the file is truncated", 1, fmt::format("byte {}", at));
       break;
     }
     const std::string_view message = rest.substr(0, *length);
