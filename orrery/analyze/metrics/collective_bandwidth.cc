@@ -1,9 +1,13 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "orrery/analyze/bandwidth.h"
 #include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/link_counters.h"
+#include "orrery/analyze/link_summary.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
@@ -12,6 +16,199 @@
 
 namespace orrery::analyze::collective_bandwidth {
 namespace {
+
+using trace::CollectiveKind;
+
+void DescribeRecords(const RunView& run, const std::vector<CollectiveRecord>& records,
+                     Value& detail) {
+  std::vector<double> algorithm;
+  std::vector<double> peaks;
+  double bus_bytes = 0;
+  double seconds = 0;
+  for (const CollectiveRecord& record : records) {
+    algorithm.push_back(static_cast<double>(record.bytes) /
+                        static_cast<double>(record.transfer_ns));
+    bus_bytes += *record.BusBytes();
+    seconds += static_cast<double>(record.transfer_ns) / 1e9;
+    if (const auto peak = LinkPeak(run, record)) {
+      peaks.push_back(*peak / 1e9);
+    }
+  }
+  detail.Set("collectives", records.size());
+  detail.Set("algbw_p50_GB_per_s", Median(algorithm));
+  detail.Set("byte_weighted_mean_GB_per_s", bus_bytes / seconds / 1e9);
+  detail.Set("link_peak_GB_per_s", peaks.empty() ? Value() : Value(Median(peaks)));
+  detail.Set("by_size", SizeHistogram(records));
+}
+
+template <CollectiveKind kKind>
+MetricResult BusBandwidthOf(const RunView& run) {
+  const std::vector<CollectiveRecord> records = LargeRecords(run, kKind);
+  if (records.empty()) {
+    return NotAvailable(kNoSizesReason);
+  }
+  std::vector<double> rates;
+  for (const CollectiveRecord& record : records) {
+    rates.push_back(*record.BusBandwidth() / 1e9);
+  }
+  MetricResult result{.value = Median(rates)};
+  result.detail.Set("min_GB_per_s", *std::ranges::min_element(rates));
+  result.detail.Set("max_GB_per_s", *std::ranges::max_element(rates));
+  DescribeRecords(run, records, result.detail);
+  if (!records.front().is_matched) {
+    result.detail.Set("bound", "lower");
+    result.detail.Set("note", "one rank only: durations may hold waiting");
+  }
+  return result;
+}
+
+template <CollectiveKind kKind>
+Metric MetricOf(std::string_view name, std::string_view meaning, std::string_view alias) {
+  Metric metric{.name = name,
+                .meaning = meaning,
+                .unit = "GB/s",
+                .needs = {{NeedKind::kGpu},
+                          {NeedKind::kComm},
+                          {.kind = NeedKind::kCollective, .collective = kKind},
+                          {NeedKind::kSizes}},
+                .definition =
+                    "Median over matched collectives of --min-bytes or more of message size "
+                    "* bus factor / shortest duration over ranks",
+                .compute = &BusBandwidthOf<kKind>,
+                .better = Better::kHigher};
+  if (!alias.empty()) {
+    metric.aliases = {{.name = alias,
+                       .difference =
+                           "ccl-bench takes one rank with its waiting, the input size and "
+                           "GiB/s"}};
+  }
+  return metric;
+}
+
+MetricResult BandwidthUtilization(const RunView& run) {
+  std::vector<double> shares;
+  std::vector<double> peaks;
+  for (const CollectiveRecord& record : CollectiveRecords(run)) {
+    const auto rate = record.BusBandwidth();
+    const auto peak = LinkPeak(run, record);
+    if (record.kind == trace::CollectiveKind::kAllReduce && rate && peak) {
+      shares.push_back(*rate / *peak);
+      peaks.push_back(*peak / 1e9);
+    }
+  }
+  if (shares.empty()) {
+    return NotAvailable(
+        "no all-reduce with a known size and link peak (bandwidth_gbps of the workload card)");
+  }
+  MetricResult result{.value = Mean(shares)};
+  result.detail.Set("collectives", shares.size());
+  result.detail.Set("p50", Median(shares));
+  result.detail.Set("link_peak_GB_per_s", Median(peaks));
+  return result;
+}
+
+// The counters of a rank that can be compared with its kernels and with a peak.
+struct RankLinks {
+  const GpuTraffic* traffic = nullptr;  // nullptr: there are none
+  double peak_bytes_per_second = 0;
+};
+
+std::vector<RankLinks> LinksOfRanks(const RunView& run, const LinkTraffic& traffic) {
+  std::vector<RankLinks> links(run.set->ranks.size());
+  for (const GpuTraffic& gpu : traffic.gpus) {
+    const DeviceView* const device = DeviceOfTraffic(run, gpu);
+    const auto peak = device == nullptr ? std::nullopt : NvlinkPeak(run.TraceOf(*device));
+    if (peak && ShareClock(run, gpu, device->rank_index)) {
+      links[device->rank_index] = {.traffic = &gpu, .peak_bytes_per_second = *peak};
+    }
+  }
+  return links;
+}
+
+// What went over the links during transfers, and what could have gone.
+struct Use {
+  double bytes = 0;
+  double peak_bytes = 0;
+  std::int64_t observed_ns = 0;
+  std::size_t transfers = 0;
+
+  [[nodiscard]] std::optional<double> Percent() const {
+    return peak_bytes > 0 ? std::optional(100 * bytes / peak_bytes) : std::nullopt;
+  }
+};
+
+// Which way the data of a member goes: the sender of a pair stands first, an exchange goes both.
+bool Moves(const RunView& run, std::size_t instance, std::uint32_t member,
+           LinkDirection direction) {
+  const bool is_first = member == run.matched.instances.first_member[instance];
+  return run.matched.instances.kind[instance] != trace::CollectiveKind::kSend ||
+         is_first == (direction == LinkDirection::kSent);
+}
+
+void AddMember(const RunView& run, std::uint32_t member, const RankLinks& links,
+               LinkDirection direction, Use& use) {
+  const LinkSeries& series = links.traffic->Of(direction);
+  const Interval transfer{run.matched.members.begin_ns[member] + run.waits.wait_ns[member],
+                          run.matched.members.end_ns[member]};
+  const std::int64_t observed_ns = series.ObservedWithin(transfer);
+  use.bytes += series.BytesWithin(transfer);
+  use.peak_bytes += links.peak_bytes_per_second * static_cast<double>(observed_ns) / 1e9;
+  use.observed_ns += observed_ns;
+  use.transfers += observed_ns > 0 ? 1 : 0;
+}
+
+Use UseOf(const RunView& run, const std::vector<RankLinks>& links_of_rank,
+          LinkDirection direction) {
+  Use use;
+  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
+    const bool is_pair =
+        IsKind(run.matched.instances.kind[instance], trace::CollectiveKind::kSendRecv);
+    if (!is_pair || !run.Counts(instance)) {
+      continue;
+    }
+    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
+      const RankLinks& links = links_of_rank[run.matched.members.rank_index[member]];
+      if (links.traffic != nullptr && Moves(run, instance, member, direction)) {
+        AddMember(run, member, links, direction, use);
+      }
+    }
+  }
+  return use;
+}
+
+Value UseRow(LinkDirection direction, const Use& use) {
+  return Value::Object()
+      .Set("direction", DirectionName(direction))
+      .Set("percent", use.Percent() ? Value(*use.Percent()) : Value())
+      .Set("bytes", use.bytes)
+      .Set("observed_us", static_cast<double>(use.observed_ns) / 1e3)
+      .Set("transfers", use.transfers);
+}
+
+MetricResult BandwidthUtilizationPeertopeer(const RunView& run) {
+  const LinkTraffic traffic = LinkTrafficOf(run);
+  if (traffic.gpus.empty()) {
+    return NotAvailable(traffic.reason);
+  }
+  const std::vector<RankLinks> links_of_rank = LinksOfRanks(run, traffic);
+  MetricResult result;
+  Value rows = Value::List();
+  for (const LinkDirection direction : ChosenDirections(run.options)) {
+    const Use use = UseOf(run, links_of_rank, direction);
+    if (use.Percent() && (!result.value || *use.Percent() > *result.value)) {
+      result.value = use.Percent();
+    }
+    rows.Add(UseRow(direction, use));
+  }
+  if (!result.value) {
+    return NotAvailable(
+        "no link counters, on the trace's clock and with a known peak, during a "
+        "send/receive");
+  }
+  result.detail.Set("source", traffic.gpus.front().source);
+  result.detail.Set("per_direction", std::move(rows));
+  return result;
+}
 
 Value RowOf(const RunView& run, const CollectiveRecord& record, double bus) {
   const auto peak = LinkPeak(run, record);
@@ -27,7 +224,7 @@ Value RowOf(const RunView& run, const CollectiveRecord& record, double bus) {
       .Set("share_of_link_peak", peak ? Value(bus / *peak) : Value());
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult CollectiveBandwidth(const RunView& run) {
   const std::vector<CollectiveRecord> records = CollectiveRecords(run);
   std::vector<double> rates;
   Value rows = Value::List();
@@ -52,14 +249,43 @@ MetricResult Compute(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "collective_bandwidth",
-           .meaning = "Bus and algorithm bandwidth of each collective against the link's peak",
-           .unit = "GB/s",
-           .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
-           .definition = "Message size (* bus factor) / shortest duration over ranks of every "
-                         "communication; the number is the median bus bandwidth",
-           .compute = &Compute,
-           .better = Better::kHigher}};
+  return {
+      MetricOf<CollectiveKind::kAllReduce>("busbw_allreduce", "Bus bandwidth of all-reduces",
+                                           "bandwidth_utilization_allreduce_group_6"),
+      MetricOf<CollectiveKind::kAllGather>("busbw_allgather", "Bus bandwidth of all-gathers",
+                                           "bandwidth_utilization_allgather_group_6"),
+      MetricOf<CollectiveKind::kReduceScatter>("busbw_reducescatter",
+                                               "Bus bandwidth of reduce-scatters",
+                                               "bandwidth_utilization_reducescatter_group_6"),
+      MetricOf<CollectiveKind::kAllToAll>("busbw_alltoall", "Bus bandwidth of all-to-alls",
+                                          "bandwidth_utilization_alltoall_group_6"),
+      MetricOf<CollectiveKind::kBroadcast>("busbw_broadcast", "Bus bandwidth of broadcasts", ""),
+      MetricOf<CollectiveKind::kReduce>("busbw_reduce", "Bus bandwidth of reduces", ""),
+      MetricOf<CollectiveKind::kSendRecv>("busbw_sendrecv", "Bandwidth of sends and receives", ""),
+      {.name = "bandwidth_utilization",
+       .meaning = "Bus bandwidth of all-reduces against the peak of the slowest link they use",
+       .unit = "",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
+       .definition = "Mean over all-reduces of bus bandwidth / link peak: the card's "
+                     "bandwidth_gbps / 8, [1] inside a node, [0] across; else the catalogue",
+       .compute = &BandwidthUtilization,
+       .better = Better::kHigher},
+      {.name = "bandwidth_utilization_peertopeer_group_6",
+       .meaning = "NVLink use during sends and receives",
+       .unit = "%",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kPointToPoint}, {NeedKind::kLinkCounters}},
+       .definition = "Counted bytes during the transfer parts of matched sends (tx) and "
+                     "receives (rx) / what the links could carry in that time; without "
+                     "--direction the larger one",
+       .compute = &BandwidthUtilizationPeertopeer},
+      {.name = "collective_bandwidth",
+       .meaning = "Bus and algorithm bandwidth of each collective against the link's peak",
+       .unit = "GB/s",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
+       .definition = "Message size (* bus factor) / shortest duration over ranks of every "
+                     "communication; the number is the median bus bandwidth",
+       .compute = &CollectiveBandwidth,
+       .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::collective_bandwidth

@@ -10,11 +10,39 @@
 #include "orrery/analyze/duration_total.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze::kernel_breakdown {
 namespace {
+
+MetricResult DominantKernelConcentration(const RunView& run) {
+  const KernelTotal* largest = nullptr;
+  const KernelTotal* communication = nullptr;
+  std::int64_t compute_ns = 0;
+  const std::vector<KernelTotal> totals = TotalKernels(run);
+  for (const KernelTotal& total : totals) {
+    const bool communicates = total.kernel_class == trace::KernelClass::kCommunication;
+    const KernelTotal*& first = communicates ? communication : largest;
+    first = first == nullptr ? &total : first;
+    compute_ns += communicates ? 0 : total.sum_ns;
+  }
+  if (largest == nullptr || compute_ns == 0) {
+    return NotAvailable(kNoComputeReason);
+  }
+  MetricResult result{.value = Percent(largest->sum_ns, compute_ns)};
+  result.detail.Set("kernel", largest->name)
+      .Set("class", trace::KernelClassName(largest->kernel_class))
+      .Set("count", largest->count)
+      .Set("seconds", Seconds(largest->sum_ns));
+  if (communication != nullptr) {
+    result.detail.Set("top_communication_kernel", communication->name)
+        .Set("its_seconds_without_waiting",
+             Seconds(communication->sum_ns - communication->wait_ns));
+  }
+  return result;
+}
 
 constexpr std::size_t kNumKernelsShown = 20;
 
@@ -60,7 +88,7 @@ Value DescribeTotal(Value row, const DurationTotal& durations, std::int64_t wait
   return row;
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult KernelBreakdown(const RunView& run) {
   const std::vector<KernelTotal> kernels = TotalKernels(run);
   const std::vector<ClassTotal> classes = TotalClasses(kernels);
   std::int64_t all_ns = 0;
@@ -95,14 +123,21 @@ MetricResult Compute(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "kernel_breakdown",
+  return {{.name = "dominant_kernel_concentration",
+           .meaning = "Share of compute time in the one kernel that has most of it",
+           .unit = "%",
+           .needs = {{NeedKind::kGpu}},
+           .definition = "100 * largest sum of durations of one compute kernel name / sum over all "
+                         "compute kernels, all ranks together",
+           .compute = &DominantKernelConcentration},
+          {.name = "kernel_breakdown",
            .meaning = "Which classes of kernels and which kernels have the time",
            .unit = "%",
            .needs = {{NeedKind::kGpu}},
            .definition = "Summed durations of kernels by class and by name, all ranks together; of "
                          "communication the part that waits for other ranks stands apart. The "
                          "number is the share of the largest class.",
-           .compute = &Compute}};
+           .compute = &KernelBreakdown}};
 }
 
 }  // namespace orrery::analyze::kernel_breakdown

@@ -19,10 +19,73 @@
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/kernel_class.h"
 
-namespace orrery::analyze::memory_bound_fraction {
+namespace orrery::analyze::kernel_flops {
 namespace {
 
 using trace::DataType;
+
+struct Counted {
+  double flops = 0;
+  std::int64_t known_ns = 0;
+  std::int64_t compute_ns = 0;
+  std::int64_t kernels = 0;
+  bool is_from_shapes = false;
+};
+
+Counted& operator+=(Counted& sum, const WorkTotal& work) {
+  sum.flops += work.flops;
+  sum.known_ns += work.flops_ns;
+  sum.compute_ns += work.compute_ns;
+  sum.kernels += work.kernels_with_flops;
+  sum.is_from_shapes |= work.is_from_shapes;
+  return sum;
+}
+
+void Describe(const Counted& counted, Value& detail) {
+  const auto covered = Percent(counted.known_ns, counted.compute_ns);
+  detail.Set("source",
+             WorkSourceName(counted.is_from_shapes ? WorkSource::kShapes : WorkSource::kCostModel));
+  detail.Set("kernels_with_flops", counted.kernels);
+  detail.Set("covered_percent", covered ? Value(*covered) : Value());
+  if (counted.known_ns < counted.compute_ns) {
+    detail.Set("bound", "lower");
+  }
+}
+
+MetricResult Rate(const RunView& run) {
+  Counted counted;
+  MetricResult result =
+      MeanOverDevices(run, [&](const DeviceView& device) -> std::optional<double> {
+        const WorkTotal work = TotalWork(run, device);
+        counted += work;
+        return device.total.compute_ns == 0
+                   ? std::nullopt
+                   : std::optional(work.flops / Seconds(device.total.compute_ns));
+      });
+  if (counted.kernels == 0) {
+    return NotAvailable("no FLOP counts");
+  }
+  Describe(counted, result.detail);
+  return result;
+}
+
+MetricResult Sum(const RunView& run) {
+  Counted counted;
+  Value rows = Value::List();
+  for (const DeviceView& device : run.devices) {
+    const WorkTotal work = TotalWork(run, device);
+    counted += work;
+    rows.Add(DeviceRow(device).Set("value", work.flops));
+  }
+  if (counted.kernels == 0) {
+    return NotAvailable("no FLOP counts");
+  }
+  MetricResult result{.value = counted.flops};
+  NoteScope(run, result.detail);
+  result.detail.Set("per_rank", std::move(rows));
+  Describe(counted, result.detail);
+  return result;
+}
 
 // XLA's cost model does not say the type.
 constexpr std::string_view kUsualPrecision = "bf16";
@@ -119,7 +182,7 @@ Value DescribeClasses(const Times& times) {
   return rows;
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult MemoryBoundFraction(const RunView& run) {
   const hardware::Gpu* const chip = ChipOf(run);
   if (chip == nullptr) {
     return NotAvailable("no peak rate for the device in the hardware catalogue");
@@ -147,14 +210,28 @@ MetricResult Compute(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "memory_bound_fraction",
+  return {{.name = "achieved_flops_from_trace_json",
+           .meaning = "FLOPs of the kernels for each second in which some compute",
+           .unit = "FLOP/s",
+           .needs = {{NeedKind::kGpu}},
+           .definition = "Sum of known FLOPs (XLA's model_flops, or operator shapes) / union of "
+                         "compute kernels; per device, then the mean",
+           .compute = &Rate,
+           .better = Better::kHigher},
+          {.name = "total_model_flops_from_args",
+           .meaning = "FLOPs of the kernels of the selected steps, all devices together",
+           .unit = "FLOP",
+           .needs = {{NeedKind::kGpu}},
+           .definition = "Sum of known FLOPs (XLA's model_flops, or operator shapes)",
+           .compute = &Sum},
+          {.name = "memory_bound_fraction",
            .meaning = "Share of kernel time that memory limits, not arithmetic",
            .unit = "%",
            .needs = {{NeedKind::kGpu}},
            .definition = "100 * time of compute kernels with fewer FLOPs a byte than the device's "
                          "dense peak / memory bandwidth, over the time of kernels whose FLOPs and "
                          "bytes are known (XLA cost model or operator shapes)",
-           .compute = &Compute}};
+           .compute = &MemoryBoundFraction}};
 }
 
-}  // namespace orrery::analyze::memory_bound_fraction
+}  // namespace orrery::analyze::kernel_flops

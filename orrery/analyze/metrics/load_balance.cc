@@ -5,16 +5,36 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/base/number_list.h"
 #include "orrery/base/statistics.h"
 
-namespace orrery::analyze::token_to_expert_assignment {
+namespace orrery::analyze::load_balance {
 namespace {
 
+MetricResult LoadImbalanceRatio(const RunView& run) {
+  std::vector<double> seconds;
+  Value rows = Value::List();
+  for (const DeviceView& device : run.devices) {
+    seconds.push_back(Seconds(device.total.compute_ns) / static_cast<double>(NumSteps(device)));
+    rows.Add(DeviceRow(device).Set("compute_s", seconds.back()));
+  }
+  const double largest = *std::ranges::max_element(seconds);
+  const double smallest = *std::ranges::min_element(seconds);
+  if (largest <= 0) {
+    return NotAvailable(kNoComputeReason);
+  }
+  MetricResult result{.value = largest / Mean(seconds)};
+  NoteScope(run, result.detail);
+  result.detail.Set("max_over_min", smallest > 0 ? Value(largest / smallest) : Value());
+  result.detail.Set("per_rank", std::move(rows));
+  return result;
+}
 
 // Tokens of each expert, from gate logs.
 std::vector<double> FromGateLogs(const RunView& run) {
@@ -86,7 +106,7 @@ void DescribeTotals(const std::vector<double>& totals, Value& detail) {
   detail.Set("max_over_min_used", *std::ranges::max_element(totals) / smallest_used);
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult TokenToExpertAssignment(const RunView& run) {
   std::vector<double> totals = FromGateLogs(run);
   const bool from_logs = !totals.empty();
   if (!from_logs) {
@@ -106,14 +126,22 @@ MetricResult Compute(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "token_to_expert_assignment",
+  return {{.name = "load_imbalance_ratio",
+           .meaning = "How much more compute the busiest rank has than the average",
+           .unit = "",
+           .needs = {{NeedKind::kGpu}, {NeedKind::kRanks}},
+           .definition = "Largest / mean over devices of the union of compute kernels per step. "
+                         "ccl-bench counts waiting as work",
+           .compute = &LoadImbalanceRatio,
+           .better = Better::kLower},
+          {.name = "token_to_expert_assignment",
            .meaning = "How many more tokens the busiest expert gets than the average",
            .unit = "",
            .needs = {},
            .definition = "Largest / mean of tokens per expert (gate logs), else of what uneven "
                          "all-to-alls send to each rank",
-           .compute = &Compute,
+           .compute = &TokenToExpertAssignment,
            .better = Better::kLower}};
 }
 
-}  // namespace orrery::analyze::token_to_expert_assignment
+}  // namespace orrery::analyze::load_balance

@@ -1,19 +1,22 @@
+#include "orrery/analyze/model_flops.h"
+
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/chip.h"
+#include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/model_flops.h"
 #include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/hardware/gpu.h"
 
-namespace orrery::analyze::mfu {
+namespace orrery::analyze::model_flops {
 namespace {
 
 struct Work {
@@ -68,7 +71,7 @@ std::optional<Work> InferenceWork(const RunView& run, const ModelShape& model,
               *seconds, "latency of the batch"};
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult Mfu(const RunView& run) {
   std::string reason;
   const auto model = ReadModelShape(*run.set, reason);
   const auto work = !model                  ? std::nullopt
@@ -103,22 +106,63 @@ MetricResult Compute(const RunView& run) {
   return result;
 }
 
+MetricResult FlopsPerTokenUsed(const RunView& run) {
+  std::string reason;
+  const auto model = ReadModelShape(*run.set, reason);
+  if (!model) {
+    return NotAvailable(reason);
+  }
+  const auto length = CardNumber(*run.set, "seq_len");
+  if (!length) {
+    return NotAvailable(WhyNoCardValue(*run.set, "seq_len"));
+  }
+  return {.value = IsInference(*run.set) ? model->ForwardFlopsPerToken(*length)
+                                         : model->TrainingFlopsPerToken(*length)};
+}
+
+MetricResult EstimatedTotalTokens(const RunView& run) {
+  for (const std::string_view field : {"batch_size", "seq_len"}) {
+    if (!CardNumber(*run.set, field)) {
+      return NotAvailable(WhyNoCardValue(*run.set, field));
+    }
+  }
+  return {.value = *CardNumber(*run.set, "batch_size") * *CardNumber(*run.set, "seq_len") *
+                   static_cast<double>(NumSteps(run))};
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "mfu",
-           .meaning = "Model FLOP utilisation: FLOPs the model needs / what the devices could do",
-           .unit = "%",
-           .needs = {{.kind = NeedKind::kCard, .card_field = "num_params"},
-                     {.kind = NeedKind::kCard, .card_field = "num_layers"},
-                     {.kind = NeedKind::kCard, .card_field = "num_heads"},
-                     {.kind = NeedKind::kCard, .card_field = "head_dim"}},
-           .definition =
-               "Training: tokens * (6 N + 12 L H Q S) / (step time * devices * dense peak); "
-               "inference: forward FLOPs of a batch / its latency. N: active parameters "
-               "without the embedding",
-           .compute = &Compute,
-           .better = Better::kHigher}};
+  return {
+      {.name = "mfu",
+       .meaning = "Model FLOP utilisation: FLOPs the model needs / what the devices could do",
+       .unit = "%",
+       .needs = {{.kind = NeedKind::kCard, .card_field = "num_params"},
+                 {.kind = NeedKind::kCard, .card_field = "num_layers"},
+                 {.kind = NeedKind::kCard, .card_field = "num_heads"},
+                 {.kind = NeedKind::kCard, .card_field = "head_dim"}},
+       .definition = "Training: tokens * (6 N + 12 L H Q S) / (step time * devices * dense peak); "
+                     "inference: forward FLOPs of a batch / its latency. N: active parameters "
+                     "without the embedding",
+       .compute = &Mfu,
+       .better = Better::kHigher},
+      {.name = "flops_per_token_used",
+       .meaning = "FLOPs that mfu charges for a token",
+       .unit = "FLOP",
+       .needs = {{.kind = NeedKind::kCard, .card_field = "num_params"},
+                 {.kind = NeedKind::kCard, .card_field = "num_layers"},
+                 {.kind = NeedKind::kCard, .card_field = "num_heads"},
+                 {.kind = NeedKind::kCard, .card_field = "head_dim"},
+                 {.kind = NeedKind::kCard, .card_field = "seq_len"}},
+       .definition = "Training: 6 N + 12 L H Q S; inference: 2 N + 4 L H Q S",
+       .compute = &FlopsPerTokenUsed},
+      {.name = "estimated_total_tokens",
+       .meaning = "Tokens of the selected steps",
+       .unit = "tokens",
+       .needs = {{.kind = NeedKind::kCard, .card_field = "batch_size"},
+                 {.kind = NeedKind::kCard, .card_field = "seq_len"}},
+       .definition = "batch_size * seq_len of the card * selected steps",
+       .compute = &EstimatedTotalTokens}};
 }
 
-}  // namespace orrery::analyze::mfu
+}  // namespace orrery::analyze::model_flops

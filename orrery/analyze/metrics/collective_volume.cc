@@ -9,7 +9,7 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_events.h"
 
-namespace orrery::analyze::collective_vol {
+namespace orrery::analyze::collective_volume {
 namespace {
 
 using trace::CollectiveKind;
@@ -65,7 +65,7 @@ MetricResult ComputeFor(const RunView& run, std::optional<CollectiveKind> kind) 
 }
 
 template <CollectiveKind kKind>
-MetricResult Compute(const RunView& run) {
+MetricResult VolumeOfKind(const RunView& run) {
   return ComputeFor(run, kKind);
 }
 
@@ -87,19 +87,50 @@ Metric MetricOf(std::string_view name, std::string_view meaning, CollectiveKind 
   return metric;
 }
 
+MetricResult AvgCommBandwidth(const RunView& run) {
+  double bytes = 0;
+  double ns = 0;
+  std::int64_t count = 0;
+  bool all_matched = true;
+  for (const CollectiveRecord& record : CollectiveRecords(run)) {
+    if (record.BusBandwidth()) {
+      bytes += *record.BusBytes();
+      ns += static_cast<double>(record.transfer_ns);
+      all_matched &= record.is_matched;
+      ++count;
+    }
+  }
+  if (count == 0) {
+    return NotAvailable(kNoSizesReason);
+  }
+  MetricResult result{.value = bytes / ns};
+  result.detail.Set("collectives", count);
+  if (!all_matched) {
+    result.detail.Set("bound", "lower");
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<Metric> Describe() {
   return {MetricOf("collective_vol_allreduce_gb", "Bytes of all-reduces per rank and step",
-                   CollectiveKind::kAllReduce, &Compute<CollectiveKind::kAllReduce>),
+                   CollectiveKind::kAllReduce, &VolumeOfKind<CollectiveKind::kAllReduce>),
           MetricOf("collective_vol_allgather_gb", "Bytes of all-gathers per rank and step",
-                   CollectiveKind::kAllGather, &Compute<CollectiveKind::kAllGather>),
+                   CollectiveKind::kAllGather, &VolumeOfKind<CollectiveKind::kAllGather>),
           MetricOf("collective_vol_reducescatter_gb", "Bytes of reduce-scatters per rank and step",
-                   CollectiveKind::kReduceScatter, &Compute<CollectiveKind::kReduceScatter>),
+                   CollectiveKind::kReduceScatter, &VolumeOfKind<CollectiveKind::kReduceScatter>),
           MetricOf("collective_vol_alltoall_gb", "Bytes of all-to-alls per rank and step",
-                   CollectiveKind::kAllToAll, &Compute<CollectiveKind::kAllToAll>),
+                   CollectiveKind::kAllToAll, &VolumeOfKind<CollectiveKind::kAllToAll>),
           MetricOf("collective_vol_total_gb", "Bytes of all communication per rank and step",
-                   CollectiveKind::kUnknown, &ComputeTotal)};
+                   CollectiveKind::kUnknown, &ComputeTotal),
+          {.name = "avg_comm_bandwidth_GBps",
+           .meaning = "Bus bytes of all communication / its transfer time",
+           .unit = "GB/s",
+           .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
+           .definition = "Sum of bus bytes / sum of the shortest durations over ranks",
+           .compute = &AvgCommBandwidth,
+           .better = Better::kHigher}};
 }
 
-}  // namespace orrery::analyze::collective_vol
+}  // namespace orrery::analyze::collective_volume

@@ -1,18 +1,55 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
+#include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/summary.h"
 
-namespace orrery::analyze::mean_sm_coverage {
+namespace orrery::analyze::gpu_utilization {
 namespace {
 
+MetricResult AggregateGpuUtilization(const RunView& run) {
+  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
+    return Percent(device.total.window_ns - device.total.idle_ns, device.total.window_ns);
+  });
+}
+
+// Samples hold from their time to the next one; what lies in the windows is averaged over time.
+std::optional<double> MeanActive(const RunView& run, const DeviceView& device) {
+  const trace::Trace& trace = run.TraceOf(device);
+  const IntervalSet& selected = run.selected[device.rank_index];
+  double weighted = 0;
+  std::int64_t total_ns = 0;
+  std::optional<RowId> previous;
+  const auto add = [&](RowId sample, std::int64_t end_ns) {
+    const std::int64_t inside_ns = selected.LengthWithin(trace.counters.begin_ns[sample], end_ns);
+    weighted += trace.counters.value[sample] * static_cast<double>(inside_ns);
+    total_ns += inside_ns;
+  };
+  for (RowId row = 0; row < trace.counters.size(); ++row) {
+    const bool is_here =
+        trace.counters.device[row] < 0 || trace.counters.device[row] == device.device;
+    if (!is_here || !trace.Text(trace.counters.name[row]).starts_with("SMs Active")) {
+      continue;
+    }
+    if (previous) {
+      add(*previous, trace.counters.begin_ns[row]);
+    }
+    previous = row;
+  }
+  return total_ns == 0 ? std::nullopt : std::optional(weighted / static_cast<double>(total_ns));
+}
+
+MetricResult Sm(const RunView& run) {
+  return MeanOverDevices(run, [&](const DeviceView& device) { return MeanActive(run, device); });
+}
 
 // Weighted by duration, for compute, communication and both.
 struct Coverage {
@@ -81,7 +118,7 @@ Value OrNull(std::optional<double> value) {
   return value ? Value(*value) : Value();
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult MeanSmCoverage(const RunView& run) {
   Coverage all;
   Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
@@ -106,14 +143,28 @@ MetricResult Compute(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "mean_sm_coverage",
-           .meaning = "How much of the GPU the grids of compute kernels could fill",
-           .unit = "%",
-           .needs = {{NeedKind::kGpu}, {NeedKind::kGeometry}},
-           .definition =
-               "100 * sum of duration * min(1, blocks / multiprocessors) / sum of durations "
-               "over compute kernels of all devices; from launch geometry, not measured",
-           .compute = &Compute}};
+  return {
+      {.name = "aggregate_gpu_utilization",
+       .meaning = "Share of the step in which the GPU runs anything",
+       .unit = "%",
+       .needs = {{NeedKind::kGpu}},
+       .definition = "100 * union of kernels, copies and sets / window; per device, then the mean",
+       .compute = &AggregateGpuUtilization,
+       .aliases = {}},
+      {.name = "sm",
+       .meaning = "Share of the streaming multiprocessors that were active, over time",
+       .unit = "%",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kSmCounters}},
+       .definition = "Time mean of the counter SMs Active over the selected steps; per device, "
+                     "then the mean",
+       .compute = &Sm},
+      {.name = "mean_sm_coverage",
+       .meaning = "How much of the GPU the grids of compute kernels could fill",
+       .unit = "%",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kGeometry}},
+       .definition = "100 * sum of duration * min(1, blocks / multiprocessors) / sum of durations "
+                     "over compute kernels of all devices; from launch geometry, not measured",
+       .compute = &MeanSmCoverage}};
 }
 
-}  // namespace orrery::analyze::mean_sm_coverage
+}  // namespace orrery::analyze::gpu_utilization
