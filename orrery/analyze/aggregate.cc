@@ -4,23 +4,25 @@
 #include <set>
 #include <vector>
 
-#include "orrery/analyze/reasons.h"
+#include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/metric.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze {
 
-std::optional<double> Percent(std::int64_t part, std::int64_t whole) {
+namespace {
+
+std::optional<double> ScaledRatio(std::int64_t part, std::int64_t whole, double scale) {
   if (whole == 0) {
     return std::nullopt;
   }
-  return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return scale * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::optional<double> Ratio(std::int64_t part, std::int64_t whole) {
-  if (whole == 0) {
-    return std::nullopt;
-  }
-  return static_cast<double>(part) / static_cast<double>(whole);
+}  // namespace
+
+std::optional<double> Percent(std::int64_t part, std::int64_t whole) {
+  return ScaledRatio(part, whole, 100.0);
 }
 
 double Seconds(std::int64_t nanoseconds) {
@@ -28,10 +30,7 @@ double Seconds(std::int64_t nanoseconds) {
 }
 
 Value DeviceRow(const DeviceView& device) {
-  Value row = Value::Object();
-  row.Set("rank", static_cast<std::int64_t>(device.rank));
-  row.Set("device", static_cast<std::int64_t>(device.device));
-  return row;
+  return Value::Object().Set("rank", device.rank).Set("device", device.device);
 }
 
 MetricResult MeanOverDevices(
@@ -41,7 +40,7 @@ MetricResult MeanOverDevices(
   Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
     const std::optional<double> value = value_of(device);
-    rows.Add(DeviceRow(device).Set("value", value ? Value(*value) : Value()));
+    rows.Add(DeviceRow(device).Set("value", OrNull(value)));
     if (value) {
       values.push_back(*value);
     }
@@ -53,6 +52,19 @@ MetricResult MeanOverDevices(
   NoteScope(run, result.detail);
   result.detail.Set("per_rank", std::move(rows));
   return result;
+}
+
+MetricResult MeanRatio(const RunView& run, const BreakdownTime& part, const BreakdownTime& whole,
+                       double scale) {
+  return MeanOverDevices(run, [&](const DeviceView& device) {
+    return ScaledRatio(part(device.total), whole(device.total), scale);
+  });
+}
+
+MetricResult MeanSecondsPerStep(const RunView& run, const BreakdownTime& time) {
+  return MeanOverDevices(run, [&](const DeviceView& device) {
+    return Seconds(time(device.total)) / static_cast<double>(NumSteps(device));
+  });
 }
 
 void NoteScope(const RunView& run, Value& detail) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "orrery/analyze/run_view.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
@@ -28,5 +30,9 @@ namespace orrery::analyze {
 /// Returns the link bandwidth per device in bytes per second, inside a node or across nodes.
 [[nodiscard]] std::optional<double> CardLinkBytesPerSecond(const trace::TraceSet& set,
                                                            bool inside_node);
+
+/// Returns the accelerator of a run as the catalogue has it: the one that the card names, else the
+/// one that the profiler saw; nothing when the catalogue does not know it.
+[[nodiscard]] const hardware::Gpu* ChipOf(const RunView& run);
 
 }  // namespace orrery::analyze

@@ -6,7 +6,6 @@
 namespace orrery::analyze {
 namespace {
 
-
 // What matching found out about a collective.
 void AddFacts(const RunView& run, const DeviceView& device, RowId collective,
               CommunicationPart& part) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "orrery/analyze/dimension.h"
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::analyze {
 

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "orrery/analyze/json_fields.h"
-#include "orrery/analyze/operator_inputs.h"
 #include "orrery/analyze/operator_work.h"
-#include "orrery/analyze/selected_rows.h"
+#include "orrery/analyze/run_view.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/kernel_class.h"
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {

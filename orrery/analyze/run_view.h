@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/waits.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/table.h"
 #include "orrery/trace/clock_alignment.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
@@ -72,10 +73,10 @@ struct Measurement {
 /// step launched to the first one of the next step, so that windows tile the time.
 struct Window {
   Interval time;
-  std::int64_t last_end_ns = 0;       // of what the step launched
-  RowId step = kNoRow;  // Steps of the rank; kNoRow: the whole recording
-  std::int64_t number = -1;           // of the step
-  std::int64_t marker_ns = 0;         // how long the marker lasted on the host
+  std::int64_t last_end_ns = 0;  // of what the step launched
+  RowId step = kNoRow;           // Steps of the rank; kNoRow: the whole recording
+  std::int64_t number = -1;      // of the step
+  std::int64_t marker_ns = 0;    // how long the marker lasted on the host
 };
 
 /// How the time of a window was used. The first four are parts that sum to `window_ns`.
@@ -89,6 +90,12 @@ struct Breakdown {
   std::int64_t kernel_sum_ns = 0;         // durations added, clipped to the window
   std::int64_t communication_sum_ns = 0;  // … of communication kernels
 
+  [[nodiscard]] std::int64_t busy_ns() const { return window_ns - idle_ns; }
+
+  [[nodiscard]] std::int64_t hidden_communication_ns() const {
+    return communication_ns - exposed_communication_ns;
+  }
+
   Breakdown& operator+=(const Breakdown& other);
   bool operator==(const Breakdown&) const = default;
 };
@@ -98,10 +105,10 @@ struct DeviceView {
   std::uint32_t rank_index = 0;  // TraceSet::ranks
   std::int32_t rank = 0;
   std::int32_t device = -1;
-  std::vector<RowId> activities;  // all of the device, in order of begin
-  std::vector<Window> windows;           // of the selected steps
-  std::vector<Breakdown> breakdowns;     // of each window
-  Breakdown total;                       // over the windows
+  std::vector<RowId> activities;      // all of the device, in order of begin
+  std::vector<Window> windows;        // of the selected steps
+  std::vector<Breakdown> breakdowns;  // of each window
+  Breakdown total;                    // over the windows
   // Clipped to the windows.
   IntervalSet compute;
   IntervalSet communication;
@@ -150,6 +157,23 @@ struct RunView {
 /// Returns whether a step is selected on a rank with these steps (metrics.md 1.3: all but the first
 /// and the last when there are more than two).
 [[nodiscard]] std::vector<RowId> SelectedSteps(const trace::Trace& trace,
-                                                      const AnalyzeOptions& options);
+                                               const AnalyzeOptions& options);
+
+/// Calls `visit(row)` for each activity of a device that begins in a selected window, in order of
+/// time.
+template <typename Visit>
+void ForEachSelected(const RunView& run, const DeviceView& device, Visit&& visit) {
+  const trace::Activities& activities = run.TraceOf(device).activities;
+  std::size_t window = 0;
+  for (const RowId row : device.activities) {
+    const std::int64_t begin_ns = activities.begin_ns[row];
+    while (window < device.windows.size() && device.windows[window].time.end_ns <= begin_ns) {
+      ++window;
+    }
+    if (window < device.windows.size() && device.windows[window].time.begin_ns <= begin_ns) {
+      visit(row);
+    }
+  }
+}
 
 }  // namespace orrery::analyze

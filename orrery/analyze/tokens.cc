@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/card_fields.h"
-#include "orrery/analyze/reasons.h"
+#include "orrery/analyze/metric.h"
 #include "orrery/analyze/step_time.h"
 
 namespace orrery::analyze {

@@ -80,8 +80,7 @@ bool IsSound(const trace::MatchedCollectives& matched, std::size_t instance,
 
 std::vector<std::vector<RowId>> MembersOfRows(const trace::MatchedCollectives& matched) {
   // Members come in order of instance, so each rank's list is sorted.
-  std::vector<std::vector<std::pair<std::uint32_t, RowId>>> by_instance(
-      matched.ranks.size());
+  std::vector<std::vector<std::pair<std::uint32_t, RowId>>> by_instance(matched.ranks.size());
   for (std::uint32_t instance = 0; instance < matched.size(); ++instance) {
     for (const std::uint32_t member : matched.MembersOf(instance)) {
       by_instance[matched.members.rank_index[member]].emplace_back(instance, member);

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/copy_kind_name.h"
 #include "orrery/analyze/kernel_totals.h"
-#include "orrery/analyze/selected_rows.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/parallel.h"
 #include "orrery/trace/collective_events.h"
 #include "orrery/trace/collective_names.h"
 #include "orrery/trace/enums.h"
@@ -18,6 +23,7 @@
 namespace orrery::analyze::diff {
 namespace {
 
+using trace::Trace;
 
 std::vector<NamedCost> ToList(const std::map<std::string, Cost>& costs, double num_steps) {
   std::vector<NamedCost> list;
@@ -34,8 +40,7 @@ void AddCollectives(const RunView& run, const DeviceView& device,
   RowId previous = kNoRow;
   ForEachCollective(run, device, [&](RowId row) {
     Cost& cost = costs[std::string(trace::CollectiveKindName(trace.collectives.kind[row]))];
-    const bool is_new =
-        previous == kNoRow || !AreServedTogether(trace.collectives, previous, row);
+    const bool is_new = previous == kNoRow || !AreServedTogether(trace.collectives, previous, row);
     previous = row;
     cost.bytes +=
         static_cast<double>(std::max<std::int64_t>(trace::EventOfRow(trace, row).bytes, 0));
@@ -60,6 +65,88 @@ void AddCopies(const RunView& run, const DeviceView& device, std::map<std::strin
   });
 }
 
+/// By the interned name of a rank's operators.
+using CostOfName = std::vector<Cost>;
+
+struct RankCosts {
+  CostOfName host;
+  CostOfName device;
+};
+
+// The markers of the selected steps; everything where the recording has none.
+IntervalSet HostWindows(const Trace& trace, const AnalyzeOptions& options) {
+  std::vector<Interval> markers;
+  for (const RowId step : SelectedSteps(trace, options)) {
+    const std::int64_t begin_ns = trace.steps.begin_ns[step];
+    markers.push_back({begin_ns, begin_ns + trace.steps.duration_ns[step]});
+  }
+  if (trace.steps.empty()) {
+    const trace::Span span = trace::RecordedSpan(trace);
+    markers.push_back({span.begin_ns, span.end_ns + 1});
+  }
+  return IntervalSet::Of(markers);
+}
+
+std::vector<std::int64_t> TimeInsideOperators(const trace::HostOps& operators) {
+  std::vector<std::int64_t> inside_ns(operators.size(), 0);
+  for (RowId row = 0; row < operators.size(); ++row) {
+    if (operators.parent[row] != kNoRow) {
+      inside_ns[operators.parent[row]] += operators.duration_ns[row];
+    }
+  }
+  return inside_ns;
+}
+
+CostOfName HostCosts(const Trace& trace, const AnalyzeOptions& options) {
+  CostOfName costs(trace.strings.size());
+  const IntervalSet windows = HostWindows(trace, options);
+  const std::vector<std::int64_t> inside_ns = TimeInsideOperators(trace.host_ops);
+  for (RowId row = 0; row < trace.host_ops.size(); ++row) {
+    const std::int64_t begin_ns = trace.host_ops.begin_ns[row];
+    if (windows.LengthWithin(begin_ns, begin_ns + 1) > 0) {
+      const std::int64_t own_ns = trace.host_ops.duration_ns[row] - inside_ns[row];
+      costs[static_cast<std::size_t>(trace.host_ops.name[row])] +=
+          {.count = 1, .host_ns = static_cast<double>(std::max<std::int64_t>(own_ns, 0))};
+    }
+  }
+  return costs;
+}
+
+CostOfName DeviceCosts(const RunView& run, std::uint32_t rank_index) {
+  const Trace& trace = run.set->ranks[rank_index];
+  CostOfName costs(trace.strings.size());
+  for (const DeviceView& device : run.devices) {
+    if (device.rank_index != rank_index) {
+      continue;
+    }
+    ForEachSelected(run, device, [&](RowId row) {
+      const RowId op = trace.activities.host_op[row];
+      if (op != kNoRow) {
+        costs[static_cast<std::size_t>(trace.host_ops.name[op])].device_ns +=
+            static_cast<double>(trace.activities.duration_ns[row]);
+      }
+    });
+  }
+  return costs;
+}
+
+void AddPerStep(const Trace& trace, const CostOfName& costs, double num_steps,
+                std::map<std::string_view, Cost>& into) {
+  for (std::size_t name = 0; name < costs.size(); ++name) {
+    if (costs[name] != Cost{}) {
+      into[trace.Text(static_cast<StringId>(name))] += PerStep(costs[name], num_steps);
+    }
+  }
+}
+
+double NumRankSteps(const RunView& run, const std::vector<std::uint32_t>& ranks) {
+  std::size_t steps = 0;
+  for (const std::uint32_t rank : ranks) {
+    steps += std::max<std::size_t>(SelectedSteps(run.set->ranks[rank], run.options).size(), 1);
+  }
+  return static_cast<double>(std::max<std::size_t>(steps, 1));
+}
+
 }  // namespace
 
 double NumDeviceSteps(const RunView& run) {
@@ -74,8 +161,8 @@ std::vector<NamedCost> KernelCosts(const RunView& run) {
   const double num_steps = NumDeviceSteps(run);
   std::vector<NamedCost> costs;
   for (const KernelTotal& kernel : TotalKernels(run)) {
-    const Cost total{.count = static_cast<double>(kernel.count),
-                     .device_ns = static_cast<double>(kernel.sum_ns),
+    const Cost total{.count = static_cast<double>(kernel.durations.count),
+                     .device_ns = static_cast<double>(kernel.durations.sum_ns),
                      .wait_ns = static_cast<double>(kernel.wait_ns)};
     costs.push_back({.name = std::string(kernel.name),
                      .cost = PerStep(total, num_steps),
@@ -106,6 +193,26 @@ std::vector<NamedCost> CopyCosts(const RunView& run) {
     AddCopies(run, device, costs);
   }
   return ToList(costs, NumDeviceSteps(run));
+}
+
+std::vector<NamedCost> OperatorCosts(const RunView& run) {
+  const std::vector<std::uint32_t> ranks = ChosenRanks(run);
+  std::vector<RankCosts> of_rank(ranks.size());
+  ParallelFor(ranks.size(), run.options.threads, [&](std::size_t i) {
+    of_rank[i] = {.host = HostCosts(run.set->ranks[ranks[i]], run.options),
+                  .device = DeviceCosts(run, ranks[i])};
+  });
+  std::map<std::string_view, Cost> costs;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const Trace& trace = run.set->ranks[ranks[i]];
+    AddPerStep(trace, of_rank[i].host, NumRankSteps(run, ranks), costs);
+    AddPerStep(trace, of_rank[i].device, NumDeviceSteps(run), costs);
+  }
+  std::vector<NamedCost> list;
+  for (const auto& [name, cost] : costs) {
+    list.push_back({.name = std::string(name), .cost = cost});
+  }
+  return list;
 }
 
 }  // namespace orrery::analyze::diff

@@ -8,16 +8,14 @@
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
-#include "orrery/analyze/duration_total.h"
+#include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/selected_rows.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze::annotation_breakdown {
 namespace {
-
 
 // By name; work without an annotation is under the empty one.
 using TotalOfAnnotation = std::map<std::string_view, DurationTotal>;

@@ -15,7 +15,6 @@
 namespace orrery::analyze::coll_call_num {
 namespace {
 
-
 // Operations of a device: those the trace lists, else its communication kernels.
 struct Operations {
   std::map<std::string, std::int64_t> by_kind;
@@ -85,7 +84,6 @@ MetricResult Compute(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "coll_call_num",
            .meaning = "Communication operations of one rank in a step",
-           .unit = "",
            .needs = {{NeedKind::kGpu}},
            .definition =
                "Operations with a kernel in the selected steps / steps, of the lowest rank "

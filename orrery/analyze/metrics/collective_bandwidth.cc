@@ -9,7 +9,6 @@
 #include "orrery/analyze/link_counters.h"
 #include "orrery/analyze/link_summary.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_names.h"
@@ -264,7 +263,6 @@ std::vector<Metric> Describe() {
       MetricOf<CollectiveKind::kSendRecv>("busbw_sendrecv", "Bandwidth of sends and receives", ""),
       {.name = "bandwidth_utilization",
        .meaning = "Bus bandwidth of all-reduces against the peak of the slowest link they use",
-       .unit = "",
        .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
        .definition = "Mean over all-reduces of bus bandwidth / link peak: the card's "
                      "bandwidth_gbps / 8, [1] inside a node, [0] across; else the catalogue",

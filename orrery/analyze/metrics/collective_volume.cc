@@ -5,7 +5,6 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_events.h"
 

@@ -5,7 +5,6 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_names.h"
@@ -13,31 +12,11 @@
 namespace orrery::analyze::communication_share {
 namespace {
 
-MetricResult CommunicationFraction(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Percent(device.total.communication_ns, device.total.window_ns);
-  });
-}
-
 MetricResult CommunicationRatio(const RunView& run) {
-  MetricResult result = MeanOverDevices(run, [](const DeviceView& device) {
-    return Percent(device.total.communication_sum_ns, device.total.kernel_sum_ns);
-  });
+  MetricResult result =
+      MeanRatio(run, &Breakdown::communication_sum_ns, &Breakdown::kernel_sum_ns, 100);
   result.detail.Set("note", "a share of summed durations, not of time: waiting counts as work");
   return result;
-}
-
-MetricResult CommunicationOverhead(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Ratio(device.total.exposed_communication_ns, device.total.window_ns);
-  });
-}
-
-MetricResult CommCompOverlap(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Percent(device.total.communication_ns - device.total.exposed_communication_ns,
-                   device.total.communication_ns);
-  });
 }
 
 struct Times {
@@ -59,11 +38,7 @@ void AddDurations(const RunView& run, const CollectiveRecord& record, Times& tim
 }
 
 double Sum(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += value;
-  }
-  return sum;
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 MetricResult CommKernelBreakdown(const RunView& run) {
@@ -104,8 +79,10 @@ std::vector<Metric> Describe() {
        .needs = {{NeedKind::kGpu}},
        .definition = "100 * union of communication kernels / window; per device, then the "
                      "mean. ccl-bench: a share of summed durations",
-       .compute = &CommunicationFraction,
-       .aliases = {}},
+       .compute =
+           [](const RunView& run) {
+             return MeanRatio(run, &Breakdown::communication_ns, &Breakdown::window_ns, 100);
+           }},
       {.name = "communication_ratio",
        .meaning = "Summed communication kernels / summed kernels (kept because papers quote it)",
        .unit = "%",
@@ -115,12 +92,13 @@ std::vector<Metric> Describe() {
        .compute = &CommunicationRatio},
       {.name = "communication_overhead",
        .meaning = "Share of the step in which communication runs and no compute",
-       .unit = "",
        .needs = {{NeedKind::kGpu}},
        .definition = "(Union of communication kernels without that of compute kernels) / "
                      "window; per device, then the mean",
-       .compute = &CommunicationOverhead,
-       .aliases = {},
+       .compute =
+           [](const RunView& run) {
+             return MeanRatio(run, &Breakdown::exposed_communication_ns, &Breakdown::window_ns);
+           },
        .better = Better::kLower},
       {.name = "comm_comp_overlap",
        .meaning = "Share of the communication time that compute hides",
@@ -128,7 +106,11 @@ std::vector<Metric> Describe() {
        .needs = {{NeedKind::kGpu}, {NeedKind::kComm}},
        .definition = "100 * (union of communication kernels and union of compute kernels, "
                      "common part) / union of communication kernels; per device, then the mean",
-       .compute = &CommCompOverlap,
+       .compute =
+           [](const RunView& run) {
+             return MeanRatio(run, &Breakdown::hidden_communication_ns,
+                              &Breakdown::communication_ns, 100);
+           },
        .aliases = {{.name = "compute_comm_overlap"},
                    {.name = "communication_overlap_ratio", .scale = 0.01, .unit = ""}},
        .better = Better::kHigher},

@@ -9,18 +9,11 @@
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze::communication_time {
 namespace {
-
-MetricResult TotalCommunicationTime(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Seconds(device.total.communication_ns) / static_cast<double>(NumSteps(device));
-  });
-}
 
 void Add(Exposure& into, const Exposure& from) {
   into.busy_ns += from.busy_ns;
@@ -52,9 +45,7 @@ std::string GroupName(const RunView& run, std::size_t group) {
 }
 
 MetricResult ExposedCommTime(const RunView& run) {
-  MetricResult result = MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Seconds(device.total.exposed_communication_ns) / static_cast<double>(NumSteps(device));
-  });
+  MetricResult result = MeanSecondsPerStep(run, &Breakdown::exposed_communication_ns);
   const std::size_t num_groups = run.matched.groups.size() + 1;
   std::vector<Exposure> by_dimension(kNumDimensions);
   std::vector<Exposure> by_group(num_groups);
@@ -188,7 +179,8 @@ std::vector<Metric> Describe() {
        .unit = "s",
        .needs = {{NeedKind::kGpu}},
        .definition = "Union of communication kernels per step; per device, then the mean",
-       .compute = &TotalCommunicationTime,
+       .compute =
+           [](const RunView& run) { return MeanSecondsPerStep(run, &Breakdown::communication_ns); },
        .aliases = {{.name = "total_comm_time_s",
                     .difference = "ccl-bench adds durations over devices and steps"}},
        .better = Better::kLower},

@@ -1,7 +1,6 @@
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
-#include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 
@@ -9,27 +8,13 @@ namespace orrery::analyze::compute_time {
 namespace {
 
 MetricResult TotalKernelTime(const RunView& run) {
-  MetricResult result = MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Seconds(device.total.kernel_sum_ns) / static_cast<double>(NumSteps(device));
-  });
+  MetricResult result = MeanSecondsPerStep(run, &Breakdown::kernel_sum_ns);
   std::int64_t sum_ns = 0;
   for (const DeviceView& device : run.devices) {
     sum_ns += device.total.kernel_sum_ns;
   }
   result.detail.Set("sum_over_ranks_s", Seconds(sum_ns));
   return result;
-}
-
-MetricResult ComputeTime(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Seconds(device.total.compute_ns) / static_cast<double>(NumSteps(device));
-  });
-}
-
-MetricResult ComputeUtilization(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Ratio(device.total.compute_ns, device.total.window_ns);
-  });
 }
 
 }  // namespace
@@ -47,7 +32,8 @@ std::vector<Metric> Describe() {
            .unit = "s",
            .needs = {{NeedKind::kGpu}},
            .definition = "Union of compute kernels per step; per device, then the mean",
-           .compute = &ComputeTime,
+           .compute =
+               [](const RunView& run) { return MeanSecondsPerStep(run, &Breakdown::compute_ns); },
            .aliases = {{.name = "kernel_compute_time_group_6",
                         .difference = "ccl-bench adds durations over the whole file"},
                        {.name = "total_compute_time_s",
@@ -55,10 +41,12 @@ std::vector<Metric> Describe() {
            .better = Better::kLower},
           {.name = "compute_utilization",
            .meaning = "Share of the step in which a compute kernel runs",
-           .unit = "",
            .needs = {{NeedKind::kGpu}},
            .definition = "Union of compute kernels / window; per device, then the mean",
-           .compute = &ComputeUtilization,
+           .compute =
+               [](const RunView& run) {
+                 return MeanRatio(run, &Breakdown::compute_ns, &Breakdown::window_ns);
+               },
            .aliases = {{.name = "compute_utilization_proxy",
                         .difference = "ccl-bench adds durations and divides by the span of a "
                                       "process, so it can exceed 1"}}}};

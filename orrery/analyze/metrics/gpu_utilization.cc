@@ -5,21 +5,13 @@
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
-#include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/summary.h"
 
 namespace orrery::analyze::gpu_utilization {
 namespace {
-
-MetricResult AggregateGpuUtilization(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Percent(device.total.window_ns - device.total.idle_ns, device.total.window_ns);
-  });
-}
 
 // Samples hold from their time to the next one; what lies in the windows is averaged over time.
 std::optional<double> MeanActive(const RunView& run, const DeviceView& device) {
@@ -114,10 +106,6 @@ Coverage CoverageOf(const RunView& run, const DeviceView& device) {
   return coverage;
 }
 
-Value OrNull(std::optional<double> value) {
-  return value ? Value(*value) : Value();
-}
-
 MetricResult MeanSmCoverage(const RunView& run) {
   Coverage all;
   Value rows = Value::List();
@@ -149,8 +137,10 @@ std::vector<Metric> Describe() {
        .unit = "%",
        .needs = {{NeedKind::kGpu}},
        .definition = "100 * union of kernels, copies and sets / window; per device, then the mean",
-       .compute = &AggregateGpuUtilization,
-       .aliases = {}},
+       .compute =
+           [](const RunView& run) {
+             return MeanRatio(run, &Breakdown::busy_ns, &Breakdown::window_ns, 100);
+           }},
       {.name = "sm",
        .meaning = "Share of the streaming multiprocessors that were active, over time",
        .unit = "%",

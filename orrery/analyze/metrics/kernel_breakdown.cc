@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
-#include "orrery/analyze/duration_total.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/kernel_class.h"
 
@@ -26,20 +24,20 @@ MetricResult DominantKernelConcentration(const RunView& run) {
     const bool communicates = total.kernel_class == trace::KernelClass::kCommunication;
     const KernelTotal*& first = communicates ? communication : largest;
     first = first == nullptr ? &total : first;
-    compute_ns += communicates ? 0 : total.sum_ns;
+    compute_ns += communicates ? 0 : total.durations.sum_ns;
   }
   if (largest == nullptr || compute_ns == 0) {
     return NotAvailable(kNoComputeReason);
   }
-  MetricResult result{.value = Percent(largest->sum_ns, compute_ns)};
+  MetricResult result{.value = Percent(largest->durations.sum_ns, compute_ns)};
   result.detail.Set("kernel", largest->name)
       .Set("class", trace::KernelClassName(largest->kernel_class))
-      .Set("count", largest->count)
-      .Set("seconds", Seconds(largest->sum_ns));
+      .Set("count", largest->durations.count)
+      .Set("seconds", Seconds(largest->durations.sum_ns));
   if (communication != nullptr) {
     result.detail.Set("top_communication_kernel", communication->name)
         .Set("its_seconds_without_waiting",
-             Seconds(communication->sum_ns - communication->wait_ns));
+             Seconds(communication->durations.sum_ns - communication->wait_ns));
   }
   return result;
 }
@@ -52,21 +50,13 @@ struct ClassTotal {
   std::int64_t wait_ns = 0;
 };
 
-DurationTotal DurationsOf(const KernelTotal& kernel) {
-  return {.count = kernel.count,
-          .sum_ns = kernel.sum_ns,
-          .min_ns = kernel.min_ns,
-          .max_ns = kernel.max_ns,
-          .sum_of_squares_ns2 = kernel.sum_of_squares_ns2};
-}
-
 // Classes that occur, the one with most time first.
 std::vector<ClassTotal> TotalClasses(const std::vector<KernelTotal>& kernels) {
   std::array<ClassTotal, trace::kNumKernelClasses> totals;
   for (const KernelTotal& kernel : kernels) {
     ClassTotal& total = totals[static_cast<std::size_t>(kernel.kernel_class)];
     total.kernel_class = kernel.kernel_class;
-    total.durations += DurationsOf(kernel);
+    total.durations += kernel.durations;
     total.wait_ns += kernel.wait_ns;
   }
   std::vector<ClassTotal> found;
@@ -112,7 +102,7 @@ MetricResult KernelBreakdown(const RunView& run) {
     kernel_rows.Add(DescribeTotal(Value::Object()
                                       .Set("kernel", kernel.name)
                                       .Set("class", trace::KernelClassName(kernel.kernel_class)),
-                                  DurationsOf(kernel), kernel.wait_ns, all_ns));
+                                  kernel.durations, kernel.wait_ns, all_ns));
   }
   result.detail.Set("classes", std::move(class_rows));
   result.detail.Set("num_kernels", kernels.size());

@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/aggregate.h"
-#include "orrery/analyze/chip.h"
+#include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/kernel_work.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"

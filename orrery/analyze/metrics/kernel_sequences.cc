@@ -8,16 +8,14 @@
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
-#include "orrery/analyze/duration_total.h"
+#include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/selected_rows.h"
 #include "orrery/trace/enums.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze::kernel_sequences {
 namespace {
-
 
 constexpr std::size_t kShortestSequence = 2;
 constexpr std::size_t kNumSequencesShown = 20;
@@ -118,7 +116,6 @@ MetricResult Compute(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "kernel_sequences",
            .meaning = "Sequences of kernels that operators launch again and again",
-           .unit = "",
            .needs = {{NeedKind::kGpu}},
            .definition =
                "The kernels that an outermost operator launched, two or more, in order of time: "

@@ -8,15 +8,31 @@
 #include <vector>
 
 #include "orrery/analyze/aggregate.h"
-#include "orrery/analyze/distribution.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/selected_rows.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/value.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze::launch_delays {
 namespace {
+
+// Describes values for a detail: count, mean, min, p50, p90, p99, max; without values the count
+// alone.
+Value Distribution(std::vector<double> values) {
+  Value described = Value::Object();
+  described.Set("count", values.size());
+  if (values.empty()) {
+    return described;
+  }
+  std::ranges::sort(values);
+  return described.Set("mean", Mean(values))
+      .Set("min", values.front())
+      .Set("p50", Quantile(values, 0.5))
+      .Set("p90", Quantile(values, 0.9))
+      .Set("p99", Quantile(values, 0.99))
+      .Set("max", values.back());
+}
 
 // What is worth a look; the limits are those of Holistic Trace Analysis.
 constexpr std::int64_t kLongCallNs = 50'000;

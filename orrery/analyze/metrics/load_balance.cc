@@ -8,7 +8,6 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/base/number_list.h"
@@ -128,7 +127,6 @@ MetricResult TokenToExpertAssignment(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "load_imbalance_ratio",
            .meaning = "How much more compute the busiest rank has than the average",
-           .unit = "",
            .needs = {{NeedKind::kGpu}, {NeedKind::kRanks}},
            .definition = "Largest / mean over devices of the union of compute kernels per step. "
                          "ccl-bench counts waiting as work",
@@ -136,8 +134,6 @@ std::vector<Metric> Describe() {
            .better = Better::kLower},
           {.name = "token_to_expert_assignment",
            .meaning = "How many more tokens the busiest expert gets than the average",
-           .unit = "",
-           .needs = {},
            .definition = "Largest / mean of tokens per expert (gate logs), else of what uneven "
                          "all-to-alls send to each rank",
            .compute = &TokenToExpertAssignment,

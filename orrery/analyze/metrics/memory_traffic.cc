@@ -13,7 +13,6 @@
 #include "orrery/analyze/kernel_work.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/selected_rows.h"
 
 namespace orrery::analyze::memory_traffic {
 namespace {
@@ -91,12 +90,6 @@ MetricResult AverageMemoryBandwidth(const RunView& run) {
   return result;
 }
 
-MetricResult MemoryTransferOverhead(const RunView& run) {
-  return MeanOverDevices(run, [](const DeviceView& device) -> std::optional<double> {
-    return Percent(device.total.exposed_memory_ns, device.total.window_ns);
-  });
-}
-
 MetricResult EstimatedBandwidth(const RunView& run) {
   std::int64_t known_ns = 0;
   std::int64_t compute_ns = 0;
@@ -145,8 +138,10 @@ std::vector<Metric> Describe() {
        .needs = {{NeedKind::kGpu}},
        .definition =
            "100 * (union of copies and sets without kernels) / window; per device, then the mean",
-       .compute = &MemoryTransferOverhead,
-       .aliases = {},
+       .compute =
+           [](const RunView& run) {
+             return MeanRatio(run, &Breakdown::exposed_memory_ns, &Breakdown::window_ns, 100);
+           },
        .better = Better::kLower},
       {.name = "estimated_bandwidth",
        .meaning = "Bytes that the kernels have to move / time of the steps",

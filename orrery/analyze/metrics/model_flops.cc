@@ -1,5 +1,4 @@
-#include "orrery/analyze/model_flops.h"
-
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,17 +6,56 @@
 #include <fmt/core.h>
 
 #include "orrery/analyze/card_fields.h"
-#include "orrery/analyze/chip.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/hardware/gpu.h"
+#include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze::model_flops {
 namespace {
+
+/// The model of the workload card, as far as FLOPs need it.
+struct ModelShape {
+  double params = 0;  // active ones, without the embedding
+  double layers = 0;
+  double heads = 0;
+  double head_dim = 0;
+
+  /// FLOPs of one token with forward and backward pass at a sequence of `length`.
+  [[nodiscard]] double TrainingFlopsPerToken(double length) const {
+    return 6 * params + 12 * layers * heads * head_dim * length;
+  }
+
+  /// FLOPs of one token of a forward pass that attends to `length` tokens.
+  [[nodiscard]] double ForwardFlopsPerToken(double length) const {
+    return 2 * params + 4 * layers * heads * head_dim * length;
+  }
+};
+
+// Whether the card says that the workload is inference.
+bool IsInference(const trace::TraceSet& set) {
+  const auto phase = CardText(set, "phase");
+  return phase == "inference" || phase == "serving";
+}
+
+// Reads the shape from the card, or says what is missing in words that go on from "n/a: ".
+std::optional<ModelShape> ReadModelShape(const trace::TraceSet& set, std::string& reason) {
+  for (const std::string_view field : {"num_params", "num_layers", "num_heads", "head_dim"}) {
+    if (!CardNumber(set, field)) {
+      reason = WhyNoCardValue(set, field);
+      return std::nullopt;
+    }
+  }
+  const double all = *CardNumber(set, "num_params");
+  const double active = CardNumber(set, "num_params_active").value_or(all);
+  return ModelShape{.params = active - CardNumber(set, "num_params_embedding").value_or(0),
+                    .layers = *CardNumber(set, "num_layers"),
+                    .heads = *CardNumber(set, "num_heads"),
+                    .head_dim = *CardNumber(set, "head_dim")};
+}
 
 struct Work {
   double flops = 0;

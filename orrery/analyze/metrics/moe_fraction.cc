@@ -5,7 +5,6 @@
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::moe_fraction {
@@ -16,9 +15,10 @@ MetricResult Compute(const RunView& run) {
   std::int64_t expert_ns = 0;
   std::int64_t compute_ns = 0;
   for (const KernelTotal& total : TotalKernels(run)) {
-    routing_ns += total.kernel_class == trace::KernelClass::kMoeRouting ? total.sum_ns : 0;
-    expert_ns += total.kernel_class == trace::KernelClass::kMoeExpert ? total.sum_ns : 0;
-    compute_ns += trace::IsCompute(total.kernel_class) ? total.sum_ns : 0;
+    routing_ns +=
+        total.kernel_class == trace::KernelClass::kMoeRouting ? total.durations.sum_ns : 0;
+    expert_ns += total.kernel_class == trace::KernelClass::kMoeExpert ? total.durations.sum_ns : 0;
+    compute_ns += trace::IsCompute(total.kernel_class) ? total.durations.sum_ns : 0;
   }
   const auto says_moe = CardText(*run.set, "moe");
   if (routing_ns + expert_ns == 0 && says_moe != "true") {

@@ -8,12 +8,10 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
-#include "orrery/analyze/selected_rows.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze::queue_length {
 namespace {
-
 
 // A launch blocks the host when so many wait in one stream.
 constexpr std::int64_t kFullQueue = 1024;
@@ -110,7 +108,6 @@ MetricResult Compute(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "queue_length",
            .meaning = "How much launched work waits in a stream, at most",
-           .unit = "",
            .needs = {{NeedKind::kGpu}},
            .definition =
                "Work enters the queue of its stream when its launch call begins and leaves it when "

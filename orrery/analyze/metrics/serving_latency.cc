@@ -5,7 +5,6 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/base/statistics.h"

@@ -85,9 +85,7 @@ MetricResult BreakDownSteps(const RunView& run) {
   double hidden = 0;
   for (const DeviceView& device : run.devices) {
     AddShares(run, device, shares);
-    hidden += Percent(device.total.communication_ns - device.total.exposed_communication_ns,
-                      device.total.window_ns)
-                  .value_or(0) /
+    hidden += Percent(device.total.hidden_communication_ns(), device.total.window_ns).value_or(0) /
               static_cast<double>(run.devices.size());
   }
   std::ranges::stable_sort(shares, std::greater<>(), &Share::percent);
@@ -115,9 +113,7 @@ Value PartsOf(const DeviceView& device) {
 }
 
 MetricResult TemporalBreakdown(const RunView& run) {
-  MetricResult result = MeanOverDevices(run, [](const DeviceView& device) {
-    return Percent(device.total.compute_ns, device.total.window_ns);
-  });
+  MetricResult result = MeanRatio(run, &Breakdown::compute_ns, &Breakdown::window_ns, 100);
   Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
     rows.Add(PartsOf(device));
@@ -153,9 +149,7 @@ Value IdleRow(const RunView& run, const DeviceView& device) {
 }
 
 MetricResult IdleBreakdown(const RunView& run) {
-  MetricResult result = MeanOverDevices(run, [](const DeviceView& device) {
-    return Percent(device.total.idle_ns, device.total.window_ns);
-  });
+  MetricResult result = MeanRatio(run, &Breakdown::idle_ns, &Breakdown::window_ns, 100);
   Value rows = Value::List();
   for (const DeviceView& device : run.devices) {
     rows.Add(IdleRow(run, device));

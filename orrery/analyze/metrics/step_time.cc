@@ -8,7 +8,6 @@
 #include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/tokens.h"
 #include "orrery/base/statistics.h"
@@ -70,7 +69,6 @@ std::vector<Metric> Describe() {
       {.name = "iteration_wall_clock_time",
        .meaning = "Time of one step",
        .unit = "s",
-       .needs = {},
        .definition = "Mean duration of the selected step markers, then the mean over ranks; "
                      "without markers the length of the recording / the card's iteration",
        .compute = &IterationWallClockTime,
@@ -88,7 +86,6 @@ std::vector<Metric> Describe() {
       {.name = "throughput_tokens_sec",
        .meaning = "Tokens per second",
        .unit = "tokens/s",
-       .needs = {},
        .definition = "Training: batch_size * seq_len / step time. Serving results: output tokens "
                      "/ duration. Engine steps: tokens named by the markers / their durations",
        .compute = &ThroughputTokensSec,

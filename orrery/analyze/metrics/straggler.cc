@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
 #include "orrery/analyze/straggler_cause.h"
@@ -99,7 +98,6 @@ MetricResult Compute(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "straggler",
            .meaning = "Share of the step that collectives wait for their last rank",
-           .unit = "",
            .needs = {{NeedKind::kGpu}, {NeedKind::kRanks}, {NeedKind::kMatched}},
            .definition =
                "Sum over a group's matched collectives of (last - median arrival) / summed "

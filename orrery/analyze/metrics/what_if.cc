@@ -148,10 +148,7 @@ MetricResult ScaleUpBwUtility(const RunView& run) {
     return NotAvailable("count_per_node in the card is not a number");
   }
   const std::int64_t faster_ns =
-      WhatIf(run, graph)
-          .SpeedUpNetwork(
-              {.speedup = 2, .scope = NetworkScope::kInsideNode, .ranks_per_node = *ranks_per_node})
-          .StepNs();
+      WhatIf(run, graph).SpeedUpNetwork({.speedup = 2, .ranks_per_node = *ranks_per_node}).StepNs();
   MetricResult result{.value = Percent(graph.step_ns() - faster_ns, graph.step_ns())};
   result.detail.Set("ranks_used", graph.rank_index.size());
   result.detail.Set("ranks_per_node", *ranks_per_node);

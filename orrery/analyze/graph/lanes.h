@@ -4,6 +4,13 @@
 
 namespace orrery::analyze {
 
+/// Adds start and end of the activities that lie inside the step, stream after stream.
+void AddDeviceNodes(RankPart& part);
+
+/// Adds what each activity does (E0; not where a rendezvous explains its end) and the order of
+/// activities on their stream (E3).
+void AddDeviceEdges(RankPart& part);
+
 /// Adds starts and ends of operators and runtime calls that lie inside the step, thread after
 /// thread; threads that only look on (watchdogs) are left out and counted. What happens inside a
 /// call that can block is part of that call.
