@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/simulate/stage_balance.h"
+#include "orrery/simulate/summary.h"
 
 namespace orrery::simulate {
 namespace {

@@ -35,7 +35,7 @@ struct Segment {
   [[nodiscard]] auto Order() const { return std::tuple(begin_ps, lane, end_ps); }
 };
 
-/// What a rank_class's streams do in one repetition.
+/// What a rank class's streams do in one repetition.
 class SegmentList {
  public:
   SegmentList(const Program& program, const Timeline& timeline, std::size_t first)
@@ -102,14 +102,14 @@ class SegmentList {
       return;
     }
     const TaskId launch = program_.tasks.launch[task];
-    segments_.push_back({.begin_ps = begin_ps,
-                         .end_ps = end_ps,
-                         .lane = program_.tasks.lane[task],
-                         .kind = kind,
-                         .what = NumberOf(what),
-                         .launched_ps = launch == kNone ? 0
-                                                        : timeline_.end_ps[first_ + launch] +
-                                                              program_.launch_latency_ps});
+    segments_.push_back(
+        {.begin_ps = begin_ps,
+         .end_ps = end_ps,
+         .lane = program_.tasks.lane[task],
+         .kind = kind,
+         .what = NumberOf(what),
+         .launched_ps =
+             launch == kNone ? 0 : timeline_.end_ps[first_ + launch] + program_.launch_latency_ps});
   }
 
   std::uint32_t NumberOf(const std::string& name) {
@@ -215,7 +215,8 @@ struct ClassEnd {
   auto operator<=>(const ClassEnd&) const = default;
 };
 
-ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class, int repetition) {
+ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
+               int repetition) {
   const Program& program = rank_classes.ProgramOf(rank_class);
   const std::size_t first = timeline.First(rank_class, repetition);
   ClassEnd end;
@@ -243,11 +244,13 @@ struct Window {
   std::int64_t end_ps = 0;
 };
 
-Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline, const BreakdownOptions& options) {
+Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline,
+                const BreakdownOptions& options) {
   const int repetition = options.repetition;
   Window window;
-  window.rank_class =
-      options.rank_class ? *options.rank_class : SlowestRankClass(rank_classes, timeline, options.repetition);
+  window.rank_class = options.rank_class
+                          ? *options.rank_class
+                          : SlowestRankClass(rank_classes, timeline, options.repetition);
   window.begin_ps = repetition == 0 ? 0 : EndOfAll(rank_classes, timeline, repetition - 1);
   const std::int64_t end_ps = repetition + 1 == timeline.repetitions
                                   ? timeline.EndPs()
@@ -256,8 +259,8 @@ Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline, const
   return window;
 }
 
-SegmentList SegmentsOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
-                       int repetition) {
+SegmentList SegmentsOf(const RankClasses& rank_classes, const Timeline& timeline,
+                       RankClassId rank_class, int repetition) {
   return {rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class, repetition)};
 }
 
@@ -298,7 +301,8 @@ bool HasPipeline(const RankClasses& rank_classes) {
   });
 }
 
-RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline, int repetition) {
+RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline,
+                             int repetition) {
   RankClassId slowest = 0;
   ClassEnd latest;
   for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
@@ -318,7 +322,8 @@ Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
   breakdown.rank_class = window.rank_class;
   breakdown.step_ps = window.end_ps - window.begin_ps;
   std::map<std::pair<TimeKind, std::string>, std::int64_t> times;
-  const SegmentList list = SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
+  const SegmentList list =
+      SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
   Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
     times[{stretch.kind, *stretch.what}] += stretch.end_ps - stretch.begin_ps;
   }).Run();
@@ -332,7 +337,8 @@ std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline&
                                 const BreakdownOptions& options) {
   const Window window = WindowOf(rank_classes, timeline, options);
   std::vector<TimeSlice> slices;
-  const SegmentList list = SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
+  const SegmentList list =
+      SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
   Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
     if (!slices.empty() && slices.back().kind == stretch.kind &&
         slices.back().what == *stretch.what && slices.back().communicates == stretch.communicates) {
@@ -345,7 +351,8 @@ std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline&
   return slices;
 }
 
-std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes, const Timeline& timeline) {
+std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes,
+                                                 const Timeline& timeline) {
   const Window window = WindowOf(rank_classes, timeline, {.rank_class = 0});
   std::vector<std::int64_t> exposed_ps(rank_classes.classes.size());
   ParallelFor(rank_classes.classes.size(), 0, [&](std::size_t i) {

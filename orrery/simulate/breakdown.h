@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
 
 namespace orrery::simulate {
 
@@ -33,7 +33,7 @@ struct TimeShare {
   bool operator==(const TimeShare&) const = default;
 };
 
-/// Where the time of a step goes on one rank_class; the shares add up to the step.
+/// Where the time of a step goes on one rank class; the shares add up to the step.
 struct Breakdown {
   RankClassId rank_class = 0;
   std::int64_t step_ps = 0;
@@ -62,12 +62,12 @@ struct TimeSlice {
 /// The first word of a role's name: "tp", "pp" of "pp forward 0".
 [[nodiscard]] std::string DimensionOf(const workload::Program& program, std::uint32_t role);
 
-/// Whether some rank_class talks to other stages of a pipeline, so that it may wait in a bubble.
+/// Whether some rank class talks to other stages of a pipeline, so that it may wait in a bubble.
 [[nodiscard]] bool HasPipeline(const RankClasses& rank_classes);
 
-/// The rank_class that ends last; of several the one with most kernel time, then the first.
-[[nodiscard]] RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline,
-                                     int repetition = 0);
+/// The rank class that ends last; of several the one with most kernel time, then the first.
+[[nodiscard]] RankClassId SlowestRankClass(const RankClasses& rank_classes,
+                                           const Timeline& timeline, int repetition = 0);
 
 /// Divides the time from the end of the repetition before (of all classes) to the end of this one.
 /// A pause belongs to the host until the task that ends it is handed over, and after the last task
@@ -77,11 +77,12 @@ struct TimeSlice {
 
 /// The same along time: slices in order that follow each other from the begin of the repetition to
 /// its end.
-[[nodiscard]] std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline& timeline,
+[[nodiscard]] std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes,
+                                              const Timeline& timeline,
                                               const BreakdownOptions& options = {});
 
-/// Time in which communication is there and no kernel runs, by rank_class, in the first repetition.
+/// Time in which communication is there and no kernel runs, by rank class, in the first repetition.
 [[nodiscard]] std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes,
-                                                           const Timeline& timeline);
+                                                               const Timeline& timeline);
 
 }  // namespace orrery::simulate

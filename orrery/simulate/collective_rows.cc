@@ -89,12 +89,13 @@ std::string DescriptionOf(const std::string& dimension) {
 
 }  // namespace
 
-CollectiveRows::CollectiveRows(const RankClasses& rank_classes, const TracedRank& traced, trace::Trace& trace)
+CollectiveRows::CollectiveRows(const RankClasses& rank_classes, const TracedRank& traced,
+                               trace::Trace& trace)
     : rank_classes_(rank_classes),
       traced_(traced),
       program_(rank_classes.ProgramOf(traced.rank_class)),
       trace_(trace),
-      score_(program_) {
+      compiled_(program_) {
   AddGroups();
 }
 
@@ -109,29 +110,29 @@ void CollectiveRows::AddGroups() {
   }
 }
 
-void CollectiveRows::AddGroup(std::uint32_t role, GroupClassId cast_group) {
-  const auto members = rank_classes_.ensemble->Members(RealGroup(role, cast_group));
+void CollectiveRows::AddGroup(std::uint32_t role, GroupClassId group_class) {
+  const auto members = rank_classes_.ensemble->Members(RealGroup(role, group_class));
   group_of_role_[role] = trace_.process_groups.Append(
-      {.name = trace_.strings.Intern(GroupName(role, cast_group)),
+      {.name = trace_.strings.Intern(GroupName(role, group_class)),
        .description = trace_.strings.Intern(DescriptionOf(DimensionOf(program_, role))),
        .backend = trace_.strings.Intern("nccl"),
        .num_ranks = static_cast<std::int32_t>(members.size()),
        .ranks = trace_.strings.Intern(fmt::format("[{}]", fmt::join(members, ", ")))});
-  peer_of_role_[role] = PeerOn(role, cast_group);
+  peer_of_role_[role] = PeerOn(role, group_class);
 }
 
-GroupId CollectiveRows::RealGroup(std::uint32_t role, GroupClassId cast_group) const {
-  return traced_.is_for_class ? rank_classes_.groups[cast_group].group
-                               : rank_classes_.ensemble->GroupOf(traced_.rank, role);
+GroupId CollectiveRows::RealGroup(std::uint32_t role, GroupClassId group_class) const {
+  return traced_.is_for_class ? rank_classes_.groups[group_class].group
+                              : rank_classes_.ensemble->GroupOf(traced_.rank, role);
 }
 
 // The same text on all members, and another one for each place where communication meets.
-std::string CollectiveRows::GroupName(std::uint32_t role, GroupClassId cast_group) const {
+std::string CollectiveRows::GroupName(std::uint32_t role, GroupClassId group_class) const {
   const std::string dimension = DimensionOf(program_, role);
   if (traced_.is_for_class) {
-    return fmt::format("{} {}", dimension, cast_group);
+    return fmt::format("{} {}", dimension, group_class);
   }
-  const GroupId group = RealGroup(role, cast_group);
+  const GroupId group = RealGroup(role, group_class);
   int uses = 0;
   for (std::uint32_t other = 0; other < rank_classes_.num_roles; ++other) {
     uses += rank_classes_.ensemble->GroupOf(traced_.rank, other) == group ? 1 : 0;
@@ -140,9 +141,9 @@ std::string CollectiveRows::GroupName(std::uint32_t role, GroupClassId cast_grou
                   : fmt::format("{} {}", dimension, group);
 }
 
-// The other rank of a pair; for a rank_class's trace the rank that stands for it.
-std::int32_t CollectiveRows::PeerOn(std::uint32_t role, GroupClassId cast_group) const {
-  const auto members = rank_classes_.ensemble->Members(RealGroup(role, cast_group));
+// The other rank of a pair; for a rank class's trace the rank that stands for it.
+std::int32_t CollectiveRows::PeerOn(std::uint32_t role, GroupClassId group_class) const {
+  const auto members = rank_classes_.ensemble->Members(RealGroup(role, group_class));
   if (members.size() != 2) {
     return -1;
   }
@@ -170,8 +171,8 @@ RowId CollectiveRows::Add(const TaskTimes& times, TaskId task, RowId activity) {
       .kind = KindOf(row.kind),
       .group = group_of_role_[row.role],
       .data_type = TypeOf(row.element),
-      .sequence = static_cast<std::int64_t>(times.repetition) * score_.TurnsOn(row.role) +
-                  score_.TurnOf(task),
+      .sequence = static_cast<std::int64_t>(times.repetition) * compiled_.TurnsOn(row.role) +
+                  compiled_.TurnOf(task),
       .track = trace_.activities.track[activity],
       .num_kernels = 1,
   };
@@ -195,7 +196,7 @@ bool CollectiveRows::Sends(TaskId task, std::uint32_t role) const {
   const GroupId group = RealGroup(role, rank_classes_.GroupOf(traced_.rank_class, role));
   const Rank first = rank_classes_.ensemble->Members(group)[0];
   return traced_.is_for_class ? rank_classes_.class_of_rank[first] == traced_.rank_class
-                               : first == traced_.rank;
+                              : first == traced_.rank;
 }
 
 void CollectiveRows::SetSizes(const workload::Communications::Row& row,

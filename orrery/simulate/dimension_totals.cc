@@ -27,8 +27,8 @@ std::int64_t ExposedPs(const Breakdown& breakdown, const std::string& dimension)
 
 }  // namespace
 
-std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes, const Timeline& timeline,
-                                            const Breakdown& breakdown) {
+std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
+                                            const Timeline& timeline, const Breakdown& breakdown) {
   const workload::Program& program = rank_classes.ProgramOf(breakdown.rank_class);
   const std::size_t first = timeline.First(breakdown.rank_class);
   std::map<std::string, DimensionTotal> totals;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
 
 namespace orrery::simulate {
 
@@ -22,8 +22,8 @@ struct DimensionTotal {
   bool operator==(const DimensionTotal&) const = default;
 };
 
-/// Adds up the communication of the rank_class of a breakdown, most exposed first. Groups of one rank
-/// are left out.
+/// Adds up the communication of the rank class of a breakdown, most exposed first. Groups of one
+/// rank are left out.
 [[nodiscard]] std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
                                                           const Timeline& timeline,
                                                           const Breakdown& breakdown);

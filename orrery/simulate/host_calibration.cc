@@ -36,12 +36,12 @@ Result<double> SquaredError(const workload::HostFit& fit, double cost_ns,
 }
 
 /// The best of the values from `from_ns` to `to_ns`; the smaller one of equals.
-template <typename CompiledProgram>
-Result<double> BestOf(double from_ns, double to_ns, double step_ns, const CompiledProgram& compiled) {
+template <typename ErrorOf>
+Result<double> BestOf(double from_ns, double to_ns, double step_ns, const ErrorOf& error_of) {
   double best_ns = from_ns;
   double best = std::numeric_limits<double>::infinity();
   for (double cost_ns = from_ns; cost_ns <= to_ns; cost_ns += step_ns) {
-    ORRERY_TRY(const double found, compiled(cost_ns));
+    ORRERY_TRY(const double found, error_of(cost_ns));
     if (found < best) {
       best = found;
       best_ns = cost_ns;
@@ -57,16 +57,19 @@ Result<StepFigures> ReplayRecording(const trace::Trace& recording,
   const std::vector<workload::CallTree> steps = workload::RecordedSteps(recording);
   const workload::RecordedProgram recorded =
       workload::ProgramOfRecording(recording, steps[steps.size() / 2], host);
-  ORRERY_TRY(const Timeline timeline, SimulateSingleRank(recorded.program, {.repetitions = kRepetitions}));
+  ORRERY_TRY(const Timeline timeline,
+             SimulateSingleRank(recorded.program, {.repetitions = kRepetitions}));
   return FiguresOf(recorded.program, timeline);
 }
 
 Result<double> CalibrateProfilerCost(const workload::HostFit& fit,
                                      std::span<const MeasuredRecording> measured,
                                      const std::vector<std::size_t>& without) {
-  const auto compiled = [&](double cost_ns) { return SquaredError(fit, cost_ns, measured, without); };
-  ORRERY_TRY(const double coarse_ns, BestOf(0, kLargestCostNs, kCoarseNs, compiled));
-  return BestOf(std::max(0.0, coarse_ns - kCoarseNs), coarse_ns + kCoarseNs, kFineNs, compiled);
+  const auto error_of = [&](double cost_ns) {
+    return SquaredError(fit, cost_ns, measured, without);
+  };
+  ORRERY_TRY(const double coarse_ns, BestOf(0, kLargestCostNs, kCoarseNs, error_of));
+  return BestOf(std::max(0.0, coarse_ns - kCoarseNs), coarse_ns + kCoarseNs, kFineNs, error_of);
 }
 
 }  // namespace orrery::simulate

@@ -18,4 +18,9 @@ namespace orrery::simulate {
 /// The same of faults of the network, whatever is simulated.
 [[nodiscard]] std::vector<std::string> NotModelled(const NetworkFaults& faults);
 
+/// What differs from a job of equal ranks on a network without faults, one phrase each: "rank 7
+/// takes 1.3 times as long", "node 3 has 7 of 8 NICs".
+[[nodiscard]] std::vector<std::string> WhatIfs(const workload::Job& machine,
+                                               const SimulationOptions& options);
+
 }  // namespace orrery::simulate

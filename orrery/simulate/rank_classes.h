@@ -26,10 +26,10 @@ struct RankClass {
 /// Real groups that must behave alike, seen from the classes. Where members have one group on
 /// several roles, all of them on the same ones, it counts once for each role.
 struct GroupClass {
-  workload::GroupId group = 0;   // one of the real groups
-  std::uint32_t num_ranks = 0;   // of that one
-  std::uint32_t num_members = 0;   // places of classes in it; equal ranks share one
-  std::uint64_t link_class = 0;  // groups with the same one have the same costs
+  workload::GroupId group = 0;    // one of the real groups
+  std::uint32_t num_ranks = 0;    // of that one
+  std::uint32_t num_members = 0;  // places of classes in it; equal ranks share one
+  std::uint64_t link_class = 0;   // groups with the same one have the same costs
 
   bool operator==(const GroupClass&) const = default;
 };
@@ -42,7 +42,7 @@ struct RankClasses {
   const workload::Ensemble* ensemble = nullptr;  // of the groups; none without groups
   std::vector<RankClass> classes;
   std::vector<RankClassId> class_of_rank;
-  std::vector<GroupClassId> group_of_role;  // rank_class · num_roles + role; kNoGroup: it has none
+  std::vector<GroupClassId> group_of_role;  // rank class · num_roles + role; kNoGroup: it has none
   std::vector<GroupClass> groups;
 
   [[nodiscard]] const workload::Program& ProgramOf(RankClassId rank_class) const {
@@ -54,7 +54,7 @@ struct RankClasses {
                             : workload::kNoGroup;
   }
 
-  /// Some rank_class stands for several ranks.
+  /// Some rank class stands for several ranks.
   [[nodiscard]] bool IsFolded() const { return classes.size() < class_of_rank.size(); }
 
   /// The GPUs of the real group that stands for the others, in its order.
@@ -71,7 +71,7 @@ struct RankClasses {
 /// difference takes to spread.
 [[nodiscard]] RankClasses Fold(const workload::Ensemble& ensemble, const LinkClass& link_class);
 
-/// Every rank is a rank_class.
+/// Every rank is a rank class.
 [[nodiscard]] RankClasses Unfolded(const workload::Ensemble& ensemble, const LinkClass& link_class);
 
 /// One rank alone, which has no groups.

@@ -11,7 +11,7 @@ namespace orrery::simulate {
 struct RunningTask {
   std::uint32_t sm_share = 0;
   std::uint32_t memory_share = 0;
-  KernelCode side = 0;          // for models that know more of a task than its shares
+  KernelCode side = 0;        // for models that know more of a task than its shares
   std::uint32_t program = 0;  // that it is of, which tells the GPU
   bool is_communication = false;
   bool is_waiting = false;  // communication that spins until the others arrive

@@ -10,8 +10,8 @@
 #include "orrery/trace/trace.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/recorded/recorded_costs.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::simulate {
 

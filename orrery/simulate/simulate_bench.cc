@@ -4,12 +4,11 @@
 #include <benchmark/benchmark.h>
 
 #include "orrery/overlap/analytic_model.h"
-#include "orrery/simulate/analytic_overlap.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/pair_models.h"
-#include "orrery/simulate/engine.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_pair_models.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/simulate/engine.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/step_figures.h"
 
 namespace orrery::simulate {

@@ -1,5 +1,3 @@
-#include "orrery/simulate/stage_balance.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "orrery/simulate/bottleneck.h"
 #include "orrery/simulate/link_class.h"
+#include "orrery/simulate/summary.h"
 #include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
@@ -49,7 +48,8 @@ TEST(StageBalanceTest, WorkIsKernelsAndCommunicationInsideOfAStage) {
 // 840 beside 420, 400 and 410: the mean of the others is 410, that of all 2070 / 4 = 517.
 TEST(StageBalanceTest, TheStageWithMostToDoBinds) {
   const auto binding =
-      BindingStageOf(Pipeline(420, {TaskScheduler(0, 420), TaskScheduler(1, 400), TaskScheduler(2, 410), TaskScheduler(3, 840)}));
+      BindingStageOf(Pipeline(420, {TaskScheduler(0, 420), TaskScheduler(1, 400),
+                                    TaskScheduler(2, 410), TaskScheduler(3, 840)}));
   ASSERT_TRUE(binding);
   EXPECT_EQ(binding->label, "stage 3");
   EXPECT_EQ(binding->busy_ps, 840);
@@ -65,8 +65,9 @@ TEST(StageBalanceTest, GpusOfOneStageAreNoStages) {
   ASSERT_TRUE(binding);
   EXPECT_EQ(binding->label, "stage 0, A100");
   EXPECT_EQ(binding->excess_ps, 0);
-  EXPECT_EQ(BindingStageOf(Pipeline(600, {TaskScheduler(0, 300, "H100"), TaskScheduler(0, 600, "A100")})),
-            std::nullopt);
+  EXPECT_EQ(
+      BindingStageOf(Pipeline(600, {TaskScheduler(0, 300, "H100"), TaskScheduler(0, 600, "A100")})),
+      std::nullopt);
 }
 
 TEST(StageBalanceTest, WithoutStagesNoneBinds) {
@@ -79,24 +80,25 @@ TEST(StageBalanceTest, WithoutStagesNoneBinds) {
 // Of the 580 ps that rank 0 waits, 840 − 420 = 420 are for stage 3, which is busy that much longer;
 // only 160 are the schedule's, less than the 322 above the mean.
 TEST(StageBalanceTest, AnUnequalPipelineIsToldToMoveLayers) {
-  EXPECT_EQ(BottleneckSentence(
-                Pipeline(420, {TaskScheduler(0, 420), TaskScheduler(1, 420), TaskScheduler(2, 420), TaskScheduler(3, 840)})),
-            "TaskScheduler 3 binds: it is busy for 84 % of the step, the other stages for 42 % on average. "
+  EXPECT_EQ(BottleneckSentence(Pipeline(420, {TaskScheduler(0, 420), TaskScheduler(1, 420),
+                                              TaskScheduler(2, 420), TaskScheduler(3, 840)})),
+            "TaskScheduler 3 binds: it is busy for 84 % of the step, the other stages for 42 % on "
+            "average. "
             "With equal stages the step would be up to 32 % shorter: move layers from it to the "
             "others before adding micro-batches.");
 }
 
 // The same seen from the stage that binds, which itself waits little.
 TEST(StageBalanceTest, TheStageThatBindsSaysSoToo) {
-  EXPECT_THAT(BottleneckSentence(
-                  Pipeline(840, {TaskScheduler(0, 420), TaskScheduler(1, 420), TaskScheduler(2, 420), TaskScheduler(3, 840)})),
+  EXPECT_THAT(BottleneckSentence(Pipeline(840, {TaskScheduler(0, 420), TaskScheduler(1, 420),
+                                                TaskScheduler(2, 420), TaskScheduler(3, 840)})),
               HasSubstr("TaskScheduler 3 binds"));
 }
 
 // 460 − 445 = 15 ps above the mean explain little of the 560 ps that rank 0 waits.
 TEST(StageBalanceTest, ABubbleThatUnequalStagesDoNotExplainWantsMicroBatches) {
-  EXPECT_EQ(BottleneckSentence(
-                Pipeline(440, {TaskScheduler(0, 440), TaskScheduler(1, 440), TaskScheduler(2, 440), TaskScheduler(3, 460)})),
+  EXPECT_EQ(BottleneckSentence(Pipeline(440, {TaskScheduler(0, 440), TaskScheduler(1, 440),
+                                              TaskScheduler(2, 440), TaskScheduler(3, 460)})),
             "Mostly the pipeline's bubble, 54 % of the step; more micro-batches or more chunks a "
             "device would shrink it.");
 }

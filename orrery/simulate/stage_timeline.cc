@@ -158,7 +158,8 @@ std::string_view Name(PassKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class) {
+StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& timeline,
+                              RankClassId rank_class) {
   Interleaving interleaving(
       Joined(KernelsOf(rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class))));
   for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, {.rank_class = rank_class})) {

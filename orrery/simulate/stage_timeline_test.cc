@@ -8,8 +8,8 @@
 
 #include "orrery/simulate/dimension_totals.h"
 #include "orrery/simulate/memory_columns.h"
-#include "orrery/simulate/random_ensembles.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_random_ensembles.h"
 
 namespace orrery::simulate {
 namespace {

@@ -29,8 +29,8 @@ bool IsOnStream(const Program& program, TaskId task) {
 }
 
 std::int64_t EndOf(const Program& program, const Timeline& timeline, int repetition) {
-  const auto ends = std::span(timeline.end_ps)
-                        .subspan(timeline.First(0, repetition), program.tasks.size());
+  const auto ends =
+      std::span(timeline.end_ps).subspan(timeline.First(0, repetition), program.tasks.size());
   return ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end());
 }
 

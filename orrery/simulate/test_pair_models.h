@@ -4,7 +4,7 @@
 #include <span>
 
 #include "orrery/overlap/model.h"
-#include "orrery/simulate/modelled_overlap.h"
+#include "orrery/simulate/overlap_rates.h"
 
 // Models of pairs for tests, with answers that can be worked out by hand.
 

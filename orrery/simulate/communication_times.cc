@@ -1,4 +1,4 @@
-#include "orrery/simulate/transfer_times.h"
+#include "orrery/simulate/communication_times.h"
 
 #include <vector>
 

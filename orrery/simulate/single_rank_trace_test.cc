@@ -1,7 +1,7 @@
-#include "orrery/simulate/result_trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "orrery/simulate/ensemble_trace.h"
 
 namespace orrery::simulate {
 namespace {
@@ -38,12 +38,14 @@ Program Relu() {
 
 // The host is at 2 and 6 around its launch and done at 7, and again 7 later; the kernels run 7–27
 // and, as the stream is busy, 27–47.
-TEST(ResultTraceTest, LooksLikeARecording) {
+TEST(SingleRankTraceTest, LooksLikeARecording) {
   const Program program = Relu();
-  const Result<Timeline> timeline = simulate::Run(program, {.repetitions = 2});
+  const Result<Timeline> timeline = SimulateSingleRank(program, {.repetitions = 2});
   ASSERT_TRUE(timeline.has_value());
 
-  const trace::Trace trace = ResultTrace(program, *timeline, {.gpu = "H200"});
+  const trace::TraceSet set =
+      EnsembleTrace(SingleRank(program), *timeline, {.gpu = "H200", .marks_training_loop = true});
+  const trace::Trace& trace = set.ranks.front();
 
   EXPECT_THAT(trace.host_ops.begin_ns, ElementsAre(0, 7));
   EXPECT_THAT(trace.host_ops.duration_ns, ElementsAre(7, 7));
