@@ -1,6 +1,7 @@
 #include "orrery/analyze/kernel_totals.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 namespace orrery::analyze {
 namespace {
 
+using trace::CopyKind;
 using trace::KernelClass;
 
 std::int64_t WaitOf(const RunView& run, const DeviceView& device, RowId activity) {
@@ -47,6 +49,10 @@ std::vector<KernelTotal> TotalsOf(const RunView& run, const DeviceView& device) 
   return totals;
 }
 
+constexpr std::array<std::string_view, kNumCopyKinds> kKindNames{"set",  "HtoD", "DtoH", "HtoA",
+                                                                 "AtoH", "AtoA", "AtoD", "DtoA",
+                                                                 "DtoD", "HtoH", "PtoP", "unknown"};
+
 }  // namespace
 
 std::vector<KernelTotal> TotalKernels(const RunView& run) {
@@ -71,6 +77,18 @@ std::vector<KernelTotal> TotalKernels(const RunView& run) {
     return std::pair(-total.durations.sum_ns, total.name);
   });
   return totals;
+}
+
+CopyKind CopyKindOf(const trace::Activities& activities, RowId row) {
+  if (activities.kind[row] == trace::ActivityKind::kMemset) {
+    return CopyKind::kNone;
+  }
+  const CopyKind recorded = activities.copy_kind[row];
+  return recorded == CopyKind::kNone ? CopyKind::kUnknown : recorded;
+}
+
+std::string_view CopyKindName(CopyKind kind) {
+  return kKindNames[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace orrery::analyze

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -9,7 +10,9 @@
 
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/value.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::analyze {
 
@@ -73,5 +76,15 @@ struct KernelTotal {
 
 /// Returns the kernels by name, longest total first (ties by name), without memcpys and memsets.
 [[nodiscard]] std::vector<KernelTotal> TotalKernels(const RunView& run);
+
+inline constexpr std::size_t kNumCopyKinds =
+    static_cast<std::size_t>(trace::CopyKind::kUnknown) + 1;
+
+/// Returns the kind of a copy, unknown where it was not recorded; sets stand where copies have
+/// none.
+[[nodiscard]] trace::CopyKind CopyKindOf(const trace::Activities& activities, RowId row);
+
+/// Returns "HtoD", "DtoD", …; "set" for none.
+[[nodiscard]] std::string_view CopyKindName(trace::CopyKind kind);
 
 }  // namespace orrery::analyze

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "orrery/analyze/run_view.h"  // IWYU pragma: export
 #include "orrery/base/value.h"
 #include "orrery/trace/enums.h"
 
@@ -23,8 +25,6 @@ inline constexpr const char* kNoSizesReason =
 inline constexpr const char* kNoMatchReason = "no collective could be matched across ranks";
 inline constexpr const char* kNoGeometryReason = "launch geometry or SM count unknown";
 inline constexpr const char* kNoComputeReason = "no compute kernels in the selected steps";
-
-struct RunView;
 
 /// What a run must contain for a metric to apply.
 enum class NeedKind {
@@ -91,9 +91,9 @@ enum class Better : std::uint8_t { kNeither, kLower, kHigher };
 /// A number that can be requested by name. ADDING_A_METRIC.md says how to add one.
 struct Metric {
   std::string_view name;
-  std::string_view meaning;  // one line, for `--list`
-  std::string_view unit = {};     // empty: a plain number
-  std::vector<Need> needs = {};   // in order: the first unmet one is the reason
+  std::string_view meaning;      // one line, for `--list`
+  std::string_view unit = {};    // empty: a plain number
+  std::vector<Need> needs = {};  // in order: the first unmet one is the reason
   std::string_view definition = {};
   MetricResult (*compute)(const RunView& run) = nullptr;
   std::vector<MetricAlias> aliases = {};
@@ -122,5 +122,38 @@ struct NamedMetric {
 
 /// Checks the needs of the metric, then computes it.
 [[nodiscard]] MetricResult Evaluate(const NamedMetric& named, const RunView& run);
+
+/// Returns 100 · part / whole, or nothing when the whole is 0.
+[[nodiscard]] std::optional<double> Percent(std::int64_t part, std::int64_t whole);
+
+/// Returns nanoseconds as seconds.
+[[nodiscard]] double Seconds(std::int64_t nanoseconds);
+
+/// Returns a missing value as null.
+[[nodiscard]] inline Value OrNull(std::optional<double> value) {
+  return value ? Value(*value) : Value();
+}
+
+/// Returns an object with the "rank" and "device" of a device.
+[[nodiscard]] Value DeviceRow(const DeviceView& device);
+
+/// Returns the unweighted mean of `value_of` over the devices that have a value, with the values in
+/// detail.per_rank: the aggregation of most metrics.
+[[nodiscard]] MetricResult MeanOverDevices(
+    const RunView& run, const std::function<std::optional<double>(const DeviceView&)>& value_of);
+
+/// A time of a breakdown: a pointer to a member or a function.
+using BreakdownTime = std::function<std::int64_t(const Breakdown&)>;
+
+/// Returns the mean over devices of scale · part / whole of their selected steps.
+[[nodiscard]] MetricResult MeanRatio(const RunView& run, const BreakdownTime& part,
+                                     const BreakdownTime& whole, double scale = 1.0);
+
+/// Returns the mean over devices of a time per step, in seconds.
+[[nodiscard]] MetricResult MeanSecondsPerStep(const RunView& run, const BreakdownTime& time);
+
+/// Sets detail.steps_used: how many steps were selected, or "none" where the recording has no
+/// markers; and detail.ranks_used.
+void NoteScope(const RunView& run, Value& detail);
 
 }  // namespace orrery::analyze

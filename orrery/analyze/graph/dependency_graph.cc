@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "orrery/analyze/graph/blocking_calls.h"
-#include "orrery/analyze/graph/hand_over.h"
 #include "orrery/analyze/graph/instant_order.h"
 #include "orrery/analyze/graph/lanes.h"
 #include "orrery/analyze/graph/launch_edges.h"

@@ -20,4 +20,12 @@ void AddHostNodes(RankPart& part);
 /// event. Expects blocking calls and hand-overs to be marked, whose time is explained otherwise.
 void AddThreadEdges(RankPart& part);
 
+/// Adds edges between threads that take turns (E9), such as forward and backward: where a burst of
+/// events of one thread begins in a pause of the other, it began because the other came to the
+/// pause; and where it ends in one, the other goes on because the burst is over. The nodes so
+/// explained are marked. (The other may do a little in between, such as accumulating a gradient.)
+///
+/// Threads take turns when one runs backward operators of the other's forward operators.
+void AddHandOvers(RankPart& part);
+
 }  // namespace orrery::analyze

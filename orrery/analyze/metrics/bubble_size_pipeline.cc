@@ -8,7 +8,6 @@
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/pipeline_bubble.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze::bubble_size_pipeline {

@@ -2,10 +2,8 @@
 #include <optional>
 #include <vector>
 
-#include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_events.h"
 
 namespace orrery::analyze::collective_volume {

@@ -10,11 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/graph_holder.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::critical_path {
 namespace {

@@ -14,7 +14,6 @@
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/dimension.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 #include "orrery/trace/collective_events.h"
 

@@ -2,9 +2,7 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
-#include "orrery/analyze/tokens.h"
 
 namespace orrery::analyze::gpu_step_score {
 namespace {

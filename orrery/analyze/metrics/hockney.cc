@@ -6,7 +6,6 @@
 
 #include "orrery/analyze/hockney_fit.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::hockney {
 namespace {

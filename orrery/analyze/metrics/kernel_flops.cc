@@ -10,11 +10,9 @@
 
 #include <fmt/core.h>
 
-#include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/kernel_work.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/trace/data_types.h"
 #include "orrery/trace/kernel_class.h"

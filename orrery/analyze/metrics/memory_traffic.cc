@@ -7,12 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/collective_records.h"
-#include "orrery/analyze/copy_kind_name.h"
+#include "orrery/analyze/kernel_totals.h"
 #include "orrery/analyze/kernel_work.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::memory_traffic {
 namespace {

@@ -3,13 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/link_counters.h"
 #include "orrery/analyze/link_summary.h"
 #include "orrery/analyze/link_throughput.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/peak_kernels.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/trace/collective_names.h"
 
 namespace orrery::analyze::nvlink {

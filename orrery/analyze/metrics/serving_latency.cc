@@ -5,8 +5,7 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
-#include "orrery/analyze/tokens.h"
+#include "orrery/analyze/step_time.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze::serving_latency {

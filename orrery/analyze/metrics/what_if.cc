@@ -9,13 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/aggregate.h"
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/graph_holder.h"
 #include "orrery/analyze/hockney_fit.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze::what_if {
