@@ -54,7 +54,7 @@ struct TimeSlice {
   std::int64_t end_ps = 0;
   TimeKind kind = TimeKind::kCompute;
   std::string what;           // as in TimeShare
-  bool communicates = false;  // communication is there, moving data or waiting, and no kernel
+  bool communicates = false;  // communication runs or waits, and no kernel runs
 
   bool operator==(const TimeSlice&) const = default;
 };
@@ -81,7 +81,7 @@ struct TimeSlice {
                                               const Timeline& timeline,
                                               const BreakdownOptions& options = {});
 
-/// Time in which communication is there and no kernel runs, by rank class, in the first repetition.
+/// Time in which communication runs and no kernel does, by rank class, in the first repetition.
 [[nodiscard]] std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes,
                                                                const Timeline& timeline);
 

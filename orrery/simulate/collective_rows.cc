@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,70 +22,52 @@ using workload::kNone;
 using workload::Rank;
 using workload::TaskId;
 
+// Returns what `from` is paired with, or `otherwise`.
+template <typename From, typename To, std::size_t kSize>
+To Translated(const std::array<std::pair<From, To>, kSize>& pairs, From from, To otherwise) {
+  const auto found = std::ranges::find(pairs, from, &std::pair<From, To>::first);
+  return found == pairs.end() ? otherwise : found->second;
+}
+
 trace::CollectiveKind KindOf(collective::CollectiveKind kind) {
   using From = collective::CollectiveKind;
   using To = trace::CollectiveKind;
-  switch (kind) {
-    case From::kAllReduce:
-      return To::kAllReduce;
-    case From::kAllGather:
-      return To::kAllGather;
-    case From::kReduceScatter:
-      return To::kReduceScatter;
-    case From::kAllToAll:
-      return To::kAllToAll;
-    case From::kBroadcast:
-      return To::kBroadcast;
-    case From::kReduce:
-      return To::kReduce;
-    case From::kSendRecv:
-      return To::kSendRecv;
-    case From::kBarrier:
-      return To::kBarrier;
-  }
-  return To::kUnknown;
+  static constexpr std::array<std::pair<From, To>, 8> kKinds{
+      {{From::kAllReduce, To::kAllReduce},
+       {From::kAllGather, To::kAllGather},
+       {From::kReduceScatter, To::kReduceScatter},
+       {From::kAllToAll, To::kAllToAll},
+       {From::kBroadcast, To::kBroadcast},
+       {From::kReduce, To::kReduce},
+       {From::kSendRecv, To::kSendRecv},
+       {From::kBarrier, To::kBarrier}}};
+  return Translated(kKinds, kind, To::kUnknown);
 }
 
 trace::DataType TypeOf(collective::Element element) {
   using From = collective::Element;
   using To = trace::DataType;
-  switch (element) {
-    case From::kInt8:
-      return To::kInt8;
-    case From::kFp8:
-      return To::kFloat8E4M3;
-    case From::kHalf:
-      return To::kFloat16;
-    case From::kBfloat16:
-      return To::kBFloat16;
-    case From::kInt32:
-      return To::kInt32;
-    case From::kFloat:
-      return To::kFloat32;
-    case From::kInt64:
-      return To::kInt64;
-    case From::kDouble:
-      return To::kFloat64;
-  }
-  return To::kUnknown;
+  static constexpr std::array<std::pair<From, To>, 8> kTypes{{{From::kInt8, To::kInt8},
+                                                              {From::kFp8, To::kFloat8E4M3},
+                                                              {From::kHalf, To::kFloat16},
+                                                              {From::kBfloat16, To::kBFloat16},
+                                                              {From::kInt32, To::kInt32},
+                                                              {From::kFloat, To::kFloat32},
+                                                              {From::kInt64, To::kInt64},
+                                                              {From::kDouble, To::kFloat64}}};
+  return Translated(kTypes, element, To::kUnknown);
 }
 
-// As frameworks describe groups, which tells readers the dimension.
+// The descriptions that frameworks give their groups, from which readers infer the dimension.
 std::string DescriptionOf(const std::string& dimension) {
-  struct Known {
-    std::string_view dimension;
-    std::string_view description;
-  };
-
-  constexpr std::array kKnown{Known{"tp", "tensor_parallel"}, Known{"dp", "data_parallel"},
-                              Known{"pp", "pipeline_parallel"}, Known{"cp", "context_parallel"},
-                              Known{"ep", "expert_parallel"}};
-  for (const Known& known : kKnown) {
-    if (dimension == known.dimension) {
-      return std::string(known.description);
-    }
-  }
-  return dimension;
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kDescriptions{
+      {{"tp", "tensor_parallel"},
+       {"dp", "data_parallel"},
+       {"pp", "pipeline_parallel"},
+       {"cp", "context_parallel"},
+       {"ep", "expert_parallel"}}};
+  return std::string(
+      Translated<std::string_view, std::string_view>(kDescriptions, dimension, dimension));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "orrery/base/check.h"
 #include "orrery/simulate/task_scheduler.h"
-#include "orrery/simulate/timed_engine.h"
 
 namespace orrery::simulate {
 namespace {

@@ -392,4 +392,10 @@ class TaskScheduler {
   std::vector<LaneIndex> work_;
 };
 
+/// Simulates in order of time, with rates that change when the set of tasks on a GPU changes; see
+/// Simulate, which calls it. Needs `options.rates`.
+[[nodiscard]] Result<Timeline> SimulateInTimeOrder(const RankClasses& rank_classes,
+                                                   CommunicationTimes& times,
+                                                   const EngineOptions& options);
+
 }  // namespace orrery::simulate

@@ -1,4 +1,3 @@
-#include "orrery/simulate/timed_engine.h"
 
 #include <algorithm>
 #include <cmath>
