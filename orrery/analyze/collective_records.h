@@ -18,7 +18,7 @@ namespace orrery::analyze {
 /// when the group's size matters and is not known.
 [[nodiscard]] std::optional<double> BusFactor(trace::CollectiveKind kind, std::int32_t num_ranks);
 
-/// One communication of the selected steps.
+/// One collective of the selected steps.
 struct CollectiveRecord {
   trace::CollectiveKind kind = trace::CollectiveKind::kUnknown;
   std::int32_t num_ranks = -1;
@@ -35,8 +35,8 @@ struct CollectiveRecord {
   [[nodiscard]] std::optional<double> BusBytes() const;
 };
 
-/// Returns all communications of the selected steps, in order of begin: the matched ones that are
-/// sound; where no rank has a counterpart, those of the chosen ranks as they are.
+/// Returns all collectives of the selected steps, by begin: the reliably matched ones, or, where no
+/// rank has a counterpart, those of the chosen ranks.
 [[nodiscard]] std::vector<CollectiveRecord> CollectiveRecords(const RunView& run);
 
 /// Whether a record is of a kind; send, receive and their fused form count as one.

@@ -19,7 +19,7 @@ struct HockneyFit {
 };
 
 /// Fits t / (2 (n - 1)) = alpha + beta * S / n by least squares over the all-reduces of the group
-/// size with most records. Needs 5 of 2 sizes; else `reason` goes on from "n/a: ".
+/// size with most records. Needs 5 of 2 sizes; else `reason` follows "n/a: ".
 [[nodiscard]] std::optional<HockneyFit> FitHockney(const RunView& run, std::string& reason);
 
 }  // namespace orrery::analyze

@@ -21,13 +21,13 @@ namespace orrery::analyze {
 namespace {
 
 /// Which work of other streams an activity had to wait for, by the events that streams wait for.
-/// Profilers record these waits only when asked; without them nothing is known and nothing is
-/// stored. Building costs O(n log n) in the launched activities of the trace.
+/// Profilers record these waits only on request; without them nothing is stored. Building costs O(n
+/// log n) in the launched activities of the trace.
 class AwaitedWork {
  public:
   explicit AwaitedWork(const trace::Trace& trace);
 
-  /// Returns when the last work ended that the activity's stream was told to wait for between its
+  /// Returns when the last work ended that the activity's stream had to wait for between its
   /// previous launch and the launch of the activity.
   [[nodiscard]] std::optional<std::int64_t> EndNs(RowId activity) const;
 
@@ -109,7 +109,7 @@ void AwaitedWork::IndexWaits() {
   }
 }
 
-// The stream's device is not recorded, so all devices with such a stream are asked.
+// The stream's device is not recorded, so all devices with such a stream count.
 std::optional<std::int64_t> AwaitedWork::EndBefore(std::int64_t stream,
                                                    std::int64_t record_ns) const {
   std::optional<std::int64_t> end_ns;

@@ -10,7 +10,7 @@
 
 namespace orrery::analyze {
 
-/// Why a device did nothing, told from the activity that ends the gap.
+/// Why a device was idle, inferred from the activity that ends the gap.
 enum class IdleCause : std::uint8_t {
   kUnknown,         // its launch was not recorded
   kHostWait,        // the host launched it only after the gap began

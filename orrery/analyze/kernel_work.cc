@@ -40,7 +40,7 @@ bool IsMainClass(KernelClass kernel_class) {
          kernel_class == KernelClass::kAttention;
 }
 
-/// The work of the operators of a rank; calls of the same shape are worked out once.
+/// The work of the operators of a rank; computed once for calls of the same shape.
 class OperatorWorks {
  public:
   explicit OperatorWorks(const Trace& trace) : trace_(trace) {}

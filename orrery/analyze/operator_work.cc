@@ -23,7 +23,7 @@ std::optional<std::vector<std::int64_t>> ParseSizes(std::string_view text) {
   return sizes && std::ranges::none_of(*sizes, is_negative) ? std::move(sizes) : std::nullopt;
 }
 
-// Shapes of scalars and of what was left out are empty too; only the type tells a tensor.
+// Shapes of scalars and of what was left out are empty too; only the type identifies a tensor.
 std::optional<TensorInput> ParseTensor(std::string_view shape, std::string_view type) {
   auto dims = ParseSizes(shape);
   const trace::DataType data_type = trace::ParseDataType(type);

@@ -28,8 +28,8 @@ class OperatorInputs {
  public:
   OperatorInputs(const trace::Trace& trace, RowId host_op);
 
-  /// Returns the tensor at a position; nothing for scalars, lists, what was left out and what the
-  /// file does not tell.
+  /// Returns the tensor at a position; nothing for scalars, lists, omitted arguments and what was
+  /// not recorded.
   [[nodiscard]] const TensorInput* TensorAt(std::size_t position) const;
 
   /// Returns the tensor at a position if it has so many dimensions.
@@ -59,7 +59,7 @@ struct OperatorWork {
   bool operator==(const OperatorWork&) const = default;
 };
 
-/// Derives the work of a call from its shapes: matrix products (mm, addmm, bmm, baddbmm, linear),
+/// Derives the work of a call from its shapes: GEMMs (mm, addmm, bmm, baddbmm, linear),
 /// forward convolutions, forward attention (half of it when causal) and element-wise operators (one
 /// FLOP for each element of the output). A multiplication and its addition are two FLOPs. Nothing
 /// for other operators and where shapes or types are missing.

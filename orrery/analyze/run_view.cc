@@ -48,7 +48,7 @@ std::vector<StepExtent> LaunchedExtents(const trace::Trace& trace,
   for (const RowId row : activities) {
     const std::int64_t begin_ns = trace.activities.begin_ns[row];
     const RowId launch = trace.activities.launch[row];
-    // Where the launch was not recorded, the activity's own time has to do.
+    // Where the launch was not recorded, the activity's own begin is used.
     const auto step =
         StepAt(trace.steps, launch == kNoRow ? begin_ns : trace.runtime_calls.begin_ns[launch]);
     if (step) {
@@ -91,19 +91,6 @@ std::vector<Window> WholeRecording(const trace::Trace& trace,
         std::max(whole.end_ns, trace.activities.begin_ns[row] + trace.activities.duration_ns[row]);
   }
   return {{.time = whole, .last_end_ns = whole.end_ns}};
-}
-
-std::vector<RowId> SelectedSteps(const trace::Trace& trace, const AnalyzeOptions& options) {
-  const std::size_t count = trace.steps.size();
-  const bool drops_ends = !options.steps && count > 2;
-  std::vector<RowId> selected;
-  for (std::size_t step = drops_ends ? 1 : 0; step < count - (drops_ends ? 1 : 0); ++step) {
-    const std::int64_t number = trace.steps.number[step];
-    if (!options.steps || (options.steps->first <= number && number < options.steps->end)) {
-      selected.push_back(static_cast<RowId>(step));
-    }
-  }
-  return selected;
 }
 
 // Returns the selected steps of a rank on one device (see Window). Without steps: one window from
@@ -256,6 +243,19 @@ IntervalSet SelectedTime(const std::vector<DeviceView>& devices) {
 
 }  // namespace
 
+std::vector<RowId> SelectedSteps(const trace::Trace& trace, const AnalyzeOptions& options) {
+  const std::size_t count = trace.steps.size();
+  const bool drops_ends = !options.steps && count > 2;
+  std::vector<RowId> selected;
+  for (std::size_t step = drops_ends ? 1 : 0; step < count - (drops_ends ? 1 : 0); ++step) {
+    const std::int64_t number = trace.steps.number[step];
+    if (!options.steps || (options.steps->first <= number && number < options.steps->end)) {
+      selected.push_back(static_cast<RowId>(step));
+    }
+  }
+  return selected;
+}
+
 Breakdown& Breakdown::operator+=(const Breakdown& other) {
   compute_ns += other.compute_ns;
   exposed_communication_ns += other.exposed_communication_ns;
@@ -274,7 +274,7 @@ bool RunView::IsSelected(std::uint32_t rank_index, std::int64_t begin_ns) const 
 
 bool RunView::Counts(std::size_t instance) const {
   const std::uint32_t first = matched.instances.first_member[instance];
-  return waits.is_sound[instance] != 0 &&
+  return waits.is_reliable[instance] != 0 &&
          IsSelected(matched.members.rank_index[first], matched.members.begin_ns[first]);
 }
 

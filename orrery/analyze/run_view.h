@@ -30,7 +30,7 @@ struct StepRange {
   std::int64_t end = 0;
 };
 
-/// A change to ask the recorded step about: what `name` stands for, `speedup` times as fast.
+/// A what-if question about the recorded step: `subject` becomes `speedup` times as fast.
 struct WhatIfQuestion {
   enum class Subject : std::uint8_t {
     kNetwork,   // all transfers
@@ -43,7 +43,7 @@ struct WhatIfQuestion {
   Subject subject = Subject::kNetwork;
   std::string name = {};
   double speedup = 1;
-  std::string text = {};  // as it was asked
+  std::string text = {};  // as given by the user
 };
 
 struct AnalyzeOptions {
@@ -62,7 +62,7 @@ struct AnalyzeOptions {
   int threads = 0;
 };
 
-/// A table that was read beside the traces: counters, serving results, gate logs.
+/// A table read with the traces: counters, serving results, gate logs.
 struct Measurement {
   std::string format;
   std::string file;
@@ -83,7 +83,7 @@ struct Window {
 struct Breakdown {
   std::int64_t compute_ns = 0;                // some compute kernel runs
   std::int64_t exposed_communication_ns = 0;  // communication and no compute kernel
-  std::int64_t exposed_memory_ns = 0;         // copies and sets alone
+  std::int64_t exposed_memory_ns = 0;         // memcpys and memsets alone
   std::int64_t idle_ns = 0;
   std::int64_t window_ns = 0;
   std::int64_t communication_ns = 0;      // some communication kernel runs
@@ -115,8 +115,8 @@ struct DeviceView {
   IntervalSet memory;
 };
 
-/// Everything the metrics look at: a run that was read once, matched, aligned, its kernels
-/// classified and its steps selected. Made by ViewRun.
+/// The input of all metrics: a run whose collectives are matched, clocks aligned, kernels
+/// classified and steps selected. Made by ViewRun.
 struct RunView {
   const trace::TraceSet* set = nullptr;
   AnalyzeOptions options;
@@ -137,8 +137,8 @@ struct RunView {
     return classes[device.rank_index][activity];
   }
 
-  /// Whether a matched collective may enter statistics: it is sound and its first member began in a
-  /// selected step.
+  /// Whether a matched collective may enter statistics: it is reliable and its first member began
+  /// in a selected step.
   [[nodiscard]] bool Counts(std::size_t instance) const;
 
   /// Whether a collective of a rank began in a selected step.

@@ -187,7 +187,7 @@ class BlockedCalls {
 
   void Consider(RowId call) {
     const Blocking blocking = names_.Of(calls_.name[call]);
-    // The end follows at once, unless events of the thread overlap without nesting.
+    // The end follows immediately, unless events of the thread overlap without nesting.
     const bool is_plain = part_.call_end.Find(call) == part_.call_start.Find(call) + 1;
     if (!is_plain) {
       return;

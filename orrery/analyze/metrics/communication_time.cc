@@ -271,7 +271,7 @@ std::vector<Metric> Describe() {
        .compute = &CommWaitFraction,
        .better = Better::kLower},
       {.name = "avg_comm_kernel_time_s",
-       .meaning = "Mean transfer time of a collective, waiting left out",
+       .meaning = "Mean transfer time of a collective, without waiting",
        .unit = "s",
        .needs = {{NeedKind::kGpu}, {NeedKind::kComm}},
        .definition = "Mean over matched collectives of the shortest duration over ranks; one rank "
@@ -279,7 +279,7 @@ std::vector<Metric> Describe() {
        .compute = &AvgCommKernelTimeS,
        .better = Better::kLower},
       {.name = "allreduce_comm_time_s",
-       .meaning = "Transfer time of all-reduces in a step, waiting left out",
+       .meaning = "Transfer time of all-reduces in a step, without waiting",
        .unit = "s",
        .needs = {{NeedKind::kGpu},
                  {NeedKind::kComm},

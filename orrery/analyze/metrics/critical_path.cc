@@ -190,7 +190,7 @@ MetricResult LaunchBoundTime(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {{.name = "critical_path",
-           .meaning = "What a step waited for, from its first event to its last, over all ranks",
+           .meaning = "Critical path of a step over all ranks",
            .unit = "s",
            .needs = {{NeedKind::kGpu}},
            .definition =

@@ -144,7 +144,8 @@ std::vector<Metric> Describe() {
        .meaning = "Share of the step in which the GPU runs anything",
        .unit = "%",
        .needs = {{NeedKind::kGpu}},
-       .definition = "100 * union of kernels, copies and sets / window; per device, then the mean",
+       .definition =
+           "100 * union of kernels, memcpys and memsets / window; per device, then the mean",
        .compute =
            [](const RunView& run) {
              return MeanRatio(run, &Breakdown::busy_ns, &Breakdown::window_ns, 100);

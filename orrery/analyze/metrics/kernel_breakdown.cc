@@ -241,15 +241,16 @@ std::vector<Metric> Describe() {
                          "compute kernels, all ranks together",
            .compute = &DominantKernelConcentration},
           {.name = "kernel_breakdown",
-           .meaning = "Which classes of kernels and which kernels have the time",
+           .meaning = "Kernel time by class and by kernel",
            .unit = "%",
            .needs = {{NeedKind::kGpu}},
-           .definition = "Summed durations of kernels by class and by name, all ranks together; of "
-                         "communication the part that waits for other ranks stands apart. The "
-                         "number is the share of the largest class.",
+           .definition =
+               "Summed durations of kernels by class and by name, all ranks together; of "
+               "communication the part that waits for other ranks is reported separately. The "
+               "number is the share of the largest class.",
            .compute = &KernelBreakdown},
           {.name = "kernel_sequences",
-           .meaning = "Sequences of kernels that operators launch again and again",
+           .meaning = "Kernel sequences that operators launch repeatedly",
            .needs = {{NeedKind::kGpu}},
            .definition =
                "The kernels that an outermost operator launched, two or more, in order of time: "

@@ -209,7 +209,7 @@ MetricResult MemoryBoundFraction(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {{.name = "achieved_flops_from_trace_json",
-           .meaning = "FLOPs of the kernels for each second in which some compute",
+           .meaning = "FLOP rate while compute kernels run",
            .unit = "FLOP/s",
            .needs = {{NeedKind::kGpu}},
            .definition = "Sum of known FLOPs (XLA's model_flops, or operator shapes) / union of "
@@ -217,7 +217,7 @@ std::vector<Metric> Describe() {
            .compute = &Rate,
            .better = Better::kHigher},
           {.name = "total_model_flops_from_args",
-           .meaning = "FLOPs of the kernels of the selected steps, all devices together",
+           .meaning = "FLOPs of the kernels of the selected steps, summed over devices",
            .unit = "FLOP",
            .needs = {{NeedKind::kGpu}},
            .definition = "Sum of known FLOPs (XLA's model_flops, or operator shapes)",

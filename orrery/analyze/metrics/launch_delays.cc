@@ -317,25 +317,25 @@ MetricResult QueueLength(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {{.name = "launch_stats",
-           .meaning = "How long work waits between its launch and its begin",
+           .meaning = "Delay from a launch call to the start of its work",
            .unit = "µs",
            .needs = {{NeedKind::kGpu}},
            .definition =
-               "Over all launch calls (runtime, driver, graphs, copies): the time from the end of "
-               "the call to the begin of the work on the device, 0 when the work begins earlier. "
+               "Over all launch calls (runtime, driver, graphs, memcpys): the time from the end of "
+               "the call to the start of the work on the device, 0 when the work starts earlier. "
                "The number is the median of a device, mean over devices.",
            .compute = &LaunchStats},
           {.name = "operator_delays",
-           .meaning = "How long it takes from an operator to its work on the device",
+           .meaning = "Delay from an operator to its work on the device",
            .unit = "µs",
            .needs = {{NeedKind::kGpu}},
            .definition =
-               "From the begin of the deepest operator around a launch call to the begin of the "
-               "call, and from there to the begin of the work. The number is the median of the sum "
+               "From the start of the innermost operator around a launch call to the start of the "
+               "call, and from there to the start of the work. The number is the median of the sum "
                "on a device, mean over devices; detail has the operators with most delay.",
            .compute = &OperatorDelays},
           {.name = "queue_length",
-           .meaning = "How much launched work waits in a stream, at most",
+           .meaning = "Longest queue of launched work in a stream",
            .needs = {{NeedKind::kGpu}},
            .definition =
                "Work enters the queue of its stream when its launch call begins and leaves it when "

@@ -123,19 +123,19 @@ MetricResult EstimatedBandwidth(const RunView& run) {
 std::vector<Metric> Describe() {
   return {
       {.name = "average_memory_bandwidth",
-       .meaning = "How fast copies move data, by kind",
+       .meaning = "Bandwidth of memcpys, by kind",
        .unit = "GB/s",
        .needs = {{NeedKind::kGpu}, {NeedKind::kCopies}},
-       .definition = "Sum of bytes / sum of durations over copies; sets are shown beside them",
+       .definition = "Sum of bytes / sum of durations over memcpys; memsets are listed separately",
        .compute = &AverageMemoryBandwidth,
        .aliases = {{.name = "memory_bandwidth"}},
        .better = Better::kHigher},
       {.name = "memory_transfer_overhead",
-       .meaning = "Share of the step in which only copies and sets run",
+       .meaning = "Share of the step in which only memcpys and memsets run",
        .unit = "%",
        .needs = {{NeedKind::kGpu}},
-       .definition =
-           "100 * (union of copies and sets without kernels) / window; per device, then the mean",
+       .definition = "100 * (union of memcpys and memsets without kernels) / window; per device, "
+                     "then the mean",
        .compute =
            [](const RunView& run) {
              return MeanRatio(run, &Breakdown::exposed_memory_ns, &Breakdown::window_ns, 100);

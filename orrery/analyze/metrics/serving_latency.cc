@@ -11,7 +11,7 @@
 namespace orrery::analyze::serving_latency {
 namespace {
 
-// The first engine step with a prompt; where names do not tell, the first step.
+// The first engine step with a prompt; without such names, the first step.
 std::optional<double> FirstPrefillSeconds(const trace::Trace& trace) {
   for (RowId step = 0; step < trace.steps.size(); ++step) {
     const auto engine = ParseEngineStep(trace.Text(trace.steps.name[step]));
@@ -46,7 +46,7 @@ MetricResult Ttft(const RunView& run) {
   return result;
 }
 
-// Steps that only generate; where names do not tell, all but the first and the last.
+// Steps that only generate; without such names, all but the first and the last.
 std::vector<double> DecodeSeconds(const trace::Trace& trace) {
   std::vector<double> known;
   std::vector<double> all;

@@ -165,7 +165,7 @@ MetricResult IdleBreakdown(const RunView& run) {
 // By name; work without an annotation is under the empty one.
 using TotalOfAnnotation = std::map<std::string_view, DurationTotal>;
 
-// Step markers would hold everything, so they do not count.
+// Step markers contain everything, so they do not count.
 std::vector<bool> CountedRanges(const trace::Trace& trace) {
   std::vector<bool> is_counted;
   for (const trace::AnnotationKind kind : trace.annotations.kind) {
@@ -297,29 +297,29 @@ std::vector<Metric> Describe() {
        .unit = "%",
        .needs = {{NeedKind::kGpu}},
        .definition = "Parts of the window that sum to 100; mean over devices; the number is the "
-                     "largest part. Communication under compute is named beside them",
+                     "largest part. Communication hidden by compute is reported separately",
        .compute = &BreakDownSteps},
       {.name = "temporal_breakdown",
        .meaning = "How the step divides into compute, communication, memory and idle time",
        .unit = "%",
        .needs = {{NeedKind::kGpu}},
        .definition = "The parts of the device window: some compute kernel runs; communication "
-                     "and no compute; copies and sets alone; nothing. They sum to the window. "
+                     "and no compute; memcpys and memsets alone; nothing. They sum to the window. "
                      "The number is the share of compute.",
        .compute = &TemporalBreakdown},
       {.name = "idle_breakdown",
-       .meaning = "How long devices do nothing, and why",
+       .meaning = "Idle time of devices by cause",
        .unit = "%",
        .needs = {{NeedKind::kGpu}},
        .definition =
-           "The time of the device window in which nothing runs. Each gap is told by the "
+           "The time of the device window in which nothing runs. Each gap is classified by the "
            "activity that ends it: unknown (its launch was not recorded), host_wait (the call "
            "began after the gap did), launch_overhead (shorter than --launch-gap-us), "
            "dependency (it waited for work elsewhere that ended inside the gap), other.",
        .compute = &IdleBreakdown,
        .better = Better::kLower},
       {.name = "annotation_breakdown",
-       .meaning = "Which annotated part of the program the device works for",
+       .meaning = "Device time by annotated part of the program",
        .unit = "%",
        .needs = {{NeedKind::kGpu}},
        .definition =

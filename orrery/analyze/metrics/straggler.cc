@@ -218,14 +218,14 @@ std::vector<Metric> Describe() {
        .aliases = {{.name = "straggler_metrics"}},
        .better = Better::kLower},
       {.name = "load_imbalance_ratio",
-       .meaning = "How much more compute the busiest rank has than the average",
+       .meaning = "Compute time of the busiest rank relative to the mean",
        .needs = {{NeedKind::kGpu}, {NeedKind::kRanks}},
        .definition = "Largest / mean over devices of the union of compute kernels per step. "
                      "ccl-bench counts waiting as work",
        .compute = &LoadImbalanceRatio,
        .better = Better::kLower},
       {.name = "token_to_expert_assignment",
-       .meaning = "How many more tokens the busiest expert gets than the average",
+       .meaning = "Tokens of the busiest expert relative to the mean",
        .definition = "Largest / mean of tokens per expert (gate logs), else of what uneven "
                      "all-to-alls send to each rank",
        .compute = &TokenToExpertAssignment,

@@ -90,7 +90,7 @@ bool IsInference(const trace::TraceSet& set) {
   return phase == "inference" || phase == "serving";
 }
 
-// Reads the shape from the card, or says what is missing in words that go on from "n/a: ".
+// Reads the shape from the card, or returns what is missing in words that follow "n/a: ".
 std::optional<ModelShape> ReadModelShape(const trace::TraceSet& set, std::string& reason) {
   for (const std::string_view field : {"num_params", "num_layers", "num_heads", "head_dim"}) {
     if (!CardNumber(set, field)) {

@@ -129,7 +129,7 @@ MetricResult WhatIfQuestions(const RunView& run) {
   result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
   result.detail.Set("questions", std::move(answers).rows());
   result.detail.Set("latency_kept_ns", latency_ns);
-  // What no edge explains stays as it was, whatever is asked.
+  // Unexplained delays do not change.
   result.detail.Set("unexplained_percent",
                     Percent(path.unexplained_ns(), path.length_ns()).value_or(0.0));
   result.detail.Set("contention_modelled", false);
