@@ -11,14 +11,14 @@
 
 namespace orrery::simulate {
 
-/// What a GPU does at an instant; when several things happen the first of these counts.
+/// What a GPU does at an instant; of several the first in this order counts.
 enum class TimeKind : std::uint8_t {
   kCompute,    // a kernel runs; by its category
   kOptimizer,  // a kernel of the optimizer runs
   kTransfer,   // nothing but communication runs; by its dimension
   kBubble,     // waits for a stage of the pipeline, or has nothing to do in one
   kWait,       // waits for other members of a group; by its dimension
-  kHost,       // what comes next is not launched yet
+  kHost,       // the next task is not launched yet
   kIdle,       // nothing runs between kernels, where there is no pipeline
 };
 

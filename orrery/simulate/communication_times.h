@@ -14,7 +14,7 @@
 
 namespace orrery::simulate {
 
-/// Says how long communication takes once all members of a group are there.
+/// The duration of communication once all members of a group have arrived.
 class CommunicationTimes {
  public:
   virtual ~CommunicationTimes() = default;
@@ -33,13 +33,13 @@ class CommunicationTimes {
   }
 };
 
-/// What communication costs once all are there.
+/// The cost of communication once all members have arrived.
 struct TransferCost {
   std::int64_t duration_ps = 0;
-  KernelCode side = 0;  // of its kernel; 0 when nobody wants to know
+  KernelCode side = 0;  // of its kernel; 0 when not requested
 };
 
-/// Remembers what communication costs, so that equal groups are asked for once.
+/// Memoizes communication costs, so that equal groups are computed once.
 class TransferTimes {
  public:
   TransferTimes(const RankClasses& rank_classes, CommunicationTimes& times, bool wants_sides)

@@ -16,7 +16,7 @@ struct DimensionTotal {
   std::int64_t calls = 0;
   std::int64_t bytes = 0;        // as collective::Request counts
   std::int64_t transfer_ps = 0;  // while data moves
-  std::int64_t wait_ps = 0;      // until the last member is there
+  std::int64_t wait_ps = 0;      // until the last member has arrived
   std::int64_t exposed_ps = 0;   // of both, what no kernel hides; of "pp" only the moving
 
   bool operator==(const DimensionTotal&) const = default;
@@ -28,7 +28,7 @@ struct DimensionTotal {
                                                           const Timeline& timeline,
                                                           const Breakdown& breakdown);
 
-/// Time in which communication is there and no kernel runs, the mean over all ranks: what
+/// Time in which communication runs and no kernel does, the mean over all ranks: what
 /// `orrery analyze` calls exposed on the traces of the same simulation. Waiting for a stage of the
 /// pipeline counts when a message is awaited for it.
 [[nodiscard]] std::int64_t MeanExposedPs(const RankClasses& rank_classes, const Timeline& timeline);

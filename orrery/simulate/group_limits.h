@@ -38,11 +38,11 @@ struct NetworkFaults {
 [[nodiscard]] Result<std::vector<double>> NetworkShares(const workload::Job& machine,
                                                         const NetworkFaults& faults);
 
-/// What members of groups hold back: GPUs with slower links than the job's usual one, and nodes
+/// What limits groups: GPUs with slower links than the job's usual one, and nodes
 /// with faults. Rank r of the job is on GPU r.
 class GroupLimits {
  public:
-  /// Nobody holds anything back.
+  /// No limits.
   GroupLimits() = default;
 
   /// Fails for faults that cannot be, and where islands must talk and one cannot.
@@ -72,7 +72,7 @@ class GroupLimits {
   std::vector<SlowGpus> slow_gpus_;      // ascending
 };
 
-/// Tells groups apart that are placed alike and have different limits.
+/// Separates groups with equal placement and different limits.
 class LimitedLinkClass : public LinkClass {
  public:
   /// Both must outlive it.

@@ -12,7 +12,7 @@
 
 namespace orrery::simulate {
 
-/// From here on so many bytes are in use.
+/// The bytes in use from a time on.
 struct MemoryPoint {
   std::int64_t at_ps = 0;
   std::int64_t bytes = 0;
@@ -41,7 +41,7 @@ struct MemoryOptions {
   bool rounds_like_allocator = false;
 };
 
-/// Memory that is taken (above 0) or given back.
+/// Memory that is allocated (above 0) or freed.
 struct MemoryStep {
   std::int64_t at_ps = 0;
   workload::TaskId task = 0;
@@ -63,7 +63,7 @@ struct StageMemory {
   workload::ProgramId program = 0;
   RankClassId rank_class = 0;     // the first of those that run it
   std::int64_t peak_bytes = 0;    // what its tensors take, in blocks of the allocator
-  std::int64_t needed_bytes = 0;  // and what lies idle between them
+  std::int64_t needed_bytes = 0;  // including fragmentation
   std::int64_t usable_bytes = 0;  // that a job can use of its GPU
   std::int64_t peak_ps = 0;
   std::vector<MemoryPart> parts;  // at the peak, the largest first
@@ -72,7 +72,7 @@ struct StageMemory {
   [[nodiscard]] std::int64_t free_bytes() const { return usable_bytes - needed_bytes; }
 };
 
-/// Whether a step fits.
+/// The memory of a step, and whether it fits.
 struct MemoryAnswer {
   std::vector<StageMemory> stages;  // by program
   std::size_t fullest = 0;          // of the stages: the one with the least memory left

@@ -9,8 +9,8 @@
 
 namespace orrery::simulate {
 
-/// Says what a simulation of this job leaves out or is unsure of, a sentence each, what may matter
-/// most first.
+/// Returns what a simulation of this job does not model or is uncertain about, a sentence each, the
+/// most important first.
 [[nodiscard]] std::vector<std::string> NotModelled(const workload::Job& job,
                                                    const workload::GeneratedJob& generated,
                                                    const SimulationOptions& options);

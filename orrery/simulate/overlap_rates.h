@@ -12,12 +12,12 @@
 
 namespace orrery::simulate {
 
-/// How tasks share a GPU by arithmetic alone, without measured constants. A task is as fast as the
-/// scarcest thing it needs lets it be:
+/// How concurrent tasks share a GPU, analytically and without measured constants. The scarcest
+/// resource limits a task:
 ///
-/// 1. Multiprocessors. A communication kernel holds its share as long as it is there, waiting or
-///    not. What is left is for the rest; when that wants more than is left, each gets its share in
-///    proportion.
+/// 1. Multiprocessors. A communication kernel holds its share as long as it is resident, waiting
+///    or not. What is left is for the rest; when that wants more than is left, each gets its share
+///    in proportion.
 /// 2. Memory. When all that runs wants more than the bandwidth, each gets its share in proportion.
 ///    What waits moves nothing.
 class AnalyticOverlap : public RateModel {
@@ -35,11 +35,11 @@ struct SharedGpu {
 
 [[nodiscard]] SharedGpu SharedGpuOf(const hardware::Gpu& gpu);
 
-/// How tasks share a GPU by a model of pairs of kernels.
+/// How concurrent tasks share a GPU according to a model of kernel pairs.
 ///
 /// 1. All communication that runs on a GPU counts as one kernel, with the blocks of all and what
 ///    they move together: blocks hold multiprocessors and traffic takes bandwidth whoever they
-///    belong to, while a product of separate slowdowns would let the second take a share of what
+///    belong to, while multiplying separate slowdowns would let the second take a share of what
 ///    the first has left. Of what waits only the blocks count.
 /// 2. Each kernel that computes takes as much longer as the model says of it beside that one.
 ///    Kernels that compute share multiprocessors and bandwidth among themselves in proportion.

@@ -18,7 +18,7 @@ namespace orrery::simulate {
 /// What the profiler's cost of an event was found from, best first.
 enum class ProfilerCostSource : std::uint8_t {
   kIssue,   // how long the host issues a step that finds the GPU idle
-  kStep,    // steps one behind the other, which are then no evaluate of the replay any more
+  kStep,    // steps one behind the other, which then cannot evaluate the replay any more
   kShared,  // the shared costs of the host: the GPU hides the host, or nothing was measured
 };
 

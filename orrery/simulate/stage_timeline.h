@@ -10,7 +10,7 @@
 
 namespace orrery::simulate {
 
-/// What a person sees in the timeline of a pipeline.
+/// What the timeline of a pipeline shows.
 enum class PassKind : std::uint8_t {
   kForward,
   kBackward,  // with what is recomputed for it

@@ -15,7 +15,7 @@
 
 namespace orrery::simulate {
 
-/// What kernels of one rank class cost each other in a step.
+/// How much kernels of one rank class delay each other in a step.
 struct DelayTotals {
   std::int64_t kernels = 0;           // that compute and took longer than alone
   std::int64_t kernels_alone_ps = 0;  // what they would have taken
@@ -72,7 +72,7 @@ struct StageSummary {
   [[nodiscard]] std::string ShortLabel() const;
 };
 
-/// What a job does in a second, and how well.
+/// Throughput and utilisation of a job.
 struct JobFigures {
   double samples_per_s = 0;
   std::optional<double> tokens_per_s = {};   // of models that read tokens
@@ -80,7 +80,7 @@ struct JobFigures {
   std::optional<Utilisation> hardware = {};  // where it is known how they are executed
 };
 
-/// What is said of a step.
+/// The results of a simulated step.
 struct StepSummary {
   std::int64_t step_ps = 0;
   std::int64_t events = 0;  // of rank classes; what is folded is not counted again
@@ -110,11 +110,11 @@ struct StepSummary {
 void SetMemory(const RankClasses& rank_classes, std::span<const StageMemory> memory_of_program,
                StepSummary& summary);
 
-/// How long a GPU has work of its own: kernels, and exposed communication inside of a stage.
-/// Messages between stages, and what is awaited, are none.
+/// The time of kernels and of exposed communication inside a stage, without messages between
+/// stages and without waiting.
 [[nodiscard]] std::int64_t BusyPs(const Breakdown& breakdown);
 
-/// The stage of a pipeline that has most to do. A pipeline cannot step faster than it.
+/// The slowest stage of a pipeline, which bounds the step.
 struct BindingStage {
   std::string label;
   std::int64_t busy_ps = 0;

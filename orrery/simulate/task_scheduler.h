@@ -43,8 +43,7 @@ struct RankClassState {
   LaneIndex first_lane = 0;
 };
 
-/// What simulates have in common, whatever the order in which they look at tasks: the rules of when
-/// a task begins. A Driver decides when it ends:
+/// The common part of all engines: the rules of when a task begins. A Driver decides when it ends:
 ///   Work(lane, begin_ps, duration_ps)  something begins that takes so long when it is alone
 ///   End(lane, end_ps)                  the end of what a lane does is known
 ///   Arrive(lane, begin_ps)             a member of a group begins to wait

@@ -21,8 +21,7 @@
 
 namespace orrery::simulate {
 
-/// Remembers operators of every GPU that is asked for: many jobs ask for the same ones. Any number
-/// of threads may ask at the same time.
+/// Memoizes operator costs of every GPU, since many jobs contain the same operators. Thread-safe.
 class GpuMemo : public kernel::CostModel {
  public:
   explicit GpuMemo(const kernel::CostModel& costs) : costs_(costs) {}
@@ -44,7 +43,7 @@ class GpuMemo : public kernel::CostModel {
   mutable std::map<std::string, std::unique_ptr<Entry>> entry_of_gpu_;
 };
 
-/// A measured step time beside ours.
+/// A measured step time and its prediction.
 struct EvaluatedRun {
   workload::PublishedRun run;
   double predicted_s = 0;
@@ -55,8 +54,7 @@ struct EvaluatedRun {
   [[nodiscard]] double Error() const { return predicted_s / run.measured_s - 1; }
 };
 
-/// Simulates a run. What it leaves open is taken as somebody who had to run it would, and added to
-/// its assumptions:
+/// Simulates a run. Unspecified settings are chosen as follows and added to its assumptions:
 /// - tensor parallelism is doubled within a node until the job fits;
 /// - the micro-batch is doubled up to 8 samples while it fits and gains 5 % of the time, and stays
 /// 1
