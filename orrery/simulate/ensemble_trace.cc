@@ -128,8 +128,7 @@ class RankTrace {
         }
       }
     }
-    std::sort(activities.begin(), activities.end(),
-              [](const Activity& lhs, const Activity& rhs) { return lhs.Order() < rhs.Order(); });
+    std::ranges::sort(activities, {}, &Activity::Order);
     CollectiveRows collectives(rank_classes_, traced_, trace_);
     for (const Activity& activity : activities) {
       const TaskTimes times = TimesOf(activity.repetition);

@@ -37,7 +37,7 @@ TaskId Product(RankWriter& rank, std::int64_t duration_ps) {
   return task;
 }
 
-/// Two stages with tp 2 and dp 2, ranks tp first, then dp, then pp. TaskScheduler 0 computes 100
+/// Two stages with tp 2 and dp 2, ranks tp first, then dp, then pp. Stage 0 computes 100
 /// µs, adds in its tensor group (50 kB: 50 µs at a picosecond a byte and 1,000 times that), sends
 /// on; stage 1 receives, computes 150 µs; then all reduce over their replicas.
 Ensemble TwoStages() {
@@ -110,7 +110,7 @@ class EnsembleTraceTest : public ::testing::Test {
   Timeline simulated_;
 };
 
-// TaskScheduler 0: product 0–100, sum 100–150, send 150–160, reduction 160–190. TaskScheduler 1:
+// Stage 0: product 0–100, sum 100–150, send 150–160, reduction 160–190. Stage 1:
 // receive waits 0–150 and runs 150–160, product 160–310, sum 310–360, reduction 360–390.
 TEST_F(EnsembleTraceTest, EveryRankHasItsTimes) {
   ASSERT_EQ(rank_classes_.classes.size(), 2U);
@@ -164,7 +164,7 @@ TEST_F(EnsembleTraceTest, MetricsOfTheTraceAreThoseOfTheTimeline) {
   trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100"});
 
   EXPECT_DOUBLE_EQ(Measured(set, "iteration_wall_clock_time"), 390e-6);
-  // TaskScheduler 0: 90 µs of transfers; stage 1: 90 µs, and 150 µs in which its receive waits,
+  // Stage 0: 90 µs of transfers; stage 1: 90 µs, and 150 µs in which its receive waits,
   // which we call a bubble.
   EXPECT_DOUBLE_EQ(MeanExposedSeconds(), 90e-6);
   EXPECT_DOUBLE_EQ(Measured(set, "exposed_comm_time"), MeanExposedSeconds() + 150e-6 / 2);

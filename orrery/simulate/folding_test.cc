@@ -134,7 +134,7 @@ RC_GTEST_PROP(EngineProperty, ShorterTasksNeverLengthenTheStep,
 
 // One kernel of 1,000,000 ps, then a reduction over n ranks: the slowest of 8 is 1.4342 sigma late
 // (Φ⁻¹(7.625 / 8.25)), so sigma 0.01 costs 14,342 ps.
-TEST(JitterTest, AFoldedCastWaitsForTheSlowestOfItsRanks) {
+TEST(JitterTest, FoldedRankClassesWaitForTheSlowestOfTheirRanks) {
   RankWriter rank({"dp"});
   rank.After(rank.Kernel(1'000'000), rank.Talk(0, 0));
   Ensemble ensemble;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -43,9 +44,7 @@ class Usage {
         parts.push_back({std::string(program.strings.View(category)), Counted(bytes)});
       }
     }
-    std::stable_sort(parts.begin(), parts.end(), [](const MemoryPart& lhs, const MemoryPart& rhs) {
-      return lhs.bytes > rhs.bytes;
-    });
+    std::ranges::stable_sort(parts, std::greater{}, &MemoryPart::bytes);
     return parts;
   }
 
@@ -110,9 +109,8 @@ std::vector<MemoryStep> MemorySteps(const Program& program, const Timeline& time
                      .category = change.category,
                      .bytes = change.bytes});
   }
-  std::stable_sort(steps.begin(), steps.end(), [](const MemoryStep& lhs, const MemoryStep& rhs) {
-    return std::tuple(lhs.at_ps, lhs.task, lhs.bytes < 0) <
-           std::tuple(rhs.at_ps, rhs.task, rhs.bytes < 0);
+  std::ranges::stable_sort(steps, {}, [](const MemoryStep& step) {
+    return std::tuple(step.at_ps, step.task, step.bytes < 0);
   });
   return steps;
 }

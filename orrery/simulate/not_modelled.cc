@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text.h"
 #include "orrery/collective/machine_models.h"
 
 namespace orrery::simulate {
@@ -20,19 +21,17 @@ using Sentences = std::vector<std::string>;
 
 bool HasExperts(const Job& job) {
   const workload::Transformer* const model = job.model.transformer();
-  return model != nullptr &&
-         std::any_of(model->blocks.begin(), model->blocks.end(),
-                     [](const workload::BlockRun& run) { return run.block.experts() != nullptr; });
+  return model != nullptr && std::ranges::any_of(model->blocks, [](const workload::BlockRun& run) {
+           return run.block.experts() != nullptr;
+         });
 }
 
 bool HoldsAnyOf(const workload::Ensemble& ensemble, std::string_view category) {
-  return std::any_of(
-      ensemble.programs.begin(), ensemble.programs.end(), [&](const workload::Program& program) {
-        return std::any_of(program.held_memory.category.begin(), program.held_memory.category.end(),
-                           [&](StringId id) {
-                             return program.strings.View(id).find(category) != std::string::npos;
-                           });
-      });
+  return std::ranges::any_of(ensemble.programs, [&](const workload::Program& program) {
+    return std::ranges::any_of(program.held_memory.category, [&](StringId id) {
+      return Contains(program.strings.View(id), category);
+    });
+  });
 }
 
 void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {

@@ -7,7 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/simulate/engine.h"
-#include "orrery/simulate/step_figures.h"
+#include "orrery/simulate/replay_calibration.h"
 
 namespace orrery::simulate {
 namespace {

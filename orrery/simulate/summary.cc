@@ -228,10 +228,8 @@ std::string StageSummary::ShortLabel() const {
 }
 
 const StageSummary* StepSummary::Fullest() const {
-  const auto fullest = std::min_element(stages.begin(), stages.end(),
-                                        [](const StageSummary& lhs, const StageSummary& rhs) {
-                                          return lhs.memory.free_bytes() < rhs.memory.free_bytes();
-                                        });
+  const auto fullest = std::ranges::min_element(
+      stages, {}, [](const StageSummary& stage) { return stage.memory.free_bytes(); });
   return fullest == stages.end() || fullest->memory.needed_bytes == 0 ? nullptr : &*fullest;
 }
 

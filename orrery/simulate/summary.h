@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/dimension_totals.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/rank_classes.h"

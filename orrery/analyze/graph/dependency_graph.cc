@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "orrery/analyze/graph/blocking_calls.h"
+#include "orrery/analyze/graph/graph_holder.h"
 #include "orrery/analyze/graph/instant_order.h"
 #include "orrery/analyze/graph/lanes.h"
 #include "orrery/analyze/graph/launch_edges.h"
@@ -17,6 +18,7 @@
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/analyze/graph/rendezvous.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/check.h"
 #include "orrery/base/interval_set.h"
 #include "orrery/base/parallel.h"
 #include "orrery/trace/trace.h"
@@ -312,6 +314,11 @@ DependencyGraph BuildGraph(const RunView& run) {
   graph.launch_gap_ns = run.options.launch_gap_ns;
   graph.rank_index = ranks;
   return graph;
+}
+
+const DependencyGraph& GraphOf(const RunView& run) {
+  ORRERY_CHECK(run.graph != nullptr, "the view was made by ViewRun");
+  return run.graph->Get(run);
 }
 
 }  // namespace orrery::analyze

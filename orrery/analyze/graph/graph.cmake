@@ -1,4 +1,4 @@
-set(SOURCES blocking_calls.cc critical_path.cc dependency_graph.cc graph_holder.cc
+set(SOURCES blocking_calls.cc critical_path.cc dependency_graph.cc
   instant_order.cc lanes.cc lateness.cc launch_edges.cc node_numbering.cc rank_part.cc
   rendezvous.cc what_if.cc)
 set(TESTS critical_path_test.cc dependency_graph_test.cc graph_metrics_test.cc

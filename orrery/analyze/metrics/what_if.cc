@@ -12,8 +12,8 @@
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/graph_holder.h"
-#include "orrery/analyze/hockney_fit.h"
 #include "orrery/analyze/metric.h"
+#include "orrery/analyze/metrics/hockney.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze::what_if {

@@ -23,7 +23,7 @@
 #include "orrery/kernel/memo.h"
 #include "orrery/simulate/engine.h"
 #include "orrery/simulate/ensemble_trace.h"
-#include "orrery/simulate/step_figures.h"
+#include "orrery/simulate/replay_calibration.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/default_host.h"

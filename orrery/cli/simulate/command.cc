@@ -23,7 +23,7 @@
 #include "orrery/hardware/cluster.h"
 #include "orrery/report/simulation_page.h"
 #include "orrery/simulate/bottleneck.h"
-#include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/not_modelled.h"
 #include "orrery/simulate/simulation.h"
