@@ -6,11 +6,12 @@
 
 #include <fmt/core.h>
 
+#include "orrery/trace/summary.h"
+
 namespace orrery::analyze {
 namespace {
 
-// Where a field may be; the card reader folds case and spelling of keys. model_arch is missing in
-// some cards, its fields then stand directly under model.
+// Sections that may contain a field. Cards without model_arch have its fields directly under model.
 constexpr std::array<std::string_view, 9> kPlaces{"workload.model.model_arch.",
                                                   "workload.model.",
                                                   "workload.data.",
@@ -21,48 +22,37 @@ constexpr std::array<std::string_view, 9> kPlaces{"workload.model.model_arch.",
                                                   "model_executor.expert_parallel.",
                                                   "model_executor."};
 
-std::optional<std::string_view> Find(const trace::TraceSet& set, std::string_view field) {
-  if (!set.card) {
-    return std::nullopt;
-  }
+// Returns the first value of a field that `get(path)` accepts.
+template <typename Get>
+auto FirstOf(const trace::TraceSet& set, std::string_view field, Get&& get)
+    -> decltype(get(std::string())) {
   for (const std::string_view place : kPlaces) {
-    if (const auto text = set.card->Text(std::string(place).append(field))) {
-      return text;
+    if (const auto value = set.card ? get(std::string(place).append(field)) : std::nullopt) {
+      return value;
     }
   }
   return std::nullopt;
+}
+
+template <typename T>
+std::optional<T> IfPositive(std::optional<T> number) {
+  return number && *number > 0 ? number : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<double> CardNumber(const trace::TraceSet& set, std::string_view field) {
-  if (!set.card) {
-    return std::nullopt;
-  }
-  for (const std::string_view place : kPlaces) {
-    const auto number = set.card->Number(std::string(place).append(field));
-    if (number && *number > 0) {
-      return number;
-    }
-  }
-  return std::nullopt;
+  return FirstOf(set, field,
+                 [&](const std::string& path) { return IfPositive(set.card->Number(path)); });
 }
 
 std::optional<std::int64_t> CardInteger(const trace::TraceSet& set, std::string_view field) {
-  if (!set.card) {
-    return std::nullopt;
-  }
-  for (const std::string_view place : kPlaces) {
-    const auto number = set.card->Integer(std::string(place).append(field));
-    if (number && *number > 0) {
-      return number;
-    }
-  }
-  return std::nullopt;
+  return FirstOf(set, field,
+                 [&](const std::string& path) { return IfPositive(set.card->Integer(path)); });
 }
 
 std::optional<std::string_view> CardText(const trace::TraceSet& set, std::string_view field) {
-  return Find(set, field);
+  return FirstOf(set, field, [&](const std::string& path) { return set.card->Text(path); });
 }
 
 std::string WhyNoCardValue(const trace::TraceSet& set, std::string_view field) {
@@ -80,6 +70,16 @@ std::int64_t CardParallelSize(const trace::TraceSet& set, std::string_view dimen
 std::optional<double> CardLinkBytesPerSecond(const trace::TraceSet& set, bool inside_node) {
   const auto gigabits = CardNumber(set, inside_node ? "bandwidth_gbps.1" : "bandwidth_gbps.0");
   return gigabits ? std::optional(*gigabits * 1e9 / 8) : std::nullopt;
+}
+
+const hardware::Gpu* ChipOf(const RunView& run) {
+  if (const auto model = CardText(*run.set, "xpu_spec.model")) {
+    if (const hardware::Gpu* const gpu = hardware::FindGpu(*model)) {
+      return gpu;
+    }
+  }
+  return run.set->ranks.empty() ? nullptr
+                                : hardware::FindGpu(trace::DeviceName(run.set->ranks.front()));
 }
 
 }  // namespace orrery::analyze

@@ -6,14 +6,13 @@
 namespace orrery::analyze {
 namespace {
 
-
 // What matching found out about a collective.
 void AddFacts(const RunView& run, const DeviceView& device, RowId collective,
               CommunicationPart& part) {
   const RowId instance = run.matched.ranks[device.rank_index].instance_of_row[collective];
   if (instance != kNoRow) {
     part.group = run.matched.instances.group[instance];
-    part.is_matched = run.waits.is_sound[instance] != 0;
+    part.is_matched = run.waits.is_reliable[instance] != 0;
     part.useful_ns += run.waits.WaitOfRow(run.matched, device.rank_index, collective);
   }
 }

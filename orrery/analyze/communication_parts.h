@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "orrery/analyze/dimension.h"
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::analyze {
 
-/// One communication kernel of a device, cut at the end of its waiting.
+/// One communication kernel of a device, split into waiting and transfer.
 struct CommunicationPart {
   Interval time;               // clipped to the selected steps
   std::int64_t useful_ns = 0;  // when waiting ended; the begin when it is not known

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "orrery/analyze/card_fields.h"
-#include "orrery/base/text.h"
 #include "orrery/base/number_list.h"
+#include "orrery/base/text.h"
 #include "orrery/trace/collective_groups.h"
 
 namespace orrery::analyze {

@@ -3,15 +3,151 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "orrery/analyze/awaited_work.h"
+#include "orrery/base/columns.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
 namespace {
 
+/// Which work of other streams an activity had to wait for, by the events that streams wait for.
+/// Profilers record these waits only on request; without them nothing is stored. Building costs O(n
+/// log n) in the launched activities of the trace.
+class AwaitedWork {
+ public:
+  explicit AwaitedWork(const trace::Trace& trace);
+
+  /// Returns when the last work ended that the activity's stream had to wait for between its
+  /// previous launch and the launch of the activity.
+  [[nodiscard]] std::optional<std::int64_t> EndNs(RowId activity) const;
+
+ private:
+  struct Launch {
+    std::int64_t call_begin_ns = 0;
+    std::int64_t end_ns = 0;  // of the activity
+  };
+
+  struct Wait {
+    std::int64_t call_begin_ns = 0;
+    std::int64_t awaited_end_ns = 0;
+  };
+
+  using Stream = std::pair<std::int32_t, std::int64_t>;  // device and number
+
+  void IndexLaunches();
+  void IndexWaits();
+  [[nodiscard]] std::optional<std::int64_t> EndBefore(std::int64_t stream,
+                                                      std::int64_t record_ns) const;
+
+  const trace::Trace& trace_;
+  std::map<Stream, std::vector<Launch>> launches_on_stream_;  // in order of the call
+  std::map<Stream, std::vector<Wait>> waits_on_stream_;       // in order of the call
+};
+
+using trace::SyncKind;
+
+bool IsWait(const trace::Syncs& syncs, RowId row) {
+  return syncs.kind[row] == SyncKind::kStreamWaitEvent && syncs.call[row] != kNoRow &&
+         syncs.record_correlation[row] >= 0;
+}
+
+AwaitedWork::AwaitedWork(const trace::Trace& trace) : trace_(trace) {
+  if (std::ranges::count(trace.syncs.kind, SyncKind::kStreamWaitEvent) > 0) {
+    IndexLaunches();
+    IndexWaits();
+  }
+}
+
+void AwaitedWork::IndexLaunches() {
+  const trace::Activities& activities = trace_.activities;
+  for (RowId row = 0; row < activities.size(); ++row) {
+    const RowId track = activities.track[row];
+    const RowId launch = activities.launch[row];
+    if (track != kNoRow && launch != kNoRow) {
+      launches_on_stream_[{trace_.tracks.device[track], trace_.tracks.thread[track]}].push_back(
+          {.call_begin_ns = trace_.runtime_calls.begin_ns[launch],
+           .end_ns = activities.begin_ns[row] + activities.duration_ns[row]});
+    }
+  }
+  for (auto& [stream, launches] : launches_on_stream_) {
+    std::ranges::stable_sort(launches, {}, &Launch::call_begin_ns);
+    // A stream works in order: what was launched by then has ended when the latest has.
+    for (std::size_t i = 1; i < launches.size(); ++i) {
+      launches[i].end_ns = std::max(launches[i].end_ns, launches[i - 1].end_ns);
+    }
+  }
+}
+
+void AwaitedWork::IndexWaits() {
+  const trace::RowIndex calls(trace_.runtime_calls.correlation);
+  const trace::Syncs& syncs = trace_.syncs;
+  for (RowId row = 0; row < syncs.size(); ++row) {
+    const RowId record = IsWait(syncs, row) ? calls.First(syncs.record_correlation[row]) : kNoRow;
+    if (record == kNoRow) {
+      continue;
+    }
+    const auto awaited =
+        EndBefore(syncs.wait_on_stream[row], trace_.runtime_calls.begin_ns[record]);
+    if (awaited) {
+      waits_on_stream_[{syncs.device[row], syncs.stream[row]}].push_back(
+          {.call_begin_ns = trace_.runtime_calls.begin_ns[syncs.call[row]],
+           .awaited_end_ns = *awaited});
+    }
+  }
+  for (auto& [stream, waits] : waits_on_stream_) {
+    std::ranges::stable_sort(waits, {}, &Wait::call_begin_ns);
+  }
+}
+
+// The stream's device is not recorded, so all devices with such a stream count.
+std::optional<std::int64_t> AwaitedWork::EndBefore(std::int64_t stream,
+                                                   std::int64_t record_ns) const {
+  std::optional<std::int64_t> end_ns;
+  for (const auto& [key, launches] : launches_on_stream_) {
+    if (key.second != stream) {
+      continue;
+    }
+    const auto after = std::ranges::lower_bound(launches, record_ns, {}, &Launch::call_begin_ns);
+    if (after != launches.begin()) {
+      end_ns = std::max(end_ns.value_or(INT64_MIN), std::prev(after)->end_ns);
+    }
+  }
+  return end_ns;
+}
+
+std::optional<std::int64_t> AwaitedWork::EndNs(RowId activity) const {
+  const RowId launch = trace_.activities.launch[activity];
+  const RowId track = trace_.activities.track[activity];
+  if (waits_on_stream_.empty() || launch == kNoRow || track == kNoRow) {
+    return std::nullopt;
+  }
+  const Stream stream{trace_.tracks.device[track], trace_.tracks.thread[track]};
+  const auto waits = waits_on_stream_.find(stream);
+  if (waits == waits_on_stream_.end()) {
+    return std::nullopt;
+  }
+  const std::int64_t launch_ns = trace_.runtime_calls.begin_ns[launch];
+  const std::vector<Launch>& launches = launches_on_stream_.at(stream);
+  const auto own = std::ranges::lower_bound(launches, launch_ns, {}, &Launch::call_begin_ns);
+  const std::int64_t previous_ns =
+      own == launches.begin() ? INT64_MIN : std::prev(own)->call_begin_ns;
+  std::optional<std::int64_t> end_ns;
+  auto wait = std::ranges::lower_bound(waits->second, previous_ns, {}, &Wait::call_begin_ns);
+  for (; wait != waits->second.end() && wait->call_begin_ns < launch_ns; ++wait) {
+    end_ns = std::max(end_ns.value_or(INT64_MIN), wait->awaited_end_ns);
+  }
+  return end_ns;
+}
 
 class GapFinder {
  public:

@@ -4,13 +4,13 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::analyze {
 
-/// Why a device did nothing, told from the activity that ends the gap.
+/// Why a device was idle, inferred from the activity that ends the gap.
 enum class IdleCause : std::uint8_t {
   kUnknown,         // its launch was not recorded
   kHostWait,        // the host launched it only after the gap began
@@ -27,8 +27,8 @@ inline constexpr int kNumIdleCauses = 5;
 struct IdleGap {
   Interval time;  // inside one window
   IdleCause cause = IdleCause::kUnknown;
-  RowId ended_by = kNoRow;  // the activity; none when the window ends first
-  std::uint32_t window = 0;               // of the device
+  RowId ended_by = kNoRow;   // the activity; none when the window ends first
+  std::uint32_t window = 0;  // of the device
 };
 
 /// Returns the times inside the selected windows in which nothing runs on a device, in order. They

@@ -1,6 +1,7 @@
 #include "orrery/analyze/kernel_totals.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -12,25 +13,12 @@
 namespace orrery::analyze {
 namespace {
 
+using trace::CopyKind;
 using trace::KernelClass;
-
-void Merge(KernelTotal& into, const KernelTotal& from) {
-  const bool is_new = into.count == 0;
-  into.name = from.name;
-  into.kernel_class = from.kernel_class;
-  into.min_ns = is_new ? from.min_ns : std::min(into.min_ns, from.min_ns);
-  into.max_ns = std::max(into.max_ns, from.max_ns);
-  into.count += from.count;
-  into.sum_ns += from.sum_ns;
-  into.wait_ns += from.wait_ns;
-  into.sum_of_squares_ns2 += from.sum_of_squares_ns2;
-}
 
 std::int64_t WaitOf(const RunView& run, const DeviceView& device, RowId activity) {
   const RowId collective = run.TraceOf(device).activities.collective[activity];
-  return collective == kNoRow
-             ? 0
-             : run.waits.WaitOfRow(run.matched, device.rank_index, collective);
+  return collective == kNoRow ? 0 : run.waits.WaitOfRow(run.matched, device.rank_index, collective);
 }
 
 std::vector<KernelTotal> TotalsOf(const RunView& run, const DeviceView& device) {
@@ -50,21 +38,20 @@ std::vector<KernelTotal> TotalsOf(const RunView& run, const DeviceView& device) 
     }
     std::uint32_t& slot = slots[static_cast<std::size_t>(trace.activities.name[row])];
     if (slot == 0) {
-      totals.emplace_back();
+      totals.push_back({.name = trace.Text(trace.activities.name[row])});
       slot = static_cast<std::uint32_t>(totals.size());
     }
-    Merge(totals[slot - 1], {.name = trace.Text(trace.activities.name[row]),
-                             .kernel_class = run.ClassOf(device, row),
-                             .count = 1,
-                             .sum_ns = inside_ns,
-                             .wait_ns = std::min(WaitOf(run, device, row), inside_ns),
-                             .min_ns = duration_ns,
-                             .max_ns = duration_ns,
-                             .sum_of_squares_ns2 = static_cast<double>(duration_ns) *
-                                                   static_cast<double>(duration_ns)});
+    KernelTotal& total = totals[slot - 1];
+    total.kernel_class = run.ClassOf(device, row);
+    total.durations.Add(duration_ns, inside_ns);
+    total.wait_ns += std::min(WaitOf(run, device, row), inside_ns);
   }
   return totals;
 }
+
+constexpr std::array<std::string_view, kNumCopyKinds> kKindNames{"set",  "HtoD", "DtoH", "HtoA",
+                                                                 "AtoH", "AtoA", "AtoD", "DtoA",
+                                                                 "DtoD", "HtoH", "PtoP", "unknown"};
 
 }  // namespace
 
@@ -78,14 +65,30 @@ std::vector<KernelTotal> TotalKernels(const RunView& run) {
     for (const KernelTotal& total : device) {
       const auto [place, is_new] = places.try_emplace(total.name, totals.size());
       if (is_new) {
-        totals.emplace_back();
+        totals.push_back({.name = total.name});
       }
-      Merge(totals[place->second], total);
+      KernelTotal& sum = totals[place->second];
+      sum.kernel_class = total.kernel_class;
+      sum.durations += total.durations;
+      sum.wait_ns += total.wait_ns;
     }
   }
-  std::ranges::sort(totals, {},
-                    [](const KernelTotal& total) { return std::pair(-total.sum_ns, total.name); });
+  std::ranges::sort(totals, {}, [](const KernelTotal& total) {
+    return std::pair(-total.durations.sum_ns, total.name);
+  });
   return totals;
+}
+
+CopyKind CopyKindOf(const trace::Activities& activities, RowId row) {
+  if (activities.kind[row] == trace::ActivityKind::kMemset) {
+    return CopyKind::kNone;
+  }
+  const CopyKind recorded = activities.copy_kind[row];
+  return recorded == CopyKind::kNone ? CopyKind::kUnknown : recorded;
+}
+
+std::string_view CopyKindName(CopyKind kind) {
+  return kKindNames[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace orrery::analyze

@@ -1,28 +1,90 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/value.h"
+#include "orrery/trace/enums.h"
 #include "orrery/trace/kernel_class.h"
+#include "orrery/trace/tables.h"
 
 namespace orrery::analyze {
+
+/// The sum and spread of durations.
+struct DurationTotal {
+  std::int64_t count = 0;
+  std::int64_t sum_ns = 0;
+  std::int64_t min_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max_ns = 0;
+  double sum_of_squares_ns2 = 0;
+
+  /// Adds a duration, of which `counted_ns` enter the sum.
+  void Add(std::int64_t duration_ns, std::int64_t counted_ns) {
+    ++count;
+    sum_ns += counted_ns;
+    min_ns = std::min(min_ns, duration_ns);
+    max_ns = std::max(max_ns, duration_ns);
+    sum_of_squares_ns2 += static_cast<double>(duration_ns) * static_cast<double>(duration_ns);
+  }
+
+  void Add(std::int64_t duration_ns) { Add(duration_ns, duration_ns); }
+
+  DurationTotal& operator+=(const DurationTotal& other) {
+    count += other.count;
+    sum_ns += other.sum_ns;
+    min_ns = std::min(min_ns, other.min_ns);
+    max_ns = std::max(max_ns, other.max_ns);
+    sum_of_squares_ns2 += other.sum_of_squares_ns2;
+    return *this;
+  }
+
+  [[nodiscard]] double MeanNs() const {
+    return static_cast<double>(sum_ns) / static_cast<double>(count);
+  }
+
+  /// The standard deviation of the durations themselves (not an estimate for a larger set).
+  [[nodiscard]] double DeviationNs() const {
+    const double mean_ns = MeanNs();
+    const double variance = sum_of_squares_ns2 / static_cast<double>(count) - mean_ns * mean_ns;
+    return std::sqrt(std::max(variance, 0.0));
+  }
+
+  /// Sets count, sum_ns, mean_ns, min_ns, max_ns and std_ns; there must be a duration.
+  Value& Describe(Value& row) const {
+    return row.Set("count", count)
+        .Set("sum_ns", sum_ns)
+        .Set("mean_ns", MeanNs())
+        .Set("min_ns", min_ns)
+        .Set("max_ns", max_ns)
+        .Set("std_ns", DeviationNs());
+  }
+};
 
 /// All kernels of one name over the chosen devices, in the selected steps.
 struct KernelTotal {
   std::string_view name;
   trace::KernelClass kernel_class = trace::KernelClass::kOther;
-  std::int64_t count = 0;
-  std::int64_t sum_ns = 0;   // durations, clipped to the windows
-  std::int64_t wait_ns = 0;  // of communication kernels: the part that waits for other ranks
-  std::int64_t min_ns = 0;
-  std::int64_t max_ns = 0;
-  double sum_of_squares_ns2 = 0;
+  DurationTotal durations = {};  // the sum is clipped to the windows
+  std::int64_t wait_ns = 0;      // of communication kernels: waiting for other ranks
 };
 
-/// Returns the kernels by name, those with most time first (ties by name). Copies and sets are not
-/// kernels.
+/// Returns the kernels by name, longest total first (ties by name), without memcpys and memsets.
 [[nodiscard]] std::vector<KernelTotal> TotalKernels(const RunView& run);
+
+inline constexpr std::size_t kNumCopyKinds =
+    static_cast<std::size_t>(trace::CopyKind::kUnknown) + 1;
+
+/// Returns the kind of a copy, unknown where it was not recorded; sets stand where copies have
+/// none.
+[[nodiscard]] trace::CopyKind CopyKindOf(const trace::Activities& activities, RowId row);
+
+/// Returns "HtoD", "DtoD", …; "set" for none.
+[[nodiscard]] std::string_view CopyKindName(trace::CopyKind kind);
 
 }  // namespace orrery::analyze

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "orrery/analyze/json_fields.h"
-#include "orrery/analyze/operator_inputs.h"
 #include "orrery/analyze/operator_work.h"
-#include "orrery/analyze/selected_rows.h"
+#include "orrery/analyze/run_view.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/kernel_class.h"
 
@@ -41,7 +40,7 @@ bool IsMainClass(KernelClass kernel_class) {
          kernel_class == KernelClass::kAttention;
 }
 
-/// The work of the operators of a rank; calls of the same shape are worked out once.
+/// The work of the operators of a rank; computed once for calls of the same shape.
 class OperatorWorks {
  public:
   explicit OperatorWorks(const Trace& trace) : trace_(trace) {}

@@ -11,13 +11,13 @@
 
 namespace orrery::analyze {
 
-/// Who says what a kernel has to do.
+/// The source of a kernel's FLOPs and bytes.
 enum class WorkSource : std::uint8_t { kCostModel, kShapes };
 
 /// Returns "XLA cost model" or "operator shapes".
 [[nodiscard]] std::string_view WorkSourceName(WorkSource source);
 
-/// What is known of the work of a kernel.
+/// FLOPs and bytes of a kernel, as far as they are known.
 struct KernelWork {
   RowId activity = kNoRow;
   std::optional<double> flops = {};
@@ -28,10 +28,10 @@ struct KernelWork {
 
 /// Returns the compute kernels of the selected steps whose work is known, in order of time.
 ///
-/// XLA's cost model is believed where a kernel carries it (`model_flops`, else `flops`;
-/// `bytes_accessed`). Else the shapes of the operator that launched the kernel tell. Of several
-/// kernels of one call the longest has the work, those that multiply, convolve or attend before all
-/// others; the rest is not known.
+/// They come from XLA's cost model where a kernel carries it (`model_flops`, else `flops`;
+/// `bytes_accessed`), else from the shapes of the operator that launched the kernel. If an operator
+/// launched several kernels, its work is attributed to the longest GEMM, convolution or attention
+/// kernel, else to the longest one.
 [[nodiscard]] std::vector<KernelWork> KnownWork(const RunView& run, const DeviceView& device);
 
 /// Sums over what is known on a device.

@@ -118,7 +118,7 @@ LinkTraffic TrafficOfRecordings(const RunView& run) {
 LinkTraffic TrafficOfMetrics(const RunView& run) {
   LinkTraffic traffic{.gpus = {}, .reason = "no samples of NVLink user data"};
   if (run.options.link) {
-    traffic.reason = "GPU metrics do not tell links apart";
+    traffic.reason = "GPU metrics do not separate links";
     return traffic;
   }
   for (const std::uint32_t place : trace::PlacesInRankOrder(*run.set)) {

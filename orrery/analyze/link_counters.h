@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
@@ -16,7 +16,7 @@ namespace orrery::analyze {
 struct LinkInterval {
   Interval time;
   double bytes = 0;
-  std::uint32_t round = 0;  // of polling; intervals of one round lie beside each other
+  std::uint32_t round = 0;  // of polling; intervals of one round are concurrent
 
   [[nodiscard]] double BytesPerSecond() const {
     return bytes * 1e9 / static_cast<double>(time.length_ns());
@@ -55,7 +55,8 @@ struct GpuTraffic {
   std::optional<std::uint32_t> rank_index = {};
   LinkSeries sent = {.direction = LinkDirection::kSent};
   LinkSeries received = {.direction = LinkDirection::kReceived};
-  std::vector<LinkSeries> links = {};  // each link and direction, where they are told apart
+  std::vector<LinkSeries> links =
+      {};  // each link and direction, where they are recorded separately
 
   [[nodiscard]] const LinkSeries& Of(LinkDirection direction) const {
     return direction == LinkDirection::kReceived ? received : sent;
@@ -67,7 +68,7 @@ struct GpuTraffic {
 /// All counters of a run, or why there are none to use.
 struct LinkTraffic {
   std::vector<GpuTraffic> gpus;
-  std::string reason = {};  // in words that go on from "n/a: ", when there is no interval
+  std::string reason = {};  // follows "n/a: ", when there is no interval
 };
 
 /// Returns the traffic over NVLink of each GPU, of the chosen link (`options.link`) or of all:
@@ -75,7 +76,7 @@ struct LinkTraffic {
 /// samples.
 [[nodiscard]] LinkTraffic LinkTrafficOf(const RunView& run);
 
-/// Returns the traffic of one NVF1 recording. A polling round is a stretch of the file in which no
+/// Returns the traffic of one NVF1 recording. A polling round is a part of the file in which no
 /// counter occurs twice; an interval lies between two rounds in a row in which every counter of the
 /// direction has a value. Links that never have one do not count.
 [[nodiscard]] GpuTraffic TrafficOfRecording(const Measurement& recording,

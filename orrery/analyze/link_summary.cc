@@ -17,7 +17,8 @@ Value GpuValue(const GpuTraffic& gpu) {
   return gpu.gpu < 0 ? Value() : Value(gpu.gpu);
 }
 
-// How the bytes of an interval are spread over the links; empty where links are not told apart.
+// How the bytes of an interval are spread over the links; empty where links are not recorded
+// separately.
 Value LinkShares(const TrafficPeak& peak) {
   Value shares = Value::List();
   for (const LinkSeries& link : peak.gpu->links) {
@@ -35,7 +36,7 @@ Value LinkShares(const TrafficPeak& peak) {
   return shares;
 }
 
-// What was left out, so that nobody takes gaps for silence.
+// Counts what was left out.
 void NoteLeftOut(const LinkTraffic& traffic, Value& detail) {
   std::int64_t failed = 0;
   std::int64_t resets = 0;

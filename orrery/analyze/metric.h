@@ -1,20 +1,65 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "orrery/analyze/need.h"
+#include "orrery/analyze/run_view.h"  // IWYU pragma: export
 #include "orrery/base/value.h"
+#include "orrery/trace/enums.h"
 
 namespace orrery::analyze {
 
-struct RunView;
+// Reasons that several metrics give when they do not apply; all follow "n/a: ".
+inline constexpr const char* kNoGpuReason = "no GPU activity in the selected steps";
+inline constexpr const char* kNoStepsReason =
+    "no step markers; pass --step-marker REGEX or a card with iteration";
+inline constexpr const char* kNoCommunicationReason = "no communication kernels";
+inline constexpr const char* kNoSizesReason =
+    "message sizes are not in the trace (record with PyTorch 2.3 or newer, or add the execution "
+    "trace)";
+inline constexpr const char* kNoMatchReason = "no collective could be matched across ranks";
+inline constexpr const char* kNoGeometryReason = "launch geometry or SM count unknown";
+inline constexpr const char* kNoComputeReason = "no compute kernels in the selected steps";
 
-/// One number of a run, or why there is none, and what stands behind it.
+/// What a run must contain for a metric to apply.
+enum class NeedKind {
+  kEvents,        // any timed event
+  kGpu,           // device activity in a selected window
+  kSteps,         // step markers
+  kComm,          // a communication kernel
+  kCollective,    // … of one kind
+  kSizes,         // … with a known message size
+  kRanks,         // two ranks or more
+  kMatched,       // a collective found on two ranks or more
+  kCard,          // a value of the workload card
+  kPipeline,      // pipeline parallelism
+  kPointToPoint,  // a matched send and receive
+  kPhase,         // inference, according to the card or engine steps
+  kGeometry,      // grid sizes and the number of multiprocessors
+  kCopies,        // copies with bytes and duration
+  kSmCounters,
+  kLinkCounters,
+  kCommonClock,  // of link counters and trace
+};
+
+struct Need {
+  NeedKind kind;
+  trace::CollectiveKind collective = trace::CollectiveKind::kUnknown;  // of kCollective
+  std::string_view card_field = {};                                    // of kCard: its last name
+};
+
+/// Returns why a need is not met, in words that follow "n/a: ", or nothing.
+[[nodiscard]] std::optional<std::string> WhyUnmet(const Need& need, const RunView& run);
+
+/// Returns what is needed in a word or two, for `--list`.
+[[nodiscard]] std::string NeedText(const Need& need);
+
+/// The value of a metric or the reason why there is none, with supporting detail.
 struct MetricResult {
   std::optional<double> value = {};
   std::string reason = {};  // in words, when there is no value
@@ -25,12 +70,12 @@ struct MetricResult {
   bool operator==(const MetricResult&) const = default;
 };
 
-/// The result of a metric that does not apply; `reason` goes on from "n/a: ".
+/// The result of a metric that does not apply; `reason` follows "n/a: ".
 [[nodiscard]] inline MetricResult NotAvailable(std::string reason) {
   return {.reason = std::move(reason)};
 }
 
-/// Another name under which people ask for a metric.
+/// Another name of a metric.
 struct MetricAlias {
   std::string_view name;
   /// How the other tool's definition differs; empty when only the spelling does.
@@ -39,24 +84,23 @@ struct MetricAlias {
   std::optional<std::string_view> unit = {};  // if it is not the metric's
 };
 
-/// Which way a metric should move between two runs of the same work. Neither: it describes the run
+/// The direction in which a metric improves. Neither: it describes the run
 /// (volumes, counts), or a change can be good or bad (a share of time shrinks when the rest grows).
 enum class Better : std::uint8_t { kNeither, kLower, kHigher };
 
-/// A number that can be asked for by name. To add one: a file in metrics/ with a function that
-/// returns this, and a line in the list of metrics (see ADDING_A_METRIC.md).
+/// A number that can be requested by name. ADDING_A_METRIC.md says how to add one.
 struct Metric {
   std::string_view name;
-  std::string_view meaning;  // one line, for `--list`
-  std::string_view unit;     // empty: a plain number
-  std::vector<Need> needs;   // in order: the first that is not met is the reason
-  std::string_view definition;
-  MetricResult (*compute)(const RunView& run);
+  std::string_view meaning;      // one line, for `--list`
+  std::string_view unit = {};    // empty: a plain number
+  std::vector<Need> needs = {};  // in order: the first unmet one is the reason
+  std::string_view definition = {};
+  MetricResult (*compute)(const RunView& run) = nullptr;
   std::vector<MetricAlias> aliases = {};
   Better better = Better::kNeither;
 };
 
-/// A metric under the name it was asked for.
+/// A metric and the name under which it was requested.
 struct NamedMetric {
   const Metric* metric = nullptr;
   const MetricAlias* alias = nullptr;  // when the name is not the metric's own
@@ -76,7 +120,40 @@ struct NamedMetric {
 /// Finds a metric by name or alias, without regard to case.
 [[nodiscard]] std::optional<NamedMetric> FindMetric(std::string_view name);
 
-/// Checks what the metric needs, then computes it.
+/// Checks the needs of the metric, then computes it.
 [[nodiscard]] MetricResult Evaluate(const NamedMetric& named, const RunView& run);
+
+/// Returns 100 · part / whole, or nothing when the whole is 0.
+[[nodiscard]] std::optional<double> Percent(std::int64_t part, std::int64_t whole);
+
+/// Returns nanoseconds as seconds.
+[[nodiscard]] double Seconds(std::int64_t nanoseconds);
+
+/// Returns a missing value as null.
+[[nodiscard]] inline Value OrNull(std::optional<double> value) {
+  return value ? Value(*value) : Value();
+}
+
+/// Returns an object with the "rank" and "device" of a device.
+[[nodiscard]] Value DeviceRow(const DeviceView& device);
+
+/// Returns the unweighted mean of `value_of` over the devices that have a value, with the values in
+/// detail.per_rank: the aggregation of most metrics.
+[[nodiscard]] MetricResult MeanOverDevices(
+    const RunView& run, const std::function<std::optional<double>(const DeviceView&)>& value_of);
+
+/// A time of a breakdown: a pointer to a member or a function.
+using BreakdownTime = std::function<std::int64_t(const Breakdown&)>;
+
+/// Returns the mean over devices of scale · part / whole of their selected steps.
+[[nodiscard]] MetricResult MeanRatio(const RunView& run, const BreakdownTime& part,
+                                     const BreakdownTime& whole, double scale = 1.0);
+
+/// Returns the mean over devices of a time per step, in seconds.
+[[nodiscard]] MetricResult MeanSecondsPerStep(const RunView& run, const BreakdownTime& time);
+
+/// Sets detail.steps_used: how many steps were selected, or "none" where the recording has no
+/// markers; and detail.ranks_used.
+void NoteScope(const RunView& run, Value& detail);
 
 }  // namespace orrery::analyze

@@ -1,12 +1,53 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
-#include "orrery/analyze/operator_inputs.h"
+#include "orrery/base/columns.h"
 #include "orrery/trace/enums.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
+
+/// A tensor that was handed to an operator.
+struct TensorInput {
+  std::vector<std::int64_t> dims;
+  trace::DataType type = trace::DataType::kUnknown;
+
+  [[nodiscard]] double Elements() const;
+
+  /// Nothing when the size of its elements is not known.
+  [[nodiscard]] std::optional<double> Bytes() const;
+};
+
+/// What a call of an operator was given, by position.
+class OperatorInputs {
+ public:
+  OperatorInputs(const trace::Trace& trace, RowId host_op);
+
+  /// Returns the tensor at a position; nothing for scalars, lists, omitted arguments and what was
+  /// not recorded.
+  [[nodiscard]] const TensorInput* TensorAt(std::size_t position) const;
+
+  /// Returns the tensor at a position if it has so many dimensions.
+  [[nodiscard]] const TensorInput* TensorAt(std::size_t position, std::size_t num_dims) const;
+
+  /// All tensors, in order.
+  [[nodiscard]] std::vector<const TensorInput*> Tensors() const;
+
+  /// Returns the integers of a list such as a stride; empty when they are not recorded.
+  [[nodiscard]] std::vector<std::int64_t> IntegersAt(std::size_t position) const;
+
+  /// Whether the value at a position is recorded as true.
+  [[nodiscard]] bool IsTrueAt(std::size_t position) const;
+
+ private:
+  std::vector<std::optional<TensorInput>> tensors_;
+  std::vector<std::string_view> values_;
+};
 
 /// What an operator has to compute and to move at least: each input read and the output written
 /// once.
@@ -18,7 +59,7 @@ struct OperatorWork {
   bool operator==(const OperatorWork&) const = default;
 };
 
-/// Derives the work of a call from its shapes: matrix products (mm, addmm, bmm, baddbmm, linear),
+/// Derives the work of a call from its shapes: GEMMs (mm, addmm, bmm, baddbmm, linear),
 /// forward convolutions, forward attention (half of it when causal) and element-wise operators (one
 /// FLOP for each element of the output). A multiplication and its addition are two FLOPs. Nothing
 /// for other operators and where shapes or types are missing.

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "orrery/analyze/operator_inputs.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::analyze {

@@ -11,7 +11,7 @@ namespace {
 
 using trace::KernelClass;
 
-// The counters of the GPU that was asked for; those of an unnumbered GPU when there are no others.
+// The counters of the requested GPU, or of an unnumbered GPU when there are no others.
 const GpuTraffic* TrafficOfGpu(const LinkTraffic& traffic, std::int32_t gpu) {
   const auto found = std::ranges::find(traffic.gpus, gpu, &GpuTraffic::gpu);
   if (found != traffic.gpus.end()) {

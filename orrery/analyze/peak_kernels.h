@@ -26,10 +26,10 @@ struct PeakWithKernels {
   std::vector<KernelInPeak> kernels = {};  // longest overlap first (ties: the earlier)
 };
 
-/// The highest peaks of a GPU, or why they cannot be told.
+/// The highest peaks of a GPU, or why they are not available.
 struct PeakList {
   std::vector<PeakWithKernels> peaks;
-  std::string reason = {};  // in words that go on from "n/a: "
+  std::string reason = {};  // follows "n/a: "
 };
 
 /// Finds the `count` intervals with the highest rates of a GPU and the kernels that overlap them;

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::analyze {
 

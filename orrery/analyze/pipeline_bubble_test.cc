@@ -106,8 +106,7 @@ class OneForwardOneBackward {
     for (int i = 0; i < stages_; ++i) {
       ranks += (i == 0 ? "" : ", ") + std::to_string(i);
     }
-    const RowId group =
-        rank.Group("pp", ranks + "]", stages_, "PIPELINE_MODEL_PARALLEL_GROUP");
+    const RowId group = rank.Group("pp", ranks + "]", stages_, "PIPELINE_MODEL_PARALLEL_GROUP");
     rank.Step(0, {-100, 100'000});
     for (const Task& task : orders_[static_cast<std::size_t>(stage)]) {
       const int from = task.is_forward ? stage - 1 : stage + 1;

@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/waits.h"
+#include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/table.h"
 #include "orrery/trace/clock_alignment.h"
-#include "orrery/base/columns.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/matched_collectives.h"
+#include "orrery/trace/tables.h"
 #include "orrery/trace/trace_set.h"
 
 namespace orrery::analyze {
@@ -29,7 +30,7 @@ struct StepRange {
   std::int64_t end = 0;
 };
 
-/// A change to ask the recorded step about: what `name` stands for, `speedup` times as fast.
+/// A what-if question about the recorded step: `subject` becomes `speedup` times as fast.
 struct WhatIfQuestion {
   enum class Subject : std::uint8_t {
     kNetwork,   // all transfers
@@ -42,7 +43,7 @@ struct WhatIfQuestion {
   Subject subject = Subject::kNetwork;
   std::string name = {};
   double speedup = 1;
-  std::string text = {};  // as it was asked
+  std::string text = {};  // as given by the user
 };
 
 struct AnalyzeOptions {
@@ -61,7 +62,7 @@ struct AnalyzeOptions {
   int threads = 0;
 };
 
-/// A table that was read beside the traces: counters, serving results, gate logs.
+/// A table read with the traces: counters, serving results, gate logs.
 struct Measurement {
   std::string format;
   std::string file;
@@ -72,22 +73,28 @@ struct Measurement {
 /// step launched to the first one of the next step, so that windows tile the time.
 struct Window {
   Interval time;
-  std::int64_t last_end_ns = 0;       // of what the step launched
-  RowId step = kNoRow;  // Steps of the rank; kNoRow: the whole recording
-  std::int64_t number = -1;           // of the step
-  std::int64_t marker_ns = 0;         // how long the marker lasted on the host
+  std::int64_t last_end_ns = 0;  // of what the step launched
+  RowId step = kNoRow;           // Steps of the rank; kNoRow: the whole recording
+  std::int64_t number = -1;      // of the step
+  std::int64_t marker_ns = 0;    // how long the marker lasted on the host
 };
 
 /// How the time of a window was used. The first four are parts that sum to `window_ns`.
 struct Breakdown {
   std::int64_t compute_ns = 0;                // some compute kernel runs
   std::int64_t exposed_communication_ns = 0;  // communication and no compute kernel
-  std::int64_t exposed_memory_ns = 0;         // copies and sets alone
+  std::int64_t exposed_memory_ns = 0;         // memcpys and memsets alone
   std::int64_t idle_ns = 0;
   std::int64_t window_ns = 0;
   std::int64_t communication_ns = 0;      // some communication kernel runs
   std::int64_t kernel_sum_ns = 0;         // durations added, clipped to the window
   std::int64_t communication_sum_ns = 0;  // … of communication kernels
+
+  [[nodiscard]] std::int64_t busy_ns() const { return window_ns - idle_ns; }
+
+  [[nodiscard]] std::int64_t hidden_communication_ns() const {
+    return communication_ns - exposed_communication_ns;
+  }
 
   Breakdown& operator+=(const Breakdown& other);
   bool operator==(const Breakdown&) const = default;
@@ -98,18 +105,18 @@ struct DeviceView {
   std::uint32_t rank_index = 0;  // TraceSet::ranks
   std::int32_t rank = 0;
   std::int32_t device = -1;
-  std::vector<RowId> activities;  // all of the device, in order of begin
-  std::vector<Window> windows;           // of the selected steps
-  std::vector<Breakdown> breakdowns;     // of each window
-  Breakdown total;                       // over the windows
+  std::vector<RowId> activities;      // all of the device, in order of begin
+  std::vector<Window> windows;        // of the selected steps
+  std::vector<Breakdown> breakdowns;  // of each window
+  Breakdown total;                    // over the windows
   // Clipped to the windows.
   IntervalSet compute;
   IntervalSet communication;
   IntervalSet memory;
 };
 
-/// Everything the metrics look at: a run that was read once, matched, aligned, its kernels
-/// classified and its steps selected. Made by ViewRun.
+/// The input of all metrics: a run whose collectives are matched, clocks aligned, kernels
+/// classified and steps selected. Made by ViewRun.
 struct RunView {
   const trace::TraceSet* set = nullptr;
   AnalyzeOptions options;
@@ -130,8 +137,8 @@ struct RunView {
     return classes[device.rank_index][activity];
   }
 
-  /// Whether a matched collective may enter statistics: it is sound and its first member began in a
-  /// selected step.
+  /// Whether a matched collective may enter statistics: it is reliable and its first member began
+  /// in a selected step.
   [[nodiscard]] bool Counts(std::size_t instance) const;
 
   /// Whether a collective of a rank began in a selected step.
@@ -150,6 +157,23 @@ struct RunView {
 /// Returns whether a step is selected on a rank with these steps (metrics.md 1.3: all but the first
 /// and the last when there are more than two).
 [[nodiscard]] std::vector<RowId> SelectedSteps(const trace::Trace& trace,
-                                                      const AnalyzeOptions& options);
+                                               const AnalyzeOptions& options);
+
+/// Calls `visit(row)` for each activity of a device that begins in a selected window, in order of
+/// time.
+template <typename Visit>
+void ForEachSelected(const RunView& run, const DeviceView& device, Visit&& visit) {
+  const trace::Activities& activities = run.TraceOf(device).activities;
+  std::size_t window = 0;
+  for (const RowId row : device.activities) {
+    const std::int64_t begin_ns = activities.begin_ns[row];
+    while (window < device.windows.size() && device.windows[window].time.end_ns <= begin_ns) {
+      ++window;
+    }
+    if (window < device.windows.size() && device.windows[window].time.begin_ns <= begin_ns) {
+      visit(row);
+    }
+  }
+}
 
 }  // namespace orrery::analyze

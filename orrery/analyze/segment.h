@@ -7,8 +7,8 @@
 
 #include "orrery/analyze/communication_parts.h"
 #include "orrery/analyze/idle_gaps.h"
-#include "orrery/base/interval_set.h"
 #include "orrery/analyze/run_view.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::analyze {
 

@@ -17,7 +17,7 @@ namespace orrery::analyze {
 struct LateArrival {
   std::size_t instance = 0;
   std::int32_t rank = 0;           // who was last
-  std::int32_t baseline_rank = 0;  // held against
+  std::int32_t baseline_rank = 0;  // compared with
   std::int64_t excess_ns = 0;      // how much longer it took; 0 or below: no cause here
   std::optional<SegmentUse> use;   // what took most of the excess
   std::int64_t use_excess_ns = 0;

@@ -28,7 +28,7 @@ struct GroupArrivals {
   std::vector<RankArrivals> ranks;  // in order of rank
 };
 
-/// Returns the arrivals of every group with sound, matched collectives that synchronise more than
+/// Returns the arrivals of every group with reliably matched collectives that synchronise more than
 /// one rank. Ties between ranks go to the lower rank.
 [[nodiscard]] std::vector<GroupArrivals> CountArrivals(const RunView& run);
 

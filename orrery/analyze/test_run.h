@@ -59,7 +59,7 @@ class Rank {
 
   /// A group of ranks, as a JSON array; returns the row for Collective.
   RowId Group(std::string_view name, std::string_view ranks, std::int32_t size,
-                     std::string_view description = "") {
+              std::string_view description = "") {
     return trace_.process_groups.Append({.name = Text(name),
                                          .description = Text(description),
                                          .num_ranks = size,
@@ -151,13 +151,9 @@ class Rank {
     return trace_.tracks.Append({.kind = kind, .thread = thread, .device = device});
   }
 
-  RowId HostTrack(std::int64_t thread) {
-    return TrackOf(trace::TrackKind::kHost, thread, -1);
-  }
+  RowId HostTrack(std::int64_t thread) { return TrackOf(trace::TrackKind::kHost, thread, -1); }
 
-  RowId StreamTrack(std::int64_t stream) {
-    return TrackOf(trace::TrackKind::kDevice, stream, 0);
-  }
+  RowId StreamTrack(std::int64_t stream) { return TrackOf(trace::TrackKind::kDevice, stream, 0); }
 
   void AddActivity(std::string_view name, Span span, std::int64_t stream, std::int64_t correlation,
                    trace::ActivityKind kind) {

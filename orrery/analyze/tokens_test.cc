@@ -1,6 +1,6 @@
-#include "orrery/analyze/tokens.h"
-
 #include <gtest/gtest.h>
+
+#include "orrery/analyze/step_time.h"
 
 namespace orrery::analyze {
 namespace {

@@ -50,7 +50,7 @@ class UsefulTime {
     return std::nullopt;
   }
 
-  // A small message leaves before anybody asks for it.
+  // Small messages are sent before the receive is posted.
   [[nodiscard]] bool IsBuffered() const {
     const std::uint32_t sender = matched_.instances.first_member[instance_];
     return matched_.instances.num_members[instance_] == 2 &&
@@ -63,8 +63,8 @@ class UsefulTime {
   std::int64_t last_arrival_ns_;
 };
 
-bool IsSound(const trace::MatchedCollectives& matched, std::size_t instance,
-             std::int64_t last_arrival_ns) {
+bool IsReliable(const trace::MatchedCollectives& matched, std::size_t instance,
+                std::int64_t last_arrival_ns) {
   constexpr auto kDoubts =
       static_cast<std::uint8_t>(trace::match_flag::kUnreliable | trace::match_flag::kHostTimes);
   if (matched.Has(instance, kDoubts)) {
@@ -80,8 +80,7 @@ bool IsSound(const trace::MatchedCollectives& matched, std::size_t instance,
 
 std::vector<std::vector<RowId>> MembersOfRows(const trace::MatchedCollectives& matched) {
   // Members come in order of instance, so each rank's list is sorted.
-  std::vector<std::vector<std::pair<std::uint32_t, RowId>>> by_instance(
-      matched.ranks.size());
+  std::vector<std::vector<std::pair<std::uint32_t, RowId>>> by_instance(matched.ranks.size());
   for (std::uint32_t instance = 0; instance < matched.size(); ++instance) {
     for (const std::uint32_t member : matched.MembersOf(instance)) {
       by_instance[matched.members.rank_index[member]].emplace_back(instance, member);
@@ -108,7 +107,7 @@ std::int64_t CollectiveWaits::WaitOfRow(const trace::MatchedCollectives& matched
     return 0;
   }
   const RowId instance = matched.ranks[rank_index].instance_of_row[row];
-  return is_sound[instance] != 0 ? wait_ns[member] : 0;
+  return is_reliable[instance] != 0 ? wait_ns[member] : 0;
 }
 
 CollectiveWaits SplitWaits(const trace::TraceSet& set, const trace::MatchedCollectives& matched) {
@@ -127,8 +126,8 @@ CollectiveWaits SplitWaits(const trace::TraceSet& set, const trace::MatchedColle
     waits.last_arrival_ns.push_back(last_ns);
     waits.last_member.push_back(trace::LastMember(matched, instance));
     waits.transfer_ns.push_back(trace::MinDurationNs(matched, instance));
-    waits.is_sound.push_back(IsSound(matched, instance, last_ns) ? 1 : 0);
-    waits.num_doubtful += waits.is_sound.back() == 0 ? 1 : 0;
+    waits.is_reliable.push_back(IsReliable(matched, instance, last_ns) ? 1 : 0);
+    waits.num_doubtful += waits.is_reliable.back() == 0 ? 1 : 0;
   }
   return waits;
 }

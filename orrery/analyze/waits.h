@@ -18,8 +18,8 @@ struct CollectiveWaits {
   std::vector<std::int64_t> transfer_ns;      // of each instance
   std::vector<std::uint32_t> last_member;     // of each instance: ties go to the lower rank
   /// Of each instance: 1 when it may enter statistics: matched without doubt, timed by kernels, and
-  /// no member ended before all had come.
-  std::vector<std::uint8_t> is_sound;
+  /// no member ended before all had arrived.
+  std::vector<std::uint8_t> is_reliable;
   std::int64_t num_doubtful = 0;  // instances that are not
   /// [rank][row of Collectives]: the row of MatchedCollectives::members, or kNoRow. Rows
   /// that one coalesced call served share a member.

@@ -64,7 +64,7 @@ TEST(WaitsTest, AnEndBeforeTheLastArrivalIsDoubtful) {
   trace::TraceSet set = AllReduces({{{100, 150}}, {{160, 200}}});
   const RunView run = View(set);
   ASSERT_EQ(run.matched.size(), 1u);
-  EXPECT_EQ(run.waits.is_sound[0], 0);
+  EXPECT_EQ(run.waits.is_reliable[0], 0);
   EXPECT_EQ(run.waits.num_doubtful, 1);
   EXPECT_TRUE(CountArrivals(run).empty());
 }

@@ -1,5 +1,3 @@
-#include "orrery/simulate/analytic_overlap.h"
-
 #include <cstdint>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {

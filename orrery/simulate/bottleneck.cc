@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "orrery/simulate/stage_balance.h"
+#include "orrery/simulate/summary.h"
 
 namespace orrery::simulate {
 namespace {
@@ -65,8 +65,7 @@ std::vector<Loss> LossesOf(const Breakdown& breakdown, std::int64_t bubble_ps) {
       continue;
     }
     const std::string name = fmt::format("exposed {} communication", share.what);
-    const auto found = std::find_if(losses.begin(), losses.end(),
-                                    [&](const Loss& loss) { return loss.name == name; });
+    const auto found = std::ranges::find(losses, name, &Loss::name);
     if (found != losses.end()) {
       found->ps += share.ps;
     } else {
@@ -136,9 +135,7 @@ std::string BottleneckSentence(const StepSummary& summary) {
   const Breakdown& breakdown = summary.breakdown;
   const std::optional<BindingStage> binding = BindingStageOf(summary);
   const std::vector<Loss> losses = LossesOf(breakdown, ScheduleBubblePs(summary, binding));
-  const Loss& worst =
-      *std::max_element(losses.begin(), losses.end(),
-                        [](const Loss& lhs, const Loss& rhs) { return lhs.ps < rhs.ps; });
+  const Loss& worst = *std::ranges::max_element(losses, {}, &Loss::ps);
   if (binding && binding->excess_ps > worst.ps &&
       IsWorthAWord(binding->excess_ps, breakdown.step_ps)) {
     return BindingSentence(*binding, breakdown.step_ps);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -29,13 +30,13 @@ struct Segment {
   std::int64_t end_ps = 0;
   LaneId lane = 0;
   TimeKind kind = TimeKind::kCompute;
-  std::uint32_t what = 0;        // a number of a name
+  std::string what = {};
   std::int64_t launched_ps = 0;  // when the host had handed it over
 
   [[nodiscard]] auto Order() const { return std::tuple(begin_ps, lane, end_ps); }
 };
 
-/// What a rank_class's streams do in one repetition.
+/// What a rank class's streams do in one repetition.
 class SegmentList {
  public:
   SegmentList(const Program& program, const Timeline& timeline, std::size_t first)
@@ -47,8 +48,7 @@ class SegmentList {
         host_end_ps_ = std::max(host_end_ps_, timeline.end_ps[first + task]);
       }
     }
-    std::sort(segments_.begin(), segments_.end(),
-              [](const Segment& lhs, const Segment& rhs) { return lhs.Order() < rhs.Order(); });
+    std::ranges::sort(segments_, {}, &Segment::Order);
   }
 
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
@@ -57,8 +57,6 @@ class SegmentList {
 
   /// Whether the rank has messages of a pipeline, which a pause may wait for.
   [[nodiscard]] bool is_in_pipeline() const { return is_in_pipeline_; }
-
-  [[nodiscard]] const std::string& NameOf(std::uint32_t what) const { return names_[what]; }
 
  private:
   void AddTask(TaskId task) {
@@ -102,23 +100,14 @@ class SegmentList {
       return;
     }
     const TaskId launch = program_.tasks.launch[task];
-    segments_.push_back({.begin_ps = begin_ps,
-                         .end_ps = end_ps,
-                         .lane = program_.tasks.lane[task],
-                         .kind = kind,
-                         .what = NumberOf(what),
-                         .launched_ps = launch == kNone ? 0
-                                                        : timeline_.end_ps[first_ + launch] +
-                                                              program_.launch_latency_ps});
-  }
-
-  std::uint32_t NumberOf(const std::string& name) {
-    const auto [place, is_new] =
-        numbers_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
-    if (is_new) {
-      names_.push_back(name);
-    }
-    return place->second;
+    segments_.push_back(
+        {.begin_ps = begin_ps,
+         .end_ps = end_ps,
+         .lane = program_.tasks.lane[task],
+         .kind = kind,
+         .what = what,
+         .launched_ps =
+             launch == kNone ? 0 : timeline_.end_ps[first_ + launch] + program_.launch_latency_ps});
   }
 
   const Program& program_;
@@ -127,27 +116,15 @@ class SegmentList {
   std::vector<Segment> segments_;
   std::int64_t host_end_ps_ = 0;
   bool is_in_pipeline_ = false;
-  std::map<std::string, std::uint32_t> numbers_;
-  std::vector<std::string> names_;
 };
 
-/// A stretch of time that is spent on one thing.
-struct Stretch {
-  std::int64_t begin_ps = 0;
-  std::int64_t end_ps = 0;
-  TimeKind kind = TimeKind::kBubble;
-  const std::string* what = nullptr;
-  bool communicates = false;
-};
-
-/// Walks through time; at every instant the first kind of what happens counts.
-template <typename Spend>
+/// Divides time into slices; at every instant the first kind of what happens counts.
 class Sweep {
  public:
-  Sweep(const SegmentList& list, std::int64_t begin_ps, std::int64_t end_ps, Spend spend)
-      : list_(list), now_ps_(begin_ps), end_ps_(end_ps), spend_(std::move(spend)) {}
+  Sweep(const SegmentList& list, std::int64_t begin_ps, std::int64_t end_ps)
+      : list_(list), now_ps_(begin_ps), end_ps_(end_ps) {}
 
-  void Run() {
+  std::vector<TimeSlice> Run() {
     for (const Segment& segment : list_.segments()) {
       AdvanceTo(segment.begin_ps, segment.launched_ps);
       if (segment.end_ps > now_ps_) {
@@ -155,57 +132,50 @@ class Sweep {
       }
     }
     AdvanceTo(end_ps_, list_.host_end_ps());
+    return std::move(slices_);
   }
 
  private:
-  // Spends the time up to `to_ps`; a pause before it is the host's until `launched_ps`.
+  // Fills the time up to `to_ps`; a gap before it is host time until `launched_ps`.
   void AdvanceTo(std::int64_t to_ps, std::int64_t launched_ps) {
     to_ps = std::min(to_ps, end_ps_);
     while (now_ps_ < to_ps && !active_.empty()) {
-      const Segment& first = First();
-      const std::int64_t until_ps = std::min(to_ps, NextEnd());
-      SpendOn(first.kind, list_.NameOf(first.what), until_ps, IsCommunication(first));
+      const Segment& first = *std::ranges::min(active_, {}, [](const Segment* segment) {
+        return std::pair(segment->kind, segment->lane);
+      });
+      const std::int64_t next_end_ps = std::ranges::min(active_, {}, &Segment::end_ps)->end_ps;
+      Fill(std::min(to_ps, next_end_ps), first.kind, first.what, IsCommunication(first));
       std::erase_if(active_, [&](const Segment* segment) { return segment->end_ps <= now_ps_; });
     }
     if (now_ps_ < to_ps) {
-      SpendOn(TimeKind::kHost, nothing_, std::clamp(launched_ps, now_ps_, to_ps), false);
-      SpendOn(list_.is_in_pipeline() ? TimeKind::kBubble : TimeKind::kIdle, nothing_, to_ps, false);
+      Fill(std::clamp(launched_ps, now_ps_, to_ps), TimeKind::kHost, "", false);
+      Fill(to_ps, list_.is_in_pipeline() ? TimeKind::kBubble : TimeKind::kIdle, "", false);
     }
   }
 
-  [[nodiscard]] const Segment& First() const {
-    return **std::min_element(
-        active_.begin(), active_.end(), [](const Segment* lhs, const Segment* rhs) {
-          return std::tie(lhs->kind, lhs->lane) < std::tie(rhs->kind, rhs->lane);
-        });
-  }
-
-  [[nodiscard]] std::int64_t NextEnd() const {
-    std::int64_t end_ps = active_.front()->end_ps;
-    for (const Segment* segment : active_) {
-      end_ps = std::min(end_ps, segment->end_ps);
-    }
-    return end_ps;
-  }
-
-  // No segment stands for a pause: one that is called a bubble is a message that is awaited.
+  // No segment stands for a gap: one of kind kBubble is a message that is awaited.
   [[nodiscard]] static bool IsCommunication(const Segment& segment) {
     return segment.kind != TimeKind::kCompute && segment.kind != TimeKind::kOptimizer;
   }
 
-  void SpendOn(TimeKind kind, const std::string& what, std::int64_t until_ps, bool communicates) {
-    if (until_ps > now_ps_) {
-      spend_(Stretch{now_ps_, until_ps, kind, &what, communicates});
-      now_ps_ = until_ps;
+  void Fill(std::int64_t until_ps, TimeKind kind, const std::string& what, bool communicates) {
+    if (until_ps <= now_ps_) {
+      return;
     }
+    if (!slices_.empty() && slices_.back().kind == kind && slices_.back().what == what &&
+        slices_.back().communicates == communicates) {
+      slices_.back().end_ps = until_ps;
+    } else {
+      slices_.push_back({now_ps_, until_ps, kind, what, communicates});
+    }
+    now_ps_ = until_ps;
   }
 
   const SegmentList& list_;
   std::int64_t now_ps_;
   std::int64_t end_ps_;
-  Spend spend_;
-  std::string nothing_;
   std::vector<const Segment*> active_;  // at most one of a lane
+  std::vector<TimeSlice> slices_;
 };
 
 struct ClassEnd {
@@ -215,7 +185,8 @@ struct ClassEnd {
   auto operator<=>(const ClassEnd&) const = default;
 };
 
-ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class, int repetition) {
+ClassEnd EndOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
+               int repetition) {
   const Program& program = rank_classes.ProgramOf(rank_class);
   const std::size_t first = timeline.First(rank_class, repetition);
   ClassEnd end;
@@ -243,11 +214,13 @@ struct Window {
   std::int64_t end_ps = 0;
 };
 
-Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline, const BreakdownOptions& options) {
+Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline,
+                const BreakdownOptions& options) {
   const int repetition = options.repetition;
   Window window;
-  window.rank_class =
-      options.rank_class ? *options.rank_class : SlowestRankClass(rank_classes, timeline, options.repetition);
+  window.rank_class = options.rank_class
+                          ? *options.rank_class
+                          : SlowestRankClass(rank_classes, timeline, options.repetition);
   window.begin_ps = repetition == 0 ? 0 : EndOfAll(rank_classes, timeline, repetition - 1);
   const std::int64_t end_ps = repetition + 1 == timeline.repetitions
                                   ? timeline.EndPs()
@@ -256,9 +229,26 @@ Window WindowOf(const RankClasses& rank_classes, const Timeline& timeline, const
   return window;
 }
 
-SegmentList SegmentsOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
-                       int repetition) {
-  return {rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class, repetition)};
+std::vector<TimeSlice> SlicesIn(const RankClasses& rank_classes, const Timeline& timeline,
+                                const Window& window, int repetition) {
+  const SegmentList list(rank_classes.ProgramOf(window.rank_class), timeline,
+                         timeline.First(window.rank_class, repetition));
+  return Sweep(list, window.begin_ps, window.end_ps).Run();
+}
+
+bool IsAlone(const RankClasses& rank_classes, RankClassId rank_class, std::uint32_t role) {
+  const GroupClassId group = rank_classes.GroupOf(rank_class, role);
+  return group != workload::kNoGroup && rank_classes.groups[group].num_ranks < 2;
+}
+
+std::int64_t ExposedPs(const Breakdown& breakdown, const std::string& dimension) {
+  std::int64_t exposed_ps = 0;
+  for (const TimeShare& share : breakdown.shares) {
+    const bool is_communication =
+        share.kind == TimeKind::kTransfer || share.kind == TimeKind::kWait;
+    exposed_ps += is_communication && share.what == dimension ? share.ps : 0;
+  }
+  return exposed_ps;
 }
 
 }  // namespace
@@ -298,7 +288,8 @@ bool HasPipeline(const RankClasses& rank_classes) {
   });
 }
 
-RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline, int repetition) {
+RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& timeline,
+                             int repetition) {
   RankClassId slowest = 0;
   ClassEnd latest;
   for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
@@ -314,14 +305,12 @@ RankClassId SlowestRankClass(const RankClasses& rank_classes, const Timeline& ti
 Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
                       const BreakdownOptions& options) {
   const Window window = WindowOf(rank_classes, timeline, options);
-  Breakdown breakdown;
-  breakdown.rank_class = window.rank_class;
-  breakdown.step_ps = window.end_ps - window.begin_ps;
   std::map<std::pair<TimeKind, std::string>, std::int64_t> times;
-  const SegmentList list = SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
-  Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
-    times[{stretch.kind, *stretch.what}] += stretch.end_ps - stretch.begin_ps;
-  }).Run();
+  for (const TimeSlice& slice : SlicesIn(rank_classes, timeline, window, options.repetition)) {
+    times[{slice.kind, slice.what}] += slice.end_ps - slice.begin_ps;
+  }
+  Breakdown breakdown{
+      .rank_class = window.rank_class, .step_ps = window.end_ps - window.begin_ps, .shares = {}};
   for (const auto& [key, ps] : times) {
     breakdown.shares.push_back({key.first, key.second, ps});
   }
@@ -330,32 +319,63 @@ Breakdown BreakdownOf(const RankClasses& rank_classes, const Timeline& timeline,
 
 std::vector<TimeSlice> SlicesOf(const RankClasses& rank_classes, const Timeline& timeline,
                                 const BreakdownOptions& options) {
-  const Window window = WindowOf(rank_classes, timeline, options);
-  std::vector<TimeSlice> slices;
-  const SegmentList list = SegmentsOf(rank_classes, timeline, window.rank_class, options.repetition);
-  Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
-    if (!slices.empty() && slices.back().kind == stretch.kind &&
-        slices.back().what == *stretch.what && slices.back().communicates == stretch.communicates) {
-      slices.back().end_ps = stretch.end_ps;
-    } else {
-      slices.push_back(
-          {stretch.begin_ps, stretch.end_ps, stretch.kind, *stretch.what, stretch.communicates});
-    }
-  }).Run();
-  return slices;
+  return SlicesIn(rank_classes, timeline, WindowOf(rank_classes, timeline, options),
+                  options.repetition);
 }
 
-std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes, const Timeline& timeline) {
-  const Window window = WindowOf(rank_classes, timeline, {.rank_class = 0});
+std::vector<std::int64_t> ExposedPsOfRankClasses(const RankClasses& rank_classes,
+                                                 const Timeline& timeline) {
+  const Window step = WindowOf(rank_classes, timeline, {.rank_class = 0});
   std::vector<std::int64_t> exposed_ps(rank_classes.classes.size());
   ParallelFor(rank_classes.classes.size(), 0, [&](std::size_t i) {
-    const auto rank_class = static_cast<RankClassId>(i);
-    const SegmentList list = SegmentsOf(rank_classes, timeline, rank_class, 0);
-    Sweep(list, window.begin_ps, window.end_ps, [&](const Stretch& stretch) {
-      exposed_ps[i] += stretch.communicates ? stretch.end_ps - stretch.begin_ps : 0;
-    }).Run();
+    const Window window{static_cast<RankClassId>(i), step.begin_ps, step.end_ps};
+    for (const TimeSlice& slice : SlicesIn(rank_classes, timeline, window, 0)) {
+      exposed_ps[i] += slice.communicates ? slice.end_ps - slice.begin_ps : 0;
+    }
   });
   return exposed_ps;
+}
+
+std::vector<DimensionTotal> DimensionTotals(const RankClasses& rank_classes,
+                                            const Timeline& timeline, const Breakdown& breakdown) {
+  const workload::Program& program = rank_classes.ProgramOf(breakdown.rank_class);
+  const std::size_t first = timeline.First(breakdown.rank_class);
+  std::map<std::string, DimensionTotal> totals;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    const workload::CommunicationId communication = program.tasks.communication[task];
+    if (communication == kNone ||
+        IsAlone(rank_classes, breakdown.rank_class, program.communications.role[communication])) {
+      continue;
+    }
+    DimensionTotal& total =
+        totals[DimensionOf(program, program.communications.role[communication])];
+    const std::int64_t begin_ps = timeline.begin_ps[first + task];
+    const std::int64_t moving_ps = std::max(begin_ps, timeline.transfer_ps[first + task]);
+    ++total.calls;
+    total.bytes += program.communications.bytes[communication];
+    total.wait_ps += moving_ps - begin_ps;
+    total.transfer_ps += timeline.end_ps[first + task] - moving_ps;
+  }
+  std::vector<DimensionTotal> sorted;
+  for (auto& [dimension, total] : totals) {
+    total.dimension = dimension;
+    total.exposed_ps = ExposedPs(breakdown, dimension);
+    sorted.push_back(total);
+  }
+  std::ranges::stable_sort(sorted, std::greater{}, &DimensionTotal::exposed_ps);
+  return sorted;
+}
+
+std::int64_t MeanExposedPs(const RankClasses& rank_classes, const Timeline& timeline) {
+  const std::vector<std::int64_t> exposed_ps = ExposedPsOfRankClasses(rank_classes, timeline);
+  std::int64_t ranks = 0;
+  double sum_ps = 0;
+  for (std::size_t rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    const std::uint32_t multiplicity = rank_classes.classes[rank_class].multiplicity;
+    ranks += multiplicity;
+    sum_ps += static_cast<double>(exposed_ps[rank_class]) * multiplicity;
+  }
+  return ranks == 0 ? 0 : static_cast<std::int64_t>(sum_ps / static_cast<double>(ranks));
 }
 
 }  // namespace orrery::simulate

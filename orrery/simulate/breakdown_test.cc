@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/simulate/analytic_overlap.h"
-#include "orrery/simulate/random_ensembles.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_random_ensembles.h"
 
 namespace orrery::simulate {
 namespace {
@@ -126,8 +126,8 @@ RC_GTEST_PROP(BreakdownProperty, SharesAddUpToTheStep, (const RandomJob& job, bo
   std::int64_t steps_ps = 0;
   for (const int repetition : {0, 1}) {
     for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-      const Breakdown breakdown =
-          BreakdownOf(rank_classes, simulated, {.rank_class = rank_class, .repetition = repetition});
+      const Breakdown breakdown = BreakdownOf(rank_classes, simulated,
+                                              {.rank_class = rank_class, .repetition = repetition});
       std::int64_t sum_ps = 0;
       for (const TimeShare& share : breakdown.shares) {
         RC_ASSERT(share.ps > 0);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,80 +22,63 @@ using workload::kNone;
 using workload::Rank;
 using workload::TaskId;
 
+// Returns what `from` is paired with, or `otherwise`.
+template <typename From, typename To, std::size_t kSize>
+To Translated(const std::array<std::pair<From, To>, kSize>& pairs, From from, To otherwise) {
+  const auto found = std::ranges::find(pairs, from, &std::pair<From, To>::first);
+  return found == pairs.end() ? otherwise : found->second;
+}
+
 trace::CollectiveKind KindOf(collective::CollectiveKind kind) {
   using From = collective::CollectiveKind;
   using To = trace::CollectiveKind;
-  switch (kind) {
-    case From::kAllReduce:
-      return To::kAllReduce;
-    case From::kAllGather:
-      return To::kAllGather;
-    case From::kReduceScatter:
-      return To::kReduceScatter;
-    case From::kAllToAll:
-      return To::kAllToAll;
-    case From::kBroadcast:
-      return To::kBroadcast;
-    case From::kReduce:
-      return To::kReduce;
-    case From::kSendRecv:
-      return To::kSendRecv;
-    case From::kBarrier:
-      return To::kBarrier;
-  }
-  return To::kUnknown;
+  static constexpr std::array<std::pair<From, To>, 8> kKinds{
+      {{From::kAllReduce, To::kAllReduce},
+       {From::kAllGather, To::kAllGather},
+       {From::kReduceScatter, To::kReduceScatter},
+       {From::kAllToAll, To::kAllToAll},
+       {From::kBroadcast, To::kBroadcast},
+       {From::kReduce, To::kReduce},
+       {From::kSendRecv, To::kSendRecv},
+       {From::kBarrier, To::kBarrier}}};
+  return Translated(kKinds, kind, To::kUnknown);
 }
 
 trace::DataType TypeOf(collective::Element element) {
   using From = collective::Element;
   using To = trace::DataType;
-  switch (element) {
-    case From::kInt8:
-      return To::kInt8;
-    case From::kFp8:
-      return To::kFloat8E4M3;
-    case From::kHalf:
-      return To::kFloat16;
-    case From::kBfloat16:
-      return To::kBFloat16;
-    case From::kInt32:
-      return To::kInt32;
-    case From::kFloat:
-      return To::kFloat32;
-    case From::kInt64:
-      return To::kInt64;
-    case From::kDouble:
-      return To::kFloat64;
-  }
-  return To::kUnknown;
+  static constexpr std::array<std::pair<From, To>, 8> kTypes{{{From::kInt8, To::kInt8},
+                                                              {From::kFp8, To::kFloat8E4M3},
+                                                              {From::kHalf, To::kFloat16},
+                                                              {From::kBfloat16, To::kBFloat16},
+                                                              {From::kInt32, To::kInt32},
+                                                              {From::kFloat, To::kFloat32},
+                                                              {From::kInt64, To::kInt64},
+                                                              {From::kDouble, To::kFloat64}}};
+  return Translated(kTypes, element, To::kUnknown);
 }
 
-// As frameworks describe groups, which tells readers the dimension.
+// The descriptions that frameworks give their groups, from which readers infer the dimension.
 std::string DescriptionOf(const std::string& dimension) {
-  struct Known {
-    std::string_view dimension;
-    std::string_view description;
-  };
-
-  constexpr std::array kKnown{Known{"tp", "tensor_parallel"}, Known{"dp", "data_parallel"},
-                              Known{"pp", "pipeline_parallel"}, Known{"cp", "context_parallel"},
-                              Known{"ep", "expert_parallel"}};
-  for (const Known& known : kKnown) {
-    if (dimension == known.dimension) {
-      return std::string(known.description);
-    }
-  }
-  return dimension;
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kDescriptions{
+      {{"tp", "tensor_parallel"},
+       {"dp", "data_parallel"},
+       {"pp", "pipeline_parallel"},
+       {"cp", "context_parallel"},
+       {"ep", "expert_parallel"}}};
+  return std::string(
+      Translated<std::string_view, std::string_view>(kDescriptions, dimension, dimension));
 }
 
 }  // namespace
 
-CollectiveRows::CollectiveRows(const RankClasses& rank_classes, const TracedRank& traced, trace::Trace& trace)
+CollectiveRows::CollectiveRows(const RankClasses& rank_classes, const TracedRank& traced,
+                               trace::Trace& trace)
     : rank_classes_(rank_classes),
       traced_(traced),
       program_(rank_classes.ProgramOf(traced.rank_class)),
       trace_(trace),
-      score_(program_) {
+      compiled_(program_) {
   AddGroups();
 }
 
@@ -109,29 +93,29 @@ void CollectiveRows::AddGroups() {
   }
 }
 
-void CollectiveRows::AddGroup(std::uint32_t role, GroupClassId cast_group) {
-  const auto members = rank_classes_.ensemble->Members(RealGroup(role, cast_group));
+void CollectiveRows::AddGroup(std::uint32_t role, GroupClassId group_class) {
+  const auto members = rank_classes_.ensemble->Members(RealGroup(role, group_class));
   group_of_role_[role] = trace_.process_groups.Append(
-      {.name = trace_.strings.Intern(GroupName(role, cast_group)),
+      {.name = trace_.strings.Intern(GroupName(role, group_class)),
        .description = trace_.strings.Intern(DescriptionOf(DimensionOf(program_, role))),
        .backend = trace_.strings.Intern("nccl"),
        .num_ranks = static_cast<std::int32_t>(members.size()),
        .ranks = trace_.strings.Intern(fmt::format("[{}]", fmt::join(members, ", ")))});
-  peer_of_role_[role] = PeerOn(role, cast_group);
+  peer_of_role_[role] = PeerOn(role, group_class);
 }
 
-GroupId CollectiveRows::RealGroup(std::uint32_t role, GroupClassId cast_group) const {
-  return traced_.is_for_class ? rank_classes_.groups[cast_group].group
-                               : rank_classes_.ensemble->GroupOf(traced_.rank, role);
+GroupId CollectiveRows::RealGroup(std::uint32_t role, GroupClassId group_class) const {
+  return traced_.is_for_class ? rank_classes_.groups[group_class].group
+                              : rank_classes_.ensemble->GroupOf(traced_.rank, role);
 }
 
 // The same text on all members, and another one for each place where communication meets.
-std::string CollectiveRows::GroupName(std::uint32_t role, GroupClassId cast_group) const {
+std::string CollectiveRows::GroupName(std::uint32_t role, GroupClassId group_class) const {
   const std::string dimension = DimensionOf(program_, role);
   if (traced_.is_for_class) {
-    return fmt::format("{} {}", dimension, cast_group);
+    return fmt::format("{} {}", dimension, group_class);
   }
-  const GroupId group = RealGroup(role, cast_group);
+  const GroupId group = RealGroup(role, group_class);
   int uses = 0;
   for (std::uint32_t other = 0; other < rank_classes_.num_roles; ++other) {
     uses += rank_classes_.ensemble->GroupOf(traced_.rank, other) == group ? 1 : 0;
@@ -140,9 +124,9 @@ std::string CollectiveRows::GroupName(std::uint32_t role, GroupClassId cast_grou
                   : fmt::format("{} {}", dimension, group);
 }
 
-// The other rank of a pair; for a rank_class's trace the rank that stands for it.
-std::int32_t CollectiveRows::PeerOn(std::uint32_t role, GroupClassId cast_group) const {
-  const auto members = rank_classes_.ensemble->Members(RealGroup(role, cast_group));
+// The other rank of a pair; for a rank class's trace the rank that stands for it.
+std::int32_t CollectiveRows::PeerOn(std::uint32_t role, GroupClassId group_class) const {
+  const auto members = rank_classes_.ensemble->Members(RealGroup(role, group_class));
   if (members.size() != 2) {
     return -1;
   }
@@ -170,8 +154,8 @@ RowId CollectiveRows::Add(const TaskTimes& times, TaskId task, RowId activity) {
       .kind = KindOf(row.kind),
       .group = group_of_role_[row.role],
       .data_type = TypeOf(row.element),
-      .sequence = static_cast<std::int64_t>(times.repetition) * score_.TurnsOn(row.role) +
-                  score_.TurnOf(task),
+      .sequence = static_cast<std::int64_t>(times.repetition) * compiled_.TurnsOn(row.role) +
+                  compiled_.TurnOf(task),
       .track = trace_.activities.track[activity],
       .num_kernels = 1,
   };
@@ -195,7 +179,7 @@ bool CollectiveRows::Sends(TaskId task, std::uint32_t role) const {
   const GroupId group = RealGroup(role, rank_classes_.GroupOf(traced_.rank_class, role));
   const Rank first = rank_classes_.ensemble->Members(group)[0];
   return traced_.is_for_class ? rank_classes_.class_of_rank[first] == traced_.rank_class
-                               : first == traced_.rank;
+                              : first == traced_.rank;
 }
 
 void CollectiveRows::SetSizes(const workload::Communications::Row& row,

@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/compiled_program.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/task_rows.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::simulate {
 
-/// Whose trace is written: a rank, and the rank_class that simulated it.
+/// Whose trace is written: a rank, and the rank class that simulated it.
 struct TracedRank {
   workload::Rank rank = 0;
   RankClassId rank_class = 0;
-  bool is_for_class = false;  // its groups are those of the rank_classes, not its own
+  bool is_for_class = false;  // its groups are those of the rank classes, not its own
 };
 
 /// Writes the groups and collectives of one rank.
@@ -28,10 +28,10 @@ class CollectiveRows {
 
  private:
   void AddGroups();
-  void AddGroup(std::uint32_t role, GroupClassId cast_group);
-  [[nodiscard]] std::string GroupName(std::uint32_t role, GroupClassId cast_group) const;
-  [[nodiscard]] workload::GroupId RealGroup(std::uint32_t role, GroupClassId cast_group) const;
-  [[nodiscard]] std::int32_t PeerOn(std::uint32_t role, GroupClassId cast_group) const;
+  void AddGroup(std::uint32_t role, GroupClassId group_class);
+  [[nodiscard]] std::string GroupName(std::uint32_t role, GroupClassId group_class) const;
+  [[nodiscard]] workload::GroupId RealGroup(std::uint32_t role, GroupClassId group_class) const;
+  [[nodiscard]] std::int32_t PeerOn(std::uint32_t role, GroupClassId group_class) const;
   [[nodiscard]] bool Sends(workload::TaskId task, std::uint32_t role) const;
   void SetSizes(const workload::Communications::Row& row,
                 trace::Collectives::Row& collective) const;
@@ -40,7 +40,7 @@ class CollectiveRows {
   TracedRank traced_;
   const workload::Program& program_;
   trace::Trace& trace_;
-  CompiledProgram score_;
+  CompiledProgram compiled_;
 
   // By role.
   std::vector<RowId> group_of_role_;

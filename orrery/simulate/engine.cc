@@ -1,10 +1,11 @@
 #include "orrery/simulate/engine.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 
 #include "orrery/base/check.h"
 #include "orrery/simulate/task_scheduler.h"
-#include "orrery/simulate/timed_engine.h"
 
 namespace orrery::simulate {
 namespace {
@@ -12,7 +13,8 @@ namespace {
 // Looks at tasks in any order: when all that a task waits for is known, so is its end.
 class DataflowEngine : public TaskScheduler<DataflowEngine> {
  public:
-  DataflowEngine(const RankClasses& rank_classes, CommunicationTimes& times, const EngineOptions& options)
+  DataflowEngine(const RankClasses& rank_classes, CommunicationTimes& times,
+                 const EngineOptions& options)
       : TaskScheduler(rank_classes, times, options) {}
 
   Result<Timeline> Run() {
@@ -46,6 +48,18 @@ class NoCommunication : public CommunicationTimes {
   }
 };
 
+std::int64_t EndOf(const Timeline& timeline, int repetition) {
+  std::int64_t end_ps = std::numeric_limits<std::int64_t>::min();
+  for (RankClassId rank_class = 0; rank_class + 1 < timeline.offsets.size(); ++rank_class) {
+    const std::size_t first = timeline.First(rank_class, repetition);
+    const std::size_t end = timeline.First(rank_class, repetition + 1);
+    for (std::size_t index = first; index < end; ++index) {
+      end_ps = std::max(end_ps, timeline.end_ps[index]);
+    }
+  }
+  return end_ps;
+}
+
 }  // namespace
 
 const DelayedTask* Timeline::FindDelayed(std::size_t index) const {
@@ -65,7 +79,8 @@ std::int64_t Timeline::EndPs() const {
   return end_ps.empty() ? 0 : *std::max_element(end_ps.begin(), end_ps.end());
 }
 
-Result<Timeline> Simulate(const RankClasses& rank_classes, CommunicationTimes& times, const EngineOptions& options) {
+Result<Timeline> Simulate(const RankClasses& rank_classes, CommunicationTimes& times,
+                          const EngineOptions& options) {
   ORRERY_CHECK(options.repetitions > 0, "a program is simulated at least once");
   return options.rates == nullptr ? DataflowEngine(rank_classes, times, options).Run()
                                   : SimulateInTimeOrder(rank_classes, times, options);
@@ -75,6 +90,36 @@ Result<Timeline> SimulateSingleRank(const workload::Program& program,
                                     const EngineOptions& options) {
   NoCommunication times;
   return Simulate(SingleRank(program), times, options);
+}
+
+Timeline LastStep(Timeline timeline) {
+  const int last = timeline.repetitions - 1;
+  if (last == 0) {
+    return timeline;
+  }
+  const std::int64_t begin_ps = EndOf(timeline, last - 1);
+  Timeline step;
+  step.offsets.push_back(0);
+  for (RankClassId rank_class = 0; rank_class + 1 < timeline.offsets.size(); ++rank_class) {
+    const std::size_t first = timeline.First(rank_class, last);
+    const std::size_t end = timeline.offsets[rank_class + 1];
+    const std::size_t new_first = step.begin_ps.size();
+    for (std::size_t index = first; index < end; ++index) {
+      const std::int64_t transfer_ps = timeline.transfer_ps[index];
+      step.begin_ps.push_back(timeline.begin_ps[index] - begin_ps);
+      step.end_ps.push_back(timeline.end_ps[index] - begin_ps);
+      step.transfer_ps.push_back(transfer_ps == kNeverPs ? kNeverPs : transfer_ps - begin_ps);
+    }
+    for (DelayedTask task : timeline.delayed) {
+      if (task.index >= first && task.index < end) {
+        task.index += new_first - first;
+        step.delayed.push_back(task);
+      }
+    }
+    step.offsets.push_back(step.begin_ps.size());
+  }
+  step.num_events = timeline.num_events;
+  return step;
 }
 
 }  // namespace orrery::simulate

@@ -6,48 +6,48 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/communication_times.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/rate_model.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {
 
 struct EngineOptions {
-  /// How often programs run, each lane one repetition after the other.
+  /// How often each program runs, back to back on every lane.
   int repetitions = 1;
-  /// How many launched tasks a stream holds before a launch waits for a place.
+  /// How many launched tasks a stream queues before a launch blocks.
   std::int64_t queue_depth = 1024;
-  /// How tasks slow each other down that share a GPU; without one they do not.
+  /// How concurrent tasks on a GPU slow each other down; nullptr: they do not.
   const RateModel* rates = nullptr;
   /// Spread of kernel times, relative (sigma of their logarithm). Drawn for each kernel of each
-  /// rank when the rank_classes is not folded; otherwise each communication of n ranks waits for what the
-  /// slowest of n is expected to be late.
+  /// rank when the rank classes is not folded; otherwise each communication of n ranks waits for
+  /// what the slowest of n is expected to be late.
   double jitter = 0;
   std::uint64_t seed = 0;
 };
 
-/// A task that others on its GPU held up.
+/// A task that concurrent tasks on its GPU delayed.
 struct DelayedTask {
   std::size_t index = 0;        // of Timeline
   std::int64_t alone_ps = 0;    // how long it takes alone; of communication the transfer
-  std::int64_t delayed_ps = 0;  // how long after its begin it had room
+  std::int64_t delayed_ps = 0;  // from its begin until it got resources
 
   bool operator==(const DelayedTask&) const = default;
 };
 
-/// The transfer of what transfers nothing; before all times.
+/// The transfer time of tasks that transfer nothing; before all times.
 inline constexpr std::int64_t kNeverPs = std::numeric_limits<std::int64_t>::min();
 
-/// When tasks ran. Those of a rank_class lie together: task t of repetition r of rank_class p has the index
-/// First(p, r) + t.
+/// When tasks ran. Those of a rank class lie together: task t of repetition r of rank class p has
+/// the index First(p, r) + t.
 struct Timeline {
   int repetitions = 1;
-  std::vector<std::size_t> offsets;    // by rank_class, and the end
+  std::vector<std::size_t> offsets;    // by rank class, and the end
   std::vector<std::int64_t> begin_ps;  // of communication: its own arrival
   std::vector<std::int64_t> end_ps;
   std::vector<std::int64_t> transfer_ps;  // of communication: when the last member was there
-  std::vector<DelayedTask> delayed;        // by index
+  std::vector<DelayedTask> delayed;       // by index
   std::int64_t num_events = 0;            // tasks that ran
 
   [[nodiscard]] std::size_t First(RankClassId rank_class, int repetition = 0) const {
@@ -56,16 +56,16 @@ struct Timeline {
            size / static_cast<std::size_t>(repetitions) * static_cast<std::size_t>(repetition);
   }
 
-  /// What held up a task; nothing when nothing did.
+  /// Returns the delay of a task, or nullptr.
   [[nodiscard]] const DelayedTask* FindDelayed(std::size_t index) const;
 
-  /// When a task had room on its GPU.
+  /// When a task got resources on its GPU.
   [[nodiscard]] std::int64_t StartPs(std::size_t index) const {
     const DelayedTask* const task = FindDelayed(index);
     return begin_ps[index] + (task == nullptr ? 0 : task->delayed_ps);
   }
 
-  /// The last end of a rank_class.
+  /// The last end of a rank class.
   [[nodiscard]] std::int64_t EndOf(RankClassId rank_class) const;
 
   /// The last end of all.
@@ -74,13 +74,13 @@ struct Timeline {
   bool operator==(const Timeline&) const = default;
 };
 
-/// Simulates a job: a simulation in integer picoseconds. For every rank_class a task begins when its lane
-/// is free and all it depends on is done; lanes take their tasks in order; a launch into a full
-/// queue ends when the stream has begun enough of what it holds. Communication occupies its lane
-/// from its own arrival; the transfer begins when the last member of the group is there, and all
-/// members end together. The n-th communications, in the order of the program, that the members of
-/// a group have on it belong together. Communication on a role without a group takes the time that
-/// its program says.
+/// Simulates a job in integer picoseconds. For every rank class a task begins when
+/// its lane is free and all it depends on is done; lanes take their tasks in order; a launch into a
+/// full queue ends when the stream has begun enough of what it holds. Communication occupies its
+/// lane from its own arrival; the transfer begins when the last member of the group has arrived,
+/// and all members end together. The n-th communications, in the order of the program, that the
+/// members of a group have on it belong together. Communication on a role without a group takes the
+/// time that its program says.
 ///
 /// Without a rate model times are the least solution of max-plus equations, found in any order: no
 /// heap, O(tasks + edges). With one, events are handled in order of time, O(tasks · log lanes), and
@@ -88,13 +88,17 @@ struct Timeline {
 /// whole parts, so that nothing is lost to rounding when rates change.
 ///
 /// Fails when members of a group do different things, and when tasks wait for each other in a
-/// circle; names tasks and ranks. The members of an all-to-all may give different sizes: the
+/// cycle; names tasks and ranks. The members of an all-to-all may give different sizes: the
 /// largest counts.
 [[nodiscard]] Result<Timeline> Simulate(const RankClasses& rank_classes, CommunicationTimes& times,
-                                       const EngineOptions& options = {});
+                                        const EngineOptions& options = {});
 
 /// Simulates the program of one rank alone. Communication takes the time that the program says.
 [[nodiscard]] Result<Timeline> SimulateSingleRank(const workload::Program& program,
                                                   const EngineOptions& options = {});
+
+/// Returns the last repetition alone, timed from the end of the one before, as step times are
+/// measured: hosts that run ahead begin before 0. The end is then the time from step to step.
+[[nodiscard]] Timeline LastStep(Timeline timeline);
 
 }  // namespace orrery::simulate

@@ -54,17 +54,17 @@ TEST(EngineTest, ACollectiveStartsWhenItsLastMemberArrives) {
   const Timeline simulated = SimulateUnfolded(Pair(write(100), write(250)));
 
   EXPECT_EQ(simulated.begin_ps, (std::vector<std::int64_t>{0, 100, 290, 0, 250, 290}));
-  EXPECT_EQ(simulated.transfer_ps, (std::vector<std::int64_t>{kNeverPs, 250, kNeverPs,
-                                                           kNeverPs, 250, kNeverPs}));
+  EXPECT_EQ(simulated.transfer_ps,
+            (std::vector<std::int64_t>{kNeverPs, 250, kNeverPs, kNeverPs, 250, kNeverPs}));
   EXPECT_EQ(simulated.end_ps, (std::vector<std::int64_t>{100, 290, 297, 250, 290, 297}));
   EXPECT_EQ(simulated.num_events, 6);
 }
 
 // 1F1B with two stages and two micro-batches; F takes 10, B 20, a message 1 (1 byte), and sends do
 // not hold up computing. GroupRoles: 0 forward, 1 backward, each on a stream of its own.
-// TaskScheduler 0: F0 0–10, F1 10–20. Messages: 10–11 and 20–21.
-// TaskScheduler 1: F0 11–21, B0 21–41, F1 41–51 (its input is there since 21), B1 51–71. Gradients: 41–42
-// and 71–72. TaskScheduler 0: B0 42–62, B1 72–92.
+// Stage 0: F0 0–10, F1 10–20. Messages: 10–11 and 20–21.
+// Stage 1: F0 11–21, B0 21–41, F1 41–51 (its input is there since 21), B1 51–71. Gradients:
+// 41–42 and 71–72. Stage 0: B0 42–62, B1 72–92.
 TEST(EngineTest, OneForwardOneBackward) {
   RankWriter first({"pp forward", "pp backward"});
   RankWriter last({"pp forward", "pp backward"});

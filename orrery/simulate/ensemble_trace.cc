@@ -44,7 +44,8 @@ class RankTrace {
         traced_(traced),
         program_(rank_classes.ProgramOf(traced.rank_class)) {}
 
-  Trace Write(const std::string& gpu, const std::vector<std::int64_t>& step_ends_ps) {
+  Trace Write(const std::string& gpu, const std::vector<std::int64_t>& step_ends_ps,
+              bool marks_training_loop) {
     trace_.info.format = "Orrery prediction";
     trace_.info.rank = static_cast<std::int32_t>(traced_.rank);
     trace_.info.world_size = static_cast<std::int32_t>(rank_classes_.class_of_rank.size());
@@ -57,7 +58,11 @@ class RankTrace {
     for (int repetition = 0; repetition < timeline_.repetitions; ++repetition) {
       const std::int64_t end_ns =
           Nanoseconds(step_ends_ps[static_cast<std::size_t>(repetition)] - ahead_ps);
-      rows.AddStep(repetition, std::exchange(begin_ns, end_ns), end_ns);
+      if (marks_training_loop) {
+        AddLoopStep(TimesOf(repetition), rows);
+      } else {
+        rows.AddStep(repetition, std::exchange(begin_ns, end_ns), end_ns);
+      }
       rows.AddCalls(TimesOf(repetition));
       rows.AddRuntimeCalls(TimesOf(repetition));
     }
@@ -78,6 +83,17 @@ class RankTrace {
       return std::tuple(begin_ns, -duration_ns, repetition, task);
     }
   };
+
+  // The training loop runs on the lane of the first task.
+  void AddLoopStep(const TaskTimes& times, TaskRows& rows) const {
+    TaskId last = 0;
+    for (TaskId task = 0; task < program_.tasks.size(); ++task) {
+      last = program_.tasks.lane[task] == program_.tasks.lane[0] ? task : last;
+    }
+    if (!program_.tasks.empty()) {
+      rows.AddStep(times.repetition, TaskRows::BeginNs(times, 0), Nanoseconds(times.end_ps[last]));
+    }
+  }
 
   // How long before 0 the rank's host begins the first step, where steps before it are left out.
   [[nodiscard]] std::int64_t HostAheadPs() const {
@@ -112,8 +128,7 @@ class RankTrace {
         }
       }
     }
-    std::sort(activities.begin(), activities.end(),
-              [](const Activity& lhs, const Activity& rhs) { return lhs.Order() < rhs.Order(); });
+    std::ranges::sort(activities, {}, &Activity::Order);
     CollectiveRows collectives(rank_classes_, traced_, trace_);
     for (const Activity& activity : activities) {
       const TaskTimes times = TimesOf(activity.repetition);
@@ -159,7 +174,9 @@ std::vector<TracedRank> RanksToTrace(const RankClasses& rank_classes, std::uint3
     return traced;
   }
   for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
-    traced.push_back({.rank = rank_classes.classes[rank_class].rank, .rank_class = rank_class, .is_for_class = true});
+    traced.push_back({.rank = rank_classes.classes[rank_class].rank,
+                      .rank_class = rank_class,
+                      .is_for_class = true});
   }
   return traced;
 }
@@ -171,10 +188,12 @@ trace::TraceSet EnsembleTrace(const RankClasses& rank_classes, const Timeline& t
   const std::vector<std::int64_t> step_ends_ps = StepEnds(rank_classes, timeline);
   trace::TraceSet set;
   for (const TracedRank& traced : RanksToTrace(rank_classes, options.most_ranks)) {
-    const std::string& gpu = options.gpu_of_program.empty()
-                                 ? options.gpu
-                                 : options.gpu_of_program[rank_classes.classes[traced.rank_class].program];
-    set.ranks.push_back(RankTrace(rank_classes, timeline, traced).Write(gpu, step_ends_ps));
+    const std::string& gpu =
+        options.gpu_of_program.empty()
+            ? options.gpu
+            : options.gpu_of_program[rank_classes.classes[traced.rank_class].program];
+    set.ranks.push_back(RankTrace(rank_classes, timeline, traced)
+                            .Write(gpu, step_ends_ps, options.marks_training_loop));
   }
   return set;
 }

@@ -11,9 +11,9 @@
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/last_step.h"
-#include "orrery/simulate/pair_models.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_pair_models.h"
 #include "orrery/trace/collective_matching.h"
 
 namespace orrery::simulate {
@@ -37,9 +37,9 @@ TaskId Product(RankWriter& rank, std::int64_t duration_ps) {
   return task;
 }
 
-/// Two stages with tp 2 and dp 2, ranks tp first, then dp, then pp. TaskScheduler 0 computes 100 µs, adds
-/// in its tensor group (50 kB: 50 µs at a picosecond a byte and 1,000 times that), sends on; stage
-/// 1 receives, computes 150 µs; then all reduce over their replicas.
+/// Two stages with tp 2 and dp 2, ranks tp first, then dp, then pp. Stage 0 computes 100
+/// µs, adds in its tensor group (50 kB: 50 µs at a picosecond a byte and 1,000 times that), sends
+/// on; stage 1 receives, computes 150 µs; then all reduce over their replicas.
 Ensemble TwoStages() {
   Ensemble ensemble;
   ensemble.num_roles = 3;
@@ -96,7 +96,8 @@ class EnsembleTraceTest : public ::testing::Test {
   [[nodiscard]] double MeanExposedSeconds() const {
     double sum = 0;
     for (RankClassId rank_class = 0; rank_class < rank_classes_.classes.size(); ++rank_class) {
-      const Breakdown breakdown = BreakdownOf(rank_classes_, simulated_, {.rank_class = rank_class});
+      const Breakdown breakdown =
+          BreakdownOf(rank_classes_, simulated_, {.rank_class = rank_class});
       sum += static_cast<double>(breakdown.TotalPs(TimeKind::kTransfer) +
                                  breakdown.TotalPs(TimeKind::kWait));
     }
@@ -109,8 +110,8 @@ class EnsembleTraceTest : public ::testing::Test {
   Timeline simulated_;
 };
 
-// TaskScheduler 0: product 0–100, sum 100–150, send 150–160, reduction 160–190. TaskScheduler 1: receive waits
-// 0–150 and runs 150–160, product 160–310, sum 310–360, reduction 360–390.
+// Stage 0: product 0–100, sum 100–150, send 150–160, reduction 160–190. Stage 1:
+// receive waits 0–150 and runs 150–160, product 160–310, sum 310–360, reduction 360–390.
 TEST_F(EnsembleTraceTest, EveryRankHasItsTimes) {
   ASSERT_EQ(rank_classes_.classes.size(), 2U);
 
@@ -163,8 +164,8 @@ TEST_F(EnsembleTraceTest, MetricsOfTheTraceAreThoseOfTheTimeline) {
   trace::TraceSet set = EnsembleTrace(rank_classes_, simulated_, {.gpu = "H100"});
 
   EXPECT_DOUBLE_EQ(Measured(set, "iteration_wall_clock_time"), 390e-6);
-  // TaskScheduler 0: 90 µs of transfers; stage 1: 90 µs, and 150 µs in which its receive waits, which we
-  // call a bubble.
+  // Stage 0: 90 µs of transfers; stage 1: 90 µs, and 150 µs in which its receive waits,
+  // which we call a bubble.
   EXPECT_DOUBLE_EQ(MeanExposedSeconds(), 90e-6);
   EXPECT_DOUBLE_EQ(Measured(set, "exposed_comm_time"), MeanExposedSeconds() + 150e-6 / 2);
   // Of 390 µs stage 0 has nothing to do in the last 200, stage 1 in the first 150.

@@ -6,13 +6,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/simulate/analytic_overlap.h"
-#include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/jitter.h"
-#include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/simulate/random_ensembles.h"
+#include "orrery/simulate/jitter.h"
+#include "orrery/simulate/overlap_rates.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_pair_models.h"
+#include "orrery/simulate/test_random_ensembles.h"
 
 namespace orrery::simulate {
 namespace {
@@ -31,11 +31,13 @@ Timeline SimulatedBy(const RankClasses& rank_classes, const RateModel* rates) {
 }
 
 /// The columns of one rank.
-std::vector<std::int64_t> TimesOf(const RankClasses& rank_classes, const Timeline& simulated, Rank rank) {
+std::vector<std::int64_t> TimesOf(const RankClasses& rank_classes, const Timeline& simulated,
+                                  Rank rank) {
   const RankClassId rank_class = rank_classes.class_of_rank[rank];
   std::vector<std::int64_t> times;
   for (const auto* column : {&simulated.begin_ps, &simulated.transfer_ps, &simulated.end_ps}) {
-    times.insert(times.end(), column->begin() + static_cast<std::ptrdiff_t>(simulated.offsets[rank_class]),
+    times.insert(times.end(),
+                 column->begin() + static_cast<std::ptrdiff_t>(simulated.offsets[rank_class]),
                  column->begin() + static_cast<std::ptrdiff_t>(simulated.offsets[rank_class + 1]));
   }
   return times;
@@ -132,7 +134,7 @@ RC_GTEST_PROP(EngineProperty, ShorterTasksNeverLengthenTheStep,
 
 // One kernel of 1,000,000 ps, then a reduction over n ranks: the slowest of 8 is 1.4342 sigma late
 // (Φ⁻¹(7.625 / 8.25)), so sigma 0.01 costs 14,342 ps.
-TEST(JitterTest, AFoldedCastWaitsForTheSlowestOfItsRanks) {
+TEST(JitterTest, FoldedRankClassesWaitForTheSlowestOfTheirRanks) {
   RankWriter rank({"dp"});
   rank.After(rank.Kernel(1'000'000), rank.Talk(0, 0));
   Ensemble ensemble;

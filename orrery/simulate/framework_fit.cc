@@ -11,7 +11,6 @@
 
 #include "orrery/base/parallel.h"
 #include "orrery/learn/least_squares.h"
-#include "orrery/simulate/gpu_memo.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/validation.h"
 
@@ -99,7 +98,8 @@ std::map<std::string, RunsOfSource> ReadRuns(
     rows = AskedRows(*table, options);
     for (EvaluatedRun& evaluated : Validate(*table, costs, asked).evaluated) {
       if (IsUsable(evaluated.run)) {
-        runs[OwnerOf(evaluated.run.job.framework)][evaluated.run.source].push_back(std::move(evaluated.run));
+        runs[OwnerOf(evaluated.run.job.framework)][evaluated.run.source].push_back(
+            std::move(evaluated.run));
       }
     }
   }

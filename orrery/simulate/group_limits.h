@@ -7,16 +7,42 @@
 #include "orrery/base/error.h"
 #include "orrery/collective/cost_model.h"
 #include "orrery/simulate/link_class.h"
-#include "orrery/simulate/network_faults.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
 
-/// What members of groups hold back: GPUs with slower links than the job's usual one, and nodes
+/// A NIC that carries nothing. Nodes and their NICs count from 0.
+struct FailedNic {
+  std::uint32_t node = 0;
+  std::uint32_t nic = 0;
+
+  auto operator<=>(const FailedNic&) const = default;
+};
+
+/// A node whose NICs carry a share of what they should.
+struct SlowNode {
+  std::uint32_t node = 0;
+  double share = 1;
+};
+
+/// What is wrong with the network of a job.
+struct NetworkFaults {
+  std::vector<FailedNic> failed_nics = {};
+  std::vector<SlowNode> slow_nodes = {};
+
+  [[nodiscard]] bool empty() const { return failed_nics.empty() && slow_nodes.empty(); }
+};
+
+/// What each node has left of its network, as a share: of its NICs those that work, of what they
+/// carry what they still do. Fails for nodes and NICs that do not exist.
+[[nodiscard]] Result<std::vector<double>> NetworkShares(const workload::Job& machine,
+                                                        const NetworkFaults& faults);
+
+/// What limits groups: GPUs with slower links than the job's usual one, and nodes
 /// with faults. Rank r of the job is on GPU r.
 class GroupLimits {
  public:
-  /// Nobody holds anything back.
+  /// No limits.
   GroupLimits() = default;
 
   /// Fails for faults that cannot be, and where islands must talk and one cannot.
@@ -46,7 +72,7 @@ class GroupLimits {
   std::vector<SlowGpus> slow_gpus_;      // ascending
 };
 
-/// Tells groups apart that are placed alike and have different limits.
+/// Separates groups with equal placement and different limits.
 class LimitedLinkClass : public LinkClass {
  public:
   /// Both must outlive it.

@@ -30,7 +30,8 @@ std::vector<double> SquaresOf(const RankClasses& rank_classes, RankClassId rank_
       sum += program.tasks.kind[task] == TaskKind::kKernel ? duration * duration : 0;
       continue;
     }
-    const GroupClassId group = rank_classes.GroupOf(rank_class, program.communications.role[communication]);
+    const GroupClassId group =
+        rank_classes.GroupOf(rank_class, program.communications.role[communication]);
     if (group != workload::kNoGroup && rank_classes.groups[group].num_ranks > 1) {
       squares[task] = sum;
       sum = 0;
@@ -48,7 +49,8 @@ double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank, std::ui
   return std::exp(sigma * normal - sigma * sigma / 2);
 }
 
-ExpectedDelay::ExpectedDelay(const RankClasses& rank_classes, double sigma) : rank_classes_(rank_classes) {
+ExpectedDelay::ExpectedDelay(const RankClasses& rank_classes, double sigma)
+    : rank_classes_(rank_classes) {
   for (const GroupClass& group : rank_classes.groups) {
     spread_of_group_.push_back(sigma * ExpectedMaximum(group.num_ranks));
   }

@@ -13,13 +13,14 @@ namespace orrery::simulate {
 [[nodiscard]] double DrawFactor(double sigma, std::uint64_t seed, workload::Rank rank,
                                 std::uint64_t number);
 
-/// What varying kernels cost a folded rank_classes: the work between two communications of n ranks in the
-/// order of the program has a spread of sigma · sqrt(Σ d²), and all wait for the slowest of n.
+/// What varying kernels cost a folded rank classes: the work between two communications of n ranks
+/// in the order of the program has a spread of sigma · sqrt(Σ d²), and all wait for the slowest of
+/// n.
 class ExpectedDelay {
  public:
   ExpectedDelay(const RankClasses& rank_classes, double sigma);
 
-  /// Σ d² of the kernels of a rank_class since its last communication with others, in ps².
+  /// Σ d² of the kernels of a rank class since its last communication with others, in ps².
   [[nodiscard]] double SquaresBefore(RankClassId rank_class, workload::TaskId task) const;
 
   /// How much later the last rank of a group is than one of them.

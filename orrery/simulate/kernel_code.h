@@ -40,7 +40,7 @@ struct CommunicationTask {
 /// The same while it waits for others.
 [[nodiscard]] KernelCode Waiting(KernelCode communication);
 
-/// Communication that runs side by side, as one kernel: with the blocks of all and all that they
+/// Concurrent communication kernels as one kernel: with the blocks of all and all that they
 /// move, in the manner of the one that moves most. The same in any order.
 class CommunicationSum {
  public:

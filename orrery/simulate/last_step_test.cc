@@ -1,11 +1,10 @@
-#include "orrery/simulate/last_step.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/communication_times.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/program.h"
 
 namespace orrery::simulate {

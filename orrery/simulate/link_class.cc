@@ -32,8 +32,7 @@ std::vector<Run> RunsOf(std::span<const network::GpuId> gpus, std::uint32_t gpus
 
 // Joins runs of the same island; what is left is in the order of first members.
 void JoinIslands(std::vector<Run>& runs) {
-  std::stable_sort(runs.begin(), runs.end(),
-                   [](const Run& lhs, const Run& rhs) { return lhs.island < rhs.island; });
+  std::ranges::stable_sort(runs, {}, &Run::island);
   std::size_t last = 0;
   for (std::size_t i = 1; i < runs.size(); ++i) {
     if (runs[i].island == runs[last].island) {
@@ -43,8 +42,7 @@ void JoinIslands(std::vector<Run>& runs) {
     }
   }
   runs.resize(last + 1);
-  std::sort(runs.begin(), runs.end(),
-            [](const Run& lhs, const Run& rhs) { return lhs.place < rhs.place; });
+  std::ranges::sort(runs, {}, &Run::place);
 }
 
 std::uint64_t WithRun(std::uint64_t bits, std::uint32_t num_ranks) {

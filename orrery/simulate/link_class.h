@@ -7,7 +7,7 @@
 
 namespace orrery::simulate {
 
-/// What a group's placement looks like to the cost of its communication.
+/// Classifies the placement of groups by the cost of their communication.
 class LinkClass {
  public:
   virtual ~LinkClass() = default;

@@ -1,5 +1,3 @@
-#include "orrery/simulate/memory_answer.h"
-
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "orrery/simulate/link_class.h"
+#include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/test_ensembles.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/test_jobs.h"
@@ -36,7 +35,7 @@ SimulatedJob SimulateJob(const Job& job) {
   return simulated;
 }
 
-/// The most that a rank_class has of each category at once.
+/// The most that a rank class has of each category at once.
 std::map<std::string, std::int64_t> MostOf(const SimulatedJob& simulated, RankClassId rank_class) {
   const workload::Program& program = simulated.rank_classes.ProgramOf(rank_class);
   std::map<std::string, std::int64_t> now;

@@ -56,8 +56,8 @@ class ColumnWriter {
 
 }  // namespace
 
-MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
-                              std::size_t num_columns) {
+MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes, const Timeline& timeline,
+                              RankClassId rank_class, std::size_t num_columns) {
   const workload::Program& program = rank_classes.ProgramOf(rank_class);
   const double step_ps = static_cast<double>(std::max<std::int64_t>(timeline.EndPs(), 1));
   ColumnWriter writer(num_columns);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
 
 namespace orrery::simulate {
 
@@ -17,7 +17,8 @@ struct MemoryColumns {
 };
 
 /// O(changes · categories + columns · categories).
-[[nodiscard]] MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes, const Timeline& timeline,
-                                            RankClassId rank_class, std::size_t num_columns);
+[[nodiscard]] MemoryColumns MemoryColumnsOf(const RankClasses& rank_classes,
+                                            const Timeline& timeline, RankClassId rank_class,
+                                            std::size_t num_columns);
 
 }  // namespace orrery::simulate

@@ -1,9 +1,14 @@
 #include "orrery/simulate/memory_timeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <tuple>
+#include <utility>
+
+#include "orrery/workload/plan/memory_constants.h"
 
 namespace orrery::simulate {
 namespace {
@@ -39,9 +44,7 @@ class Usage {
         parts.push_back({std::string(program.strings.View(category)), Counted(bytes)});
       }
     }
-    std::stable_sort(parts.begin(), parts.end(), [](const MemoryPart& lhs, const MemoryPart& rhs) {
-      return lhs.bytes > rhs.bytes;
-    });
+    std::ranges::stable_sort(parts, std::greater{}, &MemoryPart::bytes);
     return parts;
   }
 
@@ -62,6 +65,36 @@ void AddPoint(std::vector<MemoryPoint>& curve, std::int64_t at_ps, std::int64_t 
   curve.back().bytes = bytes;
 }
 
+// Memory that is held from the begin to the end leaves no gaps.
+std::int64_t HeldBytes(const workload::Program& program) {
+  std::int64_t held = 0;
+  for (RowId row = 0; row < program.held_memory.size(); ++row) {
+    held += program.held_memory.bytes[row];
+  }
+  return held;
+}
+
+std::int64_t UsableBytes(const hardware::Gpu& gpu) {
+  return std::llround(static_cast<double>(gpu.memory_size.count) *
+                      workload::DefaultMemoryConstants().usable);
+}
+
+StageMemory MemoryOfRankClass(const RankClasses& rank_classes, const Timeline& timeline,
+                              RankClassId rank_class) {
+  MemoryTimeline memory =
+      MemoryOf(rank_classes, timeline, rank_class, {.rounds_like_allocator = true});
+  const std::int64_t passing =
+      std::max<std::int64_t>(0, memory.peak_bytes - HeldBytes(rank_classes.ProgramOf(rank_class)));
+  const double gaps =
+      workload::DefaultMemoryConstants().fragmentation * static_cast<double>(passing);
+  return {.program = rank_classes.classes[rank_class].program,
+          .rank_class = rank_class,
+          .peak_bytes = memory.peak_bytes,
+          .needed_bytes = memory.peak_bytes + std::llround(gaps),
+          .peak_ps = memory.peak_ps,
+          .parts = std::move(memory.parts)};
+}
+
 }  // namespace
 
 std::vector<MemoryStep> MemorySteps(const Program& program, const Timeline& timeline,
@@ -71,21 +104,19 @@ std::vector<MemoryStep> MemorySteps(const Program& program, const Timeline& time
   for (RowId row = 0; row < program.memory_changes.size(); ++row) {
     const workload::MemoryChanges::Row change = program.memory_changes.At(row);
     const std::size_t index = first + change.task;
-    steps.push_back(
-        {.at_ps = change.bytes < 0 ? timeline.end_ps[index] : timeline.begin_ps[index],
-         .task = change.task,
-         .category = change.category,
-         .bytes = change.bytes});
+    steps.push_back({.at_ps = change.bytes < 0 ? timeline.end_ps[index] : timeline.begin_ps[index],
+                     .task = change.task,
+                     .category = change.category,
+                     .bytes = change.bytes});
   }
-  std::stable_sort(steps.begin(), steps.end(), [](const MemoryStep& lhs, const MemoryStep& rhs) {
-    return std::tuple(lhs.at_ps, lhs.task, lhs.bytes < 0) <
-           std::tuple(rhs.at_ps, rhs.task, rhs.bytes < 0);
+  std::ranges::stable_sort(steps, {}, [](const MemoryStep& step) {
+    return std::tuple(step.at_ps, step.task, step.bytes < 0);
   });
   return steps;
 }
 
-MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class,
-                        const MemoryOptions& options) {
+MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timeline,
+                        RankClassId rank_class, const MemoryOptions& options) {
   const Program& program = rank_classes.ProgramOf(rank_class);
   Usage usage(options.rounds_like_allocator);
   for (RowId row = 0; row < program.held_memory.size(); ++row) {
@@ -107,6 +138,26 @@ MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timelin
   }
   memory.parts = at_peak.Parts(program);
   return memory;
+}
+
+MemoryAnswer MemoryAnswerOf(const RankClasses& rank_classes, const Timeline& timeline,
+                            const workload::Job& job) {
+  MemoryAnswer answer;
+  std::vector<bool> is_seen(rank_classes.programs.size(), false);
+  for (RankClassId rank_class = 0; rank_class < rank_classes.classes.size(); ++rank_class) {
+    // Ranks of a program hold the same, on the same GPU; when is a matter of moments.
+    const workload::ProgramId program = rank_classes.classes[rank_class].program;
+    if (!is_seen[program]) {
+      is_seen[program] = true;
+      answer.stages.push_back(MemoryOfRankClass(rank_classes, timeline, rank_class));
+      answer.stages.back().usable_bytes =
+          UsableBytes(workload::GpuOfRank(job, rank_classes.classes[rank_class].rank));
+    }
+  }
+  std::ranges::sort(answer.stages, {}, &StageMemory::program);
+  const auto fullest = std::ranges::min_element(answer.stages, {}, &StageMemory::free_bytes);
+  answer.fullest = static_cast<std::size_t>(fullest - answer.stages.begin());
+  return answer;
 }
 
 }  // namespace orrery::simulate

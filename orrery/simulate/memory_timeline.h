@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "orrery/base/string_table.h"
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
+#include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
 
-/// From here on so many bytes are in use.
+/// The bytes in use from a time on.
 struct MemoryPoint {
   std::int64_t at_ps = 0;
   std::int64_t bytes = 0;
@@ -40,7 +41,7 @@ struct MemoryOptions {
   bool rounds_like_allocator = false;
 };
 
-/// Memory that is taken (above 0) or given back.
+/// Memory that is allocated (above 0) or freed.
 struct MemoryStep {
   std::int64_t at_ps = 0;
   workload::TaskId task = 0;
@@ -50,12 +51,38 @@ struct MemoryStep {
 
 /// The changes of a repetition whose tasks begin at index `first`, in order of time.
 [[nodiscard]] std::vector<MemoryStep> MemorySteps(const workload::Program& program,
-                                                  const Timeline& timeline,
-                                                  std::size_t first);
+                                                  const Timeline& timeline, std::size_t first);
 
-/// The memory of a rank_class over a step. At one instant changes come in the order of the program, and
-/// a task takes before it gives back.
+/// The memory of a rank class over a step. At one instant changes come in the order of the program,
+/// and a task takes before it gives back.
 [[nodiscard]] MemoryTimeline MemoryOf(const RankClasses& rank_classes, const Timeline& timeline,
                                       RankClassId rank_class, const MemoryOptions& options = {});
+
+/// The memory of the ranks that run one program: a stage of the pipeline.
+struct StageMemory {
+  workload::ProgramId program = 0;
+  RankClassId rank_class = 0;     // the first of those that run it
+  std::int64_t peak_bytes = 0;    // what its tensors take, in blocks of the allocator
+  std::int64_t needed_bytes = 0;  // including fragmentation
+  std::int64_t usable_bytes = 0;  // that a job can use of its GPU
+  std::int64_t peak_ps = 0;
+  std::vector<MemoryPart> parts;  // at the peak, the largest first
+
+  /// What is left; below 0 it does not fit.
+  [[nodiscard]] std::int64_t free_bytes() const { return usable_bytes - needed_bytes; }
+};
+
+/// The memory of a step, and whether it fits.
+struct MemoryAnswer {
+  std::vector<StageMemory> stages;  // by program
+  std::size_t fullest = 0;          // of the stages: the one with the least memory left
+
+  [[nodiscard]] bool fits() const { return stages[fullest].free_bytes() >= 0; }
+};
+
+/// Peak of every stage, when and of what, and whether that is more than its GPU has. A step that
+/// does not fit is simulated all the same.
+[[nodiscard]] MemoryAnswer MemoryAnswerOf(const RankClasses& rank_classes, const Timeline& timeline,
+                                          const workload::Job& job);
 
 }  // namespace orrery::simulate

@@ -13,7 +13,7 @@
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/simulate/link_class.h"
-#include "orrery/simulate/memory_answer.h"
+#include "orrery/simulate/memory_timeline.h"
 #include "orrery/simulate/test_ensembles.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/generate/test_jobs.h"

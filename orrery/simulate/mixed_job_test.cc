@@ -8,9 +8,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "orrery/hardware/gpu.h"
+#include "orrery/simulate/not_modelled.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
-#include "orrery/simulate/what_ifs.h"
 #include "orrery/workload/generate/test_jobs.h"
 #include "orrery/workload/model/test_models.h"
 

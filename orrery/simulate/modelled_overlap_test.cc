@@ -1,5 +1,3 @@
-#include "orrery/simulate/modelled_overlap.h"
-
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -8,9 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "orrery/kernel/operator.h"
-#include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_pair_models.h"
 
 namespace orrery::simulate {
 namespace {
@@ -172,8 +171,8 @@ TEST(ModelledOverlapTest, CommunicationThatFindsNoRoomBeginsLater) {
   EXPECT_EQ(simulated.transfer_ps[reduce], 200'000);
   EXPECT_EQ(simulated.end_ps[reduce], 800'000);
   EXPECT_EQ(simulated.end_ps[kernel], 1'150'000);
-  EXPECT_THAT(simulated.delayed,
-              ElementsAre(DelayedTask{kernel, 1'000'000, 0}, DelayedTask{reduce, 300'000, 200'000}));
+  EXPECT_THAT(simulated.delayed, ElementsAre(DelayedTask{kernel, 1'000'000, 0},
+                                             DelayedTask{reduce, 300'000, 200'000}));
 }
 
 // It would wait 0.2 µs, but the kernel ends after 0.1; it was there before the next kernel, which
@@ -234,7 +233,8 @@ TEST(ModelledOverlapTest, ATransferBeginsWhenAllMembersHaveRoom) {
     EXPECT_EQ(simulated.transfer_ps[simulated.First(rank_class) + reduce], 200'000);
     EXPECT_EQ(simulated.end_ps[simulated.First(rank_class) + reduce], 500'000);
   }
-  EXPECT_THAT(simulated.delayed, ElementsAre(DelayedTask{simulated.First(1) + reduce, 300'000, 200'000}));
+  EXPECT_THAT(simulated.delayed,
+              ElementsAre(DelayedTask{simulated.First(1) + reduce, 300'000, 200'000}));
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "orrery/base/text.h"
 #include "orrery/collective/machine_models.h"
 
 namespace orrery::simulate {
@@ -18,19 +21,17 @@ using Sentences = std::vector<std::string>;
 
 bool HasExperts(const Job& job) {
   const workload::Transformer* const model = job.model.transformer();
-  return model != nullptr &&
-         std::any_of(model->blocks.begin(), model->blocks.end(),
-                     [](const workload::BlockRun& run) { return run.block.experts() != nullptr; });
+  return model != nullptr && std::ranges::any_of(model->blocks, [](const workload::BlockRun& run) {
+           return run.block.experts() != nullptr;
+         });
 }
 
 bool HoldsAnyOf(const workload::Ensemble& ensemble, std::string_view category) {
-  return std::any_of(
-      ensemble.programs.begin(), ensemble.programs.end(), [&](const workload::Program& program) {
-        return std::any_of(program.held_memory.category.begin(), program.held_memory.category.end(),
-                           [&](StringId id) {
-                             return program.strings.View(id).find(category) != std::string::npos;
-                           });
-      });
+  return std::ranges::any_of(ensemble.programs, [&](const workload::Program& program) {
+    return std::ranges::any_of(program.held_memory.category, [&](StringId id) {
+      return Contains(program.strings.View(id), category);
+    });
+  });
 }
 
 void AddPrices(const workload::PriceCoverage& coverage, Sentences& sentences) {
@@ -131,6 +132,38 @@ void AddOverlap(const Job& job, const SimulationOptions& options, Sentences& sen
   }
 }
 
+using Phrases = std::vector<std::string>;
+
+void AddRanks(const workload::Job& machine, const SimulationOptions& options, Phrases& phrases) {
+  for (const workload::OtherGpus& other : machine.other_gpus) {
+    const bool is_one = other.first == other.last;
+    phrases.push_back(fmt::format("rank{} {} {} {}", is_one ? "" : "s", RanksText(other),
+                                  is_one ? "has" : "have", other.gpu.name));
+  }
+  for (const SlowRank& slow : options.slow_ranks) {
+    phrases.push_back(fmt::format("rank {} takes {} times as long", slow.rank, slow.factor));
+  }
+  if (options.jitter > 0) {
+    phrases.push_back(fmt::format("kernel times spread by {}", options.jitter));
+  }
+}
+
+void AddFaults(const workload::Job& machine, const NetworkFaults& faults, Phrases& phrases) {
+  std::map<std::uint32_t, std::set<std::uint32_t>> failed_of_node;
+  for (const FailedNic& failed : faults.failed_nics) {
+    failed_of_node[failed.node].insert(failed.nic);
+  }
+  const int nics = machine.cluster.nics.per_node;
+  for (const auto& [node, failed] : failed_of_node) {
+    phrases.push_back(fmt::format("node {} has {} of {} NICs", node,
+                                  nics - static_cast<int>(failed.size()), nics));
+  }
+  for (const SlowNode& slow : faults.slow_nodes) {
+    phrases.push_back(
+        fmt::format("the NICs of node {} carry {} of what they should", slow.node, slow.share));
+  }
+}
+
 }  // namespace
 
 Sentences NotModelled(const NetworkFaults& faults) {
@@ -157,6 +190,13 @@ Sentences NotModelled(const Job& job, const workload::GeneratedJob& generated,
       "Loading data, checkpoints, evaluation, logging, failures, and the first steps with their "
       "compilation and tuning.");
   return sentences;
+}
+
+Phrases WhatIfs(const workload::Job& machine, const SimulationOptions& options) {
+  Phrases phrases;
+  AddRanks(machine, options, phrases);
+  AddFaults(machine, options.faults, phrases);
+  return phrases;
 }
 
 }  // namespace orrery::simulate

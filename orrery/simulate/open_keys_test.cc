@@ -1,11 +1,10 @@
-#include "orrery/simulate/open_keys.h"
-
 #include <cstdint>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "orrery/simulate/validation.h"
 #include "orrery/workload/generate/small_jobs.h"
 
 // Every operator takes a microsecond, however large: the fewer micro-batches, the faster.

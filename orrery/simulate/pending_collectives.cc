@@ -17,7 +17,8 @@ constexpr std::size_t kMostNamed = 4;
 std::string Described(const RankClasses& rank_classes, RankClassId rank_class, TaskId task) {
   const workload::Program& program = rank_classes.ProgramOf(rank_class);
   return fmt::format("task {} ({}) of rank {}", task,
-                     program.strings.View(program.tasks.name[task]), rank_classes.classes[rank_class].rank);
+                     program.strings.View(program.tasks.name[task]),
+                     rank_classes.classes[rank_class].rank);
 }
 
 std::string Described(const Communications::Row& row) {
@@ -31,12 +32,14 @@ bool IsSame(const Communications::Row& lhs, const Communications::Row& rhs) {
          (may_differ || lhs.bytes == rhs.bytes);
 }
 
-Error Mismatch(const PendingCollective& pending, const Arrival& arrival, const Communications::Row& row) {
+Error Mismatch(const PendingCollective& pending, const Arrival& arrival,
+               const Communications::Row& row) {
   return {Error::Kind::kInvalidInput,
           fmt::format("members of a group communicate differently: {} does {}, {} does {}",
                       Described(*arrival.rank_classes, pending.rank_class, pending.task),
                       Described(pending.row),
-                      Described(*arrival.rank_classes, arrival.rank_class, arrival.task), Described(row))};
+                      Described(*arrival.rank_classes, arrival.rank_class, arrival.task),
+                      Described(row))};
 }
 
 }  // namespace
@@ -73,7 +76,7 @@ PendingCollective PendingCollectives::Take(GroupClassId group, std::uint64_t tur
     ++done;
   }
   open.pending.erase(open.pending.begin(),
-                        open.pending.begin() + static_cast<std::ptrdiff_t>(done));
+                     open.pending.begin() + static_cast<std::ptrdiff_t>(done));
   open.first += done;
   return taken;
 }
@@ -81,9 +84,9 @@ PendingCollective PendingCollectives::Take(GroupClassId group, std::uint64_t tur
 Error NeverEnds(const RankClasses& rank_classes, std::span<const StuckTask> stuck) {
   std::string text = "the program never ends: tasks wait for each other, among them ";
   for (std::size_t i = 0; i < std::min(stuck.size(), kMostNamed); ++i) {
-    text +=
-        fmt::format("{}{}{}", i == 0 ? "" : ", ", Described(rank_classes, stuck[i].rank_class, stuck[i].task),
-                    stuck[i].has_begun ? ", which waits for its group" : "");
+    text += fmt::format("{}{}{}", i == 0 ? "" : ", ",
+                        Described(rank_classes, stuck[i].rank_class, stuck[i].task),
+                        stuck[i].has_begun ? ", which waits for its group" : "");
   }
   return {Error::Kind::kInvalidInput, text};
 }

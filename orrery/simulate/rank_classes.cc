@@ -239,7 +239,7 @@ class Refinement {
   std::uint32_t num_classes_ = 0;
 };
 
-RankClasses EmptyCast(const Ensemble& ensemble) {
+RankClasses EmptyRankClasses(const Ensemble& ensemble) {
   RankClasses rank_classes;
   rank_classes.ensemble = &ensemble;
   rank_classes.num_roles = ensemble.num_roles;
@@ -257,8 +257,8 @@ void AddRankClasses(RankClasses& rank_classes) {
       ++rank_classes.classes[rank_class].multiplicity;
     } else {
       rank_classes.classes.push_back({.program = ensemble.program_of_rank[rank],
-                              .slowness = SlownessOf(ensemble, rank),
-                              .rank = rank});
+                                      .slowness = SlownessOf(ensemble, rank),
+                                      .rank = rank});
     }
   }
 }
@@ -305,7 +305,7 @@ RankClasses Fold(const Ensemble& ensemble, const LinkClass& link_class) {
   const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
   Refinement refinement(ensemble, channels, link_of_group);
   refinement.Run();
-  RankClasses rank_classes = EmptyCast(ensemble);
+  RankClasses rank_classes = EmptyRankClasses(ensemble);
   rank_classes.class_of_rank = refinement.class_of_rank();
   AddRankClasses(rank_classes);
   AddGroups(rank_classes, channels, refinement.look_of_channel(), link_of_group);
@@ -315,7 +315,7 @@ RankClasses Fold(const Ensemble& ensemble, const LinkClass& link_class) {
 RankClasses Unfolded(const Ensemble& ensemble, const LinkClass& link_class) {
   const Channels channels = ChannelFinder(ensemble).Find();
   const std::vector<std::uint64_t> link_of_group = LinkClasses(ensemble, link_class);
-  RankClasses rank_classes = EmptyCast(ensemble);
+  RankClasses rank_classes = EmptyRankClasses(ensemble);
   rank_classes.class_of_rank.resize(ensemble.num_ranks());
   std::iota(rank_classes.class_of_rank.begin(), rank_classes.class_of_rank.end(), 0);
   AddRankClasses(rank_classes);

@@ -13,36 +13,36 @@ namespace orrery::simulate {
 using RankClassId = std::uint32_t;
 using GroupClassId = std::uint32_t;
 
-/// Ranks that must behave alike, simulated once; or one rank.
+/// Ranks that behave identically and are simulated once; or one rank.
 struct RankClass {
   workload::ProgramId program = 0;
   double slowness = 1;
-  std::uint32_t multiplicity = 1;  // ranks it stands for
+  std::uint32_t multiplicity = 1;  // ranks it represents
   workload::Rank rank = 0;         // one of them: the lowest
 
   bool operator==(const RankClass&) const = default;
 };
 
-/// Real groups that must behave alike, seen from the classes. Where members have one group on
-/// several roles, all of them on the same ones, it counts once for each role.
+/// Process groups that behave identically, as seen from the rank classes. Where members have one
+/// group on several roles, all of them on the same ones, it counts once for each role.
 struct GroupClass {
-  workload::GroupId group = 0;   // one of the real groups
-  std::uint32_t num_ranks = 0;   // of that one
-  std::uint32_t num_members = 0;   // places of classes in it; equal ranks share one
-  std::uint64_t link_class = 0;  // groups with the same one have the same costs
+  workload::GroupId group = 0;    // one of the real groups
+  std::uint32_t num_ranks = 0;    // of that one
+  std::uint32_t num_members = 0;  // places of classes in it; equal ranks share one
+  std::uint64_t link_class = 0;   // groups with the same one have the same costs
 
   bool operator==(const GroupClass&) const = default;
 };
 
-/// Who simulates: classes, and the groups they talk in. Refers to the programs and to the ensemble,
-/// which must outlive it.
+/// The rank classes to simulate and the groups in which they communicate. Refers to the programs
+/// and to the ensemble, which must outlive it.
 struct RankClasses {
   std::vector<const workload::Program*> programs;
   std::uint32_t num_roles = 0;
   const workload::Ensemble* ensemble = nullptr;  // of the groups; none without groups
   std::vector<RankClass> classes;
   std::vector<RankClassId> class_of_rank;
-  std::vector<GroupClassId> group_of_role;  // rank_class · num_roles + role; kNoGroup: it has none
+  std::vector<GroupClassId> group_of_role;  // rank class · num_roles + role; kNoGroup: it has none
   std::vector<GroupClass> groups;
 
   [[nodiscard]] const workload::Program& ProgramOf(RankClassId rank_class) const {
@@ -54,16 +54,16 @@ struct RankClasses {
                             : workload::kNoGroup;
   }
 
-  /// Some rank_class stands for several ranks.
+  /// Some rank class stands for several ranks.
   [[nodiscard]] bool IsFolded() const { return classes.size() < class_of_rank.size(); }
 
-  /// The GPUs of the real group that stands for the others, in its order.
+  /// The GPUs of the group that represents the class, in its order.
   [[nodiscard]] std::vector<network::GpuId> GpusOf(GroupClassId group) const;
 };
 
 /// Folds an ensemble exactly: ranks form classes by refinement. It starts with (program, slowness)
 /// and splits classes whose members differ, on any role, in the classes and roles of the other
-/// members of their group or in its link class, until nothing changes. Two ranks that communication
+/// members of their group or in its link class, until nothing changes. Two ranks that exchange
 /// messages as a pair never share a class, because the lower and the higher one of a pair differ.
 ///
 /// Times are the least solution of equations that stay the same when ranks of a class change
@@ -71,7 +71,7 @@ struct RankClasses {
 /// difference takes to spread.
 [[nodiscard]] RankClasses Fold(const workload::Ensemble& ensemble, const LinkClass& link_class);
 
-/// Every rank is a rank_class.
+/// Every rank is a class of its own.
 [[nodiscard]] RankClasses Unfolded(const workload::Ensemble& ensemble, const LinkClass& link_class);
 
 /// One rank alone, which has no groups.

@@ -20,7 +20,8 @@ constexpr std::uint32_t kDp = 1;
 constexpr std::uint32_t kPp = 2;
 
 /// Ranks count tp first, then dp, then pp; every stage has a program of its own. The stages of a
-/// replica communication messages on role pp, the first with the second, the second with the third …
+/// replica communication messages on role pp, the first with the second, the second with the third
+/// …
 struct Shape {
   std::uint32_t tp = 2;
   std::uint32_t dp = 2;

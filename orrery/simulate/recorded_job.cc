@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/link_class.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/link_class.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/recorded_ensemble.h"

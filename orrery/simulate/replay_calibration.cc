@@ -1,10 +1,18 @@
 #include "orrery/simulate/replay_calibration.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <functional>
+#include <limits>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "orrery/base/statistics.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/host_model.h"
 #include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/recorded.h"
@@ -13,8 +21,69 @@ namespace orrery::simulate {
 namespace {
 
 using workload::HostModel;
+using workload::kNone;
+using workload::LaneKind;
 using workload::Program;
 using workload::TaskId;
+
+struct Busy {
+  std::int64_t begin_ps = 0;
+  std::int64_t end_ps = 0;
+  std::int64_t launched_ps = 0;  // when the host had handed it over
+};
+
+bool IsOnStream(const Program& program, TaskId task) {
+  return program.lanes.kind[program.tasks.lane[task]] == LaneKind::kStream;
+}
+
+std::int64_t EndOf(const Program& program, const Timeline& timeline, int repetition) {
+  const auto ends =
+      std::span(timeline.end_ps).subspan(timeline.First(0, repetition), program.tasks.size());
+  return ends.empty() ? 0 : *std::max_element(ends.begin(), ends.end());
+}
+
+// The last end of work on streams; the end of everything where there is none.
+std::int64_t DeviceEndOf(const Program& program, const Timeline& timeline, int repetition) {
+  std::int64_t end_ps = -1;
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (IsOnStream(program, task)) {
+      end_ps = std::max(end_ps, timeline.end_ps[timeline.First(0, repetition) + task]);
+    }
+  }
+  return end_ps < 0 ? EndOf(program, timeline, repetition) : end_ps;
+}
+
+std::vector<Busy> BusyTimes(const Program& program, const Timeline& timeline, int repetition) {
+  std::vector<Busy> busy;
+  const std::size_t first = timeline.First(0, repetition);
+  for (TaskId task = 0; task < program.tasks.size(); ++task) {
+    if (!IsOnStream(program, task) || program.tasks.duration_ps[task] == 0) {
+      continue;
+    }
+    const TaskId launch = program.tasks.launch[task];
+    const std::int64_t launched_ps =
+        launch == kNone ? 0 : timeline.end_ps[first + launch] + program.launch_latency_ps;
+    busy.push_back({timeline.begin_ps[first + task], timeline.end_ps[first + task], launched_ps});
+  }
+  std::ranges::sort(busy, {},
+                    [](const Busy& task) { return std::pair(task.begin_ps, task.end_ps); });
+  return busy;
+}
+
+// Sweeps over the busy times from `front_ps` on: the union is active; a pause belongs to the host
+// as far as the task that ends it had not been handed over.
+void AddTimes(const std::vector<Busy>& busy, std::int64_t front_ps, StepFigures& figures) {
+  for (const Busy& task : busy) {
+    if (task.begin_ps > front_ps) {
+      const std::int64_t host_ps =
+          std::clamp(task.launched_ps - front_ps, std::int64_t{0}, task.begin_ps - front_ps);
+      figures.host_bound_ps += host_ps;
+      figures.other_idle_ps += task.begin_ps - front_ps - host_ps;
+    }
+    figures.active_ps += std::max<std::int64_t>(0, task.end_ps - std::max(front_ps, task.begin_ps));
+    front_ps = std::max(front_ps, task.end_ps);
+  }
+}
 
 // Enough for the host to run ahead of the GPU as far as it ever will.
 constexpr int kRepetitions = 4;
@@ -119,7 +188,58 @@ Result<bool> FitTo(const TimeOfCost& time_ms, std::span<const double> measured,
   return true;
 }
 
+constexpr double kMaxSearchedCostNs = 6'000;
+constexpr double kCoarseNs = 500;
+constexpr double kFineNs = 50;
+
+Result<double> SquaredError(const workload::HostFit& fit, double cost_ns,
+                            std::span<const MeasuredRecording> measured,
+                            const std::vector<std::size_t>& without) {
+  const workload::HostModel host =
+      fit.Fit({.profiler_cost_ns = cost_ns, .without = without, .with_spread = false});
+  double sum = 0;
+  for (const MeasuredRecording& run : measured) {
+    if (std::find(without.begin(), without.end(), run.number) == without.end()) {
+      ORRERY_TRY(const StepFigures figures, ReplayRecording(*run.recording, host));
+      const double predicted_s = static_cast<double>(figures.step_ps) * 1e-12;
+      const double ratio = std::log(predicted_s / std::sqrt(run.least_s * run.most_s));
+      sum += ratio * ratio;
+    }
+  }
+  return sum;
+}
+
+/// The best of the values from `from_ns` to `to_ns`; the smaller one of equals.
+template <typename ErrorOf>
+Result<double> BestOf(double from_ns, double to_ns, double step_ns, const ErrorOf& error_of) {
+  double best_ns = from_ns;
+  double best = std::numeric_limits<double>::infinity();
+  for (double cost_ns = from_ns; cost_ns <= to_ns; cost_ns += step_ns) {
+    ORRERY_TRY(const double found, error_of(cost_ns));
+    if (found < best) {
+      best = found;
+      best_ns = cost_ns;
+    }
+  }
+  return best_ns;
+}
+
 }  // namespace
+
+StepFigures FiguresOf(const Program& program, const Timeline& timeline) {
+  StepFigures figures;
+  if (timeline.repetitions == 0) {
+    return figures;
+  }
+  const int last = timeline.repetitions - 1;
+  const std::int64_t step_begin_ps = last == 0 ? 0 : EndOf(program, timeline, last - 1);
+  figures.step_ps = EndOf(program, timeline, last) - step_begin_ps;
+  const std::int64_t front_ps = last == 0 ? 0 : DeviceEndOf(program, timeline, last - 1);
+  const std::vector<Busy> busy = BusyTimes(program, timeline, last);
+  figures.kernels = static_cast<std::int64_t>(busy.size());
+  AddTimes(busy, front_ps, figures);
+  return figures;
+}
 
 std::string_view ProfilerCostSourceName(ProfilerCostSource source) {
   switch (source) {
@@ -154,6 +274,26 @@ Result<ReplayCalibration> CalibrateReplay(const trace::Trace& recording,
 Result<ReplayedStep> ReplayStep(const trace::Trace& recording,
                                 const ReplayCalibration& calibration) {
   return Replayer(recording, calibration.host).Replay(calibration.profiler_cost_ns);
+}
+
+Result<StepFigures> ReplayRecording(const trace::Trace& recording,
+                                    const workload::HostModel& host) {
+  const std::vector<workload::CallTree> steps = workload::RecordedSteps(recording);
+  const workload::RecordedProgram recorded =
+      workload::ProgramOfRecording(recording, steps[steps.size() / 2], host);
+  ORRERY_TRY(const Timeline timeline,
+             SimulateSingleRank(recorded.program, {.repetitions = kRepetitions}));
+  return FiguresOf(recorded.program, timeline);
+}
+
+Result<double> CalibrateProfilerCost(const workload::HostFit& fit,
+                                     std::span<const MeasuredRecording> measured,
+                                     const std::vector<std::size_t>& without) {
+  const auto error_of = [&](double cost_ns) {
+    return SquaredError(fit, cost_ns, measured, without);
+  };
+  ORRERY_TRY(const double coarse_ns, BestOf(0, kMaxSearchedCostNs, kCoarseNs, error_of));
+  return BestOf(std::max(0.0, coarse_ns - kCoarseNs), coarse_ns + kCoarseNs, kFineNs, error_of);
 }
 
 }  // namespace orrery::simulate

@@ -2,23 +2,44 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/step_figures.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/trace/trace.h"
+#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
+#include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/host_model.h"
-#include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/recorded/recorded_costs.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::simulate {
+
+/// What a step in the steady state costs. Taken from the last repetition: the period is the
+/// distance between the ends of the last two.
+struct StepFigures {
+  std::int64_t step_ps = 0;
+  std::int64_t active_ps = 0;      // some stream is busy
+  std::int64_t host_bound_ps = 0;  // no stream is busy, and the next task is not launched yet
+  std::int64_t other_idle_ps = 0;  // no stream is busy for any other reason
+  std::int64_t kernels = 0;
+
+  /// The share of the step in which the GPU waits for the host.
+  [[nodiscard]] double HostBoundShare() const {
+    return step_ps == 0 ? 0.0 : static_cast<double>(host_bound_ps) / static_cast<double>(step_ps);
+  }
+};
+
+/// Needs two repetitions for a period; with one the step is all there is.
+[[nodiscard]] StepFigures FiguresOf(const workload::Program& program, const Timeline& timeline);
 
 /// What the profiler's cost of an event was found from, best first.
 enum class ProfilerCostSource : std::uint8_t {
   kIssue,   // how long the host issues a step that finds the GPU idle
-  kStep,    // steps one behind the other, which are then no evaluate of the replay any more
+  kStep,    // steps one behind the other, which then cannot evaluate the replay any more
   kShared,  // the shared costs of the host: the GPU hides the host, or nothing was measured
 };
 
@@ -51,5 +72,24 @@ struct ReplayedStep {
 /// Replays the middle step of a recording: its kernels, and its host without the profiler.
 [[nodiscard]] Result<ReplayedStep> ReplayStep(const trace::Trace& recording,
                                               const ReplayCalibration& calibration);
+
+/// A recording whose step was also measured without the profiler.
+struct MeasuredRecording {
+  std::size_t number = 0;  // in the fit
+  const trace::Trace* recording = nullptr;
+  double least_s = 0;  // over the runs that were measured
+  double most_s = 0;
+};
+
+/// Simulates the middle step of a recording with its own kernel times and the host of a model.
+[[nodiscard]] Result<StepFigures> ReplayRecording(const trace::Trace& recording,
+                                                  const workload::HostModel& host);
+
+/// Finds what the profiler adds to an event, in nanoseconds: the value with which the recorded
+/// steps come closest to the measured ones, by the sum of squared logarithms of their ratios.
+/// Recordings in `without` are used neither for the model nor for the comparison.
+[[nodiscard]] Result<double> CalibrateProfilerCost(const workload::HostFit& fit,
+                                                   std::span<const MeasuredRecording> measured,
+                                                   const std::vector<std::size_t>& without);
 
 }  // namespace orrery::simulate

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -54,9 +55,8 @@ std::string ShareText(const TimeShare& share) {
 
 std::vector<TimeShare> LargestFirst(const Breakdown& breakdown) {
   std::vector<TimeShare> shares = breakdown.shares;
-  std::stable_sort(shares.begin(), shares.end(), [](const TimeShare& lhs, const TimeShare& rhs) {
-    return std::tuple(lhs.kind, -lhs.ps) < std::tuple(rhs.kind, -rhs.ps);
-  });
+  std::ranges::stable_sort(shares, {},
+                           [](const TimeShare& share) { return std::pair(share.kind, -share.ps); });
   return shares;
 }
 

@@ -4,12 +4,11 @@
 #include <benchmark/benchmark.h>
 
 #include "orrery/overlap/analytic_model.h"
-#include "orrery/simulate/analytic_overlap.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/engine.h"
-#include "orrery/simulate/pair_models.h"
-#include "orrery/simulate/engine.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_pair_models.h"
 
 namespace orrery::simulate {
 namespace {
@@ -47,7 +46,7 @@ constexpr std::uint32_t kPp = 8;
 /// A stage: `layers` times four launched kernels and a reduction in its tensor group, a message
 /// from the stage before and one to the stage behind for each of 16 micro-batches; at the end a
 /// reduction over its replicas. About 9 tasks a layer.
-workload::Program TaskScheduler(std::uint32_t stage, int layers) {
+workload::Program Stage(std::uint32_t stage, int layers) {
   RankWriter rank({"tp", "dp", "pp next", "pp previous"});
   rank.program.lanes.Append({.kind = workload::LaneKind::kStream});
   rank.program.parts.Append({.sm_share = 1'000'000, .memory_share = 400'000});
@@ -85,7 +84,7 @@ workload::Ensemble Job(std::uint32_t num_ranks, int layers) {
   ensemble.num_roles = 4;
   const std::uint32_t ranks_per_stage = num_ranks / kPp;
   for (std::uint32_t stage = 0; stage < kPp; ++stage) {
-    ensemble.programs.push_back(TaskScheduler(stage, layers));
+    ensemble.programs.push_back(Stage(stage, layers));
   }
   for (workload::Rank rank = 0; rank < num_ranks; ++rank) {
     AddRank(ensemble, rank / ranks_per_stage);

@@ -10,11 +10,10 @@
 #include <fmt/core.h>
 
 #include "orrery/overlap/analytic_model.h"
-#include "orrery/simulate/analytic_overlap.h"
+#include "orrery/simulate/engine.h"
 #include "orrery/simulate/group_limits.h"
 #include "orrery/simulate/group_times.h"
-#include "orrery/simulate/last_step.h"
-#include "orrery/simulate/modelled_overlap.h"
+#include "orrery/simulate/overlap_rates.h"
 #include "orrery/workload/job/other_gpus.h"
 
 namespace orrery::simulate {
@@ -33,8 +32,8 @@ Status MarkSlowRanks(const std::vector<SlowRank>& slow_ranks, workload::Ensemble
 }
 
 // Where nobody holds a group back, its placement alone tells what it costs.
-RankClasses CastOf(const workload::Job& machine, const workload::Ensemble& ensemble,
-            const GroupLimits& limits, bool folds) {
+RankClasses RankClassesOf(const workload::Job& machine, const workload::Ensemble& ensemble,
+                          const GroupLimits& limits, bool folds) {
   const IslandLinkClass placed(
       static_cast<std::uint32_t>(std::max(machine.cluster.island.gpus, 1)));
   const LimitedLinkClass limited(placed, limits);
@@ -43,7 +42,8 @@ RankClasses CastOf(const workload::Job& machine, const workload::Ensemble& ensem
 }
 
 // The GPU of each program.
-ModelledOverlap::Settings PairSettings(const workload::Job& machine, const RankClasses& rank_classes) {
+ModelledOverlap::Settings PairSettings(const workload::Job& machine,
+                                       const RankClasses& rank_classes) {
   ModelledOverlap::Settings settings;
   settings.priority = machine.framework.prioritises_communication
                           ? overlap::Priority::kCommunication
@@ -66,7 +66,8 @@ ModelledOverlap::Settings PairSettings(const workload::Job& machine, const RankC
   return settings;
 }
 
-std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine, const RankClasses& rank_classes,
+std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine,
+                                         const RankClasses& rank_classes,
                                          const SimulationOptions& options) {
   static const overlap::AnalyticModel kArithmetic;
   switch (options.overlap) {
@@ -84,12 +85,13 @@ std::unique_ptr<const RateModel> RatesOf(const workload::Job& machine, const Ran
 
 }  // namespace
 
-Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine, workload::Ensemble& ensemble,
-                              const SimulationOptions& options) {
+Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine,
+                                           workload::Ensemble& ensemble,
+                                           const SimulationOptions& options) {
   ORRERY_TRY_STATUS(MarkSlowRanks(options.slow_ranks, ensemble));
   ORRERY_TRY(const GroupLimits limits, GroupLimits::Of(machine, options.faults));
   SimulatedEnsemble simulated;
-  simulated.rank_classes = CastOf(machine, ensemble, limits, options.folds);
+  simulated.rank_classes = RankClassesOf(machine, ensemble, limits, options.folds);
   ORRERY_TRY(const std::unique_ptr<ClusterTimes> times, ClusterTimes::Of(machine, limits));
   EngineOptions simulation;
   simulation.jitter = options.jitter;
@@ -106,7 +108,8 @@ Result<Simulation> Simulate(const workload::Job& job, const kernel::CostModel& c
   Simulation simulation;
   ORRERY_TRY(workload::GeneratedJob generated, workload::Generate(job, costs));
   simulation.generated = std::make_unique<workload::GeneratedJob>(std::move(generated));
-  ORRERY_TRY(SimulatedEnsemble simulated, SimulateEnsemble(job, simulation.generated->ensemble, options));
+  ORRERY_TRY(SimulatedEnsemble simulated,
+             SimulateEnsemble(job, simulation.generated->ensemble, options));
   simulation.rank_classes = std::move(simulated.rank_classes);
   simulation.timeline = std::move(simulated.timeline);
   return simulation;

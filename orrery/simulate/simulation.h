@@ -7,9 +7,9 @@
 #include "orrery/base/error.h"
 #include "orrery/kernel/estimate.h"
 #include "orrery/overlap/model.h"
-#include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/network_faults.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/group_limits.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/generate/generate.h"
 #include "orrery/workload/job/job.h"
 
@@ -21,7 +21,7 @@ struct SlowRank {
   double factor = 1;
 };
 
-/// How kernels that run together hold each other up.
+/// How kernels that run together slow each other down.
 enum class OverlapKind : std::uint8_t {
   kNone,      // not at all
   kAnalytic,  // by the shares they take of a GPU
@@ -51,12 +51,12 @@ struct SimulatedEnsemble {
 /// framework loses of the network. Slow ranks are noted in the ensemble, which must outlive the
 /// result.
 [[nodiscard]] Result<SimulatedEnsemble> SimulateEnsemble(const workload::Job& machine,
-                                            workload::Ensemble& ensemble,
-                                            const SimulationOptions& options = {});
+                                                         workload::Ensemble& ensemble,
+                                                         const SimulationOptions& options = {});
 
 /// A simulated training step, with all that it was made from.
 struct Simulation {
-  std::unique_ptr<workload::GeneratedJob> generated;  // `rank_classes` points into it
+  std::unique_ptr<workload::GeneratedJob> generated;  // `rank classes` points into it
   RankClasses rank_classes;
   Timeline timeline;
 

@@ -11,8 +11,8 @@
 #include "orrery/base/parallel.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/link_class.h"
-#include "orrery/simulate/pair_models.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_pair_models.h"
 #include "orrery/workload/generate/test_jobs.h"
 #include "orrery/workload/model/test_models.h"
 
@@ -132,7 +132,8 @@ workload::GeneratedJob Generated(const Job& job) {
   return workload::Generate(job, workload::EqualCosts()).value();
 }
 
-// Times of a simulation without a rate model are the least solution of equations with maxima and sums.
+// Times of a simulation without a rate model are the least solution of equations with maxima and
+// sums.
 TEST(SimulationTest, ShrinkingADurationNeverLengthensTheStep) {
   PlainTimes times;
   for (const NamedPlan& named : Plans()) {
@@ -270,8 +271,8 @@ TEST(SimulationTest, BubblesOfEqualStagesMatchTheirFormulas) {
   EXPECT_EQ(step(PipelineSchedule::kInterleaved, 8, 3, 16), 3 * 550);
 }
 
-// Communications of tokens hide behind the passes of other micro-batches where a framework runs them
-// side by side: the same work takes less time, and no less than computing alone.
+// Communications of tokens hide behind the passes of other micro-batches where a framework runs
+// them side by side: the same work takes less time, and no less than computing alone.
 TEST(SimulationTest, PassesSideBySideHideTheDispatchOfTokens) {
   PlainTimes times;
   FreeTimes free;

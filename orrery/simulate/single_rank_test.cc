@@ -1,5 +1,3 @@
-#include "orrery/simulate/engine.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -8,7 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/simulate/step_figures.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/replay_calibration.h"
 
 namespace orrery::simulate {
 namespace {

@@ -1,5 +1,3 @@
-#include "orrery/simulate/stage_balance.h"
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +8,7 @@
 
 #include "orrery/simulate/bottleneck.h"
 #include "orrery/simulate/link_class.h"
+#include "orrery/simulate/summary.h"
 #include "orrery/simulate/test_ensembles.h"
 
 namespace orrery::simulate {
@@ -17,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-StageSummary TaskScheduler(std::uint32_t stage, std::int64_t busy_ps, const std::string& gpu = "") {
+StageSummary Stage(std::uint32_t stage, std::int64_t busy_ps, const std::string& gpu = "") {
   return {.stage = stage,
           .memory = {},
           .gpu = gpu,
@@ -49,7 +48,7 @@ TEST(StageBalanceTest, WorkIsKernelsAndCommunicationInsideOfAStage) {
 // 840 beside 420, 400 and 410: the mean of the others is 410, that of all 2070 / 4 = 517.
 TEST(StageBalanceTest, TheStageWithMostToDoBinds) {
   const auto binding =
-      BindingStageOf(Pipeline(420, {TaskScheduler(0, 420), TaskScheduler(1, 400), TaskScheduler(2, 410), TaskScheduler(3, 840)}));
+      BindingStageOf(Pipeline(420, {Stage(0, 420), Stage(1, 400), Stage(2, 410), Stage(3, 840)}));
   ASSERT_TRUE(binding);
   EXPECT_EQ(binding->label, "stage 3");
   EXPECT_EQ(binding->busy_ps, 840);
@@ -60,17 +59,17 @@ TEST(StageBalanceTest, TheStageWithMostToDoBinds) {
 // A stage is as slow as the slowest of its GPUs: 600 and 600 are equal stages.
 TEST(StageBalanceTest, GpusOfOneStageAreNoStages) {
   const auto binding =
-      BindingStageOf(Pipeline(600, {TaskScheduler(0, 300, "H100"), TaskScheduler(0, 600, "A100"),
-                                    TaskScheduler(1, 300, "H100"), TaskScheduler(1, 600, "A100")}));
+      BindingStageOf(Pipeline(600, {Stage(0, 300, "H100"), Stage(0, 600, "A100"),
+                                    Stage(1, 300, "H100"), Stage(1, 600, "A100")}));
   ASSERT_TRUE(binding);
   EXPECT_EQ(binding->label, "stage 0, A100");
   EXPECT_EQ(binding->excess_ps, 0);
-  EXPECT_EQ(BindingStageOf(Pipeline(600, {TaskScheduler(0, 300, "H100"), TaskScheduler(0, 600, "A100")})),
+  EXPECT_EQ(BindingStageOf(Pipeline(600, {Stage(0, 300, "H100"), Stage(0, 600, "A100")})),
             std::nullopt);
 }
 
 TEST(StageBalanceTest, WithoutStagesNoneBinds) {
-  StageSummary rank = TaskScheduler(0, 100);
+  StageSummary rank = Stage(0, 100);
   rank.stage.reset();
   EXPECT_EQ(BindingStageOf(Pipeline(100, {rank, rank})), std::nullopt);
   EXPECT_EQ(BindingStageOf(Pipeline(100, {})), std::nullopt);
@@ -80,8 +79,9 @@ TEST(StageBalanceTest, WithoutStagesNoneBinds) {
 // only 160 are the schedule's, less than the 322 above the mean.
 TEST(StageBalanceTest, AnUnequalPipelineIsToldToMoveLayers) {
   EXPECT_EQ(BottleneckSentence(
-                Pipeline(420, {TaskScheduler(0, 420), TaskScheduler(1, 420), TaskScheduler(2, 420), TaskScheduler(3, 840)})),
-            "TaskScheduler 3 binds: it is busy for 84 % of the step, the other stages for 42 % on average. "
+                Pipeline(420, {Stage(0, 420), Stage(1, 420), Stage(2, 420), Stage(3, 840)})),
+            "Stage 3 binds: it is busy for 84 % of the step, the other stages for 42 % on "
+            "average. "
             "With equal stages the step would be up to 32 % shorter: move layers from it to the "
             "others before adding micro-batches.");
 }
@@ -89,14 +89,14 @@ TEST(StageBalanceTest, AnUnequalPipelineIsToldToMoveLayers) {
 // The same seen from the stage that binds, which itself waits little.
 TEST(StageBalanceTest, TheStageThatBindsSaysSoToo) {
   EXPECT_THAT(BottleneckSentence(
-                  Pipeline(840, {TaskScheduler(0, 420), TaskScheduler(1, 420), TaskScheduler(2, 420), TaskScheduler(3, 840)})),
-              HasSubstr("TaskScheduler 3 binds"));
+                  Pipeline(840, {Stage(0, 420), Stage(1, 420), Stage(2, 420), Stage(3, 840)})),
+              HasSubstr("Stage 3 binds"));
 }
 
 // 460 − 445 = 15 ps above the mean explain little of the 560 ps that rank 0 waits.
 TEST(StageBalanceTest, ABubbleThatUnequalStagesDoNotExplainWantsMicroBatches) {
   EXPECT_EQ(BottleneckSentence(
-                Pipeline(440, {TaskScheduler(0, 440), TaskScheduler(1, 440), TaskScheduler(2, 440), TaskScheduler(3, 460)})),
+                Pipeline(440, {Stage(0, 440), Stage(1, 440), Stage(2, 440), Stage(3, 460)})),
             "Mostly the pipeline's bubble, 54 % of the step; more micro-batches or more chunks a "
             "device would shrink it.");
 }

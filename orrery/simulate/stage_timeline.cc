@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -26,12 +27,9 @@ PassKind KindOf(Phase phase) {
       return PassKind::kWeights;
     case Phase::kOptimizer:
       return PassKind::kOptimizer;
-    case Phase::kReduce:
-    case Phase::kGather:
-    case Phase::kOther:
+    default:
       return PassKind::kOther;
   }
-  return PassKind::kOther;
 }
 
 PassKind KindOf(TimeKind kind) {
@@ -62,16 +60,13 @@ std::vector<PassSlice> KernelsOf(const Program& program, const Timeline& timelin
       continue;
     }
     const workload::PartId part = program.tasks.part[task];
-    PassSlice& kernel = kernels.emplace_back();
-    kernel.begin_ps = begin_ps;
-    kernel.end_ps = end_ps;
-    kernel.kind = part == kNone ? PassKind::kOther : KindOf(program.parts.phase[part]);
-    kernel.microbatch = program.tasks.microbatch[task];
-    kernel.chunk = part == kNone ? -1 : program.parts.chunk[part];
+    kernels.push_back({.begin_ps = begin_ps,
+                       .end_ps = end_ps,
+                       .kind = part == kNone ? PassKind::kOther : KindOf(program.parts.phase[part]),
+                       .microbatch = program.tasks.microbatch[task],
+                       .chunk = part == kNone ? -1 : program.parts.chunk[part]});
   }
-  std::stable_sort(kernels.begin(), kernels.end(), [](const PassSlice& lhs, const PassSlice& rhs) {
-    return lhs.begin_ps < rhs.begin_ps;
-  });
+  std::ranges::stable_sort(kernels, {}, &PassSlice::begin_ps);
   return kernels;
 }
 
@@ -117,21 +112,16 @@ class Interleaving {
   StageTimeline Finish() && {
     StageTimeline timeline;
     timeline.inside = std::move(inside_);
-    timeline.passes.resize(passes_.size() + between_.size());
-    std::merge(
-        passes_.begin(), passes_.end(), between_.begin(), between_.end(), timeline.passes.begin(),
-        [](const PassSlice& lhs, const PassSlice& rhs) { return lhs.begin_ps < rhs.begin_ps; });
+    std::ranges::merge(passes_, between_, std::back_inserter(timeline.passes), {},
+                       &PassSlice::begin_ps, &PassSlice::begin_ps);
     return timeline;
   }
 
  private:
   void AddBetween(const TimeSlice& slice, std::int64_t begin_ps, std::int64_t end_ps) {
     if (begin_ps < end_ps) {
-      PassSlice& between = between_.emplace_back();
-      between.begin_ps = begin_ps;
-      between.end_ps = end_ps;
-      between.kind = KindOf(slice.kind);
-      between.what = slice.what;
+      between_.push_back(
+          {.begin_ps = begin_ps, .end_ps = end_ps, .kind = KindOf(slice.kind), .what = slice.what});
     }
   }
 
@@ -158,7 +148,8 @@ std::string_view Name(PassKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& timeline, RankClassId rank_class) {
+StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& timeline,
+                              RankClassId rank_class) {
   Interleaving interleaving(
       Joined(KernelsOf(rank_classes.ProgramOf(rank_class), timeline, timeline.First(rank_class))));
   for (const TimeSlice& slice : SlicesOf(rank_classes, timeline, {.rank_class = rank_class})) {

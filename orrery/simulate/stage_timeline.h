@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/rank_classes.h"
 #include "orrery/simulate/engine.h"
+#include "orrery/simulate/rank_classes.h"
 
 namespace orrery::simulate {
 
-/// What a person sees in the timeline of a pipeline.
+/// What the timeline of a pipeline shows.
 enum class PassKind : std::uint8_t {
   kForward,
   kBackward,  // with what is recomputed for it
@@ -40,8 +40,8 @@ struct PassSlice {
   bool operator==(const PassSlice&) const = default;
 };
 
-/// What one rank_class does in a step: passes that do not overlap, in order; between them where nothing
-/// is said is bubble. And the communication, exposed, inside of passes.
+/// What one rank class does in a step: passes that do not overlap, in order; between them where
+/// nothing is said is bubble. And the communication, exposed, inside of passes.
 struct StageTimeline {
   std::vector<PassSlice> passes;
   std::vector<TimeSlice> inside;  // kTransfer, kWait and kHost only
@@ -49,7 +49,7 @@ struct StageTimeline {
 
 /// Kernels of one pass that follow each other become one slice, with all that lies between them.
 /// O(tasks · log tasks).
-[[nodiscard]] StageTimeline StageTimelineOf(const RankClasses& rank_classes, const Timeline& timeline,
-                                            RankClassId rank_class);
+[[nodiscard]] StageTimeline StageTimelineOf(const RankClasses& rank_classes,
+                                            const Timeline& timeline, RankClassId rank_class);
 
 }  // namespace orrery::simulate

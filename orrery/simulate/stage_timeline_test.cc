@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/memory_columns.h"
-#include "orrery/simulate/random_ensembles.h"
 #include "orrery/simulate/test_ensembles.h"
+#include "orrery/simulate/test_random_ensembles.h"
 
 namespace orrery::simulate {
 namespace {

@@ -2,17 +2,79 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "orrery/base/parallel.h"
-#include "orrery/simulate/stage_balance.h"
+#include "orrery/kernel/data_type.h"
+#include "orrery/workload/model/flops.h"
 
 namespace orrery::simulate {
 namespace {
 
+using workload::AttentionKernel;
+using workload::Job;
+using workload::Recompute;
+using workload::TokenBatch;
+
 constexpr double kPicoseconds = 1e12;
+
+TokenBatch BatchOf(const Job& job) {
+  return {.sequence = job.training.sequence, .samples = job.training.global_batch};
+}
+
+// The dense peak of all GPUs for the type that products are computed in.
+double PeakFlops(const Job& job) {
+  double all = 0;
+  for (const workload::GpuCount& count : workload::GpusOf(job)) {
+    const auto peak = count.gpu->PeakFlops(kernel::PeakName(job.training.precision.gemm_type));
+    if (!peak && count.ranks > 0) {
+      return 0;
+    }
+    all += peak.value_or(0) * count.ranks;
+  }
+  return all;
+}
+
+Utilisation UtilisationOf(const Job& job, std::int64_t step_ps, double flops,
+                          std::string_view counted) {
+  Utilisation utilisation;
+  utilisation.flops = flops;
+  const double step_s = static_cast<double>(step_ps) / kPicoseconds;
+  const double gpu_s = step_s * job.gpus;
+  utilisation.flops_per_s_of_gpu = gpu_s > 0 ? flops / gpu_s : 0;
+  const double possible = PeakFlops(job) * step_s;
+  utilisation.share = possible > 0 ? flops / possible : 0;
+  utilisation.definition = fmt::format("{}, over the dense {} peak of all GPUs", counted,
+                                       kernel::PeakName(job.training.precision.gemm_type));
+  return utilisation;
+}
+
+// Of the layers of a stage.
+double RecomputedShare(const Job& job, const workload::Transformer& model) {
+  if (job.plan.recompute_layers == 0) {
+    return job.plan.recompute_share;
+  }
+  const double of_stage = static_cast<double>(model.num_blocks()) / std::max(job.plan.pp, 1);
+  return std::min(1.0, job.plan.recompute_layers / std::max(of_stage, 1.0));
+}
+
+double ExecutedFlopsOf(const Job& job) {
+  const workload::Transformer* const model = job.model.transformer();
+  if (model == nullptr) {
+    return workload::ModelFlops(job.model, BatchOf(job));
+  }
+  const bool is_flash = job.framework.attention != AttentionKernel::kMaterialised;
+  return workload::ExecutedFlops(*model, BatchOf(job),
+                                 {.recompute = job.plan.recompute,
+                                  .recomputed_share = RecomputedShare(job, *model),
+                                  .parts = job.plan.recompute_parts,
+                                  .skips_masked = is_flash,
+                                  .rebuilds_scores = is_flash});
+}
 
 // The slowest rank of each program that has one; of several the lowest.
 std::vector<StageSummary> StagesOf(const RankClasses& rank_classes) {
@@ -25,13 +87,16 @@ std::vector<StageSummary> StagesOf(const RankClasses& rank_classes) {
         continue;
       }
       ranks += rank_classes.classes[rank_class].multiplicity;
-      if (!chosen || rank_classes.classes[rank_class].slowness > rank_classes.classes[*chosen].slowness) {
+      if (!chosen ||
+          rank_classes.classes[rank_class].slowness > rank_classes.classes[*chosen].slowness) {
         chosen = rank_class;
       }
     }
     if (chosen) {
-      stages.push_back(
-          {.rank_class = *chosen, .rank = rank_classes.classes[*chosen].rank, .ranks = ranks, .memory = {}});
+      stages.push_back({.rank_class = *chosen,
+                        .rank = rank_classes.classes[*chosen].rank,
+                        .ranks = ranks,
+                        .memory = {}});
     }
   }
   return stages;
@@ -64,8 +129,8 @@ void NameStages(std::uint32_t ranks, std::vector<StageSummary>& stages) {
 
 void AddBusyTimes(const SimulatedStep& simulated, std::vector<StageSummary>& stages) {
   ParallelFor(stages.size(), 0, [&](std::size_t i) {
-    stages[i].busy_ps =
-        BusyPs(BreakdownOf(*simulated.rank_classes, *simulated.timeline, {.rank_class = stages[i].rank_class}));
+    stages[i].busy_ps = BusyPs(BreakdownOf(*simulated.rank_classes, *simulated.timeline,
+                                           {.rank_class = stages[i].rank_class}));
   });
 }
 
@@ -83,7 +148,8 @@ JobFigures FiguresOf(const workload::Job& job, std::int64_t step_ps) {
 }
 
 void AddMemory(const SimulatedStep& simulated, StepSummary& summary) {
-  MemoryAnswer memory = MemoryAnswerOf(*simulated.rank_classes, *simulated.timeline, *simulated.job);
+  MemoryAnswer memory =
+      MemoryAnswerOf(*simulated.rank_classes, *simulated.timeline, *simulated.job);
   summary.memory_size_bytes = memory.stages[memory.fullest].usable_bytes;
   for (std::size_t i = 0; i < summary.stages.size(); ++i) {
     summary.stages[i].memory = std::move(memory.stages[i]);
@@ -106,7 +172,51 @@ void FinishStages(const SimulatedStep& simulated, StepSummary& summary) {
   NameStages(summary.ranks, summary.stages);
 }
 
+constexpr std::string_view kPipeline = "pp";
+
+bool IsOwnWork(const TimeShare& share) {
+  return share.kind == TimeKind::kCompute || share.kind == TimeKind::kOptimizer ||
+         (share.kind == TimeKind::kTransfer && share.what != kPipeline);
+}
+
 }  // namespace
+
+DelayTotals DelayTotalsOf(const Timeline& timeline, RankClassId rank_class) {
+  DelayTotals totals;
+  const std::size_t first = timeline.offsets[rank_class];
+  auto task = std::ranges::lower_bound(timeline.delayed, first, {}, &DelayedTask::index);
+  for (; task != timeline.delayed.end() && task->index < timeline.offsets[rank_class + 1]; ++task) {
+    const std::int64_t end_ps = timeline.end_ps[task->index];
+    totals.delayed_ps += task->delayed_ps;
+    if (timeline.transfer_ps[task->index] != kNeverPs) {
+      ++totals.transfers;
+      totals.transfers_alone_ps += task->alone_ps;
+      totals.transfers_ps += end_ps - timeline.transfer_ps[task->index];
+    } else {
+      ++totals.kernels;
+      totals.kernels_alone_ps += task->alone_ps;
+      totals.kernels_ps += end_ps - timeline.begin_ps[task->index] - task->delayed_ps;
+    }
+  }
+  return totals;
+}
+
+Utilisation ModelUtilisation(const Job& job, std::int64_t step_ps) {
+  const bool is_transformer = job.model.transformer() != nullptr;
+  return UtilisationOf(job, step_ps, workload::ModelFlops(job.model, BatchOf(job)),
+                       is_transformer
+                           ? "products of one forward and one backward pass, the whole square of "
+                             "attention, nothing recomputed (Korthikanti et al., equation 7)"
+                           : "products of one forward and one backward pass");
+}
+
+Utilisation HardwareUtilisation(const Job& job, std::int64_t step_ps) {
+  const bool is_transformer = job.model.transformer() != nullptr;
+  return UtilisationOf(job, step_ps, ExecutedFlopsOf(job),
+                       is_transformer ? "products that kernels execute, with what is recomputed "
+                                        "and without masked scores that they leave out"
+                                      : "products that kernels execute");
+}
 
 std::string StageSummary::Label() const {
   return gpu.empty() ? name : fmt::format("{}, {}", name, gpu);
@@ -118,10 +228,8 @@ std::string StageSummary::ShortLabel() const {
 }
 
 const StageSummary* StepSummary::Fullest() const {
-  const auto fullest = std::min_element(stages.begin(), stages.end(),
-                                        [](const StageSummary& lhs, const StageSummary& rhs) {
-                                          return lhs.memory.free_bytes() < rhs.memory.free_bytes();
-                                        });
+  const auto fullest = std::ranges::min_element(
+      stages, {}, [](const StageSummary& stage) { return stage.memory.free_bytes(); });
   return fullest == stages.end() || fullest->memory.needed_bytes == 0 ? nullptr : &*fullest;
 }
 
@@ -163,6 +271,41 @@ void SetMemory(const RankClasses& rank_classes, std::span<const StageMemory> mem
   if (const StageSummary* const fullest = summary.Fullest()) {
     summary.memory_size_bytes = fullest->memory.usable_bytes;
   }
+}
+
+std::int64_t BusyPs(const Breakdown& breakdown) {
+  std::int64_t busy_ps = 0;
+  for (const TimeShare& share : breakdown.shares) {
+    busy_ps += IsOwnWork(share) ? share.ps : 0;
+  }
+  return busy_ps;
+}
+
+std::optional<BindingStage> BindingStageOf(const StepSummary& summary) {
+  std::map<std::uint32_t, const StageSummary*> slowest_of_stage;
+  for (const StageSummary& stage : summary.stages) {
+    if (!stage.stage) {
+      return std::nullopt;
+    }
+    const StageSummary*& slowest = slowest_of_stage[*stage.stage];
+    if (slowest == nullptr || stage.busy_ps > slowest->busy_ps) {
+      slowest = &stage;
+    }
+  }
+  if (slowest_of_stage.size() < 2) {
+    return std::nullopt;
+  }
+  const StageSummary* binding = slowest_of_stage.begin()->second;
+  std::int64_t all_ps = 0;
+  for (const auto& [number, stage] : slowest_of_stage) {
+    all_ps += stage->busy_ps;
+    binding = stage->busy_ps > binding->busy_ps ? stage : binding;
+  }
+  const auto stages = static_cast<std::int64_t>(slowest_of_stage.size());
+  return BindingStage{.label = binding->Label(),
+                      .busy_ps = binding->busy_ps,
+                      .others_ps = (all_ps - binding->busy_ps) / (stages - 1),
+                      .excess_ps = binding->busy_ps - all_ps / stages};
 }
 
 }  // namespace orrery::simulate

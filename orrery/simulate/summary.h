@@ -7,15 +7,43 @@
 #include <vector>
 
 #include "orrery/simulate/breakdown.h"
-#include "orrery/simulate/rank_classes.h"
-#include "orrery/simulate/dimension_totals.h"
-#include "orrery/simulate/delay_totals.h"
-#include "orrery/simulate/memory_answer.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/simulate/utilisation.h"
+#include "orrery/simulate/memory_timeline.h"
+#include "orrery/simulate/rank_classes.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::simulate {
+
+/// How much kernels of one rank class delay each other in a step.
+struct DelayTotals {
+  std::int64_t kernels = 0;           // that compute and took longer than alone
+  std::int64_t kernels_alone_ps = 0;  // what they would have taken
+  std::int64_t kernels_ps = 0;        // what they took
+  std::int64_t transfers = 0;         // that took longer than alone, or began later
+  std::int64_t transfers_alone_ps = 0;
+  std::int64_t transfers_ps = 0;
+  std::int64_t delayed_ps = 0;  // until kernels of both kinds had room
+};
+
+[[nodiscard]] DelayTotals DelayTotalsOf(const Timeline& timeline, RankClassId rank_class);
+
+/// How much of what the GPUs of a job could compute at their peak a step uses.
+struct Utilisation {
+  double flops = 0;               // of a step, all GPUs
+  double flops_per_s_of_gpu = 0;  // the mean over GPUs
+  double share = 0;               // of the dense peak; 0 where the GPU's peak is not known
+  std::string definition;
+
+  bool operator==(const Utilisation&) const = default;
+};
+
+/// What the model needs, however it is computed: no recomputation, the whole square of attention
+/// (MFU).
+[[nodiscard]] Utilisation ModelUtilisation(const workload::Job& job, std::int64_t step_ps);
+
+/// What kernels execute: recomputation counts, and masked scores that a kernel leaves out do not
+/// (HFU). It may be below the model's.
+[[nodiscard]] Utilisation HardwareUtilisation(const workload::Job& job, std::int64_t step_ps);
 
 /// A step that was simulated, and the job that it belongs to. Programs of other tools have no job.
 /// All must outlive it.
@@ -43,7 +71,7 @@ struct StageSummary {
   [[nodiscard]] std::string ShortLabel() const;
 };
 
-/// What a job does in a second, and how well.
+/// Throughput and utilisation of a job.
 struct JobFigures {
   double samples_per_s = 0;
   std::optional<double> tokens_per_s = {};   // of models that read tokens
@@ -51,7 +79,7 @@ struct JobFigures {
   std::optional<Utilisation> hardware = {};  // where it is known how they are executed
 };
 
-/// What is said of a step.
+/// The results of a simulated step.
 struct StepSummary {
   std::int64_t step_ps = 0;
   std::int64_t events = 0;  // of rank classes; what is folded is not counted again
@@ -80,5 +108,24 @@ struct StepSummary {
 /// each program.
 void SetMemory(const RankClasses& rank_classes, std::span<const StageMemory> memory_of_program,
                StepSummary& summary);
+
+/// The time of kernels and of exposed communication inside a stage, without messages between
+/// stages and without waiting.
+[[nodiscard]] std::int64_t BusyPs(const Breakdown& breakdown);
+
+/// The slowest stage of a pipeline, which bounds the step.
+struct BindingStage {
+  std::string label;
+  std::int64_t busy_ps = 0;
+  std::int64_t others_ps = 0;  // the mean of the other stages
+
+  /// How much longer it takes than the mean of all stages: what a step gains at most where all
+  /// have as much to do.
+  std::int64_t excess_ps = 0;
+};
+
+/// Compares the stages of a step, each by the slowest of those that run it; none where there are no
+/// two of them.
+[[nodiscard]] std::optional<BindingStage> BindingStageOf(const StepSummary& summary);
 
 }  // namespace orrery::simulate

@@ -6,7 +6,6 @@
 
 #include "orrery/simulate/bottleneck.h"
 #include "orrery/simulate/share_names.h"
-#include "orrery/simulate/utilisation.h"
 #include "orrery/workload/model/model.h"
 
 namespace orrery::simulate {

@@ -20,7 +20,7 @@ constexpr std::int64_t kProcess = 1;
 constexpr std::string_view kStepMarker = "ProfilerStep#";
 
 // How long a task takes alone, and how long it waited for room, as arguments of its slice.
-std::string HeldUpFields(const DelayedTask* delayed) {
+std::string DelayFields(const DelayedTask* delayed) {
   constexpr double kPicosecondsPerMicrosecond = 1e6;
   if (delayed == nullptr) {
     return "";
@@ -121,7 +121,7 @@ RowId TaskRows::AddActivity(const TaskTimes& times, TaskId task) {
        .name = Name(program_.tasks.name[task]),
        .track = program_.tasks.lane[task],
        .correlation = launch == kNone ? -1 : Correlation(times, launch),
-       .extra = trace_.strings.Intern(HeldUpFields(times.HeldUp(task)))});
+       .extra = trace_.strings.Intern(DelayFields(times.FindDelayed(task)))});
 }
 
 std::int64_t TaskRows::Correlation(const TaskTimes& times, TaskId launch) const {

@@ -22,11 +22,11 @@ struct TaskTimes {
   std::span<const std::int64_t> begin_ps;
   std::span<const std::int64_t> end_ps;
   int repetition = 0;
-  const Timeline* timeline = nullptr;  // for what held tasks up, where it is known
-  std::size_t first = 0;                     // the index of its first task there
+  const Timeline* timeline = nullptr;  // for task delays, where it is known
+  std::size_t first = 0;               // the index of its first task there
 
-  /// What held up a task; nothing when nothing did.
-  [[nodiscard]] const DelayedTask* HeldUp(workload::TaskId task) const {
+  /// What delayed a task; nothing when nothing did.
+  [[nodiscard]] const DelayedTask* FindDelayed(workload::TaskId task) const {
     return timeline == nullptr ? nullptr : timeline->FindDelayed(first + task);
   }
 };
@@ -54,7 +54,7 @@ class TaskRows {
 
   /// When it had room on the GPU.
   [[nodiscard]] static std::int64_t BeginNs(const TaskTimes& times, workload::TaskId task) {
-    const DelayedTask* const delayed = times.HeldUp(task);
+    const DelayedTask* const delayed = times.FindDelayed(task);
     return Nanoseconds(times.begin_ps[task] + (delayed == nullptr ? 0 : delayed->delayed_ps));
   }
 

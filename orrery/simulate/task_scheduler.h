@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "orrery/base/error.h"
-#include "orrery/simulate/pending_collectives.h"
-#include "orrery/simulate/jitter.h"
-#include "orrery/simulate/engine.h"
+#include "orrery/simulate/communication_times.h"
 #include "orrery/simulate/compiled_program.h"
-#include "orrery/simulate/transfer_times.h"
+#include "orrery/simulate/engine.h"
+#include "orrery/simulate/jitter.h"
+#include "orrery/simulate/pending_collectives.h"
 
 namespace orrery::simulate {
 
-/// A lane of a rank_class; works on one task at a time.
+/// A lane of a rank class; works on one task at a time.
 struct LaneState {
   const workload::TaskId* tasks = nullptr;
   std::uint32_t num_tasks = 0;
@@ -43,8 +43,7 @@ struct RankClassState {
   LaneIndex first_lane = 0;
 };
 
-/// What simulates have in common, whatever the order in which they look at tasks: the rules of when a
-/// task begins. A Driver decides when it ends:
+/// The common part of all engines: the rules of when a task begins. A Driver decides when it ends:
 ///   Work(lane, begin_ps, duration_ps)  something begins that takes so long when it is alone
 ///   End(lane, end_ps)                  the end of what a lane does is known
 ///   Arrive(lane, begin_ps)             a member of a group begins to wait
@@ -52,7 +51,8 @@ struct RankClassState {
 template <typename Driver>
 class TaskScheduler {
  protected:
-  TaskScheduler(const RankClasses& rank_classes, CommunicationTimes& times, const EngineOptions& options)
+  TaskScheduler(const RankClasses& rank_classes, CommunicationTimes& times,
+                const EngineOptions& options)
       : rank_classes_(rank_classes),
         options_(options),
         times_(rank_classes, times, options.rates != nullptr && options.rates->KnowsPairs()),
@@ -115,7 +115,8 @@ class TaskScheduler {
 
   /// The index of what a lane does now.
   [[nodiscard]] std::size_t IndexOf(LaneIndex lane) const {
-    return FirstOf(classes_[lanes_[lane].rank_class], lanes_[lane].repetition) + TaskOf(lanes_[lane]);
+    return FirstOf(classes_[lanes_[lane].rank_class], lanes_[lane].repetition) +
+           TaskOf(lanes_[lane]);
   }
 
   /// What the communication costs that a lane is about to begin; nothing where it has no group.
@@ -196,8 +197,10 @@ class TaskScheduler {
     }
   }
 
-  [[nodiscard]] static std::size_t FirstOf(const RankClassState& rank_class, std::uint32_t repetition) {
-    return rank_class.first + static_cast<std::size_t>(repetition) * rank_class.compiled->num_tasks();
+  [[nodiscard]] static std::size_t FirstOf(const RankClassState& rank_class,
+                                           std::uint32_t repetition) {
+    return rank_class.first +
+           static_cast<std::size_t>(repetition) * rank_class.compiled->num_tasks();
   }
 
   // Begins the next task of a lane if it may begin. Until then `begin_ps` has what predecessors
@@ -283,8 +286,8 @@ class TaskScheduler {
 
   [[nodiscard]] std::int64_t BeginAt(const LaneState& lane, std::uint64_t place) const {
     const auto repetition = static_cast<std::uint32_t>(place / lane.num_tasks);
-    return timeline_
-        .begin_ps[FirstOf(classes_[lane.rank_class], repetition) + lane.tasks[place % lane.num_tasks]];
+    return timeline_.begin_ps[FirstOf(classes_[lane.rank_class], repetition) +
+                              lane.tasks[place % lane.num_tasks]];
   }
 
   void WakeParked(LaneIndex stream_index, std::int64_t begin_ps) {
@@ -312,14 +315,15 @@ class TaskScheduler {
     const workload::CommunicationId communication = compiled.program().tasks.communication[task];
     const std::uint32_t role = compiled.program().communications.role[communication];
     const std::uint64_t turn =
-        static_cast<std::uint64_t>(lane.repetition) * compiled.TurnsOn(role) + compiled.TurnOf(task);
+        static_cast<std::uint64_t>(lane.repetition) * compiled.TurnsOn(role) +
+        compiled.TurnOf(task);
     driver().Arrive(lane_index, begin_ps);
     Result<PendingCollective*> joined = pending_.Join({.rank_classes = &rank_classes_,
-                                                  .group = group,
-                                                  .turn = turn,
-                                                  .rank_class = lane.rank_class,
-                                                  .task = task,
-                                                  .begin_ps = begin_ps});
+                                                       .group = group,
+                                                       .turn = turn,
+                                                       .rank_class = lane.rank_class,
+                                                       .task = task,
+                                                       .begin_ps = begin_ps});
     if (!joined) {
       error_ = std::move(joined).error();
       return;
@@ -386,5 +390,11 @@ class TaskScheduler {
   std::vector<std::vector<Parked>> parked_of_class_;
   std::vector<LaneIndex> work_;
 };
+
+/// Simulates in order of time, with rates that change when the set of tasks on a GPU changes; see
+/// Simulate, which calls it. Needs `options.rates`.
+[[nodiscard]] Result<Timeline> SimulateInTimeOrder(const RankClasses& rank_classes,
+                                                   CommunicationTimes& times,
+                                                   const EngineOptions& options);
 
 }  // namespace orrery::simulate

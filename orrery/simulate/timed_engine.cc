@@ -1,4 +1,3 @@
-#include "orrery/simulate/timed_engine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +15,8 @@ namespace {
 
 class TimedEngine : public TaskScheduler<TimedEngine> {
  public:
-  TimedEngine(const RankClasses& rank_classes, CommunicationTimes& times, const EngineOptions& options)
+  TimedEngine(const RankClasses& rank_classes, CommunicationTimes& times,
+              const EngineOptions& options)
       : TaskScheduler(rank_classes, times, options),
         rates_(*options.rates),
         knows_pairs_(options.rates->KnowsPairs()) {
@@ -268,7 +268,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   }
 
   // `began_ps`: when it had room, or when all had.
-  void NoteIfHeldUp(LaneIndex lane, std::int64_t began_ps, std::int64_t alone_ps) {
+  void NoteIfDelayed(LaneIndex lane, std::int64_t began_ps, std::int64_t alone_ps) {
     const std::int64_t delayed_ps = occupants_[lane].entered_ps - occupants_[lane].arrived_ps;
     if (delayed_ps > 0 || now_ps_ - began_ps != alone_ps) {
       timeline_.delayed.push_back({IndexOf(lane), alone_ps, delayed_ps});
@@ -291,7 +291,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
 
   void EndWork(LaneIndex lane) {
     if (occupants_[lane].duration_ps > 0) {
-      NoteIfHeldUp(lane, occupants_[lane].entered_ps, occupants_[lane].duration_ps);
+      NoteIfDelayed(lane, occupants_[lane].entered_ps, occupants_[lane].duration_ps);
       Leave(lane);
     }
     Complete(lane, now_ps_);
@@ -317,7 +317,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
     ++transfers_[transfer].progress.version;
     for (LaneIndex lane = transfers_[transfer].first_lane; lane != kNoLane;
          lane = lanes_[lane].next_pending_lane) {
-      NoteIfHeldUp(lane, transfers_[transfer].begun_ps, transfers_[transfer].cost.duration_ps);
+      NoteIfDelayed(lane, transfers_[transfer].begun_ps, transfers_[transfer].cost.duration_ps);
       Leave(lane);
       Complete(lane, now_ps_);
       Wake(lane);
@@ -397,12 +397,12 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
   std::uint64_t num_pushed_ = 0;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::vector<Occupant> occupants_;  // by lane
-  std::vector<GpuState> gpus_;       // by rank_class
+  std::vector<GpuState> gpus_;       // by rank class
   std::vector<TransferState> transfers_;
   std::vector<TransferId> free_transfers_;
   std::vector<LaneIndex> arrivals_;             // of this instant
   std::vector<TransferId> complete_transfers_;  // that begin in this instant
-  std::vector<RankClassId> left_gpus_;             // that something has left while others wait for it
+  std::vector<RankClassId> left_gpus_;          // that something has left while others wait for it
   std::vector<RankClassId> dirty_gpus_;
   std::vector<TransferId> dirty_transfers_;
   std::vector<RunningTask> running_;
@@ -413,7 +413,7 @@ class TimedEngine : public TaskScheduler<TimedEngine> {
 }  // namespace
 
 Result<Timeline> SimulateInTimeOrder(const RankClasses& rank_classes, CommunicationTimes& times,
-                               const EngineOptions& options) {
+                                     const EngineOptions& options) {
   return TimedEngine(rank_classes, times, options).Run();
 }
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "orrery/simulate/communication_times.h"
 #include "orrery/simulate/pending_collectives.h"
 #include "orrery/simulate/rate_model.h"
-#include "orrery/simulate/transfer_times.h"
 
 // What a simulation in order of time keeps of lanes, GPUs and transfers.
 
@@ -97,7 +97,7 @@ struct TransferState {
   }
 };
 
-/// What runs on the GPU of a rank_class, and what waits for room on it.
+/// What runs on the GPU of a rank class, and what waits for room on it.
 struct GpuState {
   std::vector<LaneIndex> running;  // ascending
   std::vector<LaneIndex> queued;   // those that have arrived and have no room yet

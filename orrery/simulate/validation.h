@@ -1,17 +1,68 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "orrery/base/error.h"
 #include "orrery/base/table.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/kernel/estimate.h"
-#include "orrery/simulate/open_keys.h"
+#include "orrery/kernel/memo.h"
+#include "orrery/simulate/simulation.h"
+#include "orrery/workload/job/published_run.h"
 #include "orrery/workload/job/run_table.h"
 
 namespace orrery::simulate {
+
+/// Memoizes operator costs of every GPU, since many jobs contain the same operators. Thread-safe.
+class GpuMemo : public kernel::CostModel {
+ public:
+  explicit GpuMemo(const kernel::CostModel& costs) : costs_(costs) {}
+
+  using kernel::CostModel::Predict;
+  void Predict(std::span<const kernel::Operator> operators, const hardware::Gpu& gpu,
+               std::span<kernel::Estimate> estimates) const override;
+
+ private:
+  struct Entry {
+    hardware::Gpu gpu;
+    std::unique_ptr<kernel::MemoizedCostModel> memo;
+  };
+
+  [[nodiscard]] const Entry& EntryOf(const hardware::Gpu& gpu) const;
+
+  const kernel::CostModel& costs_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::unique_ptr<Entry>> entry_of_gpu_;
+};
+
+/// A measured step time and its prediction.
+struct EvaluatedRun {
+  workload::PublishedRun run;
+  double predicted_s = 0;
+  std::int64_t memory_bytes = 0;  // of the fullest stage
+  bool fits = true;               // in the memory of the GPU
+
+  /// (predicted − measured) / measured.
+  [[nodiscard]] double Error() const { return predicted_s / run.measured_s - 1; }
+};
+
+/// Simulates a run. Unspecified settings are chosen as follows and added to its assumptions:
+/// - tensor parallelism is doubled within a node until the job fits;
+/// - the micro-batch is doubled up to 8 samples while it fits and gains 5 % of the time, and stays
+/// 1
+///   where experts make memory uncertain;
+/// - everything is recomputed where nothing less would nearly fit.
+[[nodiscard]] Result<EvaluatedRun> EvaluateRun(workload::PublishedRun run,
+                                               const kernel::CostModel& costs,
+                                               const SimulationOptions& options = {});
 
 /// A row that was not simulated, and why.
 struct RefusedRun {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -173,9 +174,8 @@ std::vector<const EvaluatedRun*> WorstRuns(const Validation& validation, std::si
   for (const EvaluatedRun& evaluated : validation.evaluated) {
     runs.push_back(&evaluated);
   }
-  std::ranges::stable_sort(runs, [](const EvaluatedRun* left, const EvaluatedRun* right) {
-    return std::abs(left->Error()) > std::abs(right->Error());
-  });
+  std::ranges::stable_sort(runs, std::greater{},
+                           [](const EvaluatedRun* run) { return std::abs(run->Error()); });
   runs.resize(std::min(count, runs.size()));
   return runs;
 }

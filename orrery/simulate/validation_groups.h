@@ -44,7 +44,7 @@ enum class GroupKey : std::uint8_t {
 
 /// Runs with the largest |error|, worst first.
 [[nodiscard]] std::vector<const EvaluatedRun*> WorstRuns(const Validation& validation,
-                                                      std::size_t count);
+                                                         std::size_t count);
 
 /// A reason for which rows were refused, with the first of them.
 struct RefusalGroup {

@@ -10,7 +10,7 @@ namespace orrery::simulate {
 namespace {
 
 EvaluatedRun Evaluated(const std::string& id, const std::string& source, double error_percent,
-                 int gpus = 1) {
+                       int gpus = 1) {
   EvaluatedRun evaluated;
   evaluated.run.id = id;
   evaluated.run.source = source;
@@ -26,7 +26,7 @@ EvaluatedRun Evaluated(const std::string& id, const std::string& source, double 
 Validation Sample() {
   Validation validation;
   validation.evaluated = {Evaluated("a", "one", 10), Evaluated("b", "one", -20, 8),
-                       Evaluated("c", "two", 60, 9)};
+                          Evaluated("c", "two", 60, 9)};
   validation.refused = {
       {"d", "two", "B", "no batch"}, {"e", "two", "B", "no GPU"}, {"f", "three", "C", "no GPU"}};
   validation.rows = 6;

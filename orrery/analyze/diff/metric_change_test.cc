@@ -1,5 +1,3 @@
-#include "orrery/analyze/diff/metric_change.h"
-
 #include <limits>
 #include <optional>
 #include <string>
@@ -8,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "orrery/analyze/diff/diff.h"
 #include "orrery/analyze/metric.h"
 
 namespace orrery::analyze::diff {

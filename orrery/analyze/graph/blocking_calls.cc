@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
-#include "orrery/analyze/graph/full_queue.h"
+#include "orrery/analyze/graph/rank_part.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/base/text.h"
 #include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
@@ -12,6 +14,40 @@
 namespace orrery::analyze {
 namespace {
 
+// A queue has 1,024 places, of which event records and waits take some: recordings show calls that
+// block with 992 activities or more before them.
+constexpr NodeId kFullQueue = 992;
+
+// The number of activities before `count` of a stream that had ended at a time.
+NodeId CountEnded(const RankPart& part, const Lane& lane, NodeId count, std::int64_t time_ns) {
+  NodeId low = 0;
+  NodeId high = count;
+  while (low < high) {
+    const NodeId middle = low + (high - low) / 2;
+    if (part.time_ns[lane.first + 2 * middle + 1] <= time_ns) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Returns the activity (its start) whose end let a launch into the queue of its stream, when the
+// queue was full: about a thousand launches wait there before a call blocks. kNoNode when it was
+// not, or nothing ended during the call. `launched` is the start of what the call launched.
+NodeId FreedPlaceInQueue(const RankPart& part, NodeId launched, Interval call) {
+  const auto lane = std::ranges::find_if(part.streams, [&](const Lane& stream) {
+    return stream.first <= launched && launched < stream.end;
+  });
+  const NodeId place = (launched - lane->first) / 2;
+  const NodeId ended_before = CountEnded(part, *lane, place, call.begin_ns);
+  if (place - ended_before < kFullQueue) {
+    return kNoNode;
+  }
+  const NodeId ended = CountEnded(part, *lane, place, call.end_ns);
+  return ended == ended_before ? kNoNode : lane->first + 2 * (ended - 1);
+}
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
@@ -151,7 +187,7 @@ class BlockedCalls {
 
   void Consider(RowId call) {
     const Blocking blocking = names_.Of(calls_.name[call]);
-    // The end follows at once, unless events of the thread overlap without nesting.
+    // The end follows immediately, unless events of the thread overlap without nesting.
     const bool is_plain = part_.call_end.Find(call) == part_.call_start.Find(call) + 1;
     if (!is_plain) {
       return;

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/graph/launch_order.h"
+#include "orrery/analyze/graph/launch_edges.h"
 #include "orrery/analyze/graph/rank_part.h"
 #include "orrery/base/string_table.h"
 #include "orrery/trace/trace.h"

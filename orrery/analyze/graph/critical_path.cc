@@ -10,7 +10,6 @@
 namespace orrery::analyze {
 namespace {
 
-
 // What is preferred among edges that explain a node equally well: the smallest.
 auto Preference(const DependencyGraph& graph, EdgeId edge) {
   const NodeId from = graph.edge_from[edge];

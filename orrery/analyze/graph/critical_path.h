@@ -69,7 +69,7 @@ struct CriticalPath {
 [[nodiscard]] std::string_view HopName(const RunView& run, const DependencyGraph& graph,
                                        const Hop& hop);
 
-/// Returns the operator that asked for the activity of a hop; empty where it is not known.
+/// Returns the operator that launched the activity of a hop; empty where it is not known.
 [[nodiscard]] std::string_view HopOperator(const RunView& run, const DependencyGraph& graph,
                                            const Hop& hop);
 

@@ -2,9 +2,245 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "orrery/analyze/graph/blocking_calls.h"
+#include "orrery/analyze/graph/graph_holder.h"
+#include "orrery/analyze/graph/instant_order.h"
+#include "orrery/analyze/graph/lanes.h"
+#include "orrery/analyze/graph/launch_edges.h"
+#include "orrery/analyze/graph/node_numbering.h"
+#include "orrery/analyze/graph/rank_part.h"
+#include "orrery/analyze/graph/rendezvous.h"
+#include "orrery/analyze/run_view.h"
+#include "orrery/base/check.h"
+#include "orrery/base/interval_set.h"
+#include "orrery/base/parallel.h"
+#include "orrery/trace/trace.h"
 
 namespace orrery::analyze {
+namespace {
+
+/// Where a step ends on one rank. The host runs ahead of the device, so what it does after its
+/// marker belongs to the next step while the device still works on this one.
+struct StepEnd {
+  std::int64_t host_ns = 0;
+  std::int64_t device_ns = 0;
+};
+
+/// The time of one step over all ranks.
+struct StepWindow {
+  Interval time;             // from the earliest begin to the latest end of all ranks
+  std::int64_t number = -1;  // -1: the whole recording
+  std::vector<StepEnd> end_of_rank = {};
+};
+
+constexpr Interval kNothing{std::numeric_limits<std::int64_t>::max(),
+                            std::numeric_limits<std::int64_t>::min()};
+
+void Widen(Interval& window, std::int64_t begin_ns, std::int64_t end_ns) {
+  window.begin_ns = std::min(window.begin_ns, begin_ns);
+  window.end_ns = std::max(window.end_ns, end_ns);
+}
+
+std::optional<StepWindow> WholeRecording(const RunView& run) {
+  StepWindow step{.time = kNothing};
+  for (const trace::Trace& trace : run.set->ranks) {
+    const trace::Span span = trace::RecordedSpan(trace);
+    if (span.duration_ns() > 0) {
+      Widen(step.time, span.begin_ns, span.end_ns);
+    }
+  }
+  if (step.time == kNothing) {
+    return std::nullopt;
+  }
+  step.end_of_rank.assign(run.set->ranks.size(), {step.time.end_ns, step.time.end_ns});
+  return step;
+}
+
+std::set<std::int64_t> SelectedNumbers(const trace::Trace& trace, const AnalyzeOptions& options) {
+  std::set<std::int64_t> numbers;
+  for (const RowId step : SelectedSteps(trace, options)) {
+    numbers.insert(trace.steps.number[step]);
+  }
+  return numbers;
+}
+
+// Nothing when no rank has steps; else the numbers that all of those with steps share.
+std::optional<std::set<std::int64_t>> CommonNumbers(const RunView& run) {
+  std::optional<std::set<std::int64_t>> common;
+  for (const trace::Trace& trace : run.set->ranks) {
+    if (trace.steps.empty()) {
+      continue;
+    }
+    const std::set<std::int64_t> numbers = SelectedNumbers(trace, run.options);
+    if (!common) {
+      common = numbers;
+    } else {
+      std::erase_if(*common, [&](std::int64_t number) { return !numbers.contains(number); });
+    }
+  }
+  return common;
+}
+
+// Markers of some tools have no number, so that several steps share one: the first counts.
+RowId FirstStepWithNumber(const trace::Trace& trace, const AnalyzeOptions& options,
+                          std::int64_t number) {
+  for (const RowId step : SelectedSteps(trace, options)) {
+    if (trace.steps.number[step] == number) {
+      return step;
+    }
+  }
+  return kNoRow;
+}
+
+// Of all devices of the rank.
+Interval DeviceWindow(const RunView& run, std::uint32_t rank_index, RowId row) {
+  Interval whole = kNothing;
+  for (const DeviceView& device : run.devices) {
+    for (const Window& window : device.windows) {
+      if (device.rank_index == rank_index && window.step == row) {
+        Widen(whole, window.time.begin_ns, window.time.end_ns);
+      }
+    }
+  }
+  return whole;
+}
+
+// Adds the step of one rank to the window of all.
+void AddRank(const RunView& run, std::uint32_t rank_index, StepWindow& step) {
+  const trace::Trace& trace = run.set->ranks[rank_index];
+  const RowId row = FirstStepWithNumber(trace, run.options, step.number);
+  if (row == kNoRow) {
+    return;
+  }
+  const std::int64_t begin_ns = trace.steps.begin_ns[row];
+  StepEnd& end = step.end_of_rank[rank_index];
+  end.host_ns = begin_ns + trace.steps.duration_ns[row];
+  Widen(step.time, begin_ns, end.host_ns);
+  const Interval device = DeviceWindow(run, rank_index, row);
+  end.device_ns = end.host_ns;
+  if (device != kNothing) {
+    end.device_ns = device.end_ns;
+    Widen(step.time, device.begin_ns, device.end_ns);
+  }
+}
+
+// Returns the first selected step that all ranks with steps have, by its markers and device
+// windows. Without steps the whole recording; nothing when the run is empty or no step is common.
+std::optional<StepWindow> FirstCommonStep(const RunView& run) {
+  const std::optional<std::set<std::int64_t>> common = CommonNumbers(run);
+  if (!common) {
+    return WholeRecording(run);
+  }
+  if (common->empty()) {
+    return std::nullopt;
+  }
+  StepWindow step{.time = kNothing, .number = *common->begin()};
+  step.end_of_rank.assign(run.set->ranks.size(), {kNothing.begin_ns, kNothing.begin_ns});
+  for (std::uint32_t rank = 0; rank < run.set->ranks.size(); ++rank) {
+    AddRank(run, rank, step);
+  }
+  return step;
+}
+
+void ReserveNodes(RankPart& part) {
+  const trace::Trace& trace = *part.trace;
+  const std::size_t num_nodes =
+      2 * (RowsWithin(trace.host_ops.begin_ns, part.host_window).size() +
+           RowsWithin(trace.runtime_calls.begin_ns, part.host_window).size() +
+           RowsWithin(trace.activities.begin_ns, part.device_window).size());
+  part.time_ns.reserve(num_nodes);
+  part.kind.reserve(num_nodes);
+  part.row.reserve(num_nodes);
+}
+
+void AddNodes(RankPart& part) {
+  ReserveNodes(part);
+  AddHostNodes(part);
+  AddDeviceNodes(part);
+  IndexCollectives(part);
+  part.meets.assign(part.num_nodes(), false);
+  part.waits_for_call.assign(part.num_nodes(), false);
+  part.is_handed_over.assign(part.num_nodes(), false);
+}
+
+// Whatever has no other reason hangs on the source (E11).
+void AddStartEdges(RankPart& part, std::int64_t source_ns) {
+  std::vector<bool> has_reason = part.meets;
+  for (const PartEdge& edge : part.edges) {
+    has_reason[edge.to] = true;
+  }
+  for (NodeId node = 0; node < part.num_nodes(); ++node) {
+    if (!has_reason[node]) {
+      part.edges.push_back({.from = kNoNode,
+                            .to = node,
+                            .weight_ns = part.time_ns[node] - source_ns,
+                            .kind = EdgeKind::kStart,
+                            .time_class = TimeClass::kStart});
+    }
+  }
+}
+
+// The last node of each lane leads to the sink (E12); streams may end with a short activity.
+void AddEndEdges(RankPart& part) {
+  for (const std::vector<Lane>* lanes : {&part.threads, &part.streams}) {
+    for (const Lane& lane : *lanes) {
+      const auto first = part.time_ns.begin() + lane.first;
+      const auto last = std::max_element(std::reverse_iterator(part.time_ns.begin() + lane.end),
+                                         std::reverse_iterator(first));
+      part.edges.push_back({.from = static_cast<NodeId>(last.base() - 1 - part.time_ns.begin()),
+                            .to = kNoNode,
+                            .kind = EdgeKind::kEnd});
+    }
+  }
+}
+
+void AddEdges(RankPart& part, std::int64_t source_ns) {
+  const std::vector<LaunchOrder> orders = LaunchOrders(part);
+  part.edges.reserve(part.num_nodes() + static_cast<std::size_t>(part.counts.num_activities));
+  AddDeviceEdges(part);
+  AddLaunchEdges(part);
+  AddEventEdges(part, orders);
+  AddBlockingCalls(part, orders);
+  AddHandOvers(part);
+  AddThreadEdges(part);
+  AddStartEdges(part, source_ns);
+  AddEndEdges(part);
+}
+
+std::vector<RankPart> PrepareParts(const RunView& run, const std::vector<std::uint32_t>& ranks,
+                                   const StepWindow& step) {
+  std::vector<RankPart> parts(ranks.size());
+  ParallelFor(parts.size(), run.options.threads, [&](std::size_t place) {
+    parts[place].trace = &run.set->ranks[ranks[place]];
+    parts[place].classes = &run.classes[ranks[place]];
+    const auto [host_end_ns, device_end_ns] = step.end_of_rank[ranks[place]];
+    parts[place].host_window = {step.time.begin_ns, std::min(host_end_ns, step.time.end_ns)};
+    parts[place].device_window = {step.time.begin_ns, std::min(device_end_ns, step.time.end_ns)};
+    AddNodes(parts[place]);
+  });
+  return parts;
+}
+
+bool HasNodes(const std::vector<RankPart>& parts) {
+  return std::ranges::any_of(parts, [](const RankPart& part) { return part.num_nodes() > 0; });
+}
+
+std::vector<std::uint32_t> PlacesOfRanks(const std::vector<std::uint32_t>& ranks) {
+  std::vector<std::uint32_t> place_of_rank(ranks.size());
+  for (std::size_t place = 0; place < ranks.size(); ++place) {
+    place_of_rank[ranks[place]] = static_cast<std::uint32_t>(place);
+  }
+  return place_of_rank;
+}
+
+}  // namespace
 
 std::string_view TimeClassName(TimeClass time_class) {
   constexpr std::array<std::string_view, kNumTimeClasses> kNames = {
@@ -54,6 +290,35 @@ TimeClass DependencyGraph::ResidualClass(NodeId node, std::int64_t residual_ns) 
     default:
       return TimeClass::kHostGap;
   }
+}
+
+DependencyGraph BuildGraph(const RunView& run) {
+  const std::optional<StepWindow> step = FirstCommonStep(run);
+  if (!step) {
+    return {};
+  }
+  const std::vector<std::uint32_t> ranks = trace::PlacesInRankOrder(*run.set);
+  std::vector<RankPart> parts = PrepareParts(run, ranks, *step);
+  if (!HasNodes(parts)) {
+    return {};
+  }
+  const Rendezvous rendezvous = FindRendezvous(run, parts, PlacesOfRanks(ranks));
+  DependencyGraph graph;
+  const NodeNumbering numbering(parts, rendezvous, run.options.threads, graph);
+  ParallelFor(parts.size(), run.options.threads,
+              [&](std::size_t place) { AddEdges(parts[place], graph.time_ns.front()); });
+  GroupEdges(numbering, rendezvous, parts, graph);
+  OrderInstants(graph);
+  graph.step_number = step->number;
+  graph.window = step->time;
+  graph.launch_gap_ns = run.options.launch_gap_ns;
+  graph.rank_index = ranks;
+  return graph;
+}
+
+const DependencyGraph& GraphOf(const RunView& run) {
+  ORRERY_CHECK(run.graph != nullptr, "the view was made by ViewRun");
+  return run.graph->Get(run);
 }
 
 }  // namespace orrery::analyze

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/interval_set.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 
 namespace orrery::analyze {
 
@@ -36,7 +36,7 @@ enum class NodeKind : std::uint8_t {
 
 /// Why a node cannot come before another. In the order in which equal reasons are preferred.
 enum class EdgeKind : std::uint8_t {
-  kRendezvous,      // into and out of a rendezvous
+  kRendezvous,   // into and out of a rendezvous
   kEvent,        // a stream waited for an event
   kStreamOrder,  // the activity before on the stream
   kWork,         // from start to end of an activity
@@ -122,7 +122,7 @@ struct DependencyGraph {
   static constexpr std::uint32_t kNoPlace = 0xFFFF'FFFF;
   std::vector<std::int64_t> time_ns;
   std::vector<NodeKind> node_kind;
-  std::vector<RowId> node_row;     // of its table; of a rendezvous: the matched instance
+  std::vector<RowId> node_row;            // of its table; of a rendezvous: the matched instance
   std::vector<std::uint32_t> node_place;  // in order of rank; kNoPlace: of no rank
   std::vector<EdgeId> first_edge;         // one more than nodes
 

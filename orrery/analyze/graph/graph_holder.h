@@ -8,7 +8,7 @@ namespace orrery::analyze {
 
 struct RunView;
 
-/// Keeps the graph of a run, so that metrics which need it build it once. Any thread may ask.
+/// Keeps the graph of a run, so that metrics which need it build it once. Thread-safe.
 class GraphHolder {
  public:
   [[nodiscard]] const DependencyGraph& Get(const RunView& run) {
@@ -21,7 +21,7 @@ class GraphHolder {
   DependencyGraph graph_;
 };
 
-/// Returns the graph of a run made by ViewRun; builds it when it is first asked for.
+/// Returns the graph of a run made by ViewRun; builds it on first use.
 [[nodiscard]] const DependencyGraph& GraphOf(const RunView& run);
 
 }  // namespace orrery::analyze

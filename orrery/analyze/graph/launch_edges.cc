@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "orrery/base/string_table.h"
+#include "orrery/trace/row_index.h"
 #include "orrery/trace/tables.h"
 
 namespace orrery::analyze {
 namespace {
-
 
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
@@ -66,7 +68,161 @@ void AddLaunch(RankPart& part, const LaunchLatencies& latencies, NodeId start) {
                 .time_class = TimeClass::kLaunch});
 }
 
+constexpr std::int64_t kInferredWithinNs = 20'000;
+
+const LaunchOrder* OrderOf(const RankPart& part, const std::vector<LaunchOrder>& orders,
+                           std::int32_t device, std::int64_t stream) {
+  const Lane* lane = part.FindStream(device, stream);
+  return lane == nullptr ? nullptr : &orders[static_cast<std::size_t>(lane - part.streams.data())];
+}
+
+void AddEventEdge(RankPart& part, const std::vector<LaunchOrder>& orders, RowId sync,
+                  RowId record_call) {
+  const trace::Syncs& syncs = part.trace->syncs;
+  const trace::RuntimeCalls& calls = part.trace->runtime_calls;
+  const std::int32_t device = syncs.device[sync];
+  const LaunchOrder* recorded = OrderOf(part, orders, device, syncs.wait_on_stream[sync]);
+  const LaunchOrder* waiting = OrderOf(part, orders, device, syncs.stream[sync]);
+  if (recorded == nullptr || waiting == nullptr) {
+    return;
+  }
+  const NodeId before = recorded->LastBefore(calls.begin_ns[record_call]);
+  const NodeId after = waiting->FirstFrom(calls.begin_ns[syncs.call[sync]]);
+  if (before != kNoNode && after != kNoNode) {
+    part.AddEdge({.from = before + 1, .to = after, .kind = EdgeKind::kEvent});
+  }
+}
+
+void AddRecordedEvents(RankPart& part, const std::vector<LaunchOrder>& orders) {
+  const trace::Syncs& syncs = part.trace->syncs;
+  const trace::RowIndex call_by_correlation(part.trace->runtime_calls.correlation);
+  for (RowId sync = 0; sync < syncs.size(); ++sync) {
+    if (syncs.kind[sync] != trace::SyncKind::kStreamWaitEvent || syncs.call[sync] == kNoRow ||
+        part.call_start.Find(syncs.call[sync]) == kNoNode || syncs.record_correlation[sync] < 0) {
+      continue;
+    }
+    const RowId record_call = call_by_correlation.First(syncs.record_correlation[sync]);
+    if (record_call != kNoRow) {
+      AddEventEdge(part, orders, sync, record_call);
+    }
+  }
+}
+
+// Finds what streams waited for where only the calls are known.
+class EventInference {
+ public:
+  EventInference(RankPart& part, const std::vector<LaunchOrder>& orders)
+      : part_(part), orders_(orders), waits_ns_(part.trace->tracks.size()) {
+    for (const Lane& thread : part.threads) {
+      CollectWaits(thread);
+    }
+  }
+
+  void AddEdges() {
+    for (std::size_t stream = 0; stream < part_.streams.size(); ++stream) {
+      const Lane& lane = part_.streams[stream];
+      std::int64_t launched_before_ns = std::numeric_limits<std::int64_t>::min();
+      for (NodeId start = lane.first; start < lane.end; start += 2) {
+        const RowId launch = part_.trace->activities.launch[part_.row[start]];
+        if (launch == kNoRow || part_.call_start.Find(launch) == kNoNode) {
+          continue;
+        }
+        const std::int64_t busy_until_ns =
+            start == lane.first ? launched_before_ns : part_.time_ns[start - 1];
+        Consider(stream, start, launch, launched_before_ns, busy_until_ns);
+        launched_before_ns = part_.trace->runtime_calls.begin_ns[launch];
+      }
+    }
+  }
+
+ private:
+  void CollectWaits(const Lane& thread) {
+    const trace::RuntimeCalls& calls = part_.trace->runtime_calls;
+    for (NodeId node = thread.first; node < thread.end; ++node) {
+      if (part_.kind[node] == NodeKind::kCallStart &&
+          part_.trace->Text(calls.name[part_.row[node]]).find("StreamWaitEvent") !=
+              std::string_view::npos) {
+        waits_ns_[thread.track].push_back(part_.time_ns[node]);
+      }
+    }
+  }
+
+  // The last wait call of the launching thread since the launch before on the stream.
+  [[nodiscard]] std::optional<std::int64_t> WaitBefore(RowId launch, std::int64_t since_ns) const {
+    const trace::RuntimeCalls& calls = part_.trace->runtime_calls;
+    const std::vector<std::int64_t>& waits_ns = waits_ns_[calls.track[launch]];
+    const auto after = std::ranges::lower_bound(waits_ns, calls.begin_ns[launch]);
+    const bool has_wait = after != waits_ns.begin() && *(after - 1) >= since_ns;
+    return has_wait ? std::optional(*(after - 1)) : std::nullopt;
+  }
+
+  void Consider(std::size_t stream, NodeId start, RowId launch, std::int64_t since_ns,
+                std::int64_t busy_until_ns) {
+    const std::optional<std::int64_t> wait_ns = WaitBefore(launch, since_ns);
+    if (!wait_ns) {
+      return;
+    }
+    const std::int64_t start_ns = part_.time_ns[start];
+    NodeId reason = kNoNode;
+    std::int64_t reason_ns = std::max({busy_until_ns, part_.time_ns[part_.call_start.Find(launch)],
+                                       start_ns - kInferredWithinNs});
+    for (std::size_t other = 0; other < orders_.size(); ++other) {
+      const NodeId before = other == stream ? kNoNode : orders_[other].LastBefore(*wait_ns);
+      if (before != kNoNode && part_.time_ns[before + 1] > reason_ns &&
+          part_.time_ns[before + 1] <= start_ns) {
+        reason = before + 1;
+        reason_ns = part_.time_ns[reason];
+      }
+    }
+    if (reason != kNoNode) {
+      ++part_.counts.inferred_events;
+      part_.AddEdge({.from = reason, .to = start, .kind = EdgeKind::kEvent});
+    }
+  }
+
+  RankPart& part_;
+  const std::vector<LaunchOrder>& orders_;
+  std::vector<std::vector<std::int64_t>> waits_ns_;  // by track: when wait calls began
+};
+
 }  // namespace
+
+LaunchOrder::LaunchOrder(const RankPart& part, const Lane& lane) : first_(lane.first) {
+  std::int64_t latest_ns = std::numeric_limits<std::int64_t>::min();
+  launched_ns_.reserve((lane.end - lane.first) / 2);
+  for (NodeId start = lane.first; start < lane.end; start += 2) {
+    const RowId launch = part.trace->activities.launch[part.row[start]];
+    if (launch != kNoRow) {
+      latest_ns = std::max(latest_ns, part.trace->runtime_calls.begin_ns[launch]);
+    }
+    launched_ns_.push_back(latest_ns);
+  }
+}
+
+NodeId LaunchOrder::LastBefore(std::int64_t host_ns) const {
+  const auto after = std::ranges::lower_bound(launched_ns_, host_ns);
+  if (after == launched_ns_.begin()) {
+    return kNoNode;
+  }
+  return first_ + 2 * static_cast<NodeId>(after - launched_ns_.begin() - 1);
+}
+
+NodeId LaunchOrder::FirstFrom(std::int64_t host_ns) const {
+  const auto found = std::ranges::lower_bound(launched_ns_, host_ns);
+  if (found == launched_ns_.end()) {
+    return kNoNode;
+  }
+  return first_ + 2 * static_cast<NodeId>(found - launched_ns_.begin());
+}
+
+std::vector<LaunchOrder> LaunchOrders(const RankPart& part) {
+  std::vector<LaunchOrder> orders;
+  orders.reserve(part.streams.size());
+  for (const Lane& lane : part.streams) {
+    orders.emplace_back(part, lane);
+  }
+  return orders;
+}
 
 void AddLaunchEdges(RankPart& part) {
   const LaunchLatencies latencies(*part.trace);
@@ -82,6 +238,16 @@ void AddLaunchEdges(RankPart& part) {
       }
       last_launch = launch;
     }
+  }
+}
+
+void AddEventEdges(RankPart& part, const std::vector<LaunchOrder>& orders) {
+  const bool is_recorded =
+      std::ranges::count(part.trace->syncs.kind, trace::SyncKind::kStreamWaitEvent) > 0;
+  if (is_recorded) {
+    AddRecordedEvents(part, orders);
+  } else {
+    EventInference(part, orders).AddEdges();
   }
 }
 

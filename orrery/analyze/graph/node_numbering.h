@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/graph/rendezvous.h"
 #include "orrery/analyze/graph/rank_part.h"
+#include "orrery/analyze/graph/rendezvous.h"
 
 namespace orrery::analyze {
 
@@ -21,10 +21,17 @@ class NodeNumbering {
 
   [[nodiscard]] NodeId Of(std::size_t place, NodeId node) const { return new_id_[place][node]; }
 
-  [[nodiscard]] NodeId OfRendezvous(std::size_t rendezvous) const { return new_id_.back()[rendezvous]; }
+  [[nodiscard]] NodeId OfRendezvous(std::size_t rendezvous) const {
+    return new_id_.back()[rendezvous];
+  }
 
  private:
   std::vector<std::vector<NodeId>> new_id_;  // of each part, then of the rendezvous
 };
+
+/// Adds the edges of the parts and of the rendezvous to a graph that has its nodes, grouped by
+/// target. The parts are used up.
+void GroupEdges(const NodeNumbering& numbering, const Rendezvous& rendezvous,
+                std::vector<RankPart>& parts, DependencyGraph& graph);
 
 }  // namespace orrery::analyze

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/base/interval_set.h"
 #include "orrery/base/columns.h"
+#include "orrery/base/interval_set.h"
 #include "orrery/trace/kernel_class.h"
 #include "orrery/trace/trace.h"
 

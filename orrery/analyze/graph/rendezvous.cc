@@ -9,7 +9,6 @@
 namespace orrery::analyze {
 namespace {
 
-
 // A collective that shares its kernel with others is not named by the kernel: found by its time.
 NodeId StartAt(const RankPart& part, RowId track, std::int64_t begin_ns) {
   const auto lane = std::ranges::find(part.streams, track, &Lane::track);
@@ -46,7 +45,7 @@ RendezvousMember MemberIn(const RankPart& part, std::uint32_t place, RowId colle
 class RendezvousFinder {
  public:
   RendezvousFinder(const RunView& run, std::vector<RankPart>& parts,
-                const std::vector<std::uint32_t>& place_of_rank)
+                   const std::vector<std::uint32_t>& place_of_rank)
       : matched_(run.matched), parts_(parts), place_of_rank_(place_of_rank) {}
 
   void Consider(std::uint32_t instance) {
@@ -83,7 +82,7 @@ class RendezvousFinder {
     return parts_[place].time_ns[node];
   }
 
-  // A member outside the graph may have been the last to come, but not after somebody left.
+  // A member outside the graph may have arrived last, but not after another one ended.
   [[nodiscard]] std::int64_t MeetingTime() const {
     std::int64_t latest_ns = std::numeric_limits<std::int64_t>::min();
     std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
@@ -144,7 +143,7 @@ void IndexCollectives(RankPart& part) {
 }
 
 Rendezvous FindRendezvous(const RunView& run, std::vector<RankPart>& parts,
-                      const std::vector<std::uint32_t>& place_of_rank) {
+                          const std::vector<std::uint32_t>& place_of_rank) {
   RendezvousFinder finder(run, parts, place_of_rank);
   for (std::uint32_t instance = 0; instance < run.matched.size(); ++instance) {
     finder.Consider(instance);

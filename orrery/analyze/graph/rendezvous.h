@@ -40,6 +40,6 @@ void IndexCollectives(RankPart& part);
 /// explain. A member that ended before the last one came (a buffered message) keeps its own work.
 /// `place_of_rank` says where the part of a rank of the run is.
 [[nodiscard]] Rendezvous FindRendezvous(const RunView& run, std::vector<RankPart>& parts,
-                                    const std::vector<std::uint32_t>& place_of_rank);
+                                        const std::vector<std::uint32_t>& place_of_rank);
 
 }  // namespace orrery::analyze

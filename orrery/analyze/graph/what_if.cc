@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 #include "orrery/analyze/graph/lateness.h"
 #include "orrery/trace/trace.h"
@@ -10,8 +11,63 @@
 namespace orrery::analyze {
 namespace {
 
+class Replayer {
+ public:
+  Replayer(const DependencyGraph& graph, std::span<const std::int64_t> weight_ns,
+           bool rendezvous_at_median)
+      : graph_(graph),
+        weight_ns_(weight_ns),
+        rendezvous_at_median_(rendezvous_at_median),
+        time_ns_(graph.num_nodes()) {}
 
-// Says whether names contain a text; each name of a rank is looked at once.
+  std::vector<std::int64_t> Run() {
+    time_ns_[0] = graph_.time_ns[0];
+    for (NodeId node = 1; node < graph_.num_nodes(); ++node) {
+      if (rendezvous_at_median_ && graph_.node_kind[node] == NodeKind::kRendezvous) {
+        PlaceAtMedian(node);
+      } else {
+        time_ns_[node] = TimeOf(node);
+      }
+    }
+    return std::move(time_ns_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t TimeOf(NodeId node) const {
+    std::int64_t recorded_ns = std::numeric_limits<std::int64_t>::min();
+    std::int64_t replayed_ns = recorded_ns;
+    for (const EdgeId edge : graph_.EdgesTo(node)) {
+      const NodeId from = graph_.edge_from[edge];
+      recorded_ns = std::max(recorded_ns, graph_.time_ns[from] + graph_.weight_ns[edge]);
+      replayed_ns = std::max(replayed_ns, time_ns_[from] + weight_ns_[edge]);
+    }
+    return replayed_ns + graph_.time_ns[node] - recorded_ns;
+  }
+
+  void PlaceAtMedian(NodeId rendezvous) {
+    arrivals_ns_.clear();
+    for (const EdgeId edge : graph_.EdgesTo(rendezvous)) {
+      arrivals_ns_.push_back(time_ns_[graph_.edge_from[edge]]);
+    }
+    std::ranges::sort(arrivals_ns_);
+    const std::size_t count = arrivals_ns_.size();
+    const std::int64_t low_ns = arrivals_ns_[(count - 1) / 2];
+    const std::int64_t high_ns = arrivals_ns_[count / 2];
+    time_ns_[rendezvous] = low_ns + (high_ns - low_ns + 1) / 2;
+    for (const EdgeId edge : graph_.EdgesTo(rendezvous)) {
+      std::int64_t& start_ns = time_ns_[graph_.edge_from[edge]];
+      start_ns = std::min(start_ns, time_ns_[rendezvous]);
+    }
+  }
+
+  const DependencyGraph& graph_;
+  std::span<const std::int64_t> weight_ns_;
+  bool rendezvous_at_median_;
+  std::vector<std::int64_t> time_ns_;
+  std::vector<std::int64_t> arrivals_ns_;
+};
+
+// Whether names contain a text; each name of a rank is searched once.
 class NameFilter {
  public:
   NameFilter(const trace::Trace& trace, std::string_view part)
@@ -42,7 +98,7 @@ std::vector<NameFilter> FilterOfPlaces(const RunView& run, const DependencyGraph
   return filters;
 }
 
-// Decides for activities of any rank whether a filter means them.
+// Whether activities match a filter.
 class ActivityMatcher {
  public:
   ActivityMatcher(const RunView& run, const DependencyGraph& graph, const ActivityFilter& filter)
@@ -99,20 +155,6 @@ bool IsInsideNode(const RunView& run, std::size_t instance, std::int64_t ranks_p
   });
 }
 
-bool IsConcerned(const RunView& run, const NetworkChange& change, std::size_t instance) {
-  switch (change.scope) {
-    case NetworkScope::kAll:
-      return true;
-    case NetworkScope::kInsideNode:
-      return change.ranks_per_node > 0 && IsInsideNode(run, instance, change.ranks_per_node);
-    case NetworkScope::kAcrossNodes:
-      return change.ranks_per_node > 0 && !IsInsideNode(run, instance, change.ranks_per_node);
-    case NetworkScope::kOneGroup:
-      return run.matched.instances.group[instance] == change.group;
-  }
-  return false;
-}
-
 // When some compute kernel of the graph runs, by place.
 std::vector<IntervalSet> ComputeOfPlaces(const RunView& run, const DependencyGraph& graph) {
   std::vector<IntervalSet> compute(graph.rank_index.size());
@@ -145,6 +187,15 @@ void ForEachEdge(const DependencyGraph& graph, Choose&& chooses, Visit&& visit) 
 
 }  // namespace
 
+std::vector<std::int64_t> Replay(const DependencyGraph& graph,
+                                 std::span<const std::int64_t> weight_ns,
+                                 bool rendezvous_at_median) {
+  if (graph.empty()) {
+    return {};
+  }
+  return Replayer(graph, weight_ns, rendezvous_at_median).Run();
+}
+
 std::int64_t ScaleNs(std::int64_t duration_ns, double factor) {
   return static_cast<std::int64_t>(std::floor(static_cast<double>(duration_ns) * factor + 0.5));
 }
@@ -155,7 +206,8 @@ WhatIf::WhatIf(const RunView& run, const DependencyGraph& graph)
 WhatIf& WhatIf::SpeedUpNetwork(const NetworkChange& change) {
   for (EdgeId edge = 0; edge < graph_.num_edges(); ++edge) {
     if (graph_.edge_class[edge] == TimeClass::kTransfer &&
-        IsConcerned(run_, change, graph_.edge_label[edge])) {
+        (change.ranks_per_node == 0 ||
+         IsInsideNode(run_, graph_.edge_label[edge], change.ranks_per_node))) {
       const std::int64_t fixed_ns = std::min(change.latency_ns, weight_ns_[edge]);
       weight_ns_[edge] = fixed_ns + ScaleNs(weight_ns_[edge] - fixed_ns, 1.0 / change.speedup);
     }
@@ -185,27 +237,6 @@ WhatIf& WhatIf::ScaleHost(double factor) {
   return *this;
 }
 
-WhatIf& WhatIf::ScaleHostEvents(std::string_view name, double factor) {
-  std::vector<NameFilter> filters = FilterOfPlaces(run_, graph_, name);
-  ForEachEdge(
-      graph_,
-      [&](EdgeId edge) {
-        return graph_.edge_kind[edge] == EdgeKind::kThread &&
-               graph_.edge_class[edge] == TimeClass::kHost;
-      },
-      [&](EdgeId edge, NodeId node) {
-        const std::uint32_t place = graph_.node_place[node];
-        const trace::Trace& trace = run_.set->ranks[graph_.rank_index[place]];
-        const HostLabel label = UnpackHostLabel(graph_.edge_label[edge]);
-        const StringId event =
-            label.is_call ? trace.runtime_calls.name[label.row] : trace.host_ops.name[label.row];
-        if (filters[place].Matches(event)) {
-          weight_ns_[edge] = ScaleNs(weight_ns_[edge], factor);
-        }
-      });
-  return *this;
-}
-
 WhatIf& WhatIf::SetLaunchLatency(std::int64_t latency_ns) {
   for (EdgeId edge = 0; edge < graph_.num_edges(); ++edge) {
     if (graph_.edge_kind[edge] == EdgeKind::kLaunch) {
@@ -225,7 +256,7 @@ WhatIf& WhatIf::RemoveLateness(std::int32_t rank) {
 }
 
 WhatIf& WhatIf::RemoveStragglers() {
-  options_.meets_at_median = true;
+  rendezvous_at_median_ = true;
   return *this;
 }
 
@@ -238,11 +269,6 @@ WhatIf& WhatIf::OverlapPerfectly() {
             graph_.time_ns[graph_.edge_from[edge]], graph_.time_ns[node]);
         weight_ns_[edge] = std::min(weight_ns_[edge], hidden_ns);
       });
-  return *this;
-}
-
-WhatIf& WhatIf::RemoveUnexplained() {
-  options_.keeps_residuals = false;
   return *this;
 }
 

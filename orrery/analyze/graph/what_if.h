@@ -2,29 +2,34 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "orrery/analyze/graph/critical_path.h"
 #include "orrery/analyze/graph/dependency_graph.h"
-#include "orrery/analyze/graph/replay.h"
 #include "orrery/analyze/run_view.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze {
 
-/// Which transfers a faster network changes.
-enum class NetworkScope : std::uint8_t { kAll, kInsideNode, kAcrossNodes, kOneGroup };
+/// Returns the time of each node with other weights (by edge): the latest of its edges plus its
+/// recorded residual. With the graph's own weights every time is as recorded. With
+/// `rendezvous_at_median` a rendezvous takes the median instead of the latest time of its members,
+/// and later members start then. The recorded order on every lane is kept; contention between
+/// kernels is not modelled.
+[[nodiscard]] std::vector<std::int64_t> Replay(const DependencyGraph& graph,
+                                               std::span<const std::int64_t> weight_ns,
+                                               bool rendezvous_at_median = false);
 
+/// A faster network.
 struct NetworkChange {
   double speedup = 1.0;
-  NetworkScope scope = NetworkScope::kAll;
   std::int64_t latency_ns = 0;      // the part of each transfer that does not change
-  std::int64_t ranks_per_node = 0;  // of kInsideNode and kAcrossNodes
-  std::uint32_t group = 0;          // of kOneGroup: MatchedCollectives::groups
+  std::int64_t ranks_per_node = 0;  // above 0: only transfers inside a node change
 };
 
-/// Which activities a change concerns: those that fulfil all that is set.
+/// Selects activities that match every criterion that is set.
 struct ActivityFilter {
   std::string_view kernel = {};         // part of the kernel's name
   std::string_view from_operator = {};  // part of the name of an operator around its launch
@@ -32,12 +37,11 @@ struct ActivityFilter {
   bool only_compute = false;
 };
 
-/// A question to a recorded step: change some weights, then ask for the new times. Changes add up.
-/// Factors are of time: 0.5 is twice as fast. Scaled weights are rounded to the nanosecond, halves
-/// up.
+/// Changes the weights of a recorded step and replays it. Changes accumulate. Factors scale time:
+/// 0.5 is twice as fast. Scaled weights are rounded to the nanosecond, halves up.
 class WhatIf {
  public:
-  /// Both must outlive the question.
+  /// Both must outlive this object.
   WhatIf(const RunView& run, const DependencyGraph& graph);
 
   WhatIf& SpeedUpNetwork(const NetworkChange& change);
@@ -45,9 +49,6 @@ class WhatIf {
 
   /// All time along and between threads, gaps included.
   WhatIf& ScaleHost(double factor);
-
-  /// The own time of operators and calls whose name has this part.
-  WhatIf& ScaleHostEvents(std::string_view name, double factor);
 
   WhatIf& SetLaunchLatency(std::int64_t latency_ns);
 
@@ -57,14 +58,11 @@ class WhatIf {
 
   WhatIf& RemoveStragglers();
 
-  /// Takes away the part of each transfer during which its rank computes nothing.
+  /// Removes the part of each transfer during which its rank computes nothing.
   WhatIf& OverlapPerfectly();
 
-  /// Takes away delays that no edge explains.
-  WhatIf& RemoveUnexplained();
-
   [[nodiscard]] std::vector<std::int64_t> Times() const {
-    return Replay(graph_, weight_ns_, options_);
+    return Replay(graph_, weight_ns_, rendezvous_at_median_);
   }
 
   [[nodiscard]] std::int64_t StepNs() const;
@@ -75,7 +73,7 @@ class WhatIf {
   const RunView& run_;
   const DependencyGraph& graph_;
   std::vector<std::int64_t> weight_ns_;
-  ReplayOptions options_;
+  bool rendezvous_at_median_ = false;
 };
 
 /// Returns nanoseconds times a factor, halves up.

@@ -8,7 +8,6 @@
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
 #include "orrery/analyze/pipeline_bubble.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
 
 namespace orrery::analyze::bubble_size_pipeline {
@@ -20,7 +19,7 @@ double Share(std::int64_t part_ns, const StageTime& stage) {
              : 100.0 * static_cast<double>(part_ns) / static_cast<double>(stage.window_ns);
 }
 
-// What a schedule without faults would leave idle, where the card tells enough.
+// The bubble of an ideal schedule, where the card has the required fields.
 Value ScheduleBound(const RunView& run) {
   const auto stages = static_cast<double>(CardParallelSize(*run.set, "pp"));
   const auto batch = CardNumber(*run.set, "batch_size");
@@ -92,13 +91,13 @@ MetricResult Compute(const RunView& run) {
 
 std::vector<Metric> Describe() {
   return {{.name = "bubble_size_pipeline",
-           .meaning = "Share of the step in which pipeline stages have nothing to do",
+           .meaning = "Share of the step in which pipeline stages are idle",
            .unit = "%",
            .needs = {{NeedKind::kGpu}, {NeedKind::kPipeline}, {NeedKind::kPointToPoint}},
            .definition =
                "(Time before a stage's first and after its last work + waiting in pipeline "
                "sends and receives) / window of the whole pipeline; mean over stages, "
-               "pipelines and steps. Late hosts are reported beside it",
+               "pipelines and steps. Late hosts are reported separately",
            .compute = &Compute,
            .better = Better::kLower}};
 }

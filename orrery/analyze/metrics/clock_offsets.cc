@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
 
 namespace orrery::analyze::clock_offsets {
 namespace {

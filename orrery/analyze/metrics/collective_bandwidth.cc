@@ -1,17 +1,311 @@
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "orrery/analyze/bandwidth.h"
+#include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/collective_records.h"
+#include "orrery/analyze/link_counters.h"
+#include "orrery/analyze/link_summary.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/base/statistics.h"
+#include "orrery/base/value.h"
+#include "orrery/hardware/gpu.h"
 #include "orrery/trace/collective_names.h"
+#include "orrery/trace/enums.h"
+#include "orrery/trace/summary.h"
 
 namespace orrery::analyze::collective_bandwidth {
 namespace {
+
+using trace::CollectiveKind;
+
+// Whether all members sit on one node: by the card, else by their host names.
+std::optional<bool> IsInsideNode(const RunView& run, const CollectiveRecord& record) {
+  if (!record.is_matched) {
+    const auto per_node = CardInteger(*run.set, "count_per_node");
+    return per_node && record.num_ranks > 0 ? std::optional(record.num_ranks <= *per_node)
+                                            : std::nullopt;
+  }
+  const auto per_node = CardInteger(*run.set, "count_per_node");
+  std::optional<std::int64_t> node;
+  std::string host;
+  bool same_node = true;
+  bool hosts_known = true;
+  for (const std::uint32_t member : run.matched.MembersOf(record.instance)) {
+    const std::uint32_t rank_index = run.matched.members.rank_index[member];
+    const std::string& member_host = run.set->ranks[rank_index].info.host_name;
+    const std::int64_t member_node = per_node ? trace::RankOf(*run.set, rank_index) / *per_node : 0;
+    hosts_known &= !member_host.empty();
+    same_node &= !node || (per_node ? *node == member_node : host == member_host);
+    node = member_node;
+    host = member_host;
+  }
+  return per_node || hosts_known ? std::optional(same_node) : std::nullopt;
+}
+
+struct SizeClass {
+  std::int64_t bytes = 0;
+  std::vector<double> bus;
+  std::vector<double> algorithm;
+};
+
+// Returns the records with a known bus bandwidth of a kind, those of --min-bytes or more; all of
+// them when none is that large.
+std::vector<CollectiveRecord> LargeRecords(const RunView& run, trace::CollectiveKind kind) {
+  std::vector<CollectiveRecord> all;
+  std::vector<CollectiveRecord> large;
+  for (const CollectiveRecord& record : CollectiveRecords(run)) {
+    if (IsKind(record.kind, kind) && record.BusBandwidth()) {
+      all.push_back(record);
+      if (record.bytes >= run.options.min_bytes) {
+        large.push_back(record);
+      }
+    }
+  }
+  return large.empty() ? all : large;
+}
+
+// Returns the best rate in bytes per second of the slowest link that a group of ranks uses: from
+// the card, else from the catalogue when all ranks are on one host; nothing when unknown.
+std::optional<double> LinkPeak(const RunView& run, const CollectiveRecord& record) {
+  const auto inside = IsInsideNode(run, record);
+  if (inside) {
+    if (const auto stated = CardLinkBytesPerSecond(*run.set, *inside)) {
+      return stated;
+    }
+  }
+  if (inside.value_or(false)) {
+    const hardware::Gpu* const gpu =
+        hardware::FindGpu(trace::DeviceName(run.set->ranks[record.rank_index]));
+    if (gpu != nullptr && gpu->link.bytes_per_second > 0) {
+      return gpu->link.bytes_per_second;
+    }
+  }
+  return std::nullopt;
+}
+
+// Returns rows by power of two of the message size: count, bytes, median bus and algorithm
+// bandwidth.
+Value SizeHistogram(const std::vector<CollectiveRecord>& records) {
+  std::map<std::uint64_t, SizeClass> classes;
+  for (const CollectiveRecord& record : records) {
+    const auto bus = record.BusBandwidth();
+    if (!bus || record.bytes <= 0) {
+      continue;
+    }
+    SizeClass& size = classes[std::bit_width(static_cast<std::uint64_t>(record.bytes)) - 1U];
+    size.bytes += record.bytes;
+    size.bus.push_back(*bus / 1e9);
+    size.algorithm.push_back(static_cast<double>(record.bytes) /
+                             static_cast<double>(record.transfer_ns));
+  }
+  Value rows = Value::List();
+  for (const auto& [exponent, size] : classes) {
+    rows.Add(Value::Object()
+                 .Set("from_bytes", std::int64_t{1} << exponent)
+                 .Set("count", size.bus.size())
+                 .Set("bytes", size.bytes)
+                 .Set("busbw_p50_GB_per_s", Median(size.bus))
+                 .Set("algbw_p50_GB_per_s", Median(size.algorithm)));
+  }
+  return rows;
+}
+
+void DescribeRecords(const RunView& run, const std::vector<CollectiveRecord>& records,
+                     Value& detail) {
+  std::vector<double> algorithm;
+  std::vector<double> peaks;
+  double bus_bytes = 0;
+  double seconds = 0;
+  for (const CollectiveRecord& record : records) {
+    algorithm.push_back(static_cast<double>(record.bytes) /
+                        static_cast<double>(record.transfer_ns));
+    bus_bytes += *record.BusBytes();
+    seconds += static_cast<double>(record.transfer_ns) / 1e9;
+    if (const auto peak = LinkPeak(run, record)) {
+      peaks.push_back(*peak / 1e9);
+    }
+  }
+  detail.Set("collectives", records.size());
+  detail.Set("algbw_p50_GB_per_s", Median(algorithm));
+  detail.Set("byte_weighted_mean_GB_per_s", bus_bytes / seconds / 1e9);
+  detail.Set("link_peak_GB_per_s", peaks.empty() ? Value() : Value(Median(peaks)));
+  detail.Set("by_size", SizeHistogram(records));
+}
+
+template <CollectiveKind kKind>
+MetricResult BusBandwidthOf(const RunView& run) {
+  const std::vector<CollectiveRecord> records = LargeRecords(run, kKind);
+  if (records.empty()) {
+    return NotAvailable(kNoSizesReason);
+  }
+  std::vector<double> rates;
+  for (const CollectiveRecord& record : records) {
+    rates.push_back(*record.BusBandwidth() / 1e9);
+  }
+  MetricResult result{.value = Median(rates)};
+  result.detail.Set("min_GB_per_s", *std::ranges::min_element(rates));
+  result.detail.Set("max_GB_per_s", *std::ranges::max_element(rates));
+  DescribeRecords(run, records, result.detail);
+  if (!records.front().is_matched) {
+    result.detail.Set("bound", "lower");
+    result.detail.Set("note", "one rank only: durations may hold waiting");
+  }
+  return result;
+}
+
+template <CollectiveKind kKind>
+Metric MetricOf(std::string_view name, std::string_view meaning, std::string_view alias) {
+  Metric metric{.name = name,
+                .meaning = meaning,
+                .unit = "GB/s",
+                .needs = {{NeedKind::kGpu},
+                          {NeedKind::kComm},
+                          {.kind = NeedKind::kCollective, .collective = kKind},
+                          {NeedKind::kSizes}},
+                .definition =
+                    "Median over matched collectives of --min-bytes or more of message size "
+                    "* bus factor / shortest duration over ranks",
+                .compute = &BusBandwidthOf<kKind>,
+                .better = Better::kHigher};
+  if (!alias.empty()) {
+    metric.aliases = {{.name = alias,
+                       .difference =
+                           "ccl-bench takes one rank with its waiting, the input size and "
+                           "GiB/s"}};
+  }
+  return metric;
+}
+
+MetricResult BandwidthUtilization(const RunView& run) {
+  std::vector<double> shares;
+  std::vector<double> peaks;
+  for (const CollectiveRecord& record : CollectiveRecords(run)) {
+    const auto rate = record.BusBandwidth();
+    const auto peak = LinkPeak(run, record);
+    if (record.kind == trace::CollectiveKind::kAllReduce && rate && peak) {
+      shares.push_back(*rate / *peak);
+      peaks.push_back(*peak / 1e9);
+    }
+  }
+  if (shares.empty()) {
+    return NotAvailable(
+        "no all-reduce with a known size and link peak (bandwidth_gbps of the workload card)");
+  }
+  MetricResult result{.value = Mean(shares)};
+  result.detail.Set("collectives", shares.size());
+  result.detail.Set("p50", Median(shares));
+  result.detail.Set("link_peak_GB_per_s", Median(peaks));
+  return result;
+}
+
+// The counters of a rank that can be compared with its kernels and with a peak.
+struct RankLinks {
+  const GpuTraffic* traffic = nullptr;  // nullptr: there are none
+  double peak_bytes_per_second = 0;
+};
+
+std::vector<RankLinks> LinksOfRanks(const RunView& run, const LinkTraffic& traffic) {
+  std::vector<RankLinks> links(run.set->ranks.size());
+  for (const GpuTraffic& gpu : traffic.gpus) {
+    const DeviceView* const device = DeviceOfTraffic(run, gpu);
+    const auto peak = device == nullptr ? std::nullopt : NvlinkPeak(run.TraceOf(*device));
+    if (peak && ShareClock(run, gpu, device->rank_index)) {
+      links[device->rank_index] = {.traffic = &gpu, .peak_bytes_per_second = *peak};
+    }
+  }
+  return links;
+}
+
+// What went over the links during transfers, and what could have gone.
+struct Use {
+  double bytes = 0;
+  double peak_bytes = 0;
+  std::int64_t observed_ns = 0;
+  std::size_t transfers = 0;
+
+  [[nodiscard]] std::optional<double> Percent() const {
+    return peak_bytes > 0 ? std::optional(100 * bytes / peak_bytes) : std::nullopt;
+  }
+};
+
+// Which way the data of a member goes: the sender of a pair stands first, an exchange goes both.
+bool Moves(const RunView& run, std::size_t instance, std::uint32_t member,
+           LinkDirection direction) {
+  const bool is_first = member == run.matched.instances.first_member[instance];
+  return run.matched.instances.kind[instance] != trace::CollectiveKind::kSend ||
+         is_first == (direction == LinkDirection::kSent);
+}
+
+void AddMember(const RunView& run, std::uint32_t member, const RankLinks& links,
+               LinkDirection direction, Use& use) {
+  const LinkSeries& series = links.traffic->Of(direction);
+  const Interval transfer{run.matched.members.begin_ns[member] + run.waits.wait_ns[member],
+                          run.matched.members.end_ns[member]};
+  const std::int64_t observed_ns = series.ObservedWithin(transfer);
+  use.bytes += series.BytesWithin(transfer);
+  use.peak_bytes += links.peak_bytes_per_second * static_cast<double>(observed_ns) / 1e9;
+  use.observed_ns += observed_ns;
+  use.transfers += observed_ns > 0 ? 1 : 0;
+}
+
+Use UseOf(const RunView& run, const std::vector<RankLinks>& links_of_rank,
+          LinkDirection direction) {
+  Use use;
+  for (std::size_t instance = 0; instance < run.matched.size(); ++instance) {
+    const bool is_pair =
+        IsKind(run.matched.instances.kind[instance], trace::CollectiveKind::kSendRecv);
+    if (!is_pair || !run.Counts(instance)) {
+      continue;
+    }
+    for (const std::uint32_t member : run.matched.MembersOf(instance)) {
+      const RankLinks& links = links_of_rank[run.matched.members.rank_index[member]];
+      if (links.traffic != nullptr && Moves(run, instance, member, direction)) {
+        AddMember(run, member, links, direction, use);
+      }
+    }
+  }
+  return use;
+}
+
+Value UseRow(LinkDirection direction, const Use& use) {
+  return Value::Object()
+      .Set("direction", DirectionName(direction))
+      .Set("percent", use.Percent() ? Value(*use.Percent()) : Value())
+      .Set("bytes", use.bytes)
+      .Set("observed_us", static_cast<double>(use.observed_ns) / 1e3)
+      .Set("transfers", use.transfers);
+}
+
+MetricResult BandwidthUtilizationPeertopeer(const RunView& run) {
+  const LinkTraffic traffic = LinkTrafficOf(run);
+  if (traffic.gpus.empty()) {
+    return NotAvailable(traffic.reason);
+  }
+  const std::vector<RankLinks> links_of_rank = LinksOfRanks(run, traffic);
+  MetricResult result;
+  Value rows = Value::List();
+  for (const LinkDirection direction : ChosenDirections(run.options)) {
+    const Use use = UseOf(run, links_of_rank, direction);
+    if (use.Percent() && (!result.value || *use.Percent() > *result.value)) {
+      result.value = use.Percent();
+    }
+    rows.Add(UseRow(direction, use));
+  }
+  if (!result.value) {
+    return NotAvailable(
+        "no link counters, on the trace's clock and with a known peak, during a "
+        "send/receive");
+  }
+  result.detail.Set("source", traffic.gpus.front().source);
+  result.detail.Set("per_direction", std::move(rows));
+  return result;
+}
 
 Value RowOf(const RunView& run, const CollectiveRecord& record, double bus) {
   const auto peak = LinkPeak(run, record);
@@ -27,7 +321,7 @@ Value RowOf(const RunView& run, const CollectiveRecord& record, double bus) {
       .Set("share_of_link_peak", peak ? Value(bus / *peak) : Value());
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult CollectiveBandwidth(const RunView& run) {
   const std::vector<CollectiveRecord> records = CollectiveRecords(run);
   std::vector<double> rates;
   Value rows = Value::List();
@@ -52,14 +346,42 @@ MetricResult Compute(const RunView& run) {
 }  // namespace
 
 std::vector<Metric> Describe() {
-  return {{.name = "collective_bandwidth",
-           .meaning = "Bus and algorithm bandwidth of each collective against the link's peak",
-           .unit = "GB/s",
-           .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
-           .definition = "Message size (* bus factor) / shortest duration over ranks of every "
-                         "communication; the number is the median bus bandwidth",
-           .compute = &Compute,
-           .better = Better::kHigher}};
+  return {
+      MetricOf<CollectiveKind::kAllReduce>("busbw_allreduce", "Bus bandwidth of all-reduces",
+                                           "bandwidth_utilization_allreduce_group_6"),
+      MetricOf<CollectiveKind::kAllGather>("busbw_allgather", "Bus bandwidth of all-gathers",
+                                           "bandwidth_utilization_allgather_group_6"),
+      MetricOf<CollectiveKind::kReduceScatter>("busbw_reducescatter",
+                                               "Bus bandwidth of reduce-scatters",
+                                               "bandwidth_utilization_reducescatter_group_6"),
+      MetricOf<CollectiveKind::kAllToAll>("busbw_alltoall", "Bus bandwidth of all-to-alls",
+                                          "bandwidth_utilization_alltoall_group_6"),
+      MetricOf<CollectiveKind::kBroadcast>("busbw_broadcast", "Bus bandwidth of broadcasts", ""),
+      MetricOf<CollectiveKind::kReduce>("busbw_reduce", "Bus bandwidth of reduces", ""),
+      MetricOf<CollectiveKind::kSendRecv>("busbw_sendrecv", "Bandwidth of sends and receives", ""),
+      {.name = "bandwidth_utilization",
+       .meaning = "Bus bandwidth of all-reduces against the peak of the slowest link they use",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
+       .definition = "Mean over all-reduces of bus bandwidth / link peak: the card's "
+                     "bandwidth_gbps / 8, [1] inside a node, [0] across; else the catalogue",
+       .compute = &BandwidthUtilization,
+       .better = Better::kHigher},
+      {.name = "bandwidth_utilization_peertopeer_group_6",
+       .meaning = "NVLink use during sends and receives",
+       .unit = "%",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kPointToPoint}, {NeedKind::kLinkCounters}},
+       .definition = "Counted bytes during the transfer parts of matched sends (tx) and "
+                     "receives (rx) / what the links could carry in that time; without "
+                     "--direction the larger one",
+       .compute = &BandwidthUtilizationPeertopeer},
+      {.name = "collective_bandwidth",
+       .meaning = "Bus and algorithm bandwidth of each collective against the link's peak",
+       .unit = "GB/s",
+       .needs = {{NeedKind::kGpu}, {NeedKind::kComm}, {NeedKind::kSizes}},
+       .definition = "Message size (* bus factor) / shortest duration over ranks of every "
+                     "communication; the number is the median bus bandwidth",
+       .compute = &CollectiveBandwidth,
+       .better = Better::kHigher}};
 }
 
 }  // namespace orrery::analyze::collective_bandwidth

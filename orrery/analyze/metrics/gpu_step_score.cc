@@ -2,10 +2,7 @@
 
 #include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/reasons.h"
-#include "orrery/analyze/run_view.h"
 #include "orrery/analyze/step_time.h"
-#include "orrery/analyze/tokens.h"
 
 namespace orrery::analyze::gpu_step_score {
 namespace {
@@ -38,8 +35,6 @@ MetricResult Compute(const RunView& run) {
 std::vector<Metric> Describe() {
   return {{.name = "gpu_step_score",
            .meaning = "Weighted ratio of GPUs and step time to a reference",
-           .unit = "",
-           .needs = {},
            .definition = "w * G0 / G + (1 - w) * T0 / T; G0, T0 and w must be given",
            .compute = &Compute,
            .better = Better::kHigher}};

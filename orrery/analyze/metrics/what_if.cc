@@ -4,16 +4,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "orrery/analyze/aggregate.h"
+#include "orrery/analyze/card_fields.h"
 #include "orrery/analyze/graph/dependency_graph.h"
 #include "orrery/analyze/graph/graph_holder.h"
-#include "orrery/analyze/hockney_fit.h"
 #include "orrery/analyze/metric.h"
-#include "orrery/analyze/run_view.h"
+#include "orrery/analyze/metrics/hockney.h"
 #include "orrery/trace/kernel_class.h"
 
 namespace orrery::analyze::what_if {
@@ -110,7 +110,7 @@ void AnswerStandardQuestions(const RunView& run, const DependencyGraph& graph,
   answers.Add("perfect overlap", answers.Ask().OverlapPerfectly());
 }
 
-MetricResult Compute(const RunView& run) {
+MetricResult WhatIfQuestions(const RunView& run) {
   const DependencyGraph& graph = GraphOf(run);
   if (graph.empty()) {
     return NotAvailable("no step that all ranks have");
@@ -129,9 +129,29 @@ MetricResult Compute(const RunView& run) {
   result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
   result.detail.Set("questions", std::move(answers).rows());
   result.detail.Set("latency_kept_ns", latency_ns);
-  // What no edge explains stays as it was, whatever is asked.
+  // Unexplained delays do not change.
   result.detail.Set("unexplained_percent",
                     Percent(path.unexplained_ns(), path.length_ns()).value_or(0.0));
+  result.detail.Set("contention_modelled", false);
+  return result;
+}
+
+MetricResult ScaleUpBwUtility(const RunView& run) {
+  const DependencyGraph& graph = GraphOf(run);
+  const std::optional<std::int64_t> ranks_per_node = CardInteger(*run.set, "count_per_node");
+  if (graph.empty()) {
+    return NotAvailable("no step that all ranks have");
+  }
+  if (!ranks_per_node) {
+    return NotAvailable("count_per_node in the card is not a number");
+  }
+  const std::int64_t faster_ns =
+      WhatIf(run, graph).SpeedUpNetwork({.speedup = 2, .ranks_per_node = *ranks_per_node}).StepNs();
+  MetricResult result{.value = Percent(graph.step_ns() - faster_ns, graph.step_ns())};
+  result.detail.Set("ranks_used", graph.rank_index.size());
+  result.detail.Set("ranks_per_node", *ranks_per_node);
+  result.detail.Set("recorded_step_s", Seconds(graph.step_ns()));
+  result.detail.Set("faster_step_s", Seconds(faster_ns));
   result.detail.Set("contention_modelled", false);
   return result;
 }
@@ -147,7 +167,17 @@ std::vector<Metric> Describe() {
                          "on every thread and stream stays as recorded, and kernels that overlap "
                          "do not slow each other down. The number is the share of the step saved "
                          "when transfers take half their time.",
-           .compute = &Compute}};
+           .compute = &WhatIfQuestions},
+          {.name = "scale_up_bw_utility",
+           .meaning = "Share of the step saved if links inside nodes had twice the bandwidth",
+           .unit = "%",
+           .needs = {{NeedKind::kGpu},
+                     {NeedKind::kRanks},
+                     {NeedKind::kMatched},
+                     {.kind = NeedKind::kCard, .card_field = "count_per_node"}},
+           .definition = "The step replayed with transfers of groups inside one node taking half "
+                         "their time, those across nodes as recorded: 100 · (T − T′)/T.",
+           .compute = &ScaleUpBwUtility}};
 }
 
 }  // namespace orrery::analyze::what_if

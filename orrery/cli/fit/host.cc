@@ -15,7 +15,7 @@
 #include "orrery/cli/fit/commands.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
-#include "orrery/simulate/host_calibration.h"
+#include "orrery/simulate/replay_calibration.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_fit.h"
 #include "orrery/workload/recorded/host_model.h"
@@ -161,19 +161,19 @@ void AddFitHostCommand(Verb& fit) {
   verb.AddOption("TRACE", arguments->run.paths, "recordings with operators and runtime calls")
       .Required();
   verb.AddOption("--steps", arguments->steps,
-                   "CSV with columns name and step_ms, measured without the profiler; finds what "
-                   "the profiler adds")
+                 "CSV with columns name and step_ms, measured without the profiler; finds what "
+                 "the profiler adds")
       .TypeName("FILE");
   verb.AddOption("--kernels", arguments->measured_kernels,
-                   "tables of `orrery measure kernels`: how often operators launch that no "
-                   "recording has")
+                 "tables of `orrery measure kernels`: how often operators launch that no "
+                 "recording has")
       .TypeName("FILE");
   verb.AddOption("--profiler-cost", arguments->profiler_cost_us,
-                   "what the profiler adds to an event, instead of --steps")
+                 "what the profiler adds to an event, instead of --steps")
       .TypeName("US")
       .Range(0.0, 1e3);
   verb.AddOption("--without", arguments->without,
-                   "leave out the recording of this name; may be repeated")
+                 "leave out the recording of this name; may be repeated")
       .TypeName("NAME")
       .OneValueEach();
   verb.AddOption("-o,--output", arguments->output, "file to write").Required();

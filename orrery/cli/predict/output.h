@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "orrery/simulate/step_figures.h"
+#include "orrery/simulate/replay_calibration.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/recorded.h"
 

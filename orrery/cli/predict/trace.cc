@@ -22,8 +22,8 @@
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/memo.h"
 #include "orrery/simulate/engine.h"
-#include "orrery/simulate/result_trace.h"
-#include "orrery/simulate/step_figures.h"
+#include "orrery/simulate/ensemble_trace.h"
+#include "orrery/simulate/replay_calibration.h"
 #include "orrery/trace/orr/orr.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/graph_prices.h"
@@ -180,7 +180,9 @@ Status WriteTrace(const PredictArguments& arguments, const workload::Program& pr
     return {};
   }
   trace::TraceSet set;
-  set.ranks.push_back(simulate::ResultTrace(program, timeline, {.gpu = arguments.gpu}));
+  set.ranks = simulate::EnsembleTrace(simulate::SingleRank(program), timeline,
+                                      {.gpu = arguments.gpu, .marks_training_loop = true})
+                  .ranks;
   return trace::WriteOrr(set, arguments.output, {.threads = arguments.run.threads});
 }
 
@@ -193,8 +195,9 @@ Status PredictOne(const PredictArguments& arguments, const workload::HostModel& 
              ProgramOf(arguments, rank, host, prediction));
   prediction.coverage = recorded.coverage;
   NoteGaps(rank, recorded.program, prediction);
-  ORRERY_TRY(const simulate::Timeline timeline,
-             simulate::SimulateSingleRank(recorded.program, {.repetitions = arguments.repetitions}));
+  ORRERY_TRY(
+      const simulate::Timeline timeline,
+      simulate::SimulateSingleRank(recorded.program, {.repetitions = arguments.repetitions}));
   prediction.figures = simulate::FiguresOf(recorded.program, timeline);
   ORRERY_TRY_STATUS(Compare(arguments, recorded.program, prediction));
   ORRERY_TRY_STATUS(WriteTrace(arguments, recorded.program, timeline));
@@ -272,8 +275,8 @@ Status Predict(const PredictArguments& arguments) {
 void AddPredictTraceCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictArguments>();
   predict.AddOption("TRACE", arguments->path,
-                     "execution trace or recording of one rank, or a folder with "
-                     "the execution traces of all ranks");
+                    "execution trace or recording of one rank, or a folder with "
+                    "the execution traces of all ranks");
   predict.AddOption("--gpu", arguments->gpu, "GPU to predict for").TypeName("NAME");
   predict
       .AddOption(
@@ -286,11 +289,10 @@ void AddPredictTraceCommand(Verb& predict) {
       .TypeName("FILE");
   predict
       .AddOption("--cluster", arguments->cluster,
-                  "machine on which several ranks talk (default: one with the GPU)")
+                 "machine on which several ranks talk (default: one with the GPU)")
       .TypeName("NAME");
   predict
-      .AddOption("--kineto", arguments->kineto,
-                  "recording of the same job, for an execution trace")
+      .AddOption("--kineto", arguments->kineto, "recording of the same job, for an execution trace")
       .TypeName("FILE");
   const std::map<std::string, KernelTimes> choices{{"auto", KernelTimes::kAuto},
                                                    {"measured", KernelTimes::kRecorded},
@@ -301,7 +303,7 @@ void AddPredictTraceCommand(Verb& predict) {
       .ShowDefault("auto");
   predict
       .AddOption("--measured", arguments->measured,
-                  "recording to compare with: names the ten operators predicted worst")
+                 "recording to compare with: names the ten operators predicted worst")
       .TypeName("FILE");
   predict.AddOption("--repetitions", arguments->repetitions, "how many steps to simulate")
       .ShowDefault()

@@ -1,3 +1,5 @@
+#include "orrery/cli/command.h"
+
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -19,19 +21,19 @@
 #include "orrery/cli/simulate/output.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/cli/trace_output.h"
+#include "orrery/compat/echo/echo_folder.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/report/simulation_page.h"
 #include "orrery/simulate/bottleneck.h"
-#include "orrery/simulate/dimension_totals.h"
+#include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/not_modelled.h"
 #include "orrery/simulate/simulation.h"
 #include "orrery/simulate/summary.h"
-#include "orrery/simulate/what_ifs.h"
-#include "orrery/workload/recorded/traced_job.h"
 #include "orrery/workload/job/framework.h"
 #include "orrery/workload/job/job_facts.h"
 #include "orrery/workload/job/job_file.h"
+#include "orrery/workload/recorded/traced_job.h"
 
 namespace orrery::cli {
 namespace {
@@ -155,7 +157,8 @@ class SimulateRun {
     answer.not_modelled = simulate::NotModelled(file.job, *simulation.generated, options_);
     answer.not_modelled.insert(answer.not_modelled.end(), file.not_modelled.begin(),
                                file.not_modelled.end());
-    const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline, &file.job};
+    const simulate::SimulatedStep simulated{&simulation.rank_classes, &simulation.timeline,
+                                            &file.job};
     answer.summary = simulate::Summarize(simulated);
     return Finish(simulated, std::move(answer));
   }

@@ -7,7 +7,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/cli/simulate/options.h"
-#include "orrery/simulate/memory_answer.h"
+#include "orrery/simulate/memory_timeline.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/job.h"
 
@@ -32,7 +32,8 @@ struct ImportedProgram {
   int steps_before = 0;                   // see simulate::SimulationOptions
   std::int64_t samples_per_step = 0;      // of all ranks; 0: not known
   std::int64_t tokens_per_sample = 0;
-  std::optional<workload::Job> described = {};  // its model and batch, on the GPUs that simulation it
+  std::optional<workload::Job> described =
+      {};  // its model and batch, on the GPUs that simulation it
   std::vector<ReplayedRank> replayed = {};
   std::vector<simulate::StageMemory> memory_of_program = {};  // recorded; empty: not known
 };

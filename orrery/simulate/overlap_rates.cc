@@ -1,0 +1,232 @@
+#include "orrery/simulate/overlap_rates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "orrery/base/mix_bits.h"
+#include "orrery/kernel/operator.h"
+
+namespace orrery::simulate {
+namespace {
+
+constexpr std::int64_t kAll = 1'000'000;     // the shares of tasks are millionths
+constexpr std::int64_t kLeastLeft = 10'000;  // a multiprocessor is always there for computing
+
+// The rate of everything that computes, by the multiprocessors that communication leaves.
+double ComputeRate(std::span<const RunningTask> running) {
+  std::int64_t held = 0;
+  std::int64_t wanted = 0;
+  for (const RunningTask& task : running) {
+    (task.is_communication ? held : wanted) += task.sm_share;
+  }
+  const std::int64_t left = std::max(kAll - held, kLeastLeft);
+  return wanted <= left ? 1.0 : static_cast<double>(left) / static_cast<double>(wanted);
+}
+
+// The rate of everything that uses the memory, by what all that runs wants of its bandwidth.
+double MemoryRate(std::span<const RunningTask> running) {
+  std::int64_t wanted = 0;
+  for (const RunningTask& task : running) {
+    wanted += task.is_waiting ? 0 : task.memory_share;
+  }
+  return wanted <= kAll ? 1.0 : static_cast<double>(kAll) / static_cast<double>(wanted);
+}
+
+constexpr double kMillionths = 1e6;
+constexpr double kPicosecondsPerMicrosecond = 1e6;
+
+// What NCCL's kernels are compiled for (2.30, sm_80 to sm_100): a cap on registers, and memory for
+// 20 warps.
+constexpr int kRegistersOfThread = 96;
+constexpr int kSharedBytesOfBlock = 82'240;
+
+// No kernel stands still for another; what finds no room at all creeps.
+constexpr double kMostSlowdown = 1000;
+
+bool Computes(const RunningTask& task) {
+  return !task.is_communication && task.sm_share > 0;
+}
+
+KernelCode SideOf(const RunningTask& communication) {
+  return communication.is_waiting ? Waiting(communication.side) : communication.side;
+}
+
+KernelCode AllCommunication(std::span<const RunningTask> running) {
+  CommunicationSum sum;
+  for (const RunningTask& task : running) {
+    if (task.is_communication) {
+      sum.Add(SideOf(task));
+    }
+  }
+  return sum.Total();
+}
+
+/// What kernels that compute leave each other.
+struct ComputeShares {
+  double processors = 1;
+  double memory = 1;
+
+  [[nodiscard]] double Of(const RunningTask& task) const {
+    return std::min(processors, task.memory_share > 0 ? memory : 1.0);
+  }
+};
+
+double ShareOf(std::int64_t wanted) {
+  return wanted <= kAll ? 1.0 : static_cast<double>(kAll) / static_cast<double>(wanted);
+}
+
+ComputeShares SharesOf(std::span<const RunningTask> running) {
+  std::int64_t processors = 0;
+  std::int64_t memory = 0;
+  for (const RunningTask& task : running) {
+    if (!task.is_communication) {
+      processors += task.sm_share;
+      memory += task.memory_share;
+    }
+  }
+  return {ShareOf(processors), ShareOf(memory)};
+}
+
+double WithinReason(double slowdown) {
+  return slowdown >= 1 ? std::min(slowdown, kMostSlowdown) : 1.0;  // also what is not a number
+}
+
+double AloneUs(const ComputeTask& task) {
+  return static_cast<double>(task.alone_ps) / kPicosecondsPerMicrosecond;
+}
+
+overlap::ComputeKernel ComputeKernelOf(KernelCode code, const SharedGpu& gpu) {
+  const ComputeTask task = ComputeTaskOf(code);
+  const double alone_us = AloneUs(task);
+  overlap::ComputeKernel side;
+  if (task.operation < kernel::kNumOperatorKinds) {
+    side.kind = kernel::SchemaOf(static_cast<kernel::OperatorKind>(task.operation)).name;
+  }
+  side.family =
+      gpu.gpu != nullptr ? overlap::DefaultFamily(*gpu.gpu, side.kind) : overlap::Family::kOther;
+  side.alone_us = alone_us;
+  side.flops_peak = gpu.flops_per_second;
+  side.flops = task.compute_share / kMillionths * gpu.flops_per_second * alone_us * 1e-6;
+  side.bytes = task.memory_share / kMillionths * gpu.bytes_per_second * alone_us * 1e-6;
+  return side;
+}
+
+overlap::CommunicationKernel CommunicationKernelOf(KernelCode code, overlap::Priority priority) {
+  const CommunicationTask task = CommunicationTaskOf(code);
+  return {.shape = {.blocks = task.blocks,
+                    .threads = static_cast<int>(task.threads),
+                    .registers = kRegistersOfThread,
+                    .shared_bytes = kSharedBytesOfBlock},
+          .pattern = task.pattern,
+          .priority = priority,
+          .payload_gbps = task.payload_gbps,
+          .chunk_bytes = static_cast<double>(task.chunk_bytes)};
+}
+
+}  // namespace
+
+void AnalyticOverlap::Rates(std::span<const RunningTask> running, std::span<double> rates) const {
+  const double compute_rate = ComputeRate(running);
+  const double memory_rate = MemoryRate(running);
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const bool computes = !running[i].is_communication && running[i].sm_share > 0;
+    rates[i] =
+        std::min(computes ? compute_rate : 1.0, running[i].memory_share > 0 ? memory_rate : 1.0);
+  }
+}
+
+SharedGpu SharedGpuOf(const hardware::Gpu& gpu) {
+  return {.gpu = &gpu,
+          .machine = overlap::MachineOf(gpu),
+          .bytes_per_second = gpu.memory.bytes_per_second,
+          .flops_per_second = gpu.PeakFlops("bf16").value_or(gpu.PeakFlops("fp32").value_or(0))};
+}
+
+std::size_t ModelledOverlap::Hash::operator()(const PairKey& key) const {
+  const std::uint64_t pair = (std::uint64_t{key.compute} << 32) | key.communication;
+  return MixBits(MixBits(pair) + ((std::uint64_t{key.arrival} << 32) | key.gpu));
+}
+
+std::uint32_t ModelledOverlap::GpuOf(const RunningTask& task) const {
+  return settings_.gpu_of_program.empty() ? 0 : settings_.gpu_of_program[task.program];
+}
+
+overlap::Pair ModelledOverlap::PairOf(const PairKey& key) const {
+  return {ComputeKernelOf(key.compute, settings_.gpus[key.gpu]),
+          CommunicationKernelOf(key.communication, settings_.priority)};
+}
+
+const overlap::Slowdown& ModelledOverlap::SlowdownOf(const PairKey& key) const {
+  if (const auto known = slowdowns_.find(key); known != slowdowns_.end()) {
+    return known->second;
+  }
+  const overlap::Slowdown asked =
+      settings_.model->SlowdownOf(settings_.gpus[key.gpu].machine, PairOf(key));
+  const overlap::Slowdown slowdown{WithinReason(asked.compute), WithinReason(asked.communication)};
+  return slowdowns_.emplace(key, slowdown).first->second;
+}
+
+void ModelledOverlap::Rates(std::span<const RunningTask> running, std::span<double> rates) const {
+  const KernelCode communication = AllCommunication(running);
+  const ComputeShares shares = SharesOf(running);
+  double delayed = 1;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    rates[i] = 1;
+    if (!Computes(running[i])) {
+      continue;
+    }
+    rates[i] = shares.Of(running[i]);
+    if (communication != 0) {
+      const overlap::Slowdown& slowdown =
+          SlowdownOf({running[i].side, communication, GpuOf(running[i])});
+      rates[i] /= slowdown.compute;
+      delayed = std::max(delayed, slowdown.communication);
+    }
+  }
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    if (running[i].is_communication) {
+      rates[i] = 1 / delayed;
+    }
+  }
+}
+
+std::int64_t ModelledOverlap::DelayOf(const PairKey& key, const overlap::Arrival& arrival) const {
+  if (const auto known = delays_.find(key); known != delays_.end()) {
+    return known->second;
+  }
+  const double delay_us =
+      settings_.model->DelayUs(settings_.gpus[key.gpu].machine, PairOf(key), arrival);
+  const std::int64_t delay_ps =
+      delay_us > 0 ? std::llround(std::min(delay_us, 1e6) * kPicosecondsPerMicrosecond) : 0;
+  delays_.emplace(key, delay_ps);
+  return delay_ps;
+}
+
+std::int64_t ModelledOverlap::DelayPs(const RunningTask& arriving,
+                                      std::span<const RunningTask> running,
+                                      std::span<const std::int64_t> running_ps) const {
+  std::int64_t longest_ps = 0;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    if (running[i].is_communication == arriving.is_communication) {
+      continue;
+    }
+    const RunningTask& compute = arriving.is_communication ? running[i] : arriving;
+    const RunningTask& communication = arriving.is_communication ? arriving : running[i];
+    if (!Computes(compute) || communication.side == 0) {
+      continue;
+    }
+    const std::uint32_t since = CodeOfTime(running_ps[i]);
+    const double first_us =
+        arriving.is_communication ? AloneUs(ComputeTaskOf(compute.side)) : 0;  // nobody knows
+    const std::uint32_t is_first = arriving.is_communication ? 1 : 0;
+    const PairKey key{compute.side, SideOf(communication), GpuOf(arriving), since * 2 + is_first};
+    longest_ps = std::max(longest_ps, DelayOf(key, {.compute_is_first = is_first == 1,
+                                                    .since_us = TimeOfCodeUs(since),
+                                                    .first_us = first_us}));
+  }
+  return longest_ps;
+}
+
+}  // namespace orrery::simulate
