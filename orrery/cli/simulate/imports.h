@@ -7,6 +7,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/cli/simulate/options.h"
+#include "orrery/report/document.h"
 #include "orrery/simulate/memory_answer.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/job.h"
@@ -32,7 +33,8 @@ struct ImportedProgram {
   int steps_before = 0;                   // see simulate::SimulationOptions
   std::int64_t samples_per_step = 0;      // of all ranks; 0: not known
   std::int64_t tokens_per_sample = 0;
-  std::optional<workload::Job> described = {};  // its model and batch, on the GPUs that simulation it
+  std::optional<workload::Job> described =
+      {};  // its model and batch, on the GPUs that simulation it
   std::vector<ReplayedRank> replayed = {};
   std::vector<simulate::StageMemory> memory_of_program = {};  // recorded; empty: not known
 };
@@ -46,7 +48,7 @@ enum class SimulateInput { kJob, kSimai, kChakra, kEcho, kTraced };
 [[nodiscard]] Result<ImportedProgram> ImportProgram(SimulateInput kind,
                                                     const SimulateArguments& arguments);
 
-/// What another simulator says of its own workload; a page of text, or JSON.
-[[nodiscard]] Result<std::string> EmulatedWorkload(const SimulateArguments& arguments);
+/// The step of a workload according to the simulator that it is for.
+[[nodiscard]] Result<report::Document> EmulatedWorkload(const SimulateArguments& arguments);
 
 }  // namespace orrery::cli

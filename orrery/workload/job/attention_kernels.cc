@@ -15,7 +15,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::Spelling;
 
 struct KernelRate {
   AttentionKernel kernel = AttentionKernel::kFlash;

@@ -17,7 +17,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::Spelling;
 
 constexpr std::array<Spelling<AttentionKernel>, 4> kAttentionKernels{{
     {"flash", AttentionKernel::kFlash},

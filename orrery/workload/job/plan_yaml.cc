@@ -13,7 +13,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::Spelling;
 using kernel::DataType;
 
 constexpr std::array<Spelling<PipelineSchedule>, 6> kSchedules{{

@@ -11,7 +11,6 @@
 namespace orrery::workload {
 namespace {
 
-using hardware::Spelling;
 
 constexpr std::array<Spelling<Activation>, 5> kActivations{{
     {"gelu", Activation::kGelu},
