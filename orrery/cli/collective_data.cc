@@ -73,8 +73,4 @@ Result<collective::MachineModels> LoadMachineModels(const std::string& path) {
   return collective::MachineModels::Parse(std::string(file.bytes()), path);
 }
 
-std::string RejectedText(const collective::Measurements& data) {
-  return RejectedText(data.files, data.rejected);
-}
-
 }  // namespace orrery::cli

@@ -20,7 +20,4 @@ namespace orrery::cli {
 /// The models of a file, or the shipped ones when none is named.
 [[nodiscard]] Result<collective::MachineModels> LoadMachineModels(const std::string& path);
 
-/// Names rows that were not used: "FILE:LINE: reason", the first few of them.
-[[nodiscard]] std::string RejectedText(const collective::Measurements& data);
-
 }  // namespace orrery::cli

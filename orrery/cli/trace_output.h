@@ -13,7 +13,7 @@ namespace orrery::cli {
 
 enum class TraceFormat { kOrr, kChrome, kPerfetto, kTorchSnapshot };
 
-/// Which format the name of a file asks for. An error lists those that there are.
+/// The format of a file by its name. An error lists the known ones.
 [[nodiscard]] Result<TraceFormat> TraceFormatOf(std::string name);
 
 struct TraceOutputOptions {
@@ -29,7 +29,7 @@ struct TraceOutput {
   std::optional<exporting::SnapshotLeftOut> left_out_of_snapshot = {};
 };
 
-/// Writes traces in the format that the name asks for.
+/// Writes traces in the format of the file name.
 [[nodiscard]] Result<TraceOutput> WriteTraceFile(trace::TraceSet& set, const std::string& path,
                                                  const TraceOutputOptions& options = {});
 

@@ -12,7 +12,7 @@
 namespace orrery::cli {
 namespace {
 
-// CLI11 says of a wrong verb only that one is missing.
+// CLI11 reports an unknown verb as a missing one.
 bool IsUnknownVerb(const CLI::App& app, int argc, char** argv) {
   const auto is_named = [&](const CLI::App* verb) { return verb->get_name() == argv[1]; };
   return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_named).empty();
@@ -140,9 +140,8 @@ Option Verb::AddOption(const std::string& name, T& target, const std::string& de
   return Option(app_->add_option(name, target, description));
 }
 
-#define ORRERY_OPTION_TYPE(...)                                       \
-  template Option Verb::AddOption(const std::string&, __VA_ARGS__&, \
-                                  const std::string&)
+#define ORRERY_OPTION_TYPE(...) \
+  template Option Verb::AddOption(const std::string&, __VA_ARGS__&, const std::string&)
 ORRERY_OPTION_TYPE(std::string);
 ORRERY_OPTION_TYPE(std::vector<std::string>);
 ORRERY_OPTION_TYPE(std::optional<std::string>);
@@ -203,9 +202,8 @@ void Verb::SetRun(std::function<Result<int>()> run) {
 
 void Verb::OnRunWithWords(std::function<int(const std::vector<std::string>&)> run) {
   app_->prefix_command();
-  app_->final_callback([app = app_, run = std::move(run), status = status_] {
-    *status = run(app->remaining());
-  });
+  app_->final_callback(
+      [app = app_, run = std::move(run), status = status_] { *status = run(app->remaining()); });
 }
 
 void Verb::KeepWordsBehindDashes(const std::string& positional, const std::string& description) {

@@ -21,7 +21,7 @@ namespace orrery::cli {
 /// What the program ends with.
 enum ExitStatus : int {
   kExitOk = 0,
-  kExitWorse = 1,     // a comparison found what it was told to look for
+  kExitWorse = 1,     // a comparison found a regression
   kExitUnusable = 2,  // wrong input; one sentence on standard error says which
   kExitPartial = 3,   // something was kept and something lost; the output says what
 };

@@ -2,15 +2,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "orrery/draw/chart/heat_map.h"
-#include "orrery/draw/number_format.h"
-#include "orrery/report/page.h"
 #include "orrery/report/sections.h"
 
 namespace orrery::report {
@@ -39,61 +37,58 @@ draw::HeatMap MapOf(const Arrivals& arrivals) {
   return map;
 }
 
-std::string Ramp(const draw::HeatMap& map) {
+std::vector<draw::Series> LegendOf(const draw::HeatMap& map) {
   std::vector<draw::Series> series;
   for (const draw::HeatLevel& level : map.levels) {
     series.push_back(level.series);
   }
-  return "<div class=\"ramp\">" + draw::RenderLegend(series) + "</div>\n";
+  return series;
 }
 
-std::string SavedText(const std::optional<std::int64_t>& saved_ns) {
-  return saved_ns ? draw::FormatDuration({*saved_ns}) : "–";
+Value OrNull(const std::optional<std::int64_t>& number) {
+  return number ? Value(*number) : Value();
 }
 
-std::string StragglerTable(const std::vector<Straggler>& stragglers) {
-  HtmlTable table{.columns = {{"rank"},
-                              {"times last", true},
-                              {"others waited for it", true},
-                              {"replay without its lateness saves", true},
-                              {"with those above", true},
-                              {"waited itself", true},
-                              {"largest cause"}},
-                  .rows = {},
-                  .style = "causes"};
-  const std::size_t shown = std::min(stragglers.size(), kWorstRanks);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Straggler& rank = stragglers[i];
-    table.rows.push_back({rank.rank, draw::FormatCount(rank.times_last),
-                          draw::FormatDuration({rank.blame_ns}), SavedText(rank.saved_alone_ns),
-                          SavedText(rank.saved_together_ns),
-                          draw::FormatDuration({rank.waiting_ns}), rank.cause});
+Document::Table StragglerTable(const std::vector<Straggler>& stragglers) {
+  Document::Table table{.key = "",
+                        .heading =
+                            "ranks that others wait for, and what a replay of the step "
+                            "saves when they are not late",
+                        .columns = {{"", "rank"},
+                                    {"", "times last", Unit::kCount},
+                                    {"", "others waited", Unit::kNanoseconds},
+                                    {"", "saved alone", Unit::kNanoseconds},
+                                    {"", "with those above", Unit::kNanoseconds},
+                                    {"", "waited itself", Unit::kNanoseconds, 0, Shown::kInHtml},
+                                    {"", "largest cause", Unit::kText, 90}}};
+  for (const Straggler& rank : stragglers | std::views::take(kWorstRanks)) {
+    table.rows.push_back({rank.rank, rank.times_last, rank.blame_ns, OrNull(rank.saved_alone_ns),
+                          OrNull(rank.saved_together_ns), rank.waiting_ns, rank.cause});
   }
-  if (std::ranges::all_of(stragglers, &std::string::empty, &Straggler::cause)) {
-    table.columns.pop_back();
-  }
-  return RenderTable(table);
+  return table;
 }
 
 }  // namespace
 
-std::string ArrivalsSection(const RunReport& report) {
-  constexpr std::string_view kHeading = "Who arrives late";
+void AddArrivals(const RunReport& report, Document& document) {
+  Document::Section& section = document.AddSection("Who arrives late");
   if (!report.arrivals || report.arrivals->late_ns.empty()) {
-    return Section("arrivals", kHeading,
-                   Caption("No collective was matched over several ranks without doubt."));
+    section.Say("No collective was matched over several ranks without doubt.");
+  } else {
+    const draw::HeatMap map = MapOf(*report.arrivals);
+    section.Add(Document::Picture{
+        .heading = "",
+        .svg = draw::RenderHeatMap(map),
+        .caption =
+            "Rows are ranks, columns are collectives; the darker (on a dark page: the brighter), "
+            "the later the rank began against the first one. A row that stands out is a rank that "
+            "others wait for; a column that stands out is a moment. Where there is more than fits, "
+            "the latest is shown.",
+        .legend = LegendOf(map)});
   }
-  const draw::HeatMap map = MapOf(*report.arrivals);
-  std::string body = Caption(
-      "Rows are ranks, columns are collectives; the darker (on a dark page: the brighter), "
-      "the later the rank began against the first one. A row that stands out is a rank that "
-      "others wait for; a column that stands out is a moment. Where there is more than fits, "
-      "the latest is shown.");
-  body += Ramp(map) + Framed(draw::RenderHeatMap(map));
   if (!report.stragglers.empty()) {
-    body += "<h3>Ranks that others wait for</h3>\n" + StragglerTable(report.stragglers);
+    section.Add(StragglerTable(report.stragglers));
   }
-  return Section("arrivals", kHeading, body);
 }
 
 }  // namespace orrery::report

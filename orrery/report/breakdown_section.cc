@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -12,7 +13,6 @@
 #include "orrery/draw/chart/timeline_chart.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/report/findings.h"
-#include "orrery/report/page.h"
 #include "orrery/report/parts.h"
 #include "orrery/report/sections.h"
 
@@ -20,6 +20,7 @@ namespace orrery::report {
 namespace {
 
 constexpr std::size_t kMaxBars = 32;
+constexpr std::size_t kMaxTableRanks = 16;
 constexpr draw::Quantity kTime = draw::Quantity::kNanoseconds;
 
 draw::StackedBar BarOf(const RankTime& rank) {
@@ -94,25 +95,63 @@ std::string SpreadOverRanks(const RunReport& report) {
   return draw::RenderSpreadChart(chart);
 }
 
-std::string FewRanks(const RunReport& report) {
+Document::Picture FewRanks(const RunReport& report) {
   draw::StackedBars chart = BarsOf(report);
   if (report.rank_times.size() > 1) {
     chart.bars.insert(chart.bars.begin(), MeanBar(report));
     chart.bars.front().stands_apart = true;
   }
-  return Framed(draw::RenderStackedBars(chart));
+  return {.heading = "", .svg = draw::RenderStackedBars(chart), .legend = PartSeries()};
 }
 
-std::string ManyRanks(const RunReport& report) {
+std::vector<Document::Picture> ManyRanks(const RunReport& report) {
   draw::StackedBars mean = BarsOf(report);
   mean.bars = {MeanBar(report)};
   mean.has_axis = false;
-  return Framed(draw::RenderStackedBars(mean)) + "<h3>Spread over ranks</h3>\n" +
-         Caption(
-             "A bar up to the median rank, a line from the rank with least to the rank with "
-             "most, thick over the middle half of the ranks.") +
-         Framed(SpreadOverRanks(report)) + "<h3>Rank by rank</h3>\n" +
-         Framed(draw::RenderStackedColumns(BarsOf(report)));
+  return {{.heading = "", .svg = draw::RenderStackedBars(mean), .legend = PartSeries()},
+          {.heading = "Spread over ranks",
+           .svg = SpreadOverRanks(report),
+           .caption = "A bar up to the median rank, a line from the rank with least to the rank "
+                      "with most, thick over the middle half of the ranks."},
+          {.heading = "Rank by rank", .svg = draw::RenderStackedColumns(BarsOf(report))}};
+}
+
+std::vector<Value> CellsOf(std::string label, const RankTime& rank) {
+  const std::int64_t total_ns = TotalNs(rank);
+  std::vector<Value> cells{std::move(label)};
+  for (const std::int64_t part_ns : rank.part_ns) {
+    cells.push_back(total_ns == 0
+                        ? Value()
+                        : Value(static_cast<double>(part_ns) / static_cast<double>(total_ns)));
+  }
+  cells.emplace_back(total_ns);
+  return cells;
+}
+
+// All ranks where they fit, else those with least, median and most compute.
+Document::Table RankTable(const RunReport& report) {
+  Document::Table table{.key = "", .heading = "", .columns = {{"", ""}}};
+  for (const char* const part : {"compute", "transfer", "waiting", "memory", "idle"}) {
+    table.columns.push_back({"", part, Unit::kShare});
+  }
+  table.columns.push_back({"", "time", Unit::kNanoseconds});
+  if (report.rank_times.size() <= kMaxTableRanks) {
+    for (const RankTime& rank : report.rank_times) {
+      table.rows.push_back(CellsOf(rank.label, rank));
+    }
+    return table;
+  }
+  std::vector<const RankTime*> ranks;
+  for (const RankTime& rank : report.rank_times) {
+    ranks.push_back(&rank);
+  }
+  std::ranges::stable_sort(ranks, {}, [](const RankTime* rank) { return rank->part_ns[0]; });
+  for (const auto& [which, rank] :
+       {std::pair("least compute", ranks.front()), std::pair("median", ranks[ranks.size() / 2]),
+        std::pair("most compute", ranks.back())}) {
+    table.rows.push_back(CellsOf(fmt::format("{} ({})", rank->label, which), *rank));
+  }
+  return table;
 }
 
 draw::TimelineChart ChartOf(const StepTimeline& timeline) {
@@ -137,35 +176,42 @@ draw::TimelineChart ChartOf(const StepTimeline& timeline) {
 
 }  // namespace
 
-std::string BreakdownSection(const RunReport& report) {
-  constexpr std::string_view kHeading = "Where the time goes";
+void AddBreakdown(const RunReport& report, Document& document) {
   if (report.rank_times.empty()) {
-    return Section("breakdown", kHeading, Caption("The run has no device activity."));
+    document.AddSection("Where the time goes").Say("The run has no device activity.");
+    return;
   }
-  std::string body = Caption(
-      fmt::format("Device time over {}. Communication counts where no compute hides it, split into "
-                  "waiting for the last rank to arrive and moving data.",
-                  report.steps));
-  body += draw::RenderLegend(PartSeries());
-  body += report.rank_times.size() > kMaxBars ? ManyRanks(report) : FewRanks(report);
-  return Section("breakdown", kHeading, body);
+  Document::Section& section =
+      document.AddSection(fmt::format("Where the time goes ({})", report.steps));
+  std::vector<Document::Picture> pictures =
+      report.rank_times.size() > kMaxBars ? ManyRanks(report) : std::vector{FewRanks(report)};
+  pictures.front().caption =
+      "Device time. Communication counts where no compute hides it, split into waiting for the "
+      "last rank to arrive and moving data.";
+  for (Document::Picture& picture : pictures) {
+    section.Add(std::move(picture));
+  }
+  section.Add(RankTable(report));
 }
 
-std::string TimelineSection(const RunReport& report) {
+void AddTimeline(const RunReport& report, Document& document) {
+  Document::Section& section = document.AddSection("One step over ranks");
+  section.shown = Shown::kInHtml;
   if (!report.timeline || report.timeline->rows.empty()) {
-    return Section("timeline", "One step", Caption("The run has no device activity in a step."));
+    section.Say("The run has no device activity in a step.");
+    return;
   }
   const StepTimeline& timeline = *report.timeline;
   const std::size_t per_row = draw::RowLayout::For(timeline.rows.size()).items_per_row;
-  std::string text =
-      fmt::format("{}, {}.", timeline.step, draw::FormatDuration({timeline.length_ns}));
-  text +=
-      per_row == 1
-          ? " One row a rank."
-          : fmt::format(" Each row stands for {} ranks and shows what most of them do.", per_row);
-  return Section("timeline", "One step over ranks",
-                 Caption(text) + draw::RenderLegend(PartSeries()) +
-                     Framed(draw::RenderTimeline(ChartOf(timeline))));
+  section.Add(Document::Picture{
+      .heading = "",
+      .svg = draw::RenderTimeline(ChartOf(timeline)),
+      .caption = fmt::format(
+          "{}, {}. {}", timeline.step, draw::FormatDuration({timeline.length_ns}),
+          per_row == 1 ? "One row a rank."
+                       : fmt::format("Each row stands for {} ranks and shows what most of them do.",
+                                     per_row)),
+      .legend = PartSeries()});
 }
 
 }  // namespace orrery::report

@@ -8,7 +8,7 @@
 
 namespace orrery::report {
 
-/// What the caller knows beside the run.
+/// What the caller knows in addition to the run.
 struct CollectOptions {
   std::string title;
   std::vector<MetricRow> metrics = {};

@@ -158,8 +158,8 @@ TEST(CollectTest, OneRankHasNoWaitsAndSaysSo) {
 
   EXPECT_FALSE(report.arrivals.has_value());
   EXPECT_THAT(report.stragglers, IsEmpty());
-  EXPECT_THAT(report.findings,
-              Contains(Field(&Finding::text, HasSubstr("nothing was matched over ranks"))));
+  EXPECT_THAT(report.findings, Contains(Field(&Document::Finding::text,
+                                              HasSubstr("nothing was matched over ranks"))));
 }
 
 // The hops are contiguous and sum to the step.
@@ -182,7 +182,7 @@ TEST(CollectTest, AnEmptyRunGivesAPage) {
   trace::TraceSet set;
   set.ranks.emplace_back();
 
-  EXPECT_THAT(RenderHtml(ReportOf(set)), HasSubstr("The run has no device activity."));
+  EXPECT_THAT(RenderHtml(RunDocument(ReportOf(set))), HasSubstr("The run has no device activity."));
 }
 
 RunReport TwoRanks(std::array<std::int64_t, kNumParts> first,
@@ -198,7 +198,7 @@ TEST(FindingsTest, TheLargestShareComesFirst) {
   report.stragglers = {{.rank = "rank 0", .times_last = 3, .blame_ns = 300, .gain_ns = 200},
                        {.rank = "rank 1", .times_last = 1, .blame_ns = 100, .gain_ns = 100}};
 
-  const std::vector<Finding> findings = FindingsOf(report);
+  const std::vector<Document::Finding> findings = FindingsOf(report);
 
   ASSERT_GE(findings.size(), 3U);
   EXPECT_THAT(findings[0].text, HasSubstr("30.0 % of the time waiting"));
@@ -212,14 +212,14 @@ TEST(FindingsTest, TheLargestShareComesFirst) {
 TEST(FindingsTest, AnUnevenShareOfWorkIsNamed) {
   const RunReport report = TwoRanks({80, 0, 0, 0, 120}, {120, 0, 0, 0, 80});
 
-  const std::vector<Finding> findings = FindingsOf(report);
+  const std::vector<Document::Finding> findings = FindingsOf(report);
 
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_THAT(findings[1].text, HasSubstr("rank 1 computes 20 % longer"));
 }
 
 TEST(FindingsTest, EqualRanksThatComputeHaveOneFinding) {
-  const std::vector<Finding> findings =
+  const std::vector<Document::Finding> findings =
       FindingsOf(TwoRanks({1'000, 0, 0, 0, 5}, {1'000, 0, 0, 0, 5}));
 
   ASSERT_THAT(findings, SizeIs(1));
@@ -236,7 +236,7 @@ TEST(FindingsTest, TheCriticalPathNamesItsLargestClass) {
                                                {30, 30, 0, "transfer", "all-reduce"},
                                                {60, 40, 1, "host", "data"}}};
 
-  const std::vector<Finding> findings = FindingsOf(report);
+  const std::vector<Document::Finding> findings = FindingsOf(report);
 
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_THAT(

@@ -12,7 +12,6 @@
 #include "orrery/base/statistics.h"
 #include "orrery/draw/chart/scatter_chart.h"
 #include "orrery/draw/number_format.h"
-#include "orrery/report/page.h"
 #include "orrery/report/sections.h"
 
 namespace orrery::report {
@@ -64,38 +63,41 @@ std::vector<KindSummary> Summarize(const std::vector<CollectivePoint>& points) {
   return kinds;
 }
 
-std::string RateText(const std::vector<double>& rates, double quantile) {
-  return rates.empty() ? "–" : draw::FormatBandwidth({Quantile(rates, quantile)});
+Value RateAt(const std::vector<double>& rates, double quantile) {
+  return rates.empty() ? Value() : Value(draw::FormatBandwidth({Quantile(rates, quantile)}));
 }
 
-std::vector<std::string> CellsOf(const KindSummary& kind) {
+std::vector<Value> CellsOf(const KindSummary& kind) {
   const bool has_sizes = !kind.sizes.empty();
   const double waiting = kind.duration_ns == 0 ? 0.0
-                                               : 100 * static_cast<double>(kind.waiting_ns) /
+                                               : static_cast<double>(kind.waiting_ns) /
                                                      static_cast<double>(kind.duration_ns);
   return {kind.kind,
-          draw::FormatCount(static_cast<std::int64_t>(kind.count)),
-          has_sizes ? draw::FormatBytes({kind.bytes}) : "–",
-          has_sizes ? draw::FormatBytes({static_cast<std::int64_t>(Median(kind.sizes))}) : "–",
-          RateText(kind.rates, 0.5),
-          RateText(kind.rates, 1),
-          draw::FormatDuration({kind.transfer_ns}),
-          kind.num_matched > 0 ? fmt::format("{:.1f} %", waiting) : "not known"};
+          kind.count,
+          has_sizes ? Value(kind.bytes) : Value(),
+          has_sizes ? Value(static_cast<std::int64_t>(Median(kind.sizes))) : Value(),
+          RateAt(kind.rates, 0.5),
+          RateAt(kind.rates, 1),
+          kind.transfer_ns,
+          kind.num_matched > 0 ? Value(waiting) : Value("not known")};
 }
 
-std::string KindTable(const std::vector<KindSummary>& kinds) {
-  HtmlTable table{.columns = {{"kind"},
-                              {"collectives", true},
-                              {"volume", true},
-                              {"median size", true},
-                              {"median bus bandwidth", true},
-                              {"best", true},
-                              {"transfer time", true},
-                              {"waiting, of members' time", true}}};
+Document::Table KindTable(const std::vector<KindSummary>& kinds) {
+  Document::Table table{.key = "",
+                        .heading = "By kind",
+                        .columns = {{"", "kind"},
+                                    {"", "collectives", Unit::kCount},
+                                    {"", "volume", Unit::kDecimalBytes},
+                                    {"", "median size", Unit::kDecimalBytes},
+                                    {"", "median bus bandwidth", Unit::kNumber},
+                                    {"", "best", Unit::kNumber},
+                                    {"", "transfer time", Unit::kNanoseconds},
+                                    {"", "waiting, of members' time", Unit::kShare}},
+                        .max_shown = SIZE_MAX};
   for (const KindSummary& kind : kinds) {
     table.rows.push_back(CellsOf(kind));
   }
-  return RenderTable(table);
+  return table;
 }
 
 draw::ScatterChart ChartOf(const RunReport& report, const std::vector<KindSummary>& kinds) {
@@ -138,22 +140,24 @@ std::string HowToRead(const RunReport& report) {
 
 }  // namespace
 
-std::string CollectivesSection(const RunReport& report) {
-  constexpr std::string_view kHeading = "Collectives";
+void AddCollectives(const RunReport& report, Document& document) {
+  Document::Section& section = document.AddSection("Collectives");
+  section.shown = Shown::kInHtml;
   if (report.collectives.empty()) {
-    return Section("collectives", kHeading, Caption("The run has no collectives."));
+    section.Say("The run has no collectives.");
+    return;
   }
   const std::vector<KindSummary> kinds = Summarize(report.collectives);
   const draw::ScatterChart chart = ChartOf(report, kinds);
-  std::string body;
   if (chart.points.empty()) {
-    body =
-        Caption("The recording does not say how large the messages are, so there is no bandwidth.");
+    section.Say("The recording does not say how large the messages are, so there is no bandwidth.");
   } else {
-    body = Caption(HowToRead(report));
-    body += draw::RenderScatterLegend(chart) + Framed(draw::RenderScatter(chart));
+    section.Add(Document::Picture{.heading = "",
+                                  .svg = draw::RenderScatter(chart),
+                                  .caption = HowToRead(report),
+                                  .legend = draw::ScatterLegend(chart)});
   }
-  return Section("collectives", kHeading, body + "<h3>By kind</h3>\n" + KindTable(kinds));
+  section.Add(KindTable(kinds));
 }
 
 }  // namespace orrery::report

@@ -11,8 +11,6 @@
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/chart/timeline_chart.h"
 #include "orrery/draw/number_format.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/report/page.h"
 #include "orrery/report/parts.h"
 #include "orrery/report/path_summary.h"
 #include "orrery/report/sections.h"
@@ -20,8 +18,7 @@
 namespace orrery::report {
 namespace {
 
-constexpr std::size_t kMaxRows = 15;
-constexpr std::size_t kMaxNameWidth = 160;
+constexpr std::size_t kMaxRows = 10;
 
 std::vector<draw::Series> SeriesOf(const std::vector<ClassTime>& classes) {
   std::vector<draw::Series> series;
@@ -90,28 +87,37 @@ draw::TimelineChart ChartOf(const CriticalPath& path, const std::vector<ClassTim
   return chart;
 }
 
-std::string HopTable(const CriticalPath& path) {
-  HtmlTable table{.columns = {{"what"},
-                              {"class"},
-                              {"hops", true},
-                              {"in all", true},
-                              {"of the path", true},
-                              {"longest", true},
-                              {"on rank", true},
-                              {"at", true}},
-                  .rows = {},
-                  .style = "hops"};
+double ShareOf(std::int64_t time_ns, const CriticalPath& path) {
+  return static_cast<double>(time_ns) / static_cast<double>(path.length_ns);
+}
+
+Document::Table HopTable(const CriticalPath& path) {
+  Document::Table table{.key = "",
+                        .heading = "What it is made of",
+                        .columns = {{"", "what"},
+                                    {"", "class"},
+                                    {"", "hops", Unit::kCount},
+                                    {"", "time", Unit::kNanoseconds},
+                                    {"", "of the path", Unit::kShare},
+                                    {"", "longest", Unit::kNanoseconds, 0, Shown::kInHtml},
+                                    {"", "on rank", Unit::kNumber, 0, Shown::kInHtml},
+                                    {"", "at", Unit::kNanoseconds, 0, Shown::kInHtml}}};
   for (const HopSum& sum : LargestSums(path, kMaxRows)) {
     const Hop& hop = *sum.longest;
-    const double share =
-        100 * static_cast<double>(sum.time_ns) / static_cast<double>(path.length_ns);
-    table.rows.push_back({hop.name.empty() ? "–" : draw::Truncated(hop.name, kMaxNameWidth),
-                          ClassName(hop.path_class), draw::FormatCount(sum.count),
-                          draw::FormatDuration({sum.time_ns}), fmt::format("{:.1f} %", share),
-                          draw::FormatDuration({hop.duration_ns}), std::to_string(hop.rank),
-                          draw::FormatDuration({hop.begin_ns})});
+    table.rows.push_back({hop.name.empty() ? "–" : hop.name, ClassName(hop.path_class), sum.count,
+                          sum.time_ns, ShareOf(sum.time_ns, path), hop.duration_ns, hop.rank,
+                          hop.begin_ns});
   }
-  return RenderTable(table);
+  return table;
+}
+
+std::string ClassesText(const CriticalPath& path, const std::vector<ClassTime>& classes) {
+  std::string text;
+  for (const ClassTime& time : classes) {
+    text += fmt::format("{}{} {:.1f} %", text.empty() ? "" : " · ", ClassName(time.path_class),
+                        100 * ShareOf(time.time_ns, path));
+  }
+  return text;
 }
 
 std::string ChangesText(std::int64_t num_changes) {
@@ -120,30 +126,31 @@ std::string ChangesText(std::int64_t num_changes) {
                             : fmt::format("changes rank {} times", draw::FormatCount(num_changes));
 }
 
-std::string Summary(const CriticalPath& path) {
-  return fmt::format(
-      "{}: the chain of work that decided when the step ended takes {} and {}. Only making "
-      "something "
-      "on it faster makes the step faster. Waiting is never on it: where a rank waits, the path "
-      "runs "
-      "on the rank that is waited for.",
-      path.step, draw::FormatDuration({path.length_ns}), ChangesText(path.num_rank_changes));
-}
-
 }  // namespace
 
-std::string CriticalPathSection(const RunReport& report) {
-  constexpr std::string_view kHeading = "Critical path";
-  if (!report.critical_path || report.critical_path->hops.empty()) {
-    return Section("path", kHeading, Caption("No critical path was computed for this run."));
+void AddCriticalPath(const RunReport& report, Document& document) {
+  Document::Section& section = document.AddSection("Critical path");
+  if (!report.critical_path || report.critical_path->hops.empty() ||
+      report.critical_path->length_ns <= 0) {
+    section.Say("No critical path was computed for this run.");
+    return;
   }
   const CriticalPath& path = *report.critical_path;
   const std::vector<ClassTime> classes = TimeByClass(path);
-  return Section("path", kHeading,
-                 Caption(Summary(path)) + draw::RenderLegend(SeriesOf(classes)) +
-                     Framed(ClassBar(path, classes)) + "<h3>On which rank it runs</h3>\n" +
-                     Framed(draw::RenderTimeline(ChartOf(path, classes))) +
-                     "<h3>What it is made of</h3>\n" + HopTable(path));
+  section.Say(fmt::format(
+      "{}: from its first event on a host to its last on a device the path takes {} and {}.",
+      path.step, draw::FormatDuration({path.length_ns}), ChangesText(path.num_rank_changes)));
+  section.Say(ClassesText(path, classes));
+  section.Add(Document::Picture{
+      .heading = "",
+      .svg = ClassBar(path, classes),
+      .caption = "The chain of work that decided when the step ended: only making something on it "
+                 "faster makes the step faster. Waiting is never on it: where a rank waits, the "
+                 "path runs on the rank that is waited for.",
+      .legend = SeriesOf(classes)});
+  section.Add(Document::Picture{.heading = "On which rank it runs",
+                                .svg = draw::RenderTimeline(ChartOf(path, classes))});
+  section.Add(HopTable(path));
 }
 
 }  // namespace orrery::report

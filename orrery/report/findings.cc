@@ -51,13 +51,11 @@ std::string Capitalised(std::string text) {
 
 std::string SavedText(const Straggler& rank) {
   if (!rank.saved_alone_ns) {
-    return fmt::format("fixing it alone could save up to {}",
-                       draw::FormatDuration({rank.gain_ns}));
+    return fmt::format("fixing it alone could save up to {}", draw::FormatDuration({rank.gain_ns}));
   }
-  return *rank.saved_alone_ns == 0
-             ? "fixing it alone saves nothing in a replay of the step"
-             : fmt::format("fixing it alone saves {} of the step in a replay",
-                           draw::FormatDuration({*rank.saved_alone_ns}));
+  return *rank.saved_alone_ns == 0 ? "fixing it alone saves nothing in a replay of the step"
+                                   : fmt::format("fixing it alone saves {} of the step in a replay",
+                                                 draw::FormatDuration({*rank.saved_alone_ns}));
 }
 
 std::string OneCulprit(const Straggler& rank, std::int64_t all_blame_ns,
@@ -139,7 +137,7 @@ std::string TransferText(const RunReport& report) {
 }
 
 void AddPart(const RunReport& report, Part part, std::string_view sentence, std::string more,
-             std::vector<Finding>& findings) {
+             std::vector<Document::Finding>& findings) {
   const double share = MeanShares(report)[static_cast<std::size_t>(part)];
   if (share >= kWorthSaying) {
     findings.push_back({.text = fmt::format(fmt::runtime(sentence), 100 * share),
@@ -149,7 +147,7 @@ void AddPart(const RunReport& report, Part part, std::string_view sentence, std:
 }
 
 // The rank whose compute takes longest, where that is much longer than the median.
-void AddImbalance(const RunReport& report, std::vector<Finding>& findings) {
+void AddImbalance(const RunReport& report, std::vector<Document::Finding>& findings) {
   std::vector<double> compute;
   double total = 0;
   for (const RankTime& rank : report.rank_times) {
@@ -189,7 +187,7 @@ std::string MostlyOnRank(const CriticalPath& path) {
 }
 
 // The class that the critical path has most of, and the largest thing in it.
-void AddPath(const RunReport& report, std::vector<Finding>& findings) {
+void AddPath(const RunReport& report, std::vector<Document::Finding>& findings) {
   if (!report.critical_path || report.critical_path->length_ns <= 0) {
     return;
   }
@@ -200,11 +198,12 @@ void AddPath(const RunReport& report, std::vector<Finding>& findings) {
   }
   const double share =
       static_cast<double>(classes[0].time_ns) / static_cast<double>(path.length_ns);
-  Finding finding{.text = fmt::format("{:.0f} % of the critical path, which decides how long the "
-                                      "step takes, is {}{}.",
-                                      100 * share, ClassName(classes[0].path_class),
-                                      report.rank_times.size() < 2 ? "" : MostlyOnRank(path)),
-                  .share = share};
+  Document::Finding finding{
+      .text = fmt::format("{:.0f} % of the critical path, which decides how long the "
+                          "step takes, is {}{}.",
+                          100 * share, ClassName(classes[0].path_class),
+                          report.rank_times.size() < 2 ? "" : MostlyOnRank(path)),
+      .share = share};
   const HopSum largest = LargestSums(path, 1).front();
   if (!largest.longest->name.empty()) {
     finding.more =
@@ -233,8 +232,8 @@ std::array<double, kNumParts> MeanShares(const RunReport& report) {
   return shares;
 }
 
-std::vector<Finding> FindingsOf(const RunReport& report) {
-  std::vector<Finding> findings;
+std::vector<Document::Finding> FindingsOf(const RunReport& report) {
+  std::vector<Document::Finding> findings;
   if (MeanShares(report)[0] >= kMostlyCompute) {
     AddPart(report, Part::kCompute,
             "Devices compute for {:.1f} % of the time: only faster or fewer kernels help much.",
@@ -261,8 +260,9 @@ std::vector<Finding> FindingsOf(const RunReport& report) {
           RangeOver(report.rank_times, Part::kMemory), findings);
   AddImbalance(report, findings);
   AddPath(report, findings);
-  std::ranges::stable_sort(findings, std::greater{},
-                           [](const Finding& finding) { return finding.share.value_or(0); });
+  std::ranges::stable_sort(findings, std::greater{}, [](const Document::Finding& finding) {
+    return finding.share.value_or(0);
+  });
   return findings;
 }
 

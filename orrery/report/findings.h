@@ -15,6 +15,6 @@ namespace orrery::report {
 [[nodiscard]] std::array<double, kNumParts> MeanShares(const RunReport& report);
 
 /// Says in sentences what the numbers of a report mean, the largest share of the time first.
-[[nodiscard]] std::vector<Finding> FindingsOf(const RunReport& report);
+[[nodiscard]] std::vector<Document::Finding> FindingsOf(const RunReport& report);
 
 }  // namespace orrery::report

@@ -14,9 +14,7 @@
 #include "orrery/analyze/link_throughput.h"
 #include "orrery/analyze/peak_kernels.h"
 #include "orrery/draw/chart/line_chart.h"
-#include "orrery/draw/chart/markup.h"
 #include "orrery/draw/number_format.h"
-#include "orrery/report/page.h"
 
 namespace orrery::report {
 namespace {
@@ -49,7 +47,7 @@ std::string Size(double bytes) {
   return draw::FormatBytes({static_cast<std::int64_t>(bytes)});
 }
 
-draw::LineSegment StretchOf(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t start_ns,
+draw::LineSegment SegmentOf(std::int64_t begin_ns, std::int64_t end_ns, std::int64_t start_ns,
                             double bytes_per_second) {
   return {.begin = static_cast<double>(begin_ns - start_ns),
           .end = static_cast<double>(end_ns - start_ns),
@@ -80,8 +78,8 @@ draw::LineChart ChartOf(const GpuTraffic& gpu, const std::vector<analyze::Traffi
   for (const analyze::ThroughputPoint& point : analyze::ThroughputOverTime(gpu, kMaxPoints)) {
     const auto add = [&](std::size_t line, std::optional<double> rate) {
       if (rate) {
-        chart.lines[line].stretches.push_back(
-            StretchOf(point.begin_ns, point.end_ns, start_ns, *rate));
+        chart.lines[line].segments.push_back(
+            SegmentOf(point.begin_ns, point.end_ns, start_ns, *rate));
       }
     };
     add(0, point.sent_bytes_per_second);
@@ -91,7 +89,7 @@ draw::LineChart ChartOf(const GpuTraffic& gpu, const std::vector<analyze::Traffi
     const analyze::TrafficPeak& peak = peaks.front();
     const double rate = peak.interval->BytesPerSecond();
     chart.marks.push_back({.line = peak.series->direction == LinkDirection::kReceived ? 1U : 0U,
-                           .stretch = StretchOf(peak.interval->time.begin_ns,
+                           .segment = SegmentOf(peak.interval->time.begin_ns,
                                                 peak.interval->time.end_ns, start_ns, rate),
                            .label = fmt::format("peak {}", Rate(rate))});
   }
@@ -101,16 +99,18 @@ draw::LineChart ChartOf(const GpuTraffic& gpu, const std::vector<analyze::Traffi
   return chart;
 }
 
-std::string NumbersTable(const GpuTraffic& gpu) {
-  HtmlTable table{.columns = {{"direction"},
-                              {"highest", true},
-                              {"mean", true},
-                              {"bytes", true},
-                              {"observed", true},
-                              {"intervals", true},
-                              {"left out: failed samples", true},
-                              {"counter resets", true},
-                              {"no time between", true}}};
+Document::Table NumbersTable(const GpuTraffic& gpu) {
+  Document::Table table{.key = "",
+                        .heading = "Numbers",
+                        .columns = {{"", "direction"},
+                                    {"", "highest", Unit::kNumber},
+                                    {"", "mean", Unit::kNumber},
+                                    {"", "bytes", Unit::kNumber},
+                                    {"", "observed", Unit::kNanoseconds},
+                                    {"", "intervals", Unit::kCount},
+                                    {"", "left out: failed samples", Unit::kCount},
+                                    {"", "counter resets", Unit::kCount},
+                                    {"", "no time between", Unit::kCount}}};
   for (const LinkSeries* const series : {&gpu.sent, &gpu.received}) {
     double highest = 0;
     for (const analyze::LinkInterval& interval : series->intervals) {
@@ -119,13 +119,12 @@ std::string NumbersTable(const GpuTraffic& gpu) {
     const std::int64_t observed_ns = series->observed_ns();
     const bool is_known = observed_ns > 0;
     table.rows.push_back(
-        {std::string(DirectionWord(series->direction)), is_known ? Rate(highest) : "–",
+        {DirectionWord(series->direction), is_known ? Rate(highest) : "–",
          is_known ? Rate(series->total_bytes() * 1e9 / static_cast<double>(observed_ns)) : "–",
-         is_known ? Size(series->total_bytes()) : "–", Time(observed_ns),
-         draw::FormatCount(std::ssize(series->intervals)), draw::FormatCount(series->num_failed),
-         draw::FormatCount(series->num_resets), draw::FormatCount(series->num_timeless)});
+         is_known ? Size(series->total_bytes()) : "–", observed_ns, series->intervals.size(),
+         series->num_failed, series->num_resets, series->num_timeless});
   }
-  return RenderTable(table);
+  return table;
 }
 
 std::string KernelsText(const analyze::RunView& run, const analyze::PeakWithKernels& peak) {
@@ -141,58 +140,58 @@ std::string KernelsText(const analyze::RunView& run, const analyze::PeakWithKern
   return text.empty() ? "no kernel" : text + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
-// Intervals with the highest rates; with kernels where the trace can be laid beside them.
-std::string PeaksTable(const analyze::RunView& run, const GpuTraffic& gpu,
-                       const std::vector<analyze::TrafficPeak>& peaks,
-                       const analyze::PeakList& with_kernels) {
-  HtmlTable table{.columns = {{"kernels"},
-                              {"throughput", true},
-                              {"direction"},
-                              {"begins at", true},
-                              {"lasts", true},
-                              {"communication", true}},
-                  .style = "hops"};
+// Intervals with the highest rates; with kernels where the trace has the same clock.
+Document::Table PeaksTable(const analyze::RunView& run, const GpuTraffic& gpu,
+                           const std::vector<analyze::TrafficPeak>& peaks,
+                           const analyze::PeakList& with_kernels) {
+  Document::Table table{.key = "",
+                        .heading = "Highest throughput",
+                        .columns = {{"", "kernels"},
+                                    {"", "throughput", Unit::kNumber},
+                                    {"", "direction"},
+                                    {"", "begins at", Unit::kNanoseconds},
+                                    {"", "lasts", Unit::kNanoseconds},
+                                    {"", "communication", Unit::kShare}}};
+  if (!with_kernels.reason.empty()) {
+    table.caption = fmt::format("The kernels are not known: {}.", with_kernels.reason);
+  }
   const std::int64_t start_ns = StartOf(gpu);
   for (std::size_t i = 0; i < peaks.size(); ++i) {
     const Interval time = peaks[i].interval->time;
     const bool has_kernels = i < with_kernels.peaks.size();
-    const double share = has_kernels
-                             ? 100 * static_cast<double>(with_kernels.peaks[i].communication_ns) /
-                                   static_cast<double>(time.length_ns())
-                             : 0;
+    const Value share = has_kernels
+                            ? Value(static_cast<double>(with_kernels.peaks[i].communication_ns) /
+                                    static_cast<double>(time.length_ns()))
+                            : Value();
     table.rows.push_back({has_kernels ? KernelsText(run, with_kernels.peaks[i]) : "not known",
                           Rate(peaks[i].interval->BytesPerSecond()),
-                          std::string(DirectionWord(peaks[i].series->direction)),
-                          Time(time.begin_ns - start_ns), Time(time.length_ns()),
-                          has_kernels ? fmt::format("{:.1f} %", share) : "–"});
+                          DirectionWord(peaks[i].series->direction), time.begin_ns - start_ns,
+                          time.length_ns(), share});
   }
-  return RenderTable(table);
+  return table;
 }
 
-std::string GpuSection(const analyze::RunView& run, const analyze::LinkTraffic& traffic,
-                       const GpuTraffic& gpu) {
+void AddGpu(const analyze::RunView& run, const analyze::LinkTraffic& traffic, const GpuTraffic& gpu,
+            Document& document) {
   const auto peaks = analyze::HighestIntervals(gpu, run.options, kMaxPeaks);
   const auto with_kernels = analyze::FindPeakKernels(run, traffic, gpu.gpu, kMaxPeaks);
   const analyze::DeviceView* const device = analyze::DeviceOfTraffic(run, gpu);
   const draw::LineChart chart = ChartOf(
       gpu, peaks, device == nullptr ? std::nullopt : analyze::NvlinkPeak(run.TraceOf(*device)));
-  std::string body = Caption(
-      "Bytes of user data over all links, per direction. A gap is time that was not "
-      "observed; long recordings are drawn as means.");
-  body += draw::RenderLineLegend(chart) + Framed(draw::RenderLineChart(chart));
-  body += "<h3>Numbers</h3>\n" + NumbersTable(gpu);
-  body += "<h3>Highest throughput</h3>\n";
-  if (!with_kernels.reason.empty()) {
-    body += Caption(fmt::format("The kernels cannot be told: {}.", with_kernels.reason));
-  }
-  body += PeaksTable(run, gpu, peaks, with_kernels);
-  const std::string id = fmt::format("gpu{}", gpu.gpu);
-  return Section(id, fmt::format("{} ({})", GpuLabel(gpu), gpu.source), body);
+  document.AddSection(fmt::format("{} ({})", GpuLabel(gpu), gpu.source))
+      .Add(Document::Picture{
+          .heading = "",
+          .svg = draw::RenderLineChart(chart),
+          .caption = "Bytes of user data over all links, per direction. A gap is time that was not "
+                     "observed; long recordings are drawn as means.",
+          .legend = draw::LineLegend(chart)})
+      .Add(NumbersTable(gpu))
+      .Add(PeaksTable(run, gpu, peaks, with_kernels));
 }
 
 }  // namespace
 
-Result<std::string> RenderNvlinkPage(const analyze::RunView& run, std::string_view title) {
+Result<Document> NvlinkDocument(const analyze::RunView& run, std::string_view title) {
   const analyze::Need counters{analyze::NeedKind::kLinkCounters};
   if (auto reason = analyze::WhyUnmet(counters, run)) {
     return Fail(Error::Kind::kNotFound, *std::move(reason));
@@ -201,14 +200,11 @@ Result<std::string> RenderNvlinkPage(const analyze::RunView& run, std::string_vi
   if (traffic.gpus.empty()) {
     return Fail(Error::Kind::kNotFound, traffic.reason);
   }
-  std::string body = fmt::format(
-      "<header><div class=\"top\"><span class=\"brand\">Orrery NVLink report</span>"
-      "<button id=\"theme\" type=\"button\">light / dark</button></div>\n<h1>{}</h1></header>\n",
-      draw::EscapeMarkup(title));
+  Document document{.title = std::string(title), .kind = "Orrery NVLink report"};
   for (const GpuTraffic& gpu : traffic.gpus) {
-    body += GpuSection(run, traffic, gpu);
+    AddGpu(run, traffic, gpu, document);
   }
-  return Page(title, body);
+  return document;
 }
 
 }  // namespace orrery::report

@@ -54,7 +54,7 @@ constexpr std::string_view kScript = R"js(
   if (filter) {
     filter.addEventListener('input', function () {
       var wanted = filter.value.toLowerCase();
-      document.querySelectorAll('.metrics tbody tr').forEach(function (row) {
+      document.querySelectorAll('.filtered tbody tr').forEach(function (row) {
         row.hidden = row.textContent.toLowerCase().indexOf(wanted) < 0;
       });
     });

@@ -96,14 +96,14 @@ tbody tr:last-child td{border-bottom:0}
 .metrics code{font:13.5px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .metrics small{display:block;color:var(--soft);font-size:13px;line-height:1.4}
 .metrics .missing{color:var(--soft);white-space:normal;text-align:left}
-table:not(.hops):not(.metrics) td{white-space:nowrap}
+table:not(.hops):not(.metrics):not(.generic) td{white-space:nowrap}
 table.causes td:nth-child(6){white-space:normal;overflow-wrap:anywhere;min-width:220px}
 .hops td:first-child{overflow-wrap:anywhere;min-width:300px}
 .hops td:not(:first-child){white-space:nowrap}
-table.memory td:not(.number){white-space:normal}
-table.memory td.names{overflow-wrap:anywhere;min-width:240px}
-table.memory th{white-space:normal;vertical-align:bottom}
-table.memory [data-tip]{text-decoration:underline dotted var(--soft);text-underline-offset:3px}
+table.generic td:not(.number){white-space:normal}
+table.generic td.names{overflow-wrap:anywhere;min-width:240px}
+table.generic th{white-space:normal;vertical-align:bottom}
+table.generic [data-tip]{text-decoration:underline dotted var(--soft);text-underline-offset:3px}
 input{font:inherit;font-size:14px;color:inherit;background:var(--page);width:260px;
 border:1px solid var(--line);border-radius:8px;padding:6px 12px;margin:4px 0 10px}
 .verdict{font-size:17px;margin:2px 2px 18px;max-width:92ch}

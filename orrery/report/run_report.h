@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "orrery/report/document.h"
+
 namespace orrery::report {
 
 /// What a device does at an instant; the parts of its time.
@@ -27,13 +29,6 @@ struct Figure {
   std::string value;
   std::string note = {};
   std::optional<Part> part = {};  // whose colour goes with it
-};
-
-/// One thing that the run's owner should know.
-struct Finding {
-  std::string text;                  // one sentence
-  std::string more = {};             // a second one: evidence, or what to do
-  std::optional<double> share = {};  // of the step's time that it is about, 0 to 1
 };
 
 /// How one device spent its selected steps. Waiting and transfer are the two sides of communication
@@ -79,7 +74,7 @@ struct Roof {
   double bytes_per_second = 0;
 };
 
-/// A stretch of the critical path.
+/// A segment of the critical path.
 struct Hop {
   std::int64_t begin_ns = 0;  // from the path's begin
   std::int64_t duration_ns = 0;
@@ -130,7 +125,7 @@ struct RunReport {
   std::string title;
   std::vector<Fact> facts = {};
   std::vector<Figure> figures = {};
-  std::vector<Finding> findings = {};  // most important first
+  std::vector<Document::Finding> findings = {};  // most important first
   std::vector<RankTime> rank_times = {};
   std::string steps = {};  // which steps the parts sum over: "3 steps"
   std::optional<StepTimeline> timeline = {};
@@ -143,8 +138,7 @@ struct RunReport {
   std::vector<std::string> notes = {};  // what could not be read, matched or used
 };
 
-/// Returns one HTML page that needs nothing else: styles, pictures and a small script are inside.
-/// The same report gives the same bytes.
-[[nodiscard]] std::string RenderHtml(const RunReport& report);
+/// Returns the report as a document. The same report gives the same bytes.
+[[nodiscard]] Document RunDocument(const RunReport& report);
 
 }  // namespace orrery::report

@@ -18,7 +18,7 @@ using ::testing::Not;
 
 // The name of the SVG format is an address that nobody fetches.
 TEST(RunReportTest, ThePageNeedsNothingElse) {
-  const std::string page = RenderHtml(SampleReport(8));
+  const std::string page = RenderHtml(RunDocument(SampleReport(8)));
 
   EXPECT_EQ(CountOf("http://", page), CountOf("xmlns=\"http://www.w3.org/2000/svg\"", page));
   EXPECT_THAT(page, Not(HasSubstr("https:")));
@@ -28,8 +28,8 @@ TEST(RunReportTest, ThePageNeedsNothingElse) {
   EXPECT_THAT(page, Not(HasSubstr("@font-face")));
 }
 
-TEST(RunReportTest, ThePageHasALightAndADarkDress) {
-  const std::string page = RenderHtml(SampleReport(8));
+TEST(RunReportTest, ThePageHasALightAndADarkTheme) {
+  const std::string page = RenderHtml(RunDocument(SampleReport(8)));
 
   EXPECT_THAT(page, HasSubstr("@media(prefers-color-scheme:dark)"));
   EXPECT_THAT(page, HasSubstr(":root[data-theme=dark]"));
@@ -38,22 +38,23 @@ TEST(RunReportTest, ThePageHasALightAndADarkDress) {
 }
 
 TEST(RunReportTest, EveryStyleThatIsUsedHasAColour) {
-  const std::string page = RenderHtml(SampleReport(8));
+  const std::string page = RenderHtml(RunDocument(SampleReport(8)));
 
   for (const std::string_view style : {"compute", "transfer", "memory", "idle", "host",
                                        "launch-overhead", "empty", "heat-0", "heat-7"}) {
     EXPECT_THAT(page, HasSubstr("." + std::string(style) + "{--colour:")) << style;
-    // Once in the light dress, and in the dark one twice: asked for and by the system's setting.
+    // Once in the light theme, and in the dark one twice: chosen and by the system's setting.
     EXPECT_EQ(CountOf("--" + std::string(style) + ":#", page), 3U) << style;
   }
 }
 
 TEST(RunReportTest, SectionsComeInOrder) {
-  const std::string page = RenderHtml(SampleReport(8));
+  const std::string page = RenderHtml(RunDocument(SampleReport(8)));
 
   std::size_t last = 0;
-  for (const std::string_view id : {"findings", "breakdown", "timeline", "collectives", "path",
-                                    "arrivals", "metrics", "notes"}) {
+  for (const std::string_view id :
+       {"findings", "where-the-time-goes", "one-step-over-ranks", "collectives", "critical-path",
+        "who-arrives-late", "metrics", "notes"}) {
     const std::size_t at = page.find("<section id=\"" + std::string(id) + "\">");
     ASSERT_NE(at, std::string::npos) << id;
     EXPECT_GT(at, last) << id;
@@ -82,18 +83,18 @@ TEST(RunReportTest, TextFromOutsideCannotBecomeMarkup) {
   report.stragglers[0].rank = evil;
   report.stragglers[0].cause = evil;
 
-  EXPECT_THAT(RenderHtml(report), Not(HasSubstr("<img")));
+  EXPECT_THAT(RenderHtml(RunDocument(report)), Not(HasSubstr("<img")));
 }
 
 TEST(RunReportTest, AMetricHasItsValueWithTheUnitOrTheReason) {
-  const std::string page = RenderHtml(SampleReport(2));
+  const std::string page = RenderHtml(RunDocument(SampleReport(2)));
 
   EXPECT_THAT(page, HasSubstr("<td class=\"number\">194.76</td><td>GB/s</td>"));
   EXPECT_THAT(page, HasSubstr("n/a: the workload card has no num_params"));
 }
 
 TEST(RunReportTest, AThousandRanksMakeASmallPage) {
-  const std::string page = RenderHtml(SampleReport(1'024));
+  const std::string page = RenderHtml(RunDocument(SampleReport(1'024)));
 
   EXPECT_LT(page.size(), 2'000'000U);
   EXPECT_LT(CountElements(page), 10'000U);
@@ -101,7 +102,7 @@ TEST(RunReportTest, AThousandRanksMakeASmallPage) {
 }
 
 TEST(RunReportTest, ARunWithoutAnythingSaysSo) {
-  const std::string page = RenderHtml({.title = "nothing"});
+  const std::string page = RenderHtml(RunDocument({.title = "nothing"}));
 
   EXPECT_THAT(page, HasSubstr("The run has no device activity."));
   EXPECT_THAT(page, HasSubstr("No collective was matched over several ranks"));
@@ -110,7 +111,7 @@ TEST(RunReportTest, ARunWithoutAnythingSaysSo) {
 }
 
 TEST(RunReportTest, TheSameReportGivesTheSameBytes) {
-  EXPECT_EQ(RenderHtml(SampleReport(16)), RenderHtml(SampleReport(16)));
+  EXPECT_EQ(RenderHtml(RunDocument(SampleReport(16))), RenderHtml(RunDocument(SampleReport(16))));
 }
 
 }  // namespace

@@ -1,21 +1,16 @@
 #pragma once
 
-#include <string>
-
+#include "orrery/report/document.h"
 #include "orrery/report/run_report.h"
 
 namespace orrery::report {
 
-// One function a section of the page, in the order of the page. Each returns HTML.
+// One function for each section of a run's document that has pictures, in their order.
 
-[[nodiscard]] std::string HeaderSection(const RunReport& report);
-[[nodiscard]] std::string FindingsSection(const RunReport& report);
-[[nodiscard]] std::string BreakdownSection(const RunReport& report);
-[[nodiscard]] std::string TimelineSection(const RunReport& report);
-[[nodiscard]] std::string CollectivesSection(const RunReport& report);
-[[nodiscard]] std::string CriticalPathSection(const RunReport& report);
-[[nodiscard]] std::string ArrivalsSection(const RunReport& report);
-[[nodiscard]] std::string MetricsSection(const RunReport& report);
-[[nodiscard]] std::string NotesSection(const RunReport& report);
+void AddBreakdown(const RunReport& report, Document& document);
+void AddTimeline(const RunReport& report, Document& document);
+void AddCollectives(const RunReport& report, Document& document);
+void AddCriticalPath(const RunReport& report, Document& document);
+void AddArrivals(const RunReport& report, Document& document);
 
 }  // namespace orrery::report

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "orrery/workload/plan/memory_constants.h"
+#include "orrery/workload/plan/state_memory.h"
 
 namespace orrery::simulate {
 namespace {

@@ -13,9 +13,9 @@
 
 namespace orrery::cli {
 
-// What the verbs share that analyse runs.
+// Options shared by verbs that analyse runs.
 
-/// What of a run is looked at.
+/// The part of a run that is analysed.
 struct Selection {
   analyze::AnalyzeOptions options;
   std::string steps;                      // as given; see ReadSelection
@@ -33,7 +33,7 @@ void AddSelectionOptions(Verb& verb, Selection& selection);
 [[nodiscard]] Result<std::vector<analyze::NamedMetric>> ChosenMetrics(
     const std::vector<std::string>& names);
 
-/// Returns the tables that were read beside the traces; they point into the run.
+/// Returns the tables that were read with the traces; they point into the run.
 [[nodiscard]] std::vector<analyze::Measurement> MeasurementsOf(const ingest::Run& run);
 
 }  // namespace orrery::cli

@@ -1,7 +1,66 @@
-#include "orrery/cli/capture/program.h"
 #include "orrery/cli/command.h"
 
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "orrery/base/error.h"
+#include "orrery/cli/program_folder.h"
+#include "orrery/cli/terminal.h"
+#include "orrery/cli/verb.h"
+
 namespace orrery::cli {
+namespace {
+
+constexpr const char* kProgram = "orrery-capture";
+
+// Its place relative to the folder of this program: the same, the source tree seen from build/, and
+// where `make install` puts it.
+constexpr std::array<std::string_view, 3> kPlaces = {".", "../capture", "../share/orrery/capture"};
+
+// The program; its bare name when it is in no known place, for the search in $PATH.
+std::string CaptureProgram() {
+  const std::filesystem::path folder = ProgramFolder();
+  for (const std::string_view place : kPlaces) {
+    const std::filesystem::path candidate = folder / place / kProgram;
+    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) {
+      return candidate.string();
+    }
+  }
+  return kProgram;
+}
+
+// Becomes the program; returns only when there is none.
+int Become(std::string_view name, const std::vector<std::string>& words) {
+  std::string program = CaptureProgram();
+  std::vector<std::string> line = {program, std::string(name)};
+  line.insert(line.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  arguments.reserve(line.size() + 1);
+  for (std::string& word : line) {
+    arguments.push_back(word.data());
+  }
+  arguments.push_back(nullptr);
+  execvp(program.c_str(), arguments.data());
+  return PrintError(Error(Error::Kind::kInvalidInput,
+                          fmt::format("{} cannot be started; put the folder capture/ of the source "
+                                      "tree on this machine and into $PATH, with python3",
+                                      kProgram)));
+}
+
+// Makes `verb` hand all its words over to orrery-capture, the program that runs on GPU machines, as
+// its verb `name`. Returns only when that program cannot be started.
+void HandOverToCapture(Verb& verb, std::string_view name) {
+  verb.OnRunWithWords(
+      [name](const std::vector<std::string>& words) { return Become(name, words); });
+}
+
+}  // namespace
 
 void AddCaptureCommand(Verb& app) {
   Verb verb = app.AddVerb("capture", "Record what a program does on this machine's GPU");
@@ -17,6 +76,52 @@ void AddCaptureCommand(Verb& app) {
       "toolkit; `orrery-capture capture --help` lists the options.");
   verb.KeepWordsBehindDashes("PROGRAM", "What to record, behind --");
   HandOverToCapture(verb, "capture");
+}
+
+void AddMeasureCommand(Verb& app) {
+  Verb verb = app.AddVerb("measure", "Measure this machine's GPU");
+  verb.Footer(
+      "WHAT:\n"
+      "  kernels      single operators by the thousand, into a CSV that models are fitted to\n"
+      "  collectives  NCCL's collectives by size, into a log as nccl-tests writes it\n"
+      "  overlap      kernels concurrent with communication: the slowdown of both, into a folder;\n"
+      "               with --pipeline also fitted, evaluated and installed\n"
+      "  ceilings     bandwidths, launch times and matrix rates, into a CSV\n\n"
+      "The work is done by orrery-capture, which needs python3 with PyTorch and a GPU, and for\n"
+      "overlap and ceilings nvcc; collectives are measured by nccl-tests where it is installed,\n"
+      "counters by ncu. `orrery doctor` says what of it is here, `orrery measure WHAT --help`\n"
+      "lists the options.");
+  HandOverToCapture(verb, "measure");
+}
+
+void AddDoctorCommand(Verb& app) {
+  Verb verb = app.AddVerb("doctor", "What this machine has for measuring, and what to fix");
+  verb.Footer(
+      "Looks for python3 with PyTorch, GPU and driver, nvcc, ncu and the right to read counters,\n"
+      "CUPTI, NCCL, nsys and compute-sanitizer, and says which measurements work and how to fix\n"
+      "what is missing. Ends with 0 when all that is needed is there, 3 when some measurements\n"
+      "work, 2 when none does. `--json` prints the same as one document. The work is done by\n"
+      "orrery-capture, which needs python3.");
+  HandOverToCapture(verb, "doctor");
+}
+
+void AddTraceCommand(Verb& app) {
+  Verb verb =
+      app.AddVerb("trace", "Run single ranks of a large job on one GPU, without the others");
+  verb.Footer(
+      "  orrery trace MODEL [--world N] [--dp N --tp N --pp N] [--fsdp | --ddp]\n"
+      "  orrery trace --world N [--rank R,R] -- SCRIPT.py [WORD]...\n\n"
+      "Runs one rank of each kind with a process group that has no peers, and records its\n"
+      "operators, kernels, collectives and memory into a folder, from which `orrery simulate\n"
+      "--from FOLDER` makes the whole job. MODEL is a built-in one (`orrery trace --list`), a\n"
+      "config.json of Transformers, or any model of torchvision; SCRIPT.py is a training script "
+      "of\n"
+      "your own. Ends with 0 when all ranks were recorded, 3 when something was, 2 when nothing\n"
+      "was. The work is done by orrery-capture, which needs python3 with PyTorch 2.3 to 2.11 and "
+      "a\n"
+      "GPU; `orrery-capture trace --help` lists the options.");
+  verb.KeepWordsBehindDashes("MODEL", "What to trace, see below");
+  HandOverToCapture(verb, "trace");
 }
 
 }  // namespace orrery::cli

@@ -1,3 +1,5 @@
+#include "orrery/cli/command.h"
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +13,8 @@
 #include "orrery/analyze/run_view.h"
 #include "orrery/base/error.h"
 #include "orrery/cli/analyze/options.h"
-#include "orrery/cli/command.h"
 #include "orrery/cli/diff/output.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
 
@@ -26,8 +28,7 @@ struct DiffArguments {
   Selection selection;
   std::vector<std::string> metrics;
   std::optional<double> limit_percent;
-  bool as_json = false;
-  bool as_csv = false;
+  OutputOptions output;
 };
 
 Result<ingest::Run> ReadOne(RunArguments arguments, const std::string& path) {
@@ -50,10 +51,10 @@ Result<std::vector<analyze::NamedMetric>> MetricsToCompare(const DiffArguments& 
   return metrics;
 }
 
-// A check that looked at nothing must not pass: not when a metric that was asked for is missing,
-// and not when none is there.
+// A check that compared nothing must not pass: not when a requested metric is missing, and not when
+// there is none.
 Status CheckEvaluated(const DiffArguments& arguments,
-                   const std::vector<analyze::diff::MetricChange>& changes) {
+                      const std::vector<analyze::diff::MetricChange>& changes) {
   bool is_any_evaluated = false;
   for (const analyze::diff::MetricChange& change : changes) {
     is_any_evaluated |= change.IsEvaluated();
@@ -92,7 +93,7 @@ Result<int> Diff(DiffArguments arguments) {
     ORRERY_TRY_STATUS(CheckEvaluated(arguments, page.diff.metrics));
     page.worse = analyze::diff::WorseThan(page.diff.metrics, *page.limit_percent);
   }
-  Print(arguments.as_json ? DiffJson(page) : arguments.as_csv ? DiffCsv(page) : DiffText(page));
+  ORRERY_TRY_STATUS(Deliver(DiffDocument(page), arguments.output));
   if (!page.worse.empty()) {
     PrintNotice(WorstText(page));
     return kExitWorse;
@@ -108,13 +109,13 @@ void AddDiffCommand(Verb& app) {
   verb.AddOption("A", arguments->path_before, "file or folder of the first run").Required();
   verb.AddOption("B", arguments->path_after, "file or folder of the second run").Required();
   verb.AddOption("--fail-over", arguments->limit_percent,
-                   "end with status 1 when a metric got worse by more than so many percent")
+                 "end with status 1 when a metric got worse by more than so many percent")
       .TypeName("PERCENT")
       .Range(0.0, 1e6);
   verb.AddOption("--metric", arguments->metrics, "only this metric; may be repeated")
       .OneValueEach();
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
-  verb.AddFlag("--csv", arguments->as_csv, "print one line for each thing compared");
+  AddOutputOptions(verb, arguments->output);
+  verb.AddFlag("--csv", arguments->output.as_csv, "print one line for each thing compared");
   AddSelectionOptions(verb, arguments->selection);
   AddRunOptions(verb, arguments->run);
   verb.OnRun([arguments] { return Diff(*arguments); });

@@ -7,10 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "orrery/base/csv.h"
 #include "orrery/base/table.h"
 #include "orrery/cli/diff/sections.h"
-#include "orrery/draw/json_writer.h"
 
 namespace orrery::cli {
 namespace {
@@ -21,81 +19,57 @@ using analyze::diff::CostChange;
 using analyze::diff::MemoryChange;
 using analyze::diff::MetricChange;
 using analyze::diff::StepParts;
-using draw::JsonWriter;
 
-void WriteOptional(JsonWriter& json, std::string_view key, std::optional<double> value) {
-  json.Key(key);
-  value ? json.Number(*value) : json.Null();
+Value OrNull(std::optional<double> value) {
+  return value ? Value(*value) : Value();
 }
 
-void WriteStep(JsonWriter& json, std::string_view key, const StepParts& parts) {
-  json.Key(key).BeginObject();
-  json.Key("ranks").Unsigned(parts.num_ranks);
-  json.Key("steps").Unsigned(parts.num_steps);
-  WriteOptional(json, "marker_ns", parts.marker_ns);
+Value BytesOrNull(std::optional<std::int64_t> bytes) {
+  return bytes ? Value(*bytes) : Value();
+}
+
+Value StepData(const StepParts& parts) {
+  Value data = Value::Object();
+  data.Set("ranks", parts.num_ranks)
+      .Set("steps", parts.num_steps)
+      .Set("marker_ns", OrNull(parts.marker_ns));
   for (const StepPart& part : kStepParts) {
-    json.Key(part.key).Number(parts.*part.member);
+    data.Set(part.key, parts.*part.member);
   }
-  json.EndObject();
+  return data;
 }
 
-void WriteMetric(JsonWriter& json, const MetricChange& change) {
-  json.Key(change.name).BeginObject();
-  json.Key("unit").String(change.unit);
-  json.Key("better").String(BetterName(change.better));
-  WriteOptional(json, "before", change.before);
-  WriteOptional(json, "after", change.after);
-  WriteOptional(json, "percent", change.Percent());
-  json.Key("verdict").String(change.GetVerdict() == analyze::diff::Verdict::kUnknown
-                                 ? "unknown"
-                                 : VerdictName(change.GetVerdict()));
-  json.Key("reason_before");
-  change.before ? json.Null() : json.String(change.reason_before);
-  json.Key("reason_after");
-  change.after ? json.Null() : json.String(change.reason_after);
-  json.EndObject();
+Value MetricData(const MetricChange& change) {
+  const bool is_unknown = change.GetVerdict() == analyze::diff::Verdict::kUnknown;
+  return Value::Object()
+      .Set("unit", change.unit)
+      .Set("better", BetterName(change.better))
+      .Set("before", OrNull(change.before))
+      .Set("after", OrNull(change.after))
+      .Set("percent", OrNull(change.Percent()))
+      .Set("verdict", is_unknown ? "unknown" : VerdictName(change.GetVerdict()))
+      .Set("reason_before", change.before ? Value() : Value(change.reason_before))
+      .Set("reason_after", change.after ? Value() : Value(change.reason_after));
 }
 
-void WriteCost(JsonWriter& json, std::string_view key, const Cost& cost, const Section& section) {
-  json.Key(key).BeginObject();
+Value CostData(const Cost& cost, const Section& section) {
+  Value data = Value::Object();
   for (const CostField& field : FieldsOf(section)) {
-    json.Key(field.key).Number(cost.*field.member);
+    data.Set(field.key, cost.*field.member);
   }
-  json.EndObject();
+  return data;
 }
 
-void WriteChange(JsonWriter& json, const CostChange& change, const Section& section) {
-  json.BeginObject();
-  json.Key("name").String(change.name);
+Value ChangeData(const CostChange& change, const Section& section) {
+  Value data = Value::Object();
+  data.Set("name", change.name);
   if (!change.kernel_class.empty()) {
-    json.Key("class").String(change.kernel_class);
+    data.Set("class", change.kernel_class);
   }
-  json.Key("change").String(ChangeName(change.change));
-  json.Key("difference_ns").Number(change.DifferenceNs());
-  WriteCost(json, "before", change.before, section);
-  WriteCost(json, "after", change.after, section);
-  json.EndObject();
-}
-
-void WriteMemory(JsonWriter& json, const MemoryChange& change) {
-  const auto write = [&](std::string_view key, std::optional<std::int64_t> bytes) {
-    json.Key(key);
-    bytes ? json.Integer(*bytes) : json.Null();
-  };
-  json.BeginObject().Key("name").String(change.name);
-  json.Key("change").String(ChangeName(change.change));
-  write("before_bytes", change.before_bytes);
-  write("after_bytes", change.after_bytes);
-  json.EndObject();
-}
-
-void WriteEvaluation(JsonWriter& json, const DiffPage& page) {
-  WriteOptional(json, "fail_over_percent", page.limit_percent);
-  json.Key("worse").BeginArray();
-  for (const MetricChange& change : page.worse) {
-    json.String(change.name);
-  }
-  json.EndArray();
+  return data.Set("change", ChangeName(change.change))
+      .Set("difference_ns", change.DifferenceNs())
+      .Set("before", CostData(change.before, section))
+      .Set("after", CostData(change.after, section));
 }
 
 /// The lines of --csv.
@@ -123,7 +97,7 @@ class CsvLines {
     table_.Set(row, verdict_, std::string(line.verdict));
   }
 
-  [[nodiscard]] std::string Format() const { return FormatCsv(table_); }
+  [[nodiscard]] const Table& table() const { return table_; }
 
  private:
   void SetNumber(std::size_t row, std::size_t column, std::optional<double> value) {
@@ -166,36 +140,43 @@ std::optional<double> AsNumber(std::optional<std::int64_t> value) {
 
 }  // namespace
 
-std::string DiffJson(const DiffPage& page) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("before").String(page.path_before).Key("after").String(page.path_after);
-  WriteEvaluation(json, page);
-  json.Key("step").BeginObject();
-  WriteStep(json, "before", page.diff.step_before);
-  WriteStep(json, "after", page.diff.step_after);
-  json.EndObject();
-  json.Key("metrics").BeginObject();
+Value DiffData(const DiffPage& page) {
+  Value worse = Value::List();
+  for (const MetricChange& change : page.worse) {
+    worse.Add(change.name);
+  }
+  Value metrics = Value::Object();
   for (const MetricChange& change : page.diff.metrics) {
-    WriteMetric(json, change);
+    metrics.Set(change.name, MetricData(change));
   }
-  json.EndObject();
+  Value data = Value::Object();
+  data.Set("before", page.path_before)
+      .Set("after", page.path_after)
+      .Set("fail_over_percent", OrNull(page.limit_percent))
+      .Set("worse", std::move(worse))
+      .Set("step", Value::Object()
+                       .Set("before", StepData(page.diff.step_before))
+                       .Set("after", StepData(page.diff.step_after)))
+      .Set("metrics", std::move(metrics));
   for (const Section& section : kSections) {
-    json.Key(section.key).BeginArray();
+    Value changes = Value::List();
     for (const CostChange& change : page.diff.*section.member) {
-      WriteChange(json, change, section);
+      changes.Add(ChangeData(change, section));
     }
-    json.EndArray();
+    data.Set(section.key, std::move(changes));
   }
-  json.Key("memory").BeginArray();
+  Value memory = Value::List();
   for (const MemoryChange& change : page.diff.memory) {
-    WriteMemory(json, change);
+    memory.Add(Value::Object()
+                   .Set("name", change.name)
+                   .Set("change", ChangeName(change.change))
+                   .Set("before_bytes", BytesOrNull(change.before_bytes))
+                   .Set("after_bytes", BytesOrNull(change.after_bytes)));
   }
-  json.EndArray().EndObject();
-  return json.Finish();
+  return data.Set("memory", std::move(memory));
 }
 
-std::string DiffCsv(const DiffPage& page) {
+Table DiffTable(const DiffPage& page) {
   CsvLines lines;
   AddStepLines(lines, page.diff.step_before, page.diff.step_after);
   for (const MetricChange& change : page.diff.metrics) {
@@ -216,7 +197,7 @@ std::string DiffCsv(const DiffPage& page) {
     lines.Add({"memory", change.name, "bytes", AsNumber(change.before_bytes),
                AsNumber(change.after_bytes), ChangeName(change.change)});
   }
-  return lines.Format();
+  return lines.table();
 }
 
 }  // namespace orrery::cli

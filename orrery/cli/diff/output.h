@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "orrery/analyze/diff/diff.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 
-/// A comparison as it is shown.
+/// A comparison of two runs.
 struct DiffPage {
   std::string path_before;
   std::string path_after;
@@ -17,14 +20,15 @@ struct DiffPage {
   std::vector<analyze::diff::MetricChange> worse;  // over the limit, the worst first
 };
 
-/// For people: a headline, where the time of a step went, and what changed most.
-[[nodiscard]] std::string DiffText(const DiffPage& page);
+/// A headline, the parts of a step's time, and what changed most. Its CSV has one line for each
+/// thing that was compared; JSON: docs/formats/diff-json.md.
+[[nodiscard]] report::Document DiffDocument(const DiffPage& page);
 
-/// The JSON document of `orrery diff --json`; its keys are in docs/formats/diff-json.md.
-[[nodiscard]] std::string DiffJson(const DiffPage& page);
+/// The JSON of the document.
+[[nodiscard]] Value DiffData(const DiffPage& page);
 
-/// One line for each thing that was compared, with its section.
-[[nodiscard]] std::string DiffCsv(const DiffPage& page);
+/// The table of --csv.
+[[nodiscard]] Table DiffTable(const DiffPage& page);
 
 /// One sentence on the worst metric, for a log: what, by how much, from what to what.
 [[nodiscard]] std::string WorstText(const DiffPage& page);

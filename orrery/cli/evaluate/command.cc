@@ -1,31 +1,114 @@
+#include "orrery/cli/command.h"
+
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/collective_data.h"
-#include "orrery/cli/command.h"
 #include "orrery/cli/evaluate/commands.h"
-#include "orrery/cli/evaluate/families.h"
-#include "orrery/cli/evaluate/output.h"
-#include "orrery/cli/evaluate/plot.h"
 #include "orrery/cli/evaluate/kernel_evaluation.h"
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/evaluate/output.h"
+#include "orrery/cli/output.h"
 #include "orrery/collective/evaluation.h"
+#include "orrery/learn/metrics.h"
 
 namespace orrery::cli {
 namespace {
 
+/// One line of `evaluate all`.
+struct Family {
+  std::string name;
+  std::string timing;              // what the times include; empty where there is one kind only
+  std::set<std::string> machines;  // GPUs or clusters
+  learn::Evaluation figures;
+};
+
+/// The result of `evaluate all`, family by family.
+struct FamilyEvaluation {
+  std::string split;  // which rows were evaluated
+  std::vector<Family> families;
+  std::vector<report::Document::List> not_used = {};  // rows, by name
+  std::size_t rejected = 0;
+};
+
+struct FamilyRows {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  std::set<std::string> machines;
+};
+
+void AddFamilies(const KernelEvaluationResult& kernels, FamilyEvaluation& evaluation) {
+  std::map<kernel::Timing, FamilyRows> rows_of_timing;
+  for (const kernel::EvaluatedRow& row : kernels.rows) {
+    FamilyRows& rows = rows_of_timing[row.measured.timing];
+    rows.predicted.push_back(row.predicted.seconds);
+    rows.measured.push_back(row.measured.seconds);
+    rows.machines.insert(row.measured.gpu->name);
+  }
+  for (const auto& [timing, rows] : rows_of_timing) {
+    evaluation.families.push_back({"kernels", std::string(kernel::TimingName(timing)),
+                                   rows.machines, learn::Evaluate(rows.predicted, rows.measured)});
+  }
+  evaluation.not_used.push_back(NotUsedList(kernels.data.files, kernels.data.rejected));
+  evaluation.rejected += kernels.data.rejected.size();
+}
+
+void AddFamily(const collective::EvaluationResult& collectives, FamilyEvaluation& evaluation) {
+  std::set<std::string> machines;
+  for (const collective::EvaluatedGroup& group : collectives.groups) {
+    machines.insert(group.machine);
+  }
+  evaluation.families.push_back({"collectives", "", std::move(machines), collectives.overall});
+}
+
+// JSON: docs/formats/evaluate-json.md.
+report::Document FamiliesDocument(const FamilyEvaluation& evaluation) {
+  using report::Document;
+  Document document{.title = fmt::format("Evaluated: {}; errors in %", evaluation.split),
+                    .kind = "Orrery evaluation"};
+  Document::Table table{
+      .key = "", .heading = "", .columns = MetricColumns({"family", "timing", "machines"})};
+  Value families = Value::List();
+  for (const Family& family : evaluation.families) {
+    table.rows.push_back(MetricCells(
+        {family.name, family.timing, fmt::format("{}", fmt::join(family.machines, ", "))},
+        family.figures));
+    Value machines = Value::List();
+    for (const std::string& machine : family.machines) {
+      machines.Add(machine);
+    }
+    Value object = Value::Object();
+    object.Set("family", family.name)
+        .Set("timing", family.timing)
+        .Set(family.name == "kernels" ? "gpus" : "machines", std::move(machines));
+    SetMetrics(object, family.figures);
+    families.Add(std::move(object));
+  }
+  Document::Section& section = document.AddSection();
+  section.Set("split", evaluation.split)
+      .Set("families", std::move(families))
+      .Set("rejected_rows", evaluation.rejected)
+      .Add(std::move(table));
+  for (const Document::List& list : evaluation.not_used) {
+    section.Add(list);
+  }
+  return document;
+}
+
 struct EvaluateArguments {
   KernelEvaluationArguments evaluation;
-  std::string predictions;
-  std::string plot;
-  bool as_json = false;
+  OutputOptions output;
 };
 
 int StatusOf(const KernelEvaluationResult& evaluation) {
@@ -34,13 +117,7 @@ int StatusOf(const KernelEvaluationResult& evaluation) {
 
 Result<int> EvaluateKernels(const EvaluateArguments& arguments) {
   ORRERY_TRY(const KernelEvaluationResult evaluation, EvaluateKernels(arguments.evaluation));
-  if (!arguments.predictions.empty()) {
-    ORRERY_TRY_STATUS(WriteCsvFile(PredictionTable(evaluation.rows), arguments.predictions));
-  }
-  if (!arguments.plot.empty()) {
-    ORRERY_TRY_STATUS(WriteEvaluationPlot(evaluation, arguments.plot));
-  }
-  Print(arguments.as_json ? EvaluationJson(evaluation) : EvaluationText(evaluation));
+  ORRERY_TRY_STATUS(Deliver(EvaluationDocument(evaluation), arguments.output));
   return StatusOf(evaluation);
 }
 
@@ -56,14 +133,13 @@ std::vector<std::string> TakeCollectives(std::vector<std::string>& paths) {
 
 Status AddCollectives(const std::vector<std::string>& paths, FamilyEvaluation& evaluation) {
   ORRERY_TRY(const collective::Measurements data, ReadCollectives(paths, ""));
-  ORRERY_TRY(
-      const collective::EvaluationResult evaluated,
-      collective::Evaluate(data.rows, collective::kLeastBytes, collective::MachineModels::Shipped()));
+  ORRERY_TRY(const collective::EvaluationResult evaluated,
+             collective::Evaluate(data.rows, collective::kLeastBytes,
+                                  collective::MachineModels::Shipped()));
   AddFamily(evaluated, evaluation);
   if (!data.rejected.empty()) {
     evaluation.rejected += data.rejected.size();
-    evaluation.not_used +=
-        fmt::format("\nNot used: {} rows\n{}\n", data.rejected.size(), RejectedText(data));
+    evaluation.not_used.push_back(NotUsedList(data.files, data.rejected));
   }
   return {};
 }
@@ -88,7 +164,7 @@ Result<int> EvaluateAll(const EvaluateArguments& arguments) {
   if (are_own && options.split.empty() && options.models.empty()) {
     evaluation.split += ", which have learned from them (--split evaluates unseen rows)";
   }
-  Print(arguments.as_json ? FamiliesJson(evaluation) : FamiliesText(evaluation));
+  ORRERY_TRY_STATUS(Deliver(FamiliesDocument(evaluation), arguments.output));
   return evaluation.rejected == 0 ? kExitOk : kExitPartial;
 }
 
@@ -96,12 +172,12 @@ void AddEvaluateKernels(Verb& evaluate) {
   auto arguments = std::make_shared<EvaluateArguments>();
   Verb verb = evaluate.AddVerb("kernels", "Predicted against measured times of operators");
   AddEvaluationOptions(verb, arguments->evaluation).Required();
-  verb.AddOption("--predictions", arguments->predictions,
-                   "write every evaluated row to this CSV (.gz, .zst)")
+  verb.AddOption("--predictions", arguments->output.csv_file,
+                 "write every evaluated row to this CSV (.gz, .zst)")
       .TypeName("FILE");
-  verb.AddOption("--svg", arguments->plot, "draw errors over times and by operator")
+  verb.AddOption("--svg", arguments->output.svg_file, "draw errors over times and by operator")
       .TypeName("FILE");
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return EvaluateKernels(*arguments); });
 }
 
@@ -110,7 +186,7 @@ void AddEvaluateAll(Verb& evaluate) {
   Verb verb = evaluate.AddVerb("all", "One line for each family of models");
   AddEvaluationOptions(verb, arguments->evaluation);
   verb.Footer("Without DATA, the tables under data/measured of the source tree are evaluated.");
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return EvaluateAll(*arguments); });
 }
 

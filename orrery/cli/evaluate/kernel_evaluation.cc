@@ -25,8 +25,8 @@ Result<kernel::ModelSet> Fit(const std::vector<kernel::Measurement>& rows, Progr
 }
 
 /// Learns from one part of the rows and evaluates the other.
-Result<std::vector<kernel::EvaluatedRow>> EvaluateSplit(const std::vector<kernel::Measurement>& rows,
-                                                  const kernel::SplitRule& rule) {
+Result<std::vector<kernel::EvaluatedRow>> EvaluateSplit(
+    const std::vector<kernel::Measurement>& rows, const kernel::SplitRule& rule) {
   ORRERY_TRY(const std::vector<kernel::RowSplit> rounds, kernel::SplitRows(rows, rule));
   ProgressLine progress(TerminalProgress());
   std::vector<kernel::EvaluatedRow> evaluated;
@@ -56,23 +56,23 @@ Option AddEvaluationOptions(Verb& verb, KernelEvaluationArguments& evaluation) {
   const Option data = verb.AddOption(
       "DATA", evaluation.paths, "tables of `orrery measure kernels`, NeuSight or aiconfigurator");
   verb.AddOption("--model", evaluation.models,
-                  "model file to evaluate instead of the shipped ones; may be repeated")
+                 "model file to evaluate instead of the shipped ones; may be repeated")
       .TypeName("FILE")
       .OneValueEach();
   verb.AddOption("--split", evaluation.split,
-                  "fit on a part and evaluate the rest: random:20, gpu, gpu:NAME, value:m:20, "
-                  "above:m:4096, each perhaps with :seed=7")
+                 "fit on a part and evaluate the rest: random:20, gpu, gpu:NAME, value:m:20, "
+                 "above:m:4096, each perhaps with :seed=7")
       .TypeName("RULE");
   verb.AddFlag("--unseen-gpu", evaluation.is_gpu_unseen,
-                "evaluate each row by the models of all GPUs but its own");
+               "evaluate each row by the models of all GPUs but its own");
   verb.AddOption("--max-spread", evaluation.largest_spread_percent,
-                  "leave out rows whose repeats differ by more percent (100)")
+                 "leave out rows whose repeats differ by more percent (100)")
       .Range(0.0, 1e6);
   return data;
 }
 
 Result<std::vector<std::string>> OwnTables() {
-  // Ceilings are rates of the machine and pairs are times beside others, not times of operators.
+  // Ceilings are rates of the machine and pairs are times of concurrent kernels, not of single operators.
   constexpr std::string_view kCeilings = "ceilings";
   constexpr std::string_view kPairs = "overlap";
   const std::filesystem::path folder = (ProgramFolder() / "../data/measured").lexically_normal();
@@ -88,7 +88,7 @@ Result<std::vector<std::string>> OwnTables() {
   if (paths.empty()) {
     return Fail(
         Error::Kind::kNotFound,
-        "no measured tables beside the program (data/measured of its source tree); name some");
+        "no measured tables next to the program (data/measured of its source tree); name some");
   }
   std::ranges::sort(paths);
   return paths;

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-
 #include "orrery/base/error.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/verb.h"
@@ -27,6 +26,7 @@ Option AddEvaluationOptions(Verb& verb, KernelEvaluationArguments& evaluation);
 
 /// Reads the rows and predicts them: all of them, or those that a split holds out, by models that
 /// were fitted on the rest. Fails when no row can be used.
-[[nodiscard]] Result<KernelEvaluationResult> EvaluateKernels(const KernelEvaluationArguments& evaluation);
+[[nodiscard]] Result<KernelEvaluationResult> EvaluateKernels(
+    const KernelEvaluationArguments& evaluation);
 
 }  // namespace orrery::cli

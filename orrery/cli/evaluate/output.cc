@@ -1,98 +1,167 @@
 #include "orrery/cli/evaluate/output.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/base/value.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/draw/value_output.h"
+#include "orrery/cli/evaluate/error_spread.h"
+#include "orrery/draw/chart/scatter_chart.h"
+#include "orrery/draw/chart/spread_chart.h"
+#include "orrery/kernel/work.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
-
 namespace {
+
+using report::Document;
+using report::NumberFormat;
+using report::Unit;
+
+// A prediction off by more is drawn at the edge: the picture is about the many.
+constexpr double kLargestRatio = 10;
+constexpr double kShortestAxisPercent = 20;
+
+const std::vector<draw::Series>& AllSeries() {
+  static const std::vector<draw::Series> kSeries = {
+      {.name = "matrix multiplications", .style = "compute"},
+      {.name = "all other operators", .style = "memory"}};
+  return kSeries;
+}
+
+std::size_t SeriesOf(kernel::OperatorKind kind) {
+  return kernel::IsGemm(kind) ? 0 : 1;
+}
+
+double Ratio(const kernel::EvaluatedRow& row) {
+  return row.predicted.seconds / row.measured.seconds;
+}
+
+draw::ScatterChart RatioChart(const std::vector<kernel::EvaluatedRow>& rows) {
+  draw::ScatterChart chart{.series = AllSeries(),
+                           .lines = {{"10 % too long", 1.1}, {"10 % too short", 0.9}},
+                           .x_quantity = draw::Quantity::kNanoseconds,
+                           .x_title = "measured time",
+                           .y_title = "predicted / measured",
+                           .description = "Predicted over measured time of each operator"};
+  for (const kernel::EvaluatedRow& row : rows) {
+    chart.points.push_back({.x = row.measured.seconds * 1e9,
+                            .y = std::clamp(Ratio(row), 1 / kLargestRatio, kLargestRatio),
+                            .series = SeriesOf(row.measured.op.kind())});
+  }
+  return chart;
+}
+
+draw::Spread SpreadOf(kernel::OperatorKind kind, std::vector<double> errors) {
+  return ErrorSpread({std::string(kernel::SchemaOf(kind).name), AllSeries()[SeriesOf(kind)].style},
+                     std::move(errors));
+}
+
+// One operator with wild errors must not make a stub of all others; its note says how long it is.
+void CutLongLines(draw::SpreadChart& chart) {
+  double limit = kShortestAxisPercent;
+  for (const draw::Spread& row : chart.rows) {
+    limit = std::max(limit, 1.5 * row.upper_quartile);
+  }
+  for (draw::Spread& row : chart.rows) {
+    row.largest = std::min(row.largest, limit);
+  }
+}
+
+draw::SpreadChart ErrorChart(const std::vector<kernel::EvaluatedRow>& rows) {
+  std::map<kernel::OperatorKind, std::vector<double>> errors;
+  for (const kernel::EvaluatedRow& row : rows) {
+    errors[row.measured.op.kind()].push_back(100 * std::abs(Ratio(row) - 1));
+  }
+  draw::SpreadChart chart{.rows = {},
+                          .quantity = draw::Quantity::kPercent,
+                          .description = "How the errors of each operator are spread"};
+  for (auto& [kind, values] : errors) {
+    chart.rows.push_back(SpreadOf(kind, std::move(values)));
+  }
+  CutLongLines(chart);
+  return chart;
+}
+
+// Draws predicted over measured times of all rows, and how the errors of each operator are spread.
+// There must be a row.
+std::vector<report::Document::Picture> EvaluationPictures(
+    const KernelEvaluationResult& evaluation) {
+  const learn::Evaluation overall = kernel::Summarize(evaluation.rows).overall;
+  const draw::ScatterChart ratios = RatioChart(evaluation.rows);
+  return {{.heading = "Predicted against measured times of operators",
+           .svg = draw::RenderScatter(ratios),
+           .caption = fmt::format(
+               "Evaluated: {}. {} rows: MAPE {:.2f} %, GMAE {:.2f} %, median {:.1f} %",
+               evaluation.split, overall.rows, overall.mape, overall.gmae, overall.median),
+           .legend = draw::ScatterLegend(ratios)},
+          {.heading = "Errors by operator",
+           .svg = draw::RenderSpreadChart(ErrorChart(evaluation.rows)),
+           .caption = std::string(kSpreadCaption)}};
+}
 
 constexpr std::size_t kShownRejected = 10;
 
-using draw::TextTable;
-
-std::string Percent(double value) {
-  return fmt::format("{:.1f}", value);
-}
-
-std::vector<std::string> FigureCells(const learn::Evaluation& figures) {
-  return {fmt::format("{}", figures.rows),
-          fmt::format("{:.2f}", figures.mape),
-          fmt::format("{:.2f}", figures.gmae),
-          Percent(figures.median),
-          Percent(figures.p95),
-          Percent(figures.within_10),
-          fmt::format("{:+.1f}", figures.bias),
-          fmt::format("{:.4f}", figures.r2_of_logs)};
-}
-
-std::string DistributionText(const learn::Evaluation& figures) {
-  std::string text = "\nRows by |error|, %:";
+std::string DistributionText(const learn::Evaluation& metrics) {
+  std::string text = "Rows by |error|, %:";
   double begin = 0;
-  for (std::size_t bin = 0; bin < figures.histogram.size(); ++bin) {
+  for (std::size_t bin = 0; bin < metrics.histogram.size(); ++bin) {
     const bool is_last = bin == learn::kErrorBinEnds.size();
-    if (figures.histogram[bin] > 0) {
-      text += is_last ? fmt::format("  >{:.0f}: {}", begin, figures.histogram[bin])
+    if (metrics.histogram[bin] > 0) {
+      text += is_last ? fmt::format("  >{:.0f}: {}", begin, metrics.histogram[bin])
                       : fmt::format("  {:.0f}-{:.0f}: {}", begin, learn::kErrorBinEnds[bin],
-                                    figures.histogram[bin]);
+                                    metrics.histogram[bin]);
     }
     begin = is_last ? begin : learn::kErrorBinEnds[bin];
   }
-  return text + "\n";
+  return text;
 }
 
-std::string WorstText(std::span<const kernel::EvaluatedRow> worst) {
-  constexpr auto kRight = TextTable::Align::kRight;
-  TextTable table({{"operator", TextTable::Align::kLeft, 90},
-                   {"GPU"},
-                   {"measured us", kRight},
-                   {"predicted us", kRight},
-                   {"error %", kRight}});
+Document::Table WorstTable(std::span<const kernel::EvaluatedRow> worst) {
+  Document::Table table{.key = "",
+                        .heading = "Worst rows",
+                        .columns = {{"", "operator", Unit::kText, 90},
+                                    {"", "GPU"},
+                                    {"", "measured us", NumberFormat("{:.2f}", 1e6)},
+                                    {"", "predicted us", NumberFormat("{:.2f}", 1e6)},
+                                    {"", "error %", NumberFormat("{:+.0f}", 100)}}};
   for (const kernel::EvaluatedRow& row : worst) {
-    const double error = row.predicted.seconds / row.measured.seconds - 1;
-    table.AddRow({kernel::Text(row.measured.op), row.measured.gpu->name,
-                  fmt::format("{:.2f}", row.measured.seconds * 1e6),
-                  fmt::format("{:.2f}", row.predicted.seconds * 1e6),
-                  fmt::format("{:+.0f}", error * 100)});
+    table.rows.push_back({kernel::Text(row.measured.op), row.measured.gpu->name,
+                          row.measured.seconds, row.predicted.seconds,
+                          row.predicted.seconds / row.measured.seconds - 1});
   }
-  return "\nWorst rows\n" + table.Render();
+  return table;
 }
 
-}  // namespace
-
-TextTable FigureTable(std::vector<TextTable::Column> names) {
-  constexpr auto kRight = TextTable::Align::kRight;
-  for (const char* const figure :
-       {"rows", "MAPE", "GMAE", "median", "p95", "within 10 %", "bias", "R2"}) {
-    names.push_back({figure, kRight});
+Document::Table GroupTable(const KernelEvaluationResult& result, const learn::Evaluation& overall) {
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = MetricColumns({"operator", "GPU", "timing"}),
+                        .total = MetricCells({"all", "", ""}, overall),
+                        .max_shown = SIZE_MAX};
+  for (const kernel::EvaluatedGroup& group :
+       kernel::GroupsOf(result.rows, kernel::GroupBy::kOperatorGpu)) {
+    table.rows.push_back(MetricCells(
+        {group.operator_name, group.gpu, kernel::TimingName(group.timing)}, group.figures));
   }
-  return TextTable(std::move(names));
+  return table;
 }
 
-void AddFigures(TextTable& table, std::vector<std::string> cells,
-                const learn::Evaluation& figures) {
-  std::ranges::move(FigureCells(figures), std::back_inserter(cells));
-  table.AddRow(std::move(cells));
-}
-
-void SetFigures(Value& object, const learn::Evaluation& figures) {
-  object.Set("rows", static_cast<std::int64_t>(figures.rows));
-  object.Set("mape", figures.mape);
-  object.Set("gmae", figures.gmae);
-  object.Set("median", figures.median);
-  object.Set("p95", figures.p95);
-  object.Set("r2", figures.r2_of_logs);
-  object.Set("bias", figures.bias);
-  object.Set("within_5", figures.within_5);
-  object.Set("within_10", figures.within_10);
-  object.Set("within_15", figures.within_15);
-  object.Set("error_of_sum", figures.error_of_sum);
+Value GroupData(const kernel::EvaluatedGroup& group) {
+  Value data = Value::Object();
+  data.Set("operator", group.operator_name)
+      .Set("gpu", group.gpu)
+      .Set("dtype", group.type)
+      .Set("timing", kernel::TimingName(group.timing));
+  SetMetrics(data, group.figures);
+  return data;
 }
 
 Table PredictionTable(std::span<const kernel::EvaluatedRow> rows) {
@@ -117,7 +186,8 @@ Table PredictionTable(std::span<const kernel::EvaluatedRow> rows) {
   return table;
 }
 
-std::string RejectedText(std::span<const std::string> files, std::span<const RejectedRow> rows) {
+std::vector<std::string> RejectedLines(std::span<const std::string> files,
+                                       std::span<const RejectedRow> rows) {
   std::vector<std::string> lines;
   for (const RejectedRow& row : rows.first(std::min(rows.size(), kShownRejected))) {
     const std::string line = row.line == 0 ? "" : fmt::format(":{}", row.line);
@@ -126,57 +196,88 @@ std::string RejectedText(std::span<const std::string> files, std::span<const Rej
   if (rows.size() > kShownRejected) {
     lines.push_back(fmt::format("… and {} more rows", rows.size() - kShownRejected));
   }
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  return lines;
 }
 
-std::string RejectedText(const kernel::Measurements& data) {
-  return RejectedText(data.files, data.rejected);
-}
+}  // namespace
 
-std::string NotUsedText(const kernel::Measurements& data) {
-  return data.rejected.empty()
-             ? std::string()
-             : fmt::format("\nNot used: {} rows\n{}\n", data.rejected.size(), RejectedText(data));
-}
-
-std::string EvaluationText(const KernelEvaluationResult& result) {
-  const kernel::KernelEvaluation evaluation = kernel::Summarize(result.rows);
-  TextTable table = FigureTable({{"operator"}, {"GPU"}, {"timing"}});
-  for (const kernel::EvaluatedGroup& group :
-       kernel::GroupsOf(result.rows, kernel::GroupBy::kOperatorGpu)) {
-    AddFigures(table,
-               {group.operator_name, group.gpu, std::string(kernel::TimingName(group.timing))},
-               group.figures);
+std::vector<Document::Column> MetricColumns(const std::vector<std::string>& names) {
+  std::vector<Document::Column> columns;
+  for (const std::string& name : names) {
+    columns.push_back({"", name, Unit::kText, 0});
   }
-  AddFigures(table, {"all", "", ""}, evaluation.overall);
-  std::string text = fmt::format("Evaluated: {}; errors in %\n\n", result.split) + table.Render();
-  text += DistributionText(evaluation.overall);
-  text += WorstText(evaluation.worst);
-  return text + NotUsedText(result.data);
+  for (const auto& [name, format] : {std::pair("rows", "{:.0f}"),
+                                     {"MAPE", "{:.2f}"},
+                                     {"GMAE", "{:.2f}"},
+                                     {"median", "{:.1f}"},
+                                     {"p95", "{:.1f}"},
+                                     {"within 10 %", "{:.1f}"},
+                                     {"bias", "{:+.1f}"},
+                                     {"R2", "{:.4f}"}}) {
+    columns.push_back({"", name, NumberFormat(format)});
+  }
+  return columns;
 }
 
-std::string EvaluationJson(const KernelEvaluationResult& result) {
+std::vector<Value> MetricCells(std::vector<Value> names, const learn::Evaluation& metrics) {
+  names.insert(names.end(), {metrics.rows, metrics.mape, metrics.gmae, metrics.median, metrics.p95,
+                             metrics.within_10, metrics.bias, metrics.r2_of_logs});
+  return names;
+}
+
+void SetMetrics(Value& object, const learn::Evaluation& metrics) {
+  object.Set("rows", metrics.rows)
+      .Set("mape", metrics.mape)
+      .Set("gmae", metrics.gmae)
+      .Set("median", metrics.median)
+      .Set("p95", metrics.p95)
+      .Set("r2", metrics.r2_of_logs)
+      .Set("bias", metrics.bias)
+      .Set("within_5", metrics.within_5)
+      .Set("within_10", metrics.within_10)
+      .Set("within_15", metrics.within_15)
+      .Set("error_of_sum", metrics.error_of_sum);
+}
+
+Value MetricsData(const learn::Evaluation& metrics) {
+  Value data = Value::Object();
+  SetMetrics(data, metrics);
+  return data;
+}
+
+std::string RejectedText(std::span<const std::string> files, std::span<const RejectedRow> rows) {
+  return fmt::format("{}", fmt::join(RejectedLines(files, rows), "\n"));
+}
+
+Document::List NotUsedList(std::span<const std::string> files, std::span<const RejectedRow> rows) {
+  return {.key = "",
+          .heading = fmt::format("Not used: {} rows", rows.size()),
+          .items = RejectedLines(files, rows)};
+}
+
+Document EvaluationDocument(const KernelEvaluationResult& result) {
   const kernel::KernelEvaluation evaluation = kernel::Summarize(result.rows);
-  Value document = Value::Object();
-  document.Set("split", result.split);
-  Value overall = Value::Object();
-  SetFigures(overall, evaluation.overall);
-  document.Set("overall", std::move(overall));
+  Document document{.title = fmt::format("Evaluated: {}; errors in %", result.split),
+                    .kind = "Orrery evaluation"};
+  Document::Section& section = document.AddSection();
+  section.Add(GroupTable(result, evaluation.overall));
+  section.Say(DistributionText(evaluation.overall));
+  section.Add(WorstTable(evaluation.worst));
+  section.Add(NotUsedList(result.data.files, result.data.rejected));
+  for (Document::Picture& picture : EvaluationPictures(result)) {
+    section.Add(std::move(picture));
+  }
   Value groups = Value::List();
   for (const kernel::EvaluatedGroup& group : evaluation.groups) {
-    Value object = Value::Object();
-    object.Set("operator", group.operator_name);
-    object.Set("gpu", group.gpu);
-    object.Set("dtype", group.type);
-    object.Set("timing", std::string(kernel::TimingName(group.timing)));
-    SetFigures(object, group.figures);
-    groups.Add(std::move(object));
+    groups.Add(GroupData(group));
   }
-  document.Set("groups", std::move(groups));
-  document.Set("rejected_rows", static_cast<std::int64_t>(result.data.rejected.size()));
-  draw::JsonWriter json;
-  draw::WriteValue(json, document);
-  return json.Finish();
+  document.data = Value::Object()
+                      .Set("split", result.split)
+                      .Set("overall", MetricsData(evaluation.overall))
+                      .Set("groups", std::move(groups))
+                      .Set("rejected_rows", result.data.rejected.size());
+  document.sheets.emplace_back("predictions", PredictionTable(result.rows));
+  return document;
 }
 
 }  // namespace orrery::cli

@@ -7,8 +7,8 @@
 #include "orrery/base/rejected_row.h"
 #include "orrery/base/table.h"
 #include "orrery/base/value.h"
-#include "orrery/draw/text_table.h"
 #include "orrery/kernel/evaluation.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 
@@ -19,31 +19,36 @@ struct KernelEvaluationResult {
   std::vector<kernel::EvaluatedRow> rows;
 };
 
-/// A table by operator and GPU, the distribution of errors, the worst rows, what was left out.
-[[nodiscard]] std::string EvaluationText(const KernelEvaluationResult& evaluation);
+/// Errors by operator and GPU, their distribution, the worst rows and what was left out; the first
+/// table of its CSV has one line for each evaluated row. JSON: docs/formats/evaluate-json.md.
+[[nodiscard]] report::Document EvaluationDocument(const KernelEvaluationResult& evaluation);
 
-/// One JSON document; docs/formats/evaluate-json.md.
-[[nodiscard]] std::string EvaluationJson(const KernelEvaluationResult& evaluation);
+/// Columns of `names` and of the error metrics of MetricCells.
+[[nodiscard]] std::vector<report::Document::Column> MetricColumns(
+    const std::vector<std::string>& names);
 
-/// One line for each evaluated row: operator, GPU, timing, measured and predicted time.
-[[nodiscard]] Table PredictionTable(std::span<const kernel::EvaluatedRow> rows);
+/// Cells of a row: `names`, then the error metrics.
+[[nodiscard]] std::vector<Value> MetricCells(std::vector<Value> names,
+                                             const learn::Evaluation& metrics);
 
-/// A table whose first columns are `names` and whose others are the figures of AddFigures.
-[[nodiscard]] draw::TextTable FigureTable(std::vector<draw::TextTable::Column> names);
+/// Sets the keys of the error metrics in a JSON object.
+void SetMetrics(Value& object, const learn::Evaluation& metrics);
 
-/// Adds a row; `cells` are those of the names.
-void AddFigures(draw::TextTable& table, std::vector<std::string> cells,
-                const learn::Evaluation& figures);
+/// Returns an object of the error metrics.
+[[nodiscard]] Value MetricsData(const learn::Evaluation& metrics);
 
-/// Sets the keys of the figures in a JSON object.
-void SetFigures(Value& object, const learn::Evaluation& figures);
-
-/// Says how many rows were not used and names the first; empty when all were.
-[[nodiscard]] std::string NotUsedText(const kernel::Measurements& data);
+/// Lists rows that were not used; empty when all were.
+[[nodiscard]] report::Document::List NotUsedList(std::span<const std::string> files,
+                                                 std::span<const RejectedRow> rows);
 
 /// Names rows that were not used: "FILE:LINE: reason", the first few of them.
 [[nodiscard]] std::string RejectedText(std::span<const std::string> files,
                                        std::span<const RejectedRow> rows);
-[[nodiscard]] std::string RejectedText(const kernel::Measurements& data);
+
+/// The same for measurements of any kind.
+template <typename Measurements>
+[[nodiscard]] std::string RejectedText(const Measurements& data) {
+  return RejectedText(data.files, data.rejected);
+}
 
 }  // namespace orrery::cli

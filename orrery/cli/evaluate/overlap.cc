@@ -1,15 +1,295 @@
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/evaluate/commands.h"
-#include "orrery/cli/evaluate/overlap_echo.h"
+#include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/evaluate/overlap_pairs.h"
-#include "orrery/cli/terminal.h"
+#include "orrery/cli/evaluate/overlap_plot.h"
+#include "orrery/cli/output.h"
+#include "orrery/compat/echo/evaluation.h"
 
 namespace orrery::cli {
 namespace {
+
+/// Options of `evaluate overlap --echo`.
+struct EvaluateEchoArguments {
+  std::string folder;
+  int repeats = 10;
+  OutputOptions output;
+};
+
+using compat::echo::Evaluation;
+using compat::echo::KernelRow;
+using compat::echo::ModelEvaluation;
+using compat::echo::HeldOutEvaluation;
+using compat::echo::PredictorSummary;
+using compat::echo::PublishedLine;
+using report::Document;
+using report::NumberFormat;
+using report::Unit;
+
+void AddPublished(const EchoEvaluation& evaluation, Document& document) {
+  Document::List lines{
+      .key = "",
+      .heading = "As shipped (the overlapped rows, most of them trained on, features raw)"};
+  for (const PublishedLine& line : evaluation.published) {
+    lines.items.push_back(line.Text());
+  }
+  if (!evaluation.differences) {
+    lines.items.emplace_back("There is no output_metrics.txt to compare with.");
+  } else if (evaluation.differences->empty()) {
+    lines.items.push_back(fmt::format("All {} lines of output_metrics.txt agree in every digit.",
+                                      evaluation.published.size()));
+  } else {
+    for (const std::string& difference : *evaluation.differences) {
+      lines.items.push_back("differs: " + difference);
+    }
+  }
+  document.AddSection().Add(std::move(lines));
+}
+
+void AddFed(const EchoEvaluation& evaluation, Document& document) {
+  const NumberFormat percent("{:.1f}");
+  const NumberFormat fit("{:.3f}");
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "Echo's model"},
+                                    {"", "overlapped", percent},
+                                    {"", "held out", percent},
+                                    {"", "held out, overlapped", percent},
+                                    {"", "total held out", NumberFormat("{:+.1f}")},
+                                    {"", "R² of slowdown", fit},
+                                    {"", "R² trained", fit},
+                                    {"", "R² held out", fit}}};
+  for (const ModelEvaluation& fed : evaluation.fed) {
+    table.rows.push_back({fed.input, fed.overlapped.mape, fed.held_out.mape,
+                          fed.held_out_overlapped.mape, fed.held_out.error_of_sum,
+                          fed.r2_of_slowdown, fed.r2_trained, fed.r2_held_out});
+  }
+  const ModelEvaluation& fed = evaluation.fed.front();
+  document.AddSection()
+      .Say(fmt::format("Fed correctly: standardised with the {} training rows of its split (seed "
+                       "42, {} held out, {} of them overlapped).",
+                       evaluation.train_rows, fed.held_out.rows, fed.held_out_overlapped.rows))
+      .Say(fmt::format("MAPE of the duration, in %; {} overlapped rows", fed.overlapped.rows))
+      .Add(std::move(table));
+}
+
+void AddLeftOut(const EchoEvaluation& evaluation, Document& document) {
+  Document::Section& section = document.AddSection();
+  if (evaluation.left_out.empty()) {
+    section.Say(
+        "No rows are left out: the clocks of the two runs agree where Echo's public table has its "
+        "step.");
+    return;
+  }
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "id", Unit::kNumber},
+                                    {"", "kernel", Unit::kText, 44},
+                                    {"", "alone us", NumberFormat("{:.1f}", 1e-3)},
+                                    {"", "together us", NumberFormat("{:.1f}", 1e-3)},
+                                    {"", "ratio", NumberFormat("{:.2f}")}},
+                        .max_shown = SIZE_MAX};
+  for (const compat::echo::KernelRow& row : evaluation.left_out) {
+    table.rows.push_back(
+        {row.id, row.name, row.alone_ns, row.together_ns, row.together_ns / row.alone_ns});
+  }
+  section
+      .Say(fmt::format("Left out, {} rows between the changes of the clock in the two runs:",
+                       evaluation.left_out.size()))
+      .Add(std::move(table));
+}
+
+std::string DifferenceText(const PredictorSummary& summary) {
+  const auto& difference = summary.from_median;
+  if (difference.low == 0 && difference.high == 0) {
+    return "–";
+  }
+  return fmt::format("{:+.2f} ({:+.2f} to {:+.2f})", difference.mean, difference.low,
+                     difference.high);
+}
+
+Document::Table SummaryTable(const HeldOutEvaluation& evaluation) {
+  const NumberFormat percent("{:.1f}");
+  const NumberFormat mape("{:.2f}");
+  const NumberFormat signed_percent("{:+.2f}");
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "predictor"},
+                                    {"", "MAPE", mape},
+                                    {"", "against the median", Unit::kNumber},
+                                    {"", "≤5 %", percent},
+                                    {"", "≤10 %", percent},
+                                    {"", "≤15 %", percent},
+                                    {"", "R² of ln", mape},
+                                    {"", "MAPE all", mape},
+                                    {"", "total", signed_percent},
+                                    {"", "total overlapped", signed_percent}}};
+  for (const PredictorSummary& summary : evaluation.summaries) {
+    table.rows.push_back({summary.predictor, summary.mape, DifferenceText(summary),
+                          summary.within_5, summary.within_10, summary.within_15,
+                          summary.r2_of_logs, summary.mape_all, summary.total,
+                          summary.total_overlapped});
+  }
+  return table;
+}
+
+void AddOurs(const EchoEvaluation& evaluation, Document& document) {
+  const auto& validation = evaluation.by_segment.validation;
+  const auto& from_median = evaluation.by_segment.summaries.front().from_median;
+  Document::Section& section = document.AddSection();
+  section.Say(fmt::format(
+      "Ours: 5-fold cross-validation, {} times over, {} rows. Held out together: all that ran from "
+      "the begin of one\ncommunication to the next ({} slowdowns), so that no neighbour of a test "
+      "row is trained on. Means over the repeats,\nin %; MAPE of overlapped rows; against the "
+      "median: points, with a 95 % interval from resampled slowdowns.",
+      validation.predictors.front().durations_ns.size(), validation.rows.size(),
+      evaluation.num_segments));
+  section.Add(SummaryTable(evaluation.by_segment));
+  section.Say(fmt::format(
+      "ours combines {} forms and chooses none; 'one form' chooses one inside of the training "
+      "part.\nThe forms were designed on this table (docs/validation/echo-slowdown.md); at 99 % "
+      "the interval of ours is {:+.2f} to {:+.2f}.\n"
+      "Noise: rows without overlap repeat within {:+.1f} to {:+.1f} % (10th and 90th percentile).",
+      compat::echo::NumForms(), from_median.low_99, from_median.high_99,
+      100 * (evaluation.noise_low - 1), 100 * (evaluation.noise_high - 1)));
+  document.AddSection()
+      .Say("For comparison, single rows held out, as Echo's users do:")
+      .Add(SummaryTable(evaluation.by_row));
+}
+
+Value PublishedValue(const EchoEvaluation& evaluation) {
+  Value lines = Value::List();
+  for (const PublishedLine& line : evaluation.published) {
+    Value entry = Value::Object();
+    entry.Set("label", line.label).Set("value", line.value);
+    if (line.has_error) {
+      entry.Set("error_percent", line.error_percent);
+    }
+    lines.Add(std::move(entry));
+  }
+  return lines;
+}
+
+Value FedValue(const EchoEvaluation& evaluation) {
+  Value list = Value::List();
+  for (const ModelEvaluation& fed : evaluation.fed) {
+    Value entry = Value::Object();
+    entry.Set("feeding", fed.input)
+        .Set("r2_of_slowdown", fed.r2_of_slowdown)
+        .Set("r2_trained", fed.r2_trained)
+        .Set("r2_held_out", fed.r2_held_out);
+    for (const auto& [name, figures] : {std::pair{"overlapped", &fed.overlapped},
+                                        {"held_out", &fed.held_out},
+                                        {"held_out_overlapped", &fed.held_out_overlapped}}) {
+      entry.Set(name, MetricsData(*figures));
+    }
+    list.Add(std::move(entry));
+  }
+  return list;
+}
+
+Value SummaryValue(const PredictorSummary& summary) {
+  Value difference = Value::Object();
+  difference.Set("mean", summary.from_median.mean)
+      .Set("low", summary.from_median.low)
+      .Set("high", summary.from_median.high)
+      .Set("low_99", summary.from_median.low_99)
+      .Set("high_99", summary.from_median.high_99)
+      .Set("excludes_equality", summary.from_median.ExcludesEquality());
+  Value entry = Value::Object();
+  entry.Set("predictor", summary.predictor)
+      .Set("mape", summary.mape)
+      .Set("mape_minus_median", std::move(difference))
+      .Set("within_5", summary.within_5)
+      .Set("within_10", summary.within_10)
+      .Set("within_15", summary.within_15)
+      .Set("r2", summary.r2_of_logs)
+      .Set("mape_all", summary.mape_all)
+      .Set("total", summary.total)
+      .Set("total_overlapped", summary.total_overlapped);
+  return entry;
+}
+
+Value HeldOutValue(const HeldOutEvaluation& evaluation) {
+  const bool by_segment = evaluation.held_out == compat::echo::HeldOut::kSegments;
+  Value predictors = Value::List();
+  for (const PredictorSummary& summary : evaluation.summaries) {
+    predictors.Add(SummaryValue(summary));
+  }
+  Value entry = Value::Object();
+  entry.Set("held_out", by_segment ? "stretches" : "rows")
+      .Set("folds", 5)
+      .Set("repeats", evaluation.validation.predictors.front().durations_ns.size())
+      .Set("rows", evaluation.validation.rows.size())
+      .Set("predictors", std::move(predictors));
+  return entry;
+}
+
+Value DataOf(const EchoEvaluation& evaluation) {
+  Value left_out = Value::List();
+  for (const compat::echo::KernelRow& row : evaluation.left_out) {
+    left_out.Add(row.id);
+  }
+  Value gains = Value::Object();
+  for (std::size_t feature = 0; feature < evaluation.gain_shares.size(); ++feature) {
+    gains.Set(compat::echo::kFeatures[feature], evaluation.gain_shares[feature]);
+  }
+  Value document = Value::Object();
+  document.Set("rows", evaluation.rows.size())
+      .Set("trees", evaluation.num_trees)
+      .Set("nodes", evaluation.num_nodes)
+      .Set("gain_shares", std::move(gains))
+      .Set("published", PublishedValue(evaluation));
+  if (evaluation.differences) {
+    document.Set("published_agree", evaluation.differences->empty());
+  }
+  Value evaluated = Value::List();
+  evaluated.Add(HeldOutValue(evaluation.by_segment)).Add(HeldOutValue(evaluation.by_row));
+  document.Set("fed", FedValue(evaluation))
+      .Set("left_out_ids", std::move(left_out))
+      .Set("stretches", evaluation.num_segments)
+      .Set("forms", compat::echo::NumForms())
+      .Set("noise_low", evaluation.noise_low)
+      .Set("noise_high", evaluation.noise_high)
+      .Set("cross_validation", std::move(evaluated));
+  return document;
+}
+
+Document DocumentOf(const EchoEvaluation& evaluation) {
+  Document document{
+      .title = fmt::format("Echo's slowdown model: {} trees, {} nodes; {} kernels",
+                           evaluation.num_trees, evaluation.num_nodes, evaluation.rows.size()),
+      .kind = "Orrery evaluation"};
+  AddPublished(evaluation, document);
+  AddFed(evaluation, document);
+  AddLeftOut(evaluation, document);
+  AddOurs(evaluation, document);
+  document.AddSection().Add(EchoPicture(evaluation));
+  document.data = DataOf(evaluation);
+  document.sheets.emplace_back("predictions", compat::echo::PredictionTable(evaluation));
+  return document;
+}
+
+// Evaluates Echo's slowdown model as shipped and fed correctly, and ours, and prints it.
+Result<int> EvaluateEchoFolder(const EvaluateEchoArguments& arguments) {
+  ORRERY_TRY(const EchoEvaluation evaluation,
+             compat::echo::EvaluateFolder(arguments.folder,
+                                        {.repeats = static_cast<std::size_t>(arguments.repeats)}));
+  ORRERY_TRY_STATUS(Deliver(DocumentOf(evaluation), arguments.output));
+  const bool differs = evaluation.differences && !evaluation.differences->empty();
+  return differs ? kExitPartial : kExitOk;
+}
 
 struct EvaluateOverlapArguments {
   EvaluateEchoArguments echo;
@@ -18,14 +298,12 @@ struct EvaluateOverlapArguments {
 
 Result<int> EvaluateOverlap(EvaluateOverlapArguments& arguments) {
   if (!arguments.echo.folder.empty()) {
-    arguments.echo.predictions = arguments.pairs.predictions;
-    arguments.echo.plot = arguments.pairs.plot;
-    arguments.echo.as_json = arguments.pairs.as_json;
+    arguments.echo.output = arguments.pairs.output;
     return EvaluateEchoFolder(arguments.echo);
   }
   if (arguments.pairs.paths.empty()) {
     return Fail(Error::Kind::kInvalidInput,
-                "there is nothing to evaluate by: name tables of `orrery measure overlap`, or a "
+                "there is nothing to evaluate: name tables of `orrery measure overlap`, or a "
                 "folder of Echo's with --echo DIR");
   }
   return EvaluateOverlapPairs(arguments.pairs);
@@ -33,20 +311,21 @@ Result<int> EvaluateOverlap(EvaluateOverlapArguments& arguments) {
 
 void AddPairOptions(Verb& verb, EvaluateOverlapPairsArguments& arguments) {
   verb.AddOption("DATA", arguments.paths,
-                  "tables of `orrery measure overlap`; docs/formats/overlap-pairs.md");
+                 "tables of `orrery measure overlap`; docs/formats/overlap-pairs.md");
   verb.AddOption("--counters", arguments.counters, "tables of counters of the same kernels")
       .TypeName("FILE");
   const Option model = verb.AddOption("--model", arguments.model, "evaluate this model on all rows")
-          .TypeName("FILE");
-  verb.AddOption("--held-out", arguments.held_out,
-                  "fit on a part and evaluate the rest: kernel (usual), width, pattern, place, row; "
-                  "none: the shipped model on all rows")
+                           .TypeName("FILE");
+  verb.AddOption(
+          "--held-out", arguments.held_out,
+          "fit on a part and evaluate the rest: kernel (default), width, pattern, place, row; "
+          "none: the shipped model on all rows")
       .TypeName("WHAT")
       .Excludes(model)
       .ShowDefault("kernel");
   verb.AddOption("--seed", arguments.seed, "of the split (7)");
-  verb.AddOption("--out", arguments.output,
-                  "write figures, predictions and the picture into this folder")
+  verb.AddOption("--out", arguments.folder,
+                 "write metrics, predictions and the pictures into this folder")
       .TypeName("DIR");
 }
 
@@ -56,20 +335,20 @@ void AddEvaluateOverlapCommand(Verb& evaluate) {
   auto arguments = std::make_shared<EvaluateOverlapArguments>();
   arguments->pairs.held_out = "kernel";
   Verb verb = evaluate.AddVerb(
-      "overlap", "Predicted against measured times of kernels beside communication");
+      "overlap", "Predicted against measured times of kernels concurrent with communication");
   AddPairOptions(verb, arguments->pairs);
   verb.AddOption("--echo", arguments->echo.folder,
-                   "a folder of Echo-slowdown: merged_features.csv, xgb_model.json")
+                 "a folder of Echo-slowdown: merged_features.csv, xgb_model.json")
       .TypeName("DIR");
   verb.AddOption("--repeats", arguments->echo.repeats,
-                   "of --echo: times that the folds are dealt anew (10)")
+                 "of --echo: repetitions of the cross-validation (10)")
       .Range(1, 1'000);
-  verb.AddOption("--predictions", arguments->pairs.predictions,
-                   "write every row to this CSV (.gz, .zst)")
+  verb.AddOption("--predictions", arguments->pairs.output.csv_file,
+                 "write every row to this CSV (.gz, .zst)")
       .TypeName("FILE");
-  verb.AddOption("--svg", arguments->pairs.plot, "draw how the errors are spread")
+  verb.AddOption("--svg", arguments->pairs.output.svg_file, "draw how the errors are spread")
       .TypeName("FILE");
-  verb.AddFlag("--json", arguments->pairs.as_json, "print one JSON document");
+  AddOutputOptions(verb, arguments->pairs.output);
   verb.OnRun([arguments] { return EvaluateOverlap(*arguments); });
 }
 

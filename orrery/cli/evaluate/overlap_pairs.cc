@@ -1,127 +1,176 @@
 #include "orrery/cli/evaluate/overlap_pairs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <map>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 
-#include "orrery/base/csv.h"
+#include "orrery/base/packing.h"
+#include "orrery/cli/evaluate/error_spread.h"
 #include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/overlap_pairs.h"
-#include "orrery/cli/overlap_pairs_plot.h"
-#include "orrery/cli/terminal.h"
-#include "orrery/draw/json_writer.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/draw/value_output.h"
+#include "orrery/draw/chart/scatter_chart.h"
+#include "orrery/draw/chart/spread_chart.h"
 #include "orrery/overlap/evaluation.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 namespace {
 
 using overlap::OverlapEvaluation;
+using report::Document;
+using report::NumberFormat;
+using report::Unit;
 
-draw::TextTable PredictorTable(const OverlapEvaluation& evaluation) {
-  constexpr auto kRight = draw::TextTable::Align::kRight;
-  draw::TextTable table({{"predictor"},
-                         {"rows", kRight},
-                         {"MAPE", kRight},
-                         {"median", kRight},
-                         {"within 5 %", kRight},
-                         {"10 %", kRight},
-                         {"15 %", kRight},
-                         {"R2", kRight},
-                         {"R2 of the slowdown", kRight},
-                         {"total", kRight}});
+using overlap::EvaluatedPair;
+
+// A prediction off by more is drawn at the edge: the picture is about the many.
+constexpr double kLargestRatio = 4;
+constexpr std::size_t kFewestRows = 20;
+
+std::size_t SeriesOf(const EvaluatedPair& row) {
+  return row.row->mode == overlap::Mode::kSteady ? 0 : 1;
+}
+
+double Ratio(const EvaluatedPair& row) {
+  return row.predicted_us / row.row->together_us;
+}
+
+draw::ScatterChart RatioChart(const std::vector<EvaluatedPair>& rows) {
+  draw::ScatterChart chart{.series = {{"communication all the while", "compute"},
+                                      {"one arrives while the other runs", "memory"}},
+                           .lines = {{"10 % too long", 1.1}, {"10 % too short", 0.9}},
+                           .x_quantity = draw::Quantity::kNanoseconds,
+                           .x_title = "measured duration during communication",
+                           .y_title = "predicted / measured",
+                           .description = "Predicted over measured duration of each pair"};
+  for (const EvaluatedPair& row : rows) {
+    chart.points.push_back({.x = row.row->together_us * 1e3,
+                            .y = std::clamp(Ratio(row), 1 / kLargestRatio, kLargestRatio),
+                            .series = SeriesOf(row)});
+  }
+  return chart;
+}
+
+draw::SpreadChart ErrorChart(const std::vector<EvaluatedPair>& rows) {
+  std::map<std::string, std::vector<double>> errors_of_kind;
+  for (const EvaluatedPair& row : rows) {
+    errors_of_kind[std::string(row.row->pair.compute.kind)].push_back(100 *
+                                                                      std::abs(Ratio(row) - 1));
+  }
+  draw::SpreadChart chart{.rows = {},
+                          .quantity = draw::Quantity::kPercent,
+                          .description = "Errors of the duration by kind of kernel"};
+  for (const auto& [kind, errors] : errors_of_kind) {
+    if (errors.size() >= kFewestRows) {
+      chart.rows.push_back(ErrorSpread({kind, "compute"}, errors));
+    }
+  }
+  return chart;
+}
+
+// Draws how far off predictions of pairs are, row by row and by kind of kernel.
+std::vector<report::Document::Picture> OverlapPictures(
+    const overlap::OverlapEvaluation& evaluation) {
+  const learn::Evaluation& metrics = evaluation.predictors.front().duration;
+  const draw::ScatterChart ratios = RatioChart(evaluation.rows);
+  std::vector<report::Document::Picture> pictures = {
+      {.heading = "Kernels concurrent with communication: predicted over measured",
+       .svg = draw::RenderScatter(ratios),
+       .caption = fmt::format("{} pairs: mean error {:.1f} %, {:.0f} % of them within 10 %",
+                              metrics.rows, metrics.mape, metrics.within_10),
+       .legend = draw::ScatterLegend(ratios)}};
+  const draw::SpreadChart errors = ErrorChart(evaluation.rows);
+  if (!errors.rows.empty()) {
+    pictures.push_back({.heading = "Errors of the duration by kind of kernel",
+                        .svg = draw::RenderSpreadChart(errors),
+                        .caption = std::string(kSpreadCaption)});
+  }
+  return pictures;
+}
+
+Document::Table PredictorTable(const OverlapEvaluation& evaluation) {
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "predictor"},
+                                    {"", "rows", Unit::kNumber},
+                                    {"", "MAPE", NumberFormat("{:.2f}")},
+                                    {"", "median", NumberFormat("{:.2f}")},
+                                    {"", "within 5 %", NumberFormat("{:.1f}")},
+                                    {"", "10 %", NumberFormat("{:.1f}")},
+                                    {"", "15 %", NumberFormat("{:.1f}")},
+                                    {"", "R2", NumberFormat("{:.4f}")},
+                                    {"", "R2 of the slowdown", NumberFormat("{:.3f}")},
+                                    {"", "total", NumberFormat("{:+.2f} %")}}};
   std::vector<overlap::PredictorEvaluation> lines = evaluation.predictors;
   lines.insert(lines.begin() + 1, evaluation.as_planned);
   for (const overlap::PredictorEvaluation& line : lines) {
-    const learn::Evaluation& figures = line.duration;
-    table.AddRow(
-        {line.name, fmt::format("{}", figures.rows), fmt::format("{:.2f}", figures.mape),
-         fmt::format("{:.2f}", figures.median), fmt::format("{:.1f}", figures.within_5),
-         fmt::format("{:.1f}", figures.within_10), fmt::format("{:.1f}", figures.within_15),
-         fmt::format("{:.4f}", figures.r2_of_logs), fmt::format("{:.3f}", line.r2_of_slowdown),
-         fmt::format("{:+.2f} %", figures.error_of_sum)});
+    const learn::Evaluation& metrics = line.duration;
+    table.rows.push_back({line.name, metrics.rows, metrics.mape, metrics.median, metrics.within_5,
+                          metrics.within_10, metrics.within_15, metrics.r2_of_logs,
+                          line.r2_of_slowdown, metrics.error_of_sum});
   }
   return table;
 }
 
-std::string Text(const OverlapEvaluation& evaluation, const std::string& what) {
-  std::string text =
-      fmt::format("Evaluated: {}; the kernel's duration beside communication, errors in %\n\n{}", what,
-                  PredictorTable(evaluation).Render());
-  const overlap::DelayEvaluation& delays = evaluation.delays;
-  text += fmt::format(
-      "\nCommunication beside kernels: MAPE {:.2f} %, {:.1f} % within 10 % ({} rows)\n"
-      "Waiting for room: median error {:.1f} % of {} waits above {} us; \"it waits\" is right in "
-      "{:.0f} % and finds {:.0f} %\n"
-      "Repeats alone differ by {:.2f} % (median between quartiles)\n\n",
-      evaluation.communication.mape, evaluation.communication.within_10,
-      evaluation.communication.rows, delays.median_error, delays.waited, overlap::kLeastDelayUs,
-      delays.precision, delays.recall, evaluation.noise_floor);
-  draw::TextTable groups = FigureTable({{"by"}, {""}});
-  for (const overlap::Group& group : evaluation.groups) {
-    AddFigures(groups, {group.what, group.name}, group.duration);
-  }
-  text += groups.Render();
-  text += "\nMAPE of the slowdown grows by so many points when a group of features says nothing\n";
-  for (const learn::GroupImportance& group : evaluation.importance) {
-    text +=
-        fmt::format("  {:<24}{:+.2f} ± {:.2f}\n", group.name, group.mean_increase, group.spread);
-  }
-  return text;
-}
-
-Value FiguresValue(const overlap::PredictorEvaluation& figures) {
+Value PredictorData(const overlap::PredictorEvaluation& figures) {
   Value entry = Value::Object();
   entry.Set("name", figures.name);
-  SetFigures(entry, figures.duration);
-  entry.Set("r2_of_stretch", figures.r2_of_slowdown);
-  return entry;
+  SetMetrics(entry, figures.duration);
+  return entry.Set("r2_of_stretch", figures.r2_of_slowdown);
 }
 
-std::string Json(const OverlapEvaluation& evaluation, const std::string& what) {
-  Value document = Value::Object();
-  document.Set("judged", what);
-  Value predictors = Value::List();
-  for (const overlap::PredictorEvaluation& figures : evaluation.predictors) {
-    predictors.Add(FiguresValue(figures));
-  }
-  document.Set("predictors", std::move(predictors));
-  document.Set("as_planned", FiguresValue(evaluation.as_planned));
-  Value communication = Value::Object();
-  SetFigures(communication, evaluation.communication);
-  document.Set("communication", std::move(communication));
-  Value delays = Value::Object();
-  delays.Set("waited", static_cast<std::int64_t>(evaluation.delays.waited));
-  delays.Set("median_error", evaluation.delays.median_error);
-  delays.Set("precision", evaluation.delays.precision);
-  delays.Set("recall", evaluation.delays.recall);
-  document.Set("delays", std::move(delays));
-  document.Set("noise_floor", evaluation.noise_floor);
+void AddSummary(const OverlapEvaluation& evaluation, Document::Section& section) {
+  const overlap::DelayEvaluation& delays = evaluation.delays;
+  section.Say(fmt::format(
+      "Communication concurrent with kernels: MAPE {:.2f} %, {:.1f} % within 10 % ({} rows)",
+      evaluation.communication.mape, evaluation.communication.within_10,
+      evaluation.communication.rows));
+  section.Say(fmt::format(
+      "Waiting for room: median error {:.1f} % of {} waits above {} us; \"it waits\" is right in "
+      "{:.0f} % and finds {:.0f} %",
+      delays.median_error, delays.waited, overlap::kLeastDelayUs, delays.precision, delays.recall));
+  section.Say(fmt::format("Repeats alone differ by {:.2f} % (median between quartiles)",
+                          evaluation.noise_floor));
+  section.Set("communication", MetricsData(evaluation.communication))
+      .Set("delays", Value::Object()
+                         .Set("waited", delays.waited)
+                         .Set("median_error", delays.median_error)
+                         .Set("precision", delays.precision)
+                         .Set("recall", delays.recall))
+      .Set("noise_floor", evaluation.noise_floor);
+}
+
+void AddGroups(const OverlapEvaluation& evaluation, Document::Section& section) {
+  Document::Table table{
+      .key = "", .heading = "", .columns = MetricColumns({"by", ""}), .max_shown = SIZE_MAX};
   Value groups = Value::List();
   for (const overlap::Group& group : evaluation.groups) {
+    table.rows.push_back(MetricCells({group.what, group.name}, group.duration));
     Value entry = Value::Object();
-    entry.Set("by", group.what);
-    entry.Set("name", group.name);
-    SetFigures(entry, group.duration);
+    entry.Set("by", group.what).Set("name", group.name);
+    SetMetrics(entry, group.duration);
     groups.Add(std::move(entry));
   }
-  document.Set("groups", std::move(groups));
+  section.Add(std::move(table)).Set("groups", std::move(groups));
+}
+
+void AddImportance(const OverlapEvaluation& evaluation, Document& document) {
+  Document::Section& section = document.AddSection(
+      "Increase of the slowdown's MAPE, in points, without a group of features");
   Value importance = Value::List();
   for (const learn::GroupImportance& group : evaluation.importance) {
-    Value entry = Value::Object();
-    entry.Set("features", group.name);
-    entry.Set("increase", group.mean_increase);
-    importance.Add(std::move(entry));
+    section.Show(group.name, fmt::format("{:+.2f} ± {:.2f}", group.mean_increase, group.spread));
+    importance.Add(
+        Value::Object().Set("features", group.name).Set("increase", group.mean_increase));
   }
-  document.Set("importance", std::move(importance));
-  draw::JsonWriter json;
-  draw::WriteValue(json, document);
-  return json.Finish();
+  section.Set("importance", std::move(importance));
 }
 
 Table PredictionsOf(const OverlapEvaluation& evaluation, const overlap::PairTable& data) {
@@ -148,14 +197,40 @@ Table PredictionsOf(const OverlapEvaluation& evaluation, const overlap::PairTabl
   return table;
 }
 
-/// What was evaluated and by what, and the figures.
+/// What was evaluated and by what, and the result.
 struct Evaluated {
   std::string what;
   OverlapEvaluation evaluation;
 };
 
+Document DocumentOf(const Evaluated& evaluated, const overlap::PairTable& data) {
+  const OverlapEvaluation& evaluation = evaluated.evaluation;
+  Document document{
+      .title = fmt::format("Evaluated: {}; the kernel's duration during communication, errors in %",
+                           evaluated.what),
+      .kind = "Orrery evaluation"};
+  Value predictors = Value::List();
+  for (const overlap::PredictorEvaluation& figures : evaluation.predictors) {
+    predictors.Add(PredictorData(figures));
+  }
+  Document::Section& section = document.AddSection();
+  section.Set("judged", evaluated.what)
+      .Set("predictors", std::move(predictors))
+      .Set("as_planned", PredictorData(evaluation.as_planned))
+      .Add(PredictorTable(evaluation));
+  AddSummary(evaluation, section);
+  AddGroups(evaluation, section);
+  AddImportance(evaluation, document);
+  Document::Section& pictures = document.AddSection();
+  for (Document::Picture& picture : OverlapPictures(evaluation)) {
+    pictures.Add(std::move(picture));
+  }
+  document.sheets.emplace_back("predictions", PredictionsOf(evaluation, data));
+  return document;
+}
+
 Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
-                          const overlap::PairTable& data) {
+                                const overlap::PairTable& data) {
   if (!arguments.model.empty() || arguments.held_out == "none") {
     std::vector<const overlap::MeasuredPair*> all;
     for (const overlap::MeasuredPair& row : data.rows) {
@@ -164,7 +239,7 @@ Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
     if (arguments.model.empty()) {
       ORRERY_TRY(const auto model, overlap::ShippedModel());
       return Evaluated{"all rows, by the shipped model (it may have learned from them)",
-                    overlap::Evaluate(*model, all, all)};
+                       overlap::Evaluate(*model, all, all)};
     }
     ORRERY_TRY(const overlap::LearnedModel model, overlap::ReadLearnedModel(arguments.model));
     return Evaluated{"all rows, by " + arguments.model, overlap::Evaluate(model, all, all)};
@@ -172,35 +247,27 @@ Result<Evaluated> EvaluatePairs(const EvaluateOverlapPairsArguments& arguments,
   ORRERY_TRY(const overlap::HeldOut what, overlap::HeldOutOf(arguments.held_out));
   const overlap::PairSplit split = overlap::SplitPairs(data.rows, what, arguments.seed);
   if (split.train.empty() || split.test.empty()) {
-    return Fail(Error::Kind::kInvalidInput,
-                fmt::format("held out by {} nothing is left to learn from or to evaluate; take more "
-                            "rows, or another --held-out",
-                            arguments.held_out));
+    return Fail(
+        Error::Kind::kInvalidInput,
+        fmt::format("held out by {} nothing is left to learn from or to evaluate; take more "
+                    "rows, or another --held-out",
+                    arguments.held_out));
   }
   ORRERY_TRY(const overlap::LearnedModel model,
              overlap::FitOverlap(split.train, {.seed = arguments.seed}));
-  return Evaluated{fmt::format("{} rows that were not learned from, held out by {}", split.test.size(),
-                            arguments.held_out),
-                overlap::Evaluate(model, split.train, split.test)};
+  return Evaluated{fmt::format("{} rows that were not learned from, held out by {}",
+                               split.test.size(), arguments.held_out),
+                   overlap::Evaluate(model, split.train, split.test)};
 }
 
-Status WriteFiles(const EvaluateOverlapPairsArguments& arguments, const overlap::PairTable& data,
-                  const Evaluated& evaluated) {
-  std::string predictions = arguments.predictions;
-  std::string plot = arguments.plot;
-  if (!arguments.output.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(arguments.output, failed);
-    const std::filesystem::path folder = arguments.output;
-    std::ofstream(folder / "evaluation.json") << Json(evaluated.evaluation, evaluated.what);
-    std::ofstream(folder / "evaluation.txt") << Text(evaluated.evaluation, evaluated.what);
-    predictions = (folder / "predictions.csv").string();
-    plot = (folder / "errors.svg").string();
-  }
-  if (!predictions.empty()) {
-    ORRERY_TRY_STATUS(WriteCsvFile(PredictionsOf(evaluated.evaluation, data), predictions));
-  }
-  return plot.empty() ? Status() : WriteOverlapPlot(evaluated.evaluation, plot);
+Status WriteFolder(const std::string& name, const Document& document) {
+  std::error_code failed;
+  std::filesystem::create_directories(name, failed);
+  const std::filesystem::path folder = name;
+  ORRERY_TRY_STATUS(WriteFile(folder / "evaluation.json", report::RenderJson(document)));
+  ORRERY_TRY_STATUS(WriteFile(folder / "evaluation.txt", report::RenderText(document)));
+  return WriteOutputFiles(
+      document, {.csv_file = folder / "predictions.csv", .svg_file = folder / "errors.svg"});
 }
 
 }  // namespace
@@ -208,9 +275,11 @@ Status WriteFiles(const EvaluateOverlapPairsArguments& arguments, const overlap:
 Result<int> EvaluateOverlapPairs(const EvaluateOverlapPairsArguments& arguments) {
   ORRERY_TRY(const overlap::PairTable data, ReadOverlapPairs(arguments.paths, arguments.counters));
   ORRERY_TRY(const Evaluated evaluated, EvaluatePairs(arguments, data));
-  ORRERY_TRY_STATUS(WriteFiles(arguments, data, evaluated));
-  Print(arguments.as_json ? Json(evaluated.evaluation, evaluated.what)
-                          : Text(evaluated.evaluation, evaluated.what));
+  const Document document = DocumentOf(evaluated, data);
+  if (!arguments.folder.empty()) {
+    ORRERY_TRY_STATUS(WriteFolder(arguments.folder, document));
+  }
+  ORRERY_TRY_STATUS(Deliver(document, arguments.output));
   return NoticeRejectedPairs(data);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/cli/output.h"
 
 namespace orrery::cli {
 
@@ -13,11 +14,9 @@ struct EvaluateOverlapPairsArguments {
   std::vector<std::string> counters;
   std::string model;     // evaluate this one on all rows
   std::string held_out;  // fit on a part and evaluate the rest
-  std::string output;    // a folder for predictions, figures and the picture
-  std::string predictions;
-  std::string plot;
+  std::string folder;    // for predictions, metrics and the pictures
   std::uint64_t seed = 7;
-  bool as_json = false;
+  OutputOptions output;
 };
 
 /// Evaluates a model of overlap on measured pairs; returns the exit status.

@@ -1,27 +1,24 @@
 #include "orrery/cli/evaluate/overlap_plot.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <string_view>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "orrery/base/statistics.h"
-#include "orrery/cli/plot_page.h"
+#include "orrery/cli/evaluate/error_spread.h"
 #include "orrery/draw/chart/spread_chart.h"
 
 namespace orrery::cli {
 namespace {
 
-constexpr std::string_view kTitle = "Kernels beside communication: predicted durations";
-constexpr std::array<PlotLook, 2> kLooks = {{{"ours", "compute"}, {"others", "memory"}}};
 // One predictor with wild errors must not make a stub of the others; its note says how long it is.
 constexpr double kLongestPercent = 60;
 
-using EchoEvaluation = compat::echo::Evaluation;
+using compat::echo::Evaluation;
 using compat::echo::HeldOutPredictions;
 
 /// |error| in percent of overlapped rows, all repeats.
@@ -43,7 +40,7 @@ std::vector<double> Errors(const EchoEvaluation& evaluation,
 draw::Spread SpreadOf(const std::string& name, const std::vector<double>& errors) {
   const bool is_ours = name.starts_with("ours");
   const double p95 = Quantile(errors, 0.95);
-  return {.series = {name, std::string(kLooks[is_ours ? 0 : 1].style)},
+  return {.series = {name, is_ours ? "compute" : "memory"},
           .smallest = Quantile(errors, 0.05),
           .lower_quartile = Quantile(errors, 0.25),
           .median = Median(errors),
@@ -54,22 +51,19 @@ draw::Spread SpreadOf(const std::string& name, const std::vector<double>& errors
 
 }  // namespace
 
-Status WriteEchoPlot(const EchoEvaluation& evaluation, const std::string& path) {
+report::Document::Picture EchoPicture(const EchoEvaluation& evaluation) {
   draw::SpreadChart chart{.rows = {},
                           .quantity = draw::Quantity::kPercent,
                           .description = "How the errors of each predictor are spread"};
   for (const HeldOutPredictions& predictions : evaluation.by_segment.validation.predictors) {
     chart.rows.push_back(SpreadOf(predictions.predictor, Errors(evaluation, predictions)));
   }
-  return WritePlot(
-      PlotDocument(kTitle, {PlotHead(kTitle,
-                                     "Echo's public table, overlapped rows held out by "
-                                     "segments of communication",
-                                     kLooks),
-                            PlotCaption("|error|: the bar ends at the median, the thick line holds "
-                                        "half of the rows, the thin one nine of ten"),
-                            PlotPartOf(draw::RenderSpreadChart(chart))}),
-      path);
+  return {.heading = "Kernels concurrent with communication: predicted durations",
+          .svg = draw::RenderSpreadChart(chart),
+          .caption = fmt::format("Echo's public table, overlapped rows held out by slowdowns of "
+                                 "communication. {}",
+                                 kSpreadCaption),
+          .legend = {{.name = "ours", .style = "compute"}, {.name = "others", .style = "memory"}}};
 }
 
 }  // namespace orrery::cli

@@ -1,4 +1,3 @@
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/packing.h"
 #include "orrery/cli/collective_data.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/fit/commands.h"
@@ -69,13 +69,6 @@ std::string CalibrationText(const collective::Measurements& data,
   return text + OutlierText(data, calibration.outliers) + "\n";
 }
 
-Status WriteText(const std::string& text, const std::string& path) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return file ? Status() : Fail(Error::Kind::kSystem, fmt::format("{}: cannot be written", path));
-}
-
 Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   ORRERY_TRY(const collective::Measurements data,
              ReadCollectives(arguments.paths, arguments.cluster));
@@ -95,7 +88,7 @@ Result<int> FitCollectives(const FitCollectivesArguments& arguments) {
   if (models.all().empty()) {
     return Fail(Error::Kind::kInvalidInput, "no machine has enough rows\n" + skipped);
   }
-  ORRERY_TRY_STATUS(WriteText(models.Text(), arguments.output));
+  ORRERY_TRY_STATUS(WriteFile(arguments.output, models.Text()));
   Print(fmt::format("{}: {} machines\n", arguments.output, models.all().size()));
   if (!skipped.empty() || !data.rejected.empty()) {
     PrintNotice(fmt::format("not used:\n{}{}", skipped, RejectedText(data)));

@@ -1,4 +1,3 @@
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -7,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "orrery/base/error.h"
+#include "orrery/base/packing.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/fit/commands.h"
 #include "orrery/cli/overlap_option.h"
@@ -65,12 +65,7 @@ Result<int> FitFrameworks(const FitFrameworksArguments& arguments) {
     fmt::print("{}", FitText(fit));
   }
   if (!arguments.output.empty()) {
-    std::ofstream file(arguments.output, std::ios::binary);
-    file << simulate::FitsText(fits);
-    file.close();
-    if (!file) {
-      return Fail(Error::Kind::kSystem, fmt::format("{}: cannot be written", arguments.output));
-    }
+    ORRERY_TRY_STATUS(WriteFile(arguments.output, simulate::FitsText(fits)));
   }
   return kExitOk;
 }

@@ -15,16 +15,12 @@
 #include "orrery/base/value.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/terminal.h"
-#include "orrery/draw/json_writer.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/draw/value_output.h"
 #include "orrery/overlap/from_traces/derived_pairs.h"
 #include "orrery/overlap/nsight_compute.h"
 
 namespace orrery::cli {
 namespace {
 
-using draw::TextTable;
 using overlap::CountedKernels;
 using overlap::from_traces::ClockSegment;
 using overlap::from_traces::JoinBy;
@@ -34,6 +30,8 @@ using overlap::from_traces::KernelsOf;
 using overlap::from_traces::Rejection;
 using overlap::from_traces::RunKernels;
 using overlap::from_traces::TracePair;
+using report::Document;
+using report::NumberFormat;
 
 constexpr std::size_t kNamedKernels = 20;
 
@@ -137,55 +135,39 @@ Totals Count(const std::vector<JoinedRank>& ranks) {
   return totals;
 }
 
-std::string ClockText(const std::vector<JoinedRank>& ranks) {
-  std::string text;
+void AddClocks(const std::vector<JoinedRank>& ranks, Document::Section& section) {
   for (const JoinedRank& rank : ranks) {
     const std::vector<ClockSegment>& segments = rank.derived.segments;
     if (segments.empty()) {
-      text += fmt::format("rank {}: too few kernels without overlap to compare the clocks\n",
-                          rank.rank);
+      section.Say(
+          fmt::format("rank {}: too few kernels without overlap to compare the clocks", rank.rank));
     }
     for (const ClockSegment& segment : segments) {
-      text += fmt::format(
-          "rank {}: kernels {} to {}: together / alone {:.3f} without overlap ({} "
-          "kernels){}\n",
+      section.Say(fmt::format(
+          "rank {}: kernels {} to {}: together / alone {:.3f} without overlap ({} kernels){}",
           rank.rank, segment.first + 1, segment.last + 1, segment.ratio, segment.kernels,
-          segment.IsDrifted() ? ", the clocks differ: left out" : "");
+          segment.IsDrifted() ? ", the clocks differ: left out" : ""));
     }
   }
-  return text;
 }
 
-std::string MedianText(const std::vector<KernelMedian>& medians) {
-  TextTable table({{"kernel", TextTable::Align::kLeft, 50},
-                   {"pairs", TextTable::Align::kRight},
-                   {"alone us", TextTable::Align::kRight},
-                   {"together us", TextTable::Align::kRight},
-                   {"together / alone", TextTable::Align::kRight},
-                   {"s* in the median", TextTable::Align::kRight}});
-  for (std::size_t at = 0; at < std::min(medians.size(), kNamedKernels); ++at) {
-    const KernelMedian& median = medians[at];
-    table.AddRow({median.kernel, std::to_string(median.pairs),
-                  fmt::format("{:.1f}", median.alone_us), fmt::format("{:.1f}", median.together_us),
-                  fmt::format("{:.3f}", median.together_us / median.alone_us),
-                  fmt::format("{:.3f}", median.slowdown)});
+Document::Table MedianTableOf(const std::vector<KernelMedian>& medians) {
+  const NumberFormat microseconds("{:.1f}");
+  const NumberFormat ratio("{:.3f}");
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "kernel", report::Unit::kText, 50},
+                                    {"", "pairs", report::Unit::kNumber},
+                                    {"", "alone us", microseconds},
+                                    {"", "together us", microseconds},
+                                    {"", "together / alone", ratio},
+                                    {"", "s* in the median", ratio}},
+                        .max_shown = kNamedKernels};
+  for (const KernelMedian& median : medians) {
+    table.rows.push_back({median.kernel, median.pairs, median.alone_us, median.together_us,
+                          median.together_us / median.alone_us, median.slowdown});
   }
-  const std::size_t more = medians.size() - std::min(medians.size(), kNamedKernels);
-  return table.Render() + (more > 0 ? fmt::format("… and {} more\n", more) : "");
-}
-
-std::string Text(const std::vector<JoinedRank>& ranks, const std::vector<KernelMedian>& medians) {
-  const Totals totals = Count(ranks);
-  std::string text = fmt::format(
-      "{} kernels in both runs, {} only alone, {} only together\n{} pairs with overlap kept",
-      totals.matched, totals.only_alone, totals.only_together, totals.kept);
-  for (const auto& [reason, count] : totals.rejected) {
-    text += fmt::format(", {}: {}", reason, count);
-  }
-  text += fmt::format("\nall kernels: {:.3f} ms alone, {:.3f} ms together ({:+.2f} %)\n\n{}",
-                      totals.alone_ns / 1e6, totals.together_ns / 1e6,
-                      100 * (totals.together_ns / totals.alone_ns - 1), ClockText(ranks));
-  return medians.empty() ? text : text + "\n" + MedianText(medians);
+  return table;
 }
 
 Value SegmentsValue(const std::vector<JoinedRank>& ranks) {
@@ -205,8 +187,8 @@ Value SegmentsValue(const std::vector<JoinedRank>& ranks) {
   return list;
 }
 
-std::string Json(const std::vector<JoinedRank>& ranks, const std::vector<KernelMedian>& medians,
-                 const CountedKernels* counters) {
+Value DataOf(const std::vector<JoinedRank>& ranks, const std::vector<KernelMedian>& medians,
+             const CountedKernels* counters) {
   const Totals totals = Count(ranks);
   Value rejected = Value::Object();
   for (const auto& [reason, count] : totals.rejected) {
@@ -240,9 +222,30 @@ std::string Json(const std::vector<JoinedRank>& ranks, const std::vector<KernelM
     }
     document.Set("missing_counters", std::move(missing));
   }
-  draw::JsonWriter json;
-  draw::WriteValue(json, document);
-  return json.Finish();
+  return document;
+}
+
+Document DocumentOf(const std::vector<JoinedRank>& ranks, const std::vector<KernelMedian>& medians,
+                    const CountedKernels* counters) {
+  const Totals totals = Count(ranks);
+  Document document{.title = fmt::format("{} kernels in both runs, {} only alone, {} only together",
+                                         totals.matched, totals.only_alone, totals.only_together),
+                    .kind = "Orrery overlap"};
+  std::string kept = fmt::format("{} pairs with overlap kept", totals.kept);
+  for (const auto& [reason, count] : totals.rejected) {
+    kept += fmt::format(", {}: {}", reason, count);
+  }
+  document.AddSection()
+      .Say(std::move(kept))
+      .Say(fmt::format("all kernels: {:.3f} ms alone, {:.3f} ms together ({:+.2f} %)",
+                       totals.alone_ns / 1e6, totals.together_ns / 1e6,
+                       100 * (totals.together_ns / totals.alone_ns - 1)));
+  AddClocks(ranks, document.AddSection());
+  if (!medians.empty()) {
+    document.AddSection().Add(MedianTableOf(medians));
+  }
+  document.data = DataOf(ranks, medians, counters);
+  return document;
 }
 
 /// The rows that were kept.
@@ -282,7 +285,8 @@ Status WriteTree(const std::string& folder, const std::vector<JoinedRank>& ranks
   ORRERY_TRY_STATUS(WriteCsvFile(KeptRows(pairs), root / "datasets/trace_pairs.csv"));
   ORRERY_TRY_STATUS(WriteCsvFile(CommunicationTable(ranks), root / "features/communication.csv"));
   ORRERY_TRY_STATUS(WriteCsvFile(MedianTable(medians), root / "models/kernel_medians.csv"));
-  return WriteFile(root / "evaluation/summary.json", Json(ranks, medians, counters));
+  return WriteFile(root / "evaluation/summary.json",
+                   report::RenderJson(DocumentOf(ranks, medians, counters)));
 }
 
 }  // namespace
@@ -298,7 +302,7 @@ Result<int> FitOverlapFromTraces(const FitOverlapTracesArguments& arguments) {
   if (!arguments.output.empty()) {
     ORRERY_TRY_STATUS(WriteTree(arguments.output, ranks, medians, counted));
   }
-  Print(arguments.as_json ? Json(ranks, medians, counted) : Text(ranks, medians));
+  ORRERY_TRY_STATUS(Deliver(DocumentOf(ranks, medians, counted), arguments.delivery));
   if (counted != nullptr && !counted->missing.empty()) {
     PrintNotice(fmt::format("{}: no kernel has {}; those columns stay empty", arguments.counters,
                             fmt::join(counted->missing, ", ")));

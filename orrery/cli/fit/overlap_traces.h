@@ -4,17 +4,18 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/run_options.h"
 
 namespace orrery::cli {
 
-/// What `fit overlap --from-traces` was asked.
+/// Options of `fit overlap --from-traces`.
 struct FitOverlapTracesArguments {
   std::vector<std::string> runs;  // without and with communication
   std::string counters;
   std::string output;
   RunArguments reading;
-  bool as_json = false;
+  OutputOptions delivery;
 };
 
 /// Derives pairs from two recordings, prints a summary and writes the tree.

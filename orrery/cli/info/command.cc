@@ -1,21 +1,22 @@
+#include "orrery/cli/command.h"
+
 #include <memory>
 
-#include "orrery/cli/command.h"
-#include "orrery/cli/info/output.h"
+#include "orrery/cli/info/document.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/run_options.h"
-#include "orrery/cli/terminal.h"
 
 namespace orrery::cli {
 namespace {
 
 struct InfoArguments {
   RunArguments run;
-  bool as_json = false;
+  OutputOptions output;
 };
 
 Result<int> Info(const InfoArguments& arguments) {
   ORRERY_TRY(const ingest::Run run, ReadRunWithProgress(arguments.run));
-  Print(arguments.as_json ? InfoJson(run) : InfoText(run));
+  ORRERY_TRY_STATUS(Deliver(InfoDocument(run), arguments.output));
   return run.is_partial() ? kExitPartial : kExitOk;
 }
 
@@ -33,7 +34,7 @@ void AddInfoCommand(Verb& app) {
       "  orrery info trace.json.gz\n"
       "  orrery info run/ --json | python3 -m json.tool");
   verb.AddOption("PATH", arguments->run.paths, "files and folders of one run").Required();
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  AddOutputOptions(verb, arguments->output);
   AddRunOptions(verb, arguments->run);
   verb.OnRun([arguments] { return Info(*arguments); });
 }

@@ -1,28 +1,129 @@
+#include "orrery/cli/command.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
+#include <malloc.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
 #include "orrery/base/nearest_word.h"
-#include "orrery/cli/command.h"
-#include "orrery/cli/memory/in_pieces.h"
+#include "orrery/base/progress.h"
 #include "orrery/cli/memory/input.h"
-#include "orrery/cli/memory/output.h"
 #include "orrery/cli/memory/paper.h"
 #include "orrery/cli/memory/times.h"
 #include "orrery/cli/memory/tool.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/cli/terminal.h"
+#include "orrery/cli/verb.h"
+#include "orrery/ingest/pieces.h"
+#include "orrery/trace/steps.h"
 
 namespace orrery::cli {
 namespace {
 
 using Reads = MemoryTool::Reads;
+
+/// How large recordings are read.
+struct PieceArguments {
+  bool whole = false;                            // at once, whatever the size
+  std::optional<std::int64_t> piece_bytes = {};  // in pieces, whatever the size
+};
+
+/// A tool's result, and whether something of the recording is lost.
+struct PieceResult {
+  MemoryResult result;
+  bool is_partial = false;
+};
+
+// Below it a recording fits into memory many times over, and all lists can be shown.
+constexpr std::uintmax_t kLargeBytes = 64 << 20;
+
+// Pieces are alike, so the next one allocates what one has freed. The allocator would hand it to the
+// system in between, page by page: more than a quarter of the time.
+void KeepFreedMemory() {
+  constexpr int kKeptBytes = 1 << 30;
+  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  mallopt(M_MMAP_THRESHOLD, kKeptBytes);
+}
+
+bool NeedsTouches(const MemoryTool& tool) {
+  const std::vector<memory::Need> needs = tool.needs();
+  return std::ranges::find(needs, memory::Need::kTouches) != needs.end();
+}
+
+ingest::PiecesOptions OptionsOf(const MemoryTool& tool, const RunArguments& run,
+                                const PieceArguments& arguments) {
+  ingest::PiecesOptions options;
+  options.read.threads = run.threads;
+  options.read.step_marker = run.step_marker;
+  options.with_touches = NeedsTouches(tool);
+  if (arguments.piece_bytes) {
+    options.piece_bytes = static_cast<std::uint64_t>(*arguments.piece_bytes);
+  }
+  return options;
+}
+
+// Adds them to a verb.
+void AddPieceOptions(Verb& verb, PieceArguments& arguments) {
+  verb.AddFlag("--whole", arguments.whole,
+               "read a large stream at once, for all lists; takes eight times its size in memory");
+  verb.AddOption("--piece", arguments.piece_bytes,
+                 "read a stream in pieces of about so many bytes, whatever its size")
+      .Range(std::int64_t{1}, std::int64_t{1} << 40)
+      .Excludes("--whole");
+}
+
+// Returns whether the tool is to take the recording in pieces: one event stream of 64 MiB or more.
+bool TakesPieces(const MemoryTool& tool, const RunArguments& run, const PieceArguments& arguments) {
+  if (arguments.whole || run.paths.size() != 1 || tool.Begin({}) == nullptr) {
+    return false;
+  }
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(run.paths.front(), error);
+  return !error && (arguments.piece_bytes || bytes >= kLargeBytes) &&
+         ingest::HasPieces(run.paths.front());
+}
+
+// Gives the tool one piece after the other, with a progress line.
+Result<PieceResult> RunInPieces(const MemoryTool& tool, const RunArguments& run,
+                                const PieceArguments& arguments, std::size_t top) {
+  ORRERY_TRY_STATUS(trace::CheckStepMarker(run.step_marker));
+  KeepFreedMemory();
+  const std::string& path = run.paths.front();
+  ORRERY_TRY(const std::unique_ptr<ingest::Pieces> pieces,
+             ingest::OpenPieces(path, OptionsOf(tool, run, arguments)));
+  const std::unique_ptr<MemoryAnalysis> analysis = tool.Begin({.top = top, .threads = run.threads});
+  CoverageAndNeeds seen;
+  ProgressLine line(TerminalProgress());
+  std::int64_t done = 0;
+  while (true) {
+    ORRERY_TRY(const trace::Trace* const piece, pieces->Next());
+    if (piece == nullptr) {
+      break;
+    }
+    seen.Add(*piece);
+    ORRERY_TRY_STATUS(analysis->Add(*piece));
+    line.Update(++done, static_cast<std::int64_t>(pieces->size()), path);
+  }
+  const std::string title = std::filesystem::path(path).filename().string();
+  ORRERY_TRY_STATUS(seen.Check(tool, title));
+  PieceResult result;
+  result.is_partial = pieces->is_partial();
+  ORRERY_TRY(result.result, analysis->Finish());
+  result.result.coverage = {seen.Line("")};
+  seen.AddParts(title, result.result.coverage_parts);
+  return result;
+}
 
 struct MemoryArguments {
   MemorySources sources;
@@ -30,11 +131,7 @@ struct MemoryArguments {
   MemoryTools tools = AllMemoryTools();
   std::string tool;
   std::string paper;  // a folder of recordings; empty: none
-  std::string table;
-  std::string html_file;
-  std::string svg_file;
-  bool as_json = false;
-  bool as_csv = false;
+  OutputOptions output;
 };
 
 std::vector<std::string_view> ToolNames(const MemoryTools& tools) {
@@ -66,66 +163,33 @@ std::string TitleOf(const MemoryInput& input) {
   return title;
 }
 
-Result<report::MemoryPage> PageOf(const MemoryArguments& arguments, const MemoryTool* tool,
-                                  const MemoryInput& input) {
-  report::MemoryPage page;
+Result<MemoryResult> ResultOf(const MemoryArguments& arguments, const MemoryTool* tool,
+                              const MemoryInput& input) {
+  MemoryResult result;
   if (tool == nullptr) {
-    page = MemorySummary(input.trace(), arguments.tools);
+    result = MemorySummary(input.trace(), arguments.tools);
   } else {
     ORRERY_TRY_STATUS(CheckToolNeeds(*tool, input));
-    ORRERY_TRY(page, tool->Run(input));
+    ORRERY_TRY(result, tool->Run(input));
   }
-  page.tool = tool == nullptr ? "summary" : tool->name();
-  page.title = TitleOf(input);
-  page.coverage = CoverageLines(input);
-  page.coverage_parts = CoverageParts(input);
-  return page;
-}
-
-Status WriteText(std::string_view text, const std::string& file) {
-  ORRERY_TRY(const auto sink, CreateFile(file));
-  ORRERY_TRY_STATUS(sink->Write(text));
-  return sink->Close();
-}
-
-Status WriteFiles(const MemoryArguments& arguments, const report::MemoryPage& page) {
-  if (!arguments.html_file.empty()) {
-    ORRERY_TRY_STATUS(WriteText(report::RenderMemoryHtml(page), arguments.html_file));
-  }
-  if (!arguments.svg_file.empty()) {
-    ORRERY_TRY(const std::string svg, MemorySvg(page));
-    ORRERY_TRY_STATUS(WriteText(svg, arguments.svg_file));
-  }
-  return {};
-}
-
-Result<std::string> OutputOf(const MemoryArguments& arguments, const report::MemoryPage& page) {
-  if (arguments.as_csv) {
-    return MemoryCsv(page, arguments.table);
-  }
-  return arguments.as_json ? MemoryJson(page) : report::RenderMemoryText(page);
-}
-
-Status Deliver(const MemoryArguments& arguments, const report::MemoryPage& page) {
-  ORRERY_TRY(const std::string output, OutputOf(arguments, page));
-  ORRERY_TRY_STATUS(WriteFiles(arguments, page));
-  Print(output);
-  return {};
+  result.coverage = CoverageLines(input);
+  AddCoverageParts(input, result.coverage_parts);
+  return result;
 }
 
 Result<int> Paper(const MemoryArguments& arguments) {
   ORRERY_TRY(const MemoryPaper paper,
              MakeMemoryPaper(arguments.paper, arguments.sources, arguments.tools));
-  ORRERY_TRY_STATUS(Deliver(arguments, paper.page));
+  ORRERY_TRY_STATUS(Deliver(paper.document, arguments.output));
   return paper.is_partial ? kExitPartial : kExitOk;
 }
 
 Result<int> MemoryInPieces(const MemoryArguments& arguments, const MemoryTool& tool) {
   ORRERY_TRY(PieceResult result,
              RunInPieces(tool, arguments.sources.run, arguments.pieces, arguments.sources.top));
-  result.page.tool = tool.name();
-  result.page.title = MemoryTitle(arguments.sources.run.paths.front());
-  ORRERY_TRY_STATUS(Deliver(arguments, result.page));
+  const std::string title = MemoryTitle(arguments.sources.run.paths.front());
+  ORRERY_TRY_STATUS(
+      Deliver(MemoryDocument(tool.name(), title, std::move(result.result)), arguments.output));
   return result.is_partial ? kExitPartial : kExitOk;
 }
 
@@ -149,11 +213,13 @@ Result<int> Memory(const MemoryArguments& arguments) {
   const bool joins_times = tool == nullptr || tool->joins_times();
   ORRERY_TRY(const ReadMemory read, ReadMemoryRuns(arguments.sources, reads, joins_times));
   ORRERY_TRY(const MemoryInput input, MemoryInputOf(arguments.sources, read, reads));
-  ORRERY_TRY(report::MemoryPage page, PageOf(arguments, tool, input));
+  ORRERY_TRY(MemoryResult result, ResultOf(arguments, tool, input));
   if (!read.joins.empty()) {
-    AddTimes(read.joins, page);
+    AddTimes(read.joins, result);
   }
-  ORRERY_TRY_STATUS(Deliver(arguments, page));
+  ORRERY_TRY_STATUS(Deliver(
+      MemoryDocument(tool == nullptr ? "summary" : tool->name(), TitleOf(input), std::move(result)),
+      arguments.output));
   return read.is_partial() ? kExitPartial : kExitOk;
 }
 
@@ -185,29 +251,25 @@ void AddToolOptions(Verb& verb, MemoryTools& tools) {
 
 void AddMemoryCommand(Verb& app) {
   auto arguments = std::make_shared<MemoryArguments>();
-  Verb verb = app.AddVerb("memory", "What a recording says of memory: --tool NAME");
+  Verb verb = app.AddVerb("memory", "Memory tools on a recording: --tool NAME");
   verb.Footer(Footer(arguments->tools));
   verb.AddOption("PATH", arguments->sources.run.paths,
-                   "files and folders, as orrery info reads them");
+                 "files and folders, as orrery info reads them");
   verb.AddOption("--paper", arguments->paper,
-                   "all tools on each recording in a folder: the tables and figures of PASTA");
+                 "all tools on each recording in a folder: the tables and figures of PASTA");
   verb.AddOption("--tool", arguments->tool, "one of the tools below");
-  verb.AddOption(
-          "--times", arguments->sources.times,
-          "another run of the same program, recorded with times (orrery capture without "
-          "--accesses, Kineto, nsys): its launches give theirs to PATH; for several "
-          "recordings one for all or one for each; for --paper a folder with the same names")
+  verb.AddOption("--times", arguments->sources.times,
+                 "another run of the same program, recorded with times (orrery capture without "
+                 "--accesses, Kineto, nsys): its launches give theirs to PATH; for several "
+                 "recordings one for all or one for each; for --paper a folder with the same names")
       .OneValueEach();
   verb.AddOption("--rank", arguments->sources.rank, "only this rank");
   verb.AddOption("--top", arguments->sources.top, "how many rows of a long list")
       .ShowDefault()
       .Positive();
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
-  verb.AddFlag("--csv", arguments->as_csv, "print the first table with all its rows")
-      .Excludes("--json");
-  verb.AddOption("--table", arguments->table, "--csv: another table, by its name in --json");
-  verb.AddOption("--html", arguments->html_file, "write a page with pictures to this file");
-  verb.AddOption("--svg", arguments->svg_file, "write the pictures to this file");
+  AddOutputOptions(verb, arguments->output);
+  AddCsvOptions(verb, arguments->output);
+  verb.AddOption("--svg", arguments->output.svg_file, "write the pictures to this file");
   AddPieceOptions(verb, arguments->pieces);
   verb.FindOption("--piece").Excludes("--times");
   AddRunOptions(verb, arguments->sources.run);

@@ -24,9 +24,8 @@ using memory::diff::KernelTraffic;
 using memory::diff::SiteChange;
 using memory::timeline::MemoryHistory;
 using memory::timeline::Timeline;
-using report::MemoryPage;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
 constexpr std::size_t kMostSites = 5;  // with a colour of their own
 
@@ -52,20 +51,20 @@ HighestRank HighestOf(const MemoryRun& run) {
   return highest;
 }
 
-MemoryTable SiteTable(const std::vector<SiteChange>& changes, std::size_t top) {
-  MemoryTable table{.key = "sites",
-                    .heading = "the difference of the peaks, by where memory was allocated",
-                    .columns = {{"site", "allocated in", MemoryUnit::kText},
-                                {"before_bytes", "first", MemoryUnit::kBytes},
-                                {"after_bytes", "second", MemoryUnit::kBytes},
-                                {"difference_bytes", "second less first", MemoryUnit::kBytes},
-                                {"same_objects", "same size", MemoryUnit::kCount},
-                                {"only_before", "only first", MemoryUnit::kCount},
-                                {"only_after", "only second", MemoryUnit::kCount}},
-                    .caption =
-                        "The differences add up to that of the peaks. Objects of a site are "
-                        "matched by their size.",
-                    .max_shown = top};
+Document::Table SiteTable(const std::vector<SiteChange>& changes, std::size_t top) {
+  Document::Table table{.key = "sites",
+                        .heading = "the difference of the peaks, by where memory was allocated",
+                        .columns = {{"site", "allocated in", Unit::kText},
+                                    {"before_bytes", "first", Unit::kBytes},
+                                    {"after_bytes", "second", Unit::kBytes},
+                                    {"difference_bytes", "second less first", Unit::kBytes},
+                                    {"same_objects", "same size", Unit::kCount},
+                                    {"only_before", "only first", Unit::kCount},
+                                    {"only_after", "only second", Unit::kCount}},
+                        .caption =
+                            "The differences add up to that of the peaks. Objects of a site are "
+                            "matched by their size.",
+                        .max_shown = top};
   for (const SiteChange& change : changes) {
     table.rows.push_back({change.site, change.before_bytes, change.after_bytes, change.Difference(),
                           change.num_same, change.num_only_before, change.num_only_after});
@@ -74,31 +73,31 @@ MemoryTable SiteTable(const std::vector<SiteChange>& changes, std::size_t top) {
 }
 
 // Bytes are known where launches were counted.
-Table::Cell BytesCell(const KernelTraffic& traffic, std::int64_t bytes) {
-  return traffic.num_counted == 0 ? Table::Cell() : Table::Cell(bytes);
+Value BytesCell(const KernelTraffic& traffic, std::int64_t bytes) {
+  return traffic.num_counted == 0 ? Value() : Value(bytes);
 }
 
 // A recording of accesses has no times of kernels.
-Table::Cell TimeCell(const KernelTraffic& traffic) {
-  return traffic.time_ns == 0 ? Table::Cell() : Table::Cell(traffic.time_ns);
+Value TimeCell(const KernelTraffic& traffic) {
+  return traffic.time_ns == 0 ? Value() : Value(traffic.time_ns);
 }
 
-MemoryTable KernelTable(const std::vector<KernelChange>& changes, std::size_t top) {
-  MemoryTable table{.key = "kernels",
-                    .heading = "kernels, by how much their traffic differs",
-                    .columns = {{"name", "kernel", MemoryUnit::kText},
-                                {"before_launches", "launches, first", MemoryUnit::kCount},
-                                {"after_launches", "second", MemoryUnit::kCount},
-                                {"before_counted", "counted, first", MemoryUnit::kCount},
-                                {"after_counted", "second", MemoryUnit::kCount},
-                                {"before_read_bytes", "read, first", MemoryUnit::kBytes},
-                                {"after_read_bytes", "second", MemoryUnit::kBytes},
-                                {"before_write_bytes", "written, first", MemoryUnit::kBytes},
-                                {"after_write_bytes", "second", MemoryUnit::kBytes},
-                                {"before_ns", "time, first", MemoryUnit::kNanoseconds},
-                                {"after_ns", "second", MemoryUnit::kNanoseconds}},
-                    .caption = "Bytes are those of launches whose every access was counted.",
-                    .max_shown = top};
+Document::Table KernelTable(const std::vector<KernelChange>& changes, std::size_t top) {
+  Document::Table table{.key = "kernels",
+                        .heading = "kernels, by how much their traffic differs",
+                        .columns = {{"name", "kernel", Unit::kText},
+                                    {"before_launches", "launches, first", Unit::kCount},
+                                    {"after_launches", "second", Unit::kCount},
+                                    {"before_counted", "counted, first", Unit::kCount},
+                                    {"after_counted", "second", Unit::kCount},
+                                    {"before_read_bytes", "read, first", Unit::kBytes},
+                                    {"after_read_bytes", "second", Unit::kBytes},
+                                    {"before_write_bytes", "written, first", Unit::kBytes},
+                                    {"after_write_bytes", "second", Unit::kBytes},
+                                    {"before_ns", "time, first", Unit::kNanoseconds},
+                                    {"after_ns", "second", Unit::kNanoseconds}},
+                        .caption = "Bytes are those of launches whose every access was counted.",
+                        .max_shown = top};
   for (const KernelChange& change : changes) {
     const KernelTraffic& before = change.before;
     const KernelTraffic& after = change.after;
@@ -110,7 +109,8 @@ MemoryTable KernelTable(const std::vector<KernelChange>& changes, std::size_t to
   return table;
 }
 
-report::MemoryPicture PictureOf(const std::vector<SiteChange>& changes, const MemoryInput& input) {
+report::Document::Picture PictureOf(const std::vector<SiteChange>& changes,
+                                    const MemoryInput& input) {
   constexpr std::string_view kStyles[] = {"compute", "transfer", "memory", "optimizer", "launch"};
   draw::StackedBars bars{.series = {},
                          .bars = {{.label = input.runs[0].title}, {.label = input.runs[1].title}},
@@ -152,7 +152,7 @@ class DiffTool : public MemoryTool {
 
   [[nodiscard]] Reads reads() const override { return Reads::kRuns; }
 
-  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
     if (input.runs.size() != 2) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("diff compares two recordings, here is {}: orrery memory A B --tool "
@@ -164,15 +164,13 @@ class DiffTool : public MemoryTool {
     const std::vector<SiteChange> sites =
         memory::diff::ComparePeaks({.history = &before.history, .timeline = &before.timeline},
                                    {.history = &after.history, .timeline = &after.timeline});
-    MemoryPage page;
+    MemoryResult page;
     const std::int64_t before_bytes = before.timeline.peak.bytes;
     const std::int64_t after_bytes = after.timeline.peak.bytes;
     page.facts = {
-        {"before_peak_bytes", "peak of the first", before_bytes, MemoryUnit::kBytes,
-         input.runs[0].title},
-        {"after_peak_bytes", "peak of the second", after_bytes, MemoryUnit::kBytes,
-         input.runs[1].title},
-        {"difference_bytes", "second less first", after_bytes - before_bytes, MemoryUnit::kBytes}};
+        {"before_peak_bytes", "peak of the first", before_bytes, Unit::kBytes, input.runs[0].title},
+        {"after_peak_bytes", "peak of the second", after_bytes, Unit::kBytes, input.runs[1].title},
+        {"difference_bytes", "second less first", after_bytes - before_bytes, Unit::kBytes}};
     page.tables = {
         SiteTable(sites, input.top),
         KernelTable(memory::diff::CompareKernels(*before.trace, *after.trace), input.top)};

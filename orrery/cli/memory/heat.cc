@@ -1,3 +1,5 @@
+#include "orrery/memory/heat.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -17,7 +19,6 @@
 #include "orrery/draw/chart/heat_map.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
-#include "orrery/memory/heat.h"
 #include "orrery/memory/most_referenced.h"
 #include "orrery/memory/object_label.h"
 
@@ -29,9 +30,8 @@ using memory::HeatBlock;
 using memory::HeatCell;
 using memory::HeatOptions;
 using memory::ObjectHeat;
-using report::MemoryPage;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
 constexpr std::size_t kMaxColumns = 400;
 constexpr std::size_t kMaxRows = 400;
@@ -92,7 +92,7 @@ std::string CaptionOf(const Drawn& drawn, const AccessHeat& heat, const HeatOpti
       draw::FormatCount(heat.window), memory::WindowUnitName(options.unit));
 }
 
-report::MemoryPicture PictureOf(const AccessHeat& heat, const HeatOptions& options) {
+report::Document::Picture PictureOf(const AccessHeat& heat, const HeatOptions& options) {
   Drawn drawn = DrawnOf(heat);
   double largest = 1;
   for (const double value : drawn.map.values) {
@@ -103,26 +103,26 @@ report::MemoryPicture PictureOf(const AccessHeat& heat, const HeatOptions& optio
                                ? "window"
                                : fmt::format("column of {} windows", drawn.windows_a_column);
   drawn.map.description = "Accesses over addresses and time";
-  report::MemoryPicture picture{.heading = "Accesses over addresses and time",
-                                .svg = draw::RenderHeatMap(drawn.map),
-                                .caption = CaptionOf(drawn, heat, options)};
+  report::Document::Picture picture{.heading = "Accesses over addresses and time",
+                                    .svg = draw::RenderHeatMap(drawn.map),
+                                    .caption = CaptionOf(drawn, heat, options)};
   for (const draw::HeatLevel& level : drawn.map.levels) {
     picture.legend.push_back(level.series);
   }
   return picture;
 }
 
-MemoryTable ObjectTable(const AccessHeat& heat, std::size_t top) {
-  MemoryTable table{.key = "objects",
-                    .heading = "objects by accesses",
-                    .columns = {{"object", "object", MemoryUnit::kText},
-                                {"class", "class", MemoryUnit::kText},
-                                {"bytes", "bytes", MemoryUnit::kBytes},
-                                {"accesses", "accesses", MemoryUnit::kCount},
-                                {"share", "share", MemoryUnit::kShare},
-                                {"accesses_per_byte", "a byte", MemoryUnit::kCount},
-                                {"launches", "launches", MemoryUnit::kCount}},
-                    .max_shown = top};
+Document::Table ObjectTable(const AccessHeat& heat, std::size_t top) {
+  Document::Table table{.key = "objects",
+                        .heading = "objects by accesses",
+                        .columns = {{"object", "object", Unit::kText},
+                                    {"class", "class", Unit::kText},
+                                    {"bytes", "bytes", Unit::kBytes},
+                                    {"accesses", "accesses", Unit::kCount},
+                                    {"share", "share", Unit::kShare},
+                                    {"accesses_per_byte", "a byte", Unit::kCount},
+                                    {"launches", "launches", Unit::kCount}},
+                        .max_shown = top};
   for (const ObjectHeat& one : heat.objects) {
     const memory::DescribedObject* const known = heat.Find(one.object);
     const std::int64_t bytes = known == nullptr ? 0 : known->bytes;
@@ -130,21 +130,20 @@ MemoryTable ObjectTable(const AccessHeat& heat, std::size_t top) {
     table.rows.push_back(
         {LabelOf(heat, one.object),
          std::string(known == nullptr ? "" : memory::MemoryClassName(known->memory_class)),
-         known == nullptr ? Table::Cell() : Table::Cell(bytes), one.accesses,
+         known == nullptr ? Value() : Value(bytes), one.accesses,
          accesses / static_cast<double>(heat.total_accesses),
-         bytes > 0 ? Table::Cell(accesses / static_cast<double>(bytes)) : Table::Cell(),
-         one.num_launches});
+         bytes > 0 ? Value(accesses / static_cast<double>(bytes)) : Value(), one.num_launches});
   }
   return table;
 }
 
-MemoryTable BlockTable(const AccessHeat& heat) {
-  MemoryTable table{.key = "blocks",
-                    .heading = "blocks in order of address",
-                    .columns = {{"address", "address", MemoryUnit::kAddress},
-                                {"accesses", "accesses", MemoryUnit::kCount},
-                                {"objects", "objects", MemoryUnit::kText}},
-                    .max_shown = 0};
+Document::Table BlockTable(const AccessHeat& heat) {
+  Document::Table table{.key = "blocks",
+                        .heading = "blocks in order of address",
+                        .columns = {{"address", "address", Unit::kAddress},
+                                    {"accesses", "accesses", Unit::kCount},
+                                    {"objects", "objects", Unit::kText}},
+                        .max_shown = 0};
   for (const HeatBlock& block : heat.blocks) {
     table.rows.push_back(
         {static_cast<std::int64_t>(block.address), block.accesses, LabelOf(heat, block)});
@@ -152,13 +151,13 @@ MemoryTable BlockTable(const AccessHeat& heat) {
   return table;
 }
 
-MemoryTable CellTable(const AccessHeat& heat) {
-  MemoryTable table{.key = "cells",
-                    .heading = "cells of the map",
-                    .columns = {{"address", "address", MemoryUnit::kAddress},
-                                {"window", "window", MemoryUnit::kCount},
-                                {"accesses", "accesses", MemoryUnit::kCount}},
-                    .max_shown = 0};
+Document::Table CellTable(const AccessHeat& heat) {
+  Document::Table table{.key = "cells",
+                        .heading = "cells of the map",
+                        .columns = {{"address", "address", Unit::kAddress},
+                                    {"window", "window", Unit::kCount},
+                                    {"accesses", "accesses", Unit::kCount}},
+                        .max_shown = 0};
   for (const HeatCell& cell : heat.cells) {
     table.rows.push_back({static_cast<std::int64_t>(heat.blocks[cell.block].address),
                           static_cast<std::int64_t>(cell.window), cell.accesses});
@@ -167,11 +166,11 @@ MemoryTable CellTable(const AccessHeat& heat) {
 }
 
 // Where the kernel with most accesses is called, the innermost frame first.
-MemoryTable StackTable(const memory::MostReferenced& most, std::size_t top) {
-  MemoryTable table{.key = "call_stack",
-                    .heading = "where the most referenced kernel is called",
-                    .columns = {{"frame", "frame", MemoryUnit::kText, 0}},
-                    .max_shown = top};
+Document::Table StackTable(const memory::MostReferenced& most, std::size_t top) {
+  Document::Table table{.key = "call_stack",
+                        .heading = "where the most referenced kernel is called",
+                        .columns = {{"frame", "frame", Unit::kText, 0}},
+                        .max_shown = top};
   for (const std::string& frame : most.call_stack) {
     table.rows.push_back({frame});
   }
@@ -190,7 +189,7 @@ std::string MostReferencedSentence(const memory::MostReferenced& most) {
 }
 
 void AddMostReferenced(const std::optional<memory::MostReferenced>& most, std::size_t top,
-                       MemoryPage& page) {
+                       MemoryResult& page) {
   if (!most) {
     return;
   }
@@ -240,9 +239,9 @@ class HeatAnalysis : public MemoryAnalysis {
     return counter_.Add(piece);
   }
 
-  [[nodiscard]] Result<MemoryPage> Finish() override {
+  [[nodiscard]] Result<MemoryResult> Finish() override {
     const AccessHeat heat = counter_.Finish();
-    MemoryPage page;
+    MemoryResult page;
     page.facts = {{"accesses", "accesses", heat.total_accesses},
                   {"blocks", "blocks accessed", static_cast<std::int64_t>(heat.blocks.size())},
                   {"windows", "windows", static_cast<std::int64_t>(heat.num_windows)}};
@@ -280,13 +279,11 @@ class HeatTool : public MemoryTool {
     verb.AddOption("--block", options_.block_bytes, "bytes of a row of the map")
         .ShowDefault()
         .Range(std::int64_t{32}, std::int64_t{1} << 40);
-    verb.AddOption(
-            "--window", options_.window,
-            "length of a column of the map (default: a million, and twice as long until the "
-            "map is small)")
+    verb.AddOption("--window", options_.window,
+                   "length of a column of the map (default: a million, and twice as long until the "
+                   "map is small)")
         .Range(std::int64_t{1}, std::int64_t{1} << 60);
-    verb.AddChoice("--window-by", options_.unit, kUnits,
-                  "what windows count (default: accesses)");
+    verb.AddChoice("--window-by", options_.unit, kUnits, "what windows count (default: accesses)");
   }
 
   [[nodiscard]] std::unique_ptr<MemoryAnalysis> Begin(const MemoryInput& input) const override {

@@ -1,3 +1,5 @@
+#include "orrery/memory/kernel_frequency.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -10,16 +12,14 @@
 #include "orrery/cli/memory/tool.h"
 #include "orrery/draw/chart/ranked_bars.h"
 #include "orrery/draw/number_format.h"
-#include "orrery/memory/kernel_frequency.h"
 
 namespace orrery::cli {
 namespace {
 
 using memory::KernelFrequency;
 using memory::KernelGroup;
-using report::MemoryPage;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
 constexpr std::size_t kMaxNamedVariants = 3;
 
@@ -28,11 +28,11 @@ double ShareOf(std::int64_t part, std::int64_t whole) {
 }
 
 // A time is known where any kernel has one.
-Table::Cell TimeCell(const KernelFrequency& frequency, Table::Cell cell) {
-  return frequency.total_ns == 0 ? Table::Cell() : std::move(cell);
+Value TimeCell(const KernelFrequency& frequency, Value cell) {
+  return frequency.total_ns == 0 ? Value() : std::move(cell);
 }
 
-std::vector<Table::Cell> RowOf(const KernelFrequency& frequency, const KernelGroup& group) {
+std::vector<Value> RowOf(const KernelFrequency& frequency, const KernelGroup& group) {
   return {group.name,
           group.count,
           ShareOf(group.count, frequency.num_launches),
@@ -41,16 +41,16 @@ std::vector<Table::Cell> RowOf(const KernelFrequency& frequency, const KernelGro
           static_cast<std::int64_t>(group.variants.size())};
 }
 
-MemoryTable KernelTable(const KernelFrequency& frequency, std::size_t top) {
-  MemoryTable table{.key = "kernels",
-                    .heading = "kernels by launches",
-                    .columns = {{"name", "kernel", MemoryUnit::kText},
-                                {"launches", "launches", MemoryUnit::kCount},
-                                {"share", "share", MemoryUnit::kShare},
-                                {"total_ns", "time", MemoryUnit::kNanoseconds},
-                                {"time_share", "of time", MemoryUnit::kShare},
-                                {"variants", "full names", MemoryUnit::kCount}},
-                    .max_shown = top};
+Document::Table KernelTable(const KernelFrequency& frequency, std::size_t top) {
+  Document::Table table{.key = "kernels",
+                        .heading = "kernels by launches",
+                        .columns = {{"name", "kernel", Unit::kText},
+                                    {"launches", "launches", Unit::kCount},
+                                    {"share", "share", Unit::kShare},
+                                    {"total_ns", "time", Unit::kNanoseconds},
+                                    {"time_share", "of time", Unit::kShare},
+                                    {"variants", "full names", Unit::kCount}},
+                        .max_shown = top};
   for (const KernelGroup& group : frequency.groups) {
     table.rows.push_back(RowOf(frequency, group));
   }
@@ -58,13 +58,13 @@ MemoryTable KernelTable(const KernelFrequency& frequency, std::size_t top) {
 }
 
 // The key from short names to what stands behind them.
-MemoryTable VariantTable(const KernelFrequency& frequency) {
-  MemoryTable table{.key = "full_names",
-                    .heading = "full names of what was put together",
-                    .columns = {{"name", "kernel", MemoryUnit::kText},
-                                {"launches", "launches", MemoryUnit::kCount},
-                                {"full_name", "full name", MemoryUnit::kText}},
-                    .max_shown = 0};
+Document::Table VariantTable(const KernelFrequency& frequency) {
+  Document::Table table{.key = "full_names",
+                        .heading = "full names of what was put together",
+                        .columns = {{"name", "kernel", Unit::kText},
+                                    {"launches", "launches", Unit::kCount},
+                                    {"full_name", "full name", Unit::kText}},
+                        .max_shown = 0};
   for (const KernelGroup& group : frequency.groups) {
     for (const KernelGroup::Variant& variant : group.variants) {
       table.rows.push_back({group.name, variant.count, variant.full_name});
@@ -81,7 +81,7 @@ std::string BarNote(const KernelFrequency& frequency, const KernelGroup& group) 
   return note;
 }
 
-report::MemoryPicture PictureOf(const KernelFrequency& frequency, std::size_t top) {
+report::Document::Picture PictureOf(const KernelFrequency& frequency, std::size_t top) {
   draw::RankedBars chart{.series = {.name = "launches", .style = "compute"},
                          .description = "Launches of each kernel"};
   for (std::size_t i = 0; i < std::min(top, frequency.groups.size()); ++i) {
@@ -123,14 +123,13 @@ class KernelFrequencyAnalysis : public MemoryAnalysis {
     return {};
   }
 
-  [[nodiscard]] Result<MemoryPage> Finish() override {
+  [[nodiscard]] Result<MemoryResult> Finish() override {
     const KernelFrequency frequency = counter_.Count();
-    MemoryPage page;
+    MemoryResult page;
     page.facts = {
         {"launches", "launches of kernels", frequency.num_launches},
         {"kernels", "different names", static_cast<std::int64_t>(frequency.groups.size())},
-        {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns),
-         MemoryUnit::kNanoseconds}};
+        {"total_ns", "kernel time", TimeCell(frequency, frequency.total_ns), Unit::kNanoseconds}};
     page.tables = {KernelTable(frequency, top_), VariantTable(frequency)};
     page.pictures = {PictureOf(frequency, top_)};
     page.sentences = {

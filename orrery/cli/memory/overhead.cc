@@ -1,3 +1,5 @@
+#include "orrery/memory/overhead.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -14,22 +16,152 @@
 
 #include <fmt/core.h>
 
-#include "orrery/cli/memory/overhead_tables.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/cli/verb.h"
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/memory/join/plain_time.h"
-#include "orrery/memory/overhead.h"
+#include "orrery/report/document.h"
 
 namespace orrery::cli {
 namespace {
 
 using memory::OverheadPart;
 using memory::OverheadSummary;
-using report::MemoryPage;
-using report::MemoryUnit;
+using report::Unit;
 using trace::OverheadPhase;
+
+/// What a recorded run took.
+struct RunOverhead {
+  std::string title;
+  memory::OverheadSummary summary;
+  std::int64_t step_ns = 0;                     // 0: no steps
+  std::optional<memory::PlainTime> plain = {};  // against a run without recording
+
+  /// How many times longer the program took; nothing where its time without recording is unknown.
+  [[nodiscard]] Value OverExecution() const;
+};
+
+using report::Document;
+
+double Ratio(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Value RatioCell(std::int64_t part, std::int64_t whole) {
+  return whole <= 0 ? Value() : Value(Ratio(part, whole));
+}
+
+// The overhead of a recording over that of the first one.
+Value OverheadOverFirst(const RunOverhead& run, const RunOverhead& first) {
+  if (!run.plain || !first.plain || first.plain->recorded_ns <= first.plain->plain_ns) {
+    return {};
+  }
+  return Ratio(run.plain->recorded_ns - run.plain->plain_ns,
+               first.plain->recorded_ns - first.plain->plain_ns);
+}
+
+Value RunOverhead::OverExecution() const {
+  return plain ? Value(plain->Slowdown())
+               : RatioCell(summary.WholeNs(), summary.Of(OverheadPhase::kExecution).total_ns);
+}
+
+// What each recording cost, against no recording and against the first.
+Document::Table RunTable(const std::vector<RunOverhead>& runs, double tolerance_percent) {
+  Document::Table table{
+      .key = "runs",
+      .heading = "what recording cost",
+      .columns = {{"run", "recording", Unit::kText},
+                  {"total_ns", "total", Unit::kNanoseconds},
+                  {"over_execution", "over execution", Unit::kRatio},
+                  {"plain_ns", "without recording", Unit::kNanoseconds},
+                  {"overhead_over_first", "overhead over the first's", Unit::kRatio},
+                  {"over_first", "total over the first's", Unit::kRatio},
+                  {"parts_ns", "sum of parts", Unit::kNanoseconds},
+                  {"rest_ns", "not explained", Unit::kNanoseconds},
+                  {"agrees", "parts and total", Unit::kText},
+                  {"step_ns", "a step", Unit::kNanoseconds},
+                  {"step_over_first", "a step over the first's", Unit::kRatio}},
+      .caption =
+          fmt::format("Total and parts are measured on their own; they agree when they are at "
+                      "most {} % of the total apart. A recorder measures what it does on the "
+                      "host, and adds up threads that work side by side; what patched kernels "
+                      "take longer shows in the step alone: the "
+                      "median of all but the first.",
+                      tolerance_percent)};
+  for (const RunOverhead& run : runs) {
+    const OverheadSummary& summary = run.summary;
+    const bool has_total = summary.total_ns.has_value();
+    table.rows.push_back({run.title, has_total ? Value(*summary.total_ns) : Value(),
+                          run.OverExecution(), run.plain ? Value(run.plain->plain_ns) : Value(),
+                          OverheadOverFirst(run, runs.front()),
+                          RatioCell(summary.WholeNs(), runs.front().summary.WholeNs()),
+                          summary.SumOfParts(), has_total ? Value(summary.RestNs()) : Value(),
+                          std::string(!has_total                          ? "no total"
+                                      : summary.Agrees(tolerance_percent) ? "agree"
+                                                                          : "differ"),
+                          run.step_ns == 0 ? Value() : Value(run.step_ns),
+                          RatioCell(run.step_ns, run.step_ns == 0 ? 0 : runs.front().step_ns)});
+  }
+  return table;
+}
+
+// What the recorders measured of themselves.
+Document::Table PartTable(const std::vector<RunOverhead>& runs) {
+  Document::Table table{.key = "parts",
+                        .heading = "what recorders measured of themselves",
+                        .columns = {{"run", "recording", Unit::kText},
+                                    {"part", "part", Unit::kText},
+                                    {"total_ns", "time", Unit::kNanoseconds},
+                                    {"share", "of the total", Unit::kShare},
+                                    {"count", "times", Unit::kCount},
+                                    {"bytes", "bytes", Unit::kBytes}}};
+  for (const RunOverhead& run : runs) {
+    const std::int64_t whole_ns = run.summary.WholeNs();
+    for (std::size_t part = 0; part < memory::kNumOverheadParts; ++part) {
+      const OverheadPart& row = run.summary.parts[part];
+      table.rows.push_back(
+          {run.title, std::string(memory::OverheadPhaseName(static_cast<OverheadPhase>(part))),
+           row.total_ns, Ratio(row.total_ns, whole_ns), row.count, row.bytes});
+    }
+    if (run.summary.total_ns) {
+      table.rows.push_back({run.title, std::string("not explained"), run.summary.RestNs(),
+                            Ratio(run.summary.RestNs(), whole_ns)});
+    }
+  }
+  return table;
+}
+
+// Where the time of a piece of each program went (Figure 10); no rows where no plain time is
+// known.
+Document::Table PieceTable(const std::vector<RunOverhead>& runs) {
+  Document::Table table{.key = "pieces",
+                        .heading = "where the time of recorded programs went",
+                        .columns = {{"run", "recording", Unit::kText},
+                                    {"piece", "of", Unit::kText},
+                                    {"part", "part", Unit::kText},
+                                    {"part_ns", "time", Unit::kNanoseconds},
+                                    {"share", "share", Unit::kShare}},
+                        .caption =
+                            "Execution: without recording. Transfer, analysis and waiting: as the "
+                            "recorder measured them. Collection: what these leave."};
+  for (const RunOverhead& run : runs) {
+    if (!run.plain) {
+      continue;
+    }
+    const auto parts = memory::PartsOfPiece(run.summary, *run.plain);
+    const std::int64_t whole_ns = std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+    const bool is_step = run.plain->piece == memory::TimedPiece::kStep;
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      table.rows.push_back(
+          {run.title, std::string(is_step ? "step" : "all launches"),
+           std::string(memory::OverheadPhaseName(static_cast<OverheadPhase>(part))), parts[part],
+           Ratio(parts[part], whole_ns)});
+    }
+  }
+  return table;
+}
 
 // Ranks run side by side: the slowest counts.
 RunOverhead OverheadOfRun(const MemoryRun& run, std::optional<std::int64_t> plain_ns) {
@@ -61,7 +193,7 @@ const std::vector<draw::Series>& PartSeries() {
   return kSeries;
 }
 
-report::MemoryPicture PictureOf(const std::vector<RunOverhead>& runs) {
+report::Document::Picture PictureOf(const std::vector<RunOverhead>& runs) {
   draw::StackedBars bars{.series = PartSeries(),
                          .bars = {},
                          .quantity = draw::Quantity::kNanoseconds,
@@ -83,7 +215,7 @@ report::MemoryPicture PictureOf(const std::vector<RunOverhead>& runs) {
 }
 
 // The columns of Figure 10.
-report::MemoryPicture SharePicture(const std::vector<RunOverhead>& runs) {
+report::Document::Picture SharePicture(const std::vector<RunOverhead>& runs) {
   draw::StackedBars bars{.series = {PartSeries().begin(), PartSeries().end() - 1},
                          .bars = {},
                          .quantity = draw::Quantity::kPercent,
@@ -152,17 +284,17 @@ class OverheadTool : public MemoryTool {
 
   void AddOptions(Verb& verb) override {
     verb.AddOption("--tolerance", tolerance_percent_,
-                    "how many percent of the total its parts may be off")
+                   "how many percent of the total its parts may be off")
         .ShowDefault()
         .Range(0.0, 100.0);
     verb.AddOption("--plain-ms", plain_ms_,
-                    "how long a step (without steps: the whole) takes without recording, in "
-                    "milliseconds, instead of --times; one for all recordings or one for each")
+                   "how long a step (without steps: the whole) takes without recording, in "
+                   "milliseconds, instead of --times; one for all recordings or one for each")
         .OneValueEach()
         .Positive();
   }
 
-  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
     if (plain_ms_.size() > 1 && plain_ms_.size() != input.runs.size()) {
       return Fail(
           Error::Kind::kInvalidInput,
@@ -171,7 +303,7 @@ class OverheadTool : public MemoryTool {
                       plain_ms_.size(), input.runs.size()));
     }
     std::vector<RunOverhead> runs;
-    MemoryPage page;
+    MemoryResult page;
     for (const MemoryRun& run : input.runs) {
       runs.push_back(OverheadOfRun(run, PlainNsOf(runs.size())));
       AddSentences(run, runs.back(), page);
@@ -194,7 +326,7 @@ class OverheadTool : public MemoryTool {
     return std::llround(1e6 * plain_ms_[plain_ms_.size() == 1 ? 0 : run]);
   }
 
-  void AddSentences(const MemoryRun& run, const RunOverhead& overhead, MemoryPage& page) const {
+  void AddSentences(const MemoryRun& run, const RunOverhead& overhead, MemoryResult& page) const {
     const bool has_times = std::ranges::any_of(run.times, std::identity());
     if (!plain_ms_.empty() || has_times) {
       page.sentences.push_back(PlainSentence(overhead, !plain_ms_.empty()));
@@ -208,19 +340,19 @@ class OverheadTool : public MemoryTool {
     }
   }
 
-  [[nodiscard]] static std::vector<report::MemoryFact> FactsOf(
+  [[nodiscard]] static std::vector<report::Document::Fact> FactsOf(
       const std::vector<RunOverhead>& runs) {
     const RunOverhead& first = runs.front();
     const std::optional<memory::PlainTime>& plain = first.plain;
     const bool is_step = plain && plain->piece == memory::TimedPiece::kStep;
     const std::string piece = is_step ? "a step" : "all launches";
     return {{"total_ns", "total of the first, by its recorder", first.summary.WholeNs(),
-             MemoryUnit::kNanoseconds},
-            {"recorded_ns", piece + " with recording",
-             plain ? Table::Cell(plain->recorded_ns) : Table::Cell(), MemoryUnit::kNanoseconds},
-            {"plain_ns", piece + " without", plain ? Table::Cell(plain->plain_ns) : Table::Cell(),
-             MemoryUnit::kNanoseconds},
-            {"over_execution", "over its execution", first.OverExecution(), MemoryUnit::kRatio}};
+             Unit::kNanoseconds},
+            {"recorded_ns", piece + " with recording", plain ? Value(plain->recorded_ns) : Value(),
+             Unit::kNanoseconds},
+            {"plain_ns", piece + " without", plain ? Value(plain->plain_ns) : Value(),
+             Unit::kNanoseconds},
+            {"over_execution", "over its execution", first.OverExecution(), Unit::kRatio}};
   }
 
   double tolerance_percent_ = 5;

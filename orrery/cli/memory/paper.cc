@@ -18,9 +18,8 @@
 namespace orrery::cli {
 namespace {
 
-using report::MemoryPage;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
 /// What of the paper a tool shows, in its order.
 struct PaperItem {
@@ -35,7 +34,7 @@ constexpr std::array<PaperItem, 6> kItems{{{"kernel-frequency", "Figure 7"},
                                            {"heat", "Figure 13"},
                                            {"timeline", "Figure 14"}}};
 
-// A recording in one of the two ways in which tools want it.
+// A recording in one of the two forms that tools take.
 struct Looked {
   ReadMemory read;
   MemoryInput input;
@@ -106,29 +105,29 @@ const MemoryTool* FindTool(const MemoryTools& tools, std::string_view name) {
 }
 
 // The shown rows of a recording's first table, behind its name.
-void AppendRows(const std::string& recording, const MemoryTable& from, MemoryTable& table) {
+void AppendRows(const std::string& recording, const Document::Table& from, Document::Table& table) {
   if (table.columns.empty()) {
-    table.columns = {{"recording", "recording", MemoryUnit::kText}};
+    table.columns = {{"recording", "recording", Unit::kText}};
     table.columns.insert(table.columns.end(), from.columns.begin(), from.columns.end());
   }
   for (std::size_t i = 0; i < std::min(from.max_shown, from.rows.size()); ++i) {
-    std::vector<Table::Cell> row{recording};
+    std::vector<Value> row{recording};
     row.insert(row.end(), from.rows[i].begin(), from.rows[i].end());
     table.rows.push_back(std::move(row));
   }
   table.max_shown = table.rows.size();
 }
 
-void AppendFacts(const std::string& recording, const std::vector<report::MemoryFact>& facts,
-                 MemoryTable& table) {
+void AppendFacts(const std::string& recording, const std::vector<report::Document::Fact>& facts,
+                 Document::Table& table) {
   if (table.columns.empty()) {
-    table.columns = {{"recording", "recording", MemoryUnit::kText}};
-    for (const report::MemoryFact& fact : facts) {
-      table.columns.push_back({fact.key, fact.label, fact.unit});
+    table.columns = {{"recording", "recording", Unit::kText}};
+    for (const report::Document::Fact& fact : facts) {
+      table.columns.push_back({fact.key, fact.label, fact.format});
     }
   }
-  std::vector<Table::Cell> row{recording};
-  for (const report::MemoryFact& fact : facts) {
+  std::vector<Value> row{recording};
+  for (const report::Document::Fact& fact : facts) {
     row.push_back(fact.value);
   }
   row.resize(table.columns.size());
@@ -141,7 +140,7 @@ std::string KeyOf(std::string_view tool, std::string_view what) {
   return key;
 }
 
-Result<MemoryPage> PageOf(const MemoryTool& tool, const MemoryInput& input) {
+Result<MemoryResult> PageOf(const MemoryTool& tool, const MemoryInput& input) {
   const MemoryRun& run = input.runs.front();
   if (tool.reads() == MemoryTool::Reads::kOneRank && run.ranks.size() > 1) {
     return Fail(Error::Kind::kUnsupported,
@@ -154,14 +153,14 @@ Result<MemoryPage> PageOf(const MemoryTool& tool, const MemoryInput& input) {
 
 // One item of the paper over all recordings.
 void AddItem(const PaperItem& item, const MemoryTool& tool,
-             const std::vector<Recording>& recordings, MemoryPage& page) {
-  MemoryTable facts{.key = KeyOf(item.tool, "numbers"),
-                    .heading = fmt::format("{}: {}", item.item, tool.line())};
-  MemoryTable rows{.key = KeyOf(item.tool, "rows"),
-                   .heading = fmt::format("{}, in detail", item.item)};
+             const std::vector<Recording>& recordings, MemoryResult& page) {
+  Document::Table facts{.key = KeyOf(item.tool, "numbers"),
+                        .heading = fmt::format("{}: {}", item.item, tool.line())};
+  Document::Table rows{.key = KeyOf(item.tool, "rows"),
+                       .heading = fmt::format("{}, in detail", item.item)};
   for (const Recording& recording : recordings) {
     const std::string& title = recording.title();
-    Result<MemoryPage> one = PageOf(tool, recording.For(tool).input);
+    Result<MemoryResult> one = PageOf(tool, recording.For(tool).input);
     if (!one) {
       page.sentences.push_back(fmt::format("{}: {}.", item.item, one.error().message()));
       continue;
@@ -170,12 +169,12 @@ void AddItem(const PaperItem& item, const MemoryTool& tool,
     if (!one->tables.empty()) {
       AppendRows(title, one->tables.front(), rows);
     }
-    for (report::MemoryPicture& picture : one->pictures) {
+    for (report::Document::Picture& picture : one->pictures) {
       picture.heading = fmt::format("{}, {}: {}", item.item, title, picture.heading);
       page.pictures.push_back(std::move(picture));
     }
   }
-  for (MemoryTable* const table : {&facts, &rows}) {
+  for (Document::Table* const table : {&facts, &rows}) {
     if (!table->rows.empty()) {
       page.tables.push_back(std::move(*table));
     }
@@ -190,31 +189,33 @@ Result<MemoryPaper> MakeMemoryPaper(const std::string& folder, const MemorySourc
   std::vector<Recording> recordings(files.size());
   std::vector<RankTimes> joins;
   MemoryPaper paper;
-  paper.page.tool = "paper";
-  paper.page.title = std::filesystem::path(folder).lexically_normal().filename().string();
+  MemoryResult result;
   for (std::size_t i = 0; i < files.size(); ++i) {
     ORRERY_TRY(const MemorySources one, SourcesOf(files[i], sources));
     ORRERY_TRY_STATUS(ReadRecording(one, recordings[i]));
     const Looked& looked = recordings[i].with_times;
     paper.is_partial = paper.is_partial || looked.read.is_partial();
-    paper.page.coverage.push_back(
+    result.coverage.push_back(
         fmt::format("{}: {}", recordings[i].title(), CoverageLines(looked.input).front()));
-    std::ranges::move(CoverageParts(looked.input), std::back_inserter(paper.page.coverage_parts));
+    AddCoverageParts(looked.input, result.coverage_parts);
     std::ranges::copy(looked.read.joins, std::back_inserter(joins));
     if (!sources.times.empty() && looked.read.joins.empty()) {
-      paper.page.sentences.push_back(fmt::format("{} has no times: {} holds no file of its name.",
-                                                 recordings[i].title(), sources.times.front()));
+      result.sentences.push_back(fmt::format("{} has no times: {} holds no file of its name.",
+                                             recordings[i].title(), sources.times.front()));
     }
   }
   for (const PaperItem& item : kItems) {
     const MemoryTool* const tool = FindTool(tools, item.tool);
     if (tool != nullptr) {
-      AddItem(item, *tool, recordings, paper.page);
+      AddItem(item, *tool, recordings, result);
     }
   }
   if (!sources.times.empty()) {
-    AddTimes(joins, paper.page);
+    AddTimes(joins, result);
   }
+  paper.document =
+      MemoryDocument("paper", std::filesystem::path(folder).lexically_normal().filename().string(),
+                     std::move(result));
   return paper;
 }
 

@@ -5,13 +5,12 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/memory/input.h"
 #include "orrery/cli/memory/tool.h"
-#include "orrery/report/memory_page.h"
 
 namespace orrery::cli {
 
 /// What all tools together show of the recordings in a folder.
 struct MemoryPaper {
-  report::MemoryPage page;
+  report::Document document;
   bool is_partial = false;  // something of a recording is lost
 };
 

@@ -1,3 +1,5 @@
+#include "orrery/memory/patterns/patterns.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -15,7 +17,6 @@
 #include "orrery/draw/chart/stacked_bars.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/draw/text_table.h"
-#include "orrery/memory/patterns/patterns.h"
 #include "orrery/memory/timeline/site.h"
 
 namespace orrery::cli {
@@ -25,12 +26,11 @@ using memory::patterns::Finding;
 using memory::patterns::kNumPatterns;
 using memory::patterns::Pattern;
 using memory::patterns::PatternReport;
-using report::MemoryPage;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
-Table::Cell ObjectCell(const trace::Trace& trace, RowId object) {
-  return object == kNoRow ? Table::Cell() : Table::Cell(trace.memory_objects.id[object]);
+Value ObjectCell(const trace::Trace& trace, RowId object) {
+  return object == kNoRow ? Value() : Value(trace.memory_objects.id[object]);
 }
 
 std::string SiteOfObject(const trace::Trace& trace, RowId object) {
@@ -42,7 +42,7 @@ std::string SiteOfObject(const trace::Trace& trace, RowId object) {
                                             .call_stack = objects.call_stack[object]});
 }
 
-std::vector<Table::Cell> RowOf(const trace::Trace& trace, const Finding& finding) {
+std::vector<Value> RowOf(const trace::Trace& trace, const Finding& finding) {
   const bool is_traffic = finding.traffic_saved_bytes > 0;
   return {std::string(PatternName(finding.pattern)),
           std::string(finding.is_fact ? "yes" : "possible"),
@@ -50,7 +50,7 @@ std::vector<Table::Cell> RowOf(const trace::Trace& trace, const Finding& finding
           finding.bytes,
           finding.peak_saved_bytes,
           finding.byte_seconds_saved,
-          is_traffic ? Table::Cell(finding.traffic_saved_bytes) : Table::Cell(),
+          is_traffic ? Value(finding.traffic_saved_bytes) : Value(),
           std::string(Suggestion(finding.pattern)),
           finding.detail + (finding.is_fact || finding.detail.empty() ? "" : "; ") +
               finding.why_not_fact,
@@ -58,21 +58,22 @@ std::vector<Table::Cell> RowOf(const trace::Trace& trace, const Finding& finding
           SiteOfObject(trace, finding.object)};
 }
 
-MemoryTable FindingTable(const trace::Trace& trace, const PatternReport& found, std::size_t top) {
-  MemoryTable table{.key = "findings",
-                    .heading = "findings by effect",
-                    .columns = {{"pattern", "pattern", MemoryUnit::kText},
-                                {"certain", "certain", MemoryUnit::kText},
-                                {"object", "object", MemoryUnit::kCount},
-                                {"bytes", "bytes", MemoryUnit::kBytes},
-                                {"peak_saved_bytes", "off the peak", MemoryUnit::kBytes},
-                                {"saved_byte_seconds", "bytes × seconds", MemoryUnit::kBytes},
-                                {"traffic_saved_bytes", "traffic", MemoryUnit::kBytes},
-                                {"suggestion", "suggestion", MemoryUnit::kText},
-                                {"why", "because", MemoryUnit::kText},
-                                {"other_object", "other object", MemoryUnit::kCount},
-                                {"site", "allocated in", MemoryUnit::kText}},
-                    .max_shown = top};
+Document::Table FindingTable(const trace::Trace& trace, const PatternReport& found,
+                             std::size_t top) {
+  Document::Table table{.key = "findings",
+                        .heading = "findings by effect",
+                        .columns = {{"pattern", "pattern", Unit::kText},
+                                    {"certain", "certain", Unit::kText},
+                                    {"object", "object", Unit::kCount},
+                                    {"bytes", "bytes", Unit::kBytes},
+                                    {"peak_saved_bytes", "off the peak", Unit::kBytes},
+                                    {"saved_byte_seconds", "bytes × seconds", Unit::kBytes},
+                                    {"traffic_saved_bytes", "traffic", Unit::kBytes},
+                                    {"suggestion", "suggestion", Unit::kText},
+                                    {"why", "because", Unit::kText},
+                                    {"other_object", "other object", Unit::kCount},
+                                    {"site", "allocated in", Unit::kText}},
+                        .max_shown = top};
   for (const Finding& finding : found.findings) {
     table.rows.push_back(RowOf(trace, finding));
   }
@@ -86,15 +87,15 @@ struct PatternTotal {
   std::int64_t largest_saving = 0;
 };
 
-MemoryTable TotalTable(const PatternReport& found) {
-  MemoryTable table{.key = "patterns",
-                    .heading = "by pattern",
-                    .columns = {{"pattern", "pattern", MemoryUnit::kText},
-                                {"facts", "certain", MemoryUnit::kCount},
-                                {"possible", "possible", MemoryUnit::kCount},
-                                {"bytes", "bytes", MemoryUnit::kBytes},
-                                {"largest_peak_saved_bytes", "most off the peak, by one object",
-                                 MemoryUnit::kBytes}}};
+Document::Table TotalTable(const PatternReport& found) {
+  Document::Table table{
+      .key = "patterns",
+      .heading = "by pattern",
+      .columns = {{"pattern", "pattern", Unit::kText},
+                  {"facts", "certain", Unit::kCount},
+                  {"possible", "possible", Unit::kCount},
+                  {"bytes", "bytes", Unit::kBytes},
+                  {"largest_peak_saved_bytes", "most off the peak, by one object", Unit::kBytes}}};
   std::array<PatternTotal, kNumPatterns> totals;
   for (const Finding& finding : found.findings) {
     PatternTotal& total = totals[static_cast<std::size_t>(finding.pattern)];
@@ -110,8 +111,8 @@ MemoryTable TotalTable(const PatternReport& found) {
   return table;
 }
 
-report::MemoryPicture PictureOf(const trace::Trace& trace, const PatternReport& found,
-                                std::size_t top) {
+report::Document::Picture PictureOf(const trace::Trace& trace, const PatternReport& found,
+                                    std::size_t top) {
   draw::StackedBars bars{
       .series = {{.name = "certain", .style = "compute"}, {.name = "possible", .style = "other"}},
       .bars = {},
@@ -150,37 +151,37 @@ class PatternsTool : public MemoryTool {
         .ShowDefault()
         .NonNegative();
     verb.AddOption("--idle-launches", options_.idle_launches,
-                    "idle: accesses more than so many launches, copies and sets apart")
+                   "idle: accesses more than so many launches, copies and sets apart")
         .ShowDefault()
         .NonNegative();
     verb.AddOption("--leak-steps", options_.leak_steps,
-                    "leak: not accessed during the last so many steps")
+                   "leak: not accessed during the last so many steps")
         .ShowDefault()
         .Positive();
     verb.AddOption("--similar", options_.similar_percent,
-                    "redundant: at most so many percent smaller than the idle object")
+                   "redundant: at most so many percent smaller than the idle object")
         .ShowDefault()
         .Range(0.0, 1000.0);
     verb.AddOption("--touched", options_.touched_percent,
-                    "overallocated: less than so many percent touched")
+                   "overallocated: less than so many percent touched")
         .ShowDefault()
         .Range(0.0, 100.0);
     verb.AddOption("--uneven", options_.uneven_variation,
-                    "uneven: accesses of pages deviate by more than so many times their mean")
+                   "uneven: accesses of pages deviate by more than so many times their mean")
         .ShowDefault()
         .NonNegative();
   }
 
-  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
     const trace::Trace& trace = input.trace();
     const PatternReport found = memory::patterns::FindPatterns(trace, options_);
     std::int64_t num_facts = 0;
     for (const Finding& finding : found.findings) {
       num_facts += finding.is_fact ? 1 : 0;
     }
-    MemoryPage page;
+    MemoryResult page;
     page.facts = {{"objects", "objects looked at", found.num_objects},
-                  {"peak_bytes", "peak of these objects", found.peak_bytes, MemoryUnit::kBytes},
+                  {"peak_bytes", "peak of these objects", found.peak_bytes, Unit::kBytes},
                   {"facts", "certain findings", num_facts},
                   {"possible", "possible findings",
                    static_cast<std::int64_t>(found.findings.size()) - num_facts}};

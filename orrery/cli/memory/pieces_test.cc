@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "orrery/cli/memory/output.h"
 #include "orrery/cli/memory/tool.h"
 #include "orrery/memory/test_pieces.h"
 #include "orrery/memory/test_random_recording.h"
@@ -14,13 +13,10 @@
 namespace orrery::cli {
 namespace {
 
-// Whatever a reader sees of a page.
-std::string TextOf(const report::MemoryPage& page) {
-  std::string text = MemoryJson(page) + report::RenderMemoryText(page);
-  for (const report::MemoryPicture& picture : page.pictures) {
-    text += picture.caption + picture.svg;
-  }
-  return text;
+// Whatever a reader sees of a result.
+std::string TextOf(const MemoryResult& result) {
+  const report::Document document = MemoryDocument("tool", "recording", result);
+  return report::RenderJson(document) + report::RenderText(document) + report::RenderHtml(document);
 }
 
 bool IsAboutPieces(const std::string& sentence) {
@@ -28,14 +24,14 @@ bool IsAboutPieces(const std::string& sentence) {
 }
 
 // Lists of single launches are for recordings that are whole.
-report::MemoryPage WithoutLaunches(report::MemoryPage page) {
-  std::erase_if(page.sentences, IsAboutPieces);
-  std::erase_if(page.tables, [](const auto& table) { return table.key == "launches"; });
-  return page;
+MemoryResult WithoutLaunches(MemoryResult result) {
+  std::erase_if(result.sentences, IsAboutPieces);
+  std::erase_if(result.tables, [](const auto& table) { return table.key == "launches"; });
+  return result;
 }
 
-report::MemoryPage PageOf(const MemoryTool& tool, const trace::Trace& trace,
-                          const std::vector<std::int64_t>& cuts) {
+MemoryResult PageOf(const MemoryTool& tool, const trace::Trace& trace,
+                    const std::vector<std::int64_t>& cuts) {
   const std::unique_ptr<MemoryAnalysis> analysis = tool.Begin({.top = 5});
   memory::ForEachPiece(trace, cuts, [&](const trace::Trace& piece) {
     const Status added = analysis->Add(piece);
@@ -59,9 +55,9 @@ RC_GTEST_PROP(MemoryPieces, AnyCuttingGivesThePageOfTheWhole, ()) {
     if (tool->Begin({}) == nullptr) {
       continue;
     }
-    const report::MemoryPage whole =
+    const MemoryResult whole =
         *tool->Run({.runs = {{.title = "whole", .ranks = {&recording.trace}}}, .top = 5});
-    const report::MemoryPage pieces = PageOf(*tool, recording.trace, cuts);
+    const MemoryResult pieces = PageOf(*tool, recording.trace, cuts);
     RC_ASSERT(TextOf(WithoutLaunches(whole)) == TextOf(WithoutLaunches(pieces)));
   }
 }
@@ -92,11 +88,11 @@ TEST(MemoryPieces, SingleLaunchesAreListedForWholeRecordingsOnly) {
   const MemoryTools tools = AllMemoryTools();
   const MemoryTool* const tool = FindTool(tools, "working-set");
   ASSERT_NE(tool, nullptr);
-  const report::MemoryPage whole = PageOf(*tool, recording.trace, {});
+  const MemoryResult whole = PageOf(*tool, recording.trace, {});
   EXPECT_EQ(whole.tables.back().key, "launches");
   EXPECT_EQ(whole.tables.back().rows.size(), 2U);
   EXPECT_FALSE(std::ranges::any_of(whole.sentences, IsAboutPieces));
-  const report::MemoryPage pieces = PageOf(*tool, recording.trace, {3});
+  const MemoryResult pieces = PageOf(*tool, recording.trace, {3});
   EXPECT_EQ(pieces.tables.back().key, "operators");
   EXPECT_TRUE(std::ranges::any_of(pieces.sentences, IsAboutPieces));
 }

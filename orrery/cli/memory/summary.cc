@@ -17,9 +17,8 @@
 namespace orrery::cli {
 namespace {
 
-using report::MemoryPage;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 using trace::Trace;
 
 constexpr std::array<std::string_view, 4> kActivityNames{"kernels", "copies", "sets", "other"};
@@ -30,14 +29,14 @@ struct Counted {
   std::int64_t bytes = 0;
 };
 
-void AddRow(MemoryTable& table, std::string kind, const Counted& counted) {
+void AddRow(Document::Table& table, std::string kind, const Counted& counted) {
   if (counted.count > 0) {
     table.rows.push_back({std::move(kind), counted.count, counted.bytes});
   }
 }
 
 // Bytes of kernels are not known here.
-void AddActivities(const Trace& trace, MemoryTable& table) {
+void AddActivities(const Trace& trace, Document::Table& table) {
   std::array<Counted, kActivityNames.size()> counted{};
   for (RowId row = 0; row < trace.activities.size(); ++row) {
     Counted& kind = counted[static_cast<std::size_t>(trace.activities.kind[row])];
@@ -49,7 +48,7 @@ void AddActivities(const Trace& trace, MemoryTable& table) {
   }
 }
 
-void AddObjects(const Trace& trace, MemoryTable& table) {
+void AddObjects(const Trace& trace, Document::Table& table) {
   std::array<Counted, kNumClasses> counted{};
   for (RowId row = 0; row < trace.memory_objects.size(); ++row) {
     Counted& kind = counted[static_cast<std::size_t>(trace.memory_objects.memory_class[row])];
@@ -64,7 +63,7 @@ void AddObjects(const Trace& trace, MemoryTable& table) {
   }
 }
 
-void AddAllocatorEvents(const Trace& trace, MemoryTable& table) {
+void AddAllocatorEvents(const Trace& trace, Document::Table& table) {
   Counted allocated;
   Counted freed;
   for (const std::int64_t bytes : trace.memory_events.bytes) {
@@ -76,7 +75,7 @@ void AddAllocatorEvents(const Trace& trace, MemoryTable& table) {
   AddRow(table, "frees of the framework", freed);
 }
 
-void AddTouches(const Trace& trace, MemoryTable& table) {
+void AddTouches(const Trace& trace, Document::Table& table) {
   std::array<Counted, memory::kNumCoverages> counted{};
   for (RowId row = 0; row < trace.touches.size(); ++row) {
     Counted& kind = counted[static_cast<std::size_t>(trace.touches.coverage[row])];
@@ -93,12 +92,12 @@ void AddTouches(const Trace& trace, MemoryTable& table) {
   AddRow(table, "single accesses of warps", {static_cast<std::int64_t>(trace.accesses.size()), 0});
 }
 
-MemoryTable RecordedTable(const Trace& trace) {
-  MemoryTable table{.key = "recorded",
-                    .heading = "what was recorded",
-                    .columns = {{"kind", "kind", MemoryUnit::kText},
-                                {"count", "count", MemoryUnit::kCount},
-                                {"bytes", "bytes", MemoryUnit::kBytes}}};
+Document::Table RecordedTable(const Trace& trace) {
+  Document::Table table{.key = "recorded",
+                        .heading = "what was recorded",
+                        .columns = {{"kind", "kind", Unit::kText},
+                                    {"count", "count", Unit::kCount},
+                                    {"bytes", "bytes", Unit::kBytes}}};
   AddActivities(trace, table);
   AddObjects(trace, table);
   AddAllocatorEvents(trace, table);
@@ -106,12 +105,12 @@ MemoryTable RecordedTable(const Trace& trace) {
   return table;
 }
 
-MemoryTable CoverageTable(const Trace& trace) {
-  MemoryTable table{.key = "recorder",
-                    .heading = "what the recorder says of its own sight",
-                    .columns = {{"kind", "kind", MemoryUnit::kText},
-                                {"count", "count", MemoryUnit::kCount},
-                                {"name", "name", MemoryUnit::kText}}};
+Document::Table CoverageTable(const Trace& trace) {
+  Document::Table table{.key = "recorder",
+                        .heading = "coverage according to the recorder",
+                        .columns = {{"kind", "kind", Unit::kText},
+                                    {"count", "count", Unit::kCount},
+                                    {"name", "name", Unit::kText}}};
   const trace::CoverageCounts& counts = trace.coverage_counts;
   for (RowId row = 0; row < counts.size(); ++row) {
     table.rows.push_back({std::string(memory::CoverageKindName(counts.kind[row])),
@@ -120,12 +119,12 @@ MemoryTable CoverageTable(const Trace& trace) {
   return table;
 }
 
-MemoryTable ToolTable(const Trace& trace, const MemoryTools& tools) {
-  MemoryTable table{.key = "tools",
-                    .heading = "tools",
-                    .columns = {{"tool", "--tool", MemoryUnit::kText},
-                                {"status", "runs", MemoryUnit::kText},
-                                {"reason", "why not", MemoryUnit::kText, 0}}};
+Document::Table ToolTable(const Trace& trace, const MemoryTools& tools) {
+  Document::Table table{.key = "tools",
+                        .heading = "tools",
+                        .columns = {{"tool", "--tool", Unit::kText},
+                                    {"status", "runs", Unit::kText},
+                                    {"reason", "why not", Unit::kText, 0}}};
   for (const auto& tool : tools) {
     const Status met = memory::CheckNeeds(tool->needs(), trace);
     table.rows.push_back({std::string(tool->name()), std::string(met ? "yes" : "no"),
@@ -136,8 +135,8 @@ MemoryTable ToolTable(const Trace& trace, const MemoryTools& tools) {
 
 }  // namespace
 
-MemoryPage MemorySummary(const Trace& trace, const MemoryTools& tools) {
-  MemoryPage page;
+MemoryResult MemorySummary(const Trace& trace, const MemoryTools& tools) {
+  MemoryResult page;
   page.tables.push_back(RecordedTable(trace));
   if (!trace.coverage_counts.empty()) {
     page.tables.push_back(CoverageTable(trace));

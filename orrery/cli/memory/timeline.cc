@@ -28,8 +28,7 @@ using memory::timeline::Axis;
 using memory::timeline::RankSpread;
 using memory::timeline::StackBy;
 using memory::timeline::Timeline;
-using report::MemoryPage;
-using report::MemoryUnit;
+using report::Unit;
 
 constexpr std::size_t kMostPictures = 8;       // of ranks and places, two each
 constexpr std::int64_t kSmallestDrawn = 1000;  // of the largest place of a rank, its share
@@ -60,7 +59,7 @@ const Timeline* FirstOf(const RankMemory& rank) {
   return rank.timelines.empty() ? nullptr : &rank.timelines.front();
 }
 
-void AddSpread(const std::vector<RankMemory>& ranks, MemoryPage& page) {
+void AddSpread(const std::vector<RankMemory>& ranks, MemoryResult& page) {
   std::vector<const trace::Trace*> traces;
   std::vector<Timeline> timelines;
   for (const RankMemory& rank : ranks) {
@@ -68,14 +67,14 @@ void AddSpread(const std::vector<RankMemory>& ranks, MemoryPage& page) {
     timelines.insert(timelines.end(), rank.timelines.begin(), rank.timelines.end());
   }
   const RankSpread spread = SpreadOf(traces, timelines);
-  page.facts.push_back({"smallest_peak_bytes", "smallest peak", spread.smallest_bytes,
-                        MemoryUnit::kBytes, fmt::format("rank {}", spread.smallest_rank)});
-  page.facts.push_back({"largest_peak_bytes", "largest peak", spread.largest_bytes,
-                        MemoryUnit::kBytes, fmt::format("rank {}", spread.largest_rank)});
+  page.facts.push_back({"smallest_peak_bytes", "smallest peak", spread.smallest_bytes, Unit::kBytes,
+                        fmt::format("rank {}", spread.smallest_rank)});
+  page.facts.push_back({"largest_peak_bytes", "largest peak", spread.largest_bytes, Unit::kBytes,
+                        fmt::format("rank {}", spread.largest_rank)});
   page.facts.push_back(
-      {"peak_spread", "largest over smallest", spread.Percent() / 100, MemoryUnit::kShare});
+      {"peak_spread", "largest over smallest", spread.Percent() / 100, Unit::kShare});
   page.facts.push_back({"kinds_of_ranks", "ranks that differ",
-                        static_cast<std::int64_t>(spread.alike.size()), MemoryUnit::kCount,
+                        static_cast<std::int64_t>(spread.alike.size()), Unit::kCount,
                         "kinds; ranks of one kind change their memory alike"});
   std::string kinds;
   for (const std::vector<std::int32_t>& alike : spread.alike) {
@@ -87,7 +86,7 @@ void AddSpread(const std::vector<RankMemory>& ranks, MemoryPage& page) {
   }
 }
 
-void AddRemarks(const std::vector<RankMemory>& ranks, MemoryPage& page) {
+void AddRemarks(const std::vector<RankMemory>& ranks, MemoryResult& page) {
   std::int64_t num_frees = 0;
   std::int64_t difference = 0;
   for (const RankMemory& rank : ranks) {
@@ -109,7 +108,7 @@ void AddRemarks(const std::vector<RankMemory>& ranks, MemoryPage& page) {
   }
 }
 
-// A few bytes of the host beside gigabytes of a GPU are a row of the table and no picture.
+// A few bytes of the host next to gigabytes of a GPU are a row of the table and no picture.
 bool IsWorthAPicture(const Timeline& timeline, const RankMemory& rank) {
   std::int64_t largest = 0;
   for (const Timeline& other : rank.timelines) {
@@ -129,7 +128,7 @@ std::string PictureTitle(const std::vector<RankMemory>& ranks, const RankMemory&
 }
 
 void AddPictures(const std::vector<RankMemory>& ranks, Axis axis, bool is_aligned,
-                 MemoryPage& page) {
+                 MemoryResult& page) {
   for (const RankMemory& rank : ranks) {
     for (const Timeline& timeline : rank.timelines) {
       if (page.pictures.size() >= 2 * kMostPictures) {
@@ -157,7 +156,7 @@ std::string_view AxisTitleOf(AlignBy by) {
   return "allocations and frees";
 }
 
-report::MemoryPicture AlignedPicture(const Alignment& alignment, const MemoryInput& input) {
+report::Document::Picture AlignedPicture(const Alignment& alignment, const MemoryInput& input) {
   const bool is_progress = alignment.by == AlignBy::kProgress;
   const double width = is_progress ? 100.0 / static_cast<double>(alignment.moments.size()) : 1;
   draw::LineChart chart{
@@ -170,9 +169,9 @@ report::MemoryPicture AlignedPicture(const Alignment& alignment, const MemoryInp
   for (std::size_t i = 0; i < alignment.moments.size(); ++i) {
     const double begin = width * static_cast<double>(i);
     const double end = width * static_cast<double>(i + 1);
-    chart.lines[0].stretches.push_back(
+    chart.lines[0].segments.push_back(
         {begin, end, static_cast<double>(alignment.moments[i].first_bytes)});
-    chart.lines[1].stretches.push_back(
+    chart.lines[1].segments.push_back(
         {begin, end, static_cast<double>(alignment.moments[i].second_bytes)});
   }
   return {.heading = "Two recordings side by side",
@@ -182,7 +181,7 @@ report::MemoryPicture AlignedPicture(const Alignment& alignment, const MemoryInp
 }
 
 void AddPeaks(const std::vector<RankMemory>& ranks, const MemoryInput& input, bool all_points,
-              MemoryPage& page) {
+              MemoryResult& page) {
   page.tables.insert(page.tables.begin(), TimelineTable(ranks));
   page.tables.push_back(CategoryTable(ranks));
   page.tables.push_back(SiteTable(ranks, input.top));
@@ -223,26 +222,26 @@ class TimelineTool : public MemoryTool {
 
   void AddOptions(Verb& verb) override {
     verb.AddChoice("--by", axis_,
-        {{"time", Axis::kTime}, {"event", Axis::kEvent}, {"operator", Axis::kOperator}},
-        "what memory is drawn against (time)");
-    verb.AddChoice("--stack", stack_,
-        {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
+                   {{"time", Axis::kTime}, {"event", Axis::kEvent}, {"operator", Axis::kOperator}},
+                   "what memory is drawn against (time)");
+    verb.AddChoice(
+        "--stack", stack_, {{"category", StackBy::kCategory}, {"operator", StackBy::kOperator}},
         "what columns are divided by: what memory is for, or the operator that allocated it "
         "(category)");
     verb.AddChoice<std::optional<AlignBy>>("--align", align_,
-                                          {{"progress", AlignBy::kProgress},
-                                           {"operator", AlignBy::kOperator},
-                                           {"event", AlignBy::kEvent}},
-                                          "two files are two recordings to compare, by the share "
-                                          "of their steps, by operators or change by change; "
-                                          "otherwise files are ranks of one run");
+                                           {{"progress", AlignBy::kProgress},
+                                            {"operator", AlignBy::kOperator},
+                                            {"event", AlignBy::kEvent}},
+                                           "two files are two recordings to compare, by the share "
+                                           "of their steps, by operators or change by change; "
+                                           "otherwise files are ranks of one run");
     verb.AddFlag("--all-points", has_all_points_,
-                  "every change in the table curve, not only those that are drawn");
+                 "every change in the table curve, not only those that are drawn");
   }
 
-  [[nodiscard]] Result<MemoryPage> Run(const MemoryInput& input) const override {
+  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
     const std::vector<RankMemory> ranks = RanksOf(input, axis_, stack_);
-    MemoryPage page;
+    MemoryResult page;
     if (align_) {
       ORRERY_TRY_STATUS(AddAlignment(ranks, input, page));
     } else {
@@ -255,23 +254,23 @@ class TimelineTool : public MemoryTool {
   }
 
  private:
-  static void AddFacts(const std::vector<RankMemory>& ranks, MemoryPage& page) {
+  static void AddFacts(const std::vector<RankMemory>& ranks, MemoryResult& page) {
     if (ranks.size() > 1) {
       AddSpread(ranks, page);
       return;
     }
     const Timeline* const timeline = FirstOf(ranks.front());
-    page.facts.push_back(
-        {"peak_bytes", "peak", timeline == nullptr ? std::int64_t{0} : timeline->peak.bytes,
-         MemoryUnit::kBytes, timeline == nullptr ? "" : PlaceName(timeline->place)});
+    page.facts.push_back({"peak_bytes", "peak",
+                          timeline == nullptr ? std::int64_t{0} : timeline->peak.bytes,
+                          Unit::kBytes, timeline == nullptr ? "" : PlaceName(timeline->place)});
     if (timeline != nullptr) {
       page.facts.push_back({"without_owner_bytes", "of it without an object",
-                            timeline->peak.bytes_without_owner, MemoryUnit::kBytes});
+                            timeline->peak.bytes_without_owner, Unit::kBytes});
     }
   }
 
   Status AddAlignment(const std::vector<RankMemory>& ranks, const MemoryInput& input,
-                      MemoryPage& page) const {
+                      MemoryResult& page) const {
     if (ranks.size() != 2) {
       return Fail(Error::Kind::kInvalidInput,
                   fmt::format("--align compares two recordings of one rank each, here are {} "
@@ -288,15 +287,15 @@ class TimelineTool : public MemoryTool {
                Align({.trace = ranks[0].trace, .timeline = first},
                      {.trace = ranks[1].trace, .timeline = second}, *align_));
     page.facts = {
-        {"first_peak_bytes", "peak of the first", first->peak.bytes, MemoryUnit::kBytes},
-        {"second_peak_bytes", "peak of the second", second->peak.bytes, MemoryUnit::kBytes},
+        {"first_peak_bytes", "peak of the first", first->peak.bytes, Unit::kBytes},
+        {"second_peak_bytes", "peak of the second", second->peak.bytes, Unit::kBytes},
         {"first_changes", "changes of the first", static_cast<std::int64_t>(first->points.size())},
         {"second_changes", "changes of the second",
          static_cast<std::int64_t>(second->points.size())},
         {"mean_difference_bytes", "second less first, on average", alignment.MeanDifference(),
-         MemoryUnit::kBytes},
+         Unit::kBytes},
         {"furthest_difference_bytes", "furthest apart", alignment.Furthest().Difference(),
-         MemoryUnit::kBytes, alignment.Furthest().label}};
+         Unit::kBytes, alignment.Furthest().label}};
     if (*align_ == AlignBy::kEvent) {
       page.sentences.emplace_back(
           "Changes of equal number need not be related: the raw view compares them all the same.");

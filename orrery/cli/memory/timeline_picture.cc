@@ -40,7 +40,7 @@ draw::Quantity AxisQuantity(Axis axis) {
   return axis == Axis::kTime ? draw::Quantity::kNanoseconds : draw::Quantity::kNumber;
 }
 
-// Neighbours of equal value are one stretch.
+// Neighbours of equal value are one segment.
 draw::ChartLine LineOf(const Timeline& timeline, Axis axis, Layer layer) {
   draw::ChartLine line{.series = {.name = std::string(LayerName(layer)),
                                   .style = std::string(kStyles[static_cast<std::size_t>(layer)])}};
@@ -51,13 +51,13 @@ draw::ChartLine LineOf(const Timeline& timeline, Axis axis, Layer layer) {
     }
     before = point;
     const auto x = static_cast<double>(timeline.Position(point, axis));
-    if (!line.stretches.empty()) {
-      line.stretches.back().end = x;
+    if (!line.segments.empty()) {
+      line.segments.back().end = x;
     }
-    line.stretches.push_back({x, x, static_cast<double>(timeline.points[point].Of(layer))});
+    line.segments.push_back({x, x, static_cast<double>(timeline.points[point].Of(layer))});
   }
-  if (!line.stretches.empty()) {
-    line.stretches.back().end =
+  if (!line.segments.empty()) {
+    line.segments.back().end =
         static_cast<double>(timeline.Position(timeline.points.size() - 1, axis));
   }
   return line;
@@ -92,7 +92,8 @@ std::string MomentText(const Timeline& timeline, std::size_t point, Axis axis) {
 
 }  // namespace
 
-report::MemoryPicture LayerPicture(const Timeline& timeline, Axis axis, const std::string& title) {
+report::Document::Picture LayerPicture(const Timeline& timeline, Axis axis,
+                                       const std::string& title) {
   draw::LineChart chart{.x_quantity = AxisQuantity(axis),
                         .y_quantity = draw::Quantity::kBinaryBytes,
                         .x_title = AxisTitle(axis),
@@ -104,22 +105,23 @@ report::MemoryPicture LayerPicture(const Timeline& timeline, Axis axis, const st
         const auto x = static_cast<double>(timeline.Position(timeline.peak.point, axis));
         chart.marks.push_back(
             {.line = chart.lines.size() - 1,
-             .stretch = {x, x, static_cast<double>(timeline.peak.bytes)},
+             .segment = {x, x, static_cast<double>(timeline.peak.bytes)},
              .label = fmt::format("peak {}", draw::FormatBinaryBytes({timeline.peak.bytes}))});
       }
     }
   }
-  report::MemoryPicture picture{.heading = fmt::format("Memory of {}", title),
-                                .svg = draw::RenderLineChart(chart),
-                                .caption = "Bytes in use; of many changes the highest are drawn."};
+  report::Document::Picture picture{
+      .heading = fmt::format("Memory of {}", title),
+      .svg = draw::RenderLineChart(chart),
+      .caption = "Bytes in use; of many changes the highest are drawn."};
   for (const draw::ChartLine& line : chart.lines) {
     picture.legend.push_back(line.series);
   }
   return picture;
 }
 
-report::MemoryPicture CategoryPicture(const Timeline& timeline, Axis axis,
-                                      const std::string& title) {
+report::Document::Picture CategoryPicture(const Timeline& timeline, Axis axis,
+                                          const std::string& title) {
   draw::StackedBars chart{.series = CategorySeries(timeline),
                           .bars = {},
                           .quantity = draw::Quantity::kBinaryBytes,

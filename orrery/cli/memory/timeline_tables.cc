@@ -12,22 +12,22 @@ using memory::timeline::NamedBytes;
 using memory::timeline::Owner;
 using memory::timeline::Point;
 using memory::timeline::Timeline;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
-std::vector<MemoryTable::Column> WithPlace(std::vector<MemoryTable::Column> columns) {
-  std::vector<MemoryTable::Column> all = {{"rank", "rank", MemoryUnit::kCount},
-                                          {"place", "memory of", MemoryUnit::kText}};
+std::vector<Document::Column> WithPlace(std::vector<Document::Column> columns) {
+  std::vector<Document::Column> all = {{"rank", "rank", Unit::kCount},
+                                       {"place", "memory of", Unit::kText}};
   all.insert(all.end(), columns.begin(), columns.end());
   return all;
 }
 
-std::vector<Table::Cell> PlaceCells(const Timeline& timeline) {
+std::vector<Value> PlaceCells(const Timeline& timeline) {
   return {std::int64_t{timeline.rank}, PlaceName(timeline.place)};
 }
 
-void AddRow(MemoryTable& table, const Timeline& timeline, std::vector<Table::Cell> cells) {
-  std::vector<Table::Cell> row = PlaceCells(timeline);
+void AddRow(Document::Table& table, const Timeline& timeline, std::vector<Value> cells) {
+  std::vector<Value> row = PlaceCells(timeline);
   row.insert(row.end(), std::make_move_iterator(cells.begin()),
              std::make_move_iterator(cells.end()));
   table.rows.push_back(std::move(row));
@@ -43,15 +43,15 @@ void ForEachTimeline(const std::vector<RankMemory>& ranks, Visit&& visit) {
 }
 
 // A missing cell where the number is not known.
-Table::Cell NumberCell(bool is_known, std::int64_t number) {
-  Table::Cell cell;
+Value NumberCell(bool is_known, std::int64_t number) {
+  Value cell;
   if (is_known) {
     cell = number;
   }
   return cell;
 }
 
-Table::Cell HighestCell(const Timeline& timeline, Layer layer) {
+Value HighestCell(const Timeline& timeline, Layer layer) {
   return NumberCell(timeline.Has(layer), timeline.HighestOf(layer));
 }
 
@@ -59,7 +59,8 @@ double ShareOf(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-void AddNamed(MemoryTable& table, const Timeline& timeline, const std::vector<NamedBytes>& list) {
+void AddNamed(Document::Table& table, const Timeline& timeline,
+              const std::vector<NamedBytes>& list) {
   for (const NamedBytes& named : list) {
     AddRow(table, timeline,
            {named.name, named.bytes, ShareOf(named.bytes, timeline.peak.bytes),
@@ -67,18 +68,18 @@ void AddNamed(MemoryTable& table, const Timeline& timeline, const std::vector<Na
   }
 }
 
-std::vector<MemoryTable::Column> NamedColumns(const char* key, const char* header) {
-  return WithPlace({{key, header, MemoryUnit::kText},
-                    {"bytes", "bytes", MemoryUnit::kBytes},
-                    {"share", "of the peak", MemoryUnit::kShare},
-                    {"objects", "objects", MemoryUnit::kCount}});
+std::vector<Document::Column> NamedColumns(const char* key, const char* header) {
+  return WithPlace({{key, header, Unit::kText},
+                    {"bytes", "bytes", Unit::kBytes},
+                    {"share", "of the peak", Unit::kShare},
+                    {"objects", "objects", Unit::kCount}});
 }
 
-std::vector<Table::Cell> PointCells(const Timeline& timeline, std::size_t number) {
+std::vector<Value> PointCells(const Timeline& timeline, std::size_t number) {
   const Point& point = timeline.points[number];
-  std::vector<Table::Cell> cells = {static_cast<std::int64_t>(number),
-                                    timeline.Position(number, memory::timeline::Axis::kTime),
-                                    NumberCell(point.operator_number >= 0, point.operator_number)};
+  std::vector<Value> cells = {static_cast<std::int64_t>(number),
+                              timeline.Position(number, memory::timeline::Axis::kTime),
+                              NumberCell(point.operator_number >= 0, point.operator_number)};
   for (std::size_t layer = 0; layer < memory::timeline::kNumLayers; ++layer) {
     cells.push_back(NumberCell(timeline.has_layer[layer], point.bytes[layer]));
   }
@@ -87,18 +88,18 @@ std::vector<Table::Cell> PointCells(const Timeline& timeline, std::size_t number
 
 }  // namespace
 
-MemoryTable TimelineTable(const std::vector<RankMemory>& ranks) {
-  MemoryTable table{.key = "timelines",
-                    .heading = "peaks",
-                    .columns = WithPlace({{"counts", "counted", MemoryUnit::kText},
-                                          {"allocations", "allocations", MemoryUnit::kCount},
-                                          {"frees", "frees", MemoryUnit::kCount},
-                                          {"peak_bytes", "peak", MemoryUnit::kBytes},
-                                          {"peak_ns", "reached after", MemoryUnit::kNanoseconds},
-                                          {"reserved_bytes", "reserved", MemoryUnit::kBytes},
-                                          {"outside_bytes", "outside", MemoryUnit::kBytes},
-                                          {"largest", "most for", MemoryUnit::kText}}),
-                    .caption = "Reserved and outside the allocator: their highest."};
+Document::Table TimelineTable(const std::vector<RankMemory>& ranks) {
+  Document::Table table{.key = "timelines",
+                        .heading = "peaks",
+                        .columns = WithPlace({{"counts", "counted", Unit::kText},
+                                              {"allocations", "allocations", Unit::kCount},
+                                              {"frees", "frees", Unit::kCount},
+                                              {"peak_bytes", "peak", Unit::kBytes},
+                                              {"peak_ns", "reached after", Unit::kNanoseconds},
+                                              {"reserved_bytes", "reserved", Unit::kBytes},
+                                              {"outside_bytes", "outside", Unit::kBytes},
+                                              {"largest", "most for", Unit::kText}}),
+                        .caption = "Reserved and outside the allocator: their highest."};
   ForEachTimeline(ranks, [&](const RankMemory&, const Timeline& timeline) {
     const bool has_peak = timeline.peak.bytes > 0;
     AddRow(table, timeline,
@@ -113,45 +114,44 @@ MemoryTable TimelineTable(const std::vector<RankMemory>& ranks) {
   return table;
 }
 
-MemoryTable SiteTable(const std::vector<RankMemory>& ranks, std::size_t top) {
-  MemoryTable table{.key = "peak_sites",
-                    .heading = "in use at the peak, by where it was allocated",
-                    .columns = NamedColumns("site", "allocated in"),
-                    .max_shown = top};
+Document::Table SiteTable(const std::vector<RankMemory>& ranks, std::size_t top) {
+  Document::Table table{.key = "peak_sites",
+                        .heading = "in use at the peak, by where it was allocated",
+                        .columns = NamedColumns("site", "allocated in"),
+                        .max_shown = top};
   ForEachTimeline(ranks, [&](const RankMemory&, const Timeline& timeline) {
     AddNamed(table, timeline, timeline.peak.by_site);
   });
   return table;
 }
 
-MemoryTable CategoryTable(const std::vector<RankMemory>& ranks) {
-  MemoryTable table{.key = "peak_categories",
-                    .heading = "in use at the peak, by what it is for",
-                    .columns = NamedColumns("category", "category")};
+Document::Table CategoryTable(const std::vector<RankMemory>& ranks) {
+  Document::Table table{.key = "peak_categories",
+                        .heading = "in use at the peak, by what it is for",
+                        .columns = NamedColumns("category", "category")};
   ForEachTimeline(ranks, [&](const RankMemory&, const Timeline& timeline) {
     AddNamed(table, timeline, timeline.peak.by_category);
   });
   return table;
 }
 
-MemoryTable OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top) {
-  MemoryTable table{.key = "peak_objects",
-                    .heading = "objects alive at the peak",
-                    .columns = WithPlace({{"object", "object", MemoryUnit::kCount},
-                                          {"bytes", "bytes", MemoryUnit::kBytes},
-                                          {"born_ns", "born after", MemoryUnit::kNanoseconds},
-                                          {"category", "category", MemoryUnit::kText},
-                                          {"site", "allocated in", MemoryUnit::kText},
-                                          {"region", "region", MemoryUnit::kText},
-                                          {"frame", "frame", MemoryUnit::kText}}),
-                    .max_shown = top};
+Document::Table OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top) {
+  Document::Table table{.key = "peak_objects",
+                        .heading = "objects alive at the peak",
+                        .columns = WithPlace({{"object", "object", Unit::kCount},
+                                              {"bytes", "bytes", Unit::kBytes},
+                                              {"born_ns", "born after", Unit::kNanoseconds},
+                                              {"category", "category", Unit::kText},
+                                              {"site", "allocated in", Unit::kText},
+                                              {"region", "region", Unit::kText},
+                                              {"frame", "frame", Unit::kText}}),
+                        .max_shown = top};
   ForEachTimeline(ranks, [&](const RankMemory& rank, const Timeline& timeline) {
     for (const Owner& owner : timeline.peak.owners) {
       const Life& life = rank.history.lives[owner.life];
       AddRow(table, timeline,
-             {NumberCell(
-                  life.object != kNoRow,
-                  life.object == kNoRow ? 0 : rank.trace->memory_objects.id[life.object]),
+             {NumberCell(life.object != kNoRow,
+                         life.object == kNoRow ? 0 : rank.trace->memory_objects.id[life.object]),
               life.bytes, life.begin_ns - timeline.points.front().time_ns, owner.category,
               owner.site, owner.region, owner.frame});
     }
@@ -159,18 +159,18 @@ MemoryTable OwnerTable(const std::vector<RankMemory>& ranks, std::size_t top) {
   return table;
 }
 
-MemoryTable CurveTable(const std::vector<RankMemory>& ranks, bool has_all_points) {
-  MemoryTable table{.key = "curve",
-                    .heading = "bytes in use after changes",
-                    .columns = WithPlace({{"change", "change", MemoryUnit::kCount},
-                                          {"time_ns", "after", MemoryUnit::kNanoseconds},
-                                          {"operator", "operator", MemoryUnit::kCount},
-                                          {"allocated_bytes", "allocated", MemoryUnit::kBytes},
-                                          {"reserved_bytes", "reserved", MemoryUnit::kBytes},
-                                          {"outside_bytes", "outside", MemoryUnit::kBytes},
-                                          {"driver_bytes", "driver", MemoryUnit::kBytes},
-                                          {"pinned_bytes", "pinned", MemoryUnit::kBytes}}),
-                    .max_shown = 0};
+Document::Table CurveTable(const std::vector<RankMemory>& ranks, bool has_all_points) {
+  Document::Table table{.key = "curve",
+                        .heading = "bytes in use after changes",
+                        .columns = WithPlace({{"change", "change", Unit::kCount},
+                                              {"time_ns", "after", Unit::kNanoseconds},
+                                              {"operator", "operator", Unit::kCount},
+                                              {"allocated_bytes", "allocated", Unit::kBytes},
+                                              {"reserved_bytes", "reserved", Unit::kBytes},
+                                              {"outside_bytes", "outside", Unit::kBytes},
+                                              {"driver_bytes", "driver", Unit::kBytes},
+                                              {"pinned_bytes", "pinned", Unit::kBytes}}),
+                        .max_shown = 0};
   ForEachTimeline(ranks, [&](const RankMemory&, const Timeline& timeline) {
     std::size_t next = 0;
     for (const std::size_t point : timeline.columns.points) {
@@ -185,29 +185,29 @@ MemoryTable CurveTable(const std::vector<RankMemory>& ranks, bool has_all_points
   return table;
 }
 
-MemoryTable GroupTable(const memory::timeline::RankSpread& spread) {
-  MemoryTable table{.key = "groups",
-                    .heading = "how far peaks lie apart inside of groups of ranks",
-                    .columns = {{"kind", "groups", MemoryUnit::kText},
-                                {"groups", "number", MemoryUnit::kCount},
-                                {"spread", "largest over smallest, at most", MemoryUnit::kShare}},
-                    .caption =
-                        "Ranks of a kind of group that differ say which dimension of the "
-                        "plan explains the difference."};
+Document::Table GroupTable(const memory::timeline::RankSpread& spread) {
+  Document::Table table{.key = "groups",
+                        .heading = "how far peaks lie apart inside of groups of ranks",
+                        .columns = {{"kind", "groups", Unit::kText},
+                                    {"groups", "number", Unit::kCount},
+                                    {"spread", "largest over smallest, at most", Unit::kShare}},
+                        .caption =
+                            "Ranks of a kind of group that differ say which dimension of the "
+                            "plan explains the difference."};
   for (const memory::timeline::GroupSpread& group : spread.groups) {
     table.rows.push_back({group.kind, group.num_groups, group.largest_percent / 100});
   }
   return table;
 }
 
-MemoryTable AlignedTable(const memory::timeline::Alignment& alignment, std::size_t top) {
-  MemoryTable table{.key = "aligned",
-                    .heading = "the two recordings side by side",
-                    .columns = {{"moment", "moment", MemoryUnit::kText},
-                                {"first_bytes", "first", MemoryUnit::kBytes},
-                                {"second_bytes", "second", MemoryUnit::kBytes},
-                                {"difference_bytes", "second less first", MemoryUnit::kBytes}},
-                    .max_shown = std::max<std::size_t>(top, 20)};
+Document::Table AlignedTable(const memory::timeline::Alignment& alignment, std::size_t top) {
+  Document::Table table{.key = "aligned",
+                        .heading = "the two recordings side by side",
+                        .columns = {{"moment", "moment", Unit::kText},
+                                    {"first_bytes", "first", Unit::kBytes},
+                                    {"second_bytes", "second", Unit::kBytes},
+                                    {"difference_bytes", "second less first", Unit::kBytes}},
+                        .max_shown = std::max<std::size_t>(top, 20)};
   for (const memory::timeline::AlignedMoment& moment : alignment.moments) {
     table.rows.push_back(
         {moment.label, moment.first_bytes, moment.second_bytes, moment.Difference()});

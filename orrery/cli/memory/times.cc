@@ -14,8 +14,8 @@ namespace orrery::cli {
 namespace {
 
 using memory::TimesJoin;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
 constexpr std::size_t kNamed = 4;  // names in a sentence
 
@@ -62,27 +62,27 @@ std::string SentenceOf(const RankTimes& rank) {
   return text;
 }
 
-MemoryTable JoinTable() {
+Document::Table JoinTable() {
   return {.key = "times",
           .heading = "where times are from",
-          .columns = {{"run", "recording", MemoryUnit::kText},
-                      {"rank", "rank", MemoryUnit::kCount},
-                      {"source", "times", MemoryUnit::kText},
-                      {"launches", "launches", MemoryUnit::kCount},
-                      {"launches_with_times", "with times", MemoryUnit::kCount},
-                      {"others", "copies and sets", MemoryUnit::kCount},
-                      {"others_with_times", "with times", MemoryUnit::kCount},
-                      {"only_in_times", "not in the recording", MemoryUnit::kCount}},
+          .columns = {{"run", "recording", Unit::kText},
+                      {"rank", "rank", Unit::kCount},
+                      {"source", "times", Unit::kText},
+                      {"launches", "launches", Unit::kCount},
+                      {"launches_with_times", "with times", Unit::kCount},
+                      {"others", "copies and sets", Unit::kCount},
+                      {"others_with_times", "with times", Unit::kCount},
+                      {"only_in_times", "not in the recording", Unit::kCount}},
           .max_shown = 0};
 }
 
-MemoryTable LackingTable() {
+Document::Table LackingTable() {
   return {.key = "without_times",
           .heading = "work without times",
-          .columns = {{"run", "recording", MemoryUnit::kText},
-                      {"rank", "rank", MemoryUnit::kCount},
-                      {"name", "name", MemoryUnit::kText},
-                      {"count", "count", MemoryUnit::kCount}},
+          .columns = {{"run", "recording", Unit::kText},
+                      {"rank", "rank", Unit::kCount},
+                      {"name", "name", Unit::kText},
+                      {"count", "count", Unit::kCount}},
           .max_shown = 0};
 }
 
@@ -149,9 +149,9 @@ Result<std::vector<RankTimes>> JoinTimes(const TimesRun& times, const std::strin
   return joins;
 }
 
-void AddTimes(const std::vector<RankTimes>& joins, report::MemoryPage& page) {
-  MemoryTable joined = JoinTable();
-  MemoryTable lacking = LackingTable();
+void AddTimes(const std::vector<RankTimes>& joins, MemoryResult& page) {
+  Document::Table joined = JoinTable();
+  Document::Table lacking = LackingTable();
   const bool has_several = joins.size() > 1;
   for (const RankTimes& rank : joins) {
     const std::string label = fmt::format("{}, rank {}: ", rank.run, rank.rank);

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "orrery/base/error.h"
+#include "orrery/cli/memory/tool.h"
 #include "orrery/cli/run_options.h"
 #include "orrery/ingest/run.h"
 #include "orrery/memory/join/joined_times.h"
-#include "orrery/report/memory_page.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::cli {
@@ -30,7 +30,7 @@ struct TimesRun {
 [[nodiscard]] const trace::Trace* TimesOfRank(const TimesRun& times, const trace::TraceSet& set,
                                               std::size_t place);
 
-/// What came of joining one rank.
+/// The outcome of joining one rank.
 struct RankTimes {
   std::string run;
   std::int32_t rank = 0;
@@ -38,13 +38,13 @@ struct RankTimes {
   memory::TimesJoin join;
 };
 
-/// Gives the ranks of a run times, and says of each what came of it. Fails where no launch of a
+/// Gives the ranks of a run times and returns the outcome for each. Fails where no launch of a
 /// rank is in `times`.
 [[nodiscard]] Result<std::vector<RankTimes>> JoinTimes(const TimesRun& times,
                                                        const std::string& title,
                                                        trace::TraceSet& set);
 
-/// Adds the sentences and tables of the joins to a page.
-void AddTimes(const std::vector<RankTimes>& joins, report::MemoryPage& page);
+/// Adds the sentences and tables of the joins to a result.
+void AddTimes(const std::vector<RankTimes>& joins, MemoryResult& result);
 
 }  // namespace orrery::cli

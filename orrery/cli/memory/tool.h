@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-
 #include "orrery/base/error.h"
+#include "orrery/base/value.h"
 #include "orrery/cli/verb.h"
 #include "orrery/memory/needs.h"
-#include "orrery/report/memory_page.h"
+#include "orrery/report/document.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::cli {
@@ -33,9 +33,24 @@ struct MemoryInput {
   [[nodiscard]] const trace::Trace& trace() const { return *runs.front().ranks.front(); }
 };
 
+/// What a tool found, and how well the recording knows it.
+struct MemoryResult {
+  std::vector<report::Document::Fact> facts = {};
+  std::vector<report::Document::Picture> pictures = {};
+  std::vector<report::Document::Table> tables = {};
+  std::vector<std::string> sentences = {};  // what it shows and which rules were used
+  std::vector<std::string> coverage = {};   // one line for each rank or run
+  Value coverage_parts = Value::List();     // the same in numbers
+  std::vector<std::string> times = {};      // where times are from, if from another run
+};
+
+/// Returns the document of a tool's result.
+[[nodiscard]] report::Document MemoryDocument(std::string_view tool, const std::string& title,
+                                              MemoryResult result);
+
 /// A tool at work on one rank, which takes a recording in pieces, so that memory is bounded by the
-/// piece and by what the tool keeps. A piece is a trace of a stretch of the recording, in the order
-/// of events: its device work with all that is known of it, and every object that lives at some
+/// piece and by what the tool keeps. A piece is a trace of a part of the recording, in the order
+/// of events: its device work with all that is known of it, and every object that exists at some
 /// time in it, in the order in which a trace of the whole has them. What an object lies in is the
 /// innermost of those around it that the piece has. A trace that is whole is one piece.
 class MemoryAnalysis {
@@ -49,7 +64,7 @@ class MemoryAnalysis {
   [[nodiscard]] virtual Status Add(const trace::Trace& piece) = 0;
 
   /// After the last piece. The result does not depend on where the recording was cut.
-  [[nodiscard]] virtual Result<report::MemoryPage> Finish() = 0;
+  [[nodiscard]] virtual Result<MemoryResult> Finish() = 0;
 };
 
 /// A tool of `orrery memory`: one file memory_NAME.cc each, listed in memory_tools.cc.
@@ -69,7 +84,7 @@ class MemoryTool {
 
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// What it says, in a line for --help.
+  /// Its result, in a line for --help.
   [[nodiscard]] virtual std::string_view line() const = 0;
   [[nodiscard]] virtual std::vector<memory::Need> needs() const = 0;
 
@@ -90,7 +105,7 @@ class MemoryTool {
 
   /// Returns facts, tables and pictures; name, title and coverage are filled in by the verb. Tools
   /// that take pieces are given each rank of the first run as one.
-  [[nodiscard]] virtual Result<report::MemoryPage> Run(const MemoryInput& input) const;
+  [[nodiscard]] virtual Result<MemoryResult> Run(const MemoryInput& input) const;
 };
 
 using MemoryTools = std::vector<std::unique_ptr<MemoryTool>>;
@@ -110,8 +125,8 @@ class CoverageAndNeeds {
   /// Returns how well launches were seen, behind the title if there is one.
   [[nodiscard]] std::string Line(std::string_view title) const;
 
-  /// Returns the same in numbers.
-  [[nodiscard]] std::vector<report::MemoryCoverage> Parts(std::string_view title) const;
+  /// Adds the same in numbers to a list.
+  void AddParts(std::string_view title, Value& parts) const;
 
  private:
   memory::RecordedParts parts_;
@@ -123,10 +138,10 @@ class CoverageAndNeeds {
 /// Returns one line for each run: how well its launches were seen.
 [[nodiscard]] std::vector<std::string> CoverageLines(const MemoryInput& input);
 
-/// Returns the same in numbers.
-[[nodiscard]] std::vector<report::MemoryCoverage> CoverageParts(const MemoryInput& input);
+/// Adds the same in numbers to a list.
+void AddCoverageParts(const MemoryInput& input, Value& parts);
 
-/// What `orrery memory` says without a tool: what was recorded, and which tools can run on it.
-[[nodiscard]] report::MemoryPage MemorySummary(const trace::Trace& trace, const MemoryTools& tools);
+/// The result of `orrery memory` without a tool: what was recorded, and which tools can run on it.
+[[nodiscard]] MemoryResult MemorySummary(const trace::Trace& trace, const MemoryTools& tools);
 
 }  // namespace orrery::cli

@@ -37,7 +37,7 @@ MemoryTools AllMemoryTools() {
   return tools;
 }
 
-Result<report::MemoryPage> MemoryTool::Run(const MemoryInput& input) const {
+Result<MemoryResult> MemoryTool::Run(const MemoryInput& input) const {
   const std::unique_ptr<MemoryAnalysis> analysis = Begin(input);
   ORRERY_CHECK(analysis != nullptr, "a tool takes pieces or runs on the whole");
   for (const trace::Trace* const rank : input.runs.front().ranks) {
@@ -59,27 +59,25 @@ std::string CoverageAndNeeds::Line(std::string_view title) const {
                      memory::CoverageLine(parts_.coverage()));
 }
 
-std::vector<report::MemoryCoverage> CoverageAndNeeds::Parts(std::string_view title) const {
+void CoverageAndNeeds::AddParts(std::string_view title, Value& parts) const {
   const auto share_of = [](std::int64_t part, std::int64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
   };
   const memory::LaunchCoverage& coverage = parts_.coverage();
   const memory::LaunchCoverage::Share total = coverage.Total();
-  std::vector<report::MemoryCoverage> parts;
   for (std::size_t i = 0; i < memory::kNumCoverages; ++i) {
     const memory::LaunchCoverage::Share& share = coverage.by_coverage[i];
     if (share.num_launches > 0) {
-      parts.push_back(
-          {.run = std::string(title),
-           .coverage = std::string(memory::CoverageName(static_cast<trace::Coverage>(i))),
-           .launches = share.num_launches,
-           .launch_share = share_of(share.num_launches, total.num_launches),
-           .launches_with_times = share.num_with_times,
-           .time_ns = share.time_ns,
-           .time_share = share_of(share.time_ns, total.time_ns)});
+      parts.Add(Value::Object()
+                    .Set("run", title)
+                    .Set("coverage", memory::CoverageName(static_cast<trace::Coverage>(i)))
+                    .Set("launches", share.num_launches)
+                    .Set("launch_share", share_of(share.num_launches, total.num_launches))
+                    .Set("launches_with_times", share.num_with_times)
+                    .Set("time_ns", share.time_ns)
+                    .Set("time_share", share_of(share.time_ns, total.time_ns)));
     }
   }
-  return parts;
 }
 
 Status CheckToolNeeds(const MemoryTool& tool, const MemoryInput& input) {
@@ -113,12 +111,32 @@ std::vector<std::string> CoverageLines(const MemoryInput& input) {
   return lines;
 }
 
-std::vector<report::MemoryCoverage> CoverageParts(const MemoryInput& input) {
-  std::vector<report::MemoryCoverage> parts;
+void AddCoverageParts(const MemoryInput& input, Value& parts) {
   for (const MemoryRun& run : input.runs) {
-    std::ranges::move(CoverageOfRun(run).Parts(run.title), std::back_inserter(parts));
+    CoverageOfRun(run).AddParts(run.title, parts);
   }
-  return parts;
+}
+
+report::Document MemoryDocument(std::string_view tool, const std::string& title,
+                                MemoryResult result) {
+  using report::Document;
+  Document document{.title = fmt::format("{}: {}", title, tool), .kind = "Orrery memory"};
+  Document::Section& head = document.AddSection();
+  head.Set("tool", tool).Set("title", title);
+  head.Add(Document::List{.key = "coverage", .heading = "", .items = std::move(result.coverage)});
+  head.Set("coverage_parts", std::move(result.coverage_parts));
+  if (!result.times.empty()) {
+    head.Add(Document::List{.key = "times", .heading = "", .items = std::move(result.times)});
+  }
+  Document::Section& facts = document.AddSection("", "facts");
+  std::ranges::move(result.facts, std::back_inserter(facts.blocks));
+  Document::Section& pictures = document.AddSection();
+  std::ranges::move(result.pictures, std::back_inserter(pictures.blocks));
+  Document::Section& tables = document.AddSection("", "tables");
+  std::ranges::move(result.tables, std::back_inserter(tables.blocks));
+  document.AddSection().Add(Document::List{
+      .key = "notes", .heading = "How to read it", .items = std::move(result.sentences)});
+  return document;
 }
 
 }  // namespace orrery::cli

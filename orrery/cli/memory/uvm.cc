@@ -40,10 +40,10 @@ class UvmTool : public MemoryTool {
   void AddOptions(Verb& verb) override {
     static const std::map<std::string, Costs> kCosts{{"measured", Costs::kMeasured},
                                                      {"published", Costs::kPublished}};
-    const Option capacity = verb.AddOption("--capacity", capacity_bytes_, "bytes of the GPU's memory")
-            .Positive();
+    const Option capacity =
+        verb.AddOption("--capacity", capacity_bytes_, "bytes of the GPU's memory").Positive();
     verb.AddOption("--oversubscription", factors_,
-                    "memory as a part of the footprint: 3 is a third (default: 1 and 3)")
+                   "memory as a part of the footprint: 3 is a third (default: 1 and 3)")
         .Range(0.01, 1e6)
         .Excludes(capacity);
     verb.AddOption("--uvm-page", page_bytes_, "bytes of a page: 4096, …, 65536");
@@ -52,13 +52,13 @@ class UvmTool : public MemoryTool {
     verb.AddOption("--lookahead", max_lookahead_, "try tensor level up to so many operators ahead")
         .Range(0, 1000);
     verb.AddChoice("--costs", costs_, kCosts,
-                  "measured: on an H200 in a virtual machine (default); published: from papers");
+                   "measured: on an H200 in a virtual machine (default); published: from papers");
     verb.AddFlag("--prefetch-stream", has_prefetch_stream_,
-                  "prefetch calls come from a stream of their own, which is idle");
+                 "prefetch calls come from a stream of their own, which is idle");
     verb.AddOption("--gpu", gpu_, "whose memory and link, as orrery's catalogue calls it");
   }
 
-  [[nodiscard]] Result<report::MemoryPage> Run(const MemoryInput& input) const override {
+  [[nodiscard]] Result<MemoryResult> Run(const MemoryInput& input) const override {
     const Parameters parameters = Chosen();
     ORRERY_TRY_STATUS(CheckParameters(parameters));
     if (capacity_bytes_ && *capacity_bytes_ < parameters.block_bytes) {
@@ -121,13 +121,13 @@ class UvmTool : public MemoryTool {
       factors.assign(std::begin(kDefaultFactors), std::end(kDefaultFactors));
     }
     for (const double factor : factors) {
-      cases.push_back(
-          Simulated(run, parameters, factor, memory::uvm::CapacityOf(run.collected.workload, factor)));
+      cases.push_back(Simulated(run, parameters, factor,
+                                memory::uvm::CapacityOf(run.collected.workload, factor)));
     }
   }
 
   static UvmCase Simulated(const UvmRun& run, const Parameters& parameters, double factor,
-                        std::int64_t capacity_bytes) {
+                           std::int64_t capacity_bytes) {
     const auto rates = memory::uvm::RatesOn(*run.gpu, parameters);
     return {.run = &run,
             .factor = factor,

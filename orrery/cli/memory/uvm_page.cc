@@ -14,8 +14,7 @@ namespace {
 using memory::uvm::Comparison;
 using memory::uvm::Outcome;
 using memory::uvm::Parameters;
-using report::MemoryPage;
-using report::MemoryPicture;
+using report::Document;
 
 std::vector<draw::Series> TimeSeries() {
   return {{.name = "kernels", .style = "compute"},
@@ -42,7 +41,7 @@ void AddBars(const UvmCase& one, bool has_title, draw::StackedBars& chart) {
   chart.bars.back().stands_apart = has_title;
 }
 
-MemoryPicture PictureOf(const std::vector<UvmCase>& cases, const std::string& memory) {
+Document::Picture PictureOf(const std::vector<UvmCase>& cases, const std::string& memory) {
   draw::StackedBars chart{
       .series = TimeSeries(),
       .bars = {},
@@ -60,8 +59,8 @@ MemoryPicture PictureOf(const std::vector<UvmCase>& cases, const std::string& me
       .legend = TimeSeries()};
 }
 
-std::vector<MemoryPicture> PicturesOf(const std::vector<UvmCase>& cases) {
-  std::vector<MemoryPicture> pictures;
+std::vector<Document::Picture> PicturesOf(const std::vector<UvmCase>& cases) {
+  std::vector<Document::Picture> pictures;
   std::vector<std::string> drawn;
   for (const UvmCase& one : cases) {
     const std::string memory = UvmMemoryText(one);
@@ -105,7 +104,7 @@ std::string DurationSentence(const std::vector<UvmCase>& cases, const Parameters
   return "Times of kernels are as recorded.";
 }
 
-void AddBestLookaheads(const std::vector<UvmCase>& cases, MemoryPage& page) {
+void AddBestLookaheads(const std::vector<UvmCase>& cases, MemoryResult& page) {
   for (std::size_t place = 0; place < cases.size(); ++place) {
     page.facts.push_back(
         {place == 0 ? "best_lookahead" : fmt::format("best_lookahead_{}", place + 1),
@@ -116,10 +115,10 @@ void AddBestLookaheads(const std::vector<UvmCase>& cases, MemoryPage& page) {
 
 }  // namespace
 
-MemoryPage UvmPage(const std::vector<UvmCase>& cases, const Parameters& parameters,
-                   std::size_t top) {
-  MemoryPage page;
-  page.facts = {{"page_bytes", "page", parameters.page_bytes, report::MemoryUnit::kBytes},
+MemoryResult UvmPage(const std::vector<UvmCase>& cases, const Parameters& parameters,
+                     std::size_t top) {
+  MemoryResult page;
+  page.facts = {{"page_bytes", "page", parameters.page_bytes, report::Unit::kBytes},
                 {"iterations", "iterations", std::int64_t{parameters.iterations}}};
   if (cases.front().run == cases.back().run) {
     AddBestLookaheads(cases, page);

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "orrery/cli/memory/tool.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/memory/uvm/collect.h"
 #include "orrery/memory/uvm/comparison.h"
-#include "orrery/report/memory_page.h"
 #include "orrery/trace/trace.h"
 
 namespace orrery::cli {
@@ -29,20 +29,19 @@ struct UvmCase {
 };
 
 /// Returns facts, tables, pictures and sentences of all cases.
-[[nodiscard]] report::MemoryPage UvmPage(const std::vector<UvmCase>& cases,
-                                         const memory::uvm::Parameters& parameters,
-                                         std::size_t top);
+[[nodiscard]] MemoryResult UvmPage(const std::vector<UvmCase>& cases,
+                                   const memory::uvm::Parameters& parameters, std::size_t top);
 
 /// Returns "1×", "3×" or the size.
 [[nodiscard]] std::string UvmMemoryText(const UvmCase& one);
 
-[[nodiscard]] report::MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases);
-[[nodiscard]] report::MemoryTable UvmLookaheadTable(const std::vector<UvmCase>& cases);
-[[nodiscard]] report::MemoryTable UvmOperatorTable(const std::vector<UvmCase>& cases,
-                                                   std::size_t top);
-[[nodiscard]] report::MemoryTable UvmObjectTable(const std::vector<UvmCase>& cases,
-                                                 std::size_t top);
-[[nodiscard]] report::MemoryTable UvmScheduleTable(const std::vector<UvmCase>& cases);
-[[nodiscard]] report::MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases);
+[[nodiscard]] report::Document::Table UvmPolicyTable(const std::vector<UvmCase>& cases);
+[[nodiscard]] report::Document::Table UvmLookaheadTable(const std::vector<UvmCase>& cases);
+[[nodiscard]] report::Document::Table UvmOperatorTable(const std::vector<UvmCase>& cases,
+                                                       std::size_t top);
+[[nodiscard]] report::Document::Table UvmObjectTable(const std::vector<UvmCase>& cases,
+                                                     std::size_t top);
+[[nodiscard]] report::Document::Table UvmScheduleTable(const std::vector<UvmCase>& cases);
+[[nodiscard]] report::Document::Table UvmBasisTable(const std::vector<UvmCase>& cases);
 
 }  // namespace orrery::cli

@@ -21,38 +21,38 @@ using memory::uvm::Outcome;
 using memory::uvm::RelativeTime;
 using memory::uvm::Root;
 using memory::uvm::Workload;
-using report::MemoryTable;
-using report::MemoryUnit;
-using Cells = std::vector<Table::Cell>;
+using report::Document;
+using report::Unit;
+using Cells = std::vector<Value>;
 
 const Workload& WorkloadOf(const UvmCase& one) {
   return one.run->collected.workload;
 }
 
 // The two columns that say what a row is of.
-std::vector<MemoryTable::Column> ColumnsOfCase() {
-  return {{"recording", "recording", MemoryUnit::kText}, {"memory", "memory", MemoryUnit::kText}};
+std::vector<Document::Column> ColumnsOfCase() {
+  return {{"recording", "recording", Unit::kText}, {"memory", "memory", Unit::kText}};
 }
 
 Cells CellsOfCase(const UvmCase& one) {
   return {one.run->title, UvmMemoryText(one)};
 }
 
-MemoryTable TableOf(std::string key, std::string heading,
-                    std::vector<MemoryTable::Column> columns) {
-  MemoryTable table{.key = std::move(key), .heading = std::move(heading)};
+Document::Table TableOf(std::string key, std::string heading,
+                        std::vector<Document::Column> columns) {
+  Document::Table table{.key = std::move(key), .heading = std::move(heading)};
   table.columns = ColumnsOfCase();
   table.columns.insert(table.columns.end(), columns.begin(), columns.end());
   return table;
 }
 
-void AddRow(MemoryTable& table, const UvmCase& one, const Cells& cells) {
+void AddRow(Document::Table& table, const UvmCase& one, const Cells& cells) {
   Cells row = CellsOfCase(one);
   row.insert(row.end(), cells.begin(), cells.end());
   table.rows.push_back(std::move(row));
 }
 
-void AddOutcome(MemoryTable& table, const UvmCase& one, const Outcome& outcome) {
+void AddOutcome(Document::Table& table, const UvmCase& one, const Outcome& outcome) {
   const std::int64_t page_bytes = WorkloadOf(one).page_bytes;
   const Movement moved = outcome.Moved();
   AddRow(table, one,
@@ -63,19 +63,19 @@ void AddOutcome(MemoryTable& table, const UvmCase& one, const Outcome& outcome) 
           one.comparison.options.capacity_bytes});
 }
 
-void AddOracle(MemoryTable& table, const UvmCase& one) {
+void AddOracle(Document::Table& table, const UvmCase& one) {
   const std::int64_t page_bytes = WorkloadOf(one).page_bytes;
   const Comparison& comparison = one.comparison;
   AddRow(table, one,
-         {"oracle", RelativeTime(comparison, comparison.oracle_ns), comparison.oracle_ns,
-          Table::Cell(), Table::Cell(), Table::Cell(), Table::Cell(), comparison.oracle.pages_in,
+         {"oracle", RelativeTime(comparison, comparison.oracle_ns), comparison.oracle_ns, Value(),
+          Value(), Value(), Value(), comparison.oracle.pages_in,
           comparison.oracle.pages_copied * page_bytes, comparison.oracle.pages_out * page_bytes,
-          Table::Cell(), Table::Cell(), comparison.options.capacity_bytes});
+          Value(), Value(), comparison.options.capacity_bytes});
 }
 
 // One column for each policy that tables of operators and objects compare.
-std::vector<MemoryTable::Column> ColumnsOfPolicies(std::string_view key, MemoryUnit unit) {
-  std::vector<MemoryTable::Column> columns;
+std::vector<Document::Column> ColumnsOfPolicies(std::string_view key, Unit unit) {
+  std::vector<Document::Column> columns;
   for (const std::string_view policy : {"none", "driver", "object", "tensor", "best"}) {
     columns.push_back({fmt::format("{}_{}", policy, key),
                        policy == "best" ? "tensor+k" : std::string(policy), unit});
@@ -92,7 +92,7 @@ std::vector<std::size_t> LargestFirst(const std::vector<std::int64_t>& values) {
   return places;
 }
 
-void AddOperators(MemoryTable& table, const UvmCase& one) {
+void AddOperators(Document::Table& table, const UvmCase& one) {
   const auto& outcomes = one.comparison.outcomes;
   std::vector<std::int64_t> stalls;
   for (const auto& figures : outcomes.front().of_operator) {
@@ -108,7 +108,7 @@ void AddOperators(MemoryTable& table, const UvmCase& one) {
   }
 }
 
-void AddObjects(MemoryTable& table, const UvmCase& one) {
+void AddObjects(Document::Table& table, const UvmCase& one) {
   const auto& outcomes = one.comparison.outcomes;
   const Workload& workload = WorkloadOf(one);
   std::vector<std::int64_t> pages_in;
@@ -127,7 +127,7 @@ void AddObjects(MemoryTable& table, const UvmCase& one) {
   }
 }
 
-void AddSchedule(MemoryTable& table, const UvmRun& run) {
+void AddSchedule(Document::Table& table, const UvmRun& run) {
   const Workload& workload = run.collected.workload;
   for (std::size_t op = 0; op < workload.operators.size(); ++op) {
     for (const std::size_t index : workload.operators[op].objects) {
@@ -154,21 +154,21 @@ std::string UvmMemoryText(const UvmCase& one) {
                         : draw::FormatBinaryBytes({one.comparison.options.capacity_bytes});
 }
 
-MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases) {
-  MemoryTable table = TableOf("policies", "prefetch of managed memory",
-                              {{"policy", "prefetch", MemoryUnit::kText},
-                               {"relative_time", "to none", MemoryUnit::kRatio},
-                               {"total_ns", "time", MemoryUnit::kNanoseconds},
-                               {"stall_ns", "stall", MemoryUnit::kNanoseconds},
-                               {"faults", "faults", MemoryUnit::kCount},
-                               {"batches", "batches", MemoryUnit::kCount},
-                               {"fault_blocks", "blocks", MemoryUnit::kCount},
-                               {"pages_in", "pages in", MemoryUnit::kCount},
-                               {"copied_in_bytes", "copied in", MemoryUnit::kBytes},
-                               {"copied_out_bytes", "copied out", MemoryUnit::kBytes},
-                               {"evictions", "evictions", MemoryUnit::kCount},
-                               {"bounced_blocks", "bounced", MemoryUnit::kCount},
-                               {"capacity_bytes", "capacity", MemoryUnit::kBytes}});
+Document::Table UvmPolicyTable(const std::vector<UvmCase>& cases) {
+  Document::Table table = TableOf("policies", "prefetch of managed memory",
+                                  {{"policy", "prefetch", Unit::kText},
+                                   {"relative_time", "to none", Unit::kRatio},
+                                   {"total_ns", "time", Unit::kNanoseconds},
+                                   {"stall_ns", "stall", Unit::kNanoseconds},
+                                   {"faults", "faults", Unit::kCount},
+                                   {"batches", "batches", Unit::kCount},
+                                   {"fault_blocks", "blocks", Unit::kCount},
+                                   {"pages_in", "pages in", Unit::kCount},
+                                   {"copied_in_bytes", "copied in", Unit::kBytes},
+                                   {"copied_out_bytes", "copied out", Unit::kBytes},
+                                   {"evictions", "evictions", Unit::kCount},
+                                   {"bounced_blocks", "bounced", Unit::kCount},
+                                   {"capacity_bytes", "capacity", Unit::kBytes}});
   for (const UvmCase& one : cases) {
     for (const Outcome& outcome : one.comparison.outcomes) {
       if (&outcome != &one.comparison.Best() || outcome.policy.lookahead > 0) {
@@ -183,11 +183,11 @@ MemoryTable UvmPolicyTable(const std::vector<UvmCase>& cases) {
   return table;
 }
 
-MemoryTable UvmLookaheadTable(const std::vector<UvmCase>& cases) {
-  MemoryTable table = TableOf("lookaheads", "tensor level, operators ahead",
-                              {{"lookahead", "operators", MemoryUnit::kCount},
-                               {"relative_time", "to none", MemoryUnit::kRatio},
-                               {"total_ns", "time", MemoryUnit::kNanoseconds}});
+Document::Table UvmLookaheadTable(const std::vector<UvmCase>& cases) {
+  Document::Table table = TableOf("lookaheads", "tensor level, operators ahead",
+                                  {{"lookahead", "operators", Unit::kCount},
+                                   {"relative_time", "to none", Unit::kRatio},
+                                   {"total_ns", "time", Unit::kNanoseconds}});
   for (const UvmCase& one : cases) {
     for (const Outcome& outcome : one.comparison.lookaheads) {
       AddRow(table, one,
@@ -198,13 +198,13 @@ MemoryTable UvmLookaheadTable(const std::vector<UvmCase>& cases) {
   return table;
 }
 
-MemoryTable UvmOperatorTable(const std::vector<UvmCase>& cases, std::size_t top) {
-  std::vector<MemoryTable::Column> columns = {{"operator", "operator", MemoryUnit::kText},
-                                              {"occurrence", "occurrence", MemoryUnit::kCount},
-                                              {"kernel_ns", "kernels", MemoryUnit::kNanoseconds}};
-  const auto policies = ColumnsOfPolicies("stall_ns", MemoryUnit::kNanoseconds);
+Document::Table UvmOperatorTable(const std::vector<UvmCase>& cases, std::size_t top) {
+  std::vector<Document::Column> columns = {{"operator", "operator", Unit::kText},
+                                           {"occurrence", "occurrence", Unit::kCount},
+                                           {"kernel_ns", "kernels", Unit::kNanoseconds}};
+  const auto policies = ColumnsOfPolicies("stall_ns", Unit::kNanoseconds);
   columns.insert(columns.end(), policies.begin(), policies.end());
-  MemoryTable table = TableOf("operators", "stall by operator and prefetch", columns);
+  Document::Table table = TableOf("operators", "stall by operator and prefetch", columns);
   table.max_shown = top;
   for (const UvmCase& one : cases) {
     AddOperators(table, one);
@@ -212,13 +212,13 @@ MemoryTable UvmOperatorTable(const std::vector<UvmCase>& cases, std::size_t top)
   return table;
 }
 
-MemoryTable UvmObjectTable(const std::vector<UvmCase>& cases, std::size_t top) {
-  std::vector<MemoryTable::Column> columns = {{"object", "object", MemoryUnit::kText},
-                                              {"bytes", "bytes", MemoryUnit::kBytes},
-                                              {"none_in_bytes", "in (none)", MemoryUnit::kBytes}};
-  const auto policies = ColumnsOfPolicies("bounces", MemoryUnit::kCount);
+Document::Table UvmObjectTable(const std::vector<UvmCase>& cases, std::size_t top) {
+  std::vector<Document::Column> columns = {{"object", "object", Unit::kText},
+                                           {"bytes", "bytes", Unit::kBytes},
+                                           {"none_in_bytes", "in (none)", Unit::kBytes}};
+  const auto policies = ColumnsOfPolicies("bounces", Unit::kCount);
   columns.insert(columns.end(), policies.begin(), policies.end());
-  MemoryTable table = TableOf("objects", "chunks that bounced by object and prefetch", columns);
+  Document::Table table = TableOf("objects", "chunks that bounced by object and prefetch", columns);
   table.max_shown = top;
   for (const UvmCase& one : cases) {
     AddObjects(table, one);
@@ -226,18 +226,18 @@ MemoryTable UvmObjectTable(const std::vector<UvmCase>& cases, std::size_t top) {
   return table;
 }
 
-MemoryTable UvmScheduleTable(const std::vector<UvmCase>& cases) {
-  MemoryTable table{.key = "schedule",
-                    .heading = "what operators touch, as a replay would prefetch it",
-                    .columns = {{"recording", "recording", MemoryUnit::kText},
-                                {"operator", "operator", MemoryUnit::kText},
-                                {"occurrence", "occurrence", MemoryUnit::kCount},
-                                {"object", "object", MemoryUnit::kCount},
-                                {"name", "name", MemoryUnit::kText},
-                                {"bytes", "bytes", MemoryUnit::kBytes},
-                                {"segment", "segment", MemoryUnit::kCount},
-                                {"alive_at_begin", "alive at begin", MemoryUnit::kCount}},
-                    .max_shown = 0};
+Document::Table UvmScheduleTable(const std::vector<UvmCase>& cases) {
+  Document::Table table{.key = "schedule",
+                        .heading = "what operators touch, as a replay would prefetch it",
+                        .columns = {{"recording", "recording", Unit::kText},
+                                    {"operator", "operator", Unit::kText},
+                                    {"occurrence", "occurrence", Unit::kCount},
+                                    {"object", "object", Unit::kCount},
+                                    {"name", "name", Unit::kText},
+                                    {"bytes", "bytes", Unit::kBytes},
+                                    {"segment", "segment", Unit::kCount},
+                                    {"alive_at_begin", "alive at begin", Unit::kCount}},
+                        .max_shown = 0};
   for (std::size_t place = 0; place < cases.size(); ++place) {
     if (IsFirstOfRun(cases, place)) {
       AddSchedule(table, *cases[place].run);
@@ -246,24 +246,24 @@ MemoryTable UvmScheduleTable(const std::vector<UvmCase>& cases) {
   return table;
 }
 
-MemoryTable UvmBasisTable(const std::vector<UvmCase>& cases) {
-  MemoryTable table{.key = "basis",
-                    .heading = "what was simulated",
-                    .columns = {{"recording", "recording", MemoryUnit::kText},
-                                {"gpu", "GPU", MemoryUnit::kText},
-                                {"footprint_bytes", "footprint", MemoryUnit::kBytes},
-                                {"segment_use", "segments used", MemoryUnit::kShare},
-                                {"operator_segment_bytes", "of an operator", MemoryUnit::kBytes},
-                                {"works", "works", MemoryUnit::kCount},
-                                {"works_blind", "without touch", MemoryUnit::kCount},
-                                {"works_elsewhere", "elsewhere", MemoryUnit::kCount},
-                                {"works_before", "before steps", MemoryUnit::kCount},
-                                {"touches_by_page", "by page", MemoryUnit::kCount},
-                                {"touches_by_extent", "by extent", MemoryUnit::kCount},
-                                {"touches_whole", "whole objects", MemoryUnit::kCount},
-                                {"touches_by_argument", "by argument", MemoryUnit::kCount},
-                                {"touches_left_out", "left out", MemoryUnit::kCount},
-                                {"durations_modelled", "times modelled", MemoryUnit::kCount}}};
+Document::Table UvmBasisTable(const std::vector<UvmCase>& cases) {
+  Document::Table table{.key = "basis",
+                        .heading = "what was simulated",
+                        .columns = {{"recording", "recording", Unit::kText},
+                                    {"gpu", "GPU", Unit::kText},
+                                    {"footprint_bytes", "footprint", Unit::kBytes},
+                                    {"segment_use", "segments used", Unit::kShare},
+                                    {"operator_segment_bytes", "of an operator", Unit::kBytes},
+                                    {"works", "works", Unit::kCount},
+                                    {"works_blind", "without touch", Unit::kCount},
+                                    {"works_elsewhere", "elsewhere", Unit::kCount},
+                                    {"works_before", "before steps", Unit::kCount},
+                                    {"touches_by_page", "by page", Unit::kCount},
+                                    {"touches_by_extent", "by extent", Unit::kCount},
+                                    {"touches_whole", "whole objects", Unit::kCount},
+                                    {"touches_by_argument", "by argument", Unit::kCount},
+                                    {"touches_left_out", "left out", Unit::kCount},
+                                    {"durations_modelled", "times modelled", Unit::kCount}}};
   for (std::size_t place = 0; place < cases.size(); ++place) {
     const UvmRun& run = *cases[place].run;
     const Basis& basis = run.collected.basis;

@@ -1,3 +1,5 @@
+#include "orrery/memory/working_set.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +17,6 @@
 #include "orrery/draw/chart/line_chart.h"
 #include "orrery/memory/coverage.h"
 #include "orrery/memory/kernel_line.h"
-#include "orrery/memory/working_set.h"
 
 namespace orrery::cli {
 namespace {
@@ -27,35 +28,34 @@ using memory::WorkingSet;
 using memory::WorkingSetGroup;
 using memory::WorkingSetLevel;
 using memory::WorkingSetSummary;
-using report::MemoryPage;
-using report::MemoryTable;
-using report::MemoryUnit;
+using report::Document;
+using report::Unit;
 
-Table::Cell Known(const BytesSpread& spread, double value) {
-  return spread.count == 0 ? Table::Cell() : Table::Cell(value);
+Value Known(const BytesSpread& spread, double value) {
+  return spread.count == 0 ? Value() : Value(value);
 }
 
-Table::Cell CellOf(const std::optional<double>& value) {
-  return value ? Table::Cell(*value) : Table::Cell();
+Value CellOf(const std::optional<double>& value) {
+  return value ? Value(*value) : Value();
 }
 
-Table::Cell BytesCell(std::int64_t bytes) {
-  return bytes < 0 ? Table::Cell() : Table::Cell(bytes);
+Value BytesCell(std::int64_t bytes) {
+  return bytes < 0 ? Value() : Value(bytes);
 }
 
 // The columns of published tables: the working set is the largest, then how it is spread.
-MemoryTable LevelTable(const WorkingSetSummary& summary) {
-  MemoryTable table{.key = "levels",
-                    .heading = "working set of kernels",
-                    .columns = {{"level", "level", MemoryUnit::kText},
-                                {"launches", "launches", MemoryUnit::kCount},
-                                {"working_set_bytes", "working set", MemoryUnit::kBytes},
-                                {"min_bytes", "min", MemoryUnit::kBytes},
-                                {"mean_bytes", "mean", MemoryUnit::kBytes},
-                                {"median_bytes", "median", MemoryUnit::kBytes},
-                                {"p90_bytes", "p90", MemoryUnit::kBytes},
-                                {"footprint_by_largest", "footprint ÷ largest", MemoryUnit::kRatio},
-                                {"footprint_by_mean", "÷ mean", MemoryUnit::kRatio}}};
+Document::Table LevelTable(const WorkingSetSummary& summary) {
+  Document::Table table{.key = "levels",
+                        .heading = "working set of kernels",
+                        .columns = {{"level", "level", Unit::kText},
+                                    {"launches", "launches", Unit::kCount},
+                                    {"working_set_bytes", "working set", Unit::kBytes},
+                                    {"min_bytes", "min", Unit::kBytes},
+                                    {"mean_bytes", "mean", Unit::kBytes},
+                                    {"median_bytes", "median", Unit::kBytes},
+                                    {"p90_bytes", "p90", Unit::kBytes},
+                                    {"footprint_by_largest", "footprint ÷ largest", Unit::kRatio},
+                                    {"footprint_by_mean", "÷ mean", Unit::kRatio}}};
   for (std::size_t i = 0; i < memory::kNumWorkingSetLevels; ++i) {
     const auto level = static_cast<WorkingSetLevel>(i);
     const BytesSpread& spread = summary.At(level);
@@ -68,12 +68,12 @@ MemoryTable LevelTable(const WorkingSetSummary& summary) {
   return table;
 }
 
-MemoryTable FootprintTable(const WorkingSetSummary& summary) {
-  MemoryTable table{.key = "footprint",
-                    .heading = "footprint when kernels begin",
-                    .columns = {{"class", "class", MemoryUnit::kText},
-                                {"mean_bytes", "mean", MemoryUnit::kBytes},
-                                {"peak_bytes", "peak", MemoryUnit::kBytes}}};
+Document::Table FootprintTable(const WorkingSetSummary& summary) {
+  Document::Table table{.key = "footprint",
+                        .heading = "footprint when kernels begin",
+                        .columns = {{"class", "class", Unit::kText},
+                                    {"mean_bytes", "mean", Unit::kBytes},
+                                    {"peak_bytes", "peak", Unit::kBytes}}};
   const auto add = [&](std::string_view name, const BytesSpread& spread) {
     table.rows.push_back({std::string(name), spread.mean, spread.largest});
   };
@@ -85,54 +85,54 @@ MemoryTable FootprintTable(const WorkingSetSummary& summary) {
   return table;
 }
 
-MemoryTable GroupTable(std::string key, std::string heading, std::string_view what,
-                       const std::vector<WorkingSetGroup>& groups, std::size_t top) {
-  MemoryTable table{.key = std::move(key),
-                    .heading = std::move(heading),
-                    .columns = {{"name", std::string(what), MemoryUnit::kText},
-                                {"launches", "launches", MemoryUnit::kCount},
-                                {"exact_launches", "exact", MemoryUnit::kCount},
-                                {"max_bytes", "working set", MemoryUnit::kBytes},
-                                {"mean_bytes", "mean", MemoryUnit::kBytes},
-                                {"max_page_bytes", "pages", MemoryUnit::kBytes},
-                                {"read_bytes", "read", MemoryUnit::kBytes},
-                                {"write_bytes", "written", MemoryUnit::kBytes},
-                                {"max_reach_bytes", "upper bound", MemoryUnit::kBytes}},
-                    .max_shown = top};
+Document::Table GroupTable(std::string key, std::string heading, std::string_view what,
+                           const std::vector<WorkingSetGroup>& groups, std::size_t top) {
+  Document::Table table{.key = std::move(key),
+                        .heading = std::move(heading),
+                        .columns = {{"name", std::string(what), Unit::kText},
+                                    {"launches", "launches", Unit::kCount},
+                                    {"exact_launches", "exact", Unit::kCount},
+                                    {"max_bytes", "working set", Unit::kBytes},
+                                    {"mean_bytes", "mean", Unit::kBytes},
+                                    {"max_page_bytes", "pages", Unit::kBytes},
+                                    {"read_bytes", "read", Unit::kBytes},
+                                    {"write_bytes", "written", Unit::kBytes},
+                                    {"max_reach_bytes", "upper bound", Unit::kBytes}},
+                        .max_shown = top};
   for (const WorkingSetGroup& group : groups) {
     const bool is_seen = group.num_exact > 0;
     table.rows.push_back({group.name, group.num_launches, group.num_exact,
                           Known(group.object_bytes, group.object_bytes.largest),
                           Known(group.object_bytes, group.object_bytes.mean),
                           Known(group.page_bytes, group.page_bytes.largest),
-                          is_seen ? Table::Cell(group.read_bytes) : Table::Cell(),
-                          is_seen ? Table::Cell(group.write_bytes) : Table::Cell(),
+                          is_seen ? Value(group.read_bytes) : Value(),
+                          is_seen ? Value(group.write_bytes) : Value(),
                           Known(group.reach_bytes, group.reach_bytes.largest)});
   }
   return table;
 }
 
-MemoryTable LaunchTable(const WorkingSet& working_set) {
-  MemoryTable table{.key = "launches",
-                    .heading = "launches, copies and sets in order",
-                    .columns = {{"name", "name", MemoryUnit::kText},
-                                {"coverage", "coverage", MemoryUnit::kText},
-                                {"footprint_bytes", "footprint", MemoryUnit::kBytes},
-                                {"allocation_bytes", "allocations", MemoryUnit::kBytes},
-                                {"object_bytes", "objects", MemoryUnit::kBytes},
-                                {"page_bytes", "pages", MemoryUnit::kBytes},
-                                {"sector_bytes", "sectors", MemoryUnit::kBytes},
-                                {"byte_bytes", "bytes", MemoryUnit::kBytes},
-                                {"reach_bytes", "upper bound", MemoryUnit::kBytes},
-                                {"read_bytes", "read", MemoryUnit::kBytes},
-                                {"write_bytes", "written", MemoryUnit::kBytes},
-                                {"unowned_bytes", "outside", MemoryUnit::kBytes}},
-                    .max_shown = 0};
+Document::Table LaunchTable(const WorkingSet& working_set) {
+  Document::Table table{.key = "launches",
+                        .heading = "launches, copies and sets in order",
+                        .columns = {{"name", "name", Unit::kText},
+                                    {"coverage", "coverage", Unit::kText},
+                                    {"footprint_bytes", "footprint", Unit::kBytes},
+                                    {"allocation_bytes", "allocations", Unit::kBytes},
+                                    {"object_bytes", "objects", Unit::kBytes},
+                                    {"page_bytes", "pages", Unit::kBytes},
+                                    {"sector_bytes", "sectors", Unit::kBytes},
+                                    {"byte_bytes", "bytes", Unit::kBytes},
+                                    {"reach_bytes", "upper bound", Unit::kBytes},
+                                    {"read_bytes", "read", Unit::kBytes},
+                                    {"write_bytes", "written", Unit::kBytes},
+                                    {"unowned_bytes", "outside", Unit::kBytes}},
+                        .max_shown = 0};
   for (const WorkingSet::Launch& launch : working_set.launches()) {
     const UsedMemory& used = launch.used;
-    std::vector<Table::Cell> row{std::string(working_set.NameOf(launch)),
-                                 std::string(memory::CoverageName(used.coverage)),
-                                 used.footprint.total_bytes};
+    std::vector<Value> row{std::string(working_set.NameOf(launch)),
+                           std::string(memory::CoverageName(used.coverage)),
+                           used.footprint.total_bytes};
     for (const std::int64_t bytes : used.level_bytes) {
       row.push_back(BytesCell(bytes));
     }
@@ -148,7 +148,7 @@ draw::ChartLine LineOf(draw::Series series, const KernelLine& kernels, KernelLin
     const std::int64_t begin = static_cast<std::int64_t>(i) * kernels.step();
     const std::int64_t bytes = kernels.points()[i][curve];
     if (bytes >= 0) {
-      line.stretches.push_back(
+      line.segments.push_back(
           {.begin = static_cast<double>(begin),
            .end = static_cast<double>(std::min(begin + kernels.step(), kernels.num_kernels())),
            .value = static_cast<double>(bytes)});
@@ -157,7 +157,7 @@ draw::ChartLine LineOf(draw::Series series, const KernelLine& kernels, KernelLin
   return line;
 }
 
-report::MemoryPicture PictureOf(const KernelLine& kernels) {
+report::Document::Picture PictureOf(const KernelLine& kernels) {
   draw::LineChart chart{.x_title = "kernel"};
   chart.y_quantity = draw::Quantity::kBinaryBytes;
   chart.description = "Footprint and working set over the kernels";
@@ -166,9 +166,9 @@ report::MemoryPicture PictureOf(const KernelLine& kernels) {
       LineOf({.name = "upper bound by arguments", .style = "transfer"}, kernels,
              KernelLine::kReach),
       LineOf({.name = "working set, objects", .style = "compute"}, kernels, KernelLine::kObjects)};
-  report::MemoryPicture picture{.heading = "Footprint and working set",
-                                .svg = draw::RenderLineChart(chart),
-                                .caption = "Over the kernels in order of launch"};
+  report::Document::Picture picture{.heading = "Footprint and working set",
+                                    .svg = draw::RenderLineChart(chart),
+                                    .caption = "Over the kernels in order of launch"};
   for (const draw::ChartLine& line : chart.lines) {
     picture.legend.push_back(line.series);
   }
@@ -176,29 +176,27 @@ report::MemoryPicture PictureOf(const KernelLine& kernels) {
 }
 
 // The columns of Table V in its order, then traffic.
-std::vector<report::MemoryFact> FactsOf(const WorkingSetSummary& summary) {
+std::vector<report::Document::Fact> FactsOf(const WorkingSetSummary& summary) {
   const BytesSpread& objects = summary.At(WorkingSetLevel::kObject);
   const auto bytes = [&](std::string key, std::string label, double value, std::string note) {
-    return report::MemoryFact{std::move(key), std::move(label), Known(objects, value),
-                              MemoryUnit::kBytes, std::move(note)};
+    return report::Document::Fact{std::move(key), std::move(label), Known(objects, value),
+                                  Unit::kBytes, std::move(note)};
   };
-  return {
-      {"kernels", "kernels", summary.num_kernels},
-      {"mean_footprint_bytes", "mean footprint", summary.footprint.mean, MemoryUnit::kBytes},
-      {"peak_footprint_bytes", "peak footprint", summary.footprint.largest, MemoryUnit::kBytes},
-      bytes("working_set_bytes", "working set", objects.largest, "the largest, objects"),
-      bytes("min_bytes", "min", objects.smallest, "of working sets"),
-      bytes("mean_bytes", "mean", objects.mean, "of working sets"),
-      bytes("median_bytes", "median", objects.median, "of working sets"),
-      bytes("p90_bytes", "p90", objects.p90, "of working sets"),
-      {"footprint_by_largest", "footprint ÷ largest",
-       CellOf(summary.MeanByLargest(WorkingSetLevel::kObject)), MemoryUnit::kRatio},
-      {"footprint_by_mean", "footprint ÷ mean",
-       CellOf(summary.MeanByMean(WorkingSetLevel::kObject)), MemoryUnit::kRatio},
-      {"read_bytes", "read", summary.read_bytes, MemoryUnit::kBytes, "issued by exact launches"},
-      {"write_bytes", "written", summary.write_bytes, MemoryUnit::kBytes,
-       "issued by exact launches"},
-      {"unowned_bytes", "outside of live objects", summary.unowned_bytes, MemoryUnit::kBytes}};
+  return {{"kernels", "kernels", summary.num_kernels},
+          {"mean_footprint_bytes", "mean footprint", summary.footprint.mean, Unit::kBytes},
+          {"peak_footprint_bytes", "peak footprint", summary.footprint.largest, Unit::kBytes},
+          bytes("working_set_bytes", "working set", objects.largest, "the largest, objects"),
+          bytes("min_bytes", "min", objects.smallest, "of working sets"),
+          bytes("mean_bytes", "mean", objects.mean, "of working sets"),
+          bytes("median_bytes", "median", objects.median, "of working sets"),
+          bytes("p90_bytes", "p90", objects.p90, "of working sets"),
+          {"footprint_by_largest", "footprint ÷ largest",
+           CellOf(summary.MeanByLargest(WorkingSetLevel::kObject)), Unit::kRatio},
+          {"footprint_by_mean", "footprint ÷ mean",
+           CellOf(summary.MeanByMean(WorkingSetLevel::kObject)), Unit::kRatio},
+          {"read_bytes", "read", summary.read_bytes, Unit::kBytes, "issued by exact launches"},
+          {"write_bytes", "written", summary.write_bytes, Unit::kBytes, "issued by exact launches"},
+          {"unowned_bytes", "outside of live objects", summary.unowned_bytes, Unit::kBytes}};
 }
 
 std::vector<std::string> SentencesOf(std::int64_t page_bytes) {
@@ -224,9 +222,9 @@ class WorkingSetAnalysis : public MemoryAnalysis {
     return {};
   }
 
-  [[nodiscard]] Result<MemoryPage> Finish() override {
+  [[nodiscard]] Result<MemoryResult> Finish() override {
     const WorkingSetSummary summary = working_set_.Summary();
-    MemoryPage page;
+    MemoryResult page;
     page.facts = FactsOf(summary);
     page.pictures = {PictureOf(working_set_.line())};
     page.tables = {

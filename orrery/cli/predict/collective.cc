@@ -1,6 +1,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/core.h>
@@ -8,20 +9,99 @@
 
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/units.h"
 #include "orrery/cli/collective_data.h"
 #include "orrery/cli/command.h"
-#include "orrery/cli/predict/emulated_collective.h"
+#include "orrery/cli/number_settings.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/predict/commands.h"
-#include "orrery/cli/terminal.h"
 #include "orrery/collective/closed_form.h"
 #include "orrery/collective/cluster_topology.h"
 #include "orrery/collective/cost_model.h"
+#include "orrery/collective/request.h"
 #include "orrery/collective/uneven_all_to_all.h"
-#include "orrery/draw/json_writer.h"
+#include "orrery/compat/astra_sim/astra_sim.h"
+#include "orrery/compat/simai/bus_bandwidth.h"
 #include "orrery/hardware/cluster.h"
 
 namespace orrery::cli {
 namespace {
+
+using report::Document;
+
+namespace astra_sim = compat::astra_sim;
+namespace simai = compat::simai;
+using collective::CollectiveKind;
+
+tl::unexpected<Error> NotEmulated(std::string_view model, CollectiveKind kind) {
+  return Fail(Error::Kind::kUnsupported,
+              fmt::format("{} of {} is not simulated", collective::Name(kind), model));
+}
+
+Result<Duration> EmulateAstraSim(const std::string& text, const collective::Request& request) {
+  ORRERY_TRY(
+      const NumberSettings settings,
+      ReadNumberSettings(
+          text, {{"npus", 8}, {"bandwidth", 50}, {"latency", 500}, {"splits", 4}, {"memory", 50}}));
+  const astra_sim::System system{.network = {.npus = static_cast<int>(settings.at("npus")),
+                                             .gib_per_second = settings.at("bandwidth"),
+                                             .latency_ns = settings.at("latency")},
+                                 .splits = static_cast<int>(settings.at("splits")),
+                                 .memory_gb_per_second = settings.at("memory")};
+  switch (request.kind) {
+    case CollectiveKind::kAllReduce:
+      return astra_sim::RingAllReduceTime(system, request.size);
+    case CollectiveKind::kAllGather:
+      return astra_sim::RingAllGatherTime(system, request.size);
+    case CollectiveKind::kReduceScatter:
+      return astra_sim::RingReduceScatterTime(system, request.size);
+    default:
+      return NotEmulated("ASTRA-sim", request.kind);
+  }
+}
+
+Result<Duration> SimulateStep(const std::string& text, const collective::Request& request) {
+  // `group`: 0 tensor, 1 expert, 2 data, 3 data of experts.
+  ORRERY_TRY(const NumberSettings settings, ReadNumberSettings(text, {{"nvlink", 360},
+                                                                      {"nic", 48.5},
+                                                                      {"nics", 8},
+                                                                      {"server", 8},
+                                                                      {"gpus", 8},
+                                                                      {"tp", 1},
+                                                                      {"ep", 1},
+                                                                      {"pp", 1},
+                                                                      {"group", 0}}));
+  const auto whole = [&](const char* name) { return static_cast<int>(settings.at(name)); };
+  if (whole("group") > 3) {
+    return Fail(Error::Kind::kInvalidInput,
+                "--with: group is 0 (tensor), 1 (expert), 2 (data) or 3 (data of experts)");
+  }
+  if (!simai::IsModelled(request.kind)) {
+    return NotEmulated("SimAI", request.kind);
+  }
+  const simai::Machine machine{.nvlink_gib_per_second = settings.at("nvlink"),
+                               .nic_gib_per_second = settings.at("nic"),
+                               .nics_per_server = whole("nics"),
+                               .gpus_per_server = whole("server")};
+  const simai::Plan plan{
+      .gpus = whole("gpus"), .tensor = whole("tp"), .expert = whole("ep"), .pipeline = whole("pp")};
+  return simai::CollectiveTime(
+      {request.kind, static_cast<simai::Group>(whole("group")), request.size}, plan, machine);
+}
+
+// Simulates another simulator's model ("astra-sim", "simai") with settings "npus=8,bandwidth=50".
+// The size of an all-gather of ASTRA-sim is the share of each NPU, as in its workloads.
+Result<Duration> EmulatedCollectiveTime(const std::string& model, const std::string& settings,
+                                        const collective::Request& request) {
+  if (model == "astra-sim") {
+    return EmulateAstraSim(settings, request);
+  }
+  if (model == "simai") {
+    return SimulateStep(settings, request);
+  }
+  return Fail(Error::Kind::kInvalidInput,
+              fmt::format("--emulate: '{}' is no model; there are astra-sim and simai", model));
+}
 
 struct PredictCollectiveArguments {
   std::string request;
@@ -35,7 +115,7 @@ struct PredictCollectiveArguments {
   std::string emulated;
   std::string emulated_settings;
   bool by_flows = false;
-  bool as_json = false;
+  OutputOptions output;
 };
 
 struct PredictedCollective {
@@ -64,43 +144,38 @@ std::string TimeText(double seconds) {
                         : fmt::format("{:.3f} ms", seconds * 1e3);
 }
 
-std::string Text(const PredictedCollective& predicted) {
-  const collective::Prediction& way = predicted.prediction;
-  std::string text =
-      fmt::format("{} of {} bytes on {} GPUs of {}\n", Name(predicted.request.kind),
-                  predicted.request.size.count, predicted.gpus, predicted.cluster->name);
-  text += fmt::format("  time        {}\n", TimeText(way.seconds));
-  text += fmt::format("  way         {}, {}, {} channel{}\n", Name(way.algorithm),
-                      Name(way.protocol), way.channels, way.channels == 1 ? "" : "s");
-  text += fmt::format("  bandwidth   algbw {:.2f} GB/s, busbw {:.2f} GB/s\n",
-                      way.algorithm_bandwidth / 1e9, way.bus_bandwidth / 1e9);
-  text += fmt::format("  bottleneck  {}\n", predicted.bottleneck);
-  text += fmt::format("  from        {}: {} ({}, up to {} GPUs)\n", Name(predicted.model.match),
-                      predicted.model.model->machine, predicted.model.model->source,
-                      predicted.model.model->most_gpus);
-  return text;
-}
-
-std::string Json(const PredictedCollective& predicted) {
-  const collective::Prediction& way = predicted.prediction;
-  draw::JsonWriter json;
-  json.BeginObject();
-  json.Key("collective").String(Name(predicted.request.kind));
-  json.Key("bytes").Number(static_cast<double>(predicted.request.size.count));
-  json.Key("gpus").Number(predicted.gpus);
-  json.Key("cluster").String(predicted.cluster->name);
-  json.Key("time_s").Number(way.seconds);
-  json.Key("algorithm").String(Name(way.algorithm));
-  json.Key("protocol").String(Name(way.protocol));
-  json.Key("channels").Number(way.channels);
-  json.Key("algbw_GBps").Number(way.algorithm_bandwidth / 1e9);
-  json.Key("busbw_GBps").Number(way.bus_bandwidth / 1e9);
-  json.Key("bottleneck").String(predicted.bottleneck);
-  json.Key("model").String(Name(predicted.model.match));
-  json.Key("model_machine").String(predicted.model.model->machine);
-  json.Key("model_source").String(predicted.model.model->source);
-  json.EndObject();
-  return json.Finish();
+Document DocumentOf(const PredictedCollective& predicted) {
+  const collective::Prediction& prediction = predicted.prediction;
+  const collective::MachineModel& model = *predicted.model.model;
+  Document document{
+      .title = fmt::format("{} of {} bytes on {} GPUs of {}", Name(predicted.request.kind),
+                           predicted.request.size.count, predicted.gpus, predicted.cluster->name),
+      .kind = "Orrery prediction"};
+  Document::Section& section = document.AddSection();
+  section.Set("collective", Name(predicted.request.kind))
+      .Set("bytes", static_cast<double>(predicted.request.size.count))
+      .Set("gpus", predicted.gpus)
+      .Set("cluster", predicted.cluster->name)
+      .Set("time_s", prediction.seconds)
+      .Show("time", TimeText(prediction.seconds))
+      .Set("algorithm", Name(prediction.algorithm))
+      .Set("protocol", Name(prediction.protocol))
+      .Set("channels", prediction.channels)
+      .Show("algorithm", fmt::format("{}, {}, {} channel{}", Name(prediction.algorithm),
+                                     Name(prediction.protocol), prediction.channels,
+                                     prediction.channels == 1 ? "" : "s"))
+      .Set("algbw_GBps", prediction.algorithm_bandwidth / 1e9)
+      .Set("busbw_GBps", prediction.bus_bandwidth / 1e9)
+      .Show("bandwidth",
+            fmt::format("algbw {:.2f} GB/s, busbw {:.2f} GB/s",
+                        prediction.algorithm_bandwidth / 1e9, prediction.bus_bandwidth / 1e9))
+      .Add(Document::Fact{"bottleneck", "bottleneck", predicted.bottleneck})
+      .Set("model", Name(predicted.model.match))
+      .Set("model_machine", model.machine)
+      .Set("model_source", model.source)
+      .Show("from", fmt::format("{}: {} ({}, up to {} GPUs)", Name(predicted.model.match),
+                                model.machine, model.source, model.most_gpus));
+  return document;
 }
 
 /// Node by node, the first GPUs of each.
@@ -116,7 +191,7 @@ std::vector<network::GpuId> GpusOfRanks(const PredictCollectiveArguments& argume
   return gpu_of_rank;
 }
 
-/// The time of the same way as flows over the cluster's links.
+/// The time of the same algorithm as flows over the cluster's links.
 Status PredictByFlows(const PredictCollectiveArguments& arguments,
                       const collective::CostSettings& settings, PredictedCollective& predicted) {
   const std::vector<network::GpuId> gpu_of_rank = GpusOfRanks(arguments, *settings.cluster);
@@ -125,11 +200,11 @@ Status PredictByFlows(const PredictCollectiveArguments& arguments,
   collective::FlowNetwork links(topology);
   collective::FlowLevelCost cost(settings, links);
   ORRERY_TRY(const collective::FlowLevelTime time, cost.Time(predicted.request, gpu_of_rank));
-  collective::Prediction& way = predicted.prediction;
-  way.seconds = time.seconds;
-  way.algorithm_bandwidth = static_cast<double>(predicted.request.size.count) / time.seconds;
-  way.bus_bandwidth =
-      way.algorithm_bandwidth * collective::BusFactor(predicted.request.kind, arguments.gpus);
+  collective::Prediction& prediction = predicted.prediction;
+  prediction.seconds = time.seconds;
+  prediction.algorithm_bandwidth = static_cast<double>(predicted.request.size.count) / time.seconds;
+  prediction.bus_bandwidth = prediction.algorithm_bandwidth *
+                             collective::BusFactor(predicted.request.kind, arguments.gpus);
   predicted.bottleneck =
       fmt::format("{}, {:.0f} % of the time", time.bottleneck, 100 * time.bottleneck_share);
   return {};
@@ -163,8 +238,7 @@ Status PredictCollective(const PredictCollectiveArguments& arguments) {
   if (arguments.by_flows) {
     ORRERY_TRY_STATUS(PredictByFlows(arguments, settings, predicted));
   }
-  Print(arguments.as_json ? Json(predicted) : Text(predicted));
-  return {};
+  return Deliver(DocumentOf(predicted), arguments.output);
 }
 
 /// A table of as many columns as rows: what the rank of the row sends to that of the column.
@@ -202,45 +276,37 @@ Status PredictUneven(const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const double seconds,
              collective::UnevenAllToAllSeconds(fabric, matrix, model.model->constants));
   const collective::UnevenLoads loads = collective::LoadsOf(matrix, fabric.ranks_per_node);
-  if (arguments.as_json) {
-    draw::JsonWriter json;
-    json.BeginObject();
-    json.Key("collective").String("all_to_all_v");
-    json.Key("gpus").Number(matrix.ranks);
-    json.Key("cluster").String(cluster->name);
-    json.Key("time_s").Number(seconds);
-    json.Key("busiest_link_bytes").Number(loads.intra_bytes);
-    json.Key("busiest_nic_bytes").Number(loads.inter_bytes);
-    json.EndObject();
-    Print(json.Finish());
-    return {};
-  }
-  Print(
-      fmt::format("all_to_all_v on {} GPUs of {}\n  time        {}\n  busiest     {:.4g} MB over "
-                  "the links of a GPU, {:.4g} MB over a NIC\n",
-                  matrix.ranks, cluster->name, TimeText(seconds), loads.intra_bytes / 1e6,
-                  loads.inter_bytes / 1e6));
-  return {};
+  Document document{
+      .title = fmt::format("all_to_all_v on {} GPUs of {}", matrix.ranks, cluster->name),
+      .kind = "Orrery prediction"};
+  document.AddSection()
+      .Set("collective", "all_to_all_v")
+      .Set("gpus", matrix.ranks)
+      .Set("cluster", cluster->name)
+      .Set("time_s", seconds)
+      .Show("time", TimeText(seconds))
+      .Set("busiest_link_bytes", loads.intra_bytes)
+      .Set("busiest_nic_bytes", loads.inter_bytes)
+      .Show("busiest", fmt::format("{:.4g} MB over the links of a GPU, {:.4g} MB over a NIC",
+                                   loads.intra_bytes / 1e6, loads.inter_bytes / 1e6));
+  return Deliver(document, arguments.output);
 }
 
-/// What another simulator would say.
+/// The time according to another simulator.
 Status Emulate(const PredictCollectiveArguments& arguments) {
   ORRERY_TRY(const collective::Request request, collective::ParseRequest(arguments.request));
-  ORRERY_TRY(const Duration time, EmulatedCollectiveTime(arguments.emulated, arguments.emulated_settings, request));
-  if (!arguments.as_json) {
-    Print(fmt::format("{} of {} bytes as {} simulates it: {} ns\n", Name(request.kind),
-                      request.size.count, arguments.emulated, time.nanoseconds));
-    return {};
-  }
-  draw::JsonWriter json;
-  json.BeginObject();
-  json.Key("collective").String(Name(request.kind));
-  json.Key("bytes").Number(static_cast<double>(request.size.count));
-  json.Key("played").String(arguments.emulated);
-  json.Key("time_ns").Number(static_cast<double>(time.nanoseconds));
-  json.EndObject();
-  Print(json.Finish());
-  return {};
+  ORRERY_TRY(const Duration time,
+             EmulatedCollectiveTime(arguments.emulated, arguments.emulated_settings, request));
+  Document document{
+      .title = fmt::format("{} of {} bytes as {} simulates it: {} ns", Name(request.kind),
+                           request.size.count, arguments.emulated, time.nanoseconds),
+      .kind = "Orrery prediction"};
+  document.AddSection()
+      .Set("collective", Name(request.kind))
+      .Set("bytes", static_cast<double>(request.size.count))
+      .Set("played", arguments.emulated)
+      .Set("time_ns", static_cast<double>(time.nanoseconds));
+  return Deliver(document, arguments.output);
 }
 
 Status Predict(const PredictCollectiveArguments& arguments) {
@@ -260,26 +326,26 @@ void AddPredictCollectiveCommand(Verb& predict) {
   verb.AddOption("--gpus", arguments->gpus, "how many take part, node by node");
   verb.AddOption("--gpus-per-node", arguments->gpus_per_node, "of each node (all)");
   verb.AddOption("--env", arguments->environment,
-                   "what is set for NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128")
+                 "what is set for NCCL, such as NCCL_ALGO=Ring,NCCL_PROTO=^LL128")
       .TypeName("TEXT");
   verb.AddOption("--nccl", arguments->nccl_version, "version of NCCL (the model's)")
       .TypeName("VERSION");
   verb.AddOption("--model", arguments->model,
-                   "constants of `orrery fit collectives`, instead of the shipped ones")
+                 "constants of `orrery fit collectives`, instead of the shipped ones")
       .TypeName("FILE");
   verb.AddOption("--matrix", arguments->matrix,
-                   "for alltoallv: a CSV of as many columns as ranks, a header, and what each rank "
-                   "sends to each")
+                 "for alltoallv: a CSV of as many columns as ranks, a header, and what each rank "
+                 "sends to each")
       .TypeName("FILE");
   verb.AddOption("--emulate,--play", arguments->emulated,
-                   "what another simulator would say: astra-sim or simai; no cluster is needed")
+                 "what another simulator would say: astra-sim or simai; no cluster is needed")
       .TypeName("MODEL");
   verb.AddOption("--with", arguments->emulated_settings,
-                   "settings of the model that is emulated, such as npus=8,bandwidth=50")
+                 "settings of the model that is emulated, such as npus=8,bandwidth=50")
       .TypeName("KEY=VALUE,...");
   verb.AddFlag("--flow", arguments->by_flows,
-                 "as flows over the cluster's links, which names the link that is waited for");
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+               "as flows over the cluster's links, which names the link that is waited for");
+  AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return Predict(*arguments); });
 }
 

@@ -7,20 +7,20 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/predict/commands.h"
-#include "orrery/cli/terminal.h"
-#include "orrery/draw/json_writer.h"
-#include "orrery/draw/text_table.h"
 #include "orrery/kernel/bound.h"
 
 namespace orrery::cli {
 namespace {
 
+using report::Document;
+
 struct PredictKernelArguments {
   std::vector<std::string> operators;
   std::string gpu;
   std::vector<std::string> models;
-  bool as_json = false;
+  OutputOptions output;
 };
 
 struct PredictedKernel {
@@ -35,59 +35,58 @@ std::string TimeText(double seconds) {
                         : fmt::format("{:.3f} ms", seconds * 1e3);
 }
 
-std::string KernelText(const PredictedKernel& kernel, const hardware::Gpu& gpu) {
+void AddKernel(const PredictedKernel& kernel, const hardware::Gpu& gpu, Document& document) {
   const kernel::Estimate& estimate = kernel.estimate;
   const bool by_memory = kernel.bound.memory_seconds > kernel.bound.compute_seconds;
-  std::string text = fmt::format("{} on {}\n", kernel::Text(kernel.op), gpu.name);
-  text += fmt::format("  time       {} ± {:.0f} %\n", TimeText(estimate.seconds),
-                      estimate.uncertainty * 100);
-  text += fmt::format("  roofline   {} by {}; {:.0f} % of it is reached\n",
-                      TimeText(estimate.roofline_seconds), by_memory ? "memory" : "arithmetic",
-                      100 * estimate.roofline_seconds / estimate.seconds);
-  text += fmt::format("  work       {:.4g} GFLOP, {:.4g} MB; {:.4g} TFLOP/s, {:.4g} GB/s\n",
-                      kernel.work.flops / 1e9, kernel.work.Bytes() / 1e6,
-                      kernel.work.flops / estimate.seconds / 1e12,
-                      kernel.work.Bytes() / estimate.seconds / 1e9);
-  text += fmt::format("  from       {}{}\n", kernel::EstimateSourceName(estimate.source),
-                      estimate.is_extrapolated ? ", outside of what was measured" : "");
+  Document::Section& section =
+      document.AddSection(fmt::format("{} on {}", kernel::Text(kernel.op), gpu.name));
+  section.Show(
+      "time", fmt::format("{} ± {:.0f} %", TimeText(estimate.seconds), estimate.uncertainty * 100));
+  section.Show("roofline",
+               fmt::format("{} by {}; {:.0f} % of it is reached",
+                           TimeText(estimate.roofline_seconds), by_memory ? "memory" : "arithmetic",
+                           100 * estimate.roofline_seconds / estimate.seconds));
+  section.Show("work", fmt::format("{:.4g} GFLOP, {:.4g} MB; {:.4g} TFLOP/s, {:.4g} GB/s",
+                                   kernel.work.flops / 1e9, kernel.work.Bytes() / 1e6,
+                                   kernel.work.flops / estimate.seconds / 1e12,
+                                   kernel.work.Bytes() / estimate.seconds / 1e9));
+  section.Show("from", std::string(kernel::EstimateSourceName(estimate.source)) +
+                           (estimate.is_extrapolated ? ", outside of what was measured" : ""));
   if (estimate.alignment_gpu != nullptr) {
-    text +=
-        fmt::format("  alignment  costs what it costs on {}: only aligned sizes were measured\n",
-                    estimate.alignment_gpu->name);
+    section.Show("alignment", fmt::format("costs as on {}: only aligned sizes were measured",
+                                          estimate.alignment_gpu->name));
   }
-  return text;
 }
 
-void WriteKernel(draw::JsonWriter& json, const PredictedKernel& kernel, const hardware::Gpu& gpu) {
+Value DataOf(const PredictedKernel& kernel, const hardware::Gpu& gpu) {
   const kernel::Estimate& estimate = kernel.estimate;
-  json.BeginObject();
-  json.Key("operator").String(kernel::Text(kernel.op));
-  json.Key("gpu").String(gpu.name);
-  json.Key("time_s").Number(estimate.seconds);
-  json.Key("uncertainty").Number(estimate.uncertainty);
-  json.Key("roofline_s").Number(estimate.roofline_seconds);
-  json.Key("flops").Number(kernel.work.flops);
-  json.Key("bytes").Number(kernel.work.Bytes());
-  json.Key("source").String(kernel::EstimateSourceName(estimate.source));
-  json.Key("extrapolated").Bool(estimate.is_extrapolated);
+  Value data = Value::Object();
+  data.Set("operator", kernel::Text(kernel.op))
+      .Set("gpu", gpu.name)
+      .Set("time_s", estimate.seconds)
+      .Set("uncertainty", estimate.uncertainty)
+      .Set("roofline_s", estimate.roofline_seconds)
+      .Set("flops", kernel.work.flops)
+      .Set("bytes", kernel.work.Bytes())
+      .Set("source", kernel::EstimateSourceName(estimate.source))
+      .Set("extrapolated", estimate.is_extrapolated);
   if (estimate.alignment_gpu != nullptr) {
-    json.Key("alignment_from").String(estimate.alignment_gpu->name);
+    data.Set("alignment_from", estimate.alignment_gpu->name);
   }
-  json.EndObject();
+  return data;
 }
 
-std::string KernelsJson(const std::vector<PredictedKernel>& kernels, const hardware::Gpu& gpu) {
-  draw::JsonWriter json;
-  if (kernels.size() == 1) {
-    WriteKernel(json, kernels.front(), gpu);
-    return json.Finish();
-  }
-  json.BeginArray();
+// One operator is an object, several are a list.
+Document DocumentOf(const std::vector<PredictedKernel>& kernels, const hardware::Gpu& gpu) {
+  Document document{.title = "", .kind = "Orrery prediction", .data = Value::List()};
   for (const PredictedKernel& kernel : kernels) {
-    WriteKernel(json, kernel, gpu);
+    AddKernel(kernel, gpu, document);
+    document.data.Add(DataOf(kernel, gpu));
   }
-  json.EndArray();
-  return json.Finish();
+  if (kernels.size() == 1) {
+    document.data = DataOf(kernels.front(), gpu);
+  }
+  return document;
 }
 
 Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& arguments,
@@ -111,14 +110,7 @@ Result<std::vector<PredictedKernel>> PredictAll(const PredictKernelArguments& ar
 Status PredictKernels(const PredictKernelArguments& arguments) {
   ORRERY_TRY(const hardware::Gpu* const gpu, GpuNamed(arguments.gpu));
   ORRERY_TRY(const std::vector<PredictedKernel> kernels, PredictAll(arguments, *gpu));
-  if (arguments.as_json) {
-    Print(KernelsJson(kernels, *gpu));
-    return {};
-  }
-  for (const PredictedKernel& kernel : kernels) {
-    Print(KernelText(kernel, *gpu));
-  }
-  return {};
+  return Deliver(DocumentOf(kernels, *gpu), arguments.output);
 }
 
 }  // namespace
@@ -127,15 +119,14 @@ void AddPredictKernelCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictKernelArguments>();
   Verb verb = predict.AddVerb("kernel", "The time of single operators on a GPU");
   verb.AddOption("OPERATOR", arguments->operators,
-                   "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
+                 "such as 'gemm m=4096 n=4096 k=4096 bf16'; docs/formats/operators.md")
       .Required();
   verb.AddOption("--gpu", arguments->gpu, "GPU to predict for").TypeName("NAME").Required();
-  verb.AddOption(
-          "--model", arguments->models,
-          "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
+  verb.AddOption("--model", arguments->models,
+                 "model file of `orrery fit kernels`, instead of the shipped ones; may be repeated")
       .TypeName("FILE")
       .OneValueEach();
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return PredictKernels(*arguments); });
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "orrery/report/document.h"
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/recorded.h"
@@ -18,7 +19,7 @@ struct OperatorError {
   double measured_s = 0;
 };
 
-/// What `orrery predict TRACE` says.
+/// The prediction of one recorded rank.
 struct Prediction {
   std::string path = {};
   std::string gpu = {};
@@ -33,9 +34,7 @@ struct Prediction {
   std::vector<std::string> not_modelled = {};
 };
 
-[[nodiscard]] std::string PredictionText(const Prediction& prediction);
-
-/// The keys are in docs/formats/predict-json.md.
-[[nodiscard]] std::string PredictionJson(const Prediction& prediction);
+/// Its JSON keys are in docs/formats/predict-json.md.
+[[nodiscard]] report::Document PredictionDocument(const Prediction& prediction);
 
 }  // namespace orrery::cli

@@ -6,15 +6,17 @@
 #include "orrery/base/error.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/predict/commands.h"
-#include "orrery/cli/terminal.h"
-#include "orrery/draw/json_writer.h"
 #include "orrery/kernel/bound.h"
 #include "orrery/overlap/analytic_model.h"
 #include "orrery/overlap/learned_model.h"
 
 namespace orrery::cli {
 namespace {
+
+using report::Document;
+using report::NumberFormat;
 
 struct PredictOverlapArguments {
   std::string op;
@@ -28,7 +30,7 @@ struct PredictOverlapArguments {
   overlap::LaunchShape kernel = {};
   overlap::LaunchShape communication = {
       .blocks = 16, .threads = 544, .registers = 96, .shared_bytes = 82'240};  // a ring of NCCL's
-  bool as_json = false;
+  OutputOptions output;
 };
 
 struct Predicted {
@@ -69,39 +71,33 @@ Result<overlap::Pair> PairOf(const PredictOverlapArguments& arguments, const har
   return pair;
 }
 
-std::string Text(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu,
-                 const Predicted& predicted) {
+Document DocumentOf(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu,
+                    const Predicted& predicted) {
   const double alone_us = predicted.pair.compute.alone_us;
-  std::string text =
-      fmt::format("{} on {} beside {} blocks of communication ({}, {:.0f} GB/s)\n", arguments.op,
-                  gpu.name, arguments.communication.blocks, arguments.pattern, arguments.gbps);
-  text += fmt::format("  alone          {:.2f} us\n", alone_us);
-  text += fmt::format("  together       {:.2f} us, {:.3f} times\n",
-                      alone_us * predicted.learned.compute, predicted.learned.compute);
-  text += fmt::format("  communication  {:.3f} times as long\n", predicted.learned.communication);
-  text += fmt::format("  arithmetic     {:.3f} times: room {:.3f}, memory {:.3f} (load {:.2f})\n",
-                      predicted.analytic.compute, predicted.analytic.room,
-                      predicted.analytic.memory, predicted.analytic.load);
-  text += fmt::format("  waiting        {:.2f} us, if communication arrives when half is done\n",
-                      predicted.communication_waits_us);
-  return text;
-}
-
-std::string Json(const PredictOverlapArguments& arguments, const hardware::Gpu& gpu,
-                 const Predicted& predicted) {
-  draw::JsonWriter json;
-  json.BeginObject();
-  json.Key("operator").String(arguments.op);
-  json.Key("gpu").String(gpu.name);
-  json.Key("alone_us").Number(predicted.pair.compute.alone_us);
-  json.Key("together_us").Number(predicted.pair.compute.alone_us * predicted.learned.compute);
-  json.Key("stretch").Number(predicted.learned.compute);
-  json.Key("communication_stretch").Number(predicted.learned.communication);
-  json.Key("analytic_stretch").Number(predicted.analytic.compute);
-  json.Key("memory_load").Number(predicted.analytic.load);
-  json.Key("wait_at_half_us").Number(predicted.communication_waits_us);
-  json.EndObject();
-  return json.Finish();
+  const overlap::Slowdown& learned = predicted.learned;
+  const overlap::AnalyticParts& analytic = predicted.analytic;
+  Document document{
+      .title = fmt::format("{} on {} concurrent with {} blocks of communication ({}, {:.0f} GB/s)",
+                           arguments.op, gpu.name, arguments.communication.blocks,
+                           arguments.pattern, arguments.gbps),
+      .kind = "Orrery prediction"};
+  Document::Section& section = document.AddSection();
+  section.Set("operator", arguments.op).Set("gpu", gpu.name);
+  section.Add(Document::Fact{"alone_us", "alone", alone_us, NumberFormat("{:.2f} us")});
+  section.Set("together_us", alone_us * learned.compute);
+  section.Show("together",
+               fmt::format("{:.2f} us, {:.3f} times", alone_us * learned.compute, learned.compute));
+  section.Set("stretch", learned.compute);
+  section.Add(Document::Fact{"communication_stretch", "communication", learned.communication,
+                             NumberFormat("{:.3f} times as long")});
+  section.Set("analytic_stretch", analytic.compute).Set("memory_load", analytic.load);
+  section.Show("arithmetic",
+               fmt::format("{:.3f} times: room {:.3f}, memory {:.3f} (load {:.2f})",
+                           analytic.compute, analytic.room, analytic.memory, analytic.load));
+  section.Add(
+      Document::Fact{"wait_at_half_us", "waiting", predicted.communication_waits_us,
+                     NumberFormat("{:.2f} us, if communication arrives when half is done")});
+  return document;
 }
 
 Status PredictOverlap(const PredictOverlapArguments& arguments) {
@@ -122,34 +118,32 @@ Status PredictOverlap(const PredictOverlapArguments& arguments) {
   predicted.communication_waits_us =
       model->DelayUs(machine, predicted.pair,
                      {.compute_is_first = true, .since_us = alone_us / 2, .first_us = alone_us});
-  Print(arguments.as_json ? Json(arguments, *gpu, predicted) : Text(arguments, *gpu, predicted));
-  return {};
+  return Deliver(DocumentOf(arguments, *gpu, predicted), arguments.output);
 }
 
 }  // namespace
 
 void AddPredictOverlapCommand(Verb& predict) {
   auto arguments = std::make_shared<PredictOverlapArguments>();
-  Verb verb = predict.AddVerb("overlap", "How long a kernel takes beside communication");
+  Verb verb = predict.AddVerb("overlap", "The duration of a kernel concurrent with communication");
   verb.AddOption("OPERATOR", arguments->op, "\"gemm m=4096 n=4096 k=4096 bf16\"").Required();
   verb.AddOption("--gpu", arguments->gpu, "the GPU").TypeName("NAME").Required();
   verb.AddOption("--alone-us", arguments->alone_us, "its time alone, where it was measured");
   verb.AddOption("--blocks", arguments->communication.blocks,
-                   "thread blocks (channels) of communication (16)")
+                 "thread blocks (channels) of communication (16)")
       .Range(1, 1'024);
   verb.AddOption("--gbps", arguments->gbps, "what communication sends on alone, GB/s")
       .Range(0.0, 1e5);
-  verb.AddOption("--pattern", arguments->pattern, "copy, reduce_copy (usual), spin, ll or ll128");
-  verb.AddOption("--place", arguments->place, "of its buffers: hbm (usual), l2 or host");
+  verb.AddOption("--pattern", arguments->pattern, "copy, reduce_copy (default), spin, ll or ll128");
+  verb.AddOption("--place", arguments->place, "of its buffers: hbm (default), l2 or host");
   verb.AddOption("--priority", arguments->priority,
-                   "whose stream goes first: same (usual), communication or compute");
+                 "whose stream has priority: same (default), communication or compute");
   verb.AddOption("--grid", arguments->kernel.blocks, "blocks of the kernel, where known");
   verb.AddOption("--block", arguments->kernel.threads, "threads of a block");
   verb.AddOption("--registers", arguments->kernel.registers, "of a thread");
   verb.AddOption("--shared", arguments->kernel.shared_bytes, "bytes of a block");
-  verb.AddOption("--model", arguments->model, "a model of `orrery fit overlap`")
-      .TypeName("FILE");
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  verb.AddOption("--model", arguments->model, "a model of `orrery fit overlap`").TypeName("FILE");
+  AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return PredictOverlap(*arguments); });
 }
 

@@ -9,8 +9,6 @@
 #include <fmt/ranges.h>
 
 #include "orrery/cli/kernel_models.h"
-#include "orrery/draw/json_writer.h"
-#include "orrery/draw/text_table.h"
 #include "orrery/kernel/memo.h"
 #include "orrery/simulate/group_times.h"
 #include "orrery/simulate/link_class.h"
@@ -20,17 +18,13 @@
 namespace orrery::cli {
 namespace {
 
-using draw::JsonWriter;
-using draw::TextTable;
+using report::Document;
+using report::NumberFormat;
 using simulate::RankStep;
 using simulate::RecordedJob;
 
 double Seconds(std::int64_t picoseconds) {
   return static_cast<double>(picoseconds) * 1e-12;
-}
-
-std::string Milliseconds(std::int64_t picoseconds) {
-  return fmt::format("{:.3f} ms", Seconds(picoseconds) * 1e3);
 }
 
 double ErrorOf(const RankStep& step) {
@@ -77,82 +71,70 @@ std::vector<std::string> NotModelled(const RecordedJob& job) {
   return sentences;
 }
 
-std::string RankTable(const RecordedJob& job) {
-  const bool are_measured = AreMeasured(job);
-  std::vector<TextTable::Column> columns{{"rank", TextTable::Align::kRight},
-                                         {"begins after", TextTable::Align::kRight},
-                                         {"step", TextTable::Align::kRight},
-                                         {"waits for ranks", TextTable::Align::kRight}};
-  if (are_measured) {
-    columns.push_back({"measured", TextTable::Align::kRight});
-    columns.push_back({"error", TextTable::Align::kRight});
-  }
-  TextTable table(columns);
-  for (const RankStep& step : job.ranks) {
-    std::vector<std::string> row{fmt::format("{}", step.rank), Milliseconds(step.begin_ps),
-                                 Milliseconds(step.step_ps), Milliseconds(step.waiting_ps)};
-    if (are_measured) {
-      row.push_back(Milliseconds(step.measured_ps));
-      row.push_back(fmt::format("{:+.1f} %", 100 * ErrorOf(step)));
-    }
-    table.AddRow(row);
-  }
-  return table.Render();
-}
-
-std::string TextOf(const RecordedJob& job, const RanksRequest& request) {
-  std::string text =
-      fmt::format("{}: {} ranks on {}\n", request.path, job.ranks.size(), request.cluster->name);
-  text += fmt::format("kernels: {}{}\n", KernelText(request),
-                      request.gpu == nullptr ? "" : " for " + request.gpu->name);
-  text += fmt::format("host: {}\n\n", HostText(job, request));
-  text += RankTable(job);
-  for (const std::string& sentence : NotModelled(job)) {
-    text += fmt::format("\nnot modelled: {}\n", sentence);
-  }
-  return text;
-}
-
-void WriteRank(const RankStep& step, JsonWriter& json) {
-  json.BeginObject();
-  json.Key("rank").Integer(step.rank);
-  json.Key("begin_s").Number(Seconds(step.begin_ps));
-  json.Key("step_time_s").Number(Seconds(step.step_ps));
-  json.Key("wait_for_ranks_s").Number(Seconds(step.waiting_ps));
+// JSON has the error of a rank wherever it is measured, a table only where all are.
+Value DataOf(const RankStep& step) {
+  Value data = Value::Object();
+  data.Set("rank", step.rank)
+      .Set("begin_s", Seconds(step.begin_ps))
+      .Set("step_time_s", Seconds(step.step_ps))
+      .Set("wait_for_ranks_s", Seconds(step.waiting_ps));
   if (step.measured_ps > 0) {
-    json.Key("measured_step_s").Number(Seconds(step.measured_ps));
-    json.Key("error").Number(ErrorOf(step));
+    data.Set("measured_step_s", Seconds(step.measured_ps)).Set("error", ErrorOf(step));
   }
-  json.EndObject();
+  return data;
 }
 
-std::string JsonOf(const RecordedJob& job, const RanksRequest& request) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("trace").String(request.path);
-  json.Key("gpu").String(request.gpu == nullptr ? "the recorded GPU" : request.gpu->name);
-  json.Key("cluster").String(request.cluster->name);
-  json.Key("kernel_times").String(KernelText(request));
-  json.Key("host").BeginObject();
-  json.Key("source").String(HostText(job, request));
-  json.EndObject();
-  json.Key("ranks").BeginArray();
+Document::Table RankTable(const RecordedJob& job) {
+  const NumberFormat milliseconds("{:.3f} ms", 1e3);
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "rank", report::Unit::kNumber},
+                                    {"", "begins after", milliseconds},
+                                    {"", "step", milliseconds},
+                                    {"", "waits for ranks", milliseconds}},
+                        .max_shown = SIZE_MAX};
+  if (AreMeasured(job)) {
+    table.columns.push_back({"", "measured", milliseconds});
+    table.columns.push_back({"", "error", NumberFormat("{:+.1f} %", 100)});
+  }
   for (const RankStep& step : job.ranks) {
-    WriteRank(step, json);
+    std::vector<Value> row{step.rank, Seconds(step.begin_ps), Seconds(step.step_ps),
+                           Seconds(step.waiting_ps)};
+    if (AreMeasured(job)) {
+      row.emplace_back(Seconds(step.measured_ps));
+      row.emplace_back(ErrorOf(step));
+    }
+    table.rows.push_back(std::move(row));
   }
-  json.EndArray();
-  json.Key("not_modelled").BeginArray();
-  for (const std::string& sentence : NotModelled(job)) {
-    json.String(sentence);
+  return table;
+}
+
+Document DocumentOf(const RecordedJob& job, const RanksRequest& request) {
+  Document document{.title = fmt::format("{}: {} ranks on {}", request.path, job.ranks.size(),
+                                         request.cluster->name),
+                    .kind = "Orrery prediction"};
+  Document::Section& head = document.AddSection();
+  const std::string host = HostText(job, request);
+  head.Set("trace", request.path)
+      .Set("gpu", request.gpu == nullptr ? "the recorded GPU" : request.gpu->name)
+      .Set("cluster", request.cluster->name)
+      .Set("kernel_times", KernelText(request))
+      .Set("host", Value::Object().Set("source", host))
+      .Say(fmt::format("kernels: {}{}", KernelText(request),
+                       request.gpu == nullptr ? "" : " for " + request.gpu->name))
+      .Say("host: " + host);
+  Value ranks = Value::List();
+  for (const RankStep& step : job.ranks) {
+    ranks.Add(DataOf(step));
   }
-  json.EndArray();
-  json.EndObject();
-  return json.Finish();
+  document.AddSection().Set("ranks", std::move(ranks)).Add(RankTable(job));
+  document.AddSection().Add(Document::List{"not_modelled", "Not modelled", NotModelled(job)});
+  return document;
 }
 
 }  // namespace
 
-Result<std::string> PredictRanks(trace::TraceSet& set, const RanksRequest& request) {
+Result<report::Document> PredictRanks(trace::TraceSet& set, const RanksRequest& request) {
   static_cast<void>(trace::MatchAndAlign(set));
   workload::Job machine;
   machine.gpus = static_cast<int>(set.ranks.size());
@@ -173,7 +155,7 @@ Result<std::string> PredictRanks(trace::TraceSet& set, const RanksRequest& reque
     sources.costs = &*costs;
   }
   ORRERY_TRY(const RecordedJob job, simulate::PredictRecordedJob(set, sources));
-  return request.as_json ? JsonOf(job, request) : TextOf(job, request);
+  return DocumentOf(job, request);
 }
 
 }  // namespace orrery::cli

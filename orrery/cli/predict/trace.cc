@@ -1,8 +1,12 @@
+#include "orrery/trace/trace.h"
+
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,14 +14,14 @@
 
 #include "orrery/base/csv.h"
 #include "orrery/base/error.h"
+#include "orrery/base/statistics.h"
 #include "orrery/cli/command.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/predict/commands.h"
-#include "orrery/cli/predict/errors.h"
 #include "orrery/cli/predict/output.h"
 #include "orrery/cli/predict/ranks.h"
 #include "orrery/cli/run_options.h"
-#include "orrery/cli/terminal.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/hardware/gpu.h"
 #include "orrery/kernel/memo.h"
@@ -25,6 +29,7 @@
 #include "orrery/simulate/ensemble_trace.h"
 #include "orrery/simulate/replay_calibration.h"
 #include "orrery/trace/orr/orr.h"
+#include "orrery/workload/program.h"
 #include "orrery/workload/recorded/call_tree.h"
 #include "orrery/workload/recorded/graph_prices.h"
 #include "orrery/workload/recorded/host_model.h"
@@ -32,6 +37,67 @@
 
 namespace orrery::cli {
 namespace {
+
+using ErrorOfName = std::map<std::string, OperatorError, std::less<>>;
+
+void AddPredicted(const workload::Program& program, ErrorOfName& errors) {
+  for (workload::TaskId task = 0; task < program.tasks.size(); ++task) {
+    const workload::CallId call = program.tasks.call[task];
+    if (program.tasks.kind[task] == workload::TaskKind::kKernel && call != workload::kNone) {
+      errors[std::string(program.strings.View(program.calls.name[call]))].predicted_s +=
+          static_cast<double>(program.tasks.duration_ps[task]) * 1e-12;
+    }
+  }
+  for (const StringId name : program.calls.name) {
+    const auto found = errors.find(program.strings.View(name));
+    if (found != errors.end()) {
+      ++found->second.calls;
+    }
+  }
+}
+
+// Kernels launched inside of steps only: others belong to steps that were cut off.
+void AddMeasured(const trace::Trace& measured, ErrorOfName& errors) {
+  const auto num_steps = static_cast<double>(std::max<std::size_t>(1, measured.steps.size()));
+  for (RowId row = 0; row < measured.activities.size(); ++row) {
+    const RowId op = measured.activities.host_op[row];
+    if (op != kNoRow) {
+      errors[std::string(measured.Text(measured.host_ops.name[op]))].measured_s +=
+          static_cast<double>(measured.activities.duration_ns[row]) * 1e-9 / num_steps;
+    }
+  }
+}
+
+// The operators whose kernels together are predicted worst, by the time they are off in a step. A
+// kernel counts for the operator that launches it.
+std::vector<OperatorError> WorstOperators(const workload::Program& program,
+                                          const trace::Trace& measured, std::size_t how_many) {
+  ErrorOfName errors;
+  AddPredicted(program, errors);
+  AddMeasured(measured, errors);
+  std::vector<OperatorError> worst;
+  for (auto& [name, error] : errors) {
+    error.name = name;
+    worst.push_back(error);
+  }
+  const auto off = [](const OperatorError& error) {
+    return std::abs(error.predicted_s - error.measured_s);
+  };
+  std::stable_sort(
+      worst.begin(), worst.end(),
+      [&](const OperatorError& lhs, const OperatorError& rhs) { return off(lhs) > off(rhs); });
+  worst.resize(std::min(worst.size(), how_many));
+  return worst;
+}
+
+// The median duration of the measured steps; 0 without any.
+double MeasuredStepSeconds(const trace::Trace& measured) {
+  std::vector<double> steps;
+  for (const std::int64_t duration_ns : measured.steps.duration_ns) {
+    steps.push_back(static_cast<double>(duration_ns) * 1e-9);
+  }
+  return steps.empty() ? 0 : Median(steps);
+}
 
 constexpr std::size_t kWorstOperators = 10;
 
@@ -49,7 +115,7 @@ struct PredictArguments {
   std::string cluster;
   KernelTimes kernels = KernelTimes::kAuto;
   int repetitions = 4;
-  bool as_json = false;
+  OutputOptions delivery;
 };
 
 Result<ingest::Run> ReadRanks(const PredictArguments& arguments, std::vector<std::string> paths) {
@@ -201,8 +267,7 @@ Status PredictOne(const PredictArguments& arguments, const workload::HostModel& 
   prediction.figures = simulate::FiguresOf(recorded.program, timeline);
   ORRERY_TRY_STATUS(Compare(arguments, recorded.program, prediction));
   ORRERY_TRY_STATUS(WriteTrace(arguments, recorded.program, timeline));
-  Print(arguments.as_json ? PredictionJson(prediction) : PredictionText(prediction));
-  return {};
+  return Deliver(PredictionDocument(prediction), arguments.delivery);
 }
 
 // The machine on which ranks talk: the one of that name, or one that has the GPU.
@@ -235,10 +300,8 @@ Status PredictAll(const PredictArguments& arguments, const workload::HostModel& 
                   trace::TraceSet& set) {
   ORRERY_TRY_STATUS(CheckForRanks(arguments));
   const bool are_recorded = std::all_of(set.ranks.begin(), set.ranks.end(), IsRecording);
-  RanksRequest request{.path = arguments.path,
-                       .models = arguments.models,
-                       .host_path = arguments.host,
-                       .as_json = arguments.as_json};
+  RanksRequest request{
+      .path = arguments.path, .models = arguments.models, .host_path = arguments.host};
   request.host = arguments.host.empty() ? nullptr : &host;
   ORRERY_TRY(request.cluster, WantedCluster(arguments));
   if (arguments.kernels == KernelTimes::kModel || !are_recorded) {
@@ -248,12 +311,8 @@ Status PredictAll(const PredictArguments& arguments, const workload::HostModel& 
     return Fail(Error::Kind::kInvalidInput,
                 fmt::format("{}: not every rank has recorded kernels", arguments.path));
   }
-  auto text = PredictRanks(set, request);
-  if (!text) {
-    return FailWithin(arguments.path, text);
-  }
-  Print(*text);
-  return {};
+  const auto document = PredictRanks(set, request);
+  return document ? Deliver(*document, arguments.delivery) : FailWithin(arguments.path, document);
 }
 
 Status Predict(const PredictArguments& arguments) {
@@ -308,7 +367,7 @@ void AddPredictTraceCommand(Verb& predict) {
   predict.AddOption("--repetitions", arguments->repetitions, "how many steps to simulate")
       .ShowDefault()
       .Range(2, 1000);
-  predict.AddFlag("--json", arguments->as_json, "print one JSON document");
+  AddOutputOptions(predict, arguments->delivery);
   predict.AddOption("-o,--output", arguments->output, "write the predicted trace (.orr)")
       .TypeName("FILE");
   AddRunOptions(predict, arguments->run);

@@ -10,20 +10,17 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/byte_sink.h"
 #include "orrery/base/error.h"
-#include "orrery/cli/command.h"
-#include "orrery/compat/echo/tracer_files.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/overlap_option.h"
 #include "orrery/cli/simulate/imports.h"
 #include "orrery/cli/simulate/options.h"
 #include "orrery/cli/simulate/output.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/cli/trace_output.h"
-#include "orrery/compat/echo/echo_folder.h"
+#include "orrery/compat/echo/tracer_files.h"
 #include "orrery/hardware/cluster.h"
-#include "orrery/report/simulation_page.h"
 #include "orrery/simulate/bottleneck.h"
 #include "orrery/simulate/breakdown.h"
 #include "orrery/simulate/ensemble_trace.h"
@@ -126,9 +123,8 @@ class SimulateRun {
       ORRERY_TRY_STATUS(TraceFormatOf(arguments_.trace).map([](TraceFormat) {}));
     }
     if (!arguments_.emulated.empty()) {
-      ORRERY_TRY(const std::string page, EmulatedWorkload(arguments_));
-      Print(page);
-      return {};
+      ORRERY_TRY(const report::Document document, EmulatedWorkload(arguments_));
+      return Deliver(document, arguments_.output);
     }
     ORRERY_TRY(options_, EngineOptions(arguments_));
     ORRERY_TRY(overlap_model_, LoadOverlapModel(options_));
@@ -150,7 +146,7 @@ class SimulateRun {
     ORRERY_TRY(const simulate::Simulation simulation,
                simulate::Simulate(file.job, models, options_));
     SimulationAnswer answer;
-    title_ = file.job.name;
+    answer.name = file.job.name;
     answer.title = workload::JobLine(file.job);
     answer.job = &file.job;
     answer.what_ifs = simulate::WhatIfs(file.job, options_);
@@ -175,7 +171,7 @@ class SimulateRun {
     ORRERY_TRY(const simulate::SimulatedEnsemble simulated,
                simulate::SimulateEnsemble(machine, imported.ensemble, options_));
     SimulationAnswer answer;
-    title_ =
+    answer.name =
         std::filesystem::path(arguments_.from.empty() ? arguments_.inputs.front() : arguments_.from)
             .filename()
             .string();
@@ -204,41 +200,16 @@ class SimulateRun {
   Status Finish(const simulate::SimulatedStep& simulated, SimulationAnswer answer) {
     answer.bottleneck = simulate::BottleneckSentence(answer.summary);
     answer.wall_s = std::chrono::duration<double>(Clock::now() - begin_).count();
-    if (arguments_.as_json) {
+    if (arguments_.output.as_json) {
       answer.exposed_ps = simulate::MeanExposedPs(*simulated.rank_classes, *simulated.timeline);
-      Print(SimulationJson(answer));
-    } else {
-      Print(SimulationText(answer));
     }
-    ORRERY_TRY_STATUS(WritePage(simulated, answer));
+    ORRERY_TRY_STATUS(Deliver(
+        SimulationDocument(answer, arguments_.output.html_file.empty() ? nullptr : &simulated),
+        arguments_.output));
+    if (!arguments_.output.html_file.empty() && !arguments_.output.as_json) {
+      Print(fmt::format("{}: the report, for a browser\n", arguments_.output.html_file));
+    }
     return WriteTrace(simulated);
-  }
-
-  Status WritePage(const simulate::SimulatedStep& simulated, const SimulationAnswer& answer) {
-    if (arguments_.html.empty()) {
-      return {};
-    }
-    report::SimulationPage page{.title = title_,
-                                .line = answer.title,
-                                .simulated = simulated,
-                                .summary = &answer.summary,
-                                .bottleneck = answer.bottleneck,
-                                .settings = {},
-                                .remarks = answer.remarks,
-                                .not_modelled = answer.not_modelled};
-    if (simulated.job != nullptr) {
-      page.settings = workload::JobFacts(*simulated.job);
-    }
-    for (const std::string& phrase : answer.what_ifs) {
-      page.settings.push_back({"what if", "", phrase});
-    }
-    ORRERY_TRY(const auto sink, CreateFile(arguments_.html));
-    ORRERY_TRY_STATUS(sink->Write(report::RenderSimulationPage(page)));
-    ORRERY_TRY_STATUS(sink->Close());
-    if (!arguments_.as_json) {
-      Print(fmt::format("{}: the report, for a browser\n", arguments_.html));
-    }
-    return {};
   }
 
   Status WriteTrace(const simulate::SimulatedStep& simulated) {
@@ -250,7 +221,7 @@ class SimulateRun {
                                 {.gpu = simulated.job != nullptr ? simulated.job->gpu.name : gpu_,
                                  .gpu_of_program = GpuOfProgram(simulated)});
     ORRERY_TRY_STATUS(WriteTraceFile(set, arguments_.trace).map([](const TraceOutput&) {}));
-    if (!arguments_.as_json) {
+    if (!arguments_.output.as_json) {
       Print(fmt::format("{}: traces of {} rank{} written\n", arguments_.trace, set.ranks.size(),
                         set.ranks.size() == 1 ? "" : "s"));
     }
@@ -262,10 +233,9 @@ class SimulateRun {
   simulate::SimulationOptions options_;
   std::shared_ptr<const overlap::Model> overlap_model_;
   std::string gpu_;
-  std::string title_;  // of the page
 };
 
-// A folder of Echo's tracer is a way to name its files.
+// A folder of Echo's tracer stands for the files in it.
 Status ReadFrom(SimulateArguments& arguments) {
   if (arguments.from.empty() && arguments.inputs.empty()) {
     return Fail(Error::Kind::kInvalidInput, "JOB is required (orrery --help lists what there is)");

@@ -1,7 +1,9 @@
 #include "orrery/cli/simulate/from.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,19 +14,22 @@
 
 #include <fmt/core.h>
 
+#include "orrery/base/error.h"
 #include "orrery/base/statistics.h"
 #include "orrery/cli/kernel_models.h"
 #include "orrery/cli/run_options.h"
-#include "orrery/cli/traced_description.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/hardware/cluster.h"
 #include "orrery/simulate/replay_calibration.h"
-#include "orrery/workload/recorded/traced_job.h"
+#include "orrery/workload/job/job.h"
+#include "orrery/workload/job/job_file.h"
+#include "orrery/workload/model/parameters.h"
 #include "orrery/workload/recorded/other_gpu.h"
 #include "orrery/workload/recorded/repeated_layers.h"
 #include "orrery/workload/recorded/traced_ensemble.h"
-#include "orrery/workload/recorded/traced_rank.h"
 #include "orrery/workload/recorded/traced_group_roles.h"
+#include "orrery/workload/recorded/traced_job.h"
+#include "orrery/workload/recorded/traced_rank.h"
 
 namespace orrery::cli {
 namespace {
@@ -32,6 +37,47 @@ namespace {
 using workload::Rank;
 using workload::TracedJob;
 using workload::TracedRank;
+
+namespace fs = std::filesystem;
+
+// Heads that a generated model leaves out, and buffers that count as parameters.
+constexpr double kLargestDifference = 0.01;
+
+bool HasSameSize(std::int64_t described, std::int64_t traced) {
+  return std::abs(static_cast<double>(described - traced)) <=
+         kLargestDifference * static_cast<double>(traced);
+}
+
+Status CheckDescription(const workload::Job& described, const workload::TracedJob& traced) {
+  const std::int64_t parameters = workload::TotalParameters(described.model);
+  if (!HasSameSize(parameters, traced.parameters)) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("it describes a model with {} parameters, and one with {} was traced",
+                            draw::FormatCount(parameters), draw::FormatCount(traced.parameters)));
+  }
+  if (traced.sequence > 0 && described.training.sequence != traced.sequence) {
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("it describes samples of {} tokens, and those of {} were traced",
+                            described.training.sequence, traced.sequence));
+  }
+  return {};
+}
+
+// Reads the description of the model in a folder's job.yaml; none where it has no such file,
+// as of scripts. People may change that file: it fails where the file describes a model of another
+// size, or another sequence, than the one that was traced.
+Result<std::optional<workload::Job>> ReadDescribedJob(const std::string& folder,
+                                                      const workload::TracedJob& traced) {
+  const std::string path = (fs::path(folder) / "job.yaml").string();
+  if (std::error_code error; !fs::exists(path, error)) {
+    return std::optional<workload::Job>();
+  }
+  ORRERY_TRY(workload::JobFile file, workload::ReadJobFile(path));
+  if (const Status status = CheckDescription(file.job, traced); !status) {
+    return FailWithin(path, status);
+  }
+  return std::optional(std::move(file.job));
+}
 
 /// Steps that are simulated before the one that counts; then hosts are as far ahead as they get.
 constexpr int kStepsBefore = 3;

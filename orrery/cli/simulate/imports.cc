@@ -12,14 +12,13 @@
 
 #include "orrery/cli/number_settings.h"
 #include "orrery/cli/simulate/from.h"
-#include "orrery/draw/json_writer.h"
+#include "orrery/compat/echo/program.h"
+#include "orrery/compat/simai/program.h"
+#include "orrery/compat/simai/simulation.h"
+#include "orrery/compat/simai/workload.h"
 #include "orrery/draw/number_format.h"
 #include "orrery/workload/import/chakra_program.h"
 #include "orrery/workload/import/chakra_trace.h"
-#include "orrery/compat/echo/program.h"
-#include "orrery/compat/simai/simulation.h"
-#include "orrery/compat/simai/program.h"
-#include "orrery/compat/simai/workload.h"
 #include "orrery/workload/import/unpacked_file.h"
 
 namespace orrery::cli {
@@ -129,7 +128,8 @@ workload::Ensemble DataParallel(workload::Program program, int gpus) {
 Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
   ORRERY_TRY(const std::vector<compat::echo::GraphNode> graph,
              compat::echo::ReadGraphs(arguments.inputs));
-  ORRERY_TRY(const compat::echo::OperatorTimes times, compat::echo::ReadTimes(arguments.echo_times));
+  ORRERY_TRY(const compat::echo::OperatorTimes times,
+             compat::echo::ReadTimes(arguments.echo_times));
   ORRERY_TRY(compat::echo::TracedProgram echo, compat::echo::MakeProgram(graph, times));
   ImportedProgram imported;
   const int gpus = std::max({arguments.gpus, arguments.world, 1});
@@ -149,23 +149,24 @@ Result<ImportedProgram> ImportEcho(const SimulateArguments& arguments) {
   return imported;
 }
 
-std::string SimaiJson(const compat::simai::StepTimes& step) {
+report::Document DocumentOf(const compat::simai::StepTimes& step) {
   const double ns = 1e-9;
-  draw::JsonWriter json;
-  json.BeginObject();
-  json.Key("step_time_s").Number(step.total_ns() * ns);
-  json.Key("played").String("simai");
-  json.Key("breakdown_s").BeginObject();
-  json.Key("exposed.dp").Number(step.data_ns * ns);
-  json.Key("exposed.dp_ep").Number(step.expert_data_ns * ns);
-  json.Key("exposed.tp").Number(step.tensor_ns * ns);
-  json.Key("exposed.ep").Number(step.expert_ns * ns);
-  json.Key("exposed.pp").Number(step.pipeline_ns * ns);
-  json.Key("bubble").Number(step.bubble_ns * ns);
-  json.Key("compute").Number(step.compute_ns * ns);
-  json.EndObject();
-  json.EndObject();
-  return json.Finish();
+  report::Document document{.title = "", .kind = "Orrery simulated step: SimAI"};
+  std::string text = compat::simai::StepText(step);
+  text.pop_back();  // the last line end
+  document.AddSection()
+      .Say(std::move(text))
+      .Set("step_time_s", step.total_ns() * ns)
+      .Set("played", "simai")
+      .Set("breakdown_s", Value::Object()
+                              .Set("exposed.dp", step.data_ns * ns)
+                              .Set("exposed.dp_ep", step.expert_data_ns * ns)
+                              .Set("exposed.tp", step.tensor_ns * ns)
+                              .Set("exposed.ep", step.expert_ns * ns)
+                              .Set("exposed.pp", step.pipeline_ns * ns)
+                              .Set("bubble", step.bubble_ns * ns)
+                              .Set("compute", step.compute_ns * ns));
+  return document;
 }
 
 }  // namespace
@@ -206,21 +207,21 @@ Result<ImportedProgram> ImportProgram(SimulateInput kind, const SimulateArgument
   return ImportSimai(arguments);
 }
 
-Result<std::string> EmulatedWorkload(const SimulateArguments& arguments) {
+Result<report::Document> EmulatedWorkload(const SimulateArguments& arguments) {
   if (arguments.emulated != "simai") {
-    return Fail(
-        Error::Kind::kInvalidInput,
-        fmt::format("--emulate: '{}' is no model of workloads; there is simai", arguments.emulated));
+    return Fail(Error::Kind::kInvalidInput,
+                fmt::format("--emulate: '{}' is no model of workloads; there is simai",
+                            arguments.emulated));
   }
   ORRERY_TRY(const NumberSettings settings,
              ReadNumberSettings(arguments.emulated_settings, {{"nvlink", 360},
-                                                            {"nic", 48.5},
-                                                            {"nics", 8},
-                                                            {"server", 8},
-                                                            {"tp_overlap", 0},
-                                                            {"ep_overlap", 0},
-                                                            {"dp_overlap", 0},
-                                                            {"dp_ep_overlap", 0}}));
+                                                              {"nic", 48.5},
+                                                              {"nics", 8},
+                                                              {"server", 8},
+                                                              {"tp_overlap", 0},
+                                                              {"ep_overlap", 0},
+                                                              {"dp_overlap", 0},
+                                                              {"dp_ep_overlap", 0}}));
   ORRERY_TRY(const compat::simai::Workload workload,
              compat::simai::ReadWorkload(arguments.inputs.front()));
   const compat::simai::Settings setting{
@@ -233,7 +234,7 @@ Result<std::string> EmulatedWorkload(const SimulateArguments& arguments) {
                   .data = settings.at("dp_overlap"),
                   .expert_data = settings.at("dp_ep_overlap")}};
   ORRERY_TRY(const compat::simai::StepTimes step, compat::simai::SimulateStep(workload, setting));
-  return arguments.as_json ? SimaiJson(step) : compat::simai::StepText(step);
+  return DocumentOf(step);
 }
 
 }  // namespace orrery::cli

@@ -7,6 +7,7 @@
 
 #include "orrery/base/error.h"
 #include "orrery/cli/simulate/options.h"
+#include "orrery/report/document.h"
 #include "orrery/simulate/memory_timeline.h"
 #include "orrery/workload/ensemble.h"
 #include "orrery/workload/job/job.h"
@@ -47,7 +48,7 @@ enum class SimulateInput { kJob, kSimai, kChakra, kEcho, kTraced };
 [[nodiscard]] Result<ImportedProgram> ImportProgram(SimulateInput kind,
                                                     const SimulateArguments& arguments);
 
-/// What another simulator says of its own workload; a page of text, or JSON.
-[[nodiscard]] Result<std::string> EmulatedWorkload(const SimulateArguments& arguments);
+/// The step of a workload according to the simulator that it is for.
+[[nodiscard]] Result<report::Document> EmulatedWorkload(const SimulateArguments& arguments);
 
 }  // namespace orrery::cli

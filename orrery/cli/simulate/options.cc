@@ -44,7 +44,8 @@ constexpr const char* kFooter =
     "JOB.yaml says model, training, plan and cluster (docs/formats/job.md; examples/ has some).\n"
     "Programs of other tools are simulated as well: a workload text of SimAI, a folder of Chakra\n"
     "traces (.et) with --cluster, graphs of Echo with --echo-ops and --cluster.\n"
-    "--from FOLDER simulates the ranks that `orrery trace` recorded on one GPU as the whole job.\n\n"
+    "--from FOLDER simulates the ranks that `orrery trace` recorded on one GPU as the whole "
+    "job.\n\n"
     "The breakdown is that of the slowest rank and adds up to the step. A job that does not fit\n"
     "into memory is an answer, not an error: the first line says so, with what takes most.\n\n"
     "Exit status: 0 answered, 2 unusable (one sentence names the key and the fix).\n\n"
@@ -58,27 +59,25 @@ constexpr const char* kFooter =
     "  orrery simulate workload.txt --emulate simai --with nvlink=360,nic=48.5";
 
 void AddWhatIfs(Verb& verb, SimulateArguments& arguments) {
-  verb.AddOption("--set", arguments.settings,
-                  "change a key of the job: plan.tp=4; may be repeated")
+  verb.AddOption("--set", arguments.settings, "change a key of the job: plan.tp=4; may be repeated")
       .TypeName("KEY=VALUE")
       .OneValueEach();
-  verb.AddOption("--gpu", arguments.gpu, "another GPU of data/hardware/gpus.yaml")
-      .TypeName("NAME");
+  verb.AddOption("--gpu", arguments.gpu, "another GPU of data/hardware/gpus.yaml").TypeName("NAME");
   verb.AddOption("--cluster", arguments.cluster, "another machine of data/hardware/clusters.yaml")
       .TypeName("NAME");
   verb.AddOption("--slow", arguments.slow,
-                  "a rank whose kernels take longer: rank=7:1.3; may be repeated")
+                 "a rank whose kernels take longer: rank=7:1.3; may be repeated")
       .TypeName("rank=N:FACTOR")
       .OneValueEach();
   verb.AddOption("--gpu-of", arguments.gpu_of,
-                  "ranks that have another GPU: ranks=8-15:A100-80GB; may be repeated")
+                 "ranks that have another GPU: ranks=8-15:A100-80GB; may be repeated")
       .TypeName("ranks=A-B:NAME")
       .OneValueEach();
   verb.AddOption("--fail", arguments.fail, "a NIC that is down: node=3:nic=2; may be repeated")
       .TypeName("node=N:nic=K")
       .OneValueEach();
   verb.AddOption("--degrade", arguments.degrade,
-                  "a node whose NICs carry a share: node=3:0.5; may be repeated")
+                 "a node whose NICs carry a share: node=3:0.5; may be repeated")
       .TypeName("node=N:SHARE")
       .OneValueEach();
   verb.AddOption("--jitter", arguments.jitter, "spread of kernel times, relative: 0.02")
@@ -93,32 +92,27 @@ void AddSimulateOptions(Verb& verb, SimulateArguments& arguments) {
   verb.Footer(kFooter);
   verb.AddOption("JOB", arguments.inputs, "a job, or a program of another tool");
   verb.AddOption("--from", arguments.from,
-                  "a job that `orrery trace` recorded, instead of JOB; or what Echo's tracer wrote")
+                 "a job that `orrery trace` recorded, instead of JOB; or what Echo's tracer wrote")
       .TypeName("FOLDER");
   verb.AddOption("--world", arguments.world,
-                  "ranks of the job of --from: more or fewer that are data-parallel (as traced)")
+                 "ranks of the job of --from: more or fewer that are data-parallel (as traced)")
       .Range(1, 1 << 20);
   AddWhatIfs(verb, arguments);
-  verb.AddFlag("--json", arguments.as_json, "print one JSON document");
-  verb.AddOption("--html", arguments.html,
-                  "write a page with the pipeline's timeline to this file")
-      .TypeName("FILE");
-  verb.AddOption("--trace", arguments.trace,
-                  "write the step as traces: .orr, .json[.gz], .pftrace")
+  AddOutputOptions(verb, arguments.output);
+  verb.AddOption("--trace", arguments.trace, "write the step as traces: .orr, .json[.gz], .pftrace")
       .TypeName("OUT");
   verb.AddOption("--models", arguments.kernel_models,
-                  "models of `orrery fit kernels`, instead of the shipped ones")
+                 "models of `orrery fit kernels`, instead of the shipped ones")
       .TypeName("FILE");
   verb.AddOption("--echo-ops", arguments.echo_times,
-                  "times of operators of Echo's tracer; JOB are its graphs")
+                 "times of operators of Echo's tracer; JOB are its graphs")
       .TypeName("FILE");
-  verb.AddOption("--gpus", arguments.gpus, "ranks of a graph of Echo (1)")
-      .Range(1, 1 << 20);
+  verb.AddOption("--gpus", arguments.gpus, "ranks of a graph of Echo (1)").Range(1, 1 << 20);
   verb.AddOption("--emulate,--play", arguments.emulated,
-                  "what another simulator would say of its workload: simai; no cluster is needed")
+                 "what another simulator would say of its workload: simai; no cluster is needed")
       .TypeName("MODEL");
   verb.AddOption("--with", arguments.emulated_settings,
-                  "settings of the model that is emulated, such as nvlink=360,nic=48.5")
+                 "settings of the model that is emulated, such as nvlink=360,nic=48.5")
       .TypeName("KEY=VALUE,...");
 }
 

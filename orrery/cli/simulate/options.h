@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
-
 #include "orrery/base/error.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/verb.h"
 #include "orrery/simulate/simulation.h"
 
 namespace orrery::cli {
 
-/// What a user asks of `orrery simulate`.
+/// Options of `orrery simulate`.
 struct SimulateArguments {
   std::vector<std::string> inputs;
   std::string from;  // folder of a traced job, or of Echo's tracer; then there are no inputs
@@ -30,9 +30,8 @@ struct SimulateArguments {
   std::vector<std::string> gpu_of;   // "ranks=8-15:A100-80GB"
   std::vector<std::string> fail;     // "node=3:nic=2"
   std::vector<std::string> degrade;  // "node=3:0.5"
-  std::string html;
   std::string trace;
-  bool as_json = false;
+  OutputOptions output;
 };
 
 /// Adds them to the verb.

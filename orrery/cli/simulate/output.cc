@@ -9,20 +9,20 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "orrery/draw/json_writer.h"
 #include "orrery/draw/number_format.h"
-#include "orrery/draw/text_table.h"
+#include "orrery/report/simulation_pictures.h"
 #include "orrery/simulate/share_names.h"
 #include "orrery/workload/job/job_facts.h"
 
 namespace orrery::cli {
 namespace {
 
-using draw::JsonWriter;
-using draw::TextTable;
+using report::Document;
+using report::Unit;
 using simulate::DimensionTotal;
 using simulate::StageSummary;
 using simulate::StepSummary;
+using simulate::TimeKind;
 using simulate::TimeShare;
 
 constexpr double kTera = 1e12;
@@ -40,10 +40,8 @@ std::string Size(std::int64_t bytes) {
   return draw::FormatBinaryBytes({bytes});
 }
 
-std::string Share(std::int64_t ps, std::int64_t step_ps) {
-  return step_ps == 0 ? ""
-                      : fmt::format("{:.1f} %",
-                                    100 * static_cast<double>(ps) / static_cast<double>(step_ps));
+Value ShareOf(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? Value() : Value(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 std::string PartsText(const simulate::StageMemory& memory) {
@@ -63,7 +61,7 @@ std::string OutOfMemoryText(const StepSummary& summary) {
   const StageSummary& stage = *summary.Fullest();
   return fmt::format(
       "OUT OF MEMORY: {} needs {}, {} has {} for it{}.\nThe times below are those of "
-      "the same job on GPUs with enough memory.\n",
+      "the same job on GPUs with enough memory.",
       stage.name, Size(stage.memory.needed_bytes), stage.gpu.empty() ? "a GPU" : "its " + stage.gpu,
       Size(*summary.memory_size_bytes),
       stage.memory.parts.empty() ? "" : "; largest: " + PartsText(stage.memory));
@@ -73,302 +71,375 @@ std::string Count(double value) {
   return draw::FormatCount(static_cast<std::int64_t>(value));
 }
 
-std::string ThroughputText(const simulate::JobFigures& figures, std::uint32_t ranks) {
-  return figures.tokens_per_s
-             ? fmt::format("  throughput   {} tokens/s, {} a GPU\n", Count(*figures.tokens_per_s),
-                           Count(*figures.tokens_per_s / ranks))
-             : fmt::format("  throughput   {} samples/s\n", Count(figures.samples_per_s));
-}
-
-std::string UtilisationText(const simulate::JobFigures& figures) {
-  if (!figures.model) {
-    return "";
-  }
-  return fmt::format(
-      "  utilisation  MFU {:.1f} %, {:.0f} TFLOP/s a GPU{}\n", 100 * figures.model->share,
-      figures.model->flops_per_s_of_gpu / kTera,
-      figures.hardware ? fmt::format(", HFU {:.1f} %", 100 * figures.hardware->share) : "");
-}
-
-std::string FiguresText(const StepSummary& summary) {
-  std::string text = fmt::format("  step         {:.4g} s\n", Seconds(summary.step_ps));
-  if (summary.figures) {
-    text += ThroughputText(*summary.figures, summary.ranks) + UtilisationText(*summary.figures);
-  }
-  return text;
-}
-
-std::string WhatIfText(const std::vector<std::string>& phrases) {
-  return phrases.empty() ? "" : fmt::format("  what if      {}\n", fmt::join(phrases, ", "));
-}
-
-std::string MemoryLine(const StepSummary& summary) {
-  const StageSummary* const fullest = summary.Fullest();
-  if (fullest == nullptr) {
-    return "";
-  }
-  const std::string of =
-      summary.memory_size_bytes ? fmt::format(" of {}", Size(*summary.memory_size_bytes)) : "";
-  if (summary.is_memory_recorded) {
-    return fmt::format("  memory       {}{} at the peak, recorded with rank {}\n",
-                       Size(fullest->memory.needed_bytes), of, fullest->rank);
-  }
-  return fmt::format("  memory       {}{} at the peak, of {} after {}\n",
-                     Size(fullest->memory.needed_bytes), of, fullest->name,
-                     Time(fullest->memory.peak_ps));
-}
-
-std::string BreakdownText(const StepSummary& summary) {
-  TextTable table({{"where the step goes"},
-                   {"time", TextTable::Align::kRight},
-                   {"share", TextTable::Align::kRight}});
-  for (const TimeShare& share : simulate::LargestFirst(summary.breakdown)) {
-    table.AddRow({simulate::ShareText(share), Time(share.ps), Share(share.ps, summary.step_ps)});
-  }
-  table.AddRow({"step", Time(summary.step_ps), Share(summary.step_ps, summary.step_ps)});
-  return fmt::format("Rank {}, the slowest:\n\n", summary.slowest_rank) + table.Render();
-}
-
-std::string DimensionsText(const StepSummary& summary) {
-  if (summary.dimensions.empty()) {
-    return "";
-  }
-  TextTable table({{"communication"},
-                   {"calls", TextTable::Align::kRight},
-                   {"bytes", TextTable::Align::kRight},
-                   {"moving", TextTable::Align::kRight},
-                   {"waiting", TextTable::Align::kRight},
-                   {"exposed", TextTable::Align::kRight}});
-  for (const DimensionTotal& total : summary.dimensions) {
-    table.AddRow({total.dimension, draw::FormatCount(total.calls), draw::FormatBytes({total.bytes}),
-                  Time(total.transfer_ps), Time(total.wait_ps), Time(total.exposed_ps)});
-  }
-  return "\n" + table.Render();
-}
-
-std::string StagesText(const StepSummary& summary) {
-  if (summary.Fullest() == nullptr || summary.is_memory_recorded) {
-    return "";
-  }
-  TextTable table({{"memory of"},
-                   {"rank", TextTable::Align::kRight},
-                   {"peak", TextTable::Align::kRight},
-                   {"after", TextTable::Align::kRight},
-                   {"largest parts"}});
-  for (const StageSummary& stage : summary.stages) {
-    table.AddRow({stage.Label(), std::to_string(stage.rank), Size(stage.memory.needed_bytes),
-                  Time(stage.memory.peak_ps), PartsText(stage.memory)});
-  }
-  return "\n" + table.Render();
-}
-
-std::string ListText(std::string_view title, const std::vector<std::string>& sentences) {
-  std::string text;
-  for (const std::string& sentence : sentences) {
-    text += fmt::format("  - {}\n", sentence);
-  }
-  return text.empty() ? "" : fmt::format("\n{}:\n{}", title, text);
-}
-
-std::string DefinitionsText(const StepSummary& summary) {
-  if (!summary.figures || !summary.figures->model) {
-    return "";
+void AddThroughput(const StepSummary& summary, Document::Section& section) {
+  if (!summary.figures) {
+    return;
   }
   const simulate::JobFigures& figures = *summary.figures;
-  return fmt::format(
-      "\nMFU: {}.\n{}", figures.model->definition,
-      figures.hardware ? fmt::format("HFU: {}.\n", figures.hardware->definition) : "");
-}
-
-void WriteBreakdown(const simulate::Breakdown& breakdown, JsonWriter& json) {
-  json.BeginObject();
-  for (const TimeShare& share : breakdown.shares) {
-    json.Key(simulate::ShareKey(share)).Number(Seconds(share.ps));
+  if (figures.tokens_per_s) {
+    section.Show("throughput", Count(*figures.tokens_per_s) + " tokens/s",
+                 Count(*figures.tokens_per_s / summary.ranks) + " a GPU");
+  } else {
+    section.Show("throughput", Count(figures.samples_per_s) + " samples/s");
   }
-  json.EndObject();
+  if (figures.model) {
+    section.Show(
+        "utilisation", fmt::format("MFU {:.1f} %", 100 * figures.model->share),
+        fmt::format(
+            "{:.0f} TFLOP/s a GPU{}", figures.model->flops_per_s_of_gpu / kTera,
+            figures.hardware ? fmt::format(", HFU {:.1f} %", 100 * figures.hardware->share) : ""));
+  }
 }
 
-void WriteReplayed(const std::vector<ReplayedRank>& replayed, JsonWriter& json) {
-  if (replayed.empty()) {
+void AddMemory(const StepSummary& summary, Document::Section& section) {
+  const StageSummary* const fullest = summary.Fullest();
+  if (fullest == nullptr) {
     return;
   }
-  json.Key("replayed_ranks").BeginArray();
-  for (const ReplayedRank& rank : replayed) {
-    json.BeginObject();
-    json.Key("rank").Unsigned(rank.rank);
-    json.Key("measured_step_s").Number(rank.step_ms * 1e-3);
-    json.Key("profiler_cost_us").Number(rank.profiler_cost_us);
-    json.Key("profiler_cost_from").String(rank.cost_source);
-    json.EndObject();
-  }
-  json.EndArray();
+  const std::string of =
+      summary.memory_size_bytes ? fmt::format("of {} ", Size(*summary.memory_size_bytes)) : "";
+  section.Show("memory", Size(fullest->memory.needed_bytes),
+               summary.is_memory_recorded
+                   ? fmt::format("{}at the peak, recorded with rank {}", of, fullest->rank)
+                   : fmt::format("{}at the peak, {} after {}", of, fullest->name,
+                                 Time(fullest->memory.peak_ps)));
 }
 
-void WriteShare(std::string_view key, const std::optional<simulate::Utilisation>& utilisation,
-                JsonWriter& json) {
-  json.Key(key);
-  utilisation ? json.Number(utilisation->share) : json.Null();
-}
-
-void WriteUtilisation(std::string_view key, const std::optional<simulate::Utilisation>& utilisation,
-                      JsonWriter& json) {
-  if (!utilisation) {
+// What ranks lose to each other: to the pipeline where there is one.
+void AddLoss(const StepSummary& summary, Document::Section& section) {
+  if (!summary.has_pipeline && summary.dimensions.empty()) {
     return;
   }
-  json.Key(key).BeginObject();
-  json.Key("flops").Number(utilisation->flops);
-  json.Key("share").Number(utilisation->share);
-  json.Key("tflops_per_s_a_gpu").Number(utilisation->flops_per_s_of_gpu / kTera);
-  json.Key("definition").String(utilisation->definition);
-  json.EndObject();
+  const simulate::Breakdown& breakdown = summary.breakdown;
+  const std::int64_t lost_ps = summary.has_pipeline ? breakdown.TotalPs(TimeKind::kBubble)
+                                                    : breakdown.TotalPs(TimeKind::kTransfer) +
+                                                          breakdown.TotalPs(TimeKind::kWait);
+  section.Add(
+      Document::Fact{.key = "",
+                     .label = summary.has_pipeline ? "pipeline bubble" : "exposed communication",
+                     .value = ShareOf(lost_ps, summary.step_ps),
+                     .format = Unit::kShare,
+                     .note = fmt::format("on rank {}, the slowest", summary.slowest_rank)});
 }
 
-void WriteFigures(const std::optional<simulate::JobFigures>& known, JsonWriter& json) {
+void AddHead(const SimulationAnswer& answer, Document& document) {
+  const StepSummary& summary = answer.summary;
+  Document::Section& section = document.AddSection();
+  if (summary.IsOutOfMemory()) {
+    section.Say(OutOfMemoryText(summary), Document::Text::Style::kAlarm);
+  }
+  section.Show(
+      "step", fmt::format("{:.4g} s", Seconds(summary.step_ps)),
+      fmt::format("{} rank{}", draw::FormatCount(summary.ranks), summary.ranks == 1 ? "" : "s"));
+  AddThroughput(summary, section);
+  AddMemory(summary, section);
+  AddLoss(summary, section);
+  section.Say(fmt::format("bottleneck: {}", answer.bottleneck), Document::Text::Style::kVerdict);
+  if (!answer.what_ifs.empty()) {
+    section.Say(fmt::format("what if: {}", fmt::join(answer.what_ifs, ", ")));
+  }
+}
+
+void AddBreakdown(const SimulationAnswer& answer, const simulate::SimulatedStep* simulated,
+                  Document& document) {
+  const StepSummary& summary = answer.summary;
+  Document::Section& section = document.AddSection(
+      fmt::format("Where the time goes: rank {}, the slowest", summary.slowest_rank));
+  if (simulated != nullptr) {
+    section.Add(report::BreakdownPicture(*simulated, summary));
+  }
+  Document::Table table{
+      .key = "",
+      .heading = "",
+      .columns = {{"", "part"}, {"", "time", Unit::kNanoseconds}, {"", "share", Unit::kShare}},
+      .total = {"step", summary.step_ps / 1000, ShareOf(summary.step_ps, summary.step_ps)},
+      .max_shown = SIZE_MAX};
+  for (const TimeShare& share : simulate::LargestFirst(summary.breakdown)) {
+    table.rows.push_back(
+        {simulate::ShareText(share), share.ps / 1000, ShareOf(share.ps, summary.step_ps)});
+  }
+  section.Add(std::move(table));
+}
+
+void AddDimensions(const StepSummary& summary, Document& document) {
+  if (summary.dimensions.empty()) {
+    return;
+  }
+  Document::Table table{
+      .key = "",
+      .heading = "",
+      .columns = {{"", "dimension"},
+                  {"", "calls", Unit::kCount},
+                  {"", "bytes", Unit::kDecimalBytes},
+                  {"", "moving", Unit::kNanoseconds},
+                  {"", "waiting", Unit::kNanoseconds},
+                  {"", "exposed", Unit::kNanoseconds},
+                  {"", "of the step", Unit::kShare}},
+      .caption = fmt::format("Exposed is what no kernel hides{}.",
+                             summary.has_pipeline
+                                 ? "; waiting for another stage of the pipeline counts as bubble"
+                                 : "")};
+  for (const DimensionTotal& total : summary.dimensions) {
+    table.rows.push_back({total.dimension, total.calls, total.bytes, total.transfer_ps / 1000,
+                          total.wait_ps / 1000, total.exposed_ps / 1000,
+                          ShareOf(total.exposed_ps, summary.step_ps)});
+  }
+  document.AddSection(fmt::format("Communication: rank {}", summary.slowest_rank))
+      .Add(std::move(table));
+}
+
+Document::Table RecordedMemoryTable(const StepSummary& summary) {
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "of"},
+                                    {"", "allocated at the peak", Unit::kBytes},
+                                    {"", "reserved at the peak", Unit::kBytes},
+                                    {"", "of the GPU", Unit::kShare}},
+                        .caption =
+                            "As recorded when the ranks were traced, not simulated; shares "
+                            "are of all memory that the GPU has."};
+  for (const StageSummary& stage : summary.stages) {
+    table.rows.push_back({stage.Label(), stage.memory.peak_bytes, stage.memory.needed_bytes,
+                          ShareOf(stage.memory.needed_bytes, stage.memory.usable_bytes)});
+  }
+  return table;
+}
+
+Document::Table MemoryTable(const StepSummary& summary) {
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "of"},
+                                    {"", "rank", Unit::kNumber},
+                                    {"", "peak", Unit::kBytes},
+                                    {"", "of the GPU", Unit::kShare},
+                                    {"", "after", Unit::kNanoseconds},
+                                    {"", "largest parts", Unit::kText, 0}},
+                        .max_shown = SIZE_MAX};
+  for (const StageSummary& stage : summary.stages) {
+    table.rows.push_back({stage.Label(), stage.rank, stage.memory.needed_bytes,
+                          ShareOf(stage.memory.needed_bytes, stage.memory.usable_bytes),
+                          stage.memory.peak_ps / 1000, PartsText(stage.memory)});
+  }
+  return table;
+}
+
+void AddMemorySection(const SimulationAnswer& answer, const simulate::SimulatedStep* simulated,
+                      Document& document) {
+  const StepSummary& summary = answer.summary;
+  if (summary.Fullest() == nullptr) {
+    return;
+  }
+  Document::Section& section = document.AddSection("Memory");
+  if (summary.is_memory_recorded) {
+    section.Add(RecordedMemoryTable(summary));
+    return;
+  }
+  if (simulated != nullptr) {
+    section.Add(report::MemoryPicture(*simulated, summary));
+  }
+  section.Add(MemoryTable(summary));
+}
+
+void AddDefinitions(const StepSummary& summary, Document& document) {
+  if (!summary.figures || !summary.figures->model) {
+    return;
+  }
+  Document::Section& section = document.AddSection();
+  section.Say(fmt::format("MFU: {}.", summary.figures->model->definition));
+  if (summary.figures->hardware) {
+    section.Say(fmt::format("HFU: {}.", summary.figures->hardware->definition));
+  }
+}
+
+void AddSettings(const SimulationAnswer& answer, Document& document) {
+  if (answer.job == nullptr) {
+    return;
+  }
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "of"}, {"", "setting"}, {"", "value", Unit::kText, 0}},
+                        .max_shown = SIZE_MAX};
+  for (const workload::JobFact& fact : workload::JobFacts(*answer.job)) {
+    table.rows.push_back({fact.section, fact.name, fact.value});
+  }
+  Document::Section& section = document.AddSection("What was simulated");
+  section.shown = report::Shown::kInHtml;
+  section.Add(std::move(table));
+}
+
+Value NumberOrNull(const std::optional<double>& number) {
+  return number ? Value(*number) : Value();
+}
+
+void SetFigures(const std::optional<simulate::JobFigures>& known, Value& data) {
   const simulate::JobFigures figures = known.value_or(simulate::JobFigures{});
-  json.Key("tokens_per_s");
-  figures.tokens_per_s ? json.Number(*figures.tokens_per_s) : json.Null();
-  json.Key("samples_per_s");
-  known ? json.Number(figures.samples_per_s) : json.Null();
-  WriteShare("mfu", figures.model, json);
-  WriteShare("hfu", figures.hardware, json);
-  WriteUtilisation("model_flops", figures.model, json);
-  WriteUtilisation("hardware_flops", figures.hardware, json);
+  const auto share = [](const std::optional<simulate::Utilisation>& utilisation) {
+    return utilisation ? Value(utilisation->share) : Value();
+  };
+  data.Set("tokens_per_s", NumberOrNull(figures.tokens_per_s))
+      .Set("samples_per_s", known ? Value(figures.samples_per_s) : Value())
+      .Set("mfu", share(figures.model))
+      .Set("hfu", share(figures.hardware));
+  for (const auto& [key, utilisation] :
+       {std::pair("model_flops", &figures.model), std::pair("hardware_flops", &figures.hardware)}) {
+    if (*utilisation) {
+      data.Set(key, Value::Object()
+                        .Set("flops", (*utilisation)->flops)
+                        .Set("share", (*utilisation)->share)
+                        .Set("tflops_per_s_a_gpu", (*utilisation)->flops_per_s_of_gpu / kTera)
+                        .Set("definition", (*utilisation)->definition));
+    }
+  }
 }
 
-void WriteStage(const StageSummary& stage, JsonWriter& json) {
-  json.BeginObject();
-  json.Key("name").String(stage.name);
-  json.Key("stage");
-  stage.stage ? json.Unsigned(*stage.stage) : json.Null();
-  json.Key("rank").Unsigned(stage.rank);
-  json.Key("ranks").Unsigned(stage.ranks);
+void SetMemory(const StepSummary& summary, Value& data) {
+  const StageSummary* const fullest = summary.Fullest();
+  data.Set("memory_peak_bytes", fullest == nullptr ? Value() : Value(fullest->memory.peak_bytes))
+      .Set("memory_needed_bytes",
+           fullest == nullptr ? Value() : Value(fullest->memory.needed_bytes))
+      .Set("memory_usable_bytes",
+           summary.memory_size_bytes ? Value(*summary.memory_size_bytes) : Value())
+      .Set("out_of_memory", summary.IsOutOfMemory());
+}
+
+Value StageData(const StageSummary& stage) {
+  Value data = Value::Object();
+  data.Set("name", stage.name)
+      .Set("stage", stage.stage ? Value(*stage.stage) : Value())
+      .Set("rank", stage.rank)
+      .Set("ranks", stage.ranks);
   if (stage.stage) {
-    json.Key("busy_s").Number(Seconds(stage.busy_ps));
+    data.Set("busy_s", Seconds(stage.busy_ps));
   }
   if (!stage.gpu.empty()) {
-    json.Key("gpu").String(stage.gpu);
-    json.Key("memory_usable_bytes").Integer(stage.memory.usable_bytes);
+    data.Set("gpu", stage.gpu).Set("memory_usable_bytes", stage.memory.usable_bytes);
   }
-  json.Key("memory_peak_bytes").Integer(stage.memory.peak_bytes);
-  json.Key("memory_needed_bytes").Integer(stage.memory.needed_bytes);
-  json.Key("memory_peak_at_s").Number(Seconds(stage.memory.peak_ps));
-  json.Key("memory_parts").BeginObject();
+  Value parts = Value::Object();
   for (const simulate::MemoryPart& part : stage.memory.parts) {
-    json.Key(part.category).Integer(part.bytes);
+    parts.Set(part.category, part.bytes);
   }
-  json.EndObject();
-  json.EndObject();
+  return data.Set("memory_peak_bytes", stage.memory.peak_bytes)
+      .Set("memory_needed_bytes", stage.memory.needed_bytes)
+      .Set("memory_peak_at_s", Seconds(stage.memory.peak_ps))
+      .Set("memory_parts", std::move(parts));
 }
 
-void WriteMemory(const StepSummary& summary, JsonWriter& json) {
-  const StageSummary* const fullest = summary.Fullest();
-  json.Key("memory_peak_bytes");
-  fullest == nullptr ? json.Null() : json.Integer(fullest->memory.peak_bytes);
-  json.Key("memory_needed_bytes");
-  fullest == nullptr ? json.Null() : json.Integer(fullest->memory.needed_bytes);
-  json.Key("memory_usable_bytes");
-  summary.memory_size_bytes ? json.Integer(*summary.memory_size_bytes) : json.Null();
-  json.Key("out_of_memory").Bool(summary.IsOutOfMemory());
+Value DimensionData(const DimensionTotal& total) {
+  return Value::Object()
+      .Set("dimension", total.dimension)
+      .Set("calls", total.calls)
+      .Set("bytes", total.bytes)
+      .Set("transfer_s", Seconds(total.transfer_ps))
+      .Set("wait_s", Seconds(total.wait_ps))
+      .Set("exposed_s", Seconds(total.exposed_ps));
 }
 
-void WriteDimensions(const StepSummary& summary, JsonWriter& json) {
-  json.Key("communication").BeginArray();
-  for (const DimensionTotal& total : summary.dimensions) {
-    json.BeginObject();
-    json.Key("dimension").String(total.dimension);
-    json.Key("calls").Integer(total.calls);
-    json.Key("bytes").Integer(total.bytes);
-    json.Key("transfer_s").Number(Seconds(total.transfer_ps));
-    json.Key("wait_s").Number(Seconds(total.wait_ps));
-    json.Key("exposed_s").Number(Seconds(total.exposed_ps));
-    json.EndObject();
-  }
-  json.EndArray();
+Value DelayData(const simulate::DelayTotals& totals) {
+  return Value::Object()
+      .Set("kernels", totals.kernels)
+      .Set("kernels_alone_s", Seconds(totals.kernels_alone_ps))
+      .Set("kernels_s", Seconds(totals.kernels_ps))
+      .Set("transfers", totals.transfers)
+      .Set("transfers_alone_s", Seconds(totals.transfers_alone_ps))
+      .Set("transfers_s", Seconds(totals.transfers_ps))
+      .Set("delayed_s", Seconds(totals.delayed_ps));
 }
 
-void WriteHeldUp(const simulate::DelayTotals& totals, JsonWriter& json) {
-  json.Key("held_up").BeginObject();
-  json.Key("kernels").Integer(totals.kernels);
-  json.Key("kernels_alone_s").Number(Seconds(totals.kernels_alone_ps));
-  json.Key("kernels_s").Number(Seconds(totals.kernels_ps));
-  json.Key("transfers").Integer(totals.transfers);
-  json.Key("transfers_alone_s").Number(Seconds(totals.transfers_alone_ps));
-  json.Key("transfers_s").Number(Seconds(totals.transfers_ps));
-  json.Key("delayed_s").Number(Seconds(totals.delayed_ps));
-  json.EndObject();
-}
-
-void WriteTexts(std::string_view key, const std::vector<std::string>& texts, JsonWriter& json) {
-  json.Key(key).BeginArray();
-  for (const std::string& text : texts) {
-    json.String(text);
-  }
-  json.EndArray();
+Value ReplayedData(const ReplayedRank& rank) {
+  return Value::Object()
+      .Set("rank", rank.rank)
+      .Set("measured_step_s", rank.step_ms * 1e-3)
+      .Set("profiler_cost_us", rank.profiler_cost_us)
+      .Set("profiler_cost_from", rank.cost_source);
 }
 
 // Sections become objects, settings texts.
-void WriteJob(const SimulationAnswer& answer, JsonWriter& json) {
-  json.Key("job").BeginObject().Key("title").String(answer.title);
-  std::string section;
-  if (answer.job != nullptr) {
-    for (const workload::JobFact& fact : workload::JobFacts(*answer.job)) {
-      if (fact.section != section) {
-        section.empty() ? json : json.EndObject();
-        json.Key(fact.section).BeginObject();
-        section = fact.section;
-      }
-      json.Key(fact.name).String(fact.value);
-    }
+Value JobData(const SimulationAnswer& answer) {
+  Value data = Value::Object();
+  data.Set("title", answer.title);
+  if (answer.job == nullptr) {
+    return data;
   }
-  section.empty() ? json : json.EndObject();
-  json.EndObject();
+  Value section = Value::Object();
+  std::string name;
+  for (const workload::JobFact& fact : workload::JobFacts(*answer.job)) {
+    if (fact.section != name) {
+      section = Value::Object();
+      name = fact.section;
+    }
+    section.Set(fact.name, fact.value);
+    data.Set(name, section);
+  }
+  return data;
+}
+
+template <typename Item, typename DataOf>
+Value ListOf(const std::vector<Item>& items, DataOf data_of) {
+  Value list = Value::List();
+  for (const Item& item : items) {
+    list.Add(data_of(item));
+  }
+  return list;
+}
+
+Value DataOf(const SimulationAnswer& answer) {
+  const StepSummary& summary = answer.summary;
+  const auto text = [](const std::string& sentence) { return Value(sentence); };
+  Value data = Value::Object();
+  data.Set("step_time_s", Seconds(summary.step_ps));
+  SetFigures(summary.figures, data);
+  SetMemory(summary, data);
+  Value breakdown = Value::Object();
+  for (const TimeShare& share : summary.breakdown.shares) {
+    breakdown.Set(simulate::ShareKey(share), Seconds(share.ps));
+  }
+  data.Set("breakdown_s", std::move(breakdown))
+      .Set("breakdown_rank", summary.slowest_rank)
+      .Set("exposed_communication_s", Seconds(answer.exposed_ps))
+      .Set("communication", ListOf(summary.dimensions, DimensionData))
+      .Set("held_up", DelayData(summary.delayed))
+      .Set("stages", ListOf(summary.stages, StageData))
+      .Set("bottleneck", answer.bottleneck);
+  if (!answer.replayed.empty()) {
+    data.Set("replayed_ranks", ListOf(answer.replayed, ReplayedData));
+  }
+  return data.Set("what_ifs", ListOf(answer.what_ifs, text))
+      .Set("remarks", ListOf(answer.remarks, text))
+      .Set("not_modelled", ListOf(answer.not_modelled, text))
+      .Set("ranks", summary.ranks)
+      .Set("rank_classes", summary.rank_classes)
+      .Set("events", summary.events)
+      .Set("wall_s", answer.wall_s)
+      .Set("job", JobData(answer));
 }
 
 }  // namespace
 
-std::string SimulationText(const SimulationAnswer& answer) {
+Document SimulationDocument(const SimulationAnswer& answer,
+                            const simulate::SimulatedStep* simulated) {
   const StepSummary& summary = answer.summary;
-  return answer.title + "\n" + OutOfMemoryText(summary) + FiguresText(summary) +
-         MemoryLine(summary) + WhatIfText(answer.what_ifs) +
-         fmt::format("  bottleneck   {}\n\n", answer.bottleneck) + BreakdownText(summary) +
-         DimensionsText(summary) + StagesText(summary) + DefinitionsText(summary) +
-         ListText("Remarks", answer.remarks) + ListText("Not modelled", answer.not_modelled) +
-         fmt::format("\n{} events of {} rank class{} ({} ranks) in {:.2f} s\n",
-                     draw::FormatCount(summary.events), draw::FormatCount(summary.rank_classes),
-                     summary.rank_classes == 1 ? "" : "es", draw::FormatCount(summary.ranks),
-                     answer.wall_s);
-}
-
-std::string SimulationJson(const SimulationAnswer& answer) {
-  const StepSummary& summary = answer.summary;
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("step_time_s").Number(Seconds(summary.step_ps));
-  WriteFigures(summary.figures, json);
-  WriteMemory(summary, json);
-  json.Key("breakdown_s");
-  WriteBreakdown(summary.breakdown, json);
-  json.Key("breakdown_rank").Unsigned(summary.slowest_rank);
-  json.Key("exposed_communication_s").Number(Seconds(answer.exposed_ps));
-  WriteDimensions(summary, json);
-  WriteHeldUp(summary.delayed, json);
-  json.Key("stages").BeginArray();
-  for (const StageSummary& stage : summary.stages) {
-    WriteStage(stage, json);
+  Document document{.title = answer.title, .kind = "Orrery simulated step: " + answer.name};
+  AddHead(answer, document);
+  if (simulated != nullptr) {
+    Document::Section& timeline = document.AddSection("The step over time");
+    timeline.shown = report::Shown::kInHtml;
+    for (Document::Picture& picture : report::TimelinePictures(*simulated, summary)) {
+      timeline.Add(std::move(picture));
+    }
   }
-  json.EndArray();
-  json.Key("bottleneck").String(answer.bottleneck);
-  WriteReplayed(answer.replayed, json);
-  WriteTexts("what_ifs", answer.what_ifs, json);
-  WriteTexts("remarks", answer.remarks, json);
-  WriteTexts("not_modelled", answer.not_modelled, json);
-  json.Key("ranks").Unsigned(summary.ranks);
-  json.Key("rank_classes").Unsigned(summary.rank_classes);
-  json.Key("events").Integer(summary.events);
-  json.Key("wall_s").Number(answer.wall_s);
-  WriteJob(answer, json);
-  json.EndObject();
-  return json.Finish();
+  AddBreakdown(answer, simulated, document);
+  AddDimensions(summary, document);
+  AddMemorySection(answer, simulated, document);
+  AddDefinitions(summary, document);
+  AddSettings(answer, document);
+  document.AddSection().Add(Document::List{"", "Remarks", answer.remarks});
+  document.AddSection().Add(Document::List{"", "Not modelled", answer.not_modelled});
+  document.AddSection().Say(fmt::format(
+      "{} events of {} rank class{} ({} ranks) in {:.2f} s", draw::FormatCount(summary.events),
+      draw::FormatCount(summary.rank_classes), summary.rank_classes == 1 ? "" : "es",
+      draw::FormatCount(summary.ranks), answer.wall_s));
+  document.data = DataOf(answer);
+  return document;
 }
 
 }  // namespace orrery::cli

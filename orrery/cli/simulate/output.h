@@ -4,13 +4,15 @@
 #include <vector>
 
 #include "orrery/cli/simulate/imports.h"
+#include "orrery/report/document.h"
 #include "orrery/simulate/summary.h"
 #include "orrery/workload/job/job.h"
 
 namespace orrery::cli {
 
-/// What `orrery simulate` says of a step.
+/// The result of `orrery simulate`.
 struct SimulationAnswer {
+  std::string name;                    // of the job
   std::string title;                   // one line: what was simulated
   const workload::Job* job = nullptr;  // none: a program of another tool
   simulate::StepSummary summary;
@@ -23,10 +25,8 @@ struct SimulationAnswer {
   double wall_s = 0;
 };
 
-/// A page of text.
-[[nodiscard]] std::string SimulationText(const SimulationAnswer& answer);
-
-/// One document (docs/formats/simulate-json.md).
-[[nodiscard]] std::string SimulationJson(const SimulationAnswer& answer);
+/// JSON: docs/formats/simulate-json.md. Pictures are drawn where `simulated` is given.
+[[nodiscard]] report::Document SimulationDocument(const SimulationAnswer& answer,
+                                                  const simulate::SimulatedStep* simulated);
 
 }  // namespace orrery::cli

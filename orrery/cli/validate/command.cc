@@ -1,3 +1,5 @@
+#include "orrery/cli/command.h"
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -5,17 +7,14 @@
 
 #include <fmt/core.h>
 
-#include "orrery/base/text.h"
-#include "orrery/base/csv.h"
 #include "orrery/base/error.h"
 #include "orrery/base/progress.h"
-#include "orrery/cli/command.h"
+#include "orrery/base/text.h"
 #include "orrery/cli/kernel_models.h"
+#include "orrery/cli/output.h"
 #include "orrery/cli/overlap_option.h"
-#include "orrery/cli/plot_page.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/cli/validate/output.h"
-#include "orrery/cli/validate/plot.h"
 #include "orrery/simulate/validation.h"
 #include "orrery/workload/import/unpacked_file.h"
 #include "orrery/workload/job/framework.h"
@@ -30,14 +29,12 @@ struct ValidateArguments {
   std::vector<std::string> grades;
   std::vector<std::string> models;
   std::string frameworks;
-  std::string table;
-  std::string plot;
   simulate::SimulationOptions engine;
   int threads = 0;
-  bool as_json = false;
+  OutputOptions output;
 };
 
-bool IsAskedFor(const workload::RunLabel& label, const ValidateArguments& arguments) {
+bool IsRequested(const workload::RunLabel& label, const ValidateArguments& arguments) {
   const bool has_source =
       LowerCase(label.source).find(LowerCase(arguments.source)) != std::string::npos;
   const bool has_grade = arguments.grades.empty() ||
@@ -63,13 +60,13 @@ Result<simulate::JobChange> FrameworkChange(const std::string& path) {
   });
 }
 
-Result<int> Validate(const ValidateArguments& arguments) {
+Status Validate(const ValidateArguments& arguments) {
   ORRERY_TRY(const std::unique_ptr<workload::RunTable> table,
              workload::OpenRunTable(arguments.path));
   ORRERY_TRY(const kernel::ModelSet models, LoadKernelModels(arguments.models));
   ProgressLine progress(TerminalProgress());
   simulate::ValidateOptions options;
-  options.filter = [&](const workload::RunLabel& label) { return IsAskedFor(label, arguments); };
+  options.filter = [&](const workload::RunLabel& label) { return IsRequested(label, arguments); };
   ORRERY_TRY(options.change, FrameworkChange(arguments.frameworks));
   options.threads = arguments.threads;
   options.engine = arguments.engine;
@@ -82,18 +79,15 @@ Result<int> Validate(const ValidateArguments& arguments) {
   progress.Clear();
   if (validation.rows == 0) {
     return Fail(Error::Kind::kInvalidInput,
-                fmt::format("{}: no row is of the source and grade that are asked for; leave out "
-                            "--source or --grade to see which there are",
+                fmt::format("{}: no row has the requested source and grade; leave out --source "
+                            "or --grade to list them",
                             arguments.path));
   }
-  if (!arguments.table.empty()) {
-    ORRERY_TRY_STATUS(WriteCsvFile(ValidationTable(validation), arguments.table));
+  OutputOptions output = arguments.output;
+  if (validation.evaluated.empty()) {
+    output.svg_file.clear();  // there is nothing to draw
   }
-  if (!arguments.plot.empty() && !validation.evaluated.empty()) {
-    ORRERY_TRY_STATUS(WritePlot(ValidationPlot(validation), arguments.plot));
-  }
-  Print(arguments.as_json ? ValidationJson(validation) : ValidationText(validation));
-  return kExitOk;
+  return Deliver(ValidationDocument(validation), output);
 }
 
 }  // namespace
@@ -102,7 +96,7 @@ void AddValidateCommand(Verb& app) {
   auto arguments = std::make_shared<ValidateArguments>();
   Verb verb = app.AddVerb("validate", "Simulated against measured steps of published runs");
   verb.AddOption("TRUTH", arguments->path,
-                   "a table of measured runs (.csv, .csv.gz); docs/formats/published-runs.md")
+                 "a table of measured runs (.csv, .csv.gz); docs/formats/published-runs.md")
       .Required();
   verb.AddOption("--source", arguments->source, "rows whose source has this text in it only")
       .TypeName("TEXT");
@@ -110,19 +104,20 @@ void AddValidateCommand(Verb& app) {
       .TypeName("LIST")
       .Delimiter(',');
   verb.AddOption("--model", arguments->models,
-                   "kernel models of `orrery fit`, instead of the shipped ones")
+                 "kernel models of `orrery fit`, instead of the shipped ones")
       .TypeName("FILE");
   verb.AddOption("--frameworks", arguments->frameworks,
-                   "scalars of `orrery fit frameworks`, instead of the shipped ones")
+                 "scalars of `orrery fit frameworks`, instead of the shipped ones")
       .TypeName("FILE");
-  verb.AddOption("--csv", arguments->table, "write every row with its error or refusal")
+  verb.AddOption("--csv", arguments->output.csv_file, "write every row with its error or refusal")
       .TypeName("FILE");
-  verb.AddOption("--svg", arguments->plot, "draw predicted against measured steps by source")
+  verb.AddOption("--svg", arguments->output.svg_file,
+                 "draw predicted against measured steps by source")
       .TypeName("FILE");
   AddOverlapOption(verb, arguments->engine.overlap);
   verb.AddOption("--threads", arguments->threads, "at most this many (one for each core)")
       .NonNegative();
-  verb.AddFlag("--json", arguments->as_json, "print one JSON document");
+  AddOutputOptions(verb, arguments->output);
   verb.OnRun([arguments] { return Validate(*arguments); });
 }
 

@@ -8,25 +8,23 @@
 #include <fmt/ranges.h>
 
 #include "orrery/base/value.h"
-#include "orrery/draw/json_writer.h"
-#include "orrery/draw/text_table.h"
-#include "orrery/draw/value_output.h"
+#include "orrery/cli/validate/plot.h"
 #include "orrery/simulate/validation_groups.h"
 
 namespace orrery::cli {
 namespace {
 
-using draw::TextTable;
+using report::Document;
+using report::NumberFormat;
+using report::Unit;
 using simulate::ErrorFigures;
 using simulate::ErrorGroup;
-using simulate::GroupKey;
 using simulate::EvaluatedRun;
+using simulate::GroupKey;
 using simulate::Validation;
 
 constexpr std::size_t kWorstRuns = 10;
 constexpr std::size_t kShownReasons = 20;
-constexpr std::size_t kReasonWidth = 100;
-constexpr auto kRight = TextTable::Align::kRight;
 
 struct KeyName {
   GroupKey key;
@@ -47,8 +45,9 @@ bool IsHeadline(const std::string& grade) {
 // Rows of grade A and A-, on which simulators are compared.
 Validation HeadlineOf(const Validation& validation) {
   Validation headline;
-  std::ranges::copy_if(validation.evaluated, std::back_inserter(headline.evaluated),
-                       [](const EvaluatedRun& evaluated) { return IsHeadline(evaluated.run.grade); });
+  std::ranges::copy_if(
+      validation.evaluated, std::back_inserter(headline.evaluated),
+      [](const EvaluatedRun& evaluated) { return IsHeadline(evaluated.run.grade); });
   std::ranges::copy_if(validation.refused, std::back_inserter(headline.refused),
                        [](const auto& refused) { return IsHeadline(refused.grade); });
   headline.rows = headline.evaluated.size() + headline.refused.size();
@@ -65,32 +64,26 @@ std::string FiguresText(const ErrorFigures& figures) {
       figures.rows, figures.simulated, figures.mape, figures.median, figures.max, figures.bias);
 }
 
-std::vector<std::string> Cells(const ErrorGroup& group) {
-  const ErrorFigures& figures = group.figures;
-  std::vector<std::string> cells = {group.name, std::to_string(figures.rows),
-                                    std::to_string(figures.simulated)};
-  if (figures.simulated > 0) {
-    for (const double figure : {figures.mape, figures.median}) {
-      cells.push_back(fmt::format("{:.2f}", figure));
-    }
-    cells.push_back(fmt::format("{:.1f}", figures.max));
-    cells.push_back(fmt::format("{:+.1f}", figures.bias));
-  }
-  return cells;
-}
-
-std::string GroupText(const Validation& validation, const KeyName& key) {
-  TextTable table({{key.name},
-                   {"rows", kRight},
-                   {"simulated", kRight},
-                   {"MAPE", kRight},
-                   {"median", kRight},
-                   {"max", kRight},
-                   {"bias", kRight}});
+Document::Table GroupTable(const Validation& validation, const KeyName& key) {
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", key.name, Unit::kText, 0},
+                                    {"", "rows", Unit::kNumber},
+                                    {"", "simulated", Unit::kNumber},
+                                    {"", "MAPE", NumberFormat("{:.2f}")},
+                                    {"", "median", NumberFormat("{:.2f}")},
+                                    {"", "max", NumberFormat("{:.1f}")},
+                                    {"", "bias", NumberFormat("{:+.1f}")}},
+                        .max_shown = SIZE_MAX};
   for (const ErrorGroup& group : GroupsOf(validation, key.key)) {
-    table.AddRow(Cells(group));
+    const ErrorFigures& figures = group.figures;
+    std::vector<Value> cells{group.name, figures.rows, figures.simulated};
+    if (figures.simulated > 0) {
+      cells.insert(cells.end(), {figures.mape, figures.median, figures.max, figures.bias});
+    }
+    table.rows.push_back(std::move(cells));
   }
-  return "\n" + table.Render();
+  return table;
 }
 
 std::string PlanText(const workload::Job& job) {
@@ -105,43 +98,36 @@ std::string PlanText(const workload::Job& job) {
   return text;
 }
 
-std::string WorstText(const Validation& validation) {
-  TextTable table({{"worst rows"},
-                   {"model", TextTable::Align::kLeft, 24},
-                   {"plan"},
-                   {"measured s", kRight},
-                   {"predicted s", kRight},
-                   {"error %", kRight}});
+Document::Table WorstTable(const Validation& validation) {
+  Document::Table table{.key = "",
+                        .heading = "",
+                        .columns = {{"", "worst rows", Unit::kText, 0},
+                                    {"", "model", Unit::kText, 24},
+                                    {"", "plan", Unit::kText, 0},
+                                    {"", "measured s", NumberFormat("{:.4g}")},
+                                    {"", "predicted s", NumberFormat("{:.4g}")},
+                                    {"", "error %", NumberFormat("{:+.1f}", 100)}}};
   for (const EvaluatedRun* evaluated : WorstRuns(validation, kWorstRuns)) {
-    table.AddRow({evaluated->run.id, evaluated->run.job.model.name, PlanText(evaluated->run.job),
-                  fmt::format("{:.4g}", evaluated->run.measured_s),
-                  fmt::format("{:.4g}", evaluated->predicted_s),
-                  fmt::format("{:+.1f}", evaluated->Error() * 100)});
+    table.rows.push_back({evaluated->run.id, evaluated->run.job.model.name,
+                          PlanText(evaluated->run.job), evaluated->run.measured_s,
+                          evaluated->predicted_s, evaluated->Error()});
   }
-  return "\n" + table.Render();
+  return table;
 }
 
-std::string RefusedText(const Validation& validation) {
-  if (validation.refused.empty()) {
-    return {};
+Document::Table RefusedTable(const Validation& validation) {
+  Document::Table table{
+      .key = "",
+      .heading = "",
+      .columns = {{"", "refused", Unit::kNumber}, {"", "reason", Unit::kText, 100}, {"", "e.g."}},
+      .max_shown = kShownReasons};
+  for (const simulate::RefusalGroup& group : RefusalsOf(validation)) {
+    table.rows.push_back({group.rows, group.reason, group.first_id});
   }
-  const std::vector<simulate::RefusalGroup> groups = RefusalsOf(validation);
-  TextTable table(
-      {{"refused", kRight}, {"reason", TextTable::Align::kLeft, kReasonWidth}, {"e.g."}});
-  const std::size_t shown = std::min(groups.size(), kShownReasons);
-  std::size_t rest = validation.refused.size();
-  for (std::size_t i = 0; i < shown; ++i) {
-    table.AddRow({std::to_string(groups[i].rows), groups[i].reason, groups[i].first_id});
-    rest -= groups[i].rows;
-  }
-  std::string text = "\n" + table.Render();
-  if (rest > 0) {
-    text += fmt::format("… and {} more rows for {} other reasons\n", rest, groups.size() - shown);
-  }
-  return text;
+  return table;
 }
 
-void SetFigures(Value& object, const ErrorFigures& figures) {
+void SetErrors(Value& object, const ErrorFigures& figures) {
   object.Set("rows", figures.rows);
   object.Set("simulated", figures.simulated);
   object.Set("mape", figures.mape);
@@ -153,7 +139,7 @@ Value GroupsValue(const Validation& validation, const KeyName& key, const char* 
   for (const ErrorGroup& group : GroupsOf(validation, key.key)) {
     Value entry = Value::Object();
     entry.Set(name, group.name);
-    SetFigures(entry, group.figures);
+    SetErrors(entry, group.figures);
     entry.Set("max", group.figures.max);
     entry.Set("bias", group.figures.bias);
     list.Add(std::move(entry));
@@ -199,7 +185,7 @@ Value PredictionsValue(const Validation& validation) {
 // The runs took place, so that each of these is a mistake of the model of memory.
 std::string MemoryText(const Validation& validation) {
   const auto count = std::ranges::count(validation.evaluated, false, &EvaluatedRun::fits);
-  return fmt::format("Memory    {} of {} simulated rows would not fit\n", count,
+  return fmt::format("Memory    {} of {} simulated rows would not fit", count,
                      validation.evaluated.size());
 }
 
@@ -211,42 +197,6 @@ Value UnfittingValue(const Validation& validation) {
     }
   }
   return list;
-}
-
-}  // namespace
-
-std::string ValidationText(const Validation& validation) {
-  std::string text = "All       " + FiguresText(FiguresOf(validation)) + "\n";
-  const Validation headline = HeadlineOf(validation);
-  if (headline.rows > 0 && headline.rows < validation.rows) {
-    text += "A and A-  " + FiguresText(FiguresOf(headline)) + "\n";
-  }
-  text += MemoryText(validation);
-  for (const KeyName& key : kKeys) {
-    text += GroupText(validation, key);
-  }
-  return text + WorstText(validation) + RefusedText(validation);
-}
-
-std::string ValidationJson(const Validation& validation) {
-  Value document = Value::Object();
-  const ErrorFigures figures = FiguresOf(validation);
-  SetFigures(document, figures);
-  document.Set("sources", GroupsValue(validation, kKeys[0], "source"));
-  document.Set("refused", RefusedValue(validation));
-  document.Set("predictions", PredictionsValue(validation));
-  document.Set("max", figures.max);
-  document.Set("bias", figures.bias);
-  Value headline = Value::Object();
-  SetFigures(headline, FiguresOf(HeadlineOf(validation)));
-  document.Set("headline", std::move(headline));
-  for (const KeyName& key : std::span(kKeys).subspan(1)) {
-    document.Set(key.list, GroupsValue(validation, key, "name"));
-  }
-  document.Set("out_of_memory", UnfittingValue(validation));
-  draw::JsonWriter json;
-  draw::WriteValue(json, document);
-  return json.Finish();
 }
 
 Table ValidationTable(const Validation& validation) {
@@ -287,6 +237,50 @@ Table ValidationTable(const Validation& validation) {
     table.Set(row, refusal, refused.reason);
   }
   return table;
+}
+
+Value DataOf(const Validation& validation, const ErrorFigures& figures) {
+  Value data = Value::Object();
+  SetErrors(data, figures);
+  data.Set("sources", GroupsValue(validation, kKeys[0], "source"))
+      .Set("refused", RefusedValue(validation))
+      .Set("predictions", PredictionsValue(validation))
+      .Set("max", figures.max)
+      .Set("bias", figures.bias);
+  Value headline = Value::Object();
+  SetErrors(headline, FiguresOf(HeadlineOf(validation)));
+  data.Set("headline", std::move(headline));
+  for (const KeyName& key : std::span(kKeys).subspan(1)) {
+    data.Set(key.list, GroupsValue(validation, key, "name"));
+  }
+  return data.Set("out_of_memory", UnfittingValue(validation));
+}
+
+}  // namespace
+
+Document ValidationDocument(const Validation& validation) {
+  const ErrorFigures figures = FiguresOf(validation);
+  Document document{.title = "", .kind = "Orrery validation"};
+  Document::Section& section = document.AddSection();
+  section.Say("All       " + FiguresText(figures));
+  const Validation headline = HeadlineOf(validation);
+  if (headline.rows > 0 && headline.rows < validation.rows) {
+    section.Say("A and A-  " + FiguresText(FiguresOf(headline)));
+  }
+  section.Say(MemoryText(validation));
+  for (Document::Picture& picture : ValidationPictures(validation)) {
+    section.Add(std::move(picture));
+  }
+  for (const KeyName& key : kKeys) {
+    section.Add(GroupTable(validation, key));
+  }
+  section.Add(WorstTable(validation));
+  if (!validation.refused.empty()) {
+    section.Add(RefusedTable(validation));
+  }
+  document.data = DataOf(validation, figures);
+  document.sheets.emplace_back("rows", ValidationTable(validation));
+  return document;
 }
 
 }  // namespace orrery::cli

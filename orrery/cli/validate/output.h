@@ -1,20 +1,13 @@
 #pragma once
 
-#include <string>
-
-#include "orrery/base/table.h"
+#include "orrery/report/document.h"
 #include "orrery/simulate/validation.h"
 
 namespace orrery::cli {
 
-/// Errors by source, grade, GPU, scale and dimension, the worst rows, what was refused and why.
-[[nodiscard]] std::string ValidationText(const simulate::Validation& validation);
-
-/// One JSON document; docs/formats/validate-json.md.
-[[nodiscard]] std::string ValidationJson(const simulate::Validation& validation);
-
-/// One line for each row that was asked for: what was measured and predicted, or why it was
-/// refused.
-[[nodiscard]] Table ValidationTable(const simulate::Validation& validation);
+/// Errors by source, grade, GPU, scale and dimension, the worst rows, what was refused and why. Its
+/// CSV has one line for each row: measured and predicted, or the reason for the refusal. JSON:
+/// docs/formats/validate-json.md.
+[[nodiscard]] report::Document ValidationDocument(const simulate::Validation& validation);
 
 }  // namespace orrery::cli

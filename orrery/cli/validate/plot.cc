@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "orrery/base/statistics.h"
-#include "orrery/cli/plot_page.h"
+#include "orrery/cli/evaluate/error_spread.h"
 #include "orrery/draw/chart/scatter_chart.h"
 #include "orrery/draw/chart/spread_chart.h"
 #include "orrery/draw/text_table.h"
@@ -24,7 +24,6 @@ using simulate::ErrorGroup;
 using simulate::EvaluatedRun;
 using simulate::Validation;
 
-constexpr std::string_view kTitle = "Predicted against measured training steps";
 constexpr std::string_view kOthers = "other sources";
 // A prediction off by more is drawn at the edge: the picture is about the many.
 constexpr double kLargestRatio = 4;
@@ -68,9 +67,10 @@ draw::ScatterChart RatioChart(const Validation& validation, const std::vector<st
     chart.series.push_back({names[i], std::string(kStyles[i])});
   }
   for (const EvaluatedRun& evaluated : validation.evaluated) {
-    chart.points.push_back({.x = evaluated.run.measured_s * kNanosecondsOfSecond,
-                            .y = std::clamp(1 + evaluated.Error(), 1 / kLargestRatio, kLargestRatio),
-                            .series = SeriesOf(evaluated, names)});
+    chart.points.push_back(
+        {.x = evaluated.run.measured_s * kNanosecondsOfSecond,
+         .y = std::clamp(1 + evaluated.Error(), 1 / kLargestRatio, kLargestRatio),
+         .series = SeriesOf(evaluated, names)});
   }
   return chart;
 }
@@ -100,22 +100,21 @@ draw::SpreadChart ErrorChart(const Validation& validation, const std::vector<std
 
 }  // namespace
 
-std::string ValidationPlot(const Validation& validation) {
-  const std::vector<std::string> names = LargestSources(validation);
-  std::vector<PlotLook> looks;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    looks.push_back({names[i], kStyles[i]});
+std::vector<report::Document::Picture> ValidationPictures(const Validation& validation) {
+  if (validation.evaluated.empty()) {
+    return {};
   }
+  const std::vector<std::string> names = LargestSources(validation);
   const simulate::ErrorFigures figures = FiguresOf(validation);
-  const std::string sentence =
-      fmt::format("{} of {} rows simulated: mean |error| {:.2f} %, median {:.2f} %",
-                  figures.simulated, figures.rows, figures.mape, figures.median);
-  return PlotDocument(
-      kTitle, {PlotHead(kTitle, sentence, looks),
-               PlotPartOf(draw::RenderScatter(RatioChart(validation, names))),
-               PlotCaption("|error| by source: the bar ends at the median, the thick line holds "
-                           "half of the rows, the thin one nine of ten"),
-               PlotPartOf(draw::RenderSpreadChart(ErrorChart(validation, names)))});
+  const draw::ScatterChart ratios = RatioChart(validation, names);
+  return {{.heading = "Predicted against measured training steps",
+           .svg = draw::RenderScatter(ratios),
+           .caption = fmt::format("{} of {} rows simulated: mean |error| {:.2f} %, median {:.2f} %",
+                                  figures.simulated, figures.rows, figures.mape, figures.median),
+           .legend = draw::ScatterLegend(ratios)},
+          {.heading = "Errors by source",
+           .svg = draw::RenderSpreadChart(ErrorChart(validation, names)),
+           .caption = std::string(kSpreadCaption)}};
 }
 
 }  // namespace orrery::cli

@@ -1,12 +1,14 @@
 #pragma once
 
-#include <string>
+#include <vector>
 
+#include "orrery/report/document.h"
 #include "orrery/simulate/validation.h"
 
 namespace orrery::cli {
 
-/// An SVG picture: predicted against measured step times, by source, and how errors are spread.
-[[nodiscard]] std::string ValidationPlot(const simulate::Validation& validation);
+/// Predicted against measured step times, by source, and how errors are spread; none without rows.
+[[nodiscard]] std::vector<report::Document::Picture> ValidationPictures(
+    const simulate::Validation& validation);
 
 }  // namespace orrery::cli

@@ -25,7 +25,7 @@ struct Frame {
 
 bool HasStretches(const LineChart& chart) {
   return std::ranges::any_of(chart.lines,
-                             [](const ChartLine& line) { return !line.stretches.empty(); });
+                             [](const ChartLine& line) { return !line.segments.empty(); });
 }
 
 Frame FrameOf(const LineChart& chart) {
@@ -33,14 +33,14 @@ Frame FrameOf(const LineChart& chart) {
   double high = -low;
   double top = chart.roof ? chart.roof->value : 0;
   for (const ChartLine& line : chart.lines) {
-    for (const LineSegment& stretch : line.stretches) {
-      low = std::min(low, stretch.begin);
-      high = std::max(high, stretch.end);
-      top = std::max(top, stretch.value);
+    for (const LineSegment& segment : line.segments) {
+      low = std::min(low, segment.begin);
+      high = std::max(high, segment.end);
+      top = std::max(top, segment.value);
     }
   }
   for (const LineMark& mark : chart.marks) {
-    top = std::max(top, mark.stretch.value);
+    top = std::max(top, mark.segment.value);
   }
   const Box plot{.x = kLabelWidth,
                  .y = 30,
@@ -62,21 +62,21 @@ void AppendPoint(char command, double x, double y, std::string& path) {
 std::string StepPath(const ChartLine& line, const Frame& frame) {
   std::string path;
   double last_end = std::numeric_limits<double>::quiet_NaN();
-  for (const LineSegment& stretch : line.stretches) {
-    const double y = frame.y(stretch.value);
-    AppendPoint(stretch.begin == last_end ? 'L' : 'M', frame.x(stretch.begin), y, path);
-    AppendPoint('L', frame.x(stretch.end), y, path);
-    last_end = stretch.end;
+  for (const LineSegment& segment : line.segments) {
+    const double y = frame.y(segment.value);
+    AppendPoint(segment.begin == last_end ? 'L' : 'M', frame.x(segment.begin), y, path);
+    AppendPoint('L', frame.x(segment.end), y, path);
+    last_end = segment.end;
   }
   return path;
 }
 
 // A label near the right border would leave the picture: it goes to the left of its mark.
 void DrawMark(const LineChart& chart, const LineMark& mark, const Frame& frame, SvgWriter& svg) {
-  const Point at{.x = frame.x((mark.stretch.begin + mark.stretch.end) / 2),
-                 .y = frame.y(mark.stretch.value)};
+  const Point at{.x = frame.x((mark.segment.begin + mark.segment.end) / 2),
+                 .y = frame.y(mark.segment.value)};
   const std::string tip =
-      fmt::format("{}\n{}", mark.label, QuantityText(mark.stretch.value, chart.y_quantity));
+      fmt::format("{}\n{}", mark.label, QuantityText(mark.segment.value, chart.y_quantity));
   svg.Path(MarkerPath(mark.line, at, kMarkRadius),
            {.style = "dot " + chart.lines[mark.line].series.style, .tip = tip});
   const bool is_right = at.x > frame.plot.x + 0.8 * frame.plot.width;
@@ -118,12 +118,12 @@ std::string RenderLineChart(const LineChart& chart) {
   return svg.Finish();
 }
 
-std::string RenderLineLegend(const LineChart& chart) {
+std::vector<Series> LineLegend(const LineChart& chart) {
   std::vector<Series> entries;
   for (const ChartLine& line : chart.lines) {
     entries.push_back(line.series);
   }
-  return RenderLegend(entries);
+  return entries;
 }
 
 }  // namespace orrery::draw

@@ -17,16 +17,16 @@ struct LineSegment {
   double value = 0;
 };
 
-/// One line: stretches in order; between stretches that do not touch there is a gap.
+/// One line: segments in order; between segments that do not touch there is a gap.
 struct ChartLine {
   Series series = {};
-  std::vector<LineSegment> stretches = {};
+  std::vector<LineSegment> segments = {};
 };
 
-/// A stretch to point at.
+/// A segment to point at.
 struct LineMark {
   std::size_t line = 0;
-  LineSegment stretch;
+  LineSegment segment;
   std::string label;
 };
 
@@ -47,11 +47,11 @@ struct LineChart {
   std::string description = {};
 };
 
-/// Draws values over x as steps, from zero up: each stretch is level, so that nothing is drawn that
-/// was not measured. Without stretches there is no picture.
+/// Draws values over x as steps, from zero up: each segment is level, so that nothing is drawn that
+/// was not measured. Without segments there is no picture.
 [[nodiscard]] std::string RenderLineChart(const LineChart& chart);
 
 /// Returns the legend of its lines.
-[[nodiscard]] std::string RenderLineLegend(const LineChart& chart);
+[[nodiscard]] std::vector<Series> LineLegend(const LineChart& chart);
 
 }  // namespace orrery::draw

@@ -20,12 +20,12 @@ TEST(LineChartTest, WithoutValuesThereIsNoPicture) {
               IsEmpty());
 }
 
-// The plot is 964 wide from x = 92; from 0 to 4 a unit is 241. A stretch is one move and one line;
+// The plot is 964 wide from x = 92; from 0 to 4 a unit is 241. A segment is one move and one line;
 // the second touches the first, the third stands alone.
 TEST(LineChartTest, AGapIsNotBridged) {
   const std::string svg =
       RenderLineChart({.lines = {{.series = {.name = "tx", .style = "compute"},
-                                  .stretches = {{0, 1, 10}, {1, 2, 5}, {3, 4, 10}}}}});
+                                  .segments = {{0, 1, 10}, {1, 2, 5}, {3, 4, 10}}}}});
 
   const std::size_t path = svg.find("d=\"M92 ");
   ASSERT_NE(path, std::string::npos);
@@ -37,8 +37,8 @@ TEST(LineChartTest, AGapIsNotBridged) {
 
 TEST(LineChartTest, MarksAndRoofAreNamed) {
   const std::string svg = RenderLineChart(
-      {.lines = {{.series = {.name = "tx", .style = "compute"}, .stretches = {{0, 1, 10}}}},
-       .marks = {{.line = 0, .stretch = {0, 1, 10}, .label = "peak <1>"}},
+      {.lines = {{.series = {.name = "tx", .style = "compute"}, .segments = {{0, 1, 10}}}},
+       .marks = {{.line = 0, .segment = {0, 1, 10}, .label = "peak <1>"}},
        .roof = LineRoof{.label = "link", .value = 50}});
 
   EXPECT_THAT(svg, HasSubstr("peak &lt;1&gt;"));

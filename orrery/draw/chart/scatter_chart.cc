@@ -138,12 +138,12 @@ std::string RenderScatter(const ScatterChart& chart) {
   return svg.Finish();
 }
 
-std::string RenderScatterLegend(const ScatterChart& chart) {
+std::vector<Series> ScatterLegend(const ScatterChart& chart) {
   std::vector<Series> entries = chart.series;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     entries[i].swatch = MarkerPath(i, {.x = 7, .y = 7}, 5.5);
   }
-  return RenderLegend(entries);
+  return entries;
 }
 
 }  // namespace orrery::draw

@@ -37,6 +37,6 @@ struct ScatterChart {
 [[nodiscard]] std::string RenderScatter(const ScatterChart& chart);
 
 /// Returns the legend of a scatter chart, with the shapes.
-[[nodiscard]] std::string RenderScatterLegend(const ScatterChart& chart);
+[[nodiscard]] std::vector<Series> ScatterLegend(const ScatterChart& chart);
 
 }  // namespace orrery::draw

@@ -13,7 +13,7 @@ struct TimelineSlice {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   std::uint8_t series = 0;
-  std::string tip = {};    // beside name and duration, where slices are drawn one by one
+  std::string tip = {};    // in addition to name and duration, where slices are drawn one by one
   std::string label = {};  // in the slice, where it fits
 };
 

@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 #include "orrery/trace/orr/directory.h"
-#include "orrery/trace/orr/envelope.h"
 #include "orrery/trace/orr/orr.h"
 
 // Reads the bytes as a container, then once more with all checksums corrected: changes of the

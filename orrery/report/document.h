@@ -1,0 +1,172 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "orrery/base/error.h"
+#include "orrery/base/table.h"
+#include "orrery/base/value.h"
+#include "orrery/draw/chart/series.h"
+
+namespace orrery::report {
+
+/// What a number counts. People see it with its unit, programs get it as it is.
+enum class Unit : std::uint8_t {
+  kText,
+  kCount,         // with separators
+  kNumber,        // without; what is not whole with six digits
+  kBytes,         // powers of 1,024
+  kDecimalBytes,  // powers of 1,000
+  kNanoseconds,   // as a duration
+  kShare,         // 0 to 1, as percent
+  kRatio,         // with two digits and "×"
+  kAddress,       // hexadecimal
+};
+
+/// How a number is shown: by its unit, or by a format of fmt for the number times `scale`.
+struct NumberFormat {
+  Unit unit = Unit::kText;
+  std::string format = {};
+  double scale = 1;
+
+  NumberFormat(Unit shown_as = Unit::kText) : unit(shown_as) {}  // NOLINT: implicit
+
+  explicit NumberFormat(std::string text, double times = 1)
+      : unit(Unit::kCount), format(std::move(text)), scale(times) {}
+};
+
+/// Returns a value as people read it; a missing one is "–".
+[[nodiscard]] std::string CellText(const Value& value, const NumberFormat& format);
+
+/// Where a part of a document appears in addition to JSON.
+enum class Shown : std::uint8_t { kEverywhere, kInText, kInHtml, kNowhere };
+
+/// What a verb has to say, written once and rendered as text, JSON, CSV, HTML or SVG. It consists
+/// of sections, and they of blocks in their order. Blocks that have a key are fields of the JSON
+/// object; a section that has a key is an object of its own in it.
+struct Document {
+  /// A number or text with its name. Facts in a row are aligned; on a page they are tiles.
+  struct Fact {
+    std::string key;  // in JSON, with the unit: "peak_bytes"; empty: only for people
+    std::string label;
+    Value value = {};
+    NumberFormat format = Unit::kText;
+    std::string note = {};
+    bool is_minor = false;                    // minor facts in a row share a line
+    std::optional<draw::Series> series = {};  // whose colour the tile has
+  };
+
+  /// A sentence or a line.
+  struct Text {
+    enum class Style : std::uint8_t { kPlain, kVerdict, kAlarm };
+
+    std::string text;
+    Style style = Style::kPlain;
+  };
+
+  /// Sentences. Without a heading they are lines, else an itemized list.
+  struct List {
+    std::string key;
+    std::string heading;
+    std::vector<std::string> items = {};
+  };
+
+  /// A result that the reader should know, the most important one first.
+  struct Finding {
+    std::string text;                  // one sentence
+    std::string more = {};             // a second one: evidence, or what to do
+    std::optional<double> share = {};  // of the time that it is about, 0 to 1
+  };
+
+  struct Column {
+    std::string key;     // in JSON and CSV, with the unit: "total_ns"; empty: only for people
+    std::string header;  // for people
+    NumberFormat format = Unit::kText;
+    std::size_t max_width = 60;  // of text; longer cells end in "…", 0: no limit
+    Shown shown = Shown::kEverywhere;
+  };
+
+  struct Table {
+    std::string key;
+    std::string heading;
+    std::vector<Column> columns = {};
+    std::vector<std::vector<Value>> rows = {};
+    std::vector<Value> total = {};  // a last row for people
+    std::string caption = {};
+    std::size_t max_shown = 40;  // rows for people (0: only its name); JSON and CSV have all
+    bool has_filter = false;     // on a page
+  };
+
+  /// A picture that `draw` made; only on pages and in SVG.
+  struct Picture {
+    std::string heading;
+    std::string svg;
+    std::string caption = {};
+    std::vector<draw::Series> legend = {};
+  };
+
+  /// A field of the JSON object that people do not see.
+  struct Field {
+    std::string key;
+    Value value;
+  };
+
+  using Block = std::variant<Fact, Text, List, Finding, Table, Picture, Field>;
+
+  struct Section {
+    std::string key = {};
+    std::string heading = {};
+    std::vector<Block> blocks = {};
+    Shown shown = Shown::kEverywhere;
+
+    Section& Add(Block block);
+    /// Adds a field that only programs see.
+    Section& Set(std::string_view key, Value value);
+    /// Adds a fact that only people see.
+    Section& Show(std::string_view label, std::string text, std::string note = {});
+    Section& Say(std::string text, Text::Style style = Text::Style::kPlain);
+  };
+
+  std::string title;      // the first line
+  std::string kind = {};  // what this is, above the title of a page: "Orrery memory"
+  std::vector<Section> sections = {};
+  std::vector<std::pair<std::string, orrery::Table>> sheets = {};  // tables that only CSV has
+  Value data = {};  // JSON of another shape than the sections make
+
+  /// Adds a section; the reference is valid until the next one is added.
+  Section& AddSection(std::string heading = {}, std::string key = {});
+};
+
+/// Returns whether a part appears in text or on a page.
+[[nodiscard]] inline bool IsIn(Shown where, Shown shown) {
+  return shown == Shown::kEverywhere || shown == where;
+}
+
+/// Returns the tables that are too long to be shown, by name; empty if there is none.
+[[nodiscard]] std::string HiddenTablesText(const Document& document);
+
+/// Returns the rows of a table that people see.
+[[nodiscard]] std::vector<std::vector<Value>> ShownRows(const Document::Table& table);
+
+/// Returns how many rows of a table are not shown; empty if all are.
+[[nodiscard]] std::string HiddenRowsText(const Document::Table& table);
+
+[[nodiscard]] std::string RenderText(const Document& document);
+[[nodiscard]] std::string RenderJson(const Document& document);
+
+/// Returns one table with all its rows; without a name the first. Fails for an unknown name.
+[[nodiscard]] Result<std::string> RenderCsv(const Document& document, std::string_view table = {});
+
+/// Returns one HTML file that fetches nothing.
+[[nodiscard]] std::string RenderHtml(const Document& document);
+
+/// Returns all pictures below each other, as one SVG file. Fails if there is none.
+[[nodiscard]] Result<std::string> RenderSvg(const Document& document);
+
+}  // namespace orrery::report

@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <set>
+
+#include <fmt/core.h>
+
+#include "orrery/base/text.h"
+#include "orrery/draw/chart/markup.h"
+#include "orrery/report/document.h"
+#include "orrery/report/page.h"
+
+namespace orrery::report {
+namespace {
+
+using draw::EscapeMarkup;
+
+// Of a text in a cell of a page, two or three lines of it.
+constexpr std::size_t kMostLetters = 110;
+
+// Of a word that makes a column too wide unless it is broken: names of kernels.
+constexpr std::size_t kLongWord = 24;
+
+// Of headings on a page that needs links to its parts.
+constexpr std::size_t kManyHeadings = 5;
+
+// A column without values (times of a recording that has none) is left out of pages.
+std::vector<std::size_t> KnownColumns(const Document::Table& table) {
+  std::vector<std::size_t> known;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    const bool is_known = std::ranges::any_of(table.rows, [&](const std::vector<Value>& cells) {
+      return column < cells.size() && !cells[column].IsNull();
+    });
+    if (IsIn(Shown::kInHtml, table.columns[column].shown) && (is_known || table.rows.empty())) {
+      known.push_back(column);
+    }
+  }
+  return known;
+}
+
+std::size_t LongestWord(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    longest = std::max(longest, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return longest;
+}
+
+HtmlTable HtmlOf(const Document::Table& table) {
+  HtmlTable html{.columns = {}, .style = table.has_filter ? "generic filtered" : "generic"};
+  const std::vector<std::size_t> known = KnownColumns(table);
+  for (const std::size_t column : known) {
+    const bool is_text = table.columns[column].format.unit == Unit::kText;
+    html.columns.push_back({.header = table.columns[column].header,
+                            .is_number = !is_text,
+                            .max_letters = is_text ? kMostLetters : 0});
+  }
+  for (const std::vector<Value>& row : ShownRows(table)) {
+    std::vector<std::string>& cells = html.rows.emplace_back();
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      const std::size_t column = known[i];
+      cells.push_back(column < row.size() ? CellText(row[column], table.columns[column].format)
+                                          : std::string());
+      html.columns[i].has_long_words |= LongestWord(cells.back()) > kLongWord;
+    }
+  }
+  return html;
+}
+
+// Headings are written for text, in small letters.
+std::string WithCapital(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') {
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  }
+  return text;
+}
+
+// "where-the-time-goes"
+std::string AnchorOf(std::string_view heading) {
+  std::string anchor;
+  for (const char c : LowerCase(heading)) {
+    if ((c >= 'a' && c <= 'z') || IsDigit(c)) {
+      anchor += c;
+    } else if (!anchor.empty() && anchor.back() != '-') {
+      anchor += '-';
+    }
+  }
+  return anchor.ends_with('-') ? anchor.substr(0, anchor.size() - 1) : anchor;
+}
+
+std::string ShareOf(const Document::Finding& finding) {
+  if (!finding.share) {
+    return "<div></div>";
+  }
+  const double percent = 100 * std::clamp(*finding.share, 0.0, 1.0);
+  return fmt::format("<div class=\"share\">{0:.0f} %<i><i style=\"width:{0:.0f}%\"></i></i></div>",
+                     percent);
+}
+
+// A number and its percent sign stay on one line.
+std::string Sentence(std::string_view text) {
+  constexpr std::string_view kNoBreak = "\u00a0%";
+  std::string out = EscapeMarkup(text);
+  for (std::size_t at = out.find(" %"); at != std::string::npos; at = out.find(" %", at)) {
+    out.replace(at, 2, kNoBreak);
+  }
+  return out;
+}
+
+std::string Paragraph(const Document::Text& text) {
+  switch (text.style) {
+    case Document::Text::Style::kAlarm:
+      return fmt::format("<div class=\"alarm\">{}</div>\n", Sentence(text.text));
+    case Document::Text::Style::kVerdict:
+      return fmt::format("<p class=\"verdict\">{}</p>\n", Sentence(text.text));
+    case Document::Text::Style::kPlain:
+      break;
+  }
+  return Caption(text.text);
+}
+
+/// Writes the blocks of a page. Tiles, minor facts and findings in a row share a frame.
+class HtmlPage {
+ public:
+  void AddSection(const Document::Section& section) {
+    CloseRow();
+    if (!section.heading.empty()) {
+      EndLead();
+      OpenSection(section.heading);
+    }
+    is_inside_ = !section.heading.empty();
+    for (const Document::Block& block : section.blocks) {
+      std::visit([&](const auto& held) { Add(held); }, block);
+    }
+    CloseRow();
+    if (is_inside_) {
+      body_ += "</section>\n";
+      is_inside_ = false;
+    }
+  }
+
+  [[nodiscard]] std::string Finish(const Document& document) {
+    EndLead();
+    const std::string kind = document.kind.empty() ? "Orrery" : document.kind;
+    const std::string& title = document.title.empty() ? kind : document.title;
+    const std::string header = fmt::format(
+        "<header><div class=\"top\"><span class=\"brand\">{}</span>"
+        "<button id=\"theme\" type=\"button\">light / dark</button></div>\n<h1>{}</h1>\n{}"
+        "</header>\n",
+        EscapeMarkup(kind), EscapeMarkup(title), lead_);
+    const std::string navigation =
+        anchors_.size() < kManyHeadings ? "" : fmt::format("<nav>{}</nav>\n", links_);
+    const std::string hidden = HiddenTablesText(document);
+    return Page(
+        title,
+        header + navigation + body_ +
+            (hidden.empty() ? "" : fmt::format("<footer>{}</footer>\n", EscapeMarkup(hidden))));
+  }
+
+ private:
+  void Add(const Document::Fact& fact) {
+    if (fact.value.IsNull()) {
+      return;
+    }
+    const std::string value = CellText(fact.value, fact.format);
+    if (fact.is_minor) {
+      minor_.push_back({fact.label, fact.note.empty() ? value : value + " (" + fact.note + ")"});
+    } else {
+      tiles_.push_back({.label = WithCapital(fact.label),
+                        .value = value,
+                        .note = fact.note,
+                        .swatch = fact.series ? draw::RenderSwatch(*fact.series) : ""});
+    }
+  }
+
+  void Add(const Document::Text& text) {
+    CloseRow();
+    body_ += Paragraph(text);
+  }
+
+  void Add(const Document::List& list) {
+    if (list.items.empty()) {
+      return;
+    }
+    if (list.heading.empty()) {
+      CloseRow();
+      std::string lines;
+      for (const std::string& item : list.items) {
+        lines += (lines.empty() ? "" : "<br>") + EscapeMarkup(item);
+      }
+      body_ += fmt::format("<p class=\"caption\">{}</p>\n", lines);
+      return;
+    }
+    AddPart(list.heading, RenderList(list.items));
+  }
+
+  void Add(const Document::Finding& finding) {
+    findings_ +=
+        fmt::format("<li>{}<div><p>{}</p>{}</div></li>\n", ShareOf(finding), Sentence(finding.text),
+                    finding.more.empty() ? "" : fmt::format("<p>{}</p>", Sentence(finding.more)));
+  }
+
+  void Add(const Document::Table& table) {
+    if (table.max_shown == 0) {
+      return;
+    }
+    std::string body = table.caption.empty() ? "" : Caption(table.caption);
+    if (table.has_filter) {
+      body +=
+          "<input id=\"filter\" type=\"search\" placeholder=\"filter\" aria-label=\"filter\">\n";
+    }
+    const std::string hidden = HiddenRowsText(table);
+    body += RenderTable(HtmlOf(table)) + (hidden.empty() ? "" : Caption(hidden));
+    AddPart(table.heading, body);
+  }
+
+  void Add(const Document::Picture& picture) {
+    AddPart(picture.heading,
+            (picture.caption.empty() ? "" : Caption(picture.caption)) +
+                (picture.legend.empty() ? "" : draw::RenderLegend(picture.legend)) +
+                (picture.svg.empty() ? Caption("Nothing to draw.") : Framed(picture.svg)));
+  }
+
+  void Add(const Document::Field& /*unused*/) {}
+
+  // In a section with a heading a part has a smaller one; else it is a section.
+  void AddPart(const std::string& heading, const std::string& body) {
+    CloseRow();
+    if (is_inside_) {
+      body_ += heading.empty()
+                   ? body
+                   : fmt::format("<h3>{}</h3>\n{}", EscapeMarkup(WithCapital(heading)), body);
+      return;
+    }
+    EndLead();
+    OpenSection(heading);
+    body_ += body + "</section>\n";
+  }
+
+  void OpenSection(const std::string& heading) {
+    if (heading.empty()) {
+      body_ += "<section>\n";
+      return;
+    }
+    const std::string shown = WithCapital(heading);
+    const std::string subject = shown.substr(0, shown.find_first_of(",:("));
+    std::string anchor = AnchorOf(subject);
+    if (anchors_.insert(anchor).second) {
+      links_ += fmt::format("<a href=\"#{}\">{}</a>\n", anchor, EscapeMarkup(subject));
+    } else {
+      anchor = AnchorOf(shown);
+    }
+    body_ += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n", anchor, EscapeMarkup(shown));
+  }
+
+  void CloseRow() {
+    if (!minor_.empty()) {
+      body_ += RenderFacts(minor_);
+    }
+    if (!tiles_.empty()) {
+      body_ += RenderTiles(tiles_);
+    }
+    if (!findings_.empty()) {
+      body_ += fmt::format("<ol class=\"findings\">\n{}</ol>\n", findings_);
+    }
+    minor_.clear();
+    tiles_.clear();
+    findings_.clear();
+  }
+
+  // All before the first section belongs to the head of the page.
+  void EndLead() {
+    CloseRow();
+    if (!has_lead_) {
+      lead_ = std::move(body_);
+      body_.clear();
+      has_lead_ = true;
+    }
+  }
+
+  std::string lead_;
+  std::string body_;
+  std::string links_;
+  std::string findings_;
+  std::set<std::string> anchors_;
+  std::vector<NamedText> minor_;
+  std::vector<Tile> tiles_;
+  bool has_lead_ = false;
+  bool is_inside_ = false;  // of a section with a heading
+};
+
+}  // namespace
+
+std::string RenderHtml(const Document& document) {
+  HtmlPage page;
+  for (const Document::Section& section : document.sections) {
+    if (IsIn(Shown::kInHtml, section.shown)) {
+      page.AddSection(section);
+    }
+  }
+  return page.Finish(document);
+}
+
+}  // namespace orrery::report

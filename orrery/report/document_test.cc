@@ -1,0 +1,202 @@
+#include "orrery/report/document.h"
+
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace orrery::report {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Document::Table SmallTable() {
+  return {.key = "rows",
+          .heading = "all rows",
+          .columns = {{"name", "name"}, {"share", "share", Unit::kShare}},
+          .rows = {{"x<y", 0.5}, {"z", Value()}},
+          .max_shown = 1};
+}
+
+Document SmallDocument() {
+  Document document{.title = "a<b.orrs", .kind = "Orrery memory"};
+  document.AddSection().Say("1 launch").Set("launches", 1);
+  document.AddSection("", "facts")
+      .Add(Document::Fact{"peak_bytes", "peak", std::int64_t{2048}, Unit::kBytes, "rank 0"});
+  document.AddSection("", "tables").Add(SmallTable());
+  return document;
+}
+
+TEST(Document, ValuesAreShownInTheirUnits) {
+  EXPECT_EQ(CellText(1536, Unit::kBytes), "1.50 KiB");
+  EXPECT_EQ(CellText(1536, Unit::kDecimalBytes), "1.54 kB");
+  EXPECT_EQ(CellText(255, Unit::kAddress), "0xff");
+  EXPECT_EQ(CellText(2.5, Unit::kRatio), "2.50×");
+  EXPECT_EQ(CellText(1234567, Unit::kText), "1234567");
+  EXPECT_EQ(CellText(0.449868, Unit::kCount), "0.45");
+  EXPECT_EQ(CellText(1234567.4, Unit::kCount), "1,234,567");
+  EXPECT_EQ(CellText(Value(), Unit::kBytes), "–");
+  EXPECT_EQ(CellText(0.0125, NumberFormat("{:.3f} ms", 1e3)), "12.500 ms");
+}
+
+TEST(Document, TextHasTitleLinesFactsAndTables) {
+  EXPECT_EQ(RenderText(SmallDocument()),
+            "a<b.orrs\n"
+            "1 launch\n"
+            "\n"
+            "  peak  2.00 KiB (rank 0)\n"
+            "\n"
+            "all rows\n"
+            "  name   share\n"
+            "  ----  ------\n"
+            "  x<y   50.0 %\n"
+            "  1 more row in --json and --csv\n");
+}
+
+TEST(Document, SectionsHaveHeadingsAndFactsAreAligned) {
+  Document document;
+  document.AddSection("gemm on H200").Show("time", "3 us").Show("roofline", "2 us", "by memory");
+  document.AddSection("gemv on H200").Show("time", "1 us");
+  EXPECT_EQ(RenderText(document),
+            "gemm on H200\n"
+            "  time      3 us\n"
+            "  roofline  2 us (by memory)\n"
+            "\n"
+            "gemv on H200\n"
+            "  time  1 us\n");
+}
+
+TEST(Document, ListsWithAHeadingAreItemizedAndWrapped) {
+  Document document;
+  document.AddSection().Add(
+      Document::List{.key = "notes",
+                     .heading = "Not modelled",
+                     .items = {std::string(60, 'a') + " " + std::string(60, 'b')}});
+  EXPECT_EQ(RenderText(document),
+            "Not modelled\n  - " + std::string(60, 'a') + "\n    " + std::string(60, 'b') + "\n");
+}
+
+TEST(Document, FindingsHaveABarOfTheirShare) {
+  Document document;
+  document.AddSection().Add(Document::Finding{.text = "Ranks wait.", .more = "", .share = 0.38});
+  EXPECT_EQ(RenderText(document), " 38 % ████░░░░░░  Ranks wait.\n");
+}
+
+TEST(Document, FieldsFactsTablesAndSectionsAreOfTheJsonTree) {
+  EXPECT_EQ(RenderJson(SmallDocument()),
+            "{\n"
+            "  \"launches\": 1,\n"
+            "  \"facts\": {\n"
+            "    \"peak_bytes\": 2048\n"
+            "  },\n"
+            "  \"tables\": {\n"
+            "    \"rows\": [\n"
+            "      {\n"
+            "        \"name\": \"x<y\",\n"
+            "        \"share\": 0.5\n"
+            "      },\n"
+            "      {\n"
+            "        \"name\": \"z\",\n"
+            "        \"share\": null\n"
+            "      }\n"
+            "    ]\n"
+            "  }\n"
+            "}\n");
+}
+
+TEST(Document, JsonCanHaveAnotherShape) {
+  Document document = SmallDocument();
+  document.data = Value::List().Add(1).Add(true);
+  EXPECT_EQ(RenderJson(document), "[\n  1,\n  true\n]\n");
+}
+
+TEST(Document, CsvHasAllRowsOfATableByName) {
+  Document document = SmallDocument();
+  EXPECT_EQ(RenderCsv(document).value(), "name,share\nx<y,0.5\nz,\n");
+  EXPECT_EQ(RenderCsv(document, "rows").value(), RenderCsv(document).value());
+  EXPECT_EQ(RenderCsv(document, "row").error().message(), "--table row: there are the tables rows");
+}
+
+TEST(Document, CsvColumnsOfIntegersWithOneNumberAreOfNumbers) {
+  Document document;
+  document.AddSection().Add(Document::Table{
+      .key = "t", .heading = "", .columns = {{"n", "n", Unit::kCount}}, .rows = {{2}, {0.5}}});
+  EXPECT_EQ(RenderCsv(document).value(), "n\n2\n0.5\n");
+}
+
+TEST(Document, TextSaysWhichTablesAreNotShown) {
+  Document document = SmallDocument();
+  std::get<Document::Table>(document.sections.back().blocks.front()).max_shown = 0;
+  EXPECT_THAT(RenderText(document),
+              HasSubstr("\nAlso in --json and --csv --table NAME: rows (2 rows).\n"));
+  EXPECT_THAT(RenderHtml(document), Not(HasSubstr("x&lt;y")));
+}
+
+TEST(Document, UnknownFactsAndColumnsAreLeftOutOfPages) {
+  Document document = SmallDocument();
+  document.AddSection().Add(Document::Fact{"ratio", "over execution", Value(), Unit::kRatio});
+  Document::Table empty = SmallTable();
+  empty.rows = {{"x", Value()}};
+  document.sections[2].blocks = {empty};
+  EXPECT_THAT(RenderText(document), Not(HasSubstr("over execution")));
+  EXPECT_THAT(RenderHtml(document), Not(HasSubstr("ver execution")));
+  EXPECT_THAT(RenderHtml(document), Not(HasSubstr(">share</th>")));
+}
+
+TEST(Document, SectionsCanBeForTextOrPagesOnly) {
+  Document document;
+  document.AddSection().Say("for people at a terminal").Set("key", 1);
+  document.sections.back().shown = Shown::kInText;
+  EXPECT_THAT(RenderText(document), HasSubstr("terminal"));
+  EXPECT_THAT(RenderHtml(document), Not(HasSubstr("terminal")));
+  EXPECT_EQ(RenderJson(document), "{\n  \"key\": 1\n}\n");
+}
+
+TEST(Document, PagesEscapeNamesAndFetchNothing) {
+  const std::string html = RenderHtml(SmallDocument());
+  EXPECT_THAT(html, HasSubstr("<h1>a&lt;b.orrs</h1>"));
+  EXPECT_THAT(html, HasSubstr("x&lt;y"));
+  EXPECT_THAT(html, HasSubstr("<span>Peak</span><b>2.00 KiB</b><span>rank 0</span>"));
+  EXPECT_THAT(html, HasSubstr("<section id=\"all-rows\">\n<h2>All rows</h2>"));
+  EXPECT_THAT(html, Not(HasSubstr("<script src")));
+}
+
+TEST(Document, LongTextsOfPagesAreTruncatedAndShownInFullByThePointer) {
+  Document document = SmallDocument();
+  const std::string name(200, 'k');
+  std::get<Document::Table>(document.sections.back().blocks.front()).rows[0][0] = name;
+  EXPECT_THAT(RenderHtml(document), HasSubstr("<td class=\"names\"><span data-tip=\"" + name +
+                                              "\">" + std::string(109, 'k') + "…"));
+}
+
+TEST(Document, LongPagesLinkToTheirSubjects) {
+  Document document = SmallDocument();
+  EXPECT_THAT(RenderHtml(document), Not(HasSubstr("<nav>")));
+  Document::Section& pictures = document.AddSection();
+  for (const char* const heading :
+       {"Figure 7, a: kernels", "Figure 7, b: kernels", "Figure 9", "Figure 10", "Figure 11"}) {
+    pictures.Add(Document::Picture{.heading = heading, .svg = ""});
+  }
+  EXPECT_THAT(RenderHtml(document),
+              HasSubstr("<nav><a href=\"#all-rows\">All rows</a>\n"
+                        "<a href=\"#figure-7\">Figure 7</a>\n<a href=\"#figure-9\">Figure 9</a>"));
+}
+
+TEST(Document, SvgHasAllPicturesBelowEachOther) {
+  Document document{.title = "pictures"};
+  EXPECT_EQ(RenderSvg(document).error().message(), "--svg: there is nothing to draw");
+  const std::string svg = "<svg viewBox=\"0 0 1080 100\"><path/></svg>";
+  document.AddSection()
+      .Add(Document::Picture{.heading = "first", .svg = svg})
+      .Add(Document::Picture{.heading = "second", .svg = svg});
+  // Margin 24, a head of 68 without a legend, a picture of 100.
+  const std::string rendered = RenderSvg(document).value();
+  EXPECT_THAT(rendered, HasSubstr("translate(24 24)"));
+  EXPECT_THAT(rendered, HasSubstr("translate(24 92)"));
+  EXPECT_THAT(rendered, HasSubstr("translate(24 192)"));
+}
+
+}  // namespace
+}  // namespace orrery::report

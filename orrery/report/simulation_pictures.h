@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "orrery/report/document.h"
+#include "orrery/simulate/summary.h"
+
+namespace orrery::report {
+
+/// Stages, or kinds of ranks, over time: passes of micro-batches, communication, bubble; with
+/// close-ups of the first and the last passes where there are many.
+[[nodiscard]] std::vector<Document::Picture> TimelinePictures(
+    const simulate::SimulatedStep& simulated, const simulate::StepSummary& summary);
+
+/// A bar for each stage or kind of ranks: where its time goes.
+[[nodiscard]] Document::Picture BreakdownPicture(const simulate::SimulatedStep& simulated,
+                                                 const simulate::StepSummary& summary);
+
+/// The memory of the fullest stage over the step. There must be one.
+[[nodiscard]] Document::Picture MemoryPicture(const simulate::SimulatedStep& simulated,
+                                              const simulate::StepSummary& summary);
+
+}  // namespace orrery::report
