@@ -5,18 +5,16 @@ tools/validate_kernels.py --program build/orrery --write docs/validation/kernels
 Needs ../shared/kernels; takes about a quarter of an hour on two cores.
 """
 
-import argparse
-import csv
-import json
 import math
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared" / "kernels"
+import validation
+from validation import ROOT, line
+
+SHARED = validation.SHARED / "kernels"
 OURS = sorted(path for path in (ROOT / "data" / "measured" / "h200").glob("*.csv.*")
               if not path.name.startswith(("ceilings", "overlap")))
 NEUSIGHT_NAMES = ["add", "addu", "bmm", "div", "divu", "gelu", "linear", "ln", "mul", "mulu", "pow",
@@ -28,12 +26,8 @@ def neusight(*names):
 
 
 def evaluate(program, files, *options):
-    command = [program, "evaluate", "kernels", *map(str, files), "--json", *options]
     environment = dict(os.environ, OMP_WAIT_POLICY="passive")
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
-    if done.returncode not in (0, 3):
-        sys.exit(f"validate_kernels: {' '.join(command)} ended with {done.returncode}")
-    return json.loads(done.stdout)
+    return validation.run_json(program, "evaluate", "kernels", *files, *options, environment=environment)
 
 
 def merged(groups, key):
@@ -51,10 +45,6 @@ def merged(groups, key):
         entry["gmae"] = math.exp(entry["log"] / entry["rows"])
         entry["bias"] /= entry["rows"]
     return out
-
-
-def line(*cells):
-    return "| " + " | ".join(cells) + " |"
 
 
 def figures(entry, limit=None):
@@ -169,8 +159,7 @@ def doubling(program):
     with tempfile.TemporaryDirectory() as folder:
         predictions = pathlib.Path(folder) / "predictions.csv"
         evaluate(program, [table], "--predictions", str(predictions))
-        with open(predictions, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        rows = validation.rows_of(predictions)
     measured, predicted = {}, {}
     for row in rows:
         words = row["operator"].split()
@@ -192,10 +181,7 @@ def doubling(program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default=str(ROOT / "build" / "orrery"))
-    parser.add_argument("--write", type=pathlib.Path)
-    options = parser.parse_args()
+    options = validation.parser(__doc__).parse_args()
     lines = ["# Kernel models: predicted against measured", "",
              "Made by `tools/validate_kernels.py --program build/orrery --write "
              "docs/validation/kernels.md`. Errors in percent of the measured time; rows judged were "
@@ -203,11 +189,7 @@ def main():
     for part in (ours, unseen_m, other_served, neusight_table, unseen_gpu, doubling):
         lines += part(options.program)
         print(f"validate_kernels: {part.__name__} done", file=sys.stderr, flush=True)
-    text = "\n".join(lines).rstrip() + "\n"
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
+    validation.write_lines(lines, options.write)
 
 
 if __name__ == "__main__":
