@@ -11,7 +11,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "bench/kineto_frame.h"
 #include "bench/kineto_writer.h"
 #include "bench/output_file.h"
 #include "bench/training_step.h"

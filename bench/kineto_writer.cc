@@ -9,15 +9,41 @@
 
 #include <fmt/format.h>
 
-#include "bench/kineto_frame.h"
 #include "bench/output_file.h"
 #include "bench/random_bits.h"
-#include "bench/repetition.h"
 #include "bench/training_step.h"
 
 namespace orrery::bench {
-
 namespace {
+
+/// When a generated trace begins, counted from its base time.
+constexpr std::int64_t kTraceBeginNs = 3'845'883'906'067'107;
+
+/// Where one repetition of the step lies, and how much it is stretched.
+struct Repetition {
+  std::int64_t number = 0;
+  std::int64_t origin_ns = 0;
+  std::int64_t scale = 0;  // in units of 2^-20
+
+  // Monotonic, so that what nests in the step nests in every repetition.
+  [[nodiscard]] std::int64_t At(std::int64_t step_ns) const {
+    return origin_ns + ((step_ns * scale) >> 20);
+  }
+};
+
+// Returns where the repetitions of a step lie, one after the other.
+std::vector<Repetition> Repetitions(std::int64_t step_duration_ns, int num_steps,
+                                    std::uint64_t seed) {
+  std::vector<Repetition> all;
+  std::int64_t origin_ns = kTraceBeginNs;
+  for (std::int64_t number = 0; number < num_steps; ++number) {
+    const std::uint64_t bits = MixBits(seed + static_cast<std::uint64_t>(number) + 1);
+    const std::int64_t scale = (1 << 20) + static_cast<std::int64_t>(bits % 65'536);
+    all.push_back({number, origin_ns, scale});
+    origin_ns = all.back().At(step_duration_ns);
+  }
+  return all;
+}
 
 enum Category : std::size_t {
   kOp,
@@ -36,19 +62,11 @@ enum Category : std::size_t {
   kNumCategories,
 };
 
-constexpr std::array<std::string_view, kNumCategories> kCategoryNames = {"cpu_op",
-                                                                         "user_annotation",
-                                                                         "python_function",
-                                                                         "cpu_instant_event",
-                                                                         "cuda_runtime",
-                                                                         "cuda_driver",
-                                                                         "kernel",
-                                                                         "gpu_memcpy",
-                                                                         "gpu_memset",
-                                                                         "gpu_user_annotation",
-                                                                         "ac2g",
-                                                                         "fwdbwd",
-                                                                         "other"};
+constexpr auto kCategoryNames = std::to_array<std::string_view>(
+    {"cpu_op", "user_annotation", "python_function", "cpu_instant_event", "cuda_runtime",
+     "cuda_driver", "kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "ac2g", "fwdbwd",
+     "other"});
+static_assert(kCategoryNames.size() == kNumCategories);
 
 constexpr std::int64_t kFirstCorrelation = 28'000;
 constexpr std::int64_t kFirstSequence = 30'000;
@@ -63,6 +81,32 @@ Category CategoryOf(WorkKind kind) {
       break;
   }
   return kKernel;
+}
+
+// Writes what precedes the events: devices, process groups, profiler settings.
+void WriteKinetoFrame(const KinetoFileOptions& options, TextWriter& out) {
+  out.Text("\n  {\n    \"schemaVersion\": 1,\n    \"deviceProperties\": [\n");
+  for (int device = 0; device < 8; ++device) {
+    out.Text(fmt::format(
+        "    {{\n      \"id\": {}, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": "
+        "150109880320,\n      \"computeMajor\": 9, \"computeMinor\": 0,\n      "
+        "\"maxThreadsPerBlock\": 1024, \"maxThreadsPerMultiprocessor\": 2048,\n      "
+        "\"regsPerBlock\": 65536, \"warpSize\": 32,\n      \"sharedMemPerBlock\": 49152, "
+        "\"numSms\": 132\n    }}{}\n",
+        device, device < 7 ? "," : ""));
+  }
+  out.Text(fmt::format(
+      "    ],\n      \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": "
+      "{}, \"pg_count\": 1, \"pg_config\": [{{\"pg_name\": \"1\", \"pg_desc\": "
+      "\"tensor_parallel\", \"backend_config\": \"cuda:nccl\", \"pg_size\": 8, \"ranks\": {}}}], "
+      "\"nccl_version\": \"2.27.3\"}},\n",
+      options.rank, options.world_size, RanksOfGroup(options.rank)));
+  out.Text(
+      "      \"record_shapes\": 1,\n      \"profile_memory\": 1,\n      \"with_stack\": 1,\n     "
+      " "
+      "\"cuda_driver_version\": 13000,\n      \"cuda_runtime_version\": 13000,\n      "
+      "\"cupti_version\": 130001,\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": "
+      "1790857026000000000,\n  \"traceEvents\": [\n");
 }
 
 class KinetoWriter {
@@ -104,26 +148,17 @@ class KinetoWriter {
 
   void WriteSlice(Category category, std::string_view name, std::int64_t pid, std::int64_t tid) {
     BeginRow(category);
-    out_.Text("    \"ph\": \"X\", \"cat\": \"");
-    out_.Text(kCategoryNames[category]);
-    out_.Text("\", \"name\": \"");
-    out_.Text(name);
+    out_.Put("    \"ph\": \"X\", \"cat\": \"", kCategoryNames[category], "\", \"name\": \"", name);
     WriteThread(pid, tid);
   }
 
   void WriteThread(std::int64_t pid, std::int64_t tid) {
-    out_.Text("\", \"pid\": ");
-    out_.Number(pid);
-    out_.Text(", \"tid\": ");
-    out_.Number(tid);
+    out_.Put("\", \"pid\": ", pid, ", \"tid\": ", tid);
   }
 
   void WriteTimes(std::int64_t begin_ns, std::int64_t end_ns) {
-    out_.Text(",\n    \"ts\": ");
-    out_.Microseconds(begin_ns);
-    out_.Text(", \"dur\": ");
-    out_.Microseconds(end_ns - begin_ns);
-    out_.Text(",\n    \"args\": {\n      ");
+    out_.Put(",\n    \"ts\": ", Micros{begin_ns}, ", \"dur\": ", Micros{end_ns - begin_ns},
+             ",\n    \"args\": {\n      ");
   }
 
   void EndSlice() { out_.Text("\n    }\n  }"); }
@@ -131,23 +166,14 @@ class KinetoWriter {
   void WriteArrow(bool is_end, Category category, std::int64_t id, std::int64_t pid,
                   std::int64_t tid, std::int64_t at_ns) {
     BeginRow(category);
-    out_.Text(is_end ? "    \"ph\": \"f\", \"id\": " : "    \"ph\": \"s\", \"id\": ");
-    out_.Number(id);
-    out_.Text(", \"pid\": ");
-    out_.Number(pid);
-    out_.Text(", \"tid\": ");
-    out_.Number(tid);
-    out_.Text(", \"ts\": ");
-    out_.Microseconds(at_ns);
-    out_.Text(category == kLaunchArrow ? ",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\""
-                                       : ",\n    \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"");
-    out_.Text(is_end ? ", \"bp\": \"e\"\n  }" : "\n  }");
+    out_.Put(is_end ? "    \"ph\": \"f\", \"id\": " : "    \"ph\": \"s\", \"id\": ", id,
+             ", \"pid\": ", pid, ", \"tid\": ", tid, ", \"ts\": ", Micros{at_ns},
+             category == kLaunchArrow ? ",\n    \"cat\": \"ac2g\", \"name\": \"ac2g\""
+                                      : ",\n    \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"",
+             is_end ? ", \"bp\": \"e\"\n  }" : "\n  }");
   }
 
-  void WriteEventIndex() {
-    out_.Text("\"Ev Idx\": ");
-    out_.Number(event_index_++);
-  }
+  void WriteEventIndex() { out_.Put("\"Ev Idx\": ", event_index_++); }
 
   void WriteOps(Thread thread) {
     for (const Repetition& repetition : repetitions_) {
@@ -164,15 +190,11 @@ class KinetoWriter {
     WriteSlice(op.is_annotation ? kAnnotation : kOp, OpName(repetition, op), process_,
                ThreadId(op.thread));
     WriteTimes(repetition.At(op.begin_ns), repetition.At(op.end_ns));
-    out_.Text("\"External id\": ");
-    out_.Number(ExternalId(repetition, static_cast<std::int64_t>(index)));
-    out_.Text(",\"Record function id\": 0, ");
+    out_.Put("\"External id\": ", ExternalId(repetition, static_cast<std::int64_t>(index)),
+             ",\"Record function id\": 0, ");
     if (op.sequence >= 0) {
-      out_.Text("\"Sequence number\": ");
-      out_.Number(kFirstSequence + ArrowId(repetition, op));
-      out_.Text(", \"Fwd thread id\": ");
-      out_.Number(op.arrow == ArrowEnd::kForward ? 0 : 1);
-      out_.Text(", ");
+      out_.Put("\"Sequence number\": ", kFirstSequence + ArrowId(repetition, op),
+               ", \"Fwd thread id\": ", op.arrow == ArrowEnd::kForward ? 0 : 1, ", ");
     }
     out_.Text(op.arguments);
     WriteEventIndex();
@@ -208,17 +230,10 @@ class KinetoWriter {
     out_.Text(
         "    \"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]");
     WriteThread(process_, ThreadId(event.thread));
-    out_.Text(",\n    \"ts\": ");
-    out_.Microseconds(repetition.At(event.at_ns));
-    out_.Text(",\n    \"args\": {\n      \"Total Reserved\": 85899345920, \"Total Allocated\": ");
-    out_.Number(event.allocated_after);
-    out_.Text(", \"Bytes\": ");
-    out_.Number(event.bytes);
-    out_.Text(", \"Addr\": ");
-    out_.Number(event.address);
-    out_.Text(", \"Device Id\": ");
-    out_.Number(options_.rank % 8);
-    out_.Text(", \"Device Type\": 1, ");
+    out_.Put(",\n    \"ts\": ", Micros{repetition.At(event.at_ns)},
+             ",\n    \"args\": {\n      \"Total Reserved\": 85899345920, \"Total Allocated\": ",
+             event.allocated_after, ", \"Bytes\": ", event.bytes, ", \"Addr\": ", event.address,
+             ", \"Device Id\": ", options_.rank % 8, ", \"Device Type\": 1, ");
     WriteEventIndex();
     EndSlice();
   }
@@ -238,9 +253,7 @@ class KinetoWriter {
     WriteSlice(kPython, call.name, process_, process_);
     WriteTimes(repetition.At(call.begin_ns), repetition.At(call.end_ns));
     if (call.module_id >= 0) {
-      out_.Text("\"Python module id\": ");
-      out_.Number(call.module_id);
-      out_.Text(", ");
+      out_.Put("\"Python module id\": ", call.module_id, ", ");
     }
     out_.Text("\"Python parent id\": ");
     if (call.parent < 0) {
@@ -248,9 +261,7 @@ class KinetoWriter {
     } else {
       out_.Number(first_id + call.parent);
     }
-    out_.Text(", \"Python id\": ");
-    out_.Number(first_id + index);
-    out_.Text(", ");
+    out_.Put(", \"Python id\": ", first_id + index, ", ");
     WriteEventIndex();
     EndSlice();
   }
@@ -277,17 +288,11 @@ class KinetoWriter {
     const std::int64_t begin_ns = repetition.At(work.begin_ns) + Lateness(work, correlation);
     WriteSlice(CategoryOf(work.kind), work.name, device, work.stream);
     WriteTimes(begin_ns, end_ns);
-    out_.Text("\"External id\": ");
-    out_.Number(ExternalId(repetition, call.op));
-    out_.Text(work.kind == WorkKind::kKernel ? ",      \"queued\": 0, \"device\": "
-                                             : ",      \"device\": ");
-    out_.Number(device);
-    out_.Text(", \"context\": 1,      \"stream\": ");
-    out_.Number(work.stream);
-    out_.Text(", \"correlation\": ");
-    out_.Number(correlation);
-    out_.Text(",      ");
-    out_.Text(work.arguments);
+    out_.Put("\"External id\": ", ExternalId(repetition, call.op),
+             work.kind == WorkKind::kKernel ? ",      \"queued\": 0, \"device\": "
+                                            : ",      \"device\": ",
+             device, ", \"context\": 1,      \"stream\": ", work.stream,
+             ", \"correlation\": ", correlation, ",      ", work.arguments);
     EndSlice();
     WriteArrow(true, kLaunchArrow, correlation, device, work.stream, begin_ns);
   }
@@ -308,12 +313,8 @@ class KinetoWriter {
     const std::int64_t begin_ns = repetition.At(call.begin_ns);
     WriteSlice(call.is_driver ? kDriver : kRuntime, call.name, process_, tid);
     WriteTimes(begin_ns, repetition.At(call.end_ns));
-    out_.Text("\"External id\": ");
-    out_.Number(ExternalId(repetition, call.op));
-    out_.Text(",      \"cbid\": ");
-    out_.Number(call.callback_id);
-    out_.Text(", \"correlation\": ");
-    out_.Number(correlation);
+    out_.Put("\"External id\": ", ExternalId(repetition, call.op),
+             ",      \"cbid\": ", call.callback_id, ", \"correlation\": ", correlation);
     EndSlice();
     WriteArrow(!call.work, kLaunchArrow, correlation, process_, tid, begin_ns);
   }
@@ -324,8 +325,7 @@ class KinetoWriter {
         const HostOp& op = step_.ops[static_cast<std::size_t>(range.op)];
         WriteSlice(kDeviceAnnotation, OpName(repetition, op), options_.rank % 8, 7);
         WriteTimes(repetition.At(range.begin_ns), repetition.At(range.end_ns));
-        out_.Text("\"External id\": ");
-        out_.Number(ExternalId(repetition, range.op));
+        out_.Put("\"External id\": ", ExternalId(repetition, range.op));
         EndSlice();
       }
     }
@@ -334,9 +334,8 @@ class KinetoWriter {
   void WriteName(std::string_view what, std::int64_t pid, std::int64_t tid, std::string_view key,
                  const std::string& value) {
     BeginRow(kOther);
-    out_.Text(fmt::format("    \"name\": \"{}\", \"ph\": \"M\", \"ts\": ", what));
-    out_.Microseconds(kTraceBeginNs);
-    out_.Text(
+    out_.Put(
+        fmt::format("    \"name\": \"{}\", \"ph\": \"M\", \"ts\": ", what), Micros{kTraceBeginNs},
         fmt::format(", \"pid\": {}, \"tid\": {},\n    \"args\": {{\n      \"{}\": {}\n    }}\n  }}",
                     pid, tid, key, value));
   }
@@ -366,19 +365,15 @@ class KinetoWriter {
   void WriteWindow() {
     const std::int64_t end_ns = repetitions_.back().At(step_.duration_ns);
     BeginRow(kOther);
-    out_.Text("    \"ph\": \"X\", \"cat\": \"Trace\", \"ts\": ");
-    out_.Microseconds(kTraceBeginNs - 1000);
-    out_.Text(", \"dur\": ");
-    out_.Microseconds(end_ns - kTraceBeginNs + 2000);
-    out_.Text(
-        ",\n    \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\",\n    \"name\": \"PyTorch "
-        "Profiler (0)\",\n    \"args\": {\n      \"Op count\": 0\n    }\n  }");
+    out_.Put("    \"ph\": \"X\", \"cat\": \"Trace\", \"ts\": ", Micros{kTraceBeginNs - 1000},
+             ", \"dur\": ", Micros{end_ns - kTraceBeginNs + 2000},
+             ",\n    \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\",\n    \"name\": \"PyTorch "
+             "Profiler (0)\",\n    \"args\": {\n      \"Op count\": 0\n    }\n  }");
     BeginRow(kOther);
-    out_.Text(
+    out_.Put(
         "    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n    \"pid\": \"\", "
-        "\"tid\": \"\", \"ts\": ");
-    out_.Microseconds(end_ns + 1000);
-    out_.Text("\n  }");
+        "\"tid\": \"\", \"ts\": ",
+        Micros{end_ns + 1000}, "\n  }");
   }
 
   [[nodiscard]] KinetoStatistics Statistics() const {
@@ -402,6 +397,15 @@ class KinetoWriter {
 };
 
 }  // namespace
+
+std::string RanksOfGroup(int rank) {
+  const int first = rank / kGroupSize * kGroupSize;
+  std::string ranks;
+  for (int member = first; member < first + kGroupSize; ++member) {
+    ranks += fmt::format("{}{}", ranks.empty() ? "[" : ", ", member);
+  }
+  return ranks + "]";
+}
 
 KinetoStatistics WriteKinetoFile(const TrainingStep& step, const KinetoFileOptions& options,
                                  TextWriter& out) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -9,6 +10,12 @@
 #include "bench/training_step.h"
 
 namespace orrery::bench {
+
+/// Tensor-parallel groups are neighbours.
+inline constexpr int kGroupSize = 8;
+
+/// Returns the group of a rank as a JSON array: "[8, 9, …]".
+[[nodiscard]] std::string RanksOfGroup(int rank);
 
 struct KinetoFileOptions {
   int num_steps = 1;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "orrery/base/error.h"
 
@@ -23,6 +24,12 @@ class OutputFile {
   virtual Status Close() = 0;
 };
 
+/// Nanoseconds that TextWriter writes as microseconds with three decimals: 1234567 gives
+/// "1234.567".
+struct Micros {
+  std::int64_t nanoseconds = 0;
+};
+
 /// Collects small pieces of text and hands them on in large ones. Remembers the first error, so
 /// that callers look once, at the end.
 class TextWriter {
@@ -32,9 +39,13 @@ class TextWriter {
 
   void Text(std::string_view text);
   void Number(std::int64_t value);
-
-  /// Nanoseconds as microseconds with three decimals: 1234567 gives "1234.567".
   void Microseconds(std::int64_t nanoseconds);
+
+  /// Writes texts, integers and Micros, one after the other.
+  template <typename... Parts>
+  void Put(const Parts&... parts) {
+    (PutOne(parts), ...);
+  }
 
   /// Hands on what is left and returns the first error there was.
   Status Finish();
@@ -44,6 +55,17 @@ class TextWriter {
   }
 
  private:
+  template <typename Part>
+  void PutOne(const Part& part) {
+    if constexpr (std::is_same_v<Part, Micros>) {
+      Microseconds(part.nanoseconds);
+    } else if constexpr (std::is_integral_v<Part>) {
+      Number(part);
+    } else {
+      Text(part);
+    }
+  }
+
   char* Reserve(std::size_t size);
   void Flush();
 

@@ -2,10 +2,9 @@
 
 import json
 import pathlib
-import subprocess
-import sys
 import tempfile
 
+import validation
 from orrs_writer import file_header, sealed_chunk, varint, zigzag
 
 PAGE, BLOCK = 4096, 2 << 20
@@ -118,13 +117,10 @@ def write_prefetch(row, path, duration_ns):
 
 def play(program, path):
     """{policy: its row} with memory for all."""
-    command = [program, "memory", str(path), "--tool", "uvm", "--repeat", "1", "--oversubscription", "1", "--lookahead",
-               "0", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):
-        sys.exit(f"{' '.join(command)}: {done.stderr}")
+    answer = validation.run_json(program, "memory", path, "--tool", "uvm", "--repeat", "1", "--oversubscription", "1",
+                                 "--lookahead", "0")
     table = {}
-    for row in json.loads(done.stdout)["tables"]["policies"]:
+    for row in answer["tables"]["policies"]:
         table.setdefault(row["policy"], row)
     return table
 

@@ -4,30 +4,20 @@
 tools/validate_collectives.py --program build/orrery [--write FILE]; needs ../shared.
 """
 
-import argparse
 import csv
-import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared"
+import validation
+from validation import SHARED, line
+
 TRUTH = SHARED / "truth" / "nccl.csv"
 TABLES = sorted((SHARED / "kernels" / "aiconfigurator").glob("*_nccl.csv.gz"))
 
 
 def evaluate(program, files, *options):
-    command = [program, "evaluate", "collectives", *map(str, files), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):
-        sys.exit(f"validate_collectives: {' '.join(command)}: {done.stderr}")
-    return json.loads(done.stdout)
-
-
-def line(*cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+    return validation.run_json(program, "evaluate", "collectives", *files, *options)
 
 
 def mean(groups, figure):
@@ -71,11 +61,11 @@ def in_sample(program):
 
 def only_echo(folder):
     path = pathlib.Path(folder) / "echo.csv"
-    with open(TRUTH, newline="", encoding="utf-8") as source, open(path, "w", newline="", encoding="utf-8") as target:
-        reader = csv.DictReader(source)
-        writer = csv.DictWriter(target, reader.fieldnames)
+    rows = validation.rows_of(TRUTH)
+    with open(path, "w", newline="", encoding="utf-8") as target:
+        writer = csv.DictWriter(target, rows[0].keys())
         writer.writeheader()
-        writer.writerows(row for row in reader if row["source"].startswith("Echo"))
+        writer.writerows(row for row in rows if row["source"].startswith("Echo"))
     return path
 
 
@@ -152,19 +142,11 @@ def document(program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default=str(ROOT / "build" / "orrery"))
-    parser.add_argument("--write", type=pathlib.Path)
-    options = parser.parse_args()
+    options = validation.parser(__doc__).parse_args()
     if not TRUTH.exists():
         sys.exit(f"validate_collectives: {TRUTH} is not there")
-    text = "\n".join(document(options.program)).rstrip() + "\n"
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
-    return 0
+    validation.write_lines(document(options.program), options.write)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,18 +6,17 @@
 Reads data/memory (recordings of one H200), data/published/pasta_table5.csv and ../shared/traces/tracelens (third-party recordings).
 """
 
-import argparse
 import collections
-import csv
 import json
 import pathlib
 import statistics
 import struct
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import validation
+from validation import ROOT, line, run
+
 sys.path.insert(0, str(ROOT / "capture"))
 sys.path.insert(0, str(ROOT / "capture" / "sanitizer" / "check"))
 
@@ -97,10 +96,6 @@ All are confirmed (otherwise this page is not written). The last stage is heavie
 PLANS = {"dp": "data parallel", "tp": "tensor parallel", "pp": "pipeline parallel"}
 
 
-def line(*cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
-
-
 def header(*names):
     return [line(*names), line("---", *["---:"] * (len(names) - 1))]
 
@@ -164,17 +159,10 @@ def known_rows(folder):
         yield line(row["name"], *(cell for side in check_known_kernels.SIDES for cell in (f"{row[side]:,}", f"{seen[side]:,}")))
 
 
-def output(*command):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):
-        sys.exit(f"validate_memory: {done.stderr.strip()}")
-    return done.stdout
-
-
 def answer(program, path, tool):
     coarse = path.parent.parent / "coarse" / path.name
     times = ["--times", coarse] if coarse.exists() else []
-    return json.loads(output(program, "memory", path, *times, "--tool", tool, "--json"))
+    return validation.run_json(program, "memory", path, *times, "--tool", tool)
 
 
 def recorded_bytes(path):
@@ -195,8 +183,7 @@ def size_rows(program, folder):
 
 
 def published(path):
-    with open(path, encoding="utf-8") as file:
-        return {(row["pass"], row["model"]): row for row in csv.DictReader(file)}
+    return {(row["pass"], row["model"]): row for row in validation.rows_of(path)}
 
 
 def table_rows(program, folder, table):
@@ -214,8 +201,8 @@ def table_rows(program, folder, table):
 
 def vendor_rows(program, traces):
     name = "Falconsai_nsfw_image_detection__1016002.json.gz"
-    facts = json.loads(output(program, "memory", traces / "h100" / name, traces / "mi300" / name, "--tool", "timeline", "--align",
-                              "progress", "--json"))["facts"]
+    facts = validation.run_json(program, "memory", traces / "h100" / name, traces / "mi300" / name, "--tool", "timeline",
+                                "--align", "progress")["facts"]
     yield from header("GPU", "changes", "peak MiB")
     for gpu, side in (("H100", "first"), ("MI300X", "second")):
         yield line(gpu, facts[f"{side}_changes"], f"{facts[f'{side}_peak_bytes'] / MIB:.1f}")
@@ -227,7 +214,7 @@ def rank_rows(program):
     with tempfile.TemporaryDirectory() as folder:
         for plan, words in PLANS.items():
             trace = pathlib.Path(folder) / f"{plan}.orr"
-            output(program, "simulate", ROOT / "examples" / f"gpt-345m-{plan}.yaml", "--trace", trace)
+            run(program, "simulate", ROOT / "examples" / f"gpt-345m-{plan}.yaml", "--trace", trace)
             found = answer(program, trace, "timeline")
             peaks = peaks_of[plan] = [row["peak_bytes"] for row in found["tables"]["timelines"]]
             yield line(words, *(f"{peak / 1024 / MIB:.2f}" for peak in peaks), f"{max(peaks) / max(peaks_of['dp']):.2f}",
@@ -250,10 +237,7 @@ def wrong_averages(table):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--write", type=pathlib.Path)
-    options = parser.parse_args()
+    options = validation.parser(__doc__.splitlines()[0], required=True).parse_args()
     memory = ROOT / "data" / "memory"
     times, passes = times_of(memory / "modes" / "times.jsonl")
     table = published(ROOT / "data" / "published" / "pasta_table5.csv")
@@ -262,13 +246,10 @@ def main():
              (TABLE_HEAD, table_rows(options.program, memory / "h200", table))]
     text = HEAD + "".join(head + "\n".join(rows) + "\n" for head, rows in parts)
     text += "\n" + "\n".join(wrong_averages(table)) + "\n"
-    traces = ROOT.parent / "shared" / "traces" / "tracelens"
+    traces = validation.SHARED / "traces" / "tracelens"
     text += VENDORS_HEAD + "\n".join(vendor_rows(options.program, traces)) + "\n" + VENDORS_TAIL
     text += RANKS_HEAD + "\n".join(rank_rows(options.program)) + "\n" + RANKS_TAIL
-    if options.write:
-        options.write.write_text(text)
-    else:
-        print(text, end="")
+    validation.write(text, options.write)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,13 @@ tools/validate_overlap.py --program build/orrery [--write FILE]: the tables of d
 marks "made by tools/validate_overlap.py".
 """
 
-import argparse
-import csv
-import gzip
-import json
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+import validation
+from validation import ROOT, line
+
 JOBS = ROOT / "examples" / "ddp-8xa100"
 BEGIN = "<!-- made by tools/validate_overlap.py -->"
 END = "<!-- end -->"
@@ -38,11 +34,7 @@ PUBLISHED = {"bert-large": 1.391, "gpt2": 1.481, "vgg19": 1.377, "resnet152": 1.
 
 
 def simulate(program, job, *options):
-    command = [program, "simulate", str(job), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"validate_overlap: {' '.join(command)}: {done.stderr}")
-    return json.loads(done.stdout)
+    return validation.run_json(program, "simulate", job, *options)
 
 
 def compute_seconds(answer):
@@ -51,10 +43,6 @@ def compute_seconds(answer):
 
 def ratio(over, under):
     return f"{over / under:.3f}" if under > 0 else "–"
-
-
-def line(*cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
 def batch_of(job):
@@ -104,11 +92,7 @@ def table(program):
 
 
 def evaluate(program, *arguments):
-    command = [str(part) for part in (program, "evaluate", "overlap", *arguments, "--json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):  # 3: some rows are rejected with a reason
-        sys.exit(f"validate_overlap: {' '.join(command)}: {done.stderr}")
-    return json.loads(done.stdout)
+    return validation.run_json(program, "evaluate", "overlap", *arguments)
 
 
 def evaluate_split(program, held_out, seed=SPLITS[0]):
@@ -138,18 +122,12 @@ def kernel_of(row):
     return row["k_operator"], row["k_name"]
 
 
-def read_pairs(path):
-    with gzip.open(path, "rt", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def figures_of_new_kernels(predictions):
     """A sentence on the kernels of the later table that are not in the training tables."""
-    known = {kernel_of(row) for path in PAIRS for row in read_pairs(path)}
-    later = read_pairs(LATER_PAIRS)
-    with open(predictions, newline="", encoding="utf-8") as file:
-        errors = [abs(100 * (float(row["predicted_us"]) / float(row["measured_us"]) - 1)) for row in csv.DictReader(file)
-                  if kernel_of(later[int(row["line"]) - 2]) not in known]
+    known = {kernel_of(row) for path in PAIRS for row in validation.rows_of(path)}
+    later = validation.rows_of(LATER_PAIRS)
+    errors = [abs(100 * (float(row["predicted_us"]) / float(row["measured_us"]) - 1))
+              for row in validation.rows_of(predictions) if kernel_of(later[int(row["line"]) - 2]) not in known]
     kernels = {kernel_of(row) for row in later}
     within = 100 * statistics.fmean(error <= 10 for error in errors)
     return (f"{len(kernels & known)} of its {len(kernels)} kernels are also in the first two tables; without "
@@ -224,10 +202,7 @@ def replaced(text, begin, made, end):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default=ROOT / "build" / "orrery")
-    parser.add_argument("--write", type=pathlib.Path, help="put the tables into this document")
-    arguments = parser.parse_args()
+    arguments = validation.parser(__doc__).parse_args()
     pairs, steps = pair_tables(arguments.program), table(arguments.program)
     if arguments.write:
         text = arguments.write.read_text(encoding="utf-8")

@@ -8,13 +8,11 @@ Then its step is predicted from three inputs: its recording, its execution trace
 recording, and its execution trace and models alone. The distance is that to the interval of the measured runs.
 """
 
-import argparse
-import csv
-import json
 import pathlib
-import subprocess
-import sys
 import tempfile
+
+import validation
+from validation import ROOT, run, run_json
 
 # Limits in percent: GPU-bound steps are predicted more accurately than host-bound ones.
 MODELS = {
@@ -48,30 +46,8 @@ for a seventh model.
 """
 
 
-def run(program, *arguments):
-    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
-    return done.stdout
-
-
-def measured_steps(path):
-    steps = {}
-    with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            steps.setdefault(row["name"], []).append(float(row["step_ms"]))
-    return {name: (min(times), max(times)) for name, times in steps.items()}
-
-
-def distance(value, interval):
-    low, high = interval
-    if value < low:
-        return 100 * (value / low - 1)
-    return max(0.0, 100 * (value / high - 1))
-
-
 def predict(program, host, *arguments):
-    return json.loads(run(program, "predict", *arguments, "--host", host, "--gpu", "h200", "--json"))
+    return run_json(program, "predict", *arguments, "--host", host, "--gpu", "h200")
 
 
 def evaluate(program, traces, kernels, steps_file, interval, model, folder):
@@ -83,7 +59,7 @@ def evaluate(program, traces, kernels, steps_file, interval, model, folder):
     return {
         "model": model,
         "interval": interval,
-        "shared": json.loads(run(program, "predict", recording, "--gpu", "h200", "--json")),
+        "shared": run_json(program, "predict", recording, "--gpu", "h200"),
         "recording": predict(program, host, recording),
         "linked": predict(program, host, graph, "--kineto", recording),
         "graph": predict(program, host, graph),
@@ -97,7 +73,7 @@ def step_table(rows):
         cells = []
         for way in ("shared", "recording", "linked", "graph"):
             step_ms = row[way]["step_time_s"] * 1e3
-            cells += [f"{step_ms:.2f}", f"{distance(step_ms, row['interval']):+.1f} %"]
+            cells += [f"{step_ms:.2f}", f"{validation.distance(step_ms, *row['interval']):+.1f} %"]
         low, high = row["interval"]
         yield f"| {row['model']} | {low:.2f}–{high:.2f} | {' | '.join(cells)} | {MODELS[row['model']]} % |"
 
@@ -115,24 +91,18 @@ def active_table(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
+    parser = validation.parser(__doc__.splitlines()[0], required=True)
     parser.add_argument("--shared", type=pathlib.Path, default=pathlib.Path("../shared"))
-    parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
-    root = pathlib.Path(__file__).resolve().parent.parent
-    kernels = sorted((root / "data" / "measured" / "h200").glob("kernels-*.csv.*"))
-    kernels += sorted((root / "data" / "measured" / "h200").glob("attention-*.csv.*"))
+    measured = ROOT / "data" / "measured" / "h200"
+    kernels = [path for kind in ("kernels", "attention") for path in sorted(measured.glob(f"{kind}-*.csv.*"))]
     steps_file = options.shared / "truth" / "h200_steps.csv"
-    steps = measured_steps(steps_file)
+    steps = {name: (min(times), max(times)) for name, times in validation.measured_steps(steps_file).items()}
     with tempfile.TemporaryDirectory() as folder:
         rows = [evaluate(options.program, options.shared / "traces" / "h200", kernels, steps_file, steps[model], model,
                       folder) for model in MODELS]
     text = HEAD + "\n".join([*step_table(rows), "", *active_table(rows), ""])
-    if options.write:
-        options.write.write_text(text)
-    else:
-        print(text)
+    validation.write(text, options.write)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,14 @@ the shared cost per event, and with the cost that reproduces the step, which eva
 the costs of recordings differ.
 """
 
-import argparse
-import csv
 import json
 import pathlib
 import statistics
-import subprocess
-import sys
 import tempfile
 
 import traced_formulas
+import validation
+from validation import ROOT, distance, measured_steps, run_json
 
 SHARED_MODELS = ["gpt2-small-b4", "resnet50-b64", "dlrm-b2048", "bert-large-b16", "gpt2-xl-b8", "llama-1b-s2048-b4"]
 
@@ -107,32 +105,11 @@ runs, so its distance is not an evaluation; for GPU-bound steps there is none, a
 """
 
 
-def simulate(program, folder):
-    done = subprocess.run([program, "simulate", "--from", str(folder), "--json"], capture_output=True, text=True)
-    if done.returncode not in (0, 3):
-        sys.exit(f"{folder}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
-
-
-def distance(value, low, high):
-    if value < low:
-        return 100 * (value / low - 1)
-    return max(0.0, 100 * (value / high - 1))
-
-
 def cost_of_event(answer):
     """The profiler cost per event, and how it was derived."""
     for rank in answer.get("replayed_ranks", []):
         return rank["profiler_cost_us"], rank["profiler_cost_from"]
     return None, "nothing measured"
-
-
-def measured_steps(path):
-    steps = {}
-    with open(path, newline="") as file:
-        for row in csv.DictReader(file):
-            steps.setdefault(row["name"], []).append(float(row["step_ms"]))
-    return steps
 
 
 def write_folder(folder, name, recording, step_ms):
@@ -150,7 +127,7 @@ def write_folder(folder, name, recording, step_ms):
 
 
 def replay(program, folder, low, high):
-    answer = simulate(program, folder)
+    answer = run_json(program, "simulate", "--from", folder)
     step_ms = answer["step_time_s"] * 1e3
     cost_us, source = cost_of_event(answer)
     is_host_bound = answer["breakdown_s"].get("host", 0) > HOST_BOUND_SHARE * answer["step_time_s"]
@@ -219,16 +196,9 @@ def formula_table(folders):
                        f"| {expected.get((kind, size), 0)} |")
 
 
-def run_json(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 3):
-        sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
-
-
 def kernels_of(program, trace):
     """Of a step of rank 0."""
-    return run_json([program, "info", trace, "--json"])["ranks"][0]["counts"]["kernels"]
+    return run_json(program, "info", trace)["ranks"][0]["counts"]["kernels"]
 
 
 def issue_us(folder):
@@ -239,21 +209,21 @@ def issue_us(folder):
 
 def difference_of(program, before, after):
     """The diff of a step of two traces, in milliseconds."""
-    parts = run_json([program, "diff", before, after, "--json"])["step"]
+    parts = run_json(program, "diff", before, after)["step"]
     return [(parts["after"][key] - parts["before"][key]) * 1e-6 for key in
             ("compute_ns", "exposed_communication_ns", "idle_ns")]
 
 
 def compared(program, folder, gpu):
     """Recorded and generated steps and the diff of their traces, with the generator's host and with the recorded one."""
-    machine = ["--cluster", f"DGX {gpu}", "--gpu", gpu, "--json", "--trace"]
+    machine = ["--cluster", f"DGX {gpu}", "--gpu", gpu, "--trace"]
     with tempfile.TemporaryDirectory() as place:
         recorded, generated = f"{place}/recorded.orr", f"{place}/generated.orr"
-        ours = run_json([program, "simulate", "--from", str(folder), *machine, recorded])["step_time_s"] * 1e3
+        ours = run_json(program, "simulate", "--from", folder, *machine, recorded)["step_time_s"] * 1e3
         kernels = kernels_of(program, recorded)
         host_us = issue_us(folder) / kernels
         for settings in ([], ["--set", f"framework.launch_us={host_us:.2f}"]):
-            theirs = run_json([program, "simulate", str(folder / "job.yaml"), *settings, *machine, generated])
+            theirs = run_json(program, "simulate", folder / "job.yaml", *settings, *machine, generated)
             yield {"job": folder.name, "gpu": gpu, "recorded_ms": ours, "generated_ms": theirs["step_time_s"] * 1e3,
                    "parts": difference_of(program, generated, recorded), "launch_us": host_us if settings else None,
                    "kernels": (kernels, kernels_of(program, generated))}
@@ -287,13 +257,10 @@ def generator_tables(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
+    parser = validation.parser(__doc__.splitlines()[0], required=True)
     parser.add_argument("--shared", type=pathlib.Path, default=pathlib.Path("../shared"))
-    parser.add_argument("--write", type=pathlib.Path)
     options = parser.parse_args()
-    root = pathlib.Path(__file__).resolve().parent.parent
-    folders = sorted(path.parent for path in (root / "data" / "traced" / "h200").glob("*/trace.json"))
+    folders = sorted(path.parent for path in (ROOT / "data" / "traced" / "h200").glob("*/trace.json"))
     text = HEAD
     single = [folder for folder in folders if is_single(folder)]
     if single:
@@ -302,10 +269,7 @@ def main():
         text += FORMULA_HEAD + "\n".join(formula_table(several)) + "\n"
         text += GENERATOR_HEAD + "\n".join(generator_tables(generator_rows(options.program, folders[0].parent))) + "\n" + GENERATOR_TAIL
     text += SHARED_HEAD + "\n".join(shared_table(shared_rows(options.program, options.shared))) + "\n"
-    if options.write:
-        options.write.write_text(text)
-    else:
-        print(text)
+    validation.write(text, options.write)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,16 @@ tools/validate_training.py --program build/orrery [--write FILE]; needs ../share
 docs/validation/training-left-out.md instead.
 """
 
-import argparse
 import csv
-import json
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared"
+import validation
+from validation import SHARED, line, rows_of
+
 TRUTH = SHARED / "truth" / "training.csv"
 UNFINISHED = SHARED / "truth" / "unfinished_runs.csv"
 SINGLE = SHARED / "truth" / "single_gpu.csv"
@@ -23,20 +22,8 @@ NEUSIGHT = SHARED / "kernels" / "neusight" / "e2e_labels.csv"
 HEADLINE = ("A", "A-")
 
 
-def run(program, *arguments):
-    command = [program, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"validate_training: {' '.join(command)}: {done.stderr}")
-    return done.stdout
-
-
 def validate(program, table, *options):
-    return json.loads(run(program, "validate", table, "--json", *options))
-
-
-def line(*cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+    return validation.run_json(program, "validate", table, *options)
 
 
 def met(is_met):
@@ -54,8 +41,7 @@ class Rows:
     """Rows of the truth with the errors of their predictions, in percent."""
 
     def __init__(self, result, table):
-        with open(table, newline="", encoding="utf-8") as file:
-            self.cells = {row["id"]: row for row in csv.DictReader(file)}
+        self.cells = {row["id"]: row for row in rows_of(table)}
         self.errors = {p["id"]: 100 * (p["predicted_s"] / p["measured_s"] - 1) for p in result["predictions"]}
 
     def of(self, wanted):
@@ -164,8 +150,7 @@ def refused(result, title):
 
 
 def short_list(title, result, table, columns):
-    with open(table, newline="", encoding="utf-8") as file:
-        cells = {row["id"]: row for row in csv.DictReader(file)}
+    cells = {row["id"]: row for row in rows_of(table)}
     yield f"## {title}"
     yield ""
     yield line(*columns, "measured s", "predicted s", "error %")
@@ -179,8 +164,7 @@ def short_list(title, result, table, columns):
 
 def odd_labels(result, table, most=0.8):
     """Lists labels with an implausible forward pass. They are included in all numbers, and reported."""
-    with open(table, newline="", encoding="utf-8") as file:
-        cells = {row["id"]: row for row in csv.DictReader(file)}
+    cells = {row["id"]: row for row in rows_of(table)}
     shares = {}
     for row in result["predictions"]:
         backward = number(cells[row["id"]]["bwall_latency_ms"])
@@ -198,15 +182,12 @@ def odd_labels(result, table, most=0.8):
 
 def unfinished_table(path):
     """Writes configurations without a result as published rows, modelled on a run of the same sweep and model that has one."""
-    with open(TRUTH, newline="", encoding="utf-8") as file:
-        sweep = [row for row in csv.DictReader(file) if from_source("nanotron")(row)]
+    sweep = [row for row in rows_of(TRUTH) if from_source("nanotron")(row)]
     alike = {row["params_b"]: row for row in sweep}
-    with open(UNFINISHED, newline="", encoding="utf-8") as file:
-        asked = list(csv.DictReader(file))
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, sweep[0].keys())
         writer.writeheader()
-        for row in asked:
+        for row in rows_of(UNFINISHED):
             batch = int(row["dp"]) * int(row["mbs"]) * int(row["grad_acc"])
             changes = {"id": row["id"], "n_gpus": row["n_gpus"], "tp": row["tp"], "pp": row["pp"], "dp": row["dp"],
                        "mbs": row["mbs"], "grad_accum": row["grad_acc"], "gbs": batch, "step_time_s": 1,
@@ -231,8 +212,7 @@ def memory(program, headline):
            f"{100 * len(result['out_of_memory']) / max(1, result['simulated']):.1f} %.")
     yield ""
     by_size = {}
-    with open(UNFINISHED, newline="", encoding="utf-8") as file:
-        size_of = {row["id"]: row["params_b"] for row in csv.DictReader(file)}
+    size_of = {row["id"]: row["params_b"] for row in rows_of(UNFINISHED)}
     for row in result["predictions"]:
         by_size.setdefault(size_of[row["id"]], []).append(row["id"])
     yield line("parameters, 10⁹", "configurations without a result", "predicted out of memory", "%")
@@ -323,9 +303,7 @@ def document(program, picture):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default=str(ROOT / "build" / "orrery"))
-    parser.add_argument("--write", type=pathlib.Path)
+    parser = validation.parser(__doc__)
     parser.add_argument("--leave-out", action="store_true",
                         help="only this table: frameworks refitted without each source (ten minutes)")
     options = parser.parse_args()
@@ -335,13 +313,8 @@ def main():
     picture = str(options.write.with_suffix(".svg")) if options.write else None
     lines = (left_out(options.program, Rows(validate(options.program, TRUTH), TRUTH)) if options.leave_out
              else document(options.program, picture))
-    text = "\n".join(lines).rstrip() + "\n"
-    if options.write:
-        options.write.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
-    return 0
+    validation.write_lines(lines, options.write)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

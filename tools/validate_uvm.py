@@ -8,16 +8,15 @@ not hold. --write puts both into docs/validation/uvm.md between its marks, those
 tests/data/orrs/make_net.py. With --managed also the simulated times of the microbenchmark to which its costs are fitted.
 """
 
-import argparse
-import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 import managed_table
+import validation
+from validation import ROOT, line
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAKE_NET = ROOT / "tests" / "data" / "orrs" / "make_net.py"
 END = "<!-- end -->"
 
@@ -61,11 +60,7 @@ class Recording:
 
 
 def play(program, streams, costs):
-    command = [program, "memory", *map(str, streams), "--tool", "uvm", "--costs", costs, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 3):
-        sys.exit(f"validate_uvm: {' '.join(command)}: {done.stderr}")
-    answer = json.loads(done.stdout)
+    answer = validation.run_json(program, "memory", *streams, "--tool", "uvm", "--costs", costs)
     return recordings_of(answer["tables"]), answer["coverage"]
 
 
@@ -74,10 +69,6 @@ def recordings_of(tables):
     for row in tables["policies"]:
         recordings[row["recording"]].add(row)
     return list(recordings.values())
-
-
-def line(*cells):
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
 def table(recordings):
@@ -104,9 +95,7 @@ def write(path, section, text):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--write", type=pathlib.Path)
+    parser = validation.parser(None, required=True)
     parser.add_argument("--section", default=RECORDINGS, help="of the document (recordings)")
     parser.add_argument("--costs", default="measured", choices=("measured", "published"))
     parser.add_argument("--managed", type=pathlib.Path, help="rows of capture/measure_managed")

@@ -11,7 +11,7 @@ import torch.distributed
 import torch.multiprocessing
 
 from collectives import log_file, log_text, nccl_library, plan as plans, sweep
-from microbench import clocks
+from microbench import machine
 
 
 class Group:
@@ -74,7 +74,7 @@ def _device(rank, index):
 
 def _versions(nccl):
     return log_text.Versions(nccl.version(), torch.__version__,
-                             clocks.driver_version() or "unknown", torch.version.cuda or "unknown")
+                             machine.driver_version() or "unknown", torch.version.cuda or "unknown")
 
 
 def _measure(plan, group, index, out):

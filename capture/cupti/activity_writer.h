@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "capture/cupti/activity.h"
+#include "capture/cupti/activity_source.h"
 #include "capture/recorder/recorder.h"
 
 namespace orrery::capture {

@@ -6,14 +6,12 @@ import gc
 import torch
 
 from microbench import estimate, rows
-from microbench.clocks import Clocks, driver_version
 from microbench.event_timing import EventTimer
-from microbench.flushing import Stream
-from microbench.kernel_timing import KernelTimer
+from microbench.kernel_timing import KernelTimer, Stream
 from microbench.operands import Operands, TooLarge
 from microbench.prepare import prepare
 from microbench.separators import SeparatorMismatch
-from microbench.turns import Turns
+from microbench.machine import Clocks, Turns, driver_version
 
 _BATCH_ROWS = 100
 _BATCH_BYTES = 30 << 30

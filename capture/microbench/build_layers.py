@@ -10,27 +10,29 @@ _MEAN = 1  # at::Reduction::Mean
 _IGNORE = -100
 
 
-def layernorm(sample, operands):
-    o = sample.operator
-    rows, cols = o["rows"], o["cols"]
-    x = operands.get((rows, cols), o.dtype)
+def _matrix(o, operands):
+    return operands.get((o["rows"], o["cols"]), o.dtype)
+
+
+def layernorm(o, detail, operands):
+    cols = o["cols"]
+    x = _matrix(o, operands)
     weight, bias = (operands.get((cols,), o.dtype) for _ in range(2))
     if not o.is_backward:
         return lambda: aten.native_layer_norm.default(x, [cols], weight, bias, 1e-5)
-    gradient = operands.get((rows, cols), o.dtype)
+    gradient = _matrix(o, operands)
     _, mean, rstd = aten.native_layer_norm.default(x, [cols], weight, bias, 1e-5)
     return lambda: aten.native_layer_norm_backward.default(
         gradient, x, [cols], mean, rstd, weight, bias, [True, True, True])
 
 
-def rmsnorm(sample, operands):
-    o = sample.operator
-    rows, cols = o["rows"], o["cols"]
-    x = operands.get((rows, cols), o.dtype)
+def rmsnorm(o, detail, operands):
+    cols = o["cols"]
+    x = _matrix(o, operands)
     weight = operands.get((cols,), o.dtype)
     if not o.is_backward:
         return lambda: torch.rms_norm(x, [cols], weight, 1e-5)
-    gradient = operands.get((rows, cols), o.dtype)
+    gradient = _matrix(o, operands)
     if not hasattr(aten, "_fused_rms_norm_backward"):
         return _gradients(lambda a, w: torch.rms_norm(a, [cols], w, 1e-5), [x, weight], gradient)
     _, rstd = aten._fused_rms_norm.default(x, [cols], weight, 1e-5)
@@ -46,8 +48,7 @@ def _gradients(function, inputs, gradient):
     return lambda: torch.autograd.grad(out, leaves, gradient, retain_graph=True)
 
 
-def batchnorm(sample, operands):
-    o = sample.operator
+def batchnorm(o, detail, operands):
     edge = round(o["hw"] ** 0.5)
     shape = (o["b"], o["c"], edge, edge)
     x = operands.image(shape, o.dtype, o["nhwc"])
@@ -63,22 +64,20 @@ def batchnorm(sample, operands):
     return _gradients(forward, [x, weight, bias], operands.image(shape, o.dtype, o["nhwc"]))
 
 
-def softmax(sample, operands):
-    o = sample.operator
-    x = operands.get((o["rows"], o["cols"]), o.dtype)
+def softmax(o, detail, operands):
+    x = _matrix(o, operands)
     forward = aten._log_softmax.default if o["log"] else aten._softmax.default
     if not o.is_backward:
         return lambda: forward(x, 1, False)
     backward = aten._log_softmax_backward_data if o["log"] else aten._softmax_backward_data
-    gradient = operands.get((o["rows"], o["cols"]), o.dtype)
+    gradient = _matrix(o, operands)
     dtype = DTYPES[o.dtype]
     # Any values of the right shape do for the saved output; random ones save a forward pass.
     return lambda: backward.default(gradient, x, 1, dtype)
 
 
-def nll(sample, operands):
-    o = sample.operator
-    x = operands.get((o["rows"], o["cols"]), o.dtype)
+def nll(o, detail, operands):
+    x = _matrix(o, operands)
     target = indices(o["cols"], o["rows"])
     if not o.is_backward:
         return lambda: aten.nll_loss_forward.default(x, target, None, _MEAN, _IGNORE)
@@ -87,9 +86,8 @@ def nll(sample, operands):
     return lambda: aten.nll_loss_backward.default(gradient, x, target, None, _MEAN, _IGNORE, total)
 
 
-def crossentropy(sample, operands):
-    o = sample.operator
-    x = operands.get((o["rows"], o["cols"]), o.dtype)
+def crossentropy(o, detail, operands):
+    x = _matrix(o, operands)
     target = indices(o["cols"], o["rows"])
     if not o.is_backward:
         return lambda: F.cross_entropy(x, target)
@@ -97,8 +95,7 @@ def crossentropy(sample, operands):
     return _gradients(lambda a: F.cross_entropy(a, target), [x], gradient)
 
 
-def dropout(sample, operands):
-    o = sample.operator
+def dropout(o, detail, operands):
     x = operands.get((o["n"],), o.dtype)
     if not o.is_backward:
         return lambda: aten.native_dropout.default(x, 0.1, True)
@@ -106,8 +103,7 @@ def dropout(sample, operands):
     return lambda: aten.native_dropout_backward.default(x, mask, 1.0 / 0.9)
 
 
-def embedding(sample, operands):
-    o = sample.operator
+def embedding(o, detail, operands):
     chosen = indices(o["rows"], o["lookups"], o["zipf"])
     if not o.is_backward:
         table = operands.get((o["rows"], o["dim"]), o.dtype)
@@ -116,8 +112,7 @@ def embedding(sample, operands):
     return lambda: aten.embedding_dense_backward.default(gradient, chosen, o["rows"], -1, False)
 
 
-def embeddingbag(sample, operands):
-    o = sample.operator
+def embeddingbag(o, detail, operands):
     table = operands.get((o["rows"], o["dim"]), o.dtype)
     chosen = indices(o["rows"], o["bags"] * o["pool"], o["zipf"])
     offsets = torch.arange(0, o["bags"] * o["pool"], o["pool"], device="cuda")
@@ -132,8 +127,7 @@ def embeddingbag(sample, operands):
         None)
 
 
-def rope(sample, operands):
-    o = sample.operator
+def rope(o, detail, operands):
     b, s, h, d = o["b"], o["s"], o["h"], o["d"]
     x = operands.get((b, s, h, d), o.dtype).transpose(1, 2)
     cos, sin = (operands.get((1, 1, s, d), o.dtype) for _ in range(2))
@@ -158,8 +152,7 @@ def _expert_order(o):
     return torch.argsort(expert, stable=True) // o["k"]
 
 
-def moepermute(sample, operands):
-    o = sample.operator
+def moepermute(o, detail, operands):
     source = _expert_order(o)
     if not o.is_backward:
         x = operands.get((o["tokens"], o["hidden"]), o.dtype)
@@ -169,8 +162,7 @@ def moepermute(sample, operands):
     return lambda: out.index_add_(0, source, gradient)
 
 
-def _image(sample, operands):
-    o = sample.operator
+def _image(o, operands):
     return operands.image((o["b"], o["c"], o["h"], o["w"]), o.dtype, o["nhwc"])
 
 
@@ -178,9 +170,8 @@ def _like(operands, out, o):
     return operands.image(tuple(out.shape), o.dtype, o["nhwc"])
 
 
-def maxpool(sample, operands):
-    o = sample.operator
-    x = _image(sample, operands)
+def maxpool(o, detail, operands):
+    x = _image(o, operands)
     window = ([o["kernel"]] * 2, [o["stride"]] * 2, [o["pad"]] * 2, [1, 1], False)
     forward = lambda: aten.max_pool2d_with_indices.default(x, *window)
     if not o.is_backward:
@@ -190,9 +181,8 @@ def maxpool(sample, operands):
     return lambda: aten.max_pool2d_with_indices_backward.default(gradient, x, *window, chosen)
 
 
-def avgpool(sample, operands):
-    o = sample.operator
-    x = _image(sample, operands)
+def avgpool(o, detail, operands):
+    x = _image(o, operands)
     window = ([o["kernel"]] * 2, [o["stride"]] * 2, [o["pad"]] * 2, False, True, None)
     forward = lambda: aten.avg_pool2d.default(x, *window)
     if not o.is_backward:
@@ -201,9 +191,8 @@ def avgpool(sample, operands):
     return lambda: aten.avg_pool2d_backward.default(gradient, x, *window)
 
 
-def upsample(sample, operands):
-    o = sample.operator
-    x = _image(sample, operands)
+def upsample(o, detail, operands):
+    x = _image(o, operands)
     size = [o["h"] * o["scale"], o["w"] * o["scale"]]
     scale = float(o["scale"])
     forward = lambda: aten.upsample_nearest2d.default(x, size, scale, scale)
@@ -214,19 +203,11 @@ def upsample(sample, operands):
     return lambda: aten.upsample_nearest2d_backward.default(gradient, size, shape, scale, scale)
 
 
-def quantize(sample, operands):
-    o = sample.operator
-    x = operands.get((o["rows"], o["cols"]), o.dtype)
+def quantize(o, detail, operands):
+    x = _matrix(o, operands)
 
     def call():
         scale = 448.0 / x.abs().amax().float().clamp(min=1e-12)
         return (x * scale).to(torch.float8_e4m3fn)
 
     return call
-
-
-BUILDERS = {"layernorm": layernorm, "rmsnorm": rmsnorm, "batchnorm": batchnorm,
-            "softmax": softmax, "nll": nll, "crossentropy": crossentropy, "dropout": dropout,
-            "embedding": embedding, "embeddingbag": embeddingbag, "rope": rope,
-            "moepermute": moepermute, "maxpool": maxpool, "avgpool": avgpool,
-            "upsample": upsample, "quantize": quantize}

@@ -9,8 +9,7 @@ from microbench.operands import zipf_counts
 aten = torch.ops.aten
 
 
-def gemm(sample, operands):
-    o = sample.operator
+def gemm(o, detail, operands):
     if o.dtype == "fp8":
         return _scaled_gemm(o, operands)
     a = operands.stored(o["m"], o["k"], o.dtype, o["layout"][0])
@@ -28,8 +27,7 @@ def _scaled_gemm(o, operands):
     return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16)
 
 
-def bgemm(sample, operands):
-    o = sample.operator
+def bgemm(o, detail, operands):
     b = o["b"]
     first, second = o["layout"]
     x = (operands.get((b, o["m"], o["k"]), o.dtype) if first == "n"
@@ -39,8 +37,7 @@ def bgemm(sample, operands):
     return lambda: torch.bmm(x, y)
 
 
-def groupedgemm(sample, operands):
-    o = sample.operator
+def groupedgemm(o, detail, operands):
     counts = zipf_counts(o["m"], o["g"], o["skew"])
     ends = torch.tensor(counts, device="cuda").cumsum(0).to(torch.int32)
     x = operands.get((o["m"], o["k"]), o.dtype)
@@ -49,11 +46,10 @@ def groupedgemm(sample, operands):
     return lambda: grouped(x, weights, offs=ends)
 
 
-def _attention_inputs(sample, operands):
-    o = sample.operator
+def _attention_inputs(o, detail, operands):
 
     def one(heads, length):
-        if sample.detail.get("sequence_major", True):
+        if detail.get("sequence_major", True):
             return operands.get((o["b"], length, heads, o["d"]), o.dtype).transpose(1, 2)
         return operands.get((o["b"], heads, length, o["d"]), o.dtype)
 
@@ -65,9 +61,8 @@ def _backend(name):
             "efficient": SDPBackend.EFFICIENT_ATTENTION, "math": SDPBackend.MATH}[name]
 
 
-def attention(sample, operands):
-    o = sample.operator
-    q, k, v, gradient = _attention_inputs(sample, operands)
+def attention(o, detail, operands):
+    q, k, v, gradient = _attention_inputs(o, detail, operands)
     if o["window"]:
         return _windowed_attention(o, q, k, v)
     options = {"is_causal": bool(o["causal"]), "dropout_p": 0.1 if o["dropout"] else 0.0}
@@ -103,8 +98,7 @@ def _windowed_attention(o, q, k, v):
         window_size_right=0)
 
 
-def conv(sample, operands):
-    o = sample.operator
+def conv(o, detail, operands):
     nhwc = o["nhwc"]
     x = operands.image((o["b"], o["c"], o["h"], o["w"]), o.dtype, nhwc)
     weight = operands.image((o["oc"], o["c"] // o["groups"], o["kh"], o["kw"]), o.dtype, nhwc)
@@ -112,8 +106,7 @@ def conv(sample, operands):
                         lambda shape: operands.image(shape, o.dtype, nhwc))
 
 
-def conv1d(sample, operands):
-    o = sample.operator
+def conv1d(o, detail, operands):
     x = operands.get((o["b"], o["c"], o["w"]), o.dtype)
     weight = operands.get((o["oc"], o["c"] // o["groups"], o["kw"]), o.dtype)
     return _convolution(o, x, weight, [o["stride"]], [o["pad"]], [o["dilation"]],
@@ -133,7 +126,3 @@ def _convolution(o, x, weight, stride, pad, dilation, gradient_of_shape):
     no_padding = [0] * len(stride)
     return lambda: aten.convolution_backward(gradient, x, weight, None, stride, pad, dilation,
                                              False, no_padding, groups, mask)
-
-
-BUILDERS = {"gemm": gemm, "bgemm": bgemm, "groupedgemm": groupedgemm, "attention": attention,
-            "conv": conv, "conv1d": conv1d}

@@ -34,9 +34,8 @@ _BACKWARD = {
 _TERNARY = {"addcmul": torch.addcmul, "addcdiv": torch.addcdiv, "lerp": torch.lerp}
 
 
-def elementwise(sample, operands):
-    form = sample.detail["form"]
-    return _FORMS[form](sample.operator, sample.detail, operands)
+def elementwise(o, detail, operands):
+    return _FORMS[detail["form"]](o, detail, operands)
 
 
 def _unary(o, detail, operands):
@@ -53,7 +52,7 @@ def _binary(o, detail, operands):
 
 
 def _with_left(o, detail, operands, y):
-    """Applies a function of two operands, the left one in place where the sample says so."""
+    """Applies a function of two operands, the left one in place where the detail asks for it."""
     if detail["inplace"]:
         function, x = _BINARY_IN_PLACE[o["fn"]], scratch(detail["shape"], o.dtype)
     else:
@@ -148,9 +147,7 @@ _FORMS = {
 }
 
 
-def _copy_source(sample, operands):
-    o, shape = sample.operator, sample.detail["shape"]
-    form = sample.detail["form"]
+def _copy_source(o, shape, form, operands):
     if form == "contiguous":
         return operands.get(shape, o.dtype)
     if form == "chunk":
@@ -166,37 +163,32 @@ def _copy_source(sample, operands):
     return operands.get((b, heads, 1, s, d), o.dtype).expand(shape)
 
 
-def copy(sample, operands):
-    o = sample.operator
-    source = _copy_source(sample, operands)
-    out = scratch(sample.detail["shape"], o.dtype if o["to"] == "same" else o["to"])
+def copy(o, detail, operands):
+    source = _copy_source(o, detail["shape"], detail["form"], operands)
+    out = scratch(detail["shape"], o.dtype if o["to"] == "same" else o["to"])
     return lambda: out.copy_(source)
 
 
-def fill(sample, operands):
-    o = sample.operator
+def fill(o, detail, operands):
     out = scratch((o["n"],), o.dtype)
-    return out.zero_ if sample.detail["zero"] else lambda: out.fill_(1)
+    return out.zero_ if detail["zero"] else lambda: out.fill_(1)
 
 
-def arange(sample, operands):
-    o = sample.operator
+def arange(o, detail, operands):
     dtype = DTYPES[o.dtype]
     return lambda: torch.arange(o["n"], device="cuda", dtype=dtype)
 
 
-def reduce(sample, operands):
-    o = sample.operator
+def reduce(o, detail, operands):
     x = operands.get((o["outer"], o["r"], o["inner"]), o.dtype)
     function = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax,
                 "norm": torch.linalg.vector_norm}[o["fn"]]
     return lambda: function(x, dim=1)
 
 
-def cat(sample, operands):
-    o = sample.operator
-    if sample.detail["shape"]:
-        return _strided_cat(o, sample.detail["shape"], operands)
+def cat(o, detail, operands):
+    if detail["shape"]:
+        return _strided_cat(o, detail["shape"], operands)
     rows = o["n"] // (o["parts"] * o["run"])
     parts = [operands.get((rows, o["run"]), o.dtype) for _ in range(o["parts"])]
     return lambda: torch.cat(parts, dim=1)
@@ -211,14 +203,12 @@ def _strided_cat(o, shape, operands):
     return lambda: torch.cat(parts, dim=-1)
 
 
-def transpose(sample, operands):
-    o = sample.operator
+def transpose(o, detail, operands):
     x = operands.get((o["b"], o["m"], o["n"]), o.dtype).permute(0, 2, 1)
     return lambda: x.contiguous()
 
 
-def tril(sample, operands):
-    o = sample.operator
+def tril(o, detail, operands):
     rows, cols = torch.tril_indices(o["m"], o["n"], offset=o["diag"], device="cuda")
     if not o.is_backward:
         x = operands.get((o["b"], o["m"], o["n"]), o.dtype)
@@ -234,23 +224,21 @@ def tril(sample, operands):
     return call
 
 
-def index(sample, operands):
-    o = sample.operator
+def index(o, detail, operands):
     chosen = indices(o["rows"], o["lookups"])
     if not o.is_backward:
         x = operands.get((o["rows"], o["dim"]), o.dtype)
         return lambda: torch.index_select(x, 0, chosen)
     gradient = operands.get((o["lookups"], o["dim"]), o.dtype)
     out = scratch((o["rows"], o["dim"]), o.dtype)
-    if sample.detail["by_put"]:
+    if detail["by_put"]:
         return lambda: out.index_put_((chosen,), gradient, accumulate=True)
     return lambda: out.index_add_(0, chosen, gradient)
 
 
-def scatter(sample, operands):
-    o = sample.operator
+def scatter(o, detail, operands):
     chosen = indices(o["n"], o["lookups"])
-    if sample.detail["gather"]:
+    if detail["gather"]:
         x = operands.get((o["n"],), o.dtype)
         return lambda: torch.gather(x, 0, chosen)
     out = scratch((o["n"],), o.dtype)
@@ -258,27 +246,23 @@ def scatter(sample, operands):
     return lambda: out.scatter_(0, chosen, values)
 
 
-def sort(sample, operands):
-    o = sample.operator
+def sort(o, detail, operands):
     x = (torch.randint(0, 1 << 40, (o["n"],), device="cuda") if o.dtype == "int64"
          else operands.get((o["n"],), o.dtype))
     return lambda: torch.sort(x)
 
 
-def cumsum(sample, operands):
-    o = sample.operator
+def cumsum(o, detail, operands):
     x = operands.get((o["rows"], o["cols"]), o.dtype)
     return lambda: torch.cumsum(x, dim=1)
 
 
-def topk(sample, operands):
-    o = sample.operator
+def topk(o, detail, operands):
     x = operands.get((o["rows"], o["cols"]), o.dtype)
     return lambda: torch.topk(x, o["k"], dim=-1)
 
 
-def memcpy(sample, operands):
-    o = sample.operator
+def memcpy(o, detail, operands):
     on_gpu = scratch((o["bytes"],), "int8")
     if o["dir"] == "d2d":
         other = torch.ones_like(on_gpu)
@@ -287,8 +271,3 @@ def memcpy(sample, operands):
     if o["dir"] == "h2d":
         return lambda: on_gpu.copy_(on_host, non_blocking=True)
     return lambda: on_host.copy_(on_gpu, non_blocking=True)
-
-
-BUILDERS = {"elementwise": elementwise, "copy": copy, "fill": fill, "arange": arange,
-            "reduce": reduce, "cat": cat, "transpose": transpose, "tril": tril, "index": index,
-            "scatter": scatter, "sort": sort, "cumsum": cumsum, "topk": topk, "memcpy": memcpy}

@@ -5,7 +5,7 @@ import time
 
 import torch
 
-from microbench import repeats
+from microbench import separators
 
 _MOST_REPEATS = 21
 _SPIN_CYCLES_PER_US = 1980  # of the SM clock; a lower clock only makes the wait longer
@@ -41,7 +41,7 @@ class EventTimer:
     def op_us(self, call):
         """Returns the time of one call in µs."""
         rough_us, host_us = self.warm_up(call)
-        count = repeats.event_repeats(max(rough_us, host_us))
+        count = separators.event_repeats(max(rough_us, host_us))
         return max(0.0, self._measure(call, count, host_us) - self.empty_us)
 
     def _measure(self, call, count, host_us):

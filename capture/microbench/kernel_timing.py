@@ -2,11 +2,25 @@
 
 import time
 
-import torch
 from torch.autograd import profiler as autograd_profiler
+import torch
 
-from microbench import repeats, separators
+from microbench import separators
 from microbench.prepare import set_tf32
+
+_FLUSH_BYTES = 192 << 20
+_SEPARATOR_ELEMENTS = 1021
+
+
+class Stream:
+    """The two small kernels that stand between measured calls."""
+
+    def __init__(self):
+        flushed = torch.empty(_FLUSH_BYTES // 4, device="cuda", dtype=torch.float32)
+        separator = torch.zeros(_SEPARATOR_ELEMENTS, device="cuda", dtype=torch.int16)
+        self.flush = flushed.zero_
+        self.separate = separator.bitwise_not_
+
 
 _NOT_ACTIVITIES = ("gpu_user_annotation", "user_annotation", "cuda_sync", "overhead")
 _LEARNT_SEPARATORS = 3
@@ -123,7 +137,7 @@ class KernelTimer:
         Raises SeparatorMismatch when the recording is not complete.
         """
         torch.cuda.synchronize()
-        plan = [(repeats.cold_repeats(one.op_us), repeats.warm_repeats(one.op_us))
+        plan = [(separators.cold_repeats(one.op_us), separators.warm_repeats(one.op_us))
                 for one in prepared]
         self._recorder.start()
         try:

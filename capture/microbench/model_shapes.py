@@ -44,13 +44,17 @@ TRANSFORMERS = {
     "mixtral": Transformer(4096, 14336, 32, 8, 128, 32000, True, False),
     "gpt2-padded": Transformer(768, 3072, 12, 12, 64, 50304, False, True, True),
 }
-TRANSFORMER_NAMES = tuple(TRANSFORMERS)
+_TRANSFORMER_NAMES = tuple(TRANSFORMERS)
 VOCABULARIES = (50257, 50257, 30522, 128256, 32000, 50304, 1000, 151936)
 
 # (in, out) of DLRM's bottom and top perceptrons, of classifiers, and of a mixture's router.
 OTHER_LINEARS = ((13, 512), (512, 256), (256, 64), (256, 128), (479, 1024), (367, 512),
                  (1024, 1024), (1024, 512), (512, 256), (256, 1), (2048, 1000), (25088, 4096),
                  (4096, 4096), (4096, 1000), (960, 1280), (1280, 1000), (4096, 8))
+
+
+def draw_transformer(rng):
+    return TRANSFORMERS[rng.choice(_TRANSFORMER_NAMES)]
 
 
 def _resnet50():

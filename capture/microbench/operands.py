@@ -19,10 +19,6 @@ class TooLarge(Exception):
     """An operand does not fit into its buffer; the configuration is left out."""
 
 
-def dtype_of(name):
-    return DTYPES[name]
-
-
 def _chunks(buffer, elements=1 << 28):
     for start in range(0, buffer.numel(), elements):
         yield buffer[start:start + elements]
@@ -82,10 +78,7 @@ class Operands:
 
     def get(self, shape, dtype):
         """Returns a contiguous random tensor; never to be written."""
-        count = 1
-        for edge in shape:
-            count *= edge
-        return self.flat(count, dtype).view(shape)
+        return self.flat(math.prod(shape), dtype).view(shape)
 
     def stored(self, rows, cols, dtype, letter):
         """Returns a (rows, cols) matrix stored row major (n) or transposed (t)."""

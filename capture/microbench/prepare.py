@@ -6,8 +6,8 @@ import torch
 
 from microbench import build_layers, build_lists, build_matrix, build_memory
 
-BUILDERS = {**build_matrix.BUILDERS, **build_memory.BUILDERS, **build_layers.BUILDERS,
-            **build_lists.BUILDERS}
+# Each has a function (operator, detail, operands) of the name of every kind that it builds.
+_BUILDERS = (build_matrix, build_memory, build_layers, build_lists)
 
 
 @dataclasses.dataclass
@@ -25,10 +25,14 @@ class Prepared:
 def prepare(sample, operands):
     uses_tf32 = sample.operator.dtype == "tf32"
     set_tf32(uses_tf32)
-    return Prepared(sample, BUILDERS[sample.operator.kind](sample, operands), uses_tf32)
+    return Prepared(sample, _builder(sample.operator.kind)(sample.operator, sample.detail, operands), uses_tf32)
+
+
+def _builder(kind):
+    return next(getattr(module, kind) for module in _BUILDERS if hasattr(module, kind))
 
 
 def set_tf32(allowed):
-    """Lets fp32 products and convolutions use tf32, or not."""
+    """Lets fp32 matrix multiplications and convolutions use tf32, or not."""
     torch.backends.cuda.matmul.allow_tf32 = allowed
     torch.backends.cudnn.allow_tf32 = allowed

@@ -9,7 +9,7 @@ import torch
 
 from microbench import rows, sampling
 from microbench.bench import Bench, GpuLost
-from microbench.stop_flag import StopFlag
+from microbench.machine import StopFlag
 
 _PROGRESS_SECONDS = 5.0
 _MOST_RESTARTS = 20

@@ -12,21 +12,9 @@ def _pass(rng):
 
 def _norm_shape(rng):
     if draw.chance(rng, 0.5):
-        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        model = model_shapes.draw_transformer(rng)
         return tokens(rng), model.hidden
     return draw.size(rng, 1, 65536), draw.size(rng, 16, 16384)
-
-
-def layernorm(rng):
-    rows, cols = _norm_shape(rng)
-    return make("layernorm", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
-                pass_=_pass(rng)), {}
-
-
-def rmsnorm(rng):
-    rows, cols = _norm_shape(rng)
-    return make("rmsnorm", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
-                pass_=_pass(rng)), {}
 
 
 def batchnorm(rng):
@@ -45,6 +33,19 @@ def _logits(rng):
     return draw.size(rng, 1, 65536), draw.size(rng, 2, 65536)
 
 
+def _matrix(kind, shape):
+    """A sampler of a layer over (rows, cols)."""
+    def sampler(rng):
+        rows, cols = shape(rng)
+        return make(kind, draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols, pass_=_pass(rng)), {}
+
+    return sampler
+
+
+layernorm, rmsnorm = (_matrix(kind, _norm_shape) for kind in ("layernorm", "rmsnorm"))
+nll, crossentropy = (_matrix(kind, _logits) for kind in ("nll", "crossentropy"))
+
+
 def softmax(rng):
     if draw.chance(rng, 0.35):  # attention scores
         length = rng.choice((128, 197, 256, 512, 1024, 2048))
@@ -55,18 +56,6 @@ def softmax(rng):
                 log=int(draw.chance(rng, 0.5)), pass_=_pass(rng)), {}
 
 
-def nll(rng):
-    rows, cols = _logits(rng)
-    return make("nll", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
-                pass_=_pass(rng)), {}
-
-
-def crossentropy(rng):
-    rows, cols = _logits(rng)
-    return make("crossentropy", draw.weighted(rng, PLAIN_DTYPES), rows=rows, cols=cols,
-                pass_=_pass(rng)), {}
-
-
 def dropout(rng):
     return make("dropout", draw.weighted(rng, PLAIN_DTYPES), n=draw.size(rng, 16, 1 << 29),
                 pass_=_pass(rng)), {}
@@ -75,7 +64,7 @@ def dropout(rng):
 def embedding(rng):
     dtype = draw.weighted(rng, PLAIN_DTYPES)
     if draw.chance(rng, 0.6):
-        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        model = model_shapes.draw_transformer(rng)
         rows = model.vocabulary if draw.chance(rng, 0.7) else rng.choice((2, 512, 1024, 2048))
         dim, lookups = model.hidden, tokens(rng)
     else:

@@ -20,7 +20,7 @@ def _linear_of_a_model(rng):
     if draw.chance(rng, 0.12):
         inputs, out = rng.choice(model_shapes.OTHER_LINEARS)
         return inputs, out, True, False
-    model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+    model = model_shapes.draw_transformer(rng)
     shard = rng.choice((1, 1, 1, 2, 4, 8))
     if draw.chance(rng, 0.25):
         return model.hidden, -(-model.vocabulary // shard), False, False
@@ -97,7 +97,7 @@ def groupedgemm(rng):
 
 def _heads(rng):
     if draw.chance(rng, 0.6):
-        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        model = model_shapes.draw_transformer(rng)
         shard = rng.choice((1, 1, 2, 4, 8))
         heads, kv = max(1, model.heads // shard), max(1, model.kv_heads // shard)
         return (heads, kv, model.head_size) if heads % kv == 0 else (heads, heads, 64)

@@ -1,5 +1,7 @@
 """Draws operators that move bytes: elementwise, copies, reductions, indexing."""
 
+import math
+
 from microbench import draw
 from microbench import model_shapes
 from microbench.operator_text import DTYPE_BYTES, make
@@ -17,7 +19,7 @@ TERNARY = ("addcmul", "addcdiv", "lerp")
 def elements(rng, low=1, high=1 << 30):
     """Draws an element count: of an activation of a model, or free."""
     if draw.chance(rng, 0.35):
-        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        model = model_shapes.draw_transformer(rng)
         count = tokens(rng) * rng.choice((model.hidden, model.feed_forward))
         return max(low, min(high, count))
     return draw.size(rng, low, high)
@@ -26,7 +28,7 @@ def elements(rng, low=1, high=1 << 30):
 def _tensor_shape(rng):
     """Draws (b, s, h) of an activation."""
     if draw.chance(rng, 0.4):
-        model = model_shapes.TRANSFORMERS[rng.choice(model_shapes.TRANSFORMER_NAMES)]
+        model = model_shapes.draw_transformer(rng)
         hidden = model.hidden
     else:
         hidden = draw.size(rng, 8, 16384)
@@ -79,9 +81,7 @@ def _broadcast(rng, dtype):
     else:
         shape = (b, s, h)
         other = {"last": (h,), "row": (b, s, 1), "scalar_tensor": ()}[pattern]
-    count = 1
-    for edge in shape:
-        count *= edge
+    count = math.prod(shape)
     fn = rng.choice(("mul", "mul", "add", "div", "sub"))
     detail = {"form": "broadcast", "shape": shape, "other": other,
               "inplace": draw.chance(rng, 0.2)}
@@ -100,9 +100,7 @@ def _strided(rng, dtype):
         shape = (b, heads, s, d if pattern == "transposed" else d // 2)
     else:
         shape = (b, s, h)
-    count = 1
-    for edge in shape:
-        count *= edge
+    count = math.prod(shape)
     if pattern in ("chunk", "half"):
         fn, rb = rng.choice(("neg", "silu", "gelu", "sigmoid", "tanh")), e
     else:
@@ -135,9 +133,7 @@ def copy(rng):
     form = "repeat" if mode == "broadcast" else rng.choice(("transposed", "chunk", "permuted"))
     shape = {"repeat": (b, heads, 4, s, d), "transposed": (b, heads, s, d), "chunk": (b, s, h),
              "permuted": (b, h, s)}[form]
-    count = 1
-    for edge in shape:
-        count *= edge
+    count = math.prod(shape)
     mode = "transposed" if form == "permuted" else mode
     return make("copy", dtype, n=count, to=to, mode=mode), {"form": form, "shape": shape}
 
@@ -181,7 +177,7 @@ def _strided_cat(rng, dtype):
     b, s, h = _tensor_shape(rng)
     d = rng.choice((32, 64, 64, 80, 128))
     shape = (b, max(1, h // d), s, d)
-    count = shape[0] * shape[1] * s * d
+    count = math.prod(shape)
     if draw.chance(rng, 0.5):
         return make("cat", dtype, n=count, parts=1, run=s * d, mode="strided"), {"shape": shape}
     return make("cat", dtype, n=count, parts=2, run=d // 2, mode="strided"), {"shape": shape}

@@ -1,7 +1,8 @@
-"""Cuts a profiled stream into calls by separator kernels."""
+"""Cuts a profiled stream into calls by separator kernels, and how often each call is repeated."""
 
 import dataclasses
 import statistics
+
 
 @dataclasses.dataclass
 class Activity:
@@ -79,3 +80,19 @@ def by_call(segments, plan):
         out.append(summarise(cold_segments, segments[at:at + warm]))
         at += warm
     return out
+
+
+def _between(low, value, high):
+    return max(low, min(high, int(value)))
+
+
+def event_repeats(op_us):
+    return _between(2, 14e3 / max(op_us, 1.0), 3)
+
+
+def cold_repeats(op_us):
+    return _between(2, 14e3 / max(op_us, 1.0), 5)
+
+
+def warm_repeats(op_us):
+    return _between(1, 8e3 / max(op_us, 1.0), 3)

@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from microbench.clocks import Clocks, driver_version
+from microbench.machine import Clocks, driver_version
 from microbench.kernel_timing import Recorder
 from microbench.operands import Operands
 from overlap import decoding, launch_shapes, row_plan

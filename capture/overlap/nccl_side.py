@@ -13,7 +13,7 @@ import torch.distributed
 import torch.multiprocessing
 
 from collectives import nccl_library, own_loop, plan as plans
-from microbench.clocks import Clocks, driver_version
+from microbench.machine import Clocks, driver_version
 from microbench.kernel_timing import Recorder
 from microbench.operands import Operands
 from overlap import bench, launch_shapes, nccl_plan, nccl_rows, queueing

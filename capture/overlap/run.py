@@ -6,7 +6,7 @@ import time
 import torch
 
 from doctor import programs
-from microbench.stop_flag import StopFlag
+from microbench.machine import StopFlag
 from overlap import counters, device_library, loop, nccl_rows, pairs
 from overlap.bench import Bench
 from overlap.progress import Progress

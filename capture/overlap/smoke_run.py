@@ -6,7 +6,7 @@ import time
 
 import torch
 
-from microbench.stop_flag import StopFlag
+from microbench.machine import StopFlag
 from overlap import counters, pairs, smoke
 from overlap.run import build
 from overlap.bench import Bench

@@ -1,15 +1,154 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "capture/recorder/thread_buffers.h"
+#include "orrery/stream/format.h"
+#include "orrery/stream/writer.h"
 
 namespace orrery::capture {
+
+/// The file of a recording. Several threads hand it sealed chunks; it is locked only while one is
+/// written. When the limit is reached, or the disk refuses, recording stops, and what comes later
+/// is counted: the target never notices.
+class ChunkSink {
+ public:
+  /// Claims `path`, or a name beside it where another process has that one: "run.orrs", then
+  /// "run.PID.orrs".
+  bool Open(const std::string& path, std::uint64_t limit_bytes);
+
+  /// Writes one sealed chunk of `num_records`, also beyond the limit: what was collected until then
+  /// is whole.
+  void Write(std::string_view chunk, std::uint64_t num_records);
+
+  /// Whether new records are still wanted; counts those that are not.
+  [[nodiscard]] bool Wants(std::uint64_t num_records = 1) noexcept {
+    if (is_open_.load(std::memory_order_acquire)) [[likely]] {
+      return true;
+    }
+    num_dropped_.fetch_add(num_records, std::memory_order_relaxed);
+    return false;
+  }
+
+  /// No record is wanted from now on.
+  void Stop() noexcept { is_open_.store(false, std::memory_order_release); }
+
+  void Close();
+
+  /// The child of a fork leaves the file to its parent.
+  void Abandon() noexcept;
+
+  [[nodiscard]] std::uint64_t num_dropped() const noexcept { return num_dropped_; }
+
+  [[nodiscard]] std::uint64_t num_bytes() const noexcept { return num_bytes_; }
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  /// Why recording stopped; empty: it did not.
+  [[nodiscard]] std::string why_stopped();
+
+ private:
+  void StopBecause(std::string reason);
+
+  std::mutex mutex_;  // guards file_ and why_stopped_
+  stream::StreamFile file_;
+  std::string path_;
+  std::string why_stopped_;
+  std::uint64_t limit_bytes_ = 0;
+  bool is_abandoned_ = false;
+  std::atomic<bool> is_open_{false};
+  std::atomic<std::uint64_t> num_bytes_{0};
+  std::atomic<std::uint64_t> num_dropped_{0};
+};
+
+/// What one thread has recorded and not yet written, a chunk for each type of record. Only its
+/// thread appends; the lock is there for the thread that writes everything out, which holds it as
+/// long as it takes to swap a chunk.
+class ThreadBuffers {
+ public:
+  ThreadBuffers(std::uint32_t number, std::size_t chunk_bytes, ChunkSink& sink)
+      : number_(number), chunk_bytes_(chunk_bytes), sink_(sink) {}
+
+  /// Appends a record, and writes its chunk out first when that is full.
+  template <typename Record>
+  void Append(const Record& record) {
+    Chunk full;
+    {
+      const std::lock_guard lock(mutex_);
+      Chunk& chunk = ChunkOf(Record::kChunk);
+      if (chunk->Append(record)) {
+        return;
+      }
+      full = std::move(chunk);
+      AppendToNew(record);
+    }
+    if (!full->empty()) {
+      WriteOut(*full);
+    }
+  }
+
+  /// Writes out what is there.
+  void Flush() {
+    for (std::size_t type = 0; type < kNumTypes; ++type) {
+      Chunk chunk;
+      {
+        const std::lock_guard lock(mutex_);
+        chunk = std::move(chunks_[type]);
+      }
+      if (chunk != nullptr && !chunk->empty()) {
+        WriteOut(*chunk);
+      }
+    }
+  }
+
+  /// Records that not even an empty chunk can hold.
+  [[nodiscard]] std::uint64_t num_too_large() {
+    const std::lock_guard lock(mutex_);
+    return num_too_large_;
+  }
+
+ private:
+  using Chunk = std::unique_ptr<stream::ChunkBuilder>;
+  static constexpr std::size_t kLargestChunk = 16 << 20;
+  static constexpr std::size_t kNumTypes =
+      static_cast<std::size_t>(stream::ChunkType::kCalibration) + 1;
+
+  // A record that is larger than chunks usually are gets one of its own.
+  template <typename Record>
+  void AppendToNew(const Record& record) {
+    if (ChunkOf(Record::kChunk)->Append(record)) {
+      return;
+    }
+    Chunk& chunk = chunks_[static_cast<std::size_t>(Record::kChunk)];
+    chunk = std::make_unique<stream::ChunkBuilder>(Record::kChunk, number_, kLargestChunk);
+    num_too_large_ += chunk->Append(record) ? 0 : 1;
+  }
+
+  Chunk& ChunkOf(stream::ChunkType type) {
+    Chunk& chunk = chunks_[static_cast<std::size_t>(type)];
+    if (chunk == nullptr) {
+      chunk = std::make_unique<stream::ChunkBuilder>(type, number_, chunk_bytes_);
+    }
+    return chunk;
+  }
+
+  void WriteOut(stream::ChunkBuilder& chunk) { sink_.Write(chunk.Seal(), chunk.num_records()); }
+
+  std::uint32_t number_;
+  std::size_t chunk_bytes_;
+  ChunkSink& sink_;
+  std::mutex mutex_;
+  std::array<Chunk, kNumTypes> chunks_;
+  std::uint64_t num_too_large_ = 0;
+};
 
 /// The kernel's number of the calling thread.
 [[nodiscard]] std::uint64_t ThreadNumber() noexcept;

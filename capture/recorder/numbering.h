@@ -1,8 +1,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "capture/recorder/settings.h"
 
@@ -57,6 +67,122 @@ class Numbering {
   Ordering ordering_;
   std::int64_t start_ns_;
   std::atomic<std::uint64_t> last_{0};
+};
+
+/// Numbers of objects, and which one begins at an address. Levels (driver, segment, tensor) nest:
+/// each has addresses of its own.
+class ObjectNumbers {
+ public:
+  [[nodiscard]] std::uint64_t Next() noexcept { return ++last_; }
+
+  /// A new object; what began at the address on this level before is forgotten.
+  std::uint64_t Begin(std::uint64_t level, std::uint64_t address) {
+    const std::uint64_t object = Next();
+    const std::lock_guard lock(mutex_);
+    OnLevel(level)[address] = object;
+    return object;
+  }
+
+  /// The object at the address, 0 where none is known; `is_last`: it is gone after this.
+  std::uint64_t End(std::uint64_t level, std::uint64_t address, bool is_last) {
+    const std::lock_guard lock(mutex_);
+    auto& objects = OnLevel(level);
+    const auto found = objects.find(address);
+    if (found == objects.end()) {
+      ++num_unmatched_;
+      return 0;
+    }
+    const std::uint64_t object = found->second;
+    if (is_last) {
+      objects.erase(found);
+    }
+    return object;
+  }
+
+  /// Frees of memory that nobody allocated, as far as was seen.
+  [[nodiscard]] std::uint64_t num_unmatched() {
+    const std::lock_guard lock(mutex_);
+    return num_unmatched_;
+  }
+
+ private:
+  using ObjectAtAddress = std::unordered_map<std::uint64_t, std::uint64_t>;
+
+  ObjectAtAddress& OnLevel(std::uint64_t level) {
+    return objects_[level < objects_.size() ? level : 0];
+  }
+
+  std::atomic<std::uint64_t> last_{0};
+  std::mutex mutex_;
+  std::array<ObjectAtAddress, 3> objects_;
+  std::uint64_t num_unmatched_ = 0;
+};
+
+/// Numbers for what records name: texts, stacks, functions, modules. 0 is "none". Says for each
+/// whether it is new, so that it is written once.
+class Names {
+ public:
+  struct Number {
+    std::uint64_t id = 0;
+    bool is_new = false;
+  };
+
+  [[nodiscard]] Number Text(std::string_view text) {
+    if (text.empty()) {
+      return {};
+    }
+    const std::lock_guard lock(mutex_);
+    const auto found = texts_.find(text);
+    return found != texts_.end()
+               ? Number{found->second, false}
+               : Number{texts_.emplace(text, texts_.size() + 1).first->second, true};
+  }
+
+  [[nodiscard]] Number Stack(std::uint64_t language, const std::vector<std::uint64_t>& frames) {
+    const std::lock_guard lock(mutex_);
+    return In(stacks_, std::pair(language, frames));
+  }
+
+  /// A function by its module and what the vendor calls it.
+  [[nodiscard]] Number Function(std::uint64_t module, std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    return In(functions_, std::pair(module, std::string(name)));
+  }
+
+  /// A module by its context and what the vendor calls it.
+  [[nodiscard]] Number Module(std::uint64_t context, std::uint64_t handle) {
+    const std::lock_guard lock(mutex_);
+    return In(modules_, std::pair(context, handle));
+  }
+
+  /// The module is gone; another may get its handle.
+  void ForgetModule(std::uint64_t context, std::uint64_t handle) {
+    const std::lock_guard lock(mutex_);
+    modules_.erase({context, handle});
+  }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
+  template <typename Map>
+  Number In(Map& map, typename Map::key_type key) {
+    const auto [place, is_new] = map.try_emplace(std::move(key), last_ + 1);
+    last_ += is_new ? 1 : 0;
+    return {place->second, is_new};
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> texts_;
+  std::map<std::pair<std::uint64_t, std::vector<std::uint64_t>>, std::uint64_t> stacks_;
+  std::map<std::pair<std::uint64_t, std::string>, std::uint64_t> functions_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> modules_;
+  std::uint64_t last_ = 0;  // of stacks, functions and modules
 };
 
 }  // namespace orrery::capture

@@ -8,7 +8,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from microbench import repeats, rows, separators  # noqa: E402
+from microbench import rows, separators  # noqa: E402
 
 
 def recording(*words):
@@ -58,10 +58,10 @@ class SeparatorsTest(unittest.TestCase):
 
 class RepeatsTest(unittest.TestCase):
     def test_fast_calls_are_repeated_most_and_slow_ones_at_least_twice(self):
-        self.assertEqual([repeats.event_repeats(us) for us in (0.0, 100.0, 3500.0, 1e6)],
+        self.assertEqual([separators.event_repeats(us) for us in (0.0, 100.0, 3500.0, 1e6)],
                          [3, 3, 3, 2])
-        self.assertEqual([repeats.cold_repeats(us) for us in (5.0, 1e6)], [5, 2])
-        self.assertEqual([repeats.warm_repeats(us) for us in (5.0, 1e6)], [3, 1])
+        self.assertEqual([separators.cold_repeats(us) for us in (5.0, 1e6)], [5, 2])
+        self.assertEqual([separators.warm_repeats(us) for us in (5.0, 1e6)], [3, 1])
 
 
 class RowsTest(unittest.TestCase):

@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from microbench.stop_flag import StopFlag  # noqa: E402
+from microbench.machine import StopFlag  # noqa: E402
 from overlap import decoding, loop, pairs, run_record, smoke  # noqa: E402
 from overlap.progress import Progress, duration_text  # noqa: E402
 from overlap.tree import FOLDERS, NCCL, Tree  # noqa: E402

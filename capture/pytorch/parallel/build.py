@@ -5,9 +5,7 @@ import dataclasses
 
 import torch
 
-from . import (create, device_mesh, fitting, layer_list, layer_ranges, optimizers, pipeline, replicated, sharded,
-               trunk, uneven_shards)
-from .replica import Replica
+from . import create, pipeline, plan as plans, trunk, wrapping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +29,7 @@ class _Part:
 def build(description, plan, settings, rank, layers=None):
     """Returns the workload of a rank, with `parameters` (of the whole model), `remarks` and step(phase). The process
     group is initialised already; `layers` below those of the model builds a shorter one."""
-    fitting.check(description, plan, settings)
+    plans.check_model(description, plan, settings)
     torch.manual_seed(settings.seed)
     layers = layers or description.layers
     if plan.pp > 1 or plan.tp > 1:
@@ -44,23 +42,23 @@ def build(description, plan, settings, rank, layers=None):
 def _whole(description, plan, settings, layers):
     device = _device()
     model = create.on_device(description, settings, layers, device)
-    alike = layer_list.find(model, description, layers)
+    alike = wrapping.find_layers(model, description, layers)
     parameters = _of_whole_model(model, alike, description)
-    layer_ranges.attach(alike)
+    wrapping.mark_layers(alike)
     if plan.dp > 1:
-        model = replicated.wrap(model, device_mesh.make(plan), settings)
+        model = wrapping.wrap_ddp(model, wrapping.make_mesh(plan), settings)
     return _replica(description, settings, model, parameters, device, _computing(settings))
 
 
 def _sharded(description, plan, settings, layers):
     device = _device()
     model = create.without_parameters(description, settings, layers, device)
-    alike = layer_list.find(model, description, layers)
+    alike = wrapping.find_layers(model, description, layers)
     parameters = _of_whole_model(model, alike, description)
     remarks = _uneven(model, plan)
-    sharded.apply(model, alike, device_mesh.make(plan), settings)
+    wrapping.shard_fsdp(model, alike, wrapping.make_mesh(plan), settings)
     create.materialise(model, device, settings.seed)
-    layer_ranges.attach(alike)
+    wrapping.mark_layers(alike)
     return _replica(description, settings, model, parameters, device, contextlib.nullcontext, remarks)
 
 
@@ -73,27 +71,27 @@ def _replica(description, settings, model, parameters, device, computing, remark
         with computing():
             return side.loss(model, fields)
 
-    return Replica(model, loss_of, optimizers.make(model, settings), settings, parameters, remarks)
+    return wrapping.Replica(model, loss_of, wrapping.make_optimizer(model, settings), settings, parameters, remarks)
 
 
 def _decoder(description, plan, settings, rank, layers):
-    device, mesh = _device(), device_mesh.make(plan)
+    device, mesh = _device(), wrapping.make_mesh(plan)
     model = create.without_parameters(description, settings, layers, device)
-    parameters = _of_whole_model(model, layer_list.find(model, description, layers), description)
+    parameters = _of_whole_model(model, wrapping.find_layers(model, description, layers), description)
     remarks = _untied(model, description)
     part = _spread(model, description, plan, settings, mesh, plan.layers_of(plan.stage_of(rank), layers))
     remarks += part.remarks
     samples = dataclasses.replace(settings, micro_batch=settings.micro_batch * plan.microbatches)
     ids = description.torch_side().batch(description, samples, device)["input_ids"]
     wanted = trunk.labels(ids)
-    optimizer = optimizers.make(part.wrapped, settings)
+    optimizer = wrapping.make_optimizer(part.wrapped, settings)
     around = _around_loss(plan)
     if plan.pp > 1:
         words = description.torch_side().vocabulary(description)
         stage, schedule = pipeline.make(part, plan, settings, mesh, rank, words)
         inputs = {"ids": ids, "labels": wanted}
         return pipeline.Stage(stage, schedule, inputs, optimizer, parameters, remarks, around)
-    return Replica(part.wrapped, lambda: trunk.loss(part.wrapped(ids), wanted), optimizer, settings, parameters,
+    return wrapping.Replica(part.wrapped, lambda: trunk.loss(part.wrapped(ids), wanted), optimizer, settings, parameters,
                    remarks, around)
 
 
@@ -115,12 +113,12 @@ def _spread(model, description, plan, settings, mesh, layers):
         tensor_parallel.apply(decoder, mesh, plan)
     remarks = _uneven(decoder, plan)
     if plan.sharding == "full":
-        sharded.apply(decoder, list(decoder.layers), mesh, settings)
+        wrapping.shard_fsdp(decoder, list(decoder.layers), mesh, settings)
     create.materialise(decoder, _device(), settings.seed)
     decoder.train()
-    layer_ranges.attach(decoder.layers, begin)
+    wrapping.mark_layers(decoder.layers, begin)
     is_replicated = plan.dp > 1 and plan.sharding == "none"
-    wrapped = replicated.wrap(decoder, mesh, settings) if is_replicated else decoder
+    wrapped = wrapping.wrap_ddp(decoder, mesh, settings) if is_replicated else decoder
     return _Part(decoder, wrapped, hidden, remarks)
 
 
@@ -141,7 +139,7 @@ def _uneven(model, plan):
     if plan.sharding != "full":
         return []
     parts = (getattr(parameter, "_local_tensor", parameter) for parameter in model.parameters())
-    said = uneven_shards.remark([tuple(part.shape) for part in parts], plan.dp)
+    said = plans.uneven_shards_remark([tuple(part.shape) for part in parts], plan.dp)
     return [said] if said else []
 
 

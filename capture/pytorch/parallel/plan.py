@@ -1,9 +1,11 @@
-"""A plan of parallel training: the mesh of ranks, and which of them do the same."""
+"""Plans of parallel training: the mesh of ranks, which ranks do the same work, and which models a plan fits."""
 
 import dataclasses
 
-from . import rank_text
-from .refusal import Refusal
+
+class Refusal(ValueError):
+    """One sentence on what cannot be traced as asked, and what can."""
+
 
 SCHEDULES = ("1f1b", "gpipe")
 
@@ -28,7 +30,7 @@ class Plan:
         """Completes what the user said; raises Refusal with the reason where parts do not fit."""
         tp, pp = tp or 1, pp or 1
         dp = dp or (world // (tp * pp) if world else 1)
-        _check(world, dp, tp, pp, fsdp, ddp)
+        _check_sizes(world, dp, tp, pp, fsdp, ddp)
         is_sharded = fsdp or (tp > 1 and dp > 1)
         plan = Plan(pp=pp, dp=dp, tp=tp, data="fsdp2" if is_sharded else "ddp",
                     sequence_parallel=sequence_parallel, layers=layers,
@@ -87,7 +89,7 @@ class Plan:
         kind, each stands for itself and the first for all others too."""
         members = self._members()
         if not ranks:
-            return [(group[0], rank_text.to_text(group)) for group in members]
+            return [(group[0], ranks_to_text(group)) for group in members]
         for rank in ranks:
             if not 0 <= rank < self.world:
                 raise Refusal(f"there is no rank {rank} in a world of {self.world}")
@@ -96,7 +98,7 @@ class Plan:
     def left_out(self, ranks):
         """Returns the ranks, as text, for which none of the given ones stands."""
         given = set(ranks)
-        return rank_text.to_text(rank for group in self._members() if not given & set(group) for rank in group)
+        return ranks_to_text(rank for group in self._members() if not given & set(group) for rank in group)
 
     def _members(self):
         groups = {}
@@ -116,11 +118,11 @@ class Plan:
         group = next(group for group in members if rank in group)
         same = [other for other in given if other in group]
         if rank != same[0]:
-            return rank_text.to_text([rank])
-        return rank_text.to_text(other for other in group if other == rank or other not in same)
+            return ranks_to_text([rank])
+        return ranks_to_text(other for other in group if other == rank or other not in same)
 
 
-def _check(world, dp, tp, pp, fsdp, ddp):
+def _check_sizes(world, dp, tp, pp, fsdp, ddp):
     if min(dp, tp, pp) < 1:
         raise Refusal("--dp, --tp and --pp must be at least 1" if dp else
                         f"a world of {world} is smaller than {tp} x {pp} ranks of one replica")
@@ -130,3 +132,63 @@ def _check(world, dp, tp, pp, fsdp, ddp):
         raise Refusal("--fsdp and --ddp exclude each other")
     if ddp and tp > 1 and dp > 1:
         raise Refusal("PyTorch has no DDP beside tensor parallelism: say --fsdp")
+
+
+# Kinds of Hugging Face models whose projections have the names of tensor_parallel.py.
+SPLIT_KINDS = ("llama", "mistral", "qwen2", "qwen3")
+
+
+def check_model(description, plan, settings):
+    """Raises Refusal with the reason where the model cannot be spread like that."""
+    if plan.pp > 1 and description.trunk is None:
+        raise Refusal(f"{description.name} cannot be cut into stages: pipelines are for decoders like gpt2 and llama")
+    if plan.pp > 1 and settings.accumulation > 1:
+        raise Refusal("a pipeline accumulates over its micro-batches: say --microbatches, not --accumulation")
+    if plan.tp > 1:
+        _check_split(description, plan, settings)
+
+
+def _check_split(description, plan, settings):
+    kind = description.config.get("model_type", "")
+    if kind == "gpt2":
+        raise Refusal("GPT-2 of Hugging Face is made of Conv1D, which PyTorch's tensor parallelism does not split: "
+                      "take a llama, or --pp, --fsdp or --ddp")
+    if kind not in SPLIT_KINDS:
+        raise Refusal(f"{description.name} cannot be split by tensor parallelism: {', '.join(SPLIT_KINDS)} can")
+    config = description.config
+    heads = config["num_attention_heads"]
+    for name, count in (("heads", heads), ("key-value heads", config.get("num_key_value_heads") or heads)):
+        if count % plan.tp:
+            raise Refusal(f"{count} {name} of {description.name} do not divide over {plan.tp} ranks")
+    if plan.sequence_parallel and settings.sequence % plan.tp:
+        raise Refusal(f"a sequence of {settings.sequence} does not divide over {plan.tp} ranks")
+
+
+def uneven_shards_remark(shapes, ranks):
+    """One sentence on parameters of which the ranks hold different parts; empty where there are none."""
+    uneven = sum(1 for shape in shapes if shape and shape[0] % ranks)
+    if not uneven:
+        return ""
+    some = "1 parameter has" if uneven == 1 else f"{uneven} parameters have"
+    return (f"{some} a first dimension that {ranks} ranks cannot share evenly: the last ranks hold less of it than the "
+            "first, or nothing, while all exchange the same; ranks are taken as alike all the same.")
+
+
+def ranks_to_text(ranks):
+    """Sorted ranks with runs drawn together."""
+    runs = []
+    for rank in sorted(set(ranks)):
+        if runs and runs[-1][1] == rank - 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+
+
+def ranks_from_text(text):
+    """The ranks; ValueError where the text is none."""
+    ranks = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        ranks += range(int(first), int(last if dash else first) + 1)
+    return sorted(set(ranks))

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from .refusal import Refusal
+from .plan import Refusal
 
 PRECISIONS = ("bf16", "fp16", "fp32")
 OPTIMIZERS = ("adamw", "sgd")

@@ -10,15 +10,15 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from tracer import driver, fewer_layers, files, folder_lock, rank_log, request as requests, step_file  # noqa: E402
+from tracer import driver, fewer_layers, files, rank_log, request as requests, step_file  # noqa: E402
 from tracer.played_job import outcome  # noqa: E402
 
 _CRASH = """\
 [rank0]:[W1115 execution_trace_observer.cpp:973] Enabling Execution Trace Observer
 Traceback (most recent call last):
   File "tracer/script.py", line 115, in play
-    said = script_run.run(request.script)
-  File "tracer/script_run.py", line 97, in run
+    said = script.run_script(request.script)
+  File "tracer/script.py", line 97, in run
     runpy.run_path(script[0], run_name="__main__")
   File "<frozen runpy>", line 286, in run_path
   File "train.py", line 56, in <module>
@@ -147,14 +147,14 @@ class Driving(unittest.TestCase):
 
     def test_a_folder_in_use_is_refused(self):
         first = driver.Driver(str(self.out))
-        with self.assertRaisesRegex(folder_lock.FolderInUse, "another run of orrery trace writes into this folder"):
+        with self.assertRaisesRegex(files.FolderInUse, "another run of orrery trace writes into this folder"):
             driver.Driver(str(self.out))
         first.release()
         driver.Driver(str(self.out)).release()
 
     def test_a_file_in_the_place_of_the_folder_is_refused(self):
         self.out.write_text("")
-        with self.assertRaisesRegex(folder_lock.FolderInUse, "job: File exists; say another --out"):
+        with self.assertRaisesRegex(files.FolderInUse, "job: File exists; say another --out"):
             driver.Driver(str(self.out))
 
 

@@ -8,21 +8,21 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from models import catalogue  # noqa: E402
-from parallel import fitting, job_yaml, rank_text  # noqa: E402
+from parallel import job_yaml, plan as plans  # noqa: E402
 from parallel.plan import Plan  # noqa: E402
-from parallel.refusal import Refusal  # noqa: E402
+from parallel.plan import Refusal  # noqa: E402
 from parallel.settings import Settings  # noqa: E402
 
 
 class Ranks(unittest.TestCase):
     def test_neighbours_become_ranges(self):
-        self.assertEqual(rank_text.to_text([5, 0, 1, 2, 7, 8]), "0-2,5,7-8")
-        self.assertEqual(rank_text.to_text([]), "")
+        self.assertEqual(plans.ranks_to_text([5, 0, 1, 2, 7, 8]), "0-2,5,7-8")
+        self.assertEqual(plans.ranks_to_text([]), "")
 
     def test_text_is_read_in_any_order(self):
-        self.assertEqual(rank_text.from_text("17, 0-2,1"), [0, 1, 2, 17])
+        self.assertEqual(plans.ranks_from_text("17, 0-2,1"), [0, 1, 2, 17])
         with self.assertRaises(ValueError):
-            rank_text.from_text("0,x")
+            plans.ranks_from_text("0,x")
 
 
 class Kinds(unittest.TestCase):
@@ -112,7 +112,7 @@ class Fitting(unittest.TestCase):
     def check(self, name, **options):
         found = catalogue.find(name)
         plan = Plan.from_options(layers=found.layers, **options)
-        fitting.check(found, plan, Settings.from_options(found))
+        plans.check_model(found, plan, Settings.from_options(found))
 
     def test_llamas_can_be_split_and_decoders_cut(self):
         self.check("llama-1b", tp=8)

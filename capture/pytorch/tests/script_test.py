@@ -10,8 +10,8 @@ import unittest
 _FOLDER = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(_FOLDER), str(_FOLDER.parent)]
 
-from parallel import rank_text, uneven_shards  # noqa: E402
-from tracer import memory_rows, reasons, report, trace_file, versions  # noqa: E402
+from parallel import plan as plans  # noqa: E402
+from tracer import facts, rank_log, report, step_file  # noqa: E402
 from tracer import files as written  # noqa: E402
 
 _RUNS = """
@@ -50,37 +50,37 @@ class Scripts(unittest.TestCase):
 
 class Ranks(unittest.TestCase):
     def test_the_first_played_rank_of_a_script_stands_for_all_that_are_not(self):
-        self.assertEqual(trace_file.stands_for([17, 0], 64, rank_text.to_text), [(0, "0-16,18-63"), (17, "17")])
+        self.assertEqual(step_file.stands_for([17, 0], 64, plans.ranks_to_text), [(0, "0-16,18-63"), (17, "17")])
 
     def test_only_ranks_with_a_recording_are_listed(self):
-        listed = trace_file.ranks([(0, "0"), (1, "1"), (2, "2")], {0: 0, 1: 2, 2: 3}, (0, 3))
+        listed = step_file.ranks([(0, "0"), (1, "1"), (2, "2")], {0: 0, 1: 2, 2: 3}, (0, 3))
         self.assertEqual([one["rank"] for one in listed], [0, 2])
 
 
 class Sentences(unittest.TestCase):
     def test_a_version_that_is_too_old_is_named_with_those_that_work(self):
-        self.assertEqual(versions.refusal("2.2.1+cu118"),
+        self.assertEqual(facts.version_refusal("2.2.1+cu118"),
                          "PyTorch 2.2 is too old: the tracer needs 2.3 to 2.11 (tested: 2.11)")
-        self.assertEqual(versions.refusal("2.3.0"), "")
-        self.assertEqual(versions.refusal("2.11.0a0+git1"), "")
+        self.assertEqual(facts.version_refusal("2.3.0"), "")
+        self.assertEqual(facts.version_refusal("2.11.0a0+git1"), "")
 
     def test_a_version_that_is_newer_than_tested_is_remarked(self):
-        self.assertEqual(versions.remark("2.11.0+cu130"), "")
-        self.assertIn("PyTorch 2.12 is newer", versions.remark("2.12.0"))
+        self.assertEqual(facts.version_remark("2.11.0+cu130"), "")
+        self.assertIn("PyTorch 2.12 is newer", facts.version_remark("2.12.0"))
 
     def test_errors_are_one_line(self):
-        self.assertEqual(reasons.reason(ValueError("first\nsecond")), "ValueError: first")
-        self.assertEqual(reasons.reason(KeyboardInterrupt()), "KeyboardInterrupt")
+        self.assertEqual(rank_log.reason(ValueError("first\nsecond")), "ValueError: first")
+        self.assertEqual(rank_log.reason(KeyboardInterrupt()), "KeyboardInterrupt")
 
     def test_a_group_that_cannot_be_served_is_said_to_be_one(self):
         error = RuntimeError("No backend type associated with device type xpu")
-        self.assertTrue(reasons.reason(error).startswith("a process group that the stand-in cannot serve: "))
+        self.assertTrue(rank_log.reason(error).startswith("a process group that the stand-in cannot serve: "))
 
     def test_uneven_shards_are_counted(self):
         # 50257 = 64 * 785 + 17; scalars are not cut.
-        self.assertTrue(uneven_shards.remark([(50257, 768), (768,), ()], 64).startswith("1 parameter has"))
-        self.assertTrue(uneven_shards.remark([(30, 2), (31,)], 64).startswith("2 parameters have"))
-        self.assertEqual(uneven_shards.remark([(128, 7), (64,)], 64), "")
+        self.assertTrue(plans.uneven_shards_remark([(50257, 768), (768,), ()], 64).startswith("1 parameter has"))
+        self.assertTrue(plans.uneven_shards_remark([(30, 2), (31,)], 64).startswith("2 parameters have"))
+        self.assertEqual(plans.uneven_shards_remark([(128, 7), (64,)], 64), "")
 
 
 class Memory(unittest.TestCase):
@@ -89,8 +89,8 @@ class Memory(unittest.TestCase):
                   {"action": "segment_alloc", "size": 4096, "addr": 1, "stream": 0, "time_us": 1001},
                   {"action": "free_requested", "size": 512, "addr": 1, "stream": 0, "time_us": 1250},
                   {"action": "free_completed", "size": 512, "addr": 1, "stream": 0, "time_us": 1251}]
-        self.assertEqual(list(memory_rows.rows(100, events)), [
-            memory_rows.HEADER, "0,held,100,0,0\n", "0,alloc,512,1,0\n", "250,free,512,1,0\n"])
+        self.assertEqual(list(step_file.memory_rows(100, events)), [
+            step_file.MEMORY_HEADER, "0,held,100,0,0\n", "0,alloc,512,1,0\n", "250,free,512,1,0\n"])
 
 
 class Reports(unittest.TestCase):

@@ -5,7 +5,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 
 from tracer import exchanges, world
-from tracer.reasons import reason
+from tracer.rank_log import reason
 
 _WORLD = 4
 

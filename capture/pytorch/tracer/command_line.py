@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import orrery_program
-from parallel import rank_text
-from tracer import driver, fewer_layers, files, folder_lock, report, trace_file
+from parallel import plan as plans
+from tracer import driver, fewer_layers, files, report, step_file
 from tracer.played_job import PlayedJob, say
 
 _STEPS = 20
@@ -83,14 +83,14 @@ def main(options):
         return _fail("say which model to trace, or -- and a script: `orrery trace gpt2`, `orrery "
                      "trace --world 64 -- train.py`")
     try:
-        ranks = rank_text.from_text(options.rank) if options.rank else []
+        ranks = plans.ranks_from_text(options.rank) if options.rank else []
     except ValueError:
         return _fail(f"--rank {options.rank} is no list of ranks like 0,17 or 0-3")
     if options.steps < 1 or options.profiled_steps < 1 or options.timing_runs < 0:
         return _fail("--steps and --profiled-steps must be at least 1, --timing-runs at least 0")
     try:
         return _script(options, ranks) if options.script else _model(options, ranks)
-    except folder_lock.FolderInUse as error:
+    except files.FolderInUse as error:
         return _fail(error)
 
 
@@ -116,11 +116,11 @@ def _script(options, ranks):
     if not os.path.isfile(options.script[0]):
         return _fail(f"{options.script[0]}: no such file")
     name = os.path.splitext(os.path.basename(options.script[0]))[0]
-    classes = trace_file.stands_for(ranks, world, rank_text.to_text)
+    classes = step_file.stands_for(ranks, world, plans.ranks_to_text)
     job = PlayedJob(options, name, world, classes)
     statuses, _ = job.play(0, 0)
-    status = job.finish(statuses, trace_file.script_plan(), {},
-                        trace_file.of_script(os.path.basename(options.script[0])), [])
+    status = job.finish(statuses, step_file.script_plan(), {},
+                        step_file.of_script(os.path.basename(options.script[0])), [])
     return _reported(options, job.out, status)
 
 
@@ -145,7 +145,7 @@ def _model(options, ranks):
     if ranks and plan.left_out(ranks):
         remarks.append(f"No played rank stands for {plan.left_out(ranks)}.")
     status = played.finish(statuses, plan.json(), wanted.settings.training(),
-                           trace_file.of_model(description, played.parameters, traced), remarks)
+                           step_file.of_model(description, played.parameters, traced), remarks)
     if status != 2:
         text = job_yaml.text(description, plan, wanted.settings, played.device)
         if text is not None:

@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 
-from tracer import files, folder_lock, rank_log, request as requests, step_file
+from tracer import files, rank_log, request as requests, step_file
 
 RECORDED = (requests.COMPLETE, requests.INCOMPLETE)
 PROGRAM = pathlib.Path(__file__).resolve().parent / "rank_process.py"
@@ -48,7 +48,7 @@ class Driver:
         self._out = out
         self._run = run
         self._show = show
-        self._lock = folder_lock.make(out)
+        self._lock = files.lock_folder(out)
         self.facts = {}  # of ranks that were recorded
 
     def release(self):

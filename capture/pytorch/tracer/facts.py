@@ -1,4 +1,4 @@
-"""What is known of device, host and versions where a rank was played."""
+"""Device, host and versions where a rank was traced, and which versions of PyTorch the tracer supports."""
 
 import os
 import platform
@@ -46,3 +46,31 @@ def of_this_process():
     return {"device": {"name": device.name, "memory_bytes": device.total_memory,
                        "multiprocessors": device.multi_processor_count, "driver": _driver()},
             "host": {"processor": _processor(), "cores": _cores()}, "versions": versions}
+
+
+OLDEST = (2, 3)
+TESTED = (2, 11)
+
+
+def _numbers(text):
+    return tuple(int("".join(filter(str.isdigit, part)) or 0) for part in text.split(".")[:2])
+
+
+def _shown(version):
+    return ".".join(str(part) for part in version)
+
+
+def version_refusal(text):
+    """Why this version cannot be used; empty where it can."""
+    if _numbers(text) >= OLDEST:
+        return ""
+    return (f"PyTorch {_shown(_numbers(text))} is too old: the tracer needs {_shown(OLDEST)} to "
+            f"{_shown(TESTED)} (tested: {_shown(TESTED)})")
+
+
+def version_remark(text):
+    """What a reader of the recording should know about the version; empty where nothing."""
+    if _numbers(text) <= TESTED:
+        return ""
+    return (f"PyTorch {_shown(_numbers(text))} is newer than the tracer was tested with "
+            f"({_shown(TESTED)}).")

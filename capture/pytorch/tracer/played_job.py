@@ -3,7 +3,7 @@
 import os
 import sys
 
-from tracer import driver, fewer_layers, files, rank_log, request as requests, trace_file
+from tracer import driver, fewer_layers, files, rank_log, request as requests, step_file
 
 
 def _show(line):
@@ -74,13 +74,13 @@ class PlayedJob:
             _show(f"{rank_log.OURS}{self._name} does not fit into the GPU's memory, not even with "
                   "fewer layers: say a smaller --batch or --sequence, or more ranks that share it")
             return 2
-        listed = trace_file.ranks(self._classes, statuses, driver.RECORDED)
+        listed = step_file.ranks(self._classes, statuses, driver.RECORDED)
         if not listed or not self._facts:
             driver.remove_if_empty(self.out)
             return 2
         told = [one for facts in self._driver.facts.values() for one in facts["remarks"]]
         remarks = list(dict.fromkeys(one for one in [*remarks, *told] if one))
-        files.write_json(os.path.join(self.out, "trace.json"), trace_file.document(
+        files.write_json(os.path.join(self.out, "trace.json"), step_file.document(
             self._name, ["orrery", *sys.argv[1:]], self._facts, self._world, plan, training, model,
             listed, remarks))
         for sentence in remarks:

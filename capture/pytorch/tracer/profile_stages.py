@@ -3,10 +3,10 @@
 import json
 import os
 
-import torch
 from torch.profiler import ProfilerActivity
+import torch
 
-from tracer import files, kineto_waits, memory_rows
+from tracer import files, kineto_waits, step_file
 from tracer.stages import Stage, between_ms, recorded_event
 from tracer.stream_order import StreamOrder
 
@@ -131,4 +131,4 @@ class Memory(Stage):
         traces = torch.cuda.memory._snapshot()["device_traces"]
         torch.cuda.memory._record_memory_history(enabled=None)
         events = traces[torch.cuda.current_device()] if traces else []
-        files.write_gzip(self.recording.path("memory.csv.gz"), memory_rows.rows(self._held, events))
+        files.write_gzip(self.recording.path("memory.csv.gz"), step_file.memory_rows(self._held, events))

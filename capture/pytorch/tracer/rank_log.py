@@ -1,4 +1,4 @@
-"""What the process of a rank printed: sentences of ours, and the end of an error."""
+"""Output of the process of a rank: our own sentences, the end of an error, and errors of PyTorch as one line."""
 
 OURS = "orrery-capture: "
 _STARTS_SCRIPTS = 'File "<frozen runpy>"'
@@ -28,3 +28,19 @@ def error_end(text):
     frames = next((place for place, line in enumerate(error) if not line.startswith(" ")),
                   len(error))
     return error[:frames + 1][-_MOST_OF_AN_ERROR:]
+
+
+def is_out_of_memory(error):
+    import torch
+    return isinstance(error, torch.cuda.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and
+        any(words in str(error) for words in ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED")))
+
+
+def reason(error):
+    """One line on what went wrong."""
+    lines = str(error).strip().splitlines()
+    text = lines[0] if lines else ""
+    if "No backend type associated with device type" in str(error):
+        return f"a process group that the stand-in cannot serve: {text}"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -8,8 +8,8 @@ import sys
 _FOLDER = str(pathlib.Path(__file__).resolve().parent.parent)
 sys.path[0] = _FOLDER  # capture/pytorch; in the place of this file's folder
 
-from tracer import facts, files, request as requests, versions  # noqa: E402
-from tracer.reasons import is_out_of_memory, reason  # noqa: E402
+from tracer import facts, files, request as requests  # noqa: E402
+from tracer.rank_log import is_out_of_memory, reason  # noqa: E402
 
 
 def _say(sentence):
@@ -23,8 +23,8 @@ def missing():
     except ImportError:
         return ("PyTorch is not installed for this python3; install it, or run with the python3 "
                 "that has it (`orrery-capture doctor` says what else is missing)")
-    if versions.refusal(torch.__version__):
-        return versions.refusal(torch.__version__)
+    if facts.version_refusal(torch.__version__):
+        return facts.version_refusal(torch.__version__)
     if not torch.cuda.is_available():
         return "PyTorch sees no GPU on this machine (`orrery-capture doctor` says more)"
     return ""
@@ -32,7 +32,7 @@ def missing():
 
 def _save_facts(request, recording, parameters, remarks):
     import torch
-    noted = [*remarks, *recording.remarks, versions.remark(torch.__version__)]
+    noted = [*remarks, *recording.remarks, facts.version_remark(torch.__version__)]
     files.write_json(os.path.join(request.folder, "facts.json"),
                      {**facts.of_this_process(), "rank": request.rank, "parameters": parameters,
                       "remarks": [one for one in noted if one]})
@@ -41,7 +41,7 @@ def _save_facts(request, recording, parameters, remarks):
 def play(request):
     """Records a built-in model; returns the exit status."""
     from parallel import build
-    from parallel.refusal import Refusal
+    from parallel.plan import Refusal
 
     from tracer import exchanges, job, recorder, world
     wanted = job.of(request.options)

@@ -5,7 +5,7 @@ import sys
 import traceback
 
 from tracer import exchanges, recorder, request as requests, script_run, world
-from tracer.reasons import reason
+from tracer.rank_log import reason
 
 
 class Enough(BaseException):

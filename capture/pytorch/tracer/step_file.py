@@ -1,4 +1,4 @@
-"""steps.json: times of steps without and with the profiler, and whether all was recorded."""
+"""steps.json, trace.json and memory.csv: times of steps with and without the profiler, and what was traced."""
 
 from tracer import files
 
@@ -39,3 +39,62 @@ def add_run(path, measured):
     document = files.read_json(path)
     document["other_runs"].append(measured)
     files.write_json(path, document)
+
+
+FORMAT = "orrery trace"
+VERSION = 1
+
+
+def stands_for(given, world, to_text):
+    """[(rank, text)] for ranks of a script: the first stands for all that are not played."""
+    given = sorted(set(given))
+    others = [rank for rank in range(world) if rank not in given]
+    return [(rank, to_text([rank, *others] if rank == given[0] else [rank])) for rank in given]
+
+
+def ranks(classes, statuses, recorded):
+    """The section `ranks`: those of which there is a recording."""
+    return [{"rank": rank, "folder": f"rank-{rank}", "stands_for": text}
+            for rank, text in classes if statuses.get(rank) in recorded]
+
+
+def of_model(description, parameters, traced_layers):
+    """The section `model` of a built-in one."""
+    return {"source": description.source, "name": description.name, "parameters": parameters,
+            "layers": description.layers, "traced_layers": traced_layers,
+            "layer_parameters": description.layer_parameters, "config": description.config}
+
+
+def of_script(path):
+    """The section `model` of a script: nothing is known but its name."""
+    return {"source": "script", "name": path, "parameters": 0, "layers": 0, "traced_layers": 0,
+            "layer_parameters": 0, "config": {}}
+
+
+def script_plan():
+    """The section `plan` of a script: groups are as it made them."""
+    return {"kind": "script", "sharding": "none", "microbatches": 1, "schedule": "", "mesh": []}
+
+
+def document(name, command, facts, world, plan, training, model, rank_list, remarks):
+    """The whole file."""
+    return {"format": FORMAT, "version": VERSION, "name": name, "command": command,
+            "device": facts["device"], "host": facts["host"], "versions": facts["versions"],
+            "world": world, "plan": plan, "training": training, "model": model,
+            "ranks": rank_list, "remarks": remarks}
+
+
+_ACTIONS = {"alloc": "alloc", "free_requested": "free"}
+MEMORY_HEADER = "time_us,action,bytes,address,stream\n"
+
+
+def memory_rows(held_bytes, events):
+    """Lines of the file; times begin with the first event."""
+    yield MEMORY_HEADER
+    yield f"0,held,{held_bytes},0,0\n"
+    origin = next((one.get("time_us", 0) for one in events), 0)
+    for one in events:
+        action = _ACTIONS.get(one["action"])
+        if action:
+            yield (f"{one.get('time_us', origin) - origin},{action},{one['size']},{one['addr']},"
+                   f"{one.get('stream', 0)}\n")

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
-from parallel import rank_text
+from parallel import plan as plans
 from tracer import stand_in_group
 
 _RANKS_OF_A_NODE = 8
@@ -35,7 +35,7 @@ def enter(rank, world, log):
 def groups():
     """The groups of this process as collectives.json has them."""
     return [{"name": group.group_name, "description": group.group_desc,
-             "ranks": rank_text.to_text(ranks)}
+             "ranks": plans.ranks_to_text(ranks)}
             for group, ranks in distributed_c10d._world.pg_group_ranks.items()
             if isinstance(group, stand_in_group.StandInGroup)]
 

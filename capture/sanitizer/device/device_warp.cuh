@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "capture/sanitizer/device/block_selection.h"
 #include "capture/sanitizer/device/warp.h"
 
 namespace orrery::capture {

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <thread>
 
-#include "capture/sanitizer/device/block_selection.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/see_access.h"
 #include "capture/sanitizer/device/warp.h"

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "capture/sanitizer/device/block_selection.h"
 #include "capture/sanitizer/device/emulated_warp.h"
 #include "capture/sanitizer/device/layout.h"
+#include "capture/sanitizer/device/warp.h"
 #include "capture/sanitizer/testing/generators.h"
 #include "capture/sanitizer/testing/test_launch.h"
 

@@ -2,12 +2,10 @@
 
 #include <cstdint>
 
-#include "capture/sanitizer/device/block_selection.h"
 #include "capture/sanitizer/device/host_device.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp.h"
 #include "capture/sanitizer/device/warp_access.h"
-#include "capture/sanitizer/device/warp_bulk.h"
 #include "capture/sanitizer/device/warp_stream.h"
 
 // The body of the patches: what a launch wants to be seen of an access. At least one lane is

@@ -2,12 +2,10 @@
 
 #include <cstdint>
 
-#include "capture/sanitizer/device/block_selection.h"
 #include "capture/sanitizer/device/host_device.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp.h"
 #include "capture/sanitizer/device/warp_access.h"
-#include "capture/sanitizer/device/warp_bulk.h"
 
 // The streaming mode: every access of a warp becomes a record in the ring, for the host to analyse.
 

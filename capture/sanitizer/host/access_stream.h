@@ -13,9 +13,9 @@
 #include "capture/sanitizer/analysis/attribution.h"
 #include "capture/sanitizer/analysis/ring_reader.h"
 #include "capture/sanitizer/device/layout.h"
-#include "capture/sanitizer/host/launch_block.h"
 #include "capture/sanitizer/host/overheads.h"
-#include "capture/sanitizer/host/vendor_calls.h"
+#include "capture/sanitizer/host/pending_launches.h"
+#include "capture/sanitizer/host/vendor.h"
 
 namespace orrery::capture::sanitizer {
 

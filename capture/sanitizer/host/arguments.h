@@ -1,23 +1,55 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "capture/sanitizer/host/object_table.h"
-#include "capture/sanitizer/host/tensor_maps.h"
-#include "capture/sanitizer/host/vendor_calls.h"
-#include "capture/sanitizer/host/vendor_events.h"
+#include "capture/sanitizer/host/vendor.h"
 
 // What a launch can reach, by what it was given: the words of its parameter block that lie inside
 // known memory. For kernels that load through tensor maps this is all there is to know, since no
 // patch sees those loads.
 
 namespace orrery::capture::sanitizer {
+
+/// The tensor maps that the program made, known by their 128 bytes: equal bytes are an equal map,
+/// so that making one again or copying it does no harm. Any thread may call.
+class TensorMaps {
+ public:
+  using Key = std::array<std::byte, kTensorMapBytes>;
+
+  struct Known {
+    std::uint64_t id = 0;
+    std::uint64_t address = 0;
+  };
+
+  /// The map's number, and whether it is new.
+  struct Added {
+    std::uint64_t id = 0;
+    bool is_new = false;
+  };
+
+  [[nodiscard]] Added Add(const TensorMapEvent& event);
+
+  /// What is known of the map in these bytes.
+  [[nodiscard]] std::optional<Known> Find(std::span<const std::byte> bytes) const;
+
+  /// Without a lock: most programs make none.
+  [[nodiscard]] bool empty() const { return num_maps_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  mutable std::mutex mutex_;  // guards maps_
+  std::map<Key, Known> maps_;
+  std::atomic<std::uint64_t> num_maps_{0};
+};
 
 /// Memory that a launch was given: a range of the snapshot, and where its address stands among the
 /// parameters.

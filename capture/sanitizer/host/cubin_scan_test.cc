@@ -1,10 +1,9 @@
-#include "capture/sanitizer/host/cubin_scan.h"
-
 #include <cstdint>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "capture/sanitizer/host/functions.h"
 #include "capture/sanitizer/host/test_cubin.h"
 
 namespace orrery::capture::sanitizer {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "capture/recorder/recorder.h"
-#include "capture/sanitizer/host/vendor_calls.h"
+#include "capture/sanitizer/host/vendor.h"
 #include "orrery/stream/codes.h"
 
 namespace orrery::capture::sanitizer {

@@ -7,11 +7,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "capture/recorder/test_recording.h"
-#include "capture/sanitizer/host/arena.h"
 #include "capture/sanitizer/host/arguments.h"
+#include "capture/sanitizer/host/launch_pool.h"
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/overheads.h"
-#include "capture/sanitizer/host/pages.h"
 #include "capture/sanitizer/host/results.h"
 #include "orrery/stream/codes.h"
 

@@ -17,7 +17,7 @@
 
 #include "capture/sanitizer/device/emulated_warp.h"
 #include "capture/sanitizer/device/patch_list.h"
-#include "capture/sanitizer/host/vendor_calls.h"
+#include "capture/sanitizer/host/vendor.h"
 
 namespace orrery::capture::sanitizer {
 

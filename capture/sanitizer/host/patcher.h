@@ -6,7 +6,7 @@
 
 #include "capture/recorder/recorder.h"
 #include "capture/sanitizer/host/failures.h"
-#include "capture/sanitizer/host/vendor_events.h"
+#include "capture/sanitizer/host/vendor.h"
 
 namespace orrery::capture::sanitizer {
 

@@ -10,7 +10,6 @@
 #include <sanitizer.h>
 
 #include "capture/sanitizer/device/patch_list.h"
-#include "capture/sanitizer/host/own_calls.h"
 
 // The calls, translated. Nothing is decided here. Of the driver only functions are used that ask
 // for facts; they are looked up by name, so that this imports neither driver nor runtime.

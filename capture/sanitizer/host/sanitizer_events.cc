@@ -5,7 +5,6 @@
 
 #include <sanitizer.h>
 
-#include "capture/sanitizer/host/own_calls.h"
 #include "capture/sanitizer/host/sanitizer_calls.h"
 #include "capture/sanitizer/host/sanitizer_driver_calls.h"
 #include "orrery/stream/codes.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "capture/recorder/call_stacks.h"
-#include "capture/recorder/listener.h"
 #include "capture/recorder/recorder.h"
+#include "capture/sanitizer/host/arguments.h"
 #include "capture/sanitizer/host/contexts.h"
 #include "capture/sanitizer/host/failures.h"
 #include "capture/sanitizer/host/functions.h"
@@ -20,9 +20,7 @@
 #include "capture/sanitizer/host/options.h"
 #include "capture/sanitizer/host/overheads.h"
 #include "capture/sanitizer/host/patcher.h"
-#include "capture/sanitizer/host/selection.h"
-#include "capture/sanitizer/host/tensor_maps.h"
-#include "capture/sanitizer/host/vendor_events.h"
+#include "capture/sanitizer/host/vendor.h"
 
 namespace orrery::capture::sanitizer {
 

@@ -8,7 +8,6 @@
 #include "capture/sanitizer/device/emulated_warp.h"
 #include "capture/sanitizer/device/layout.h"
 #include "capture/sanitizer/device/warp_access.h"
-#include "capture/sanitizer/device/warp_bulk.h"
 
 namespace orrery::capture {
 

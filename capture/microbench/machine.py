@@ -1,5 +1,7 @@
-"""Reads the clocks of the GPU while a run goes on, through one nvidia-smi that keeps printing."""
+"""The machine while a run goes on: GPU clocks, signals that end the run, and turns of processes that share the GPU."""
 
+import fcntl
+import signal
 import subprocess
 import threading
 
@@ -45,3 +47,30 @@ def driver_version():
     except OSError:
         return ""
     return out.strip()
+
+
+class StopFlag:
+    """Set by SIGTERM and SIGINT; the run ends after what it has at hand."""
+
+    def __init__(self):
+        self.is_set = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._set)
+
+    def _set(self, *_):
+        self.is_set = True
+
+
+class Turns:
+    """A lock among the processes that name the same file; nothing without a name."""
+
+    def __init__(self, path):
+        self._file = open(path, "a", encoding="utf-8") if path else None
+
+    def __enter__(self):
+        if self._file:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_):
+        if self._file:
+            fcntl.flock(self._file, fcntl.LOCK_UN)

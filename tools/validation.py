@@ -1,0 +1,73 @@
+"""What the validate_* tools share: running the program, reading tables, markdown and the document that is written."""
+
+import argparse
+import csv
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+
+def run(program, *arguments, environment=None):
+    """Standard output of the program; ends the tool where it fails. Status 3 means a partial result, whose reasons are shown."""
+    command = [str(word) for word in (program, *arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 3):
+        sys.exit(f"{pathlib.Path(sys.argv[0]).stem}: {' '.join(command)}: {done.stderr.strip()}")
+    if done.returncode == 3:
+        print(done.stderr, file=sys.stderr, end="")
+    return done.stdout
+
+
+def run_json(program, *arguments, environment=None):
+    return json.loads(run(program, *arguments, "--json", environment=environment))
+
+
+def rows_of(path):
+    """The rows of a CSV file, packed or not."""
+    opened = gzip.open if str(path).endswith(".gz") else open
+    with opened(path, "rt", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def line(*cells):
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def parser(description, **program):
+    """Options --program and --write."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--program", **(program or {"default": ROOT / "build" / "orrery"}))
+    made.add_argument("--write", type=pathlib.Path)
+    return made
+
+
+def write(text, path):
+    """Into the file, or to standard output where there is none."""
+    if path:
+        path.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+
+
+def write_lines(lines, path):
+    write("\n".join(lines).rstrip() + "\n", path)
+
+
+def measured_steps(path):
+    """{model: milliseconds of a step in each run}."""
+    steps = {}
+    for row in rows_of(path):
+        steps.setdefault(row["name"], []).append(float(row["step_ms"]))
+    return steps
+
+
+def distance(value, low, high):
+    """Percent by which a value is below or above an interval; 0 inside."""
+    if value < low:
+        return 100 * (value / low - 1)
+    return max(0.0, 100 * (value / high - 1))
