@@ -2,75 +2,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
-// What CUPTI tells, in plain structures of our own: only cupti_calls.cc knows the vendor's. Times
-// are nanoseconds on the recorder's clock; device, context and stream numbers are CUPTI's. Texts
-// are valid during the call.
+#include "orrery/stream/schema.h"
+
+// CUPTI behind an interface: only cupti_calls.cc knows the vendor's structures. It hands over
+// records of the stream, without the numbers that the writer gives them. Times are nanoseconds on
+// the recorder's clock; device, context and stream numbers are CUPTI's. Texts are valid during the
+// call.
 
 namespace orrery::capture {
 
-/// Work on a device: where, when, and which call of the host began it.
-struct DeviceWork {
-  std::uint64_t correlation = 0;
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-  std::uint64_t device = 0;
-  std::uint64_t context = 0;
-  std::uint64_t stream = 0;
-  std::uint64_t graph = 0;
-  std::uint64_t graph_node = 0;
-};
-
-struct Extent {
-  std::uint64_t x = 0;
-  std::uint64_t y = 0;
-  std::uint64_t z = 0;
-};
-
-struct KernelActivity {
-  DeviceWork work = {};
-  std::string_view name = {};
-  Extent grid = {};
-  Extent block = {};
-  Extent cluster = {};
-  std::uint64_t shared_bytes = 0;
-  std::uint64_t registers = 0;
-};
-
-/// CUPTI does not tell the addresses of copies and sets.
-struct CopyActivity {
-  DeviceWork work = {};
-  std::uint64_t kind = 0;  // codes::CopyKind
-  std::uint64_t bytes = 0;
-  bool is_async = false;
-};
-
-struct SetActivity {
-  DeviceWork work = {};
-  std::uint64_t bytes = 0;
-  std::uint64_t value = 0;
-  bool is_async = false;
-};
-
-/// A whole graph as one piece of work.
-struct GraphActivity {
-  DeviceWork work = {};
-};
-
-/// A call of the runtime or driver.
-struct CallActivity {
-  std::uint64_t correlation = 0;
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-  std::uint64_t thread = 0;
-  std::uint64_t api = 0;  // codes::Api
-  std::string_view name = {};
-  std::int64_t result = 0;
-};
-
-/// Memory that the driver hands out or takes back.
+/// Memory that the driver allocates or frees.
 struct MemoryActivity {
   std::uint64_t correlation = 0;
   std::int64_t time_ns = 0;
@@ -84,62 +29,29 @@ struct MemoryActivity {
   bool is_free = false;
 };
 
-struct WaitActivity {
-  std::uint64_t correlation = 0;
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-  std::uint64_t kind = 0;  // codes::SyncKind
-  std::uint64_t context = 0;
-  std::uint64_t stream = 0;
-  std::uint64_t event = 0;
-};
-
-struct ManagedActivity {
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-  std::uint64_t action = 0;  // codes::ManagedAction
-  std::uint64_t address = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t count = 0;
-  std::uint64_t device = 0;
-  std::uint64_t stream = 0;
-};
-
-struct DeviceActivity {
-  std::uint64_t device = 0;
-  std::string_view name = {};
-  std::string_view uuid = {};
-  std::int64_t memory_bytes = -1;
-  std::int64_t multiprocessors = -1;
-  std::int64_t compute_major = -1;
-  std::int64_t compute_minor = -1;
-};
-
-/// What CUPTI itself cost.
-struct CostActivity {
-  std::int64_t duration_ns = 0;
-};
-
-/// Takes what a buffer of CUPTI holds.
+/// Receives the content of a buffer of CUPTI. Memcpy and memset have no addresses, CUPTI does not
+/// report them.
 class ActivityReceiver {
  public:
   virtual ~ActivityReceiver() = default;
-  virtual void Take(const KernelActivity& kernel) = 0;
-  virtual void Take(const CopyActivity& copy) = 0;
-  virtual void Take(const SetActivity& set) = 0;
-  virtual void Take(const GraphActivity& graph) = 0;
-  virtual void Take(const CallActivity& call) = 0;
+  virtual void Take(stream::Launch launch, std::string_view kernel) = 0;
+  virtual void Take(const stream::Copy& copy) = 0;
+  virtual void Take(const stream::Set& set) = 0;
+  virtual void Take(const stream::GraphLaunch& graph) = 0;
+  virtual void Take(stream::ApiCall call, std::string_view name) = 0;
   virtual void Take(const MemoryActivity& memory) = 0;
-  virtual void Take(const WaitActivity& wait) = 0;
-  virtual void Take(const ManagedActivity& managed) = 0;
-  virtual void Take(const DeviceActivity& device) = 0;
-  virtual void Take(const CostActivity& cost) = 0;
+  virtual void Take(stream::Synchronization wait) = 0;
+  virtual void Take(stream::ManagedMemory managed) = 0;
+  virtual void Take(const stream::Device& device) = 0;
+
+  /// Overhead of CUPTI itself.
+  virtual void TakeOverhead(std::int64_t duration_ns) = 0;
 };
 
-/// What is to be collected beyond kernels, copies, sets, memory and waits.
+/// What is collected besides kernels, memcpy, memset, memory and synchronization.
 struct CollectionOptions {
   bool all_calls = false;     // every call of the runtime and driver becomes a record
-  bool whole_graphs = false;  // a graph is one piece of work, cheaper than its nodes
+  bool whole_graphs = false;  // one record per graph launch, cheaper than one per node
   bool managed = false;       // counters of managed memory
   std::uint32_t flush_ms = 1000;
 };
@@ -176,5 +88,13 @@ class ActivitySource {
   /// "CUPTI 13.0.1".
   virtual std::string version() = 0;
 };
+
+/// Whether calls of this name are always recorded: those that begin work on a device or change its
+/// memory. They tell on which thread and when, in the host's order, work was begun; CUPTI's records
+/// of the work do not.
+[[nodiscard]] bool IsWantedCall(std::string_view name);
+
+/// CUPTI of the process; there can be one at a time (cupti_calls.cc).
+[[nodiscard]] std::unique_ptr<ActivitySource> MakeCuptiSource();
 
 }  // namespace orrery::capture

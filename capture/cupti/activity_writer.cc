@@ -1,6 +1,7 @@
 #include "capture/cupti/activity_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "orrery/stream/codes.h"
@@ -10,129 +11,54 @@ namespace {
 
 namespace codes = stream::codes;
 
-// Calls that no work has asked for by then are forgotten, so that memory stays bounded.
+// Older calls are forgotten, so that memory stays bounded.
 constexpr std::uint64_t kCallsKept = 1 << 18;
 constexpr std::size_t kMostWaiting = 1 << 20;
 
-std::int64_t Duration(std::int64_t begin_ns, std::int64_t end_ns) {
-  return std::max<std::int64_t>(end_ns - begin_ns, 0);
-}
-
 }  // namespace
 
-template <typename Event>
-Event ActivityWriter::EventOf(const DeviceWork& work) {
-  Event event;
-  event.time_ns = work.begin_ns;
-  event.duration_ns = Duration(work.begin_ns, work.end_ns);
-  event.device = work.device;
-  event.context = work.context;
-  event.stream = work.stream;
-  event.correlation = work.correlation;
-  return event;
+bool IsWantedCall(std::string_view name) {
+  constexpr std::array<std::string_view, 16> kPrefixes = {
+      "cudaLaunch",    "cudaGraphLaunch", "cudaMemcpy",    "cudaMemset",
+      "cudaMalloc",    "cudaFree",        "cudaHostAlloc", "cuLaunch",
+      "cuGraphLaunch", "cuMemcpy",        "cuMemset",      "cuMemAlloc",
+      "cuMemFree",     "cuMemHostAlloc",  "cuMemPrefetch", "cudaMemPrefetch"};
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-void ActivityWriter::Take(const KernelActivity& kernel) {
-  auto launch = EventOf<stream::Launch>(kernel.work);
-  launch.function = recorder_.Function(kernel.name);
-  launch.grid_x = kernel.grid.x;
-  launch.grid_y = kernel.grid.y;
-  launch.grid_z = kernel.grid.z;
-  launch.block_x = kernel.block.x;
-  launch.block_y = kernel.block.y;
-  launch.block_z = kernel.block.z;
-  launch.cluster_x = kernel.cluster.x;
-  launch.cluster_y = kernel.cluster.y;
-  launch.cluster_z = kernel.cluster.z;
-  launch.shared_bytes = kernel.shared_bytes;
-  launch.registers = kernel.registers;
-  launch.graph = kernel.work.graph;
-  launch.graph_node = kernel.work.graph_node;
+void ActivityWriter::Take(stream::Launch launch, std::string_view kernel) {
+  launch.function = recorder_.Function(kernel);
   launch.reason = recorder_.Text("coarse capture");
   waiting_.emplace_back(launch);
 }
 
-void ActivityWriter::Take(const CopyActivity& copy) {
-  auto event = EventOf<stream::Copy>(copy.work);
-  event.width_bytes = copy.bytes;
-  event.kind = copy.kind;
-  event.is_async = copy.is_async ? 1 : 0;
-  waiting_.emplace_back(event);
-}
-
-void ActivityWriter::Take(const SetActivity& set) {
-  auto event = EventOf<stream::Set>(set.work);
-  event.width_bytes = set.bytes;
-  event.value = set.value;
-  event.is_async = set.is_async ? 1 : 0;
-  waiting_.emplace_back(event);
-}
-
-void ActivityWriter::Take(const GraphActivity& graph) {
-  auto event = EventOf<stream::GraphLaunch>(graph.work);
-  event.graph = graph.work.graph;
-  waiting_.emplace_back(event);
-}
-
-void ActivityWriter::Take(const CallActivity& call) {
-  begin_of_call_[call.correlation] = {.time_ns = call.begin_ns, .thread = call.thread};
+void ActivityWriter::Take(stream::ApiCall call, std::string_view name) {
+  begin_of_call_[call.correlation] = {.time_ns = call.time_ns, .thread = call.thread};
   last_correlation_ = std::max(last_correlation_, call.correlation);
   if (writes_calls_) {
-    recorder_.Write(
-        stream::ApiCall{.sequence = recorder_.LateCallNumber(call.begin_ns, call.correlation),
-                        .time_ns = call.begin_ns,
-                        .thread = call.thread,
-                        .name = recorder_.Text(call.name),
-                        .api = call.api,
-                        .correlation = call.correlation,
-                        .duration_ns = Duration(call.begin_ns, call.end_ns),
-                        .result = call.result});
+    call.sequence = recorder_.LateCallNumber(call.time_ns, call.correlation);
+    call.name = recorder_.Text(name);
+    recorder_.Write(call);
   }
 }
 
-void ActivityWriter::Take(const MemoryActivity& memory) {
-  memory_.push_back(memory);
-}
-
-void ActivityWriter::Take(const WaitActivity& wait) {
-  recorder_.Write(
-      stream::Synchronization{.sequence = recorder_.LateCallNumber(wait.begin_ns, wait.correlation),
-                              .time_ns = wait.begin_ns,
-                              .kind = wait.kind,
-                              .context = wait.context,
-                              .stream = wait.stream,
-                              .event = wait.event,
-                              .correlation = wait.correlation,
-                              .duration_ns = Duration(wait.begin_ns, wait.end_ns)});
+void ActivityWriter::Take(stream::Synchronization wait) {
+  wait.sequence = recorder_.LateCallNumber(wait.time_ns, wait.correlation);
+  recorder_.Write(wait);
 }
 
 // Migrations belong to no call; a number of the present keeps them apart from everything else.
-void ActivityWriter::Take(const ManagedActivity& managed) {
-  stream::ManagedMemory event{.action = managed.action,
-                              .address = managed.address,
-                              .bytes = managed.bytes,
-                              .device = managed.device,
-                              .stream = managed.stream,
-                              .count = managed.count,
-                              .duration_ns = Duration(managed.begin_ns, managed.end_ns)};
-  recorder_.Stamp(event);
-  event.time_ns = managed.begin_ns;
-  event.thread = 0;
-  recorder_.Write(event);
+void ActivityWriter::Take(stream::ManagedMemory managed) {
+  const std::int64_t time_ns = managed.time_ns;
+  recorder_.Stamp(managed);
+  managed.time_ns = time_ns;
+  managed.thread = 0;
+  recorder_.Write(managed);
 }
 
-void ActivityWriter::Take(const DeviceActivity& device) {
-  recorder_.Write(stream::Device{.device = device.device,
-                                 .name = device.name,
-                                 .uuid = device.uuid,
-                                 .memory_bytes = device.memory_bytes,
-                                 .multiprocessors = device.multiprocessors,
-                                 .compute_major = device.compute_major,
-                                 .compute_minor = device.compute_minor});
-}
-
-void ActivityWriter::Take(const CostActivity& cost) {
-  recorder_.AddOverhead(codes::kCollection, cost.duration_ns);
+void ActivityWriter::TakeOverhead(std::int64_t duration_ns) {
+  recorder_.AddOverhead(codes::kCollection, duration_ns);
 }
 
 void ActivityWriter::EndBatch() {

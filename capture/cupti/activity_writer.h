@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -23,16 +24,24 @@ class ActivityWriter : public ActivityReceiver {
   ActivityWriter(Recorder& recorder, bool writes_calls)
       : recorder_(recorder), writes_calls_(writes_calls) {}
 
-  void Take(const KernelActivity& kernel) override;
-  void Take(const CopyActivity& copy) override;
-  void Take(const SetActivity& set) override;
-  void Take(const GraphActivity& graph) override;
-  void Take(const CallActivity& call) override;
-  void Take(const MemoryActivity& memory) override;
-  void Take(const WaitActivity& wait) override;
-  void Take(const ManagedActivity& managed) override;
-  void Take(const DeviceActivity& device) override;
-  void Take(const CostActivity& cost) override;
+  void Take(stream::Launch launch, std::string_view kernel) override;
+
+  void Take(const stream::Copy& copy) override { waiting_.emplace_back(copy); }
+
+  void Take(const stream::Set& set) override { waiting_.emplace_back(set); }
+
+  void Take(const stream::GraphLaunch& graph) override { waiting_.emplace_back(graph); }
+
+  void Take(stream::ApiCall call, std::string_view name) override;
+
+  void Take(const MemoryActivity& memory) override { memory_.push_back(memory); }
+
+  void Take(stream::Synchronization wait) override;
+  void Take(stream::ManagedMemory managed) override;
+
+  void Take(const stream::Device& device) override { recorder_.Write(device); }
+
+  void TakeOverhead(std::int64_t duration_ns) override;
 
   /// Writes the work whose calls are known by now, and memory in the order of time.
   void EndBatch();
@@ -48,8 +57,6 @@ class ActivityWriter : public ActivityReceiver {
     std::uint64_t thread = 0;
   };
 
-  template <typename Event>
-  [[nodiscard]] static Event EventOf(const DeviceWork& work);
   [[nodiscard]] bool WriteIfKnown(const Work& work);
   void WriteWithout(Work& work);
   [[nodiscard]] std::uint64_t NextOf(std::uint64_t correlation);

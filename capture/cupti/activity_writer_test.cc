@@ -26,16 +26,19 @@ class ActivityWriterTest : public ::testing::Test {
     recorder_->Finish();
   }
 
-  static KernelActivity Kernel(std::uint64_t correlation, std::int64_t begin_ns,
-                               std::uint64_t graph_node = 0) {
-    return {.work = {.correlation = correlation,
-                     .begin_ns = begin_ns,
-                     .end_ns = begin_ns + 7,
-                     .stream = 3,
-                     .graph_node = graph_node},
-            .name = "kernel",
-            .grid = {4, 1, 1},
-            .block = {128, 1, 1}};
+  void TakeKernel(std::uint64_t correlation, std::int64_t begin_ns, std::uint64_t graph_node = 0) {
+    writer_->Take(stream::Launch{.time_ns = begin_ns,
+                                 .stream = 3,
+                                 .correlation = correlation,
+                                 .grid_x = 4,
+                                 .block_x = 128,
+                                 .duration_ns = 7,
+                                 .graph_node = graph_node},
+                  "kernel");
+  }
+
+  void TakeCall(std::uint64_t correlation) {
+    writer_->Take(stream::ApiCall{.time_ns = 200, .thread = 77, .correlation = correlation}, "");
   }
 
   TestFolder folder_;
@@ -52,8 +55,8 @@ TEST_F(ActivityWriterTest, ALaunchStandsWhereTheHostPutIt) {
   recorder_->Allocated({.address = 64, .bytes = 8, .level = codes::kTensor});
   clock_.time_ns = 300;
   recorder_->Freed({.address = 64, .level = codes::kTensor});
-  writer_->Take(Kernel(5, 900));
-  writer_->Take(CallActivity{.correlation = 5, .begin_ns = 200, .end_ns = 210, .thread = 77});
+  TakeKernel(5, 900);
+  TakeCall(5);
   writer_->EndBatch();
   Finish();
 
@@ -70,9 +73,9 @@ TEST_F(ActivityWriterTest, ALaunchStandsWhereTheHostPutIt) {
 
 // The kernel's buffer arrives before that of its call.
 TEST_F(ActivityWriterTest, WorkWaitsForItsCall) {
-  writer_->Take(Kernel(5, 900));
+  TakeKernel(5, 900);
   writer_->EndBatch();
-  writer_->Take(CallActivity{.correlation = 5, .begin_ns = 200, .thread = 77});
+  TakeCall(5);
   writer_->EndBatch();
   Finish();
 
@@ -83,7 +86,7 @@ TEST_F(ActivityWriterTest, WorkWaitsForItsCall) {
 }
 
 TEST_F(ActivityWriterTest, WorkWithoutACallIsWrittenAtTheEndAndCounted) {
-  writer_->Take(Kernel(5, 900));
+  TakeKernel(5, 900);
   writer_->EndBatch();
   Finish();
 
@@ -95,10 +98,10 @@ TEST_F(ActivityWriterTest, WorkWithoutACallIsWrittenAtTheEndAndCounted) {
 
 // One call launches a graph of two kernels, which arrive in two buffers.
 TEST_F(ActivityWriterTest, NodesOfAGraphHaveNumbersOfTheirOwnInTheOrderTheyRan) {
-  writer_->Take(CallActivity{.correlation = 5, .begin_ns = 200, .thread = 77});
-  writer_->Take(Kernel(5, 900, 11));
+  TakeCall(5);
+  TakeKernel(5, 900, 11);
   writer_->EndBatch();
-  writer_->Take(Kernel(5, 950, 12));
+  TakeKernel(5, 950, 12);
   writer_->EndBatch();
   Finish();
 
@@ -112,8 +115,8 @@ TEST_F(ActivityWriterTest, NodesOfAGraphHaveNumbersOfTheirOwnInTheOrderTheyRan) 
 // PASTA defect 1: source and destination swapped. CUPTI tells a direction, and it stays.
 TEST_F(ActivityWriterTest, ACopyKeepsItsDirection) {
   writer_->Take(
-      CopyActivity{.work = {.correlation = 1}, .kind = codes::kHostToDevice, .bytes = 5ULL << 30});
-  writer_->Take(SetActivity{.work = {.correlation = 2}, .bytes = 6ULL << 30, .value = 9});
+      stream::Copy{.width_bytes = 5ULL << 30, .kind = codes::kHostToDevice, .correlation = 1});
+  writer_->Take(stream::Set{.width_bytes = 6ULL << 30, .correlation = 2, .value = 9});
   Finish();
 
   const auto copies = RecordsOf<stream::Copy>(path_);
@@ -141,10 +144,9 @@ TEST_F(ActivityWriterTest, MemoryIsWrittenInTheOrderOfTime) {
 
 TEST_F(ActivityWriterTest, CallsAreWrittenOnlyWhenTheyAreWanted) {
   ActivityWriter with_calls(*recorder_, true);
-  const CallActivity call{
-      .correlation = 5, .begin_ns = 200, .end_ns = 230, .thread = 7, .name = "cudaLaunchKernel"};
-  writer_->Take(call);
-  with_calls.Take(call);
+  const stream::ApiCall call{.time_ns = 200, .thread = 7, .correlation = 5, .duration_ns = 30};
+  writer_->Take(call, "cudaLaunchKernel");
+  with_calls.Take(call, "cudaLaunchKernel");
   Finish();
 
   const auto calls = RecordsOf<stream::ApiCall>(path_);

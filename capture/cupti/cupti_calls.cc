@@ -1,16 +1,15 @@
-#include "capture/cupti/cupti_calls.h"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <cupti.h>
 
-#include "capture/cupti/wanted_calls.h"
+#include "capture/cupti/activity_source.h"
 #include "capture/recorder/clock.h"
 #include "orrery/stream/codes.h"
 
@@ -33,23 +32,25 @@ std::int64_t Time(std::uint64_t time_ns) {
   return static_cast<std::int64_t>(time_ns);
 }
 
-Extent ExtentOf(std::int64_t x, std::int64_t y, std::int64_t z) {
-  const auto side = [](std::int64_t length) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(length, 0));
-  };
-  return {.x = side(x), .y = side(y), .z = side(z)};
+std::int64_t Duration(std::uint64_t start, std::uint64_t end) {
+  return std::max<std::int64_t>(Time(end) - Time(start), 0);
 }
 
-template <typename Record>
-DeviceWork WorkOf(const Record& record) {
-  return {.correlation = record.correlationId,
-          .begin_ns = Time(record.start),
-          .end_ns = Time(record.end),
-          .device = record.deviceId,
-          .context = record.contextId,
-          .stream = record.streamId,
-          .graph = record.graphId,
-          .graph_node = record.graphNodeId};
+std::uint64_t Length(std::int64_t length) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(length, 0));
+}
+
+/// An event of the stream with what all records of device work have.
+template <typename Event, typename Record>
+Event WorkOf(const Record& record) {
+  Event event;
+  event.time_ns = Time(record.start);
+  event.duration_ns = Duration(record.start, record.end);
+  event.device = record.deviceId;
+  event.context = record.contextId;
+  event.stream = record.streamId;
+  event.correlation = record.correlationId;
+  return event;
 }
 
 std::uint64_t CopyKindOf(std::uint8_t kind) {
@@ -115,53 +116,57 @@ std::string_view NameOfCall(CUpti_CallbackDomain domain, CUpti_CallbackId id) {
 }
 
 void Show(const CUpti_ActivityKernel10& kernel, ActivityReceiver& receiver) {
-  receiver.Take(
-      KernelActivity{.work = WorkOf(kernel),
-                     .name = TextOf(kernel.name),
-                     .grid = ExtentOf(kernel.gridX, kernel.gridY, kernel.gridZ),
-                     .block = ExtentOf(kernel.blockX, kernel.blockY, kernel.blockZ),
-                     .cluster = ExtentOf(kernel.clusterX, kernel.clusterY, kernel.clusterZ),
-                     .shared_bytes = static_cast<std::uint64_t>(kernel.staticSharedMemory) +
-                                     static_cast<std::uint64_t>(kernel.dynamicSharedMemory),
-                     .registers = kernel.registersPerThread});
+  auto launch = WorkOf<stream::Launch>(kernel);
+  launch.grid_x = Length(kernel.gridX);
+  launch.grid_y = Length(kernel.gridY);
+  launch.grid_z = Length(kernel.gridZ);
+  launch.block_x = Length(kernel.blockX);
+  launch.block_y = Length(kernel.blockY);
+  launch.block_z = Length(kernel.blockZ);
+  launch.cluster_x = Length(kernel.clusterX);
+  launch.cluster_y = Length(kernel.clusterY);
+  launch.cluster_z = Length(kernel.clusterZ);
+  launch.shared_bytes = static_cast<std::uint64_t>(kernel.staticSharedMemory) +
+                        static_cast<std::uint64_t>(kernel.dynamicSharedMemory);
+  launch.registers = kernel.registersPerThread;
+  launch.graph = kernel.graphId;
+  launch.graph_node = kernel.graphNodeId;
+  receiver.Take(launch, TextOf(kernel.name));
 }
 
 template <typename Copy>
 void ShowCopy(const Copy& copy, ActivityReceiver& receiver) {
-  receiver.Take(CopyActivity{.work = WorkOf(copy),
-                             .kind = CopyKindOf(copy.copyKind),
-                             .bytes = copy.bytes,
-                             .is_async = (copy.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0});
+  auto event = WorkOf<stream::Copy>(copy);
+  event.kind = CopyKindOf(copy.copyKind);
+  event.width_bytes = copy.bytes;
+  event.is_async = (copy.flags & CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC) != 0 ? 1 : 0;
+  receiver.Take(event);
 }
 
 void Show(const CUpti_ActivityMemset4& set, ActivityReceiver& receiver) {
-  receiver.Take(SetActivity{.work = WorkOf(set),
-                            .bytes = set.bytes,
-                            .value = set.value,
-                            .is_async = (set.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0});
+  auto event = WorkOf<stream::Set>(set);
+  event.width_bytes = set.bytes;
+  event.value = set.value;
+  event.is_async = (set.flags & CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC) != 0 ? 1 : 0;
+  receiver.Take(event);
 }
 
 void Show(const CUpti_ActivityGraphTrace2& graph, ActivityReceiver& receiver) {
-  receiver.Take(GraphActivity{.work = {.correlation = graph.correlationId,
-                                       .begin_ns = Time(graph.start),
-                                       .end_ns = Time(graph.end),
-                                       .device = graph.deviceId,
-                                       .context = graph.contextId,
-                                       .stream = graph.streamId,
-                                       .graph = graph.graphId}});
+  auto event = WorkOf<stream::GraphLaunch>(graph);
+  event.graph = graph.graphId;
+  receiver.Take(event);
 }
 
 void Show(const CUpti_ActivityAPI& call, ActivityReceiver& receiver) {
   const bool is_runtime = call.kind == CUPTI_ACTIVITY_KIND_RUNTIME;
-  receiver.Take(CallActivity{
-      .correlation = call.correlationId,
-      .begin_ns = Time(call.start),
-      .end_ns = Time(call.end),
-      .thread = call.threadId,
-      .api = is_runtime ? codes::kRuntimeApi : codes::kDriverApi,
-      .name = NameOfCall(is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API,
-                         call.cbid),
-      .result = call.returnValue});
+  receiver.Take(
+      stream::ApiCall{.time_ns = Time(call.start),
+                      .thread = call.threadId,
+                      .api = is_runtime ? codes::kRuntimeApi : codes::kDriverApi,
+                      .correlation = call.correlationId,
+                      .duration_ns = Duration(call.start, call.end),
+                      .result = call.returnValue},
+      NameOfCall(is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API, call.cbid));
 }
 
 void Show(const CUpti_ActivityMemory4& memory, ActivityReceiver& receiver) {
@@ -180,14 +185,14 @@ void Show(const CUpti_ActivityMemory4& memory, ActivityReceiver& receiver) {
 
 void Show(const CUpti_ActivitySynchronization2& wait, ActivityReceiver& receiver) {
   const auto kind = static_cast<std::uint64_t>(wait.type);
-  receiver.Take(WaitActivity{
-      .correlation = wait.correlationId,
-      .begin_ns = Time(wait.start),
-      .end_ns = Time(wait.end),
+  receiver.Take(stream::Synchronization{
+      .time_ns = Time(wait.start),
       .kind = kind <= codes::kContextSync ? kind : codes::kUnknownSync,
       .context = wait.contextId,
       .stream = wait.streamId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : wait.streamId,
-      .event = wait.cudaEventId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : wait.cudaEventId});
+      .event = wait.cudaEventId == CUPTI_SYNCHRONIZATION_INVALID_VALUE ? 0 : wait.cudaEventId,
+      .correlation = wait.correlationId,
+      .duration_ns = Duration(wait.start, wait.end)});
 }
 
 void Show(const CUpti_ActivityUnifiedMemoryCounter3& counter, ActivityReceiver& receiver) {
@@ -197,19 +202,19 @@ void Show(const CUpti_ActivityUnifiedMemoryCounter3& counter, ActivityReceiver& 
   }
   const std::uint64_t action = kActionOfCounter[kind];
   const bool is_to_host = action == codes::kMigrationToHost;
-  receiver.Take(ManagedActivity{
-      .begin_ns = Time(counter.start),
-      .end_ns = Time(std::max(counter.start, counter.end)),
+  receiver.Take(stream::ManagedMemory{
+      .time_ns = Time(counter.start),
       .action = action,
       .address = counter.address,
       .bytes = CountsBytes(action) ? counter.value : 0,
+      .device = CountsBytes(action) && !is_to_host ? counter.dstId : counter.srcId,
       .count = CountsBytes(action) ? 1 : counter.value,
-      .device = CountsBytes(action) && !is_to_host ? counter.dstId : counter.srcId});
+      .duration_ns = Duration(counter.start, counter.end)});
 }
 
 void Show(const CUpti_ActivityDevice5& device, ActivityReceiver& receiver) {
   const std::string uuid = HexOf(device.uuid);
-  receiver.Take(DeviceActivity{.device = device.id,
+  receiver.Take(stream::Device{.device = device.id,
                                .name = TextOf(device.name),
                                .uuid = uuid,
                                .memory_bytes = static_cast<std::int64_t>(device.globalMemorySize),
@@ -249,7 +254,7 @@ void ShowAny(const CUpti_Activity& activity, ActivityReceiver& receiver) {
       return Show(As<CUpti_ActivityDevice5>(activity), receiver);
     case CUPTI_ACTIVITY_KIND_OVERHEAD: {
       const auto& cost = As<CUpti_ActivityOverhead3>(activity);
-      return receiver.Take(CostActivity{.duration_ns = Time(cost.end) - Time(cost.start)});
+      return receiver.TakeOverhead(Time(cost.end) - Time(cost.start));
     }
     default:
       return;

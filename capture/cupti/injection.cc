@@ -1,7 +1,6 @@
 #include <cstdio>
 #include <string>
 
-#include "capture/cupti/cupti_calls.h"
 #include "capture/cupti/session.h"
 #include "capture/recorder/process_recorder.h"
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "capture/cupti/mock_source.h"
-#include "capture/cupti/wanted_calls.h"
 #include "capture/recorder/test_recording.h"
 #include "orrery/stream/codes.h"
 
@@ -29,9 +28,10 @@ TEST_F(CoarseSessionTest, WhatTheSourceTellsIsInTheStreamAtTheEnd) {
   ASSERT_EQ(session.Start(), "");
   for (std::uint64_t kernel = 1; kernel <= kNumKernels; ++kernel) {
     source_.Tell([kernel](ActivityReceiver& receiver) {
-      receiver.Take(
-          CallActivity{.correlation = kernel, .begin_ns = static_cast<std::int64_t>(kernel) * 100});
-      receiver.Take(KernelActivity{.work = {.correlation = kernel}, .name = "kernel"});
+      receiver.Take(stream::ApiCall{.time_ns = static_cast<std::int64_t>(kernel) * 100,
+                                    .correlation = kernel},
+                    "cudaLaunchKernel");
+      receiver.Take(stream::Launch{.correlation = kernel}, "kernel");
     });
   }
   recorder_.Flush();
