@@ -27,4 +27,7 @@ namespace orrery {
 /// Returns `text` without the characters of `blanks` at both ends.
 [[nodiscard]] std::string_view Trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
 
+/// Returns the text after the first `key`, without leading blanks; empty if the key is absent.
+[[nodiscard]] std::string_view TextAfter(std::string_view text, std::string_view key);
+
 }  // namespace orrery

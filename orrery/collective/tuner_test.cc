@@ -32,7 +32,8 @@ Candidate Choice(const Fabric& fabric, const Request& request, std::string_view 
 
 Candidate AlgorithmAndProtocol(const Fabric& fabric, const Request& request, Algorithm algorithm,
                                Protocol protocol) {
-  for (const Candidate& candidate : Tuned(fabric, request).candidates()) {
+  const Tuning tuning = Tuned(fabric, request);
+  for (const Candidate& candidate : tuning.candidates()) {
     if (candidate.algorithm == algorithm && candidate.protocol == protocol) {
       return candidate;
     }
@@ -193,7 +194,8 @@ TEST(TunerTest, SeveralNodesWithSwitchesUseTheirTree) {
 }
 
 TEST(TunerTest, PcieHasNoLl128) {
-  for (const Candidate& candidate : Tuned(Of("L40S PCIe", 4), AllReduce(kMebibyte)).candidates()) {
+  const Tuning tuning = Tuned(Of("L40S PCIe", 4), AllReduce(kMebibyte));
+  for (const Candidate& candidate : tuning.candidates()) {
     EXPECT_NE(candidate.protocol, Protocol::kLl128);
   }
 }

@@ -62,7 +62,7 @@ TEST(Measurements, ATimeMustBeAboveZero) {
 TEST(Measurements, AnUnknownGpuOrOperatorIsNamed) {
   EXPECT_EQ(Refusal("fill n=1000 bf16", "2", "Voodoo2"),
             "the GPU 'Voodoo2' is not in the catalogue");
-  EXPECT_THAT(Refusal("fil n=1000 bf16", "2", "H200"), HasSubstr("no operator is called 'fil'"));
+  EXPECT_THAT(Refusal("fil n=1000 bf16", "2", "H200"), HasSubstr("unknown operator 'fil'"));
   EXPECT_EQ(Refusal("fill bf16", "2", "H200"), "fill needs n=");
 }
 

@@ -70,7 +70,7 @@ Result<Model> ModelOfRow(const Table& table, std::size_t row) {
   const double billions = table.NumberInText(row, "params_b").value_or(0);
   for (const SweepModel& sweep : kModels) {
     if (std::abs(sweep.billions - billions) < 0.01) {
-      return Model{fmt::format("{:g}B", billions), TransformerOf(facts)};
+      return Model{fmt::format("{:g}B", billions), TransformerOf(sweep)};
     }
   }
   return Fail(Error::Kind::kUnsupported,

@@ -195,7 +195,7 @@ TEST(StreamReaderTest, AHigherMinorVersionIsRead) {
 
 TEST(StreamReaderTest, OtherFilesAndEmptyStreamsAreRefused) {
   for (const auto& [bytes, message] :
-       {std::pair("", "no recorded"), std::pair("ORR", "no recorded"),
+       {std::pair("", "not a recorded"), std::pair("ORR", "not a recorded"),
         std::pair("ORRS\x01", "ends inside its header")}) {
     const auto source = OpenMemory(bytes);
     const auto reader = StreamReader::Open(*source);

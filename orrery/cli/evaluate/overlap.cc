@@ -27,7 +27,7 @@ struct EvaluateEchoArguments {
   OutputOptions output;
 };
 
-using compat::echo::Evaluation;
+using EchoEvaluation = compat::echo::Evaluation;
 using compat::echo::KernelRow;
 using compat::echo::ModelEvaluation;
 using compat::echo::HeldOutEvaluation;

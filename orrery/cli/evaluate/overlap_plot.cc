@@ -18,7 +18,7 @@ namespace {
 // One predictor with wild errors must not make a stub of the others; its note says how long it is.
 constexpr double kLongestPercent = 60;
 
-using compat::echo::Evaluation;
+using EchoEvaluation = compat::echo::Evaluation;
 using compat::echo::HeldOutPredictions;
 
 /// |error| in percent of overlapped rows, all repeats.

@@ -8,6 +8,7 @@
 #include "orrery/base/packing.h"
 #include "orrery/cli/collective_data.h"
 #include "orrery/cli/command.h"
+#include "orrery/cli/evaluate/output.h"
 #include "orrery/cli/fit/commands.h"
 #include "orrery/cli/terminal.h"
 #include "orrery/collective/calibration.h"

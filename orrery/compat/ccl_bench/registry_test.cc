@@ -12,7 +12,7 @@
 namespace orrery::compat::ccl_bench {
 namespace {
 
-using test_run::Rank;
+using analyze::test_run::Rank;
 
 constexpr std::string_view kAllReduce = "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*)";
 
@@ -196,7 +196,7 @@ TEST(CclBenchTest, AFailedSampleBecomesAHugeInterval) {
   }
   const trace::TraceSet set;
   const std::vector<Measurement> tables{{.format = "NVF1", .file = "gpu0.bin", .rows = &counters}};
-  const Run run{.set = &set, .measurements = tables};
+  const ccl_bench::Run run{.set = &set, .measurements = tables};
   EXPECT_DOUBLE_EQ(*ComputeMetric("max_throughput", run).value, 3.145728);
   EXPECT_DOUBLE_EQ(*ComputeMetric("avg_throughput", run).value, 4096 * 1024 * 1e6 / 3000 / 1e9);
   EXPECT_DOUBLE_EQ(*ComputeMetric("total_communication", run).value, 4096 * 1024 / 2);

@@ -30,6 +30,12 @@ struct StartState {
 // PyTorch's smallest block; sizes are multiples of it.
 constexpr std::int64_t kBlockUnit = 512;
 
+// The size of a block, derived from the requested size.
+std::uint64_t RoundedBlock(std::uint64_t requested_bytes) {
+  const auto bytes = static_cast<std::int64_t>(requested_bytes);
+  return static_cast<std::uint64_t>(RoundUp(std::max<std::int64_t>(bytes, 1), kBlockUnit));
+}
+
 class Undo {
  public:
   explicit Undo(const DeviceMemory& memory) : memory_(memory) {
@@ -120,12 +126,6 @@ class Undo {
   std::map<std::uint64_t, Block> blocks_;
   StartState start_;
 };
-
-// The size of a block, derived from the requested size.
-std::uint64_t RoundedBlock(std::uint64_t requested_bytes) {
-  const auto bytes = static_cast<std::int64_t>(requested_bytes);
-  return static_cast<std::uint64_t>(RoundUp(std::max<std::int64_t>(bytes, 1), kBlockUnit));
-}
 
 // Undoes the history from its end. It is a ring buffer, so its initial state is not recorded; what
 // is left of the final state when every entry is undone is what was there before.

@@ -232,7 +232,7 @@ TEST(OrrTest, ErrorsNameTheFile) {
 
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().message(),
-            path + ": not an Orrery container: it does not begin with the mark of one");
+            path + ": not an Orrery container: it does not begin with the magic bytes of one");
   std::filesystem::remove(path);
 }
 
