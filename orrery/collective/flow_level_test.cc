@@ -207,7 +207,7 @@ TEST(FlowLevelTest, RanksThatCannotReachEachOtherAreNamed) {
   EXPECT_EQ(FlowLevelTimeOf({.size = {8}}, Algorithm::kRing, AllGpus(topology), network)
                 .error()
                 .message(),
-            "no candidate from gpu0 to gpu1 without the failed links");
+            "no path from gpu0 to gpu1 without the failed links");
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(Document, CsvColumnsOfIntegersWithOneNumberAreOfNumbers) {
   Document document;
   document.AddSection().Add(Document::Table{
       .key = "t", .heading = "", .columns = {{"n", "n", Unit::kCount}}, .rows = {{2}, {0.5}}});
-  EXPECT_EQ(RenderCsv(document).value(), "n\n2\n0.5\n");
+  EXPECT_EQ(RenderCsv(document).value(), "n\n2.0\n0.5\n");
 }
 
 TEST(Document, TextSaysWhichTablesAreNotShown) {

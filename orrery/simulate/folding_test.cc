@@ -136,7 +136,8 @@ RC_GTEST_PROP(EngineProperty, ShorterTasksNeverLengthenTheStep,
 // (Φ⁻¹(7.625 / 8.25)), so sigma 0.01 costs 14,342 ps.
 TEST(JitterTest, FoldedRankClassesWaitForTheSlowestOfTheirRanks) {
   RankWriter rank({"dp"});
-  rank.After(rank.Kernel(1'000'000), rank.Talk(0, 0));
+  const auto kernel = rank.Kernel(1'000'000);
+  rank.After(kernel, rank.Talk(0, 0));
   Ensemble ensemble;
   ensemble.num_roles = 1;
   ensemble.programs.push_back(std::move(rank.program));

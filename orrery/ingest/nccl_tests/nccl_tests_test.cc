@@ -99,7 +99,7 @@ TEST(NcclTestsTest, OfATornLogAllCompleteRowsAreKeptAndTheOthersCounted) {
   EXPECT_EQ(CountOf(log.problems, "incomplete row"), 2 + 1);  // and the piece of 2 MiB
   EXPECT_EQ(CountOf(log.problems, "fragment of an incomplete row"), 1);
   EXPECT_EQ(CountOf(log.problems, "incomplete device line"), 1);
-  EXPECT_EQ(CountOf(log.problems, "left out"), 1);
+  EXPECT_EQ(CountOf(log.problems, "omitted from the log"), 1);
   EXPECT_EQ(CountOf(log.problems, "other text"), 1);
   EXPECT_TRUE(log.problems.has_loss());
 }

@@ -472,7 +472,7 @@ TEST_F(NsysFormatTest, OtherHostSlicesAreKeptAndTablesWithoutAPlaceAreNamed) {
   ASSERT_EQ(trace.other_slices.size(), 2U);
   EXPECT_EQ(trace.Text(trace.other_slices.category[0]), "OSRT_API");
   EXPECT_EQ(trace.Text(trace.other_slices.category[1]), "overhead");
-  const auto left_out = FindProblem(trace, "no place in a trace");
+  const auto left_out = FindProblem(trace, "without an equivalent in a trace");
   ASSERT_TRUE(left_out);
   EXPECT_EQ(left_out->count, 1);
   EXPECT_EQ(left_out->first, "SCHED_EVENTS");

@@ -97,7 +97,7 @@ TEST_F(NsysReportTest, ARefusalOfNsysIsQuoted) {
   const auto content = ReadReport();
 
   ASSERT_FALSE(content);
-  EXPECT_NE(content.error().message().find("nsys said: The report is from a newer version."),
+  EXPECT_NE(content.error().message().find("nsys reported: The report is from a newer version."),
             std::string::npos);
 }
 

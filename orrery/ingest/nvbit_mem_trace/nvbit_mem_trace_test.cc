@@ -80,7 +80,7 @@ TEST(NvbitMemTraceTest, LaunchesAccessesTouchesAndPages) {
   EXPECT_THAT(trace.accesses.stride, ElementsAre(4, 8));
   EXPECT_THAT(trace.accesses.is_read, ElementsAre(1, 0));
   EXPECT_THAT(trace.observations.coverage, ElementsAre(Coverage::kExact));
-  EXPECT_EQ(CountOf(trace, "line of the program"), 1);
+  EXPECT_EQ(CountOf(trace, "line not written by mem_trace"), 1);
 }
 
 // PASTA defect 35: block (1, 1, 0) of a grid of 4 × 2 is number 5.
@@ -116,16 +116,16 @@ TEST(NvbitMemTraceTest, NumbersThatAreOneTooHighAreFound) {
       ReadText(Launch(1, "a") + Access(0, "LDG", 64, 4) + Launch(2, "b") + Access(1, "LDG", 64, 4));
 
   EXPECT_THAT(trace.accesses.activity, ElementsAre(0, 1));
-  EXPECT_EQ(CountOf(trace, "no line describes"), 0);
+  EXPECT_EQ(CountOf(trace, "has no launch line"), 0);
 }
 
 TEST(NvbitMemTraceTest, WhatIsNotUnderstoodIsCounted) {
   const trace::Trace trace = ReadText(Launch(0) + Access(5, "LDG", 64, 4) +
                                       Access(0, "LDS.U", 64, 4) + "MEMTRACE: CTX 0x1 - what\n");
 
-  EXPECT_EQ(CountOf(trace, "no line describes"), 1);
+  EXPECT_EQ(CountOf(trace, "has no launch line"), 1);
   EXPECT_EQ(CountOf(trace, "shared or local"), 1);
-  EXPECT_EQ(CountOf(trace, "does not understand"), 1);
+  EXPECT_EQ(CountOf(trace, "cannot be parsed"), 1);
   EXPECT_THAT(trace.observations.coverage, ElementsAre(Coverage::kUnseen, Coverage::kExact));
 }
 

@@ -56,8 +56,8 @@ TEST(OrrsDamageTest, WhatALostChunkDefinedIsShownByItsNumber) {
   EXPECT_EQ(trace.memory_objects.id.at(0), 34);
   EXPECT_EQ(trace.memory_objects.memory_class[0], trace::MemoryClass::kUnknown);
   EXPECT_EQ(trace.touches.activity.at(1), kNoRow);
-  EXPECT_EQ(CountOf(trace, "launch that is named"), 1);
-  EXPECT_EQ(CountOf(trace, "object that is named"), 1);
+  EXPECT_EQ(CountOf(trace, "launch that is referenced"), 1);
+  EXPECT_EQ(CountOf(trace, "object that is referenced"), 1);
   EXPECT_TRUE(trace.problems.has_loss());
 }
 

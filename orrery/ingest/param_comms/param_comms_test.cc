@@ -92,7 +92,7 @@ TEST(ParamCommsTest, AShareOfAReduceScatterIsMultipliedByTheRanks) {
     EXPECT_EQ(log.rows.Integer(0, "size_bytes"), 1 << 20);
     EXPECT_DOUBLE_EQ(log.rows.Number(0, "oop_algbw_GBps").value_or(0), 4 * 52.430);
     EXPECT_DOUBLE_EQ(log.rows.Number(0, "oop_busbw_GBps").value_or(0), 4 * 39.320);
-    EXPECT_EQ(CountOf(log.problems, "one rank's share"), 1);
+    EXPECT_EQ(CountOf(log.problems, "one rank's shard"), 1);
     EXPECT_FALSE(log.problems.has_loss());
   }
 }
@@ -127,7 +127,7 @@ TEST(ParamCommsTest, TimesBesideComputationAreLeftOutAndCounted) {
                                         " TFlops\n" + row + " 1.00000\n");
 
   EXPECT_EQ(log.rows.num_rows(), 1U);
-  EXPECT_EQ(CountOf(log.problems, "beside computation"), 1);
+  EXPECT_EQ(CountOf(log.problems, "concurrently with computation"), 1);
   EXPECT_TRUE(log.problems.has_loss());
 }
 
@@ -138,7 +138,7 @@ TEST(ParamCommsTest, RanksThatNoLineNamesAreGuessedFromBandwidths) {
                "COMMS-RES-all_reduce-float32 1048576 262144 5.0 5.0 5.0 5.0 5.0 209.715 314.573\n");
 
   EXPECT_EQ(log.rows.Integer(0, "nranks"), 4);
-  EXPECT_EQ(CountOf(log.problems, "number of ranks was guessed"), 1);
+  EXPECT_EQ(CountOf(log.problems, "number of ranks was inferred"), 1);
 }
 
 TEST(ParamCommsTest, AFileWithoutACompleteRowIsRefused) {

@@ -67,9 +67,9 @@ TEST(ResultColumnsTest, TornRowsAreNone) {
 TEST(ResultColumnsTest, WhatIsNotOneCollectiveAloneSaysWhy) {
   EXPECT_THAT(ColumnsOf(kHeader).skip_reason(), IsEmpty());
   EXPECT_THAT(ColumnsOf(std::string(kHeader) + " TFlops").skip_reason(),
-              HasSubstr("beside computation"));
+              HasSubstr("concurrently with computation"));
   EXPECT_THAT(ColumnsOf("COMMS-RES total-size (B) nElementsPerRank Latency(us):p50").skip_reason(),
-              HasSubstr("two collectives"));
+              HasSubstr("two concurrent collectives"));
   EXPECT_THAT(ColumnsOf("COMMS-RES size (B) pingLatency(us):p50 p75 p95").skip_reason(),
               HasSubstr("pt2pt"));
   EXPECT_THAT(

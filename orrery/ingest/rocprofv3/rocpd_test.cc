@@ -119,8 +119,8 @@ TEST(RocpdTest, FreesAreResolvedByAddress) {
   EXPECT_THAT(trace.memory_objects.memory_class,
               ElementsAre(MemoryClass::kDevice, MemoryClass::kPinned, MemoryClass::kDevice));
   EXPECT_EQ(CountOf(trace, "free of address 0"), 1);
-  EXPECT_EQ(CountOf(trace, "no table for"), 1);
-  EXPECT_EQ(CountOf(trace, "does not know"), 1);
+  EXPECT_EQ(CountOf(trace, "not imported"), 1);
+  EXPECT_EQ(CountOf(trace, "unknown memory operation"), 1);
   EXPECT_EQ(CountOf(trace, "without a usable address"), 1);
 }
 

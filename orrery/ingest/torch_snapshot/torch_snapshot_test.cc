@@ -200,8 +200,8 @@ TEST(TorchSnapshotTest, UnusableValuesAreCounted) {
 
   EXPECT_EQ(CountOf(trace, "segment without"), 2);
   EXPECT_EQ(CountOf(trace, "block without"), 1);
-  EXPECT_EQ(CountOf(trace, "does not know"), 2);
-  EXPECT_EQ(CountOf(trace, "entry of the history without a usable"), 1);
+  EXPECT_EQ(CountOf(trace, "unknown action"), 2);
+  EXPECT_EQ(CountOf(trace, "history entry without a usable"), 1);
 }
 
 TEST(TorchSnapshotTest, OtherPicklesAreNamed) {

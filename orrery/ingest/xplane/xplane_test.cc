@@ -100,7 +100,7 @@ TEST(XplaneTest, AnAsynchronousCopyIsPutTogetherFromItsHalves) {
   const RowId track = trace.activities.track[0];
   EXPECT_EQ(trace.Text(trace.tracks.name[track]), "Async XLA Ops");
   EXPECT_EQ(trace.tracks.thread[track], 4);
-  EXPECT_EQ(ProblemCount(trace, "asynchronous operation put together"), 1);
+  EXPECT_EQ(ProblemCount(trace, "asynchronous operation reconstructed"), 1);
 }
 
 TEST(XplaneTest, TheProfilersLineOfAsynchronousWorkWinsOverTheHalves) {

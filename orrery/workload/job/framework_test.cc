@@ -33,7 +33,7 @@ TEST(FrameworkTest, DeclaredAndFittedPropertiesAreRead) {
       Catalogue("    attention: materialised\n    tensor_overlap: pipelined\n"
                 "    data_overlap: buckets\n    uses_graphs: true\n    bucket_bytes: 1000\n"
                 "    vocabulary_multiple: 64\n    guessed: [attention, bucket_bytes]\n"
-                "    gemm_rate: 0.9\n    launch_us: 0\n    spread: 0.15\n"));
+                "    product_rate: 0.9\n    launch_us: 0\n    spread: 0.15\n"));
   ASSERT_TRUE(frameworks) << frameworks.error().message();
   const Framework& framework = frameworks->front();
   EXPECT_EQ(framework.attention, AttentionKernel::kMaterialised);
@@ -50,10 +50,10 @@ TEST(FrameworkTest, DeclaredAndFittedPropertiesAreRead) {
 
 TEST(FrameworkTest, FittedScalarsStayWithinWhatIsPlausible) {
   EXPECT_EQ(FittedScalars().size(), 6u);
-  EXPECT_EQ(ErrorOf(Catalogue("    gemm_rate: 0.4\n")),
-            "framework 'test': gemm_rate must be a number of at least 0.5, not '0.4'");
-  EXPECT_EQ(ErrorOf(Catalogue("    gemm_rate: 1.2\n")),
-            "framework 'test': gemm_rate must be a number of at most 1.1, not '1.2'");
+  EXPECT_EQ(ErrorOf(Catalogue("    product_rate: 0.4\n")),
+            "framework 'test': product_rate must be a number of at least 0.5, not '0.4'");
+  EXPECT_EQ(ErrorOf(Catalogue("    product_rate: 1.2\n")),
+            "framework 'test': product_rate must be a number of at most 1.1, not '1.2'");
   EXPECT_EQ(ErrorOf(Catalogue("    memory_rate: 1.3\n")),
             "framework 'test': memory_rate must be a number of at most 1.2, not '1.3'");
   EXPECT_EQ(ErrorOf(Catalogue("    communication_rate: 0.3\n")),

@@ -177,7 +177,7 @@ framework: pytorch
   EXPECT_FALSE(job.training.precision.has_master);
   EXPECT_EQ(ErrorOf("model: {layers: [gem m=1]}\ntraining: {global_batch: 8}\ngpu: H100\ngpus: 8")
                 .substr(0, 36),
-            "llama.yaml: model: layers 1: no oper");
+            "llama.yaml: model: layers 1: unknown");
 }
 
 TEST(JobFile, AModelMayBeARecommendation) {

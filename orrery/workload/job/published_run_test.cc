@@ -376,12 +376,12 @@ TEST(PublishedRunTest, WhatCannotBeDescribedIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal({{"step_time_s", "0"}, {"mfu_pct", ""}}), HasSubstr("no step time"));
   EXPECT_THAT(Refusal({{"gpu", "Voodoo2"}}), HasSubstr("Voodoo2"));
   EXPECT_THAT(Refusal({{"n_gpus", "many"}}), HasSubstr("number of GPUs"));
-  EXPECT_THAT(Refusal({{"layers", ""}}), HasSubstr("does not say layers"));
+  EXPECT_THAT(Refusal({{"layers", ""}}), HasSubstr("does not state layers"));
   // What LoRA's operations are is not agreed on.
   EXPECT_THAT(Refusal({{"model", "Llama LoRA"}, {"step_time_s", ""}}), HasSubstr("no step time"));
   // "GPT 22B" has "GPT 2" in it and is something else.
   EXPECT_THAT(Refusal({{"model", "GPT 22B"}, {"params_b", "22"}, {"layers", ""}, {"hidden", ""}}),
-              HasSubstr("its model is not known"));
+              HasSubstr("its model is unknown"));
   EXPECT_THAT(Refusal({{"model", "Nemotron-H 56b"}}), HasSubstr("state-space"));
   EXPECT_THAT(Refusal({{"gbs", ""}}), HasSubstr("global batch"));
   EXPECT_THAT(Refusal({{"notes", "LAYER-LEVEL timing"}}), HasSubstr("one layer"));

@@ -106,7 +106,7 @@ TEST(SingleGpuRunTest, WhatIsNotDescribedIsRefusedWithTheReason) {
   EXPECT_THAT(Refusal({{"source", "LitGPT resource tables"}}), HasSubstr("fine-tuning"));
   EXPECT_THAT(Refusal({{"model", "Segmentation/nnUNet"}}), HasSubstr("nnUNet"));
   EXPECT_THAT(Refusal({{"framework", "MxNet"}}), HasSubstr("MxNet"));
-  EXPECT_THAT(Refusal({{"seq_len", ""}}), HasSubstr("length of sequences"));
+  EXPECT_THAT(Refusal({{"seq_len", ""}}), HasSubstr("sequence length"));
   EXPECT_THAT(Refusal({{"precision", ""}}), HasSubstr("precision"));
   EXPECT_THAT(Refusal({{"gpu", "Voodoo2"}}), HasSubstr("Voodoo2"));
   EXPECT_THAT(Refusal({{"batch_per_gpu", ""}, {"columns_json", "{}"}}), HasSubstr("batch"));
