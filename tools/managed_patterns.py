@@ -21,7 +21,7 @@ def rows(path):
 
 
 def page_order(row):
-    """As PageOrder in capture/managed/plan.cc; a stream is all pages in order."""
+    """As PageOrder in capture/managed/experiment.cc; a stream is all pages in order."""
     blocks, each = row["blocks"], row["pages_per_block"]
     if blocks == 0:
         return range(row["bytes"] // PAGE)

@@ -6,13 +6,93 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 
-#include "machine.h"
-#include "memory.h"
+#include <dirent.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
 #include "runner.h"
 
+namespace managed {
 namespace {
+
+std::string FirstLine(FILE* pipe) {
+  char line[128] = "";
+  if (pipe != nullptr && std::fgets(line, sizeof line, pipe) == nullptr) {
+    line[0] = 0;
+  }
+  std::string text(line);
+  text.erase(text.find_last_not_of(" \n") + 1);
+  return text;
+}
+
+std::string DriverVersion() {
+  FILE* pipe =
+      popen("nvidia-smi --query-gpu=driver_version --format=csv,noheader -i 0 2>/dev/null", "r");
+  const std::string version = FirstLine(pipe);
+  if (pipe != nullptr) {
+    pclose(pipe);
+  }
+  return version;
+}
+
+std::string ModuleSettings() {
+  const std::string folder = "/sys/module/nvidia_uvm/parameters";
+  std::string settings;
+  DIR* entries = opendir(folder.c_str());
+  while (const dirent* entry = entries == nullptr ? nullptr : readdir(entries)) {
+    const std::string name = entry->d_name;
+    std::string value;
+    std::ifstream file(folder + "/" + name);
+    if (name[0] != '.' && std::getline(file, value)) {
+      settings += (settings.empty() ? "" : ", ") + Quoted(name) + ": " + Quoted(value);
+    }
+  }
+  if (entries != nullptr) {
+    closedir(entries);
+  }
+  return "{" + settings + "}";
+}
+
+int Attribute(cudaDeviceAttr attribute) {
+  int value = 0;
+  Check(cudaDeviceGetAttribute(&value, attribute, 0), "attribute");
+  return value;
+}
+
+std::string VersionText(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// GPU, driver, CUDA, the host, and the settings of nvidia-uvm where they can be read, as a line of
+/// JSON.
+std::string MachineRow() {
+  cudaDeviceProp properties;
+  Check(cudaGetDeviceProperties(&properties, 0), "reading the device");
+  int runtime = 0;
+  int driver = 0;
+  Check(cudaRuntimeGetVersion(&runtime), "reading the version");
+  Check(cudaDriverGetVersion(&driver), "reading the version");
+  utsname host{};
+  uname(&host);
+  const auto attribute = [](const char* name, cudaDeviceAttr which) {
+    return std::string(", \"") + name + "\": " + std::to_string(Attribute(which));
+  };
+  return "{\"experiment\": \"machine\", \"gpu\": " + Quoted(properties.name) +
+         ", \"driver\": " + Quoted(DriverVersion()) +
+         ", \"cuda\": " + Quoted(VersionText(runtime)) +
+         ", \"driver_cuda\": " + Quoted(VersionText(driver)) +
+         ", \"host\": " + Quoted(std::string(host.machine) + " " + host.release) +
+         ", \"host_page_bytes\": " + std::to_string(sysconf(_SC_PAGESIZE)) +
+         ", \"host_cores\": " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) +
+         attribute("multiprocessors", cudaDevAttrMultiProcessorCount) +
+         attribute("concurrent_managed_access", cudaDevAttrConcurrentManagedAccess) +
+         attribute("pageable_memory_access", cudaDevAttrPageableMemoryAccess) +
+         attribute("host_page_tables", cudaDevAttrPageableMemoryAccessUsesHostPageTables) +
+         ", \"uvm_settings\": " + ModuleSettings() + "}";
+}
 
 const char* Text(int argc, char** argv, const char* option, const char* otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
@@ -30,8 +110,7 @@ bool CanFault() {
     return false;
   }
   int concurrent = 0;
-  managed::Check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, 0),
-                 "attribute");
+  Check(cudaDeviceGetAttribute(&concurrent, cudaDevAttrConcurrentManagedAccess, 0), "attribute");
   if (concurrent == 0) {
     std::fprintf(stderr, "managed: this GPU or its driver does not move single pages\n");
   }
@@ -40,9 +119,9 @@ bool CanFault() {
 
 int Measure(const std::string& kinds, int repeats, int seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  managed::Runner runner(repeats);
+  Runner runner(repeats);
   int left_out = 0;
-  for (const managed::Experiment& experiment : managed::Plan()) {
+  for (const Experiment& experiment : Plan()) {
     if (!kinds.empty() &&
         ("," + kinds + ",").find("," + experiment.kind + ",") == std::string::npos) {
       continue;
@@ -60,6 +139,7 @@ int Measure(const std::string& kinds, int repeats, int seconds) {
 }
 
 }  // namespace
+}  // namespace managed
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
@@ -68,10 +148,11 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
-  if (!CanFault()) {
+  if (!managed::CanFault()) {
     return 2;
   }
   std::printf("%s\n", managed::MachineRow().c_str());
-  return Measure(Text(argc, argv, "--only", ""), std::atoi(Text(argc, argv, "--repeats", "7")),
-                 std::atoi(Text(argc, argv, "--seconds", "50")));
+  return managed::Measure(managed::Text(argc, argv, "--only", ""),
+                          std::atoi(managed::Text(argc, argv, "--repeats", "7")),
+                          std::atoi(managed::Text(argc, argv, "--seconds", "50")));
 }

@@ -1,7 +1,6 @@
 #include <chrono>
 #include <cstdio>
 
-#include "kernels.h"
 #include "runner.h"
 
 namespace managed {

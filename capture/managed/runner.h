@@ -6,8 +6,8 @@
 
 #include <cuda_runtime.h>
 
+#include "device.h"
 #include "experiment.h"
-#include "memory.h"
 
 namespace managed {
 

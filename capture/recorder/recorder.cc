@@ -125,33 +125,26 @@ void Recorder::ForgetModule(std::uint64_t context, std::uint64_t handle) {
 
 std::uint64_t Recorder::OperatorBegin(std::string_view name, std::int64_t sequence,
                                       std::uint64_t scope, std::uint64_t forward_thread) {
-  const std::uint64_t begin = Record(stream::OperatorBegin{.name = Text(name),
-                                                           .sequence_number = sequence,
-                                                           .scope = scope,
-                                                           .forward_thread = forward_thread});
-  Tell([&](RecorderListener& listener) { listener.OnOperatorBegin(begin, name); });
-  return begin;
+  return Record(stream::OperatorBegin{.name = Text(name),
+                                      .sequence_number = sequence,
+                                      .scope = scope,
+                                      .forward_thread = forward_thread});
 }
 
 void Recorder::OperatorEnd(std::uint64_t begin) {
-  Tell([&](RecorderListener& listener) { listener.OnOperatorEnd(begin); });
   Record(stream::OperatorEnd{.begin = begin});
 }
 
 std::uint64_t Recorder::RegionBegin(std::string_view name) {
-  const std::uint64_t begin = Record(stream::RegionBegin{.name = Text(name)});
-  Tell([&](RecorderListener& listener) { listener.OnRegionBegin(begin, name); });
-  return begin;
+  return Record(stream::RegionBegin{.name = Text(name)});
 }
 
 void Recorder::RegionEnd(std::uint64_t begin) {
-  Tell([&](RecorderListener& listener) { listener.OnRegionEnd(begin); });
   Record(stream::RegionEnd{.begin = begin});
 }
 
 void Recorder::Step(std::uint64_t number) {
   Record(stream::Step{.number = number});
-  Tell([&](RecorderListener& listener) { listener.OnStep(number); });
 }
 
 void Recorder::PythonStack(std::span<const std::string_view> frames) {

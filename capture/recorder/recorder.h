@@ -37,18 +37,8 @@ class RecorderListener {
   /// `object` is 0 where the memory is not known. Phase 1 (requested) does not end it.
   virtual void OnFreed(const stream::Free& /*free*/) {}
 
-  virtual void OnOperatorBegin(std::uint64_t /*begin*/, std::string_view /*name*/) {}
-
-  virtual void OnOperatorEnd(std::uint64_t /*begin*/) {}
-
-  virtual void OnRegionBegin(std::uint64_t /*begin*/, std::string_view /*name*/) {}
-
-  virtual void OnRegionEnd(std::uint64_t /*begin*/) {}
-
   /// Frames of Python that the thread is in, the innermost first; none: not known any more.
   virtual void OnPythonStack(std::span<const std::string_view> /*frames*/) {}
-
-  virtual void OnStep(std::uint64_t /*number*/) {}
 
   virtual void OnDetailBegin(const DetailSelection& /*selection*/) {}
 

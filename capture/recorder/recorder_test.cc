@@ -286,10 +286,6 @@ class Heard : public RecorderListener {
 
   void OnFreed(const stream::Free& free) override { Note("freed", free.object); }
 
-  void OnRegionBegin(std::uint64_t begin, std::string_view name) override { Note(name, begin); }
-
-  void OnRegionEnd(std::uint64_t begin) override { Note("end", begin); }
-
   void OnDetailBegin(const DetailSelection& selection) override {
     Note(selection.kernels, selection.launches);
   }
@@ -309,13 +305,10 @@ TEST_F(RecorderTest, AListenerHearsEverythingInOrder) {
   Recorder recorder(Settings(), clock_);
   recorder.SetListener(&heard);
   recorder.Allocated({.address = 64, .bytes = 4096});
-  const std::uint64_t region = recorder.RegionBegin("forward");
   recorder.DetailEnd(recorder.DetailBegin("layer_norm", 100));
-  recorder.RegionEnd(region);
   recorder.Freed({.address = 64});
 
-  EXPECT_THAT(heard.words, ElementsAre("allocated 1", "forward 2", "layer_norm 100", "detail end 1",
-                                       "end 2", "freed 1"));
+  EXPECT_THAT(heard.words, ElementsAre("allocated 1", "layer_norm 100", "detail end 1", "freed 1"));
 }
 
 std::size_t NumChunks(const std::string& bytes) {

@@ -1,5 +1,4 @@
-#include "gate.h"
-#include "timer.cuh"
+#include "device.h"
 
 namespace {
 

@@ -1,6 +1,4 @@
-#include "kernel_takes.h"
-#include "stamped.h"
-#include "timer.cuh"
+#include "device.h"
 
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "orrery/stream/codes.h"
 
@@ -53,7 +54,7 @@ constexpr const char* kOtherMemory =
 
 constexpr std::uint64_t kLaneMask = (std::uint64_t{1} << kLaneBits) - 1;
 
-void Add(const SlotCounters& slot, ObjectCounts& counts) {
+void Add(const SlotCounters& slot, stream::Touch& counts) {
   counts.read_bytes += slot.read_bytes;
   counts.write_bytes += slot.write_bytes;
   counts.atomic_bytes += slot.atomic_bytes;
@@ -62,34 +63,8 @@ void Add(const SlotCounters& slot, ObjectCounts& counts) {
   counts.warps += slot.lanes_and_warps >> kLaneBits;
 }
 
-void Add(const ObjectCounts& more, ObjectCounts& counts) {
-  counts.read_bytes += more.read_bytes;
-  counts.write_bytes += more.write_bytes;
-  counts.atomic_bytes += more.atomic_bytes;
-  counts.sectors += more.sectors;
-  counts.lanes += more.lanes;
-  counts.warps += more.warps;
-}
-
-// Joins the ranges of each object.
-std::vector<ObjectCounts> JoinedByObject(std::vector<ObjectCounts> of_slots) {
-  std::sort(of_slots.begin(), of_slots.end(),
-            [](const ObjectCounts& a, const ObjectCounts& b) { return a.object < b.object; });
-  std::vector<ObjectCounts> joined;
-  for (const ObjectCounts& counts : of_slots) {
-    if (!joined.empty() && joined.back().object == counts.object) {
-      Add(counts, joined.back());
-    } else {
-      joined.push_back(counts);
-    }
-  }
-  return joined;
-}
-
-bool IsTouched(const std::vector<ObjectCounts>& counts, std::uint64_t object) {
-  return std::binary_search(
-      counts.begin(), counts.end(), ObjectCounts{.object = object},
-      [](const ObjectCounts& a, const ObjectCounts& b) { return a.object < b.object; });
+bool IsTouched(const std::vector<stream::Touch>& counts, std::uint64_t object) {
+  return std::ranges::binary_search(counts, object, {}, &stream::Touch::object);
 }
 
 std::uint64_t ObjectOf(const PendingLaunch& launch, const Argument& argument) {
@@ -97,16 +72,10 @@ std::uint64_t ObjectOf(const PendingLaunch& launch, const Argument& argument) {
 }
 
 void WriteTouches(Recorder& recorder, const PendingLaunch& launch,
-                  const std::vector<ObjectCounts>& counts) {
-  for (const ObjectCounts& touched : counts) {
-    recorder.Write(stream::Touch{.launch = launch.number,
-                                 .object = touched.object,
-                                 .read_bytes = touched.read_bytes,
-                                 .write_bytes = touched.write_bytes,
-                                 .sectors = touched.sectors,
-                                 .lanes = touched.lanes,
-                                 .warps = touched.warps,
-                                 .atomic_bytes = touched.atomic_bytes});
+                  std::vector<stream::Touch> counts) {
+  for (stream::Touch& touch : counts) {
+    touch.launch = launch.number;
+    recorder.Write(touch);
   }
 }
 
@@ -130,14 +99,12 @@ void WritePagesOf(Recorder& recorder, const PendingLaunch& launch, std::uint64_t
 
 // The ranges of touched objects, by object in ascending order.
 std::vector<std::vector<std::size_t>> RangesOf(const PendingLaunch& launch,
-                                               const std::vector<ObjectCounts>& counts) {
+                                               const std::vector<stream::Touch>& counts) {
   std::vector<std::vector<std::size_t>> ranges(counts.size());
   for (std::size_t range = 0; range < launch.objects->objects.size(); ++range) {
-    const ObjectCounts wanted{.object = launch.objects->objects[range]};
-    const auto found = std::lower_bound(
-        counts.begin(), counts.end(), wanted,
-        [](const ObjectCounts& a, const ObjectCounts& b) { return a.object < b.object; });
-    if (found != counts.end() && found->object == wanted.object) {
+    const std::uint64_t object = launch.objects->objects[range];
+    const auto found = std::ranges::lower_bound(counts, object, {}, &stream::Touch::object);
+    if (found != counts.end() && found->object == object) {
       ranges[static_cast<std::size_t>(found - counts.begin())].push_back(range);
     }
   }
@@ -145,7 +112,8 @@ std::vector<std::vector<std::size_t>> RangesOf(const PendingLaunch& launch,
 }
 
 void WritePages(Recorder& recorder, const PendingLaunch& launch,
-                const std::vector<ObjectCounts>& counts, std::span<const std::uint32_t> page_bits) {
+                const std::vector<stream::Touch>& counts,
+                std::span<const std::uint32_t> page_bits) {
   if (page_bits.empty()) {
     return;
   }
@@ -170,7 +138,7 @@ void WriteArgument(Recorder& recorder, std::uint64_t launch, std::uint64_t objec
 
 // Objects that have counted accesses need no weaker word on them.
 void WriteArguments(Recorder& recorder, const PendingLaunch& launch,
-                    const std::vector<ObjectCounts>& counts) {
+                    const std::vector<stream::Touch>& counts) {
   for (const Argument& argument : launch.arguments) {
     const std::uint64_t object = ObjectOf(launch, argument);
     if (argument.map != 0 || (launch.may_use_tensor_maps && !IsTouched(counts, object))) {
@@ -180,7 +148,8 @@ void WriteArguments(Recorder& recorder, const PendingLaunch& launch,
 }
 
 void WriteUnknown(Recorder& recorder, const PendingLaunch& launch,
-                  const std::vector<ObjectCounts>& counts, std::span<const std::uint64_t> samples) {
+                  const std::vector<stream::Touch>& counts,
+                  std::span<const std::uint64_t> samples) {
   if (counts.empty() || counts.front().object != 0) {
     return;
   }
@@ -228,7 +197,7 @@ void WriteMerged(Recorder& recorder, const PendingLaunch& launch) {
   }
 }
 
-std::uint64_t CoverageOfBlock(const PendingLaunch& launch, const std::vector<ObjectCounts>& counts,
+std::uint64_t CoverageOfBlock(const PendingLaunch& launch, const std::vector<stream::Touch>& counts,
                               bool is_cut) {
   const std::uint64_t coverage = CoverageOf(launch, counts);
   const bool is_less =
@@ -287,23 +256,25 @@ void EncodedPages::FillIn(stream::PageTouch& record) const {
   record.bitmap = bitmap_;
 }
 
-std::vector<ObjectCounts> CountsOf(const ObjectSnapshot& objects,
-                                   std::span<const SlotCounters> counters) {
+std::vector<stream::Touch> CountsOf(const ObjectSnapshot& objects,
+                                    std::span<const SlotCounters> counters) {
   const std::size_t num_slots = objects.num_ranges() + 1;
-  std::vector<ObjectCounts> of_slots;
-  for (std::size_t slot = 0; slot < num_slots; ++slot) {
-    ObjectCounts counts{.object = slot == kUnknownSlot ? 0 : objects.objects[slot - 1]};
-    for (std::size_t index = slot; index < counters.size(); index += num_slots) {
-      Add(counters[index], counts);
-    }
-    if (counts.lanes != 0) {
-      of_slots.push_back(counts);
+  std::map<std::uint64_t, stream::Touch> by_object;
+  for (std::size_t index = 0; index < counters.size(); ++index) {
+    const std::size_t slot = index % num_slots;
+    if (counters[index].lanes_and_warps != 0) {
+      Add(counters[index], by_object[slot == kUnknownSlot ? 0 : objects.objects[slot - 1]]);
     }
   }
-  return JoinedByObject(std::move(of_slots));
+  std::vector<stream::Touch> counts;
+  for (auto& [object, touch] : by_object) {
+    touch.object = object;
+    counts.push_back(touch);
+  }
+  return counts;
 }
 
-std::uint64_t CoverageOf(const PendingLaunch& launch, const std::vector<ObjectCounts>& counts) {
+std::uint64_t CoverageOf(const PendingLaunch& launch, const std::vector<stream::Touch>& counts) {
   const bool is_sample = launch.choice.block_period > 1;
   if (!launch.may_use_tensor_maps) {
     return is_sample ? codes::kPartial : codes::kExact;
@@ -330,7 +301,7 @@ std::uint64_t CoverageOf(const PendingLaunch& launch, const std::vector<ObjectCo
 
 void WriteResults(Recorder& recorder, const PendingLaunch& launch, const BlockResults& results,
                   bool is_cut) {
-  const std::vector<ObjectCounts> counts = CountsOf(*launch.objects, results.counters);
+  const std::vector<stream::Touch> counts = CountsOf(*launch.objects, results.counters);
   WriteTouches(recorder, launch, counts);
   WritePages(recorder, launch, counts, results.page_bits);
   WriteArguments(recorder, launch, counts);

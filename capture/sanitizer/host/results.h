@@ -40,20 +40,10 @@ class EncodedPages {
   std::string bitmap_;  // empty: the numbers are smaller
 };
 
-/// What a launch did to one object, all shards and ranges together.
-struct ObjectCounts {
-  std::uint64_t object = 0;  // 0: addresses that no object owns
-  std::uint64_t read_bytes = 0;
-  std::uint64_t write_bytes = 0;
-  std::uint64_t atomic_bytes = 0;
-  std::uint64_t sectors = 0;
-  std::uint64_t lanes = 0;
-  std::uint64_t warps = 0;
-};
-
-/// Adds the counters up, by object in ascending order; objects that were not touched are left out.
-[[nodiscard]] std::vector<ObjectCounts> CountsOf(const ObjectSnapshot& objects,
-                                                 std::span<const SlotCounters> counters);
+/// Adds the counters up by object, all shards and ranges together, in ascending order; object 0 is
+/// for addresses that no object owns, objects that were not touched are left out.
+[[nodiscard]] std::vector<stream::Touch> CountsOf(const ObjectSnapshot& objects,
+                                                  std::span<const SlotCounters> counters);
 
 /// How well a launch was seen, by what was counted and what it was given.
 ///
@@ -65,7 +55,7 @@ struct ObjectCounts {
 /// pointers may thereby be called partial too; the other way round, a tool would take silence for
 /// "not used". Where only some blocks were looked at, all is partial.
 [[nodiscard]] std::uint64_t CoverageOf(const PendingLaunch& launch,
-                                       const std::vector<ObjectCounts>& counts);
+                                       const std::vector<stream::Touch>& counts);
 
 /// Writes a launch's touches, pages, arguments without counted accesses, unknown addresses and its
 /// end. `is_cut`: some of its accesses were dropped. Launches that count with it have nothing but

@@ -75,27 +75,27 @@ std::uint64_t CopyKindOf(Sanitizer_MemcpyDirection direction) {
 CopyEvent EventOf(const Sanitizer_MemcpyData& data) {
   const bool has_shape = data.width != 0;
   return {.context = HandleOf(data.apiContext),
-          .stream = Number(data.apiStream),
-          .source = data.srcAddress,
-          .destination = data.dstAddress,
-          .width_bytes = has_shape ? data.width : data.size,
-          .height = has_shape ? data.height : 0,
-          .depth = has_shape ? data.depth : 0,
-          .source_pitch = data.srcPitch,
-          .destination_pitch = data.dstPitch,
-          .kind = CopyKindOf(data.direction),
-          .is_async = data.isAsync != 0};
+          .record = {.source = data.srcAddress,
+                     .destination = data.dstAddress,
+                     .width_bytes = has_shape ? data.width : data.size,
+                     .kind = CopyKindOf(data.direction),
+                     .stream = Number(data.apiStream),
+                     .is_async = data.isAsync != 0 ? 1U : 0U,
+                     .height = has_shape ? data.height : 0,
+                     .depth = has_shape ? data.depth : 0,
+                     .source_pitch = data.srcPitch,
+                     .destination_pitch = data.dstPitch}};
 }
 
 SetEvent EventOf(const Sanitizer_MemsetData& data) {
   return {.context = HandleOf(data.context),
-          .stream = Number(data.stream),
-          .address = data.address,
-          .width_bytes = data.width * std::max<std::uint64_t>(data.elementSize, 1),
-          .height = data.height,
-          .pitch = data.pitch,
-          .value = data.value,
-          .is_async = data.isAsync != 0};
+          .record = {.address = data.address,
+                     .width_bytes = data.width * std::max<std::uint64_t>(data.elementSize, 1),
+                     .stream = Number(data.stream),
+                     .is_async = data.isAsync != 0 ? 1U : 0U,
+                     .height = data.height,
+                     .pitch = data.pitch,
+                     .value = data.value}};
 }
 
 void OnModule(Session& session, const Sanitizer_ResourceModuleData& data, bool is_loaded) {

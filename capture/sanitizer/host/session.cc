@@ -159,36 +159,18 @@ void Session::OnMemoryFreed(const MemoryEvent& event) {
                    .stream = event.stream});
 }
 
-void Session::OnCopy(const CopyEvent& event) {
+template <typename Event>
+void Session::RecordTransfer(const Event& event) {
   const Overheads::Scope scope(overheads_, codes::kCollection);
   const Context::Place place = PlaceOf(event.context);
-  recorder_.Record(stream::Copy{.source = event.source,
-                                .destination = event.destination,
-                                .width_bytes = event.width_bytes,
-                                .kind = event.kind,
-                                .device = place.device,
-                                .context = place.number,
-                                .stream = event.stream,
-                                .is_async = event.is_async ? 1U : 0U,
-                                .height = event.height,
-                                .depth = event.depth,
-                                .source_pitch = event.source_pitch,
-                                .destination_pitch = event.destination_pitch});
+  auto record = event.record;
+  record.device = place.device;
+  record.context = place.number;
+  recorder_.Record(record);
 }
 
-void Session::OnSet(const SetEvent& event) {
-  const Overheads::Scope scope(overheads_, codes::kCollection);
-  const Context::Place place = PlaceOf(event.context);
-  recorder_.Record(stream::Set{.address = event.address,
-                               .width_bytes = event.width_bytes,
-                               .device = place.device,
-                               .context = place.number,
-                               .stream = event.stream,
-                               .is_async = event.is_async ? 1U : 0U,
-                               .height = event.height,
-                               .pitch = event.pitch,
-                               .value = event.value});
-}
+template void Session::RecordTransfer(const CopyEvent&);
+template void Session::RecordTransfer(const SetEvent&);
 
 void Session::OnLaunchCall(const LaunchCall& call) {
   const Overheads::Scope scope(overheads_, codes::kCollection);

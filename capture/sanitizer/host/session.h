@@ -56,8 +56,10 @@ class Session : public RecorderListener {
   // Memory.
   void OnMemoryAllocated(const MemoryEvent& event);
   void OnMemoryFreed(const MemoryEvent& event);
-  void OnCopy(const CopyEvent& event);
-  void OnSet(const SetEvent& event);
+
+  void OnCopy(const CopyEvent& event) { RecordTransfer(event); }
+
+  void OnSet(const SetEvent& event) { RecordTransfer(event); }
 
   // Launches. A call of the driver comes around the launch's own events.
   void OnLaunchCall(const LaunchCall& call);
@@ -95,6 +97,8 @@ class Session : public RecorderListener {
   [[nodiscard]] Context::Place PlaceOf(ContextHandle context, std::uint64_t device = 0);
   [[nodiscard]] bool IsNewDevice(std::uint64_t device);
   void WriteDevice(std::uint64_t device);
+  template <typename Event>
+  void RecordTransfer(const Event& event);
   [[nodiscard]] bool IsKnownPeer(const MemoryEvent& event);
   void DrainAll();
 

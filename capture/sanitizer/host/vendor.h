@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "orrery/stream/schema.h"
+
 // What the capture asks of the vendor's library, and nothing else: the logic knows only this
 // interface and the plain structures of vendor_events.h. sanitizer_calls.cc translates to the real
 // library, mock_vendor.h stands in for it.
@@ -182,30 +184,15 @@ struct TensorMapEvent {
 
 inline constexpr std::size_t kTensorMapBytes = 128;
 
-struct CopyEvent {
+/// A memcpy or memset (stream::Copy, stream::Set), without the context's number and device.
+template <typename Record>
+struct TransferEvent {
   ContextHandle context{};
-  std::uint64_t stream = 0;
-  std::uint64_t source = 0;
-  std::uint64_t destination = 0;
-  std::uint64_t width_bytes = 0;
-  std::uint64_t height = 0;
-  std::uint64_t depth = 0;
-  std::uint64_t source_pitch = 0;
-  std::uint64_t destination_pitch = 0;
-  std::uint64_t kind = 0;  // as stream::codes::CopyKind
-  bool is_async = false;
+  Record record{};
 };
 
-struct SetEvent {
-  ContextHandle context{};
-  std::uint64_t stream = 0;
-  std::uint64_t address = 0;
-  std::uint64_t width_bytes = 0;
-  std::uint64_t height = 0;
-  std::uint64_t pitch = 0;
-  std::uint64_t value = 0;
-  bool is_async = false;
-};
+using CopyEvent = TransferEvent<stream::Copy>;
+using SetEvent = TransferEvent<stream::Set>;
 
 /// A wait that is over, or a mark or wait that was put into a stream.
 struct SyncEvent {
@@ -220,11 +207,6 @@ struct GraphEvent {
   ContextHandle context{};
   StreamHandle handle{};
   std::uint64_t stream = 0;
-  std::uint64_t graph = 0;
-};
-
-/// A node of a graph that launches graphs itself: no callback tells of those.
-struct DeviceGraphEvent {
   std::uint64_t graph = 0;
 };
 
