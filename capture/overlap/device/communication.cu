@@ -1,4 +1,6 @@
-#include "device.h"
+#include "communication.h"
+#include "kernel_takes.h"
+#include "timer.cuh"
 
 namespace {
 

@@ -1,4 +1,5 @@
-#include "device.h"
+#include "gate.h"
+#include "timer.cuh"
 
 namespace {
 

@@ -2,7 +2,9 @@
 // one GPU, set up once.
 #include <cstring>
 
-#include "device.h"
+#include "communication.h"
+#include "gate.h"
+#include "stamped.h"
 
 namespace {
 
@@ -24,14 +26,6 @@ struct State {
 
 State state;
 
-/// Makes calls until one fails; returns its error.
-template <typename... Calls>
-cudaError_t InOrder(const Calls&... calls) {
-  cudaError_t status = cudaSuccess;
-  ((status = status == cudaSuccess ? calls() : status), ...);
-  return status;
-}
-
 cudaError_t MakeStreams() {
   int least = 0;
   int greatest = 0;
@@ -50,32 +44,42 @@ cudaError_t MakeBuffers(unsigned long long device_bytes) {
   state.buffers.device_vectors = device_bytes / sizeof(uint4);
   state.buffers.host_vectors = kHostBytes / sizeof(uint4);
   state.buffers.cache_vectors = kCacheBytes / sizeof(uint4);
+  cudaError_t status = cudaMalloc(&state.buffers.device, device_bytes);
+  if (status == cudaSuccess) {
+    status = cudaMemset(state.buffers.device, 1, device_bytes);
+  }
+  if (status == cudaSuccess) {
+    status = cudaMalloc(&state.compute, kComputeBytes);
+  }
+  if (status == cudaSuccess) {
+    status = cudaMemset(state.compute, 1, kComputeBytes);
+  }
   void* host = nullptr;
-  return InOrder([&] { return cudaMalloc(&state.buffers.device, device_bytes); },
-                 [&] { return cudaMemset(state.buffers.device, 1, device_bytes); },
-                 [&] { return cudaMalloc(&state.compute, kComputeBytes); },
-                 [&] { return cudaMemset(state.compute, 1, kComputeBytes); },
-                 [&] { return cudaHostAlloc(&host, kHostBytes, cudaHostAllocMapped); },
-                 [&] {
-                   std::memset(host, 1, kHostBytes);
-                   return cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.buffers.host),
-                                                   host, 0);
-                 });
+  if (status == cudaSuccess) {
+    status = cudaHostAlloc(&host, kHostBytes, cudaHostAllocMapped);
+  }
+  if (status == cudaSuccess) {
+    std::memset(host, 1, kHostBytes);
+    status = cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.buffers.host), host, 0);
+  }
+  return status;
 }
 
 cudaError_t MakeSlots(int slots) {
   state.slots = slots;
   const std::size_t count = static_cast<std::size_t>(slots);
-  return InOrder(
-      [&] { return cudaMalloc(&state.slot, count * sizeof(Slot)); },
-      [&] { return cudaMalloc(&state.records, count * kMostBlocks * sizeof(BlockRecord)); },
-      [&] {
-        return cudaHostAlloc(&state.host_go, count * sizeof(unsigned int), cudaHostAllocMapped);
-      },
-      [&] {
-        return cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.host_go_on_device),
-                                        state.host_go, 0);
-      });
+  cudaError_t status = cudaMalloc(&state.slot, count * sizeof(Slot));
+  if (status == cudaSuccess) {
+    status = cudaMalloc(&state.records, count * kMostBlocks * sizeof(BlockRecord));
+  }
+  if (status == cudaSuccess) {
+    status = cudaHostAlloc(&state.host_go, count * sizeof(unsigned int), cudaHostAllocMapped);
+  }
+  if (status == cudaSuccess) {
+    status = cudaHostGetDevicePointer(reinterpret_cast<void**>(&state.host_go_on_device),
+                                      state.host_go, 0);
+  }
+  return status;
 }
 
 cudaError_t LoadKernels() {
@@ -96,9 +100,14 @@ cudaError_t LoadKernels() {
 extern "C" {
 
 int orrery_overlap_open(int slots, unsigned long long device_bytes) {
-  return InOrder(
-      MakeStreams, [&] { return MakeBuffers(device_bytes); }, [&] { return MakeSlots(slots); },
-      LoadKernels);
+  cudaError_t status = MakeStreams();
+  if (status == cudaSuccess) {
+    status = MakeBuffers(device_bytes);
+  }
+  if (status == cudaSuccess) {
+    status = MakeSlots(slots);
+  }
+  return status == cudaSuccess ? LoadKernels() : status;
 }
 
 /// Streams: 0 and 1 for computing at usual and high priority, 2 and 3 for communication.
@@ -110,10 +119,11 @@ void* orrery_overlap_stream(int which) {
 int orrery_overlap_clear() {
   const std::size_t count = static_cast<std::size_t>(state.slots);
   std::memset(state.host_go, 0, count * sizeof(unsigned int));
-  return InOrder(
-      [&] { return cudaMemset(state.slot, 0, count * sizeof(Slot)); },
-      [&] { return cudaMemset(state.records, 0, count * kMostBlocks * sizeof(BlockRecord)); },
-      [] { return cudaDeviceSynchronize(); });
+  cudaError_t status = cudaMemset(state.slot, 0, count * sizeof(Slot));
+  if (status == cudaSuccess) {
+    status = cudaMemset(state.records, 0, count * kMostBlocks * sizeof(BlockRecord));
+  }
+  return status == cudaSuccess ? cudaDeviceSynchronize() : status;
 }
 
 int orrery_overlap_gate(int stream, int slot, int side, int leads, long long offset_ns) {

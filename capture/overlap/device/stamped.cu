@@ -1,4 +1,6 @@
-#include "device.h"
+#include "kernel_takes.h"
+#include "stamped.h"
+#include "timer.cuh"
 
 namespace {
 

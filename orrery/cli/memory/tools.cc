@@ -129,7 +129,11 @@ report::Document MemoryDocument(std::string_view tool, const std::string& title,
     head.Add(Document::List{.key = "times", .heading = "", .items = std::move(result.times)});
   }
   Document::Section& facts = document.AddSection("", "facts");
-  std::ranges::move(result.facts, std::back_inserter(facts.blocks));
+  for (Document::Fact& fact : result.facts) {
+    // Facts of memory tools without a unit are counts.
+    fact.format = fact.format.unit == report::Unit::kText ? report::Unit::kCount : fact.format;
+    facts.Add(std::move(fact));
+  }
   Document::Section& pictures = document.AddSection();
   std::ranges::move(result.pictures, std::back_inserter(pictures.blocks));
   Document::Section& tables = document.AddSection("", "tables");
