@@ -150,9 +150,9 @@ void AddOurs(const EchoEvaluation& evaluation, Document& document) {
   Document::Section& section = document.AddSection();
   section.Say(fmt::format(
       "Ours: 5-fold cross-validation, {} times over, {} rows. Held out together: all that ran from "
-      "the begin of one\ncommunication to the next ({} slowdowns), so that no neighbour of a test "
+      "the begin of one\ncommunication to the next ({} segments), so that no neighbour of a test "
       "row is trained on. Means over the repeats,\nin %; MAPE of overlapped rows; against the "
-      "median: points, with a 95 % interval from resampled slowdowns.",
+      "median: points, with a 95 % interval from resampled segments.",
       validation.predictors.front().durations_ns.size(), validation.rows.size(),
       evaluation.num_segments));
   section.Add(SummaryTable(evaluation.by_segment));
