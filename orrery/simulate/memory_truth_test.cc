@@ -105,7 +105,7 @@ Result<Job> ReadUnfinishedRun(const Table& table, std::size_t row) {
   return job;
 }
 
-constexpr std::size_t kEvery = 41;  // rows: a sample that takes seconds
+constexpr std::size_t kEvery = 13;  // rows: a sample that takes seconds
 
 bool Fits(const workload::Job& job) {
   const auto generated = workload::Generate(job, workload::EqualCosts()).value();
